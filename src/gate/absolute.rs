@@ -1,11 +1,11 @@
-//! A figure against a number: it is what was measured, and no interval makes
-//! it pass or fail.
+//! Checks a figure against a number. The measured figure decides; its interval
+//! makes no difference.
 
 use super::measures::{self, Known};
 use super::rule::{Amount, Operator};
 use crate::model::{Check, CheckOutcome, Ground, Interval, PresetRow, Standing, Value, catalogue};
 
-/// What became of one row.
+/// Checks one row against a rule that compares with a number.
 pub fn check(
     row: &PresetRow,
     id: &str,
@@ -68,7 +68,7 @@ mod tests {
     use crate::gate::rule::Mark;
 
     #[test]
-    fn of_a_row_with_void_replies_only_what_is_no_quality_can_be_gated() {
+    fn only_size_money_and_time_of_a_row_with_only_void_replies_can_be_gated() {
         let values = [("reference_recall", 0.9), ("void_share", 0.3)];
         let mut row = PresetRow {
             dataset: "d".into(),

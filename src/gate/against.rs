@@ -1,5 +1,5 @@
-//! A figure against the baseline's, in pairs. The truth table stands in the
-//! module `gate`.
+//! Checks a figure against the same figure of the baseline, paired by
+//! transcript. The truth table is in the module `gate`.
 
 use super::baseline::Baseline;
 use super::measures::{self, Known};
@@ -9,18 +9,19 @@ use crate::measure::{
 };
 use crate::model::{Check, CheckOutcome, Differs, Ground, PresetRow, RECORDED, Value};
 
-/// What both runs are compared by.
+/// The two runs that a rule compares.
 #[derive(Clone, Copy)]
 pub struct Both<'a> {
-    /// The baseline.
+    /// The earlier run.
     pub baseline: &'a Baseline,
-    /// This run.
+    /// The run under test.
     pub own: &'a ByTranscript,
-    /// Seed of the resampling.
+    /// Seed of the bootstrap.
     pub seed: u64,
 }
 
-/// What became of one row.
+/// Checks one row against the baseline. A `doubt` means that the row's figure
+/// cannot be gated.
 pub fn check(row: &PresetRow, rule: &Rule, both: &Both<'_>, doubt: Option<Ground>) -> Check {
     let pair = pair(row, rule, both);
     let (finding, ground) = match (doubt, &pair) {
@@ -45,7 +46,8 @@ pub fn check(row: &PresetRow, rule: &Rule, both: &Both<'_>, doubt: Option<Ground
     }
 }
 
-/// The measure of the row in both runs, or what is missing.
+/// The paired difference of the row's measure between the two runs, or the
+/// reason why there is none.
 fn pair(row: &PresetRow, rule: &Rule, both: &Both<'_>) -> Result<(Known, Difference), Ground> {
     let id = rule.measure.as_str();
     let measure = measures::find(id).map_err(|(problem, _)| Ground::Unknown(problem))?;
@@ -70,7 +72,8 @@ fn pair(row: &PresetRow, rule: &Rule, both: &Both<'_>) -> Result<(Known, Differe
         Unpaired::OtherFacts => Ground::OtherFacts,
     })?;
     match found.only_a as u64 {
-        // Without a median in the baseline the wait may have become shorter.
+        // A session without a median in the baseline may now have a shorter
+        // wait.
         0 if measure.is_median_wait() && found.only_b > 0 => {
             Err(Ground::NewMedians { sessions: found.only_b as u64 })
         }
@@ -79,7 +82,7 @@ fn pair(row: &PresetRow, rule: &Rule, both: &Both<'_>) -> Result<(Known, Differe
     }
 }
 
-/// What a difference comes to.
+/// The finding for a difference, and its reason.
 fn found(measure: Known, rule: &Rule, difference: &Difference) -> (CheckOutcome, Ground) {
     let unit = measure.unit();
     if difference.unchanged {
@@ -109,7 +112,7 @@ fn found(measure: Known, rule: &Rule, difference: &Difference) -> (CheckOutcome,
     (outcome, Ground::Differs(differs))
 }
 
-/// The change that a limit allows, never negative.
+/// The change for the worse that a limit allows; never negative.
 fn allowed(measure: Known, limit: Limit, baseline: f64) -> Result<f64, Ground> {
     let part = |share: f64| match baseline < 0.0 {
         true => Err(Ground::NegativeBaseline),
@@ -128,17 +131,18 @@ fn allowed(measure: Known, limit: Limit, baseline: f64) -> Result<f64, Ground> {
     }
 }
 
-/// How a difference stands to what is allowed.
+/// How a difference compares with the change that the rule allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Worse {
-    /// Whether the difference reaches beyond what is allowed.
+    /// Whether the difference is larger than the allowed change.
     pub beyond: bool,
-    /// Whether its interval lies wholly on the worse side of no difference;
-    /// `None`: there is no interval.
+    /// Whether the interval of the difference lies wholly on the worse side of
+    /// zero; `None`: there is no interval.
     pub sure: Option<bool>,
-    /// Whether its interval reaches beyond what is allowed.
+    /// Whether the interval of the difference includes changes larger than the
+    /// allowed one.
     pub reaches: bool,
-    /// Whether some session is worse.
+    /// Whether at least one session is worse than in the baseline.
     pub somewhere: bool,
 }
 
@@ -147,7 +151,7 @@ impl Worse {
         let low = operator.forbids_low();
         let bad = |x: f64| if low { -x } else { x };
         let inclusive = matches!(operator, Operator::AtMost | Operator::AtLeast);
-        // 0.80 is not below 0.82 − 0.02, whatever the last digits say.
+        // Rounding errors do not count: 0.80 is not below 0.82 − 0.02.
         let digits = 1e-9 * difference.a.abs().max(difference.b.abs()).max(allowed);
         let past = |x: f64| if inclusive { x >= allowed - digits } else { x > allowed + digits };
         let bounds = difference.spread.map(Spread::bounds);
@@ -161,7 +165,7 @@ impl Worse {
         }
     }
 
-    /// The finding; see the module `gate`.
+    /// The finding by the truth table in the module `gate`.
     pub fn finding(self) -> CheckOutcome {
         match self.sure {
             Some(true) if self.beyond => CheckOutcome::Failed,

@@ -1,8 +1,8 @@
 use super::*;
 
-/// Every combination of what a difference can be, with its finding.
+/// Every combination of the properties of a difference, with its finding.
 #[test]
-fn only_what_is_large_and_sure_fails_and_only_what_is_ruled_out_passes() {
+fn a_large_and_sure_change_fails_and_a_change_that_is_ruled_out_passes() {
     use CheckOutcome::{Failed, Passed, Undecided};
     let finding = |beyond, sure, reaches| {
         Worse { beyond, sure: Some(sure), reaches, somewhere: true }.finding()
@@ -14,7 +14,8 @@ fn only_what_is_large_and_sure_fails_and_only_what_is_ruled_out_passes() {
         (false, false, true, Undecided),
         (false, true, false, Passed),
         (false, false, false, Passed),
-        // A mean outside of its own interval, as a skewed bootstrap can have it.
+        // The mean is outside its own interval; a skewed bootstrap can give
+        // this.
         (true, true, false, Failed),
         (true, false, false, Passed),
     ] {

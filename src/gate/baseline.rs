@@ -1,7 +1,8 @@
-//! A run to be compared with: `baseline.json`, small enough to be committed.
+//! The file `baseline.json`: an earlier run to compare with, small enough to be
+//! committed.
 //!
-//! It holds what each transcript contributes to each row, how it was measured,
-//! and hashes by which a run on other data is told from one on the same.
+//! It holds what each transcript contributes to each row, how the run was
+//! measured, and hashes that show whether two runs used the same data.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -16,52 +17,50 @@ use crate::measure::{
 };
 use crate::model::{INSTRUMENT, Manifest, Report};
 
-/// Version of the layout.
+/// Version of the file's layout.
 const VERSION: u32 = 2;
 
-/// A run, transcript by transcript.
+/// The figures of an earlier run, transcript by transcript.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Baseline {
-    /// What is shown of where it came from.
+    /// Name of the file or folder, as messages show it.
     pub name: String,
-    /// How it was measured.
+    /// The versions, models, prices and cuts of the run.
     pub head: Head,
-    /// Its figures.
+    /// The figures of each transcript.
     pub run: ByTranscript,
 }
 
-/// How a run was measured.
+/// The settings of a run that its figures depend on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
-    /// Version of the layout.
+    /// Version of the file's layout.
     version: u32,
     /// Version of the instrument.
     instrument: u32,
-    /// Tokeniser of the counts.
+    /// Tokeniser that counted the tokens.
     tokens: String,
-    /// Who wrote the summaries.
+    /// Compactor that wrote the summaries.
     compactor: String,
-    /// Who answered.
+    /// Answerer of the probes.
     answerer: String,
-    /// Who graded.
+    /// Judge of the answers.
     judge: String,
-    /// Hash of the prices that bill it.
+    /// Hash of the prices that the bills use.
     prices: String,
-    /// Where compactions were made to happen: [`Manifest::cuts`].
+    /// Cuts of the run: [`Manifest::cuts`].
     cuts: String,
     /// Depths of the cuts, ascending.
     depths: Vec<u32>,
 }
 
-/// What is read first, so that a file of another version says so.
-/// What is wrong with a baseline.
+/// Why a baseline cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum BaselineError {
-    /// It is another file.
+    /// The file is not JSON of this layout.
     #[error("it is no baseline.json: {0}")]
     Syntax(#[from] serde_json::Error),
-    /// Another version of the program made it: versions of the instrument and of the
-    /// file's layout.
+    /// Another version of the program wrote the file.
     #[error(
         "it was made by version {0} of the instrument, layout {1}; this program is version \
          {INSTRUMENT}, layout {VERSION}: their figures cannot be compared"
@@ -91,7 +90,7 @@ struct VersionsOnly {
 }
 
 impl Head {
-    /// Of a run, as its manifest tells it.
+    /// The settings in a run's manifest.
     pub fn of(manifest: &Manifest) -> Self {
         let prices = serde_json::to_vec(&manifest.prices.models).expect("plain data serialises");
         Head {
@@ -107,12 +106,12 @@ impl Head {
         }
     }
 
-    /// Whether sessions are looked at behind the same cuts at a depth.
+    /// Whether both runs examine the same cuts at this depth.
     pub fn same_cuts(&self, other: &Head, depth: Depth) -> bool {
         self.cuts == other.cuts && depth.among(&self.depths) == depth.among(&other.depths)
     }
 
-    /// The options that say where and how deep it was cut.
+    /// The options of the run that set the places and depths of the cuts.
     pub fn cut_by(&self) -> String {
         let depths: Vec<String> = self.depths.iter().map(u32::to_string).collect();
         match self.cuts.as_str() {
@@ -121,20 +120,20 @@ impl Head {
         }
     }
 
-    /// Whether the same prices bill the same models.
+    /// Whether both runs bill the same models with the same prices.
     pub fn same_prices(&self, other: &Head) -> bool {
         self.prices == other.prices
     }
 }
 
 impl Baseline {
-    /// A measured run as one.
+    /// The baseline that a measured run would leave.
     pub fn of(name: String, report: &Report) -> Self {
         Baseline { name, head: Head::of(&report.manifest), run: by_transcript(report) }
     }
 
-    /// The windows of a run at which a data set is to be found here: all but
-    /// those at which only other data sets stand, each at its own window.
+    /// The windows of a run at which this baseline may have rows of a data set:
+    /// all windows but those that the baseline uses only for other data sets.
     pub fn windows_of(&self, dataset: &str, all: &[String]) -> Vec<String> {
         let is_there = |window: &str, of: &dyn Fn(&str) -> bool| {
             self.run.rows.iter().any(|row| row.window == window && of(&row.dataset))
@@ -145,10 +144,10 @@ impl Baseline {
         all.iter().filter(fits).cloned().collect()
     }
 
-    /// Reads a `baseline.json`.
+    /// Parses the text of a `baseline.json`.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The text is not a baseline, or another version wrote it.
     pub fn parse(name: String, text: &str) -> Result<Self, BaselineError> {
         let versions: Versions = serde_json::from_str(text)?;
         let VersionsOnly { version, instrument } = versions.baseline;
@@ -173,11 +172,11 @@ impl Baseline {
     }
 }
 
-/// Writes the baseline of a run: a line for each transcript and each row, so that
-/// a diff reads well.
+/// Writes the baseline of a run: a line for each transcript and each row, so
+/// that a diff is readable.
 ///
 /// # Errors
-/// If it cannot be written.
+/// The file cannot be written.
 pub fn write_baseline(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"{\n\"baseline\": ")?;
     serde_json::to_writer(&mut *out, &Head::of(&report.manifest))?;
@@ -192,24 +191,24 @@ pub fn write_baseline(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"\n]\n}\n")
 }
 
-/// Adds a line to a list.
+/// Writes one element of a JSON list on a line of its own.
 fn line(out: &mut dyn Write, between: &mut &str, value: &impl Serialize) -> io::Result<()> {
     out.write_all(between.as_bytes())?;
     *between = ",\n";
     Ok(serde_json::to_writer(out, value)?)
 }
 
-/// What a rule compares with the baseline.
+/// A rule and the rows on which it compares with the baseline.
 #[derive(Clone, Debug)]
 pub struct Asked<'a> {
     /// The rule.
     pub rule: &'a Rule,
-    /// Data set, preset, window of each row that it speaks of.
+    /// Data set, preset and window of each row that the rule applies to.
     pub rows: Vec<(&'a str, &'a str, &'a str)>,
 }
 
-/// What of a baseline differs from a run so that the rules say nothing; all
-/// that is found is named. Before a run, `transcripts` are ids only.
+/// Every difference between a baseline and a run that makes the rules
+/// meaningless. Before a run, `transcripts` contains ids only.
 pub fn differences(
     baseline: &Baseline,
     manifest: &Manifest,
@@ -248,7 +247,8 @@ pub fn differences(
     found
 }
 
-/// What of two runs differs so that none of their figures can be compared.
+/// The differences between two runs that make all of their figures
+/// incomparable.
 pub fn unlike(a: &Baseline, b: &Baseline) -> Vec<String> {
     let mut found: Vec<String> = counted(&a.head, &b.head).into_iter().collect();
     found.extend(lacking((&ids(&a.run), &ids(&b.run)), (&a.name, &b.name)));
@@ -262,14 +262,14 @@ fn counted(a: &Head, b: &Head) -> Option<String> {
         .then(|| format!("tokens are counted by {} in one, by {} in the other", a.tokens, b.tokens))
 }
 
-/// Data sets and ids of transcripts.
+/// Data set and id of each transcript.
 type Ids<'a> = BTreeSet<(&'a str, &'a str)>;
 
 fn ids(run: &ByTranscript) -> Ids<'_> {
     run.transcripts.iter().map(|sat| (&*sat.dataset, &*sat.transcript)).collect()
 }
 
-/// Sessions that only one of two runs has.
+/// The sessions that only one of two runs has, as messages.
 fn lacking((a, b): (&Ids<'_>, &Ids<'_>), (name_a, name_b): (&str, &str)) -> Vec<String> {
     let told = |only: Vec<&(&str, &str)>, name: &str| {
         let first = only.first().map(|(set, id)| format!("`{id}` of `{set}`"));
@@ -286,7 +286,7 @@ fn known(asked: &Asked<'_>) -> Option<Known> {
     measures::find(&asked.rule.measure).ok()
 }
 
-/// What else differs, once the run is measured.
+/// The further differences that are known only after the run was measured.
 pub fn differences_measured(
     baseline: &Baseline,
     manifest: &Manifest,
@@ -320,7 +320,7 @@ pub fn differences_measured(
     found
 }
 
-/// What of the transcripts of two runs differs.
+/// The differences between the transcripts of two runs.
 fn sessions(a: &ByTranscript, b: &ByTranscript) -> Vec<String> {
     let theirs: BTreeMap<(&str, &str), &TranscriptFingerprint> =
         a.transcripts.iter().map(|s| ((&*s.dataset, &*s.transcript), s)).collect();

@@ -1,17 +1,17 @@
-//! What is wrong with a rule, where, and how to mend it.
+//! An error in a rule: its place, its cause and a way to correct it.
 
 use std::fmt;
 
-/// A rule that cannot be used.
+/// An error in a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleError {
     /// The rule as typed.
     pub rule: String,
-    /// Where it goes wrong: the character, from 1.
+    /// Column of the error, in characters from 1.
     pub column: usize,
-    /// What is wrong.
+    /// What is wrong with the rule.
     pub problem: String,
-    /// What to write instead.
+    /// How to correct the rule.
     pub help: String,
 }
 

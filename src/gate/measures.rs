@@ -1,35 +1,36 @@
-//! What rules can speak of: every measure, and the numbers derived from them.
+//! The measures that rules can name: every measure, and the numbers derived
+//! from it.
 
 use super::rule::{Amount, Mark};
 use crate::measure::{Basis, Depth, MEASURES, Pool, Spec};
 use crate::model::{Measure, Nature, Unit, catalogue, suggest};
 
-/// Ids of the measures that are counted by kind of probe as well.
+/// Ids of the measures that also have a figure for each kind of probe.
 pub fn by_kind() -> impl Iterator<Item = &'static str> {
     catalogue::all().filter(|measure| measure.nature == Nature::ByKind).map(|measure| measure.id)
 }
 
-/// Why an amount is none of a measure's.
+/// Why a measure cannot have this amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WrongUnit {
-    /// It is a percentage, and the measure no share.
+    /// The amount is a percentage, and the measure is not a share.
     #[error("a percentage of what? it is no share")]
     Percentage,
-    /// The measure does not count in this.
+    /// The amount has a unit that the measure does not have.
     #[error("it does not count in `{}`", .0.as_str())]
     Mark(Mark),
 }
 
-/// Something that a rule can speak of.
+/// A measure that a rule can name.
 #[derive(Clone, Copy)]
 pub enum Known {
-    /// A measure of transcripts.
+    /// A measure that each transcript has.
     Measure(&'static Spec),
-    /// A number of the row as a whole, which no transcript has.
+    /// A number that only the whole row has, and no single transcript.
     OfRow(&'static Measure),
 }
 
-/// What a column name stands for; else what is wrong with it and what helps.
+/// The measure with this column name. The error is a message and a help text.
 pub fn find(id: &str) -> Result<Known, (String, String)> {
     let known = catalogue::find(id).map(|measure| match spec_of(measure) {
         Some(spec) => Ok(Known::Measure(spec)),
@@ -54,18 +55,18 @@ pub fn find(id: &str) -> Result<Known, (String, String)> {
     Err((format!("`{id}` is no measure"), help))
 }
 
-/// Every name that a rule may begin with.
+/// Every measure name that a rule may begin with.
 pub fn ids() -> impl Iterator<Item = &'static str> {
     catalogue::all().filter(|measure| measure.unit.is_amount()).map(|measure| measure.id)
 }
 
-/// How a measure is computed from cells; `None` where it is of the row as a whole.
+/// How a measure is computed from cells; `None` if only a whole row has it.
 fn spec_of(measure: &Measure) -> Option<&'static Spec> {
     MEASURES.iter().find(|spec| spec.measure == measure)
 }
 
 impl Known {
-    /// What it counts in.
+    /// The unit of the measure.
     pub fn unit(self) -> Unit {
         match self {
             Known::Measure(spec) => spec.measure.unit,
@@ -73,12 +74,13 @@ impl Known {
         }
     }
 
-    /// Whether it is billed, so that it differs between agent models.
+    /// Whether the measure depends on prices, so that it differs between agent
+    /// models.
     pub fn is_billed(self) -> bool {
         matches!(self, Known::Measure(spec) if matches!(spec.basis, Basis::Bill))
     }
 
-    /// Whether it rests on graded answers.
+    /// Whether the measure is computed from graded answers.
     pub fn rests_on_probes(self) -> bool {
         match self {
             Known::Measure(spec) => {
@@ -88,9 +90,9 @@ impl Known {
         }
     }
 
-    /// Whether what a summary says decides it, rather than how long contexts
-    /// are: quality, and what loss costs. Where a stand-in wrote the
-    /// summaries, such a figure is the stand-in's (measures §6).
+    /// Whether the text of the summaries decides the measure, and not only the
+    /// length of the contexts: quality, and the costs of losses. If a stand-in
+    /// wrote the summaries, such a figure describes the stand-in (measures §6).
     pub fn is_quality(self) -> bool {
         match self {
             Known::Measure(spec) => match spec.basis {
@@ -102,7 +104,8 @@ impl Known {
         }
     }
 
-    /// At which depth it looks at cuts; `None`: it does not.
+    /// The depth of the cuts that the measure is computed at; `None` if it is
+    /// not computed at cuts.
     pub fn at_cuts(self) -> Option<Depth> {
         match self {
             Known::Measure(spec) => spec.depth(),
@@ -110,19 +113,19 @@ impl Known {
         }
     }
 
-    /// Whether it is the median of waits, which a session has only where half
-    /// of its waits are known to have ended.
+    /// Whether the measure is a median of waits. A session has that median only
+    /// if at least half of its waits are known to have ended.
     pub fn is_median_wait(self) -> bool {
         matches!(self, Known::Measure(spec) if spec.pool == Pool::WaitMedian)
     }
 
-    /// Whether it is pooled over transcripts from what each has, so that two
-    /// runs can be set against each other in pairs.
+    /// Whether each transcript contributes to the measure, so that two runs can
+    /// be compared in pairs.
     pub fn pairs(self) -> bool {
         matches!(self, Known::Measure(spec) if spec.measure.nature != Nature::Machine)
     }
 
-    /// An amount in the measure's own unit, or why it cannot be one.
+    /// Converts an amount to the measure's own unit.
     pub fn amount(self, amount: Amount) -> Result<f64, WrongUnit> {
         let Amount { number, mark } = amount;
         let unit = self.unit();

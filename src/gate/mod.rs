@@ -1,5 +1,5 @@
-//! The gate: rules about a run, and what each finds on the rows that it speaks
-//! of. Pure: rules and rows in, findings out.
+//! The gate: checks rules on the rows of a run. It only computes: rules and
+//! rows in, findings out.
 //!
 //! # Grammar
 //!
@@ -18,7 +18,7 @@
 //! ```
 //!
 //! `@` names a preset, `on` a data set, `at` a window, each at most once; white
-//! space may stand between any two parts. A rule states what is *forbidden*:
+//! space is allowed between any two parts. A rule states what is *forbidden*:
 //!
 //! ```text
 //! continuity@lis < 80
@@ -30,28 +30,28 @@
 //! first_miss < baseline - 2
 //! ```
 //!
-//! Without a preset it speaks of those that the user named with `--strategy`,
-//! without a data set of all of them together, without a window of each. A
-//! percentage stands for a share, or for points of a hundred; behind `baseline`
-//! it is a part of the baseline's figure and stands with tokens, counts, money
-//! and times only, where it can mean nothing else.
+//! A rule without a preset applies to those that the user named with
+//! `--strategy`; without a data set, to all data sets together; without a
+//! window, to each window. A percentage is a share, or points of a hundred;
+//! behind `baseline` it is a part of the baseline's figure. There it is allowed
+//! for tokens, counts, money and times only, where it is not ambiguous.
 //!
 //! # Against a number
 //!
-//! The figure as measured decides: no interval saves or fails it. There is no
-//! finding but `missing` where the figure is absent, where a cell of the row
-//! failed, where too many of its probes were not graded, and, for quality,
-//! where the row is an offline stand-in (measures §6). Size, money and time
-//! of a stand-in are gated: they come from when and how much a preset compacts,
-//! and the stand-in fills the length that the preset asks for.
+//! The measured figure decides; its interval makes no difference. The finding
+//! is `missing` if the figure is absent, if a cell of the row failed, if too
+//! many of its probes were not graded, and, for quality, if the row is an
+//! offline stand-in (measures §6). Size, money and time of a stand-in are
+//! gated: they depend on when and how much a preset compacts, and the stand-in
+//! writes summaries of the length that the preset asks for.
 //!
 //! # Against a baseline
 //!
 //! Figures are paired by transcript, replicates averaged, and pooled as the
-//! measure is (`measure::paired`). What is looked at is whether the difference
-//! lies *beyond* what the rule allows, whether it is *surely* worse (its
-//! interval lies wholly on the worse side of no difference), and whether the
-//! interval *reaches* beyond what is allowed:
+//! measure is (`measure::paired`). Three properties decide: whether the
+//! difference is *beyond* the allowed change, whether it is *surely* worse (its
+//! interval lies wholly on the worse side of zero), and whether the interval
+//! *reaches* beyond the allowed change:
 //!
 //! | beyond | surely worse | reaches | finding |
 //! |--------|--------------|---------|---------|
@@ -61,21 +61,23 @@
 //! | no     | no           | yes     | undecided: too much is not ruled out |
 //! | no     | any          | no      | passed: more than what is allowed is ruled out |
 //!
-//! Where every pair is the same the rule passes as unchanged. With fewer than
-//! six clusters the interval is one over the requests or probes of these very
-//! sessions, and says so. A measure without a figure for each of them has no
-//! interval then: it passes where no session is worse, else it is undecided.
-//! `baseline` alone allows no change for the worse, which an interval seldom
-//! rules out: a rule that allows some decides more often.
+//! If the figures of every pair are equal, the rule passes as unchanged. With
+//! fewer than six clusters the interval covers only the requests or probes of
+//! these sessions, and the reason says so. A measure without a figure for each
+//! request or probe then has no interval: the rule passes if no session is
+//! worse, else it is undecided. `baseline` alone allows no change for the worse,
+//! which an interval seldom rules out: a rule that allows a small change is
+//! decided more often.
 //!
-//! A session with a figure in the baseline and none in the run is missing. So is
-//! a session with the median of a wait in one run only: in the other one more
-//! than half of its waits went on beyond what was seen.
+//! The finding is `missing` if a session has a figure in the baseline and none
+//! in the run. It is also `missing` if a session has the median of a wait in one
+//! run only: in the other run more than half of its waits had not ended where
+//! the recording ends.
 //!
-//! Measures at cuts take a baseline of the same `--cuts` and the same depth:
-//! another one is refused before anything runs.
+//! Measures at cuts need a baseline with the same `--cuts` and the same depth:
+//! any other baseline is refused before anything runs.
 //!
-//! Missing never passes.
+//! A missing figure never passes.
 
 mod absolute;
 mod against;
@@ -98,24 +100,24 @@ use crate::model::{
     ProbeRow, Report, RuleFindings, UndecidedPolicy,
 };
 
-/// What a gate is asked, besides its rules.
+/// The settings of a gate besides its rules.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms<'a> {
-    /// Presets that the user named.
+    /// Presets that the user named with `--strategy`.
     pub named: &'a [String],
-    /// Share of a row's probes that may be without a grade.
+    /// Largest share of a row's probes that may have no grade.
     pub max_unscored: f64,
-    /// What becomes of undecided findings.
+    /// How undecided findings count.
     pub undecided: UndecidedPolicy,
-    /// What rules against a baseline are about.
+    /// The baseline for the rules that need one.
     pub baseline: Option<&'a Baseline>,
 }
 
-/// More unscored probes than this leave no verdict (semantics §41).
+/// A larger share of unscored probes leaves no verdict (semantics §41).
 pub const MAX_UNSCORED: f64 = 0.05;
 
-/// Looks every rule up in a measured run; else what of the baseline differs
-/// from it so that they cannot be compared.
+/// Checks every rule on a measured run. The error lists the differences that
+/// make the baseline incomparable.
 pub fn check(report: &Report, rules: &[Parsed], terms: &Terms<'_>) -> Result<Gate, Vec<String>> {
     let seed = report.manifest.seed;
     let own = terms.baseline.map(|_| by_transcript(report));
@@ -159,13 +161,13 @@ fn one(
     }
 }
 
-/// Takes back what was found: half a run passes nothing and fails nothing.
+/// Replaces a finding by `missing`: an incomplete run neither passes nor fails.
 fn undetermined(check: &mut Check, missing: &Missing) {
     check.finding = CheckOutcome::Missing;
     check.reason = Ground::Interrupted(missing.clone()).to_string();
 }
 
-/// Refuses a baseline that the rules cannot be looked up in.
+/// Refuses a baseline that cannot be compared with this run.
 fn refuse(
     report: &Report,
     rules: &[Parsed],
@@ -187,7 +189,8 @@ fn refuse(
     if found.is_empty() { Ok(()) } else { Err(found) }
 }
 
-/// The same before anything runs, as far as it is known by then.
+/// Refuses an incomparable baseline before anything runs, as far as the
+/// differences are known by then.
 pub fn comparable(
     baseline: &Baseline,
     manifest: &Manifest,
@@ -196,7 +199,7 @@ pub fn comparable(
 ) -> Result<(), Vec<String>> {
     let windows = |rule: &Rule| match (&rule.window, &rule.dataset) {
         (Some(window), _) => vec![window.clone()],
-        // Data sets may be replayed at windows of their own.
+        // A data set may have windows of its own.
         (None, Some(dataset)) => baseline.windows_of(dataset, &manifest.windows),
         (None, None) => manifest.windows.clone(),
     };
@@ -218,7 +221,7 @@ pub fn comparable(
     if found.is_empty() { Ok(()) } else { Err(found) }
 }
 
-/// The rows that a rule speaks of, in printing order.
+/// The rows that a rule applies to, in printing order.
 fn spoken_of<'a>(report: &'a Report, rule: &Rule, named: &[String]) -> Vec<&'a PresetRow> {
     let mut datasets: Vec<&str> =
         report.transcripts.iter().map(|facts| facts.dataset.as_str()).collect();
@@ -237,14 +240,15 @@ fn spoken_of<'a>(report: &'a Report, rule: &Rule, named: &[String]) -> Vec<&'a P
         report.rows.iter().filter(|row| row.dataset == dataset && preset(row) && window(row));
     let mut rows: Vec<&PresetRow> = those.collect();
     if !measures::find(&rule.measure).is_ok_and(measures::Known::is_billed) {
-        // Only the bill differs between those who pay.
+        // Agent models differ only in their bills.
         let mut seen = std::collections::BTreeSet::new();
         rows.retain(|row| seen.insert((row.strategy.as_str(), row.window.as_str())));
     }
     rows
 }
 
-/// A rule that speaks of no row: the run was cut off before.
+/// The check of a rule that applies to no row, because the run was interrupted
+/// too early.
 fn nothing(rule: &Rule) -> Check {
     let or_any = |name: &Option<String>| name.clone().unwrap_or_else(|| "any".to_owned());
     Check {
@@ -262,7 +266,7 @@ fn nothing(rule: &Rule) -> Check {
     }
 }
 
-/// Why a row's figure cannot be gated at all, if so.
+/// Why a row's figure cannot be gated; `None` if it can.
 fn doubt(report: &Report, row: &PresetRow, rule: &Rule, max_unscored: f64) -> Option<Ground> {
     if !row.failed.is_empty() {
         let (cells, first) = (row.failed.len(), row.failed[0].clone());
@@ -289,8 +293,8 @@ fn doubt(report: &Report, row: &PresetRow, rule: &Rule, max_unscored: f64) -> Op
     (share > max_unscored).then_some(Ground::Ungraded { share, most: max_unscored })
 }
 
-/// Share of probes that a model was to answer or grade and did not. What the
-/// offline judge cannot grade, it never claims to.
+/// Share of the probes that a model should have answered or graded and did not.
+/// Kinds that the offline judge cannot grade do not count.
 pub fn unscored<'a>(manifest: &Manifest, cells: impl IntoIterator<Item = &'a Cell>) -> f64 {
     unscored_of(manifest, cells.into_iter().filter_map(Cell::rows).flat_map(|rows| &rows.probes))
 }

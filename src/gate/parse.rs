@@ -1,50 +1,49 @@
-//! Reads a rule. The grammar stands in the module `gate`.
+//! Parses a rule. The grammar is in the module `gate`.
 
 use super::error::RuleError;
 use super::measures;
 use super::rule::{AT, Amount, BASELINE, Limit, Mark, ON, Operator, Rule, in_word};
 use crate::model::{ProbeKind, suggest};
 
-/// A rule with where its parts stand, so that what is wrong with them can be
-/// shown.
+/// A rule with the columns of its parts, which error messages point to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parsed {
     /// The rule.
     pub rule: Rule,
-    /// As typed.
+    /// The rule as typed.
     pub text: String,
-    /// Columns of its parts, from 1.
+    /// Columns of the rule's parts.
     pub columns: Columns,
 }
 
-/// Columns of the parts of a rule, from 1; 0 where a part is not there.
+/// Columns of the parts of a rule, from 1; 0 for a part that is absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Columns {
-    /// Of the measure.
+    /// Column of the measure.
     pub measure: usize,
-    /// Of the preset.
+    /// Column of the preset.
     pub preset: usize,
-    /// Of the data set.
+    /// Column of the data set.
     pub dataset: usize,
-    /// Of the window.
+    /// Column of the window.
     pub window: usize,
-    /// Of the limit.
+    /// Column of the limit.
     pub limit: usize,
 }
 
 impl Parsed {
-    /// An error at a part of the rule.
+    /// An error at this column of the rule.
     pub fn error(&self, column: usize, problem: String, help: String) -> RuleError {
         RuleError { rule: self.text.clone(), column: column.max(1), problem, help }
     }
 }
 
-/// An example that is shown where a rule is beyond guessing.
+/// Example in the help text of a rule that cannot be parsed at all.
 const EXAMPLE: &str = "write for example `continuity@lis < 80`, `recall[constraint] at 25% < 0.95` \
                        or `cost_usd > baseline * 1.1`";
 
-/// Reads a rule as typed. Names of measures and kinds are checked; presets,
-/// data sets and windows are those of the run.
+/// Parses a rule. Names of measures and kinds are checked here; presets, data
+/// sets and windows are checked against the run later.
 pub fn parse(text: &str) -> Result<Parsed, RuleError> {
     let mut cursor = Cursor { text, at: 0 };
     let mut columns = Columns::default();
@@ -122,7 +121,7 @@ impl<'a> Cursor<'a> {
         RuleError { rule: self.text.to_owned(), column, problem, help }
     }
 
-    /// Takes what `fits` as long as it does.
+    /// Takes the longest run of characters that `fits`.
     fn run(&mut self, fits: impl Fn(char) -> bool) -> &'a str {
         let rest = self.rest();
         let end = rest.find(|c| !fits(c)).unwrap_or(rest.len());
@@ -144,7 +143,7 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    /// The measure with its kind, as the column is called.
+    /// The column name of the measure with its kind of probe.
     fn measure(&mut self) -> Result<String, RuleError> {
         let start = self.column();
         let id = self.run(|c| c.is_alphanumeric() || "_-".contains(c));
@@ -185,7 +184,7 @@ impl<'a> Cursor<'a> {
         Err(self.error_at(start, problem, suggest(kind, counted)))
     }
 
-    /// A word, or anything between quotes; a quote in them is written twice.
+    /// A word, or text between quotes, in which a quote is doubled.
     fn name(&mut self, what: &str) -> Result<String, RuleError> {
         let start = self.column();
         let Some(quote) = ["\"", "'"].into_iter().find(|quote| self.take(quote)) else {

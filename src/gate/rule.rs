@@ -1,43 +1,44 @@
-//! A rule as data, and as it is written.
+//! A rule as data, and its text form.
 
 use std::fmt;
 
 pub use crate::model::Operator;
 
-/// What a rule forbids.
+/// A condition that makes a gate fail.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
     /// Column name of the measure, the kind of probe included.
     pub measure: String,
-    /// The one preset that it speaks of; `None`: those named with `--strategy`.
+    /// The preset that the rule applies to; `None`: those named with
+    /// `--strategy`.
     pub preset: Option<String>,
-    /// The data set; `None`: all of them together.
+    /// The data set that the rule applies to; `None`: all of them together.
     pub dataset: Option<String>,
-    /// The window as typed; `None`: every one.
+    /// The window that the rule applies to, as typed; `None`: every window.
     pub window: Option<String>,
     /// How the figure is compared.
     pub operator: Operator,
-    /// What it is compared with.
+    /// What the figure is compared with.
     pub limit: Limit,
 }
 
 /// What a figure is compared with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
-    /// A figure.
+    /// This number.
     Figure(Amount),
     /// The baseline's figure.
     Baseline,
-    /// So much below it.
+    /// The baseline's figure minus this amount.
     BaselineLess(Amount),
-    /// So much above it.
+    /// The baseline's figure plus this amount.
     BaselinePlus(Amount),
-    /// So many times the baseline's figure.
+    /// This multiple of the baseline's figure.
     BaselineTimes(f64),
 }
 
 impl Limit {
-    /// Whether it takes a baseline.
+    /// Whether the limit depends on a baseline.
     pub fn needs_baseline(self) -> bool {
         !matches!(self, Limit::Figure(_))
     }
@@ -46,31 +47,31 @@ impl Limit {
 /// A number as typed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Amount {
-    /// The digits.
+    /// The number without its unit.
     pub number: f64,
-    /// What stands behind them.
+    /// The unit or factor behind the number.
     pub mark: Mark,
 }
 
-/// What stands behind a number.
+/// The unit or factor behind a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// Nothing: the measure's own unit.
+    /// Nothing: the number is in the measure's own unit.
     Plain,
-    /// `%`
+    /// `%`: a share, points of a hundred, or a part of the baseline's figure.
     Percent,
     /// `k`: thousands.
     Thousand,
     /// `M`: millions.
     Million,
-    /// `ms`
+    /// `ms`: milliseconds.
     Milliseconds,
-    /// `s`
+    /// `s`: seconds.
     Seconds,
 }
 
 impl Mark {
-    /// Every one.
+    /// All marks, in the order in which messages list them.
     pub const ALL: [Mark; 6] = [
         Mark::Plain,
         Mark::Percent,
@@ -80,7 +81,7 @@ impl Mark {
         Mark::Seconds,
     ];
 
-    /// As written.
+    /// The mark as typed in a rule.
     pub fn as_str(self) -> &'static str {
         match self {
             Mark::Plain => "",
@@ -103,10 +104,10 @@ impl fmt::Display for Amount {
 pub const ON: &str = "on";
 /// The keyword before a window.
 pub const AT: &str = "at";
-/// What stands for the baseline's figure.
+/// The keyword for the baseline's figure.
 pub const BASELINE: &str = "baseline";
 
-/// A name, in quotes where it would not be read as one word.
+/// Displays a name, in quotes if it would not be parsed as one word.
 struct Name<'a>(&'a str);
 
 impl fmt::Display for Name<'_> {

@@ -1,5 +1,5 @@
-//! Whether a rule fits a run: said before anything runs, so that no money is
-//! spent on a gate that cannot be read.
+//! Checks whether a rule fits a run. This happens before anything runs, so that
+//! no money is spent for a gate that cannot be evaluated.
 
 use super::error::RuleError;
 use super::measures::{self, Known};
@@ -8,22 +8,23 @@ use super::rule::{Amount, Limit, Mark};
 use crate::measure::ALL;
 use crate::model::{Unit, suggest};
 
-/// What a run consists of.
+/// The presets, windows and data sets of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Scope<'a> {
-    /// Every preset.
+    /// All presets of the run.
     pub presets: &'a [String],
-    /// Those that the user named.
+    /// The presets that the user named with `--strategy`.
     pub named: &'a [String],
     /// Windows as typed.
     pub windows: &'a [String],
-    /// Data sets.
+    /// Names of the data sets.
     pub datasets: &'a [String],
     /// Whether a baseline is given.
     pub baseline: bool,
 }
 
-/// Whether a rule fits a run.
+/// Checks that a rule names parts of this run and that its limit fits its
+/// measure.
 pub fn fits(parsed: &Parsed, scope: &Scope<'_>) -> Result<(), RuleError> {
     let (rule, columns) = (&parsed.rule, parsed.columns);
     match &rule.preset {
@@ -65,7 +66,7 @@ fn known(
 
 type Wrong = (String, String);
 
-/// Whether the limit makes sense for the measure.
+/// Checks that the limit fits the measure.
 fn limit(parsed: &Parsed, baseline: bool) -> Result<(), Wrong> {
     let rule = &parsed.rule;
     let measure = measures::find(&rule.measure)?;
@@ -104,8 +105,9 @@ fn in_unit(measure: Known, amount: Amount) -> Result<f64, Wrong> {
     measure.amount(amount).map_err(|problem| (format!("`{amount}`: {problem}"), help()))
 }
 
-/// The size of a change against a baseline. A percentage is of the baseline,
-/// and only where it cannot be points of a hundred.
+/// The size of a change against the baseline, in the measure's unit. A
+/// percentage is a part of the baseline's figure; it is refused for measures
+/// where it could also mean points of a hundred.
 fn change(measure: Known, amount: Amount) -> Result<f64, Wrong> {
     if amount.mark != Mark::Percent {
         return in_unit(measure, amount);
@@ -119,8 +121,8 @@ fn change(measure: Known, amount: Amount) -> Result<f64, Wrong> {
     }
 }
 
-/// Refuses a limit that the measure cannot reach: such a gate is always open
-/// or always shut, and meant otherwise.
+/// Refuses a limit that the measure cannot reach: such a gate would always fail
+/// or always pass.
 fn plausible(measure: Known, amount: Amount, figure: f64) -> Result<(), Wrong> {
     let number = amount.number;
     match measure.unit() {

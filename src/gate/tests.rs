@@ -40,14 +40,14 @@ fn rule() -> impl Strategy<Value = Rule> {
 
 proptest! {
     #[test]
-    fn a_rule_that_is_printed_is_read_as_the_same(rule in rule()) {
+    fn a_printed_rule_is_parsed_as_the_same_rule(rule in rule()) {
         let text = rule.to_string();
         let read = parse(&text).map_err(|e| TestCaseError::fail(format!("{text}: {e}")))?;
         prop_assert_eq!(read.rule, rule, "{}", text);
     }
 
     #[test]
-    fn whatever_is_typed_is_read_or_refused_within_it(text in "\\PC{0,40}|[a-z@ <>=\"'0-9.%*+-]{0,40}") {
+    fn text_is_parsed_or_refused_at_one_of_its_columns(text in "\\PC{0,40}|[a-z@ <>=\"'0-9.%*+-]{0,40}") {
         if let Err(error) = parse(&text) {
             prop_assert!(error.column >= 1 && error.column <= text.chars().count() + 1, "{}", error);
             prop_assert!(!error.help.is_empty());
@@ -56,7 +56,7 @@ proptest! {
 }
 
 #[test]
-fn the_rules_of_the_issue_mean_what_they_say() {
+fn the_example_rules_are_parsed_as_documented() {
     let figure = |number| Limit::Figure(Amount { number, mark: Mark::Plain });
     let any = |measure: &str, operator, limit| Rule {
         measure: measure.to_owned(),
@@ -131,7 +131,7 @@ fn a_rule_against_a_baseline_allows_a_change_for_the_worse_and_nothing_else() {
 }
 
 #[test]
-fn measures_at_cuts_have_their_unit_and_are_quality_only_where_text_decides() {
+fn measures_at_cuts_have_their_unit_and_are_quality_only_if_text_decides_them() {
     let known = |id: &str| measures::find(id).ok().unwrap();
     let amount = |id: &str, number, mark| known(id).amount(Amount { number, mark });
     assert_eq!(amount("kept_at_cut", 50.0, Mark::Percent), Ok(0.5));
@@ -154,7 +154,7 @@ fn measures_at_cuts_have_their_unit_and_are_quality_only_where_text_decides() {
 }
 
 #[test]
-fn every_measure_at_cuts_says_at_which_depth() {
+fn every_measure_at_cuts_has_a_depth() {
     use crate::measure::{Basis, Depth, MEASURES, depth_of};
     for spec in MEASURES.iter() {
         let at_cuts = matches!(spec.basis, Basis::Cuts);

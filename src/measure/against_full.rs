@@ -1,15 +1,15 @@
-//! How a preset stands against `full`: paired differences, intervals, and
-//! what they allow to be said (measures §7). No p: against `full` there are
-//! intervals only.
+//! Compares a preset with `full`: paired differences, intervals, and the
+//! verdict that they allow (measures §7). There is no p: against `full` there
+//! are intervals only.
 //!
 //! An interval and a bound on rare losses, from 20 transcripts on, are not
-//! enough: that rule fails its own bound of 5 %. Where few transcripts lose a
-//! lot, so that the mean lies exactly at the margin, it is wrong in 36 % of
+//! enough: that rule fails its own bound of 5 %. If few transcripts lose a lot,
+//! so that the mean lies exactly at the margin, the rule is wrong in 36 % of
 //! samples of 20 if every twentieth transcript loses everything, and in 12 % if
-//! every tenth loses half: a sample without any such loss has no spread to warn
-//! of it. Non-inferior therefore also takes a bound that counts on what was not
-//! seen ([`cautious_lower`]), and is provisional until then. At a margin of 0.05
-//! that takes 59 transcripts without a loss.
+//! every tenth loses half: a sample without any such loss has no spread that
+//! would show it. Non-inferior therefore also requires a bound that allows for
+//! unseen losses ([`cautious_lower`]), and is provisional until then. At a
+//! margin of 0.05 this requires 59 transcripts without a loss.
 
 use crate::model::AgainstFull;
 
@@ -20,32 +20,32 @@ use super::statistics::{Clusters, Confidence, clopper_pearson_upper};
 /// Clopper–Pearson bound must stay below it.
 const RARE_LOSS: f64 = 0.25;
 
-/// A preset less `full`, over the transcripts that both finished.
+/// A preset minus `full`, over the transcripts that both finished.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
-    /// Mean difference.
+    /// Mean difference over the transcripts.
     pub mean: f64,
-    /// Its interval, from six clusters on.
+    /// Interval of the mean difference, from six clusters on.
     pub interval: Option<Confidence>,
-    /// Smallest difference that would be found with a power of 0.8, from six
+    /// Smallest difference that would be detected with a power of 0.8, from six
     /// clusters on.
     pub minimal_detectable: Option<f64>,
-    /// What may be said.
+    /// The conclusion that the difference allows.
     pub verdict: AgainstFull,
 }
 
-/// What paired differences are judged by.
+/// The settings of a comparison with `full`.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
-    /// How much worse still counts as non-inferior, in the measure's own unit.
+    /// The loss that still counts as non-inferior, in the measure's own unit.
     pub margin: f64,
-    /// The most that a transcript can lose.
+    /// The largest possible loss of a transcript.
     pub most: f64,
-    /// Seed of the resamples.
+    /// Seed of the bootstrap.
     pub seed: u64,
 }
 
-/// Judges paired differences; `None` without any pair.
+/// The comparison of paired differences; `None` without any pair.
 pub fn judge(differences: &Clusters, terms: Terms) -> Option<Difference> {
     if differences.n() == 0 {
         return None;
@@ -63,7 +63,7 @@ pub fn judge(differences: &Clusters, terms: Terms) -> Option<Difference> {
     })
 }
 
-/// The verdict on six clusters or more.
+/// The verdict for six clusters or more.
 fn decide(differences: &Clusters, interval: Confidence, terms: Terms) -> AgainstFull {
     let bounds = interval.bounds();
     if bounds.hi < -terms.margin {
@@ -77,10 +77,11 @@ fn decide(differences: &Clusters, interval: Confidence, terms: Terms) -> Against
     if sure { AgainstFull::NonInferior } else { AgainstFull::ProvisionalNonInferior }
 }
 
-/// A mean within the margin may hide transcripts that lose a lot; the share of
-/// the weight that loses so is bounded too. Transcripts of one cluster are taken
-/// to lose together, as if there were as many of them as clusters, fewer where
-/// some weigh more than others (Korn and Graubard's effective sample size).
+/// Whether few transcripts lose much: a mean within the margin may hide such
+/// transcripts, so their share of the weight is bounded too. All transcripts of
+/// one cluster are assumed to lose together, as if there were as many of them
+/// as clusters, and fewer if some weigh more than others (Korn and Graubard's
+/// effective sample size).
 fn loses_rarely(differences: &Clusters, margin: f64) -> bool {
     let all = differences.groups().iter().flatten();
     let heavy = all.filter(|d| d.value < -2.0 * margin);
@@ -130,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn non_inferior_takes_as_many_transcripts_as_a_hidden_loss_of_everything_would_show_in() {
+    fn non_inferior_requires_enough_transcripts_to_detect_a_hidden_loss_of_everything() {
         // 1 − 0.05^(1/n) is 0.0530 at 55 and 0.0487 at 60.
         assert_eq!(verdict(&[0.0; 55]), AgainstFull::ProvisionalNonInferior);
         assert_eq!(verdict(&[0.0; 60]), AgainstFull::NonInferior);
@@ -138,7 +139,8 @@ mod tests {
 
     #[test]
     fn transcripts_of_one_project_lose_together() {
-        // Five projects of twelve transcripts each are five, however many they are.
+        // Five projects of twelve transcripts each count as five, whatever the
+        // number of transcripts.
         let of = |projects: usize| {
             Clusters::new((0..projects).map(|_| vec![0.0; 60 / projects]).collect())
         };
@@ -149,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_heavy_losses_keep_a_good_mean_from_being_non_inferior() {
+    fn a_few_heavy_losses_prevent_non_inferior_despite_a_good_mean() {
         // 56 gains of 0.05 and 12 losses of 0.15: the mean is +0.015 and its
         // interval stays above −0.05, yet every sixth transcript loses a lot.
         let mut values = vec![0.05; 56];

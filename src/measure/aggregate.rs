@@ -1,7 +1,7 @@
-//! From cells to rows: what the cells contribute to a measure, grouped by row
-//! and transcript and pooled as the measure says.
+//! Pools cells into rows: the contributions of the cells to a measure are
+//! grouped by row and transcript, and pooled by the measure's rule.
 //!
-//! Invariant: a cell without a figure for a measure is left out; it moves no
+//! Invariant: a cell without a figure for a measure is left out; it changes no
 //! mean, sum, maximum or median.
 
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use super::statistics::quantile;
 use super::waiting::km_median;
 use crate::model::Absent;
 
-/// A row and a measure.
+/// Number of a row, and id of a measure.
 type Key = (u32, &'static str);
 
 /// A figure of each transcript, by its position in the facts.
@@ -24,38 +24,38 @@ pub type ByUnit = BTreeMap<usize, f64>;
 #[derive(Default)]
 pub struct Pooled {
     rows: BTreeMap<Key, f64>,
-    /// Of measures with an interval only.
+    /// Only of measures with an interval.
     units: BTreeMap<Key, ByUnit>,
     /// Facts at stake of the transcripts, for [`Pool::AtCuts`].
     facts: BTreeMap<Key, ByUnit>,
-    /// The first reason met why a cell has no figure.
+    /// The first reason found why a cell has no figure.
     reasons: BTreeMap<Key, Absent>,
-    /// The first reason met why a figure of a cell is unknown.
+    /// The first reason found why a figure of a cell is unknown.
     unknown: BTreeMap<Key, Absent>,
 }
 
-/// No transcript.
+/// The figures of no transcript.
 static NONE: ByUnit = ByUnit::new();
 
 impl Pooled {
-    /// A row's figure.
+    /// The figure of a row.
     pub fn row(&self, row: u32, id: &'static str) -> Option<f64> {
         self.rows.get(&(row, id)).copied()
     }
 
-    /// The figures of a row's transcripts, replicates averaged; none of measures
-    /// without an interval.
+    /// The figures of a row's transcripts, averaged over replicates; empty for
+    /// measures without an interval.
     pub fn units(&self, row: u32, id: &'static str) -> &ByUnit {
         self.units.get(&(row, id)).unwrap_or(&NONE)
     }
 
-    /// The facts at stake that they rest on; none of measures that are not
+    /// The facts at stake behind those figures; empty for measures that are not
     /// pooled by them.
     pub fn facts(&self, row: u32, id: &'static str) -> &ByUnit {
         self.facts.get(&(row, id)).unwrap_or(&NONE)
     }
 
-    /// Why a row has no figure, as the first of its cells says.
+    /// Why a row has no figure, according to the first of its cells.
     pub fn reason(&self, row: u32, id: &'static str) -> Option<&Absent> {
         self.reasons.get(&(row, id))
     }
@@ -66,11 +66,11 @@ impl Pooled {
     }
 }
 
-/// Who is known to be behind each transcript.
+/// The project or developer of each transcript, if known.
 pub type Owners<'a> = [Option<Owner<'a>>];
 
-/// Pools what the cells contribute into rows. Cells come sorted by key, so that
-/// sums are taken in one order.
+/// Pools the contributions of the cells into rows. Cells are sorted by key, so
+/// that sums are always computed in the same order.
 pub fn pool(observed: &[Observed<'_>], owners: &Owners<'_>) -> Pooled {
     let mut pooled = Pooled::default();
     for spec in MEASURES.iter() {
@@ -79,10 +79,10 @@ pub fn pool(observed: &[Observed<'_>], owners: &Owners<'_>) -> Pooled {
     pooled
 }
 
-/// What the replicates of each transcript contribute to one row.
+/// The contributions of each transcript's replicates to one row.
 type Row = BTreeMap<u32, Vec<Parts>>;
 
-/// Contributions by row and transcript, those without a figure left out.
+/// Contributions by row and transcript, without those that have no figure.
 fn by_row(contributions: Vec<Contribution>) -> BTreeMap<u32, Row> {
     let mut rows: BTreeMap<u32, Row> = BTreeMap::new();
     for Contribution { row, unit, parts } in contributions {
@@ -128,7 +128,7 @@ impl Pooled {
         }
     }
 
-    /// Shares of facts at stake (cuts §3).
+    /// Pools shares of facts at stake (cuts §3).
     fn at_cuts(&mut self, key: Key, units: &Row, owners: &Owners<'_>) {
         let each = units.iter().filter_map(|(unit, parts)| {
             let (of, to) = (sum(parts, numerator), sum(parts, denominator));
@@ -148,7 +148,7 @@ impl Pooled {
     }
 }
 
-/// The figure of a row; `None` where no transcript has one.
+/// The figure of a row; `None` if no transcript has one.
 fn figure(pool: Pool, units: &Row) -> Option<f64> {
     let parts = || units.values().flatten();
     let listed = || {
@@ -180,13 +180,13 @@ fn figure(pool: Pool, units: &Row) -> Option<f64> {
     }
 }
 
-/// That percentile of figures that are sorted, by nearest rank.
+/// That percentile of sorted figures, by nearest rank.
 pub fn nearest_rank(sorted: &[f64], percent: u8) -> Option<f64> {
     let rank = (sorted.len() * usize::from(percent)).div_ceil(100).max(1);
     sorted.get(rank - 1).copied()
 }
 
-/// The figure of a transcript: the mean of its replicates.
+/// The figure of a transcript: the mean over its replicates.
 fn one(parts: &[Parts]) -> Option<f64> {
     mean(parts.iter().filter_map(numerator))
 }
@@ -227,7 +227,7 @@ fn waits(parts: &Parts) -> &[(f64, bool)] {
 mod tests {
     use super::*;
 
-    /// Rows that have these contributions to one measure: row, transcript, parts.
+    /// Rows with these contributions to one measure: row, transcript, parts.
     fn pooled(id: &'static str, of: &[(u32, u32, Parts)]) -> Pooled {
         let pool = MEASURES.iter().find(|spec| spec.id() == id).unwrap().pool;
         let contributions = of.iter().cloned();
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_scores_never_move_a_mean_or_a_sum() {
+    fn missing_scores_never_change_a_mean_or_a_sum() {
         let id = "reference_recall";
         let absent = || Parts::Absent(Absent::NoReferences);
         let recall = pooled(id, &[(0, 0, Parts::One(0.5)), (0, 1, absent())]);
@@ -273,12 +273,13 @@ mod tests {
     }
 
     #[test]
-    fn a_median_is_taken_over_everything_listed_and_a_maximum_over_every_cell() {
+    fn a_median_covers_all_values_and_a_maximum_every_cell() {
         let many = |values: &[f64]| Parts::Many(values.to_vec());
         let ratios = [(0, 0, many(&[0.1, 0.2])), (0, 1, many(&[0.9])), (1, 0, many(&[0.2, 0.1]))];
         let pooled_ratios = pooled("compression_ratio", &ratios);
         assert_eq!(pooled_ratios.row(0, "compression_ratio"), Some(0.2));
-        // Of an even number the one half way between the two in the middle.
+        // The median of an even number of values is half way between the two in
+        // the middle.
         assert!((pooled_ratios.row(1, "compression_ratio").unwrap() - 0.15).abs() < 1e-12);
         let peaks = pooled("peak_tokens", &[(1, 0, Parts::One(7.0)), (1, 0, Parts::One(9.0))]);
         assert_eq!(peaks.row(1, "peak_tokens"), Some(9.0));

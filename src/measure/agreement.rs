@@ -1,7 +1,7 @@
-//! How far a judge agrees with what is known of answers (measures §7).
+//! Measures how well a judge agrees with labelled answers (measures §7).
 //!
-//! Answers to one question are alike, so the question is the unit of every
-//! interval.
+//! Answers to one question are similar, so every interval uses the question as
+//! its unit.
 
 use std::collections::BTreeMap;
 
@@ -16,37 +16,37 @@ use crate::model::{
     TRUSTED_FALSE_ACCEPTS, TRUSTED_KAPPA, Trust, Verdict,
 };
 
-/// Reasons that are listed.
+/// Largest number of reasons in a report.
 const REASONS: usize = 5;
-/// Fewer questions say nothing about others (measures §7).
+/// Smallest number of questions for an interval (measures §7).
 const FEWEST: usize = 6;
-/// From here on resamples are as good as the t interval (measures §7).
+/// Number of questions from which resamples are as good as the t interval
+/// (measures §7).
 const RESAMPLED_FROM: usize = 20;
-/// Resamples without a kappa, of a hundred, up to which the others stand for
-/// all.
+/// Largest percentage of resamples without a kappa at which the others
+/// represent all.
 const MOST_WITHOUT: usize = 5;
 
-/// What a judge made of labelled answers.
+/// A judge's judgements of labelled answers.
 #[derive(Clone, Copy, Debug)]
 pub struct Graded<'a> {
-    /// The judge's name.
+    /// Name of the judge.
     pub judge: &'a str,
-    /// How it works.
+    /// Whether the judge is a model or compares words.
     pub source: Source,
-    /// Seed of the resamples.
+    /// Seed of the bootstrap.
     pub seed: u64,
-    /// The answers.
+    /// The labelled answers.
     pub cases: &'a [LabelledCase],
-    /// A judgement for each.
+    /// A judgement for each answer.
     pub judgements: &'a [Judgement],
-    /// What the files hold beyond the cases: file, reason, how many.
+    /// Entries of the files that are not cases: file, reason, number.
     pub left_out: &'a [(String, String, u64)],
 }
 
-/// Agreement by file, by group and by what was planted.
+/// Agreement by file, by group and by kind of planted answer.
 ///
-/// # Panics
-/// Where there are not as many judgements as cases.
+/// # Panics The numbers of judgements and cases differ.
 pub fn agreement(graded: &Graded<'_>) -> JudgeReport {
     assert_eq!(graded.cases.len(), graded.judgements.len(), "every case has its judgement");
     let mut tallies = Tallies::default();
@@ -58,7 +58,8 @@ pub fn agreement(graded: &Graded<'_>) -> JudgeReport {
         }
     }
     let mut reasons: Vec<(String, u64)> = reasons.into_iter().collect();
-    // Stable: reasons of equal number stay in the order of their words.
+    // The sort is stable: reasons with equal numbers keep their alphabetical
+    // order.
     reasons.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
     reasons.truncate(REASONS);
     let mut report = JudgeReport {
@@ -74,9 +75,9 @@ pub fn agreement(graded: &Graded<'_>) -> JudgeReport {
     report
 }
 
-/// Whether the judge may be trusted by what people labelled: kappa, and the
-/// upper bound of the share of wrong answers that it accepts. Planted answers
-/// can only speak against it: they are easier than what models get wrong.
+/// Whether the judge can be trusted, according to people's labels: kappa, and
+/// the upper bound of the share of wrong answers that it accepts. Planted
+/// answers can only reduce trust: they are easier than the errors of models.
 fn trust(report: &JudgeReport) -> Trust {
     let known =
         |part: &JudgePart| report.overall(part).filter(|row| row.questions >= FEWEST as u64);
@@ -94,8 +95,8 @@ fn trust(report: &JudgeReport) -> Trust {
     }
 }
 
-/// Tallies by file and part. The file of a case is its number in order of
-/// appearance; what stands for all files comes behind them.
+/// Tallies by file and part. Files are numbered in order of appearance; tallies
+/// over all files follow.
 #[derive(Default)]
 struct Tallies<'a> {
     files: Vec<&'a str>,
@@ -104,7 +105,7 @@ struct Tallies<'a> {
     tallies: BTreeMap<(usize, JudgePart), Tally>,
 }
 
-/// Behind every file.
+/// The number for all files, which sorts last.
 const ALL: usize = usize::MAX;
 
 impl<'a> Tallies<'a> {
@@ -145,7 +146,8 @@ impl<'a> Tallies<'a> {
         let alone: Vec<bool> = (0..self.files.len()).map(|file| groups(file) < 2).collect();
         let mut rows = Vec::new();
         for ((file, part), tally) in &self.tallies {
-            // One group is all there is, and one file is all of them.
+            // A single group repeats its file, and a single file repeats the
+            // total.
             let repeats = match part {
                 JudgePart::Group(_) => {
                     alone[*file] && tally.is_all(&self.tallies[&(*file, JudgePart::Labelled)])
@@ -161,12 +163,12 @@ impl<'a> Tallies<'a> {
     }
 }
 
-/// One answer as it counts.
+/// One answer with its label and its grade.
 #[derive(Clone, Copy)]
 struct Grade {
     due: Due,
     outcome: Outcome,
-    /// Distance of the score from a labelled one.
+    /// Distance of the score from a labelled score.
     distance: Option<f64>,
 }
 
@@ -180,18 +182,18 @@ impl Grade {
     }
 }
 
-/// Cohen's kappa of two judges on answers that both accept, that neither does,
-/// and that one of them alone does.
+/// Cohen's kappa of two judges: numbers of answers that both accept, that
+/// neither accepts, and that only one of them accepts.
 pub(super) fn kappa(both: u64, neither: u64, first_alone: u64, second_alone: u64) -> Option<f64> {
     Square { both, neither, false_accepts: first_alone, false_rejects: second_alone }.kappa()
 }
 
-/// The four fields of accepting and rejecting.
+/// Numbers of accepted and rejected answers, by label and judge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Square {
-    /// Both accept.
+    /// Answers that both accept.
     both: u64,
-    /// Both reject.
+    /// Answers that both reject.
     neither: u64,
     false_accepts: u64,
     false_rejects: u64,
@@ -216,21 +218,21 @@ impl Square {
         }
     }
 
-    /// `(p_o − p_e) / (1 − p_e)`: agreement beyond what the two rates of
-    /// acceptance give by chance (Cohen 1960, "A coefficient of agreement for
-    /// nominal scales"). `None` where chance alone agrees always.
+    /// `(p_o − p_e) / (1 − p_e)`: agreement beyond that by chance at these two
+    /// rates of acceptance (Cohen 1960, "A coefficient of agreement for nominal
+    /// scales"). `None` if chance alone always agrees.
     fn kappa(self) -> Option<f64> {
         let n = (self.both + self.neither + self.false_accepts + self.false_rejects) as f64;
         let observed = (self.both + self.neither) as f64 / n;
         let label = (self.both + self.false_rejects) as f64 / n;
         let judge = (self.both + self.false_accepts) as f64 / n;
         let chance = label * judge + (1.0 - label) * (1.0 - judge);
-        // Of no answers, or of one class alone.
+        // There is no kappa without answers, or with one class only.
         (chance < 1.0).then(|| (observed - chance) / (1.0 - chance))
     }
 }
 
-/// Answers counted by question.
+/// Numbers of answers, by question.
 #[derive(Default)]
 struct Tally {
     squares: BTreeMap<usize, Square>,
@@ -263,7 +265,7 @@ impl Tally {
         }
     }
 
-    /// The answers that were counted.
+    /// The number of counted answers.
     fn answers(&self) -> u64 {
         let square = self.total();
         let graded = square.both + square.neither + square.false_accepts + square.false_rejects;
@@ -283,7 +285,8 @@ impl Tally {
         let Square { both, neither, false_accepts, false_rejects } = square;
         let (bounds, accepted) =
             if part.is_planted() { (None, None) } else { (self.bounds(seed), self.accepted()) };
-        // A single kind is of one class: kappa would be 0 whatever the judge.
+        // All answers of a single kind have the same label: kappa would be 0
+        // for every judge.
         let one_class = matches!(part, JudgePart::PlantedKind(_));
         JudgeRow {
             file,
@@ -304,9 +307,10 @@ impl Tally {
     }
 
     /// The 95 % interval of the share of wrong answers that are accepted,
-    /// questions as clusters: Clopper and Pearson's at the number of independent
-    /// answers that would vary as much (Korn and Graubard 1998). Where none or
-    /// all are accepted nothing varies, and a question counts as one answer.
+    /// questions as clusters: that of Clopper and Pearson for the number of
+    /// independent answers that would vary as much (Korn and Graubard 1998). If
+    /// none or all are accepted, nothing varies, and a question counts as one
+    /// answer.
     fn accepted(&self) -> Option<(f64, f64)> {
         let wrong = |square: &&Square| square.neither + square.false_accepts > 0;
         let squares: Vec<&Square> = self.squares.values().filter(wrong).collect();
@@ -334,9 +338,9 @@ impl Tally {
         Some((below, clopper_pearson_upper(share * n, n)))
     }
 
-    /// The 95 % interval of kappa, questions as clusters. From 6 questions the
-    /// t interval on the jackknife's standard error (Efron and Tibshirani
-    /// 1993, chapter 11); from 20 the wider of it and BCa (chapter 14).
+    /// The 95 % interval of kappa, questions as clusters. From 6 questions on
+    /// the t interval of the jackknife's standard error (Efron and Tibshirani
+    /// 1993, chapter 11); from 20 on the wider of it and BCa (chapter 14).
     fn bounds(&self, seed: u64) -> Option<(f64, f64)> {
         let squares: Vec<Square> = self.squares.values().copied().collect();
         if squares.len() < FEWEST {
@@ -364,8 +368,8 @@ impl Tally {
     }
 }
 
-/// BCa interval of kappa, whole questions resampled. `None` where too many
-/// resamples have no kappa, or all lie on one side of it.
+/// BCa interval of kappa by resampling whole questions. `None` if too many
+/// resamples have no kappa, or all are on one side of the estimate.
 fn bca(squares: &[Square], estimate: f64, acceleration: f64, seed: u64) -> Option<(f64, f64)> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut draw = |_| {

@@ -63,7 +63,7 @@ fn kappa_is_agreement_beyond_chance() {
 }
 
 #[test]
-fn the_interval_of_kappa_is_near_the_large_sample_one() {
+fn the_interval_of_kappa_is_near_that_for_large_samples() {
     // Fleiss, Cohen and Everitt (1969), formula 13, with p = (.4, .2; .1, .3),
     // rows the judge (.6, .4), columns the label (.5, .5), p_e = .5, k = .4:
     // A = Σ p_ii [1 − (p_i. + p_.i)(1 − k)]²
@@ -79,9 +79,9 @@ fn the_interval_of_kappa_is_near_the_large_sample_one() {
 }
 
 #[test]
-fn answers_to_one_question_are_no_independent_evidence() {
+fn answers_to_one_question_are_not_independent_evidence() {
     let one_each = fifty();
-    // Every answer four times, as of four models that say the same.
+    // Every answer four times, as if four models gave the same answers.
     let four_each: Vec<_> = one_each.iter().flat_map(|one| vec![one.clone(); 4]).collect();
     let width = |graded: &[(LabelledCase, Judgement)]| {
         let (lo, hi) = report(graded).rows[0].kappa_bounds.unwrap();
@@ -102,7 +102,7 @@ fn fewer_than_six_questions_and_one_class_have_no_interval() {
 }
 
 #[test]
-fn what_was_not_graded_is_counted_apart_with_its_reasons() {
+fn ungraded_answers_are_counted_separately_with_their_reasons() {
     let mut graded = fifty();
     for n in 0..3 {
         let why = if n == 0 { "busy" } else { "late" };
@@ -152,7 +152,7 @@ fn rows_are_by_file_group_and_kind_and_then_over_all_files() {
 }
 
 #[test]
-fn a_planted_half_errs_both_ways_and_is_outside_kappa() {
+fn a_planted_half_is_wrong_in_both_directions_and_outside_kappa() {
     let half = |score: f64| {
         let mut case = case("f", 1, true, Author::Planted(Planted::Partial));
         case.label = Label::Score(0.5);
@@ -167,7 +167,7 @@ fn a_planted_half_errs_both_ways_and_is_outside_kappa() {
     assert_eq!((row.graded, row.agreed, row.kappa), (3, 1, None));
     assert_eq!((row.false_accepts, row.to_reject), (1, 3));
     assert_eq!((row.false_rejects, row.to_accept), (1, 3));
-    // 0, 0.25 and 0.4 away from 0.5.
+    // The distances from 0.5 are 0, 0.25 and 0.4.
     assert!((row.score_error.unwrap() - 0.65 / 3.0).abs() < 1e-12);
 }
 
@@ -179,7 +179,7 @@ fn the_interval_of_false_accepts_counts_questions_and_not_answers() {
     let none: Vec<_> = (0..8).map(|n| wrong(n, false)).collect();
     let (lo, hi) = bounds(&none).unwrap();
     assert!(lo.abs() < 1e-9 && (hi - 0.369_4).abs() < 1e-4, "{lo} {hi}");
-    // Answers that say the same are no more evidence.
+    // Equal answers are no additional evidence.
     let repeated: Vec<_> = none.iter().flat_map(|one| vec![one.clone(); 4]).collect();
     assert_eq!(bounds(&repeated), bounds(&none));
     // Four like answers to each of twenty questions, those to five accepted. The
@@ -194,7 +194,7 @@ fn the_interval_of_false_accepts_counts_questions_and_not_answers() {
 }
 
 #[test]
-fn the_worst_group_is_that_with_the_largest_share_and_enough_questions() {
+fn the_worst_group_has_the_largest_share_and_enough_questions() {
     let by = |name: &str, questions: std::ops::Range<usize>, accepted: usize| {
         let author = Author::Group(name.into());
         let one = move |n| (case("f", n, false, author.clone()), judged(n < accepted));
@@ -207,7 +207,7 @@ fn the_worst_group_is_that_with_the_largest_share_and_enough_questions() {
 }
 
 #[test]
-fn trust_is_decided_by_people_and_by_the_upper_bound() {
+fn trust_depends_on_labels_of_people_and_on_the_upper_bound() {
     let agreeing = |n: usize| {
         let one = |n: usize| {
             let right = n.is_multiple_of(2);

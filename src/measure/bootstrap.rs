@@ -1,4 +1,4 @@
-//! Resampling, always from a seed that the caller gives.
+//! Bootstrap intervals, always from a seed that the caller gives.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -6,13 +6,15 @@ use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::statistics::{Bounds, Clusters, quantile, sums};
 
-/// Resamples of requests within sessions.
+/// Number of resamples of requests within sessions.
 pub const BLOCK_RESAMPLES: usize = 1_000;
-/// Resamples of clusters. The tails of BCa need more than a plain percentile.
+/// Number of resamples of clusters. The tails of BCa need more than a plain
+/// percentile does.
 pub const BCA_RESAMPLES: usize = 2_000;
 
-/// BCa interval of the weighted mean over transcripts, clusters resampled (Efron 1987,
-/// "Better bootstrap confidence intervals"). `None` where all resamples agree.
+/// BCa interval of the weighted mean over transcripts by resampling clusters
+/// (Efron 1987, "Better bootstrap confidence intervals"). `None` if all
+/// resamples are equal.
 pub fn bca(clusters: &Clusters, seed: u64) -> Option<Bounds> {
     let mut resampled = cluster_means(clusters, seed);
     resampled.sort_by(f64::total_cmp);
@@ -36,18 +38,19 @@ fn cluster_means(clusters: &Clusters, seed: u64) -> Vec<f64> {
     (0..BCA_RESAMPLES).map(draw).collect()
 }
 
-/// The acceleration of the mean, one cluster left out at a time.
+/// The acceleration of the mean, by the jackknife over clusters.
 fn acceleration(clusters: &Clusters) -> Option<f64> {
     let parts: Vec<(f64, f64)> = clusters.groups().iter().map(|c| sums(c)).collect();
-    // Value by value, so that weights of 1 round as a plain sum does.
+    // The sum is computed value by value, so that weights of 1 round as a plain
+    // sum does.
     let total: f64 = clusters.groups().iter().flatten().map(|v| v.weight * v.value).sum();
     let weight = clusters.weight();
     let left: Vec<f64> = parts.iter().map(|(part, own)| (total - part) / (weight - own)).collect();
     acceleration_of(&left)
 }
 
-/// `Σ d³ / (6 (Σ d²)^{3/2})`, d the mean of the jackknife's values less each
-/// of them. `None` where they are all alike.
+/// `Σ d³ / (6 (Σ d²)^{3/2})`, where d is the mean of the jackknife values minus
+/// each value. `None` if all values are equal.
 pub(super) fn acceleration_of(left: &[f64]) -> Option<f64> {
     let centre = left.iter().sum::<f64>() / left.len() as f64;
     let squares: f64 = left.iter().map(|x| (centre - x).powi(2)).sum();
@@ -55,8 +58,8 @@ pub(super) fn acceleration_of(left: &[f64]) -> Option<f64> {
     (squares > 0.0).then(|| cubes / (6.0 * squares.powf(1.5)))
 }
 
-/// Levels at which the sorted resamples give the 95 % BCa interval. `None`
-/// where every resample lies on one side of the estimate.
+/// Levels at which the sorted resamples give the 95 % BCa interval. `None` if
+/// every resample is on one side of the estimate.
 pub(super) fn adjusted_levels(
     resampled: &[f64],
     estimate: f64,
@@ -65,7 +68,8 @@ pub(super) fn adjusted_levels(
     let normal = Normal::standard();
     let below = resampled.iter().filter(|x| **x < estimate).count() as f64;
     let ties = resampled.iter().filter(|x| **x == estimate).count() as f64;
-    // Half the ties, so that a discrete distribution is not pulled to one side.
+    // Half of the ties count, so that a discrete distribution is not biased to
+    // one side.
     let share = (below + ties / 2.0) / resampled.len() as f64;
     if share <= 0.0 || share >= 1.0 {
         return None;
@@ -78,20 +82,21 @@ pub(super) fn adjusted_levels(
     Some((level(0.025), level(0.975)))
 }
 
-/// Resamples of the cautious bound. It is read at one level far from the tails.
+/// Number of resamples of the cautious bound, which is read at one level far
+/// from the tails.
 const CAUTIOUS_RESAMPLES: usize = 4_000;
-/// Level of the cautious bound: how often it may lie above the true mean.
+/// Level of the cautious bound: how often it may be above the true mean.
 const CAUTIOUS_LEVEL: f64 = 0.05;
 
-/// Lower 95 % bound of the mean over transcripts that counts on what was not
-/// seen: one more cluster of average weight is added that loses `most`, the most
-/// that there is to lose, and the clusters are weighed at random (Rubin 1981, "The Bayesian
-/// Bootstrap"). The weights are those of the gaps between n ordered uniforms,
-/// which makes it the bound of Gaffke (2005) as told by Learned-Miller and
+/// Lower 95 % bound of the mean over transcripts that allows for unseen losses:
+/// one more cluster of average weight is added that loses `most`, the largest
+/// possible loss, and the clusters are weighted at random (Rubin 1981, "The
+/// Bayesian Bootstrap"). The weights are the gaps between n ordered uniforms,
+/// which makes it the bound of Gaffke (2005) as described by Learned-Miller and
 /// Thomas (2020, "A New Confidence Interval for the Mean of a Bounded Random
-/// Variable"): without assumptions on the distribution, and for losses that are
-/// all or nothing that of Clopper and Pearson. Clusters of unequal weight are
-/// weighed at random on top of it, for which it is an approximation.
+/// Variable"): without assumptions on the distribution, and equal to that of
+/// Clopper and Pearson for losses of all or nothing. Clusters of unequal weight
+/// are weighted at random in addition, for which the bound is an approximation.
 pub fn cautious_lower(clusters: &Clusters, most: f64, seed: u64) -> f64 {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut parts: Vec<(f64, f64)> = clusters.groups().iter().map(|c| sums(c)).collect();
@@ -100,7 +105,7 @@ pub fn cautious_lower(clusters: &Clusters, most: f64, seed: u64) -> f64 {
     let draw = |_| {
         let (mut sum, mut n) = (0.0, 0.0);
         for (part, size) in &parts {
-            // 1 − u, for u may be 0.
+            // 1 − u instead of u, because u may be 0.
             let weight = -(1.0 - rng.random::<f64>()).ln();
             sum += weight * part;
             n += weight * size;
@@ -112,22 +117,23 @@ pub fn cautious_lower(clusters: &Clusters, most: f64, seed: u64) -> f64 {
     quantile(&means, CAUTIOUS_LEVEL)
 }
 
-/// [`weighted_blocks`] with sessions that weigh the same.
+/// [`weighted_blocks`] with sessions of equal weight.
 pub fn blocks(sessions: &[Vec<f64>], seed: u64) -> Option<Bounds> {
     let sessions: Vec<(f64, &[f64])> = sessions.iter().map(|s| (1.0, s.as_slice())).collect();
     weighted_blocks(&sessions, seed)
 }
 
-/// Percentile interval of the mean over sessions, each with its weight, when
-/// only the requests within each session can be resampled: it speaks of these
-/// sessions only. What is resampled stands in the order of the session: a value
-/// for each request, probe or fact.
+/// Percentile interval of the mean over sessions, each with its weight, if only
+/// the requests within each session can be resampled: it describes these
+/// sessions only. The values are in the order of the session: one for each
+/// request, probe or fact.
 ///
-/// Moving blocks (Künsch 1989), since neighbouring requests ask for the same
-/// things; the block length ⌈R^(1/3)⌉ is the order that Hall, Horowitz and
-/// Jing (1995) find best for a variance. Where requests stay alike for longer
-/// than a block the interval is too narrow: in simulations of 120 requests,
-/// alike for five in a row on average, it covered 72 %. `None` without any value.
+/// Moving blocks (Künsch 1989) are used, since neighbouring requests need the
+/// same things; the block length ⌈R^(1/3)⌉ is the order that Hall, Horowitz and
+/// Jing (1995) find best for a variance. If requests stay similar for longer
+/// than a block, the interval is too narrow: in simulations of 120 requests,
+/// similar for five in a row on average, it covered 72 %. `None` without any
+/// value.
 pub fn weighted_blocks(sessions: &[(f64, &[f64])], seed: u64) -> Option<Bounds> {
     let sessions: Vec<&(f64, &[f64])> = sessions.iter().filter(|(_, s)| !s.is_empty()).collect();
     let weight: f64 = sessions.iter().map(|(weight, _)| weight).sum();

@@ -3,7 +3,7 @@
 use super::*;
 use crate::measure::statistics::Weighted;
 
-/// As skewed as recalls near 1 are.
+/// Values as skewed as recalls near 1.
 const SKEWED: [f64; 24] = [
     1.0, 0.98, 0.97, 1.0, 0.95, 0.99, 0.4, 0.96, 1.0, 0.93, 0.99, 0.72, 0.97, 1.0, 0.98, 0.9, 0.99,
     0.55, 1.0, 0.96, 0.94, 0.98, 1.0, 0.97,
@@ -30,7 +30,7 @@ fn bca_levels_are_those_of_scipy() {
 }
 
 #[test]
-fn bca_comes_near_scipy_with_a_hundred_times_the_resamples() {
+fn bca_is_near_scipy_with_a_hundred_times_the_resamples() {
     for seed in 0..3 {
         let bounds = bca(&singles(&SKEWED), seed).unwrap();
         close(bounds.lo, 0.8313, 0.008);
@@ -43,7 +43,7 @@ fn the_wider_of_bca_and_t_is_taken() {
     // BCa is 0.133 wide here, t 0.127.
     let bounds = singles(&SKEWED).confidence(1).unwrap().bounds();
     assert_eq!(Some(bounds), bca(&singles(&SKEWED), 1));
-    // Without a skew BCa is the narrower: it knows nothing of the t quantile.
+    // Without a skew BCa is narrower: it does not use the t quantile.
     let even: Vec<f64> = (0..20).map(f64::from).collect();
     assert_eq!(singles(&even).confidence(1).unwrap().bounds(), singles(&even).student());
 }
@@ -54,7 +54,7 @@ fn bca_of_values_that_are_all_alike_is_absent() {
 }
 
 #[test]
-fn the_cautious_bound_is_that_of_clopper_and_pearson_where_losses_are_all_or_nothing() {
+fn the_cautious_bound_is_that_of_clopper_and_pearson_for_losses_of_all_or_nothing() {
     // One-sided 95 % bounds on a share: 1 − 0.05^(1/20), and 2 of 40 by the
     // fixtures.
     close(cautious_lower(&singles(&[0.0; 20]), 1.0, 1), -(1.0 - 0.05_f64.powf(0.05)), 0.006);
@@ -64,7 +64,7 @@ fn the_cautious_bound_is_that_of_clopper_and_pearson_where_losses_are_all_or_not
 }
 
 #[test]
-fn the_same_seed_draws_the_same() {
+fn the_same_seed_gives_the_same_interval() {
     let session = vec![SKEWED.to_vec()];
     assert_eq!(blocks(&session, 3), blocks(&session, 3));
     assert_ne!(blocks(&session, 3), blocks(&session, 4));
@@ -85,7 +85,7 @@ fn sessions_weigh_the_same_whatever_their_length() {
 }
 
 #[test]
-fn sessions_weigh_what_they_are_given() {
+fn sessions_have_the_weights_that_are_given() {
     let (ones, zeros) = ([1.0; 90], [0.0; 10]);
     let sessions = [(30.0, ones.as_slice()), (10.0, zeros.as_slice()), (20.0, &[])];
     assert_eq!(weighted_blocks(&sessions, 1), Some(Bounds { lo: 0.75, hi: 0.75 }));
@@ -94,13 +94,14 @@ fn sessions_weigh_what_they_are_given() {
 
 #[test]
 fn the_cautious_bound_adds_a_cluster_of_average_weight() {
-    // Twice the weight each is the same sample.
+    // Doubling every weight gives the same sample.
     let of = |weight| {
         let value = |at| vec![Weighted { value: if at < 2 { -0.3 } else { 0.0 }, weight }];
         cautious_lower(&Clusters::weighted((0..30).map(value).collect()), 1.0, 1)
     };
     assert_eq!(of(1.0), of(2.0));
-    // A light loss is less of one, and the unseen one weighs as the others do.
+    // A loss with a small weight counts less, and the unseen cluster has the
+    // average weight.
     let light = |own| {
         let one = |at| Weighted { value: if at == 0 { -1.0 } else { 0.0 }, weight: 10.0 };
         let mut all: Vec<Vec<Weighted>> = (0..30).map(|at| vec![one(at)]).collect();
@@ -110,7 +111,7 @@ fn the_cautious_bound_adds_a_cluster_of_average_weight() {
     assert!(light(1.0) > light(10.0) && light(10.0) > light(30.0));
 }
 
-/// A session whose requests stay alike for two in a row on average.
+/// A session whose requests stay similar for two in a row on average.
 fn session(rng: &mut ChaCha8Rng) -> Vec<f64> {
     let mut level: f64 = rng.random_range(0.0..1.0);
     let request = |_| {
@@ -130,7 +131,7 @@ fn blocks_cover_better_than_single_requests() {
         let session = session(&mut rng);
         let bounds = blocks(std::slice::from_ref(&session), run).unwrap();
         by_block += usize::from(bounds.lo <= 0.5 && 0.5 <= bounds.hi);
-        // What a bootstrap of single requests would claim.
+        // The interval of a bootstrap of single requests.
         let single = singles(&session).student();
         by_request += usize::from(single.lo <= 0.5 && 0.5 <= single.hi);
     }
@@ -143,7 +144,7 @@ fn the_wider_interval_covers_at_twenty() {
     let mut rng = ChaCha8Rng::seed_from_u64(9);
     let runs = 100;
     let covered = (0..runs).filter(|seed| {
-        // Right-skewed with mean 1/3.
+        // The values are right-skewed with mean 1/3.
         let values: Vec<f64> = (0..20).map(|_| rng.random_range(0.0_f64..1.0).powi(2)).collect();
         let bounds = singles(&values).confidence(*seed).unwrap().bounds();
         bounds.lo <= 1.0 / 3.0 && 1.0 / 3.0 <= bounds.hi

@@ -1,10 +1,10 @@
-//! A run transcript by transcript: what two runs are paired on.
+//! The figures of a run by transcript, which pairs of runs are compared by.
 //!
-//! Replicates are averaged, as they are before anything is pooled; of measures
-//! that are pooled by a maximum, a median or a percentile each transcript has
-//! its own. Where a data set has too few clusters for an interval, some
-//! measures also keep a figure for each request or probe: chance can then be
-//! looked at within these very sessions.
+//! Replicates are averaged, as they are before pooling; for measures that are
+//! pooled by a maximum, a median or a percentile each transcript has its own.
+//! If a data set has too few clusters for an interval, some measures also keep
+//! a figure for each request or probe: chance can then be estimated within
+//! these sessions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
@@ -28,12 +28,13 @@ use super::variance::Figures;
 use super::waiting::km_median;
 use crate::model::{Cell, Nature, Repeated, Report, Standing, TranscriptFacts, catalogue};
 
-/// Every transcript of a run, and what each contributes to each row.
+/// Every transcript of a run, and its figures in each row.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ByTranscript {
-    /// The transcripts, by data set and id.
+    /// The transcripts, sorted by data set and id.
     pub transcripts: Vec<TranscriptFingerprint>,
-    /// The rows of each data set; none for all of them together.
+    /// The rows of each single data set; there is no row for all of them
+    /// together.
     pub rows: Vec<UnitRow>,
 }
 
@@ -43,21 +44,21 @@ pub struct ByTranscript {
 pub struct UnitRow {
     /// Name of the data set.
     pub dataset: String,
-    /// Plain preset id.
+    /// Id of the preset without markup.
     pub strategy: String,
-    /// Window label as typed.
+    /// Label of the window, as typed.
     pub window: String,
-    /// Who pays: [`crate::model::Bill::billed_as`].
+    /// The payer: [`crate::model::Bill::billed_as`].
     pub billed_as: String,
-    /// What the row is.
+    /// The role of the row in the comparison.
     pub standing: Standing,
-    /// Cells that failed.
+    /// Number of cells that failed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub failed: u64,
-    /// By measure one figure for each transcript of the data set, in their
-    /// order.
+    /// For each measure, one figure for each transcript of the data set, in
+    /// their order.
     pub figures: BTreeMap<String, Vec<Option<Figure>>>,
-    /// By measure, for each transcript, a figure for each request or probe.
+    /// For each measure and transcript, a figure for each request or probe.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub series: BTreeMap<String, Vec<Figures>>,
 }
@@ -66,22 +67,23 @@ fn is_zero(n: &u64) -> bool {
     *n == 0
 }
 
-/// What a transcript contributes to a measure.
+/// The contribution of a transcript to a measure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Figure {
-    /// A figure.
+    /// A plain figure.
     One(f64),
-    /// Numerator and denominator of one.
+    /// Numerator and denominator of a ratio.
     Fraction(f64, f64),
 }
 
-/// Digits kept, so that a file stays short and equal figures stay equal.
+/// Significant digits of a figure, so that a file stays short and equal figures
+/// stay equal.
 const DIGITS: usize = 9;
-/// Digits kept of a figure for one request or probe.
+/// Significant digits of a figure for one request or probe.
 const SERIES_DIGITS: usize = 6;
 
-/// Takes a measured run apart.
+/// The figures of a measured run by transcript.
 pub fn by_transcript(report: &Report) -> ByTranscript {
     let mut rows = Vec::new();
     let taken: Result<(), Infallible> = each_unit_row(report, |row| {
@@ -92,11 +94,11 @@ pub fn by_transcript(report: &Report) -> ByTranscript {
     ByTranscript { rows, transcripts: report.transcripts.iter().map(fingerprint_of).collect() }
 }
 
-/// Hands over the rows of a run one after the other: all of them at once are
-/// large where there are many sessions.
+/// Calls `take` with the rows of a run one by one: all of them at once need
+/// much memory if there are many sessions.
 ///
 /// # Errors
-/// The first that `take` returns.
+/// The first error that `take` returns.
 pub fn each_unit_row<E>(
     report: &Report,
     mut take: impl FnMut(UnitRow) -> Result<(), E>,
@@ -122,21 +124,21 @@ pub fn each_unit_row<E>(
     Ok(())
 }
 
-/// The cells of a row as its payer sees them, each with the position of its
+/// The cells of a row as its payer is billed, each with the position of its
 /// transcript.
 type Samples<'a> = Vec<(usize, &'a Sample<'a>)>;
 
-/// By measure one figure for each transcript of a row's data set.
+/// For each measure, one figure for each transcript of a row's data set.
 type Figured = BTreeMap<String, Vec<Option<Figure>>>;
 
-/// The figures of a row, of the measures that have one in a table.
+/// The figures of a row, for the measures that have one in a table.
 fn figures(
     facts: &[TranscriptFacts],
     row: &Gathered<'_>,
     samples: &Samples<'_>,
     known: &BTreeSet<&str>,
 ) -> Figured {
-    // No two runs share a processor's time.
+    // CPU time differs between any two runs, so it is not compared.
     let specs = MEASURES
         .iter()
         .filter(|spec| spec.measure.nature != Nature::Machine && known.contains(spec.id()));
@@ -169,7 +171,8 @@ fn units_of<'f>(
 
 type Place<'a> = (&'a str, &'a str, &'a str);
 
-/// Measures with a figure, by row: in its own table or in that of all data sets.
+/// The measures that have a figure, by row: in the table of its data set or in
+/// that of all data sets.
 fn known(report: &Report) -> BTreeMap<Place<'_>, BTreeSet<&str>> {
     let mut known: BTreeMap<Place<'_>, BTreeSet<&str>> = BTreeMap::new();
     let datasets: BTreeSet<&str> = report.transcripts.iter().map(|f| f.dataset.as_str()).collect();
@@ -209,8 +212,8 @@ fn unit_row(
     }
 }
 
-/// Whether so few facts are at stake at cuts that there are too few clusters:
-/// small ones are one together.
+/// Whether the facts at stake at cuts form too few clusters for an interval:
+/// clusters with few facts are joined.
 fn few_at_cuts(
     facts: &[TranscriptFacts],
     units: &[usize],
@@ -230,8 +233,8 @@ fn few_at_cuts(
     pooled(&known.collect::<Vec<_>>()).n() < FEWEST_FOR_AN_INTERVAL
 }
 
-/// Number of clusters among transcripts, each its own where one project or
-/// none is known.
+/// Number of clusters among transcripts; each transcript is one if one project
+/// or none is known.
 fn clusters<'a>(facts: impl Iterator<Item = &'a TranscriptFacts>) -> usize {
     let (mut names, mut unnamed) = (BTreeMap::<&str, usize>::new(), 0);
     for facts in facts {
@@ -247,7 +250,7 @@ fn clusters<'a>(facts: impl Iterator<Item = &'a TranscriptFacts>) -> usize {
     }
 }
 
-/// The figure of one transcript, its replicates put together.
+/// The figure of one transcript from those of its replicates.
 fn figure(pool: Pool, parts: &[Parts]) -> Option<Figure> {
     let (mut ones, mut tos, mut many) = (Vec::new(), Vec::new(), Vec::new());
     let mut waits = Vec::new();
@@ -278,14 +281,14 @@ fn figure(pool: Pool, parts: &[Parts]) -> Option<Figure> {
     one.map(|one| Figure::One(rounded(one, DIGITS)))
 }
 
-/// So many significant digits.
+/// A number rounded to this many significant digits.
 fn rounded(x: f64, digits: usize) -> f64 {
     let text = format!("{x:.*e}", digits - 1);
     text.parse().expect("a number that was printed is one")
 }
 
-/// A figure for each request or probe of each transcript, replicates averaged
-/// place by place.
+/// A figure for each request or probe of each transcript, averaged over
+/// replicates at each position.
 fn series(
     row: &Gathered<'_>,
     units: &[usize],
@@ -307,7 +310,7 @@ fn series(
     all.map(|(id, each)| (id.to_owned(), each)).collect()
 }
 
-/// Place by place the mean of the replicates that have a figure there.
+/// At each position the mean of the replicates that have a figure there.
 fn averaged(replicates: &[Figures]) -> Figures {
     let places = replicates.iter().map(Vec::len).max().unwrap_or(0);
     let place = |at: usize| {
@@ -317,7 +320,7 @@ fn averaged(replicates: &[Figures]) -> Figures {
     (0..places).map(place).collect()
 }
 
-/// A figure for each request.
+/// A function that returns a figure for each request.
 type ByRequest = fn(&Sample<'_>) -> Option<Vec<f64>>;
 
 /// Measures that are sums over requests.
@@ -328,7 +331,7 @@ const BY_REQUEST: [(&str, ByRequest); 2] = [
     (catalogue::COST_USD.id, |sample| sample.account().ok()?.by_request(AS_BILLED).ok()),
 ];
 
-/// The cells of a run, to look at their requests.
+/// The cells of a run by row, for figures of their requests.
 struct Extra<'a> {
     report: &'a Report,
     exams: &'a Exams<'a>,
@@ -351,7 +354,7 @@ impl<'a> Extra<'a> {
         let facts = &self.report.transcripts[unit];
         let place = (row.key.dataset, row.key.strategy, row.key.window);
         let cells = self.cells.get(&(place, facts.transcript.as_str()));
-        // A cell that does not fit its transcript has no figures at all.
+        // A cell that does not fit its transcript has no figures.
         let fit = |cell: &&&Cell| {
             cell.rows().is_some_and(|rows| rows.requests.len() == facts.requests.len())
         };

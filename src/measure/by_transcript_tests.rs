@@ -7,7 +7,7 @@ fn row<'a>(run: &'a ByTranscript, strategy: &str) -> &'a UnitRow {
 }
 
 #[test]
-fn each_transcript_has_its_own_figure_replicates_averaged() {
+fn each_transcript_has_its_own_figure_averaged_over_replicates() {
     // s0 was replayed twice: (300 + 500) / 2 tokens; s1 once: 200.
     let both = ["s0", "s1"].map(|id| facts(id).requests(&[200, 400]).build()).to_vec();
     let cells = vec![
@@ -41,7 +41,8 @@ fn six_clusters_need_no_figure_for_each_request() {
 
 #[test]
 fn the_bill_by_request_adds_up_to_the_bill() {
-    // `cheap`: $1 a million tokens read as new, $5 written as output, 10 of it each.
+    // `cheap`: $1 a million tokens uncached, $5 output, with 10 tokens of
+    // output each.
     let session = facts("s").requests(&[1_000, 2_000]).build();
     let bill = [(1_000, 0, 0), (2_000, 0, 0)];
     let billed = cell("s", "fifo").sent(&[1_000, 2_000]).bill("recorded", "cheap", &bill).build();
@@ -65,7 +66,7 @@ fn another_text_or_another_question_is_another_session() {
     assert!(
         fingerprint_of(&words).probes == same.probes && fingerprint_of(&words).words != same.words
     );
-    // Without its words a run tells the rest all the same.
+    // Without the text of its probes a run still has the other hashes.
     let silent = plain().with(|facts| facts.probes[0].probe.question.clear()).build();
     assert_eq!(
         (fingerprint_of(&silent).words, fingerprint_of(&silent).probes),
@@ -74,7 +75,7 @@ fn another_text_or_another_question_is_another_session() {
 }
 
 #[test]
-fn it_is_read_as_it_was_written() {
+fn the_figures_are_parsed_as_they_were_written() {
     let session = facts("s").requests(&[100, 300]).build();
     let cells = vec![
         cell("s", "full").control().sent(&[100, 300]).build(),

@@ -1,4 +1,5 @@
-//! What counts as one: the transcript, or the project or developer behind it.
+//! Groups transcripts into clusters, the independent observations: the
+//! transcript itself, or its project or developer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,13 +27,13 @@ pub fn clusters(facts: &[TranscriptFacts], values: &BTreeMap<usize, f64>) -> Clu
     grouped(&values)
 }
 
-/// Project or developer behind a transcript, where known.
+/// Project or developer of a transcript, if known.
 pub fn owner(facts: &TranscriptFacts) -> Option<Owner<'_>> {
     facts.cluster.as_deref().map(|name| (facts.dataset.as_str(), name))
 }
 
-/// What one of the clusters of these transcripts is called. Only projects are
-/// called independent: several sessions of one are not.
+/// The noun for one cluster of these transcripts. Only projects are called
+/// independent: several sessions of one project are not.
 pub fn noun<'a>(facts: impl Iterator<Item = &'a TranscriptFacts>) -> &'static str {
     let owners: Vec<Option<Owner<'a>>> = facts.map(owner).collect();
     let distinct: BTreeSet<&Option<Owner<'a>>> = owners.iter().collect();
@@ -45,8 +46,8 @@ pub fn noun<'a>(facts: impl Iterator<Item = &'a TranscriptFacts>) -> &'static st
     }
 }
 
-/// The same of shares of facts at stake, weighed by them (cuts §3); where
-/// there are no such weights every transcript weighs the same.
+/// Groups shares of facts at stake, weighted by the number of facts (cuts §3);
+/// without such numbers every transcript has the same weight.
 pub fn weighed(
     facts: &[TranscriptFacts],
     values: &BTreeMap<usize, f64>,

@@ -1,5 +1,5 @@
-//! Two runs on the same data, row by row (measures §7): the primary measure
-//! is tested, all else described.
+//! Compares two runs on the same data, row by row (measures §7): the primary
+//! measure is tested, all others are described.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use crate::model::{
 };
 use crate::text::counted;
 
-/// What is compared, besides the kinds of probes.
+/// The measures that are compared, besides those by kind of probe.
 const COMPARED: [&str; 21] = [
     catalogue::CONTINUITY.id,
     catalogue::KEPT_AT_CUT.id,
@@ -41,25 +41,27 @@ const COMPARED: [&str; 21] = [
     catalogue::BLOCKING_MS_SUM.id,
 ];
 
-/// Share of true nulls that may be called a difference, over the whole family.
+/// Largest share of true nulls that may be called a difference, over the whole
+/// family.
 const LEVEL: f64 = 0.05;
-/// Clusters from which on a test is made whatever the size of the family.
+/// Number of clusters from which a test is made whatever the size of the
+/// family.
 const TESTED_FROM: u64 = 10;
 
-/// One of the runs.
+/// One of the two runs.
 #[derive(Clone, Copy)]
 pub struct Run<'a> {
-    /// What it is called.
+    /// Name of the run in the report.
     pub name: &'a str,
-    /// It, measured.
+    /// The measured run.
     pub report: &'a Report,
-    /// It, transcript by transcript.
+    /// The figures of the run by transcript.
     pub by_transcript: &'a ByTranscript,
 }
 
-/// Compares two runs on the same data. `pairs` are presets of A with those of
-/// B; without any, each with its namesake. Measures in `left_out` are not
-/// looked at.
+/// Compares two runs on the same data. `pairs` maps presets of A to presets of
+/// B; if it is empty, presets of the same name are compared. Measures in
+/// `left_out` are not compared.
 pub fn compare(
     a: Run<'_>,
     b: Run<'_>,
@@ -119,7 +121,7 @@ fn row(
     let side_a = Side::find(a.by_transcript, dataset, &pair.0, window, None)?;
     let side_b = Side::find(b.by_transcript, dataset, &pair.1, window, None)?;
     let standing = side_b.rows()[0].standing;
-    // The scale is the same for both.
+    // A control compared with itself shows no difference between the runs.
     if standing == Standing::Control && pair.0 == pair.1 {
         return None;
     }
@@ -178,8 +180,9 @@ fn described(id: &str, found: &Difference) -> ComparedMeasure {
     }
 }
 
-/// Tests the primary measure over presets and windows: the size of the family,
-/// and what cannot be said. Kinds and other measures get no p.
+/// Tests the primary measure over presets and windows. Returns the size of the
+/// family and a sentence on what cannot be concluded. Kinds and other measures
+/// have no p.
 fn test(rows: &mut [ComparedRow], dataset: &str, primary: Primary) -> (u64, Option<String>) {
     let mut tested: Vec<&mut ComparedMeasure> = Vec::new();
     for row in rows.iter_mut() {
@@ -194,7 +197,7 @@ fn test(rows: &mut [ComparedRow], dataset: &str, primary: Primary) -> (u64, Opti
     }
     let m = tested.len();
     let least = tested.iter().map(|measure| measure.clusters).min().unwrap_or(0);
-    // Of the 2ⁿ patterns of signs two are the most extreme.
+    // Of the 2ⁿ patterns of signs two are the most extreme ones.
     let smallest = 2.0 / 2f64.powi(least.min(1_000) as i32) * m as f64;
     let limit = (smallest > LEVEL && m > 0).then(|| {
         let clusters = counted(least, "session or project");
@@ -232,7 +235,7 @@ fn outcome(measure: &ComparedMeasure) -> Outranks {
     }
 }
 
-/// Whether each graded probe is right, its replicates averaged.
+/// Whether each graded probe is right, averaged over replicates.
 fn right<'a>(
     (report, strategy): (&'a Report, &str),
     dataset: &str,
@@ -255,7 +258,8 @@ fn right<'a>(
     each.filter_map(|(place, scores)| Some((place, mean(scores)? >= RIGHT))).collect()
 }
 
-/// Probes graded in both, by where they are right.
+/// Numbers of probes that are graded in both runs, by the runs in which they
+/// are right.
 fn probes(
     a: (&Report, &str),
     b: (&Report, &str),

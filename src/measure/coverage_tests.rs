@@ -1,9 +1,9 @@
-//! What the rules for few transcripts are worth, by simulation with fixed
-//! seeds (measures §7): how often intervals hold the truth, and how often
-//! something is called non-inferior that is not.
+//! Simulations with fixed seeds of the rules for few transcripts (measures §7):
+//! how often intervals contain the truth, and how often a preset is called
+//! non-inferior although it is not.
 //!
 //! With more runs (4,000 each at 6 and 10 transcripts, 200 at 20, 100 at 40)
-//! intervals held the truth in 95.4, 95.1, 94.0 and 97.0 % of samples of
+//! intervals contained the truth in 95.4, 95.1, 94.0 and 97.0 % of samples of
 //! near-normal figures, and in 88.8, 90.8, 95.0 and 96.0 % of skewed recalls.
 
 use rand::{RngExt, SeedableRng};
@@ -16,14 +16,14 @@ use crate::model::AgainstFull;
 
 const TERMS: Terms = Terms { margin: 0.05, most: 1.0, seed: 1 };
 
-/// Draws one transcript.
+/// A function that draws the figure of one transcript.
 type Draw = fn(&mut ChaCha8Rng) -> f64;
 
 fn sample(rng: &mut ChaCha8Rng, n: usize, draw: Draw) -> Clusters {
     Clusters::new((0..n).map(|_| vec![draw(rng)]).collect())
 }
 
-/// Close to a normal: the sum of twelve uniforms less 6, mean 0.
+/// Nearly normal: the sum of twelve uniforms minus 6, mean 0.
 fn near_normal(rng: &mut ChaCha8Rng) -> f64 {
     (0..12).map(|_| rng.random_range(0.0..1.0)).sum::<f64>() - 6.0
 }
@@ -33,7 +33,7 @@ fn skewed(rng: &mut ChaCha8Rng) -> f64 {
     1.0 - rng.random_range(0.0_f64..1.0).powi(3)
 }
 
-/// Share of intervals that hold the true mean.
+/// Share of intervals that contain the true mean.
 fn coverage(n: usize, runs: usize, draw: Draw, truth: f64) -> f64 {
     let mut rng = ChaCha8Rng::seed_from_u64(n as u64);
     let covered = (0..runs).filter(|run| {
@@ -56,7 +56,7 @@ fn intervals_cover_near_normal_figures_as_often_as_they_say() {
 
 #[test]
 fn intervals_cover_skewed_recalls_nearly_as_often() {
-    // With few transcripts a tail that was not seen is not allowed for.
+    // With few transcripts the interval does not allow for an unseen tail.
     for (n, runs, least) in [(6, 2_000, 0.87), (10, 2_000, 0.89), (20, 60, 0.87), (40, 30, 0.86)] {
         let share = coverage(n, runs, skewed, 0.75);
         println!("skewed, n = {n}: {share:.3}");
@@ -64,8 +64,9 @@ fn intervals_cover_skewed_recalls_nearly_as_often() {
     }
 }
 
-/// Sessions as they are pooled: numbers of facts that differ by a hundred times,
-/// and shares of them that differ from session to session, 2/3 on average.
+/// Sessions as they are pooled: their numbers of facts differ by up to a factor
+/// of a hundred, and the share that is kept differs from session to session,
+/// 2/3 on average.
 fn session(rng: &mut ChaCha8Rng) -> PooledUnit<'static> {
     let facts = 4.0_f64 * 100.0_f64.powf(rng.random_range(0.0..1.0));
     let facts = facts.floor();
@@ -84,7 +85,8 @@ fn weighted_intervals_cover_the_shares_of_unequal_sessions_nearly_as_often() {
         let (mut covered, mut runs) = (0, 0);
         for _ in 0..2_000 {
             let units: Vec<PooledUnit<'_>> = (0..n).map(|_| session(&mut rng)).collect();
-            // Small sessions share a cluster, and below six there is no interval.
+            // Small sessions share a cluster, and below six clusters there is
+            // no interval.
             let Some(found) = pooled(&units).confidence(1) else { continue };
             let bounds = found.bounds();
             runs += 1;
@@ -97,9 +99,9 @@ fn weighted_intervals_cover_the_shares_of_unequal_sessions_nearly_as_often() {
 }
 
 /// Shares of samples that are called provisionally non-inferior, and
-/// non-inferior, where each transcript loses `loss` with this probability and
-/// else nothing. A verdict depends on the number of losses alone, so that the
-/// shares are exact: binomial weights instead of draws.
+/// non-inferior, if each transcript loses `loss` with this probability and
+/// otherwise nothing. A verdict depends only on the number of losses, so that
+/// the shares are exact: binomial weights replace draws.
 fn called(n: usize, probability: f64, loss: f64) -> (f64, f64) {
     let (mut provisional, mut sure) = (0.0, 0.0);
     let mut weight = (1.0 - probability).powi(n as i32);
@@ -108,7 +110,7 @@ fn called(n: usize, probability: f64, loss: f64) -> (f64, f64) {
         match judge(&Clusters::new(values), TERMS).unwrap().verdict {
             AgainstFull::ProvisionalNonInferior => provisional += weight,
             AgainstFull::NonInferior => sure += weight,
-            // With more losses it is not called so either.
+            // With more losses the verdict is never non-inferior.
             _ => break,
         }
         weight *= (n - lost) as f64 / (lost + 1) as f64 * probability / (1.0 - probability);
@@ -130,7 +132,7 @@ fn rare_losses_are_called_non_inferior_in_under_one_of_twenty_samples() {
 }
 
 #[test]
-fn the_rule_for_twenty_alone_would_fail_its_own_bound() {
+fn the_rule_for_twenty_transcripts_alone_would_fail_its_own_bound() {
     // 0.95²⁰ = 36 % of samples of twenty have no loss at all.
     let (provisional, sure) = called(20, 0.05, 1.0);
     assert!((provisional - 0.95_f64.powi(20)).abs() < 1e-9, "{provisional}");
@@ -138,7 +140,7 @@ fn the_rule_for_twenty_alone_would_fail_its_own_bound() {
 }
 
 #[test]
-fn what_loses_nothing_is_found_out_with_enough_transcripts() {
+fn a_preset_without_losses_is_non_inferior_with_enough_transcripts() {
     let mut rng = ChaCha8Rng::seed_from_u64(5);
     let found = |rng: &mut ChaCha8Rng, n: usize| {
         let verdicts = (0..10).filter(|_| {

@@ -1,4 +1,4 @@
-//! The measures of cuts, by values worked out by hand.
+//! The measures of cuts, compared with values computed by hand.
 
 use super::measure;
 use super::testkit::{answer, cell, facts, manifest};
@@ -12,8 +12,8 @@ fn session(id: &str) -> TranscriptFacts {
     facts(id).requests(&[1_000; 60]).build()
 }
 
-/// A fact that is used so many requests behind the cut, and was last said so
-/// many tokens before it.
+/// A fact that is used `behind` requests after the cut, and was last mentioned
+/// `newest_tokens` tokens before the cut.
 fn fact(behind: u32, newest_tokens: u64) -> FactAtStake {
     FactAtStake {
         request: 10 + behind - 1,
@@ -26,8 +26,8 @@ fn fact(behind: u32, newest_tokens: u64) -> FactAtStake {
     }
 }
 
-/// A cut before request 10 with 10,000 tokens before it, 2,000 of them the
-/// preamble, and 40 requests behind it.
+/// A cut before request 10, with 10,000 tokens before it, of which 2,000 are
+/// the preamble, and 40 requests after it.
 fn cut(transcript: &str, facts: Vec<FactAtStake>) -> Cut {
     Cut {
         dataset: "d".into(),
@@ -50,8 +50,8 @@ trait With {
 }
 
 impl With for Cut {
-    /// A preset's exam: v verbatim, c carried, p partial, b bare, r recovered,
-    /// l lost.
+    /// Adds a preset's exam: v verbatim, c carried, p partial, b bare, r
+    /// recovered, l lost.
     fn with(mut self, strategy: &str, states: &str, tokens_after: u64) -> Self {
         let state = |c| match c {
             'v' => ReferenceState::Verbatim,
@@ -114,7 +114,7 @@ fn close(row: &PresetRow, id: &str, expected: f64) {
 }
 
 #[test]
-fn states_are_counted_as_their_shares() {
+fn every_share_counts_its_states() {
     let facts: Vec<FactAtStake> =
         [(1, 500), (2, 900), (6, 1_500), (7, 5_000), (21, 6_000), (40, 7_000)]
             .map(|(behind, tokens)| fact(behind, tokens))
@@ -132,15 +132,16 @@ fn states_are_counted_as_their_shares() {
     close(a, "carried_share", 1.0 / 5.0);
     close(a, "bare_at_cut", 1.0 / 6.0);
     close(a, "recovered_at_cut", 1.0 / 6.0);
-    // One of six more than without the text.
+    // One of six facts more than without the text.
     close(a, "added_at_cut", 1.0 / 6.0);
-    // 3,000 less the preamble are 1,000: two facts stand in the newest so many.
+    // 3,000 minus the preamble are 1,000 tokens: the newest messages of that
+    // size contain two facts.
     close(a, "gain_at_cut", 0.0);
     close(a, "tokens_at_cut", 0.3);
     close(a, "kept_per_1k", 2.0 / 3.0);
     // The third fact is used at the sixth request.
     close(a, "first_miss", 6.0);
-    // Neither bare nor partial nor recovered is lost.
+    // Bare, partial and recovered facts are not lost.
     close(a, "irrecoverable_at_cut", 1.0 / 6.0);
     close(a, "kept_at_cut_1_5", 1.0);
     close(a, "kept_at_cut_6_20", 0.0);
@@ -150,7 +151,7 @@ fn states_are_counted_as_their_shares() {
 }
 
 #[test]
-fn small_sessions_count_for_what_they_hold() {
+fn small_sessions_weigh_their_number_of_facts() {
     // 40, 10 and 2 + 1 facts, of which 20, 9 and 3 are kept. The last two
     // sessions pool to one cluster of 3 facts. Weights 30, 10 and 3:
     // (30 · 0.5 + 10 · 0.9 + 3 · 1.0) / 43.
@@ -174,7 +175,7 @@ fn small_sessions_count_for_what_they_hold() {
 }
 
 #[test]
-fn the_median_of_first_misses_reckons_with_cuts_without_one() {
+fn the_median_of_first_misses_includes_cuts_without_a_miss() {
     // Misses at requests 3 and 10, and two cuts without any in 40 requests:
     // half are missed by request 10.
     let one = |behind| vec![fact(behind, 100)];
@@ -189,7 +190,7 @@ fn the_median_of_first_misses_reckons_with_cuts_without_one() {
 }
 
 #[test]
-fn dollars_of_a_cut_are_means_and_how_soon_it_pays_is_a_median() {
+fn dollars_of_a_cut_are_means_and_the_break_even_is_a_median() {
     let bill = |with, pays_after| CutBill {
         billed_as: RECORDED.into(),
         compactions_usd: Some(0.5),
@@ -210,14 +211,14 @@ fn dollars_of_a_cut_are_means_and_how_soon_it_pays_is_a_median() {
 }
 
 #[test]
-fn nothing_is_ranked_where_nothing_was_at_stake() {
+fn no_preset_is_ranked_without_facts_at_stake() {
     let five = || (1..=5).map(|behind| fact(behind, 100)).collect();
     let both = |facts, a, b| vec![cut("s", facts).with("a", a, 9_000).with("b", b, 3_000)];
     let report = run(&["s"], &["a", "b"], both(five(), "vvvvv", "ccccc"));
     let (a, b) = (row(&report, "a"), row(&report, "b"));
     assert_eq!((a.rank, b.rank), (None, Some(1)));
     assert!(a.risked_nothing(crate::model::Primary::KeptAtCut));
-    // One fact is too little for a rank.
+    // One fact is too few for a rank.
     let report = run(&["s"], &["a", "b"], both(vec![fact(1, 100)], "l", "c"));
     assert!(report.rows.iter().all(|row| row.rank.is_none()));
     let said = answer(&report);
@@ -229,7 +230,7 @@ fn nothing_is_ranked_where_nothing_was_at_stake() {
 }
 
 #[test]
-fn a_preset_that_failed_at_a_cut_is_not_ranked_and_says_so() {
+fn a_preset_that_failed_at_a_cut_is_not_ranked_and_has_a_reason() {
     let mut cuts = vec![cut("s", vec![fact(1, 100)]).with("a", "l", 3_000)];
     cuts[0].rows[0].outcome = CutOutcome::Failed { error: "the compactor is away".into() };
     let report = run(&["s"], &["a"], cuts);
@@ -239,7 +240,7 @@ fn a_preset_that_failed_at_a_cut_is_not_ranked_and_says_so() {
 }
 
 #[test]
-fn texts_that_add_nothing_over_empty_ones_are_told_in_the_verdict() {
+fn texts_that_add_nothing_over_empty_ones_are_named_in_the_verdict() {
     let cuts = |own: &str| {
         let facts = (1..=6).map(|behind| fact(behind, 100)).collect();
         vec![cut("s", facts).with("a", own, 3_000).with("null:a", "vvvlll", 2_500)]

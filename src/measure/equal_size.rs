@@ -1,10 +1,10 @@
-//! Presets at equal size (measures §8): one that sends twice as much keeps
-//! more, and that says nothing about how well it chooses.
+//! Compares presets at equal size (measures §8): a preset that sends twice as
+//! much keeps more, which does not show how well it chooses.
 //!
-//! A preset's windows are its sweep. The primary measure is interpolated
+//! The windows of a preset are its sweep. The primary measure is interpolated
 //! linearly on the logarithm of the size between two neighbours of the sweep,
 //! and never beyond its ends. Rows over the window, rows with failed cells,
-//! controls and stand-ins are no part of it.
+//! controls and stand-ins are left out.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +12,13 @@ use super::names::ALL;
 use super::rows::Entry;
 use crate::model::{Absent, AtSize, EqualSize, PresetRow, Primary, Standing, Value, catalogue};
 
-/// Measures of size.
+/// The measures of size.
 const SIZES: [&str; 2] = [catalogue::MEAN_TOKENS.id, catalogue::COST_USD.id];
-/// Sizes further apart than this, as a ratio, are two points of a sweep.
+/// Ratio of two sizes above which they are two points of a sweep.
 const SAME: f64 = 1.0 + 1e-9;
 
-/// Comparisons by data set and payer, where at least two presets have a sweep
-/// that covers one size. Rows come in printing order.
+/// Comparisons by data set and payer, if at least two presets have a sweep that
+/// includes a common size. Rows are in printing order.
 pub fn comparisons(table: &[Entry], primary: Primary) -> Vec<EqualSize> {
     let mut keys: Vec<(&str, &str)> = Vec::new();
     for Entry { row, .. } in table {
@@ -26,7 +26,7 @@ pub fn comparisons(table: &[Entry], primary: Primary) -> Vec<EqualSize> {
             keys.push((&row.dataset, &row.agent_model));
         }
     }
-    // With one data set the rows over all of them say the same again.
+    // With one data set the rows over all of them would repeat its rows.
     let datasets = keys.iter().filter(|(dataset, _)| *dataset != ALL);
     let names: std::collections::BTreeSet<&str> = datasets.map(|(dataset, _)| *dataset).collect();
     let told = keys.iter().filter(|(dataset, _)| *dataset != ALL || names.len() > 1);
@@ -63,7 +63,8 @@ fn comparison(rows: &[&PresetRow], primary: Primary, size: &str) -> Option<Equal
             AtSize { strategy: strategy.to_owned(), value }
         })
         .collect();
-    // Stable: those without a figure stay in the order of their names.
+    // The sort is stable: presets without a figure keep the order of their
+    // names.
     let merit = |preset: &AtSize| preset.value.number().unwrap_or(f64::NEG_INFINITY);
     presets.sort_by(|a, b| merit(b).total_cmp(&merit(a)));
     Some(EqualSize {
@@ -76,7 +77,7 @@ fn comparison(rows: &[&PresetRow], primary: Primary, size: &str) -> Option<Equal
     })
 }
 
-/// The points of one preset. Windows that came to one size are one point.
+/// The points of one preset. Windows with the same size are one point.
 fn sweep(rows: &[&PresetRow], primary: Primary, size: &str) -> Sweep {
     let fits =
         |row: &&&PresetRow| row.failed.is_empty() && row.number(catalogue::OVERFLOWS) == Some(0.0);
@@ -99,8 +100,8 @@ fn sweep(rows: &[&PresetRow], primary: Primary, size: &str) -> Sweep {
     }
 }
 
-/// The geometric middle of the longest stretch that most sweeps cover; `None`
-/// where no two of them meet.
+/// The geometric middle of the longest range that most sweeps cover; `None` if
+/// no two of them overlap.
 fn size_of_most<'a>(sweeps: impl Iterator<Item = &'a Vec<(f64, f64)>>) -> Option<f64> {
     let end = |points: &'a Vec<(f64, f64)>| Some((points.first()?.0, points.last()?.0));
     let ranges: Vec<(f64, f64)> = sweeps.filter_map(end).collect();
@@ -115,7 +116,7 @@ fn size_of_most<'a>(sweeps: impl Iterator<Item = &'a Vec<(f64, f64)>>) -> Option
     best.reduce(|a, b| if (b.0, b.1) > (a.0, a.1) { b } else { a }).map(|(.., middle)| middle)
 }
 
-/// The figure at a size, linear on its logarithm.
+/// The figure at a size, interpolated linearly on the logarithm of the size.
 pub(super) fn interpolated(points: &[(f64, f64)], at: f64) -> Result<f64, Absent> {
     let above = points.partition_point(|(size, _)| *size < at);
     let pair = above.checked_sub(1).and_then(|below| points.get(below..=above));

@@ -12,7 +12,7 @@ fn session() -> TranscriptFacts {
     builder.build()
 }
 
-/// A cell of that size that keeps so many of twenty references.
+/// A cell of this size that keeps this many of twenty references.
 fn at(strategy: &str, window: &str, tokens: u64, kept: usize) -> Cell {
     let states = "k".repeat(kept) + &"l".repeat(20 - kept);
     cell("s", strategy).window(window, 10_000).sent(&[tokens; 10]).states(&states).build()
@@ -22,7 +22,7 @@ fn compared(cells: Vec<Cell>) -> Report {
     run_at(&WINDOWS, vec![session()], cells)
 }
 
-/// Name and figure, or the reason.
+/// Name and figure of each preset, or the reason.
 fn told(report: &Report) -> Vec<(String, Result<f64, String>)> {
     let [comparison] = report.equal_size.as_slice() else { panic!("{:?}", report.equal_size) };
     let value = |value: &Value| match value {
@@ -34,7 +34,7 @@ fn told(report: &Report) -> Vec<(String, Result<f64, String>)> {
 }
 
 #[test]
-fn sweeps_are_read_at_the_geometric_middle_of_what_they_share() {
+fn sweeps_are_interpolated_at_the_geometric_middle_of_their_common_range() {
     let report = compared(vec![
         at("wide", "1k", 1_000, 4),
         at("wide", "2k", 2_000, 8),
@@ -71,7 +71,7 @@ fn nothing_is_extrapolated() {
 }
 
 #[test]
-fn windows_at_which_requests_overflow_are_no_point_of_a_sweep() {
+fn windows_with_overflows_are_not_points_of_a_sweep() {
     let over = |window: &str, tokens| {
         let states = "k".repeat(20);
         let built = cell("s", "over").window(window, 10_000).sent(&[tokens; 10]);
@@ -90,7 +90,7 @@ fn windows_at_which_requests_overflow_are_no_point_of_a_sweep() {
 }
 
 #[test]
-fn sweeps_that_do_not_meet_are_not_compared() {
+fn sweeps_without_a_common_range_are_not_compared() {
     let report = compared(vec![
         at("small", "1k", 1_000, 4),
         at("small", "2k", 2_000, 8),

@@ -1,4 +1,4 @@
-//! The exams of a run's cuts, by transcript, preset and repetition.
+//! Finds the exams of a run's cuts by transcript, preset and depth.
 
 use std::collections::BTreeMap;
 
@@ -6,21 +6,21 @@ use crate::model::{
     Cell, Cut, CutExam, CutOutcome, CutRow, Manifest, NULL, ReferenceState, ReplyFacts,
 };
 
-/// Data set, transcript, plain preset id.
+/// Data set, transcript, and id of the preset without markup.
 type Place<'a> = (&'a str, &'a str, &'a str);
 
-/// Which depth a figure is of.
+/// The depth that a figure is computed at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
-    /// The greatest of the run: what presets are ranked by.
+    /// The greatest depth of the run, which presets are ranked by.
     Greatest,
-    /// The first compaction.
+    /// Depth 1: the first compaction.
     First,
 }
 
 impl Depth {
-    /// The depth in numbers, among those of a run, ascending; `None` where the
-    /// run has it not.
+    /// The depth as a number, given the depths of a run in ascending order;
+    /// `None` if the run does not have it.
     pub fn among(self, depths: &[u32]) -> Option<u32> {
         match self {
             Depth::Greatest => depths.last().copied(),
@@ -29,7 +29,7 @@ impl Depth {
     }
 }
 
-/// Every exam of a run.
+/// All exams of a run.
 #[derive(Debug, Default)]
 pub struct Exams<'a> {
     cuts: &'a [Cut],
@@ -38,33 +38,34 @@ pub struct Exams<'a> {
     depths: Vec<u32>,
 }
 
-/// A preset's exam at a cut.
+/// The exam of a preset at a cut.
 #[derive(Clone, Copy, Debug)]
 pub struct AtCut<'a> {
-    /// The cut.
+    /// The cut itself.
     pub cut: &'a Cut,
-    /// What came of it.
+    /// The result of the preset.
     pub exam: &'a CutExam,
 }
 
 impl AtCut<'_> {
-    /// Facts whose state `counts`.
+    /// Number of facts whose state `counts`.
     pub fn count(&self, counts: impl Fn(ReferenceState) -> bool) -> f64 {
         self.exam.states.iter().filter(|state| counts(**state)).count() as f64
     }
 
-    /// Facts that the context still told.
+    /// Number of facts that the context still contains.
     pub fn kept(&self) -> f64 {
         self.count(ReferenceState::is_kept)
     }
 
-    /// Tokens of messages right behind the cut: what else could have been sent
-    /// in the same room.
+    /// Tokens of messages directly after the cut: the size available to any
+    /// other choice of messages.
     pub fn room(&self) -> u64 {
         self.exam.tokens_after.saturating_sub(self.cut.preamble_tokens)
     }
 
-    /// Facts that the newest messages of the same size would have kept.
+    /// Number of facts that the newest messages of the same size would have
+    /// kept.
     pub fn recency(&self) -> f64 {
         let room = self.room();
         self.cut.facts.iter().filter(|fact| fact.newest_tokens <= room).count() as f64
@@ -72,8 +73,8 @@ impl AtCut<'_> {
 }
 
 impl<'a> Exams<'a> {
-    /// Those of a run. A row that does not fit its cut is left out here; it is
-    /// named by [`Exams::failures`].
+    /// The exams of a run. A row that does not fit its cut is left out;
+    /// [`Exams::failures`] names it.
     pub fn of(cuts: &'a [Cut], manifest: &Manifest) -> Self {
         let mut rows: BTreeMap<Place<'a>, Vec<(&'a Cut, &'a CutRow)>> = BTreeMap::new();
         for cut in cuts {
@@ -85,28 +86,29 @@ impl<'a> Exams<'a> {
         Exams { cuts, rows, depths: manifest.depths.clone() }
     }
 
-    /// Whether anything was at stake at any cut.
+    /// Whether any cut has a fact at stake.
     pub fn had_stakes(&self) -> bool {
         self.rows.values().flatten().any(|(cut, _)| !cut.facts.is_empty())
     }
 
-    /// The depth in numbers; `None` where the run has it not.
+    /// The depth as a number; `None` if the run does not have it.
     pub fn depth(&self, depth: Depth) -> Option<u32> {
         depth.among(&self.depths)
     }
 
-    /// The exams of a cell's preset on its transcript, in the order of the cuts.
+    /// The exams of a cell's preset on its transcript, in the order of the
+    /// cuts.
     pub fn at(&self, cell: &'a Cell, depth: Depth) -> Vec<AtCut<'a>> {
         self.named(cell, &cell.key.strategy, cell.key.replicate, depth)
     }
 
-    /// The same of its null.
+    /// The exams of the null of a cell's preset, in the order of the cuts.
     pub fn null(&self, cell: &'a Cell, depth: Depth) -> Vec<AtCut<'a>> {
         let name = format!("{NULL}{}", cell.key.strategy);
         self.named(cell, &name, 0, depth)
     }
 
-    /// The same of a control beside it, by its name.
+    /// The exams of a control, by its name, on the transcript of a cell.
     pub fn beside(&self, cell: &'a Cell, strategy: &str, depth: Depth) -> Vec<AtCut<'a>> {
         self.named(cell, strategy, 0, depth)
     }
@@ -135,19 +137,19 @@ impl<'a> Exams<'a> {
         rows.iter().copied().filter(|(_, row)| row.replicate == replicate).collect()
     }
 
-    /// Every cut of the run.
+    /// All cuts of the run.
     pub fn cuts(&self) -> &'a [Cut] {
         self.cuts
     }
 
-    /// What the compactor answered to the cell's preset at the cuts, whatever
-    /// the depth.
+    /// The replies of the compactor for the cell's preset at all cuts and
+    /// depths.
     pub fn replies(&self, cell: &'a Cell) -> impl Iterator<Item = &'a ReplyFacts> + use<'a> {
         let rows = self.rows(cell, &cell.key.strategy, cell.key.replicate).into_iter();
         rows.filter_map(|(_, row)| row.exam()).flat_map(|exam| &exam.replies)
     }
 
-    /// Why the cell's preset has no exam at some cut, in a sentence each.
+    /// Why the cell's preset has no exam at some cut, one sentence each.
     pub fn failures(&self, cell: &'a Cell) -> Vec<String> {
         let rows = self.rows(cell, &cell.key.strategy, cell.key.replicate);
         let why = |(cut, row): (&'a Cut, &'a CutRow)| match &row.outcome {

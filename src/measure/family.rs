@@ -1,10 +1,10 @@
-//! The one confirmatory family of a run (measures §7): presets × windows,
-//! the primary measure, one comparator.
+//! The only confirmatory family of a run (measures §7): presets × windows, the
+//! primary measure, one comparator.
 //!
-//! Tests are paired by transcript and window, replicates averaged. One payer's
-//! rows are looked at: what is kept does not depend on who pays. Controls and
-//! stand-ins are no part of it, nor are rows with cells that failed: they sat
-//! another exam.
+//! Tests are paired by transcript and window, and replicates are averaged. Only
+//! the rows of one payer are used: what is kept does not depend on the payer.
+//! Controls and stand-ins are left out, and so are rows with failed cells,
+//! because their exam is another one.
 
 use super::cluster::{paired, weighed};
 use super::names::{ALL, BASELINE, RECORDED};
@@ -14,20 +14,21 @@ use super::statistics::{Bounds, Clusters};
 use crate::model::{Family, Manifest, Outranks, Primary, Standing, Tested, TranscriptFacts};
 use crate::text::{counted, form_for};
 
-/// Plain recency as every product has it.
+/// Name of the simplest preset, which drops the oldest messages.
 const RECENCY: &str = "fifo";
-/// Share of true nulls that may be called a difference, over the whole family.
+/// Largest share of true nulls that may be called a difference, over the whole
+/// family.
 const LEVEL: f64 = 0.05;
-/// Fewest clusters with an interval, and with a test (measures §7).
+/// Smallest number of clusters for an interval and for a test (measures §7).
 const FEWEST: usize = 6;
 
-/// The family; `None` where there is nothing to compare with, or nothing to
-/// compare. Rows come in printing order.
+/// The family; `None` without a comparator or without a row to compare. Rows
+/// are in printing order.
 ///
-/// The comparator is the one asked for, else `fifo`: a strategy that does no
-/// better than dropping the oldest messages is not worth its keep. Where it was
-/// not run, it is what the recorded agent really sent. It is never `full`:
-/// against it there are intervals only.
+/// The comparator is the requested one, else `fifo`: a strategy must be better
+/// than dropping the oldest messages. If `fifo` was not run, the comparator is
+/// `recorded`, what the recorded agent really sent. It is never `full`: against
+/// `full` there are intervals only.
 pub fn family(
     table: &[Entry],
     facts: &[TranscriptFacts],
@@ -69,14 +70,14 @@ pub fn family(
     })
 }
 
-/// Rows over all transcripts, as one payer is billed.
+/// Rows over all transcripts for one payer.
 fn rows(table: &[Entry]) -> Vec<&Entry> {
     let all = || table.iter().filter(|entry| entry.row.dataset == ALL);
     let payer = all().next().map(|entry| &entry.row.agent_model);
     all().filter(|entry| Some(&entry.row.agent_model) == payer).collect()
 }
 
-/// Whom presets are compared with, if it was run.
+/// Name of the comparator, if it was run.
 fn comparator<'a>(rows: &[&Entry], manifest: &'a Manifest) -> Option<&'a str> {
     let ran = |name: &&str| rows.iter().any(|entry| entry.row.strategy == **name);
     match manifest.comparator.as_deref() {
@@ -85,17 +86,17 @@ fn comparator<'a>(rows: &[&Entry], manifest: &'a Manifest) -> Option<&'a str> {
     }
 }
 
-/// Smallest p that the sign-flip test of so many clusters can give: two of its
-/// 2ⁿ patterns, all signs as seen and all turned.
+/// Smallest p that the sign-flip test of this number of clusters can give: two
+/// of its 2ⁿ patterns, all signs as observed and all reversed.
 fn smallest_p(clusters: usize) -> f64 {
     2.0 * 0.5_f64.powi(clusters as i32)
 }
 
-/// Each comparison's p, and the same after Holm, where one is made.
+/// The p of each test, and the p after Holm's correction, if the test is made.
 ///
-/// Those with too few clusters for any p to be significant are left out of the
-/// family, by their number of clusters and never by what they show, so that
-/// they take nothing from the others (Tarone 1990, "A Modified Bonferroni
+/// Tests with too few clusters for any p to be significant are left out of the
+/// family. This depends on their number of clusters and never on their data, so
+/// that they cost the other tests nothing (Tarone 1990, "A Modified Bonferroni
 /// Method for Discrete Data").
 fn tested(differences: &[&Clusters], seed: u64) -> Vec<Option<(f64, f64)>> {
     let asked = differences.iter().filter(|pairs| pairs.n() >= FEWEST).count();
@@ -109,11 +110,11 @@ fn tested(differences: &[&Clusters], seed: u64) -> Vec<Option<(f64, f64)>> {
     ps.into_iter().map(|p| p.and_then(|p| Some((p, corrected.next()?)))).collect()
 }
 
-/// One comparison.
+/// One row and its differences to the comparator.
 struct Paired<'a> {
     entry: &'a Entry,
     pairs: &'a Clusters,
-    /// Its p, and the same after Holm.
+    /// The p of the test, and the p after Holm's correction.
     p: Option<(f64, f64)>,
     most: f64,
     seed: u64,
@@ -136,7 +137,7 @@ impl Paired<'_> {
         }
     }
 
-    /// A difference takes both, the test and the interval.
+    /// A difference requires both the test and the interval.
     fn outranks(&self, interval: Option<Bounds>) -> Outranks {
         if self.pairs.values().all(|difference| difference == 0.0) {
             return Outranks::Tie;
@@ -151,7 +152,7 @@ impl Paired<'_> {
     }
 }
 
-/// What the numbers of clusters and of comparisons forbid to say.
+/// What the numbers of clusters and of tests do not allow to conclude.
 fn limit(differences: &[&Clusters], made: usize) -> Option<String> {
     let few = differences.iter().filter(|pairs| pairs.n() < FEWEST).count();
     let asked = differences.len() - few;

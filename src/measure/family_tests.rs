@@ -11,7 +11,7 @@ fn session(id: &str) -> TranscriptFacts {
     builder.build()
 }
 
-/// A cell that keeps so many of the twenty references.
+/// A cell that keeps this many of the twenty references.
 fn keeps(id: &str, strategy: &str, kept: usize) -> Cell {
     let states = "k".repeat(kept) + &"l".repeat(20 - kept);
     cell(id, strategy).sent(&[100; 10]).states(&states).build()
@@ -21,10 +21,10 @@ fn sessions(n: usize) -> Vec<TranscriptFacts> {
     (0..n).map(|at| session(&format!("s{at:02}"))).collect()
 }
 
-/// A preset, and how many references it keeps of a session.
+/// A preset, and the number of references that it keeps of each session.
 type Keeps = (&'static str, fn(usize) -> usize);
 
-/// Presets that keep in each of `n` sessions what the functions say.
+/// Presets that keep in each of `n` sessions what the functions return.
 fn kept(n: usize, presets: &[Keeps]) -> Report {
     let of = |at: usize| {
         presets.iter().map(move |(name, kept)| keeps(&format!("s{at:02}"), name, kept(at)))
@@ -42,7 +42,7 @@ fn close(found: f64, expected: f64) {
 }
 
 #[test]
-fn presets_are_compared_with_fifo_where_nothing_else_is_asked_for() {
+fn presets_are_compared_with_fifo_by_default() {
     let report = kept(8, &[("fifo", |_| 10), ("prune", |at| 12 + at % 2)]);
     let family = family(&report);
     assert_eq!((family.comparator.as_str(), family.measure.id()), ("fifo", "reference_recall"));
@@ -57,7 +57,7 @@ fn presets_are_compared_with_fifo_where_nothing_else_is_asked_for() {
 }
 
 #[test]
-fn another_comparator_may_be_asked_for_and_full_never_is() {
+fn another_comparator_may_be_requested_but_never_full() {
     let presets: [Keeps; 3] = [("fifo", |_| 10), ("prune", |at| 12 + at % 2), ("full", |_| 20)];
     let with = |comparator: &str| {
         let cells =
@@ -75,7 +75,7 @@ fn another_comparator_may_be_asked_for_and_full_never_is() {
 }
 
 #[test]
-fn what_the_recorded_agent_sent_is_the_second_choice_and_then_there_is_none() {
+fn the_row_recorded_is_the_second_choice_of_comparator() {
     let recorded = |at: usize| {
         let id = format!("s{at:02}");
         let states = "k".repeat(10) + &"l".repeat(10);
@@ -98,7 +98,7 @@ fn below_six_sessions_nothing_is_tested() {
 }
 
 #[test]
-fn with_so_many_comparisons_six_sessions_cannot_be_significant() {
+fn with_many_comparisons_six_sessions_cannot_be_significant() {
     // 2/2⁶ = 0.031: one comparison may be significant, two may not.
     let one = kept(6, &[("fifo", |_| 10), ("prune", |at| 12 + at % 2)]);
     assert_eq!(family(&one).tests[0].p, Some(2.0 / 64.0));
@@ -114,7 +114,7 @@ fn with_so_many_comparisons_six_sessions_cannot_be_significant() {
 
 #[test]
 fn holm_counts_the_tests_that_are_made() {
-    // Two tests of eight: 2/256 each, twice over.
+    // Two tests with eight sessions: 2/256 each, times two.
     let report =
         kept(8, &[("fifo", |_| 10), ("prune", |at| 12 + at % 2), ("window", |at| 6 + at % 2)]);
     for test in &family(&report).tests {
@@ -123,7 +123,7 @@ fn holm_counts_the_tests_that_are_made() {
 }
 
 #[test]
-fn pairs_that_are_all_alike_are_a_tie_whatever_their_number() {
+fn equal_pairs_are_a_tie_whatever_their_number() {
     for n in [1, 4, 8] {
         let report = kept(n, &[("fifo", |at| 10 + at), ("prune", |at| 10 + at)]);
         let test = &family(&report).tests[0];
@@ -153,7 +153,7 @@ fn controls_stand_ins_and_rows_with_failed_cells_are_not_tested() {
 }
 
 #[test]
-fn windows_are_compared_each_for_itself_and_replicates_are_averaged() {
+fn each_window_is_compared_separately_and_replicates_are_averaged() {
     let at = |window: &str, strategy: &str, replicate: u32, kept: usize| {
         let states = "k".repeat(kept) + &"l".repeat(20 - kept);
         let built = cell("s00", strategy).window(window, 10_000).replicate(replicate);

@@ -1,6 +1,6 @@
-//! What a run shows and what it leaves open (measures §6 and §7): problems of
-//! the run, observations on its figures, limits of the method. Each fact is
-//! found here, against one threshold, and said in words by `wording`.
+//! The findings of a run (measures §6 and §7): problems of the run,
+//! observations on its figures, limits of the method. Each fact is found here,
+//! against one threshold, and put into words by `wording`.
 
 mod bill;
 mod compactor;
@@ -19,30 +19,29 @@ use crate::model::{
 use super::names::ALL;
 use super::rows::Entry;
 
-/// What findings and recommendations rest on.
+/// The data that findings and recommendations are computed from.
 pub struct Evidence<'a> {
-    /// What was asked for.
+    /// The settings of the run.
     pub manifest: &'a Manifest,
     /// The measure that ranks.
     pub primary: Primary,
-    /// Rows over all transcripts, in printing order, as every agent model is
-    /// billed.
+    /// Rows over all transcripts, in printing order, for every agent model.
     pub billed: Vec<&'a Entry>,
-    /// The same as the first agent model is billed: what is true of every payer
-    /// is said once.
+    /// The same rows for the first agent model only: a fact that holds for
+    /// every payer is reported once.
     pub rows: Vec<&'a Entry>,
-    /// The transcripts.
+    /// The facts of the transcripts.
     pub facts: &'a [TranscriptFacts],
-    /// Every cell.
+    /// All cells of the run.
     pub cells: &'a [Cell],
     /// How far the judges of a panel agree.
     pub panel: Option<&'a PanelAgreement>,
-    /// What an interrupted run lacks.
+    /// What is missing in an interrupted run.
     pub missing: Option<&'a Missing>,
 }
 
 impl<'a> Evidence<'a> {
-    /// What a run has to show; `table` holds every row in printing order.
+    /// The evidence of a run; `table` contains every row in printing order.
     pub fn of(
         manifest: &'a Manifest,
         primary: Primary,
@@ -57,7 +56,7 @@ impl<'a> Evidence<'a> {
         Evidence { manifest, primary, billed, rows, facts, cells, panel, missing }
     }
 
-    /// Rows of presets, controls apart.
+    /// Rows of presets without controls.
     fn presets(&self) -> impl Iterator<Item = &'a Entry> {
         self.rows.iter().copied().filter(|e| e.row.standing != Standing::Control)
     }
@@ -73,18 +72,18 @@ impl<'a> Evidence<'a> {
         rows.into_iter().find(|r| r.window == row.window && r.strategy == strategy)
     }
 
-    /// Who pays for a row, where there are several.
+    /// The payer of a row, if there are several.
     pub fn payer(&self, row: &PresetRow) -> Option<String> {
         (self.rows.len() < self.billed.len()).then(|| row.agent_model.clone())
     }
 
-    /// Whether some question was asked.
+    /// Whether the run has any question.
     pub fn asks(&self) -> bool {
         self.facts.iter().any(|facts| !facts.probes.is_empty())
     }
 }
 
-/// Every finding: problems, then observations, the most telling first, then
+/// Every finding: problems, then observations, the most important first, then
 /// limits.
 pub fn findings(run: &Evidence<'_>) -> Vec<Finding> {
     let missing = run.missing.cloned().map(Problem::Incomplete);
@@ -96,7 +95,7 @@ pub fn findings(run: &Evidence<'_>) -> Vec<Finding> {
         .collect()
 }
 
-/// What to look for, in the order in which it is told.
+/// The functions that find problems, in the order of the report.
 const PROBLEMS: &[fn(&Evidence<'_>) -> Vec<Problem>] = &[
     compactor::void_replies,
     failed_cells,
@@ -119,7 +118,7 @@ const PROBLEMS: &[fn(&Evidence<'_>) -> Vec<Problem>] = &[
     |run| bill::unbilled_summaries(run).into_iter().collect(),
 ];
 
-/// The same of limits.
+/// The functions that find limits, in the order of the report.
 const LIMITS: &[fn(&Evidence<'_>) -> Option<Limit>] = &[
     |_| Some(Limit::OpenLoop),
     compactor::stand_ins,
@@ -150,7 +149,7 @@ fn place(entry: &Entry) -> Place {
     place_of(&entry.row)
 }
 
-/// Where a row stands.
+/// Preset and window of a row.
 pub fn place_of(row: &PresetRow) -> Place {
     Place { strategy: row.strategy.clone(), window: row.window.clone() }
 }
@@ -191,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn calibrated_and_exact_counts_are_told_apart_with_the_reasons() {
+    fn calibrated_and_exact_counts_are_distinguished_with_the_reasons() {
         let of = |id: &str| facts(id).requests(&[100]);
         let mut behind = of("b").calibrated(1.2, Some(0.2)).build();
         behind.calibration.as_mut().unwrap().after_boundary = Some(0.153);
@@ -213,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_compacting_is_said_with_the_largest_context_seen() {
+    fn a_run_without_compactions_is_reported_with_its_largest_context() {
         let one = || vec![facts("s").requests(&[100, 700, 300]).build()];
         let idle = || cell("s", "x").window("200k", 200_000).sent(&[100, 700, 300]);
         let warnings = warned(one(), vec![idle().build()]);
@@ -232,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn stand_ins_are_named_with_who_stood_in() {
+    fn stand_ins_are_named_with_their_compactor() {
         let one = facts("s").requests(&[100]).build();
         let cells = vec![cell("s", "continuation").stand_in().sent(&[100]).build()];
         let warnings = warned(vec![one], cells);
@@ -251,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn small_windows_are_said_not_to_predict_native_ones() {
+    fn small_windows_are_reported_as_unlike_native_ones() {
         let one = || vec![facts("s").requests(&[100]).build()];
         let at =
             |label: &str, tokens| vec![cell("s", "x").window(label, tokens).sent(&[1]).build()];

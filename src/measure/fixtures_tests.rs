@@ -1,5 +1,5 @@
-//! The statistics against SciPy, statsmodels, pandas and lifelines: `tests/fixtures/statistics.json`,
-//! written by `tests/statistics_fixtures.py`.
+//! Compares the statistics with SciPy, statsmodels, pandas and lifelines:
+//! `tests/fixtures/statistics.json`, written by `tests/statistics_fixtures.py`.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use super::variance::{Figures, Judged, parts};
 use super::waiting::km_median;
 use crate::model::ChanceOf;
 
-/// What is computed, not drawn.
+/// Tolerance for figures that are computed without random draws.
 const EXACT: f64 = 1e-9;
 
 fn fixtures() -> Json {
@@ -61,7 +61,7 @@ fn the_standard_error_over_clusters_is_that_of_statsmodels() {
     close(clusters.standard_error(), &case["se"], EXACT);
 }
 
-/// Pairs of value and weight, less a number.
+/// Pairs of value and weight, with `less` subtracted from each value.
 fn weighted(clusters: &Json, less: f64) -> Clusters {
     let pair = |pair: &Json| Weighted { value: number(&pair[0]) - less, weight: number(&pair[1]) };
     let cluster = |cluster: &Json| cluster.as_array().unwrap().iter().map(pair).collect();
@@ -169,7 +169,7 @@ fn the_cautious_bound_on_losses_of_everything_is_that_of_a_share() {
         let n = number(&case["n"]) as usize;
         let lost = number(&case["hits"]) as usize;
         let values = (0..n).map(|at| vec![if at < lost { -1.0 } else { 0.0 }]).collect();
-        // 4,000 draws: the standard error of a 5 % quantile of these is under 0.002.
+        // With 4,000 draws the standard error of a 5 % quantile is under 0.002.
         close(-cautious_lower(&Clusters::new(values), 1.0, 1), &case["upper"], 0.006);
     }
 }
@@ -192,9 +192,9 @@ fn sign_flips_are_the_exact_permutations_of_scipy() {
 }
 
 #[test]
-fn sign_flips_that_are_drawn_come_near_those_that_are_counted() {
-    // Sixteen clusters are counted, and with a seventeenth of no difference,
-    // which changes no sum, they are drawn.
+fn drawn_sign_flips_are_near_enumerated_ones() {
+    // With sixteen clusters all patterns are enumerated; a seventeenth cluster
+    // with difference zero changes no sum, but patterns are then drawn.
     let differences: Vec<Vec<f64>> =
         (0..16).map(|at| vec![f64::from(at % 5) * 0.03 - 0.03]).collect();
     let exact = sign_flip(&Clusters::new(differences.clone()), 1);
@@ -212,13 +212,13 @@ fn kappa_and_its_interval_are_those_of_statsmodels_and_of_the_jackknife() {
     let (lo, hi) = bounds.unwrap();
     close(lo, &case["lo"], EXACT);
     close(hi, &case["hi"], EXACT);
-    // Answers to one question are alike: the interval that takes them for
-    // independent differs, but not by its order of size.
+    // Answers to one question are similar: an interval that assumes
+    // independence differs, but has the same order of size.
     let ratio = (hi - lo) / (2.0 * 1.96 * number(&case["asymptotic_se"]));
     assert!((0.5..2.0).contains(&ratio), "{ratio}");
 }
 
-/// Both accept, label alone, judge alone, neither.
+/// Numbers accepted by both, only by the label, only by the judge, by neither.
 fn square(json: &Json) -> [u64; 4] {
     let fields: Vec<u64> = json.as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).collect();
     fields.try_into().unwrap()

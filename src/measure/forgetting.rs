@@ -1,5 +1,5 @@
-//! Forgetting curves: recall against what happened since something was last
-//! said (measures §5).
+//! Forgetting curves: recall by the compactions or tokens since something was
+//! last mentioned (measures §5).
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use crate::model::{
     AgeBin, AgeUnit, Cell, CellRows, Forgetting, ProbeKind, Standing, TranscriptFacts,
 };
 
-/// Where bins of compactions begin.
+/// First values of the bins of compactions.
 const COMPACTIONS: [u64; 7] = [0, 1, 2, 3, 5, 9, 17];
-/// Where bins of tokens begin; from 4,000 on they are those of the reference
-/// bands (measures §4).
+/// First values of the bins of tokens; from 4,000 on they are those of the
+/// reference bands (measures §4).
 const TOKENS: [u64; 7] = [0, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000];
 
-/// What was asked at one age, and how much of it was right.
+/// Number of questions at one age, and number of right answers.
 #[derive(Clone, Copy, Default)]
 struct Tally {
     probes: u64,
@@ -23,16 +23,16 @@ struct Tally {
     kept: u64,
 }
 
-/// Everything of one preset at one window, by age.
+/// The tallies of one preset at one window, by age.
 #[derive(Default)]
 struct Curve {
     compactions: [Tally; COMPACTIONS.len()],
     tokens: [Tally; TOKENS.len()],
 }
 
-/// The curves of every preset that was replayed, by window as typed, then by
-/// name. Probes and references are pooled over transcripts: what makes a curve
-/// is age, not session.
+/// The curves of every replayed preset, by window as typed, then by name.
+/// Probes and references are pooled over transcripts, because a curve depends
+/// on age and not on the session.
 pub fn curves(windows: &[String], facts: &[TranscriptFacts], cells: &[Cell]) -> Vec<Forgetting> {
     let known: BTreeMap<(&str, &str), &TranscriptFacts> =
         facts.iter().map(|f| ((f.dataset.as_str(), f.transcript.as_str()), f)).collect();
@@ -74,7 +74,8 @@ impl Curve {
             let Some(reference) = facts.exam.references.get(outcome.reference as usize) else {
                 continue;
             };
-            // A refused request keeps nothing, controls apart (measures §1).
+            // A refused request keeps nothing, except for controls (measures
+            // §1).
             let refused = cell.standing != Standing::Control
                 && rows.requests.get(reference.request as usize).is_some_and(|r| r.overflow);
             let kept = u64::from(outcome.state.is_kept() && !refused);
@@ -104,7 +105,8 @@ impl Curve {
             bins,
         };
         let compactions = bins(&COMPACTIONS, &self.compactions);
-        // What never compacts has one age in compactions: no curve.
+        // A preset that never compacts has only one age in compactions, and no
+        // curve.
         let never = strategy == BASELINE;
         let by_compactions = (!never).then(|| curve(AgeUnit::Compactions, compactions));
         let by_tokens = curve(AgeUnit::Tokens, bins(&TOKENS, &self.tokens));
@@ -112,8 +114,8 @@ impl Curve {
     }
 }
 
-/// Compactions after a message had arrived and up to a request. They stand in
-/// the order in which they happened.
+/// Number of compactions after a message had arrived and up to a request. The
+/// rows are in chronological order.
 fn compactions_between(rows: &CellRows, message: u32, request: u32) -> u64 {
     let until = rows.compactions.partition_point(|c| c.request <= request);
     let before = rows.compactions.partition_point(|c| c.messages_seen <= message);

@@ -1,4 +1,4 @@
-//! Why a figure is not there. Absence is never zero.
+//! Reasons why a figure is absent. An absent figure is never shown as zero.
 
 use super::{EXAM_REFERENCES, EXAM_REQUESTS, Support};
 
@@ -6,10 +6,10 @@ use super::{EXAM_REFERENCES, EXAM_REQUESTS, Support};
 /// which a figure between the two means anything (measures §5, retention).
 pub const SPREAD: f64 = 0.2;
 
-/// Declares the reasons, each with its words.
+/// Declares the reasons, each with its text.
 macro_rules! reasons {
     ($($name:ident $(($of:ty))? $words:literal;)*) => {
-        /// Why a number is not there.
+        /// Why a figure is absent.
         #[derive(Clone, Debug, PartialEq, thiserror::Error)]
         pub enum Absent {
             $(
@@ -22,18 +22,18 @@ macro_rules! reasons {
 }
 
 reasons! {
-    // Of a row as a whole.
+    // Reasons that concern a whole row.
     CellsFailed "every cell failed";
     NothingMeasured "nothing to measure";
     AskedOnly "this control is asked and sends no requests";
     NotFinite "not a finite number";
-    // Sizes.
+    // Reasons of sizes.
     NoRequest "no request";
     NoMessageBefore "no message stands before the last request";
     NoEstimate "the preset makes no estimate of its own";
     NoCompaction "nothing was compacted";
     CompactorNotAsked "the compactor was not asked";
-    // Prices and times.
+    // Reasons of prices and times.
     NoBill "the run has no bill";
     Price(String) "the price of {0} is unknown";
     SomePrice "a price is unknown";
@@ -49,7 +49,7 @@ reasons! {
     NoReadingSpeed "the profile gives no speed of reading";
     Latency "the latency of the compactor's calls is unknown";
     MixedTimes(String) "{0} times do not mix in one figure";
-    // References.
+    // Reasons of references.
     NoReferences "no references";
     NoReferencesThere "no references at this distance";
     NoneLost "no reference is lost";
@@ -58,7 +58,7 @@ reasons! {
     NoWorkingSession
         "no transcript asks for at least {EXAM_REFERENCES} references at {EXAM_REQUESTS} requests: \
          it is a measure for working sessions";
-    // Probes.
+    // Reasons of probes.
     NoProbes "the data set has no probes";
     NoneGraded "no probe was graded";
     NoneOfKindGraded "no probe of this kind was graded";
@@ -78,7 +78,7 @@ reasons! {
     FewOfEachKind(usize) "no kind has {0} probes with a continuity";
     LeaksNeedModel "finding leaked probes takes a model as answerer";
     LeaksNeedAnswers "finding leaked probes takes three answers each, and one is asked for";
-    // Cuts.
+    // Reasons of cuts.
     NotCut
         "no session of it was cut: none was asked for, they are too short, or it is the recorded \
          agent, which only `--cuts recorded` looks at";
@@ -89,7 +89,7 @@ reasons! {
     NullFailed "its null failed at some cut";
     NoCompactionAtCut "it compacted at no cut";
     NoQuestionAtCut "no question that can be answered uncompressed stands at a cut";
-    // Parts of the variance.
+    // Reasons of the parts of the variance.
     OneSession "there is one session with a figure, or none";
     AskedOnce "no session is asked more than once";
     CompactedOnce "every session was compacted once: --replicates repeats it";
@@ -98,7 +98,7 @@ reasons! {
         "every question is answered once for each compaction; with what a compaction does to \
          single questions it is {0:.4}";
     OneJudge "a single judge grades, or none";
-    // Sweeps of the window.
+    // Reasons of comparisons of windows.
     OneWindow "it was run at one window, which is no sweep";
     FewFittingWindows "at fewer than two windows do all of its requests fit";
     FewFigures "it has both figures at fewer than two windows";

@@ -1,44 +1,45 @@
-//! What a run shows and what it leaves open, each with the numbers that it rests
-//! on. A finding says which fact was found; `wording` says it in words, and the
-//! terminal, the page, `report.md` and `summary.json` show the same ones.
+//! Findings: facts that a run shows or leaves open, each with its numbers.
+//! `wording` turns a finding into a sentence; the terminal, the page,
+//! `report.md` and `summary.json` show the same findings.
 
 use super::{BillErrors, Missing, Primary, VoidReplies};
 
-/// A row over all transcripts.
+/// A row over all transcripts, named by preset and window.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
-    /// The preset's id.
+    /// Id of the preset.
     pub strategy: String,
-    /// Window label as typed.
+    /// Label of the window, as typed.
     pub window: String,
 }
 
-/// What so few clusters allow (measures §7).
+/// The conclusions that a small number of clusters allows (measures §7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allows {
-    /// Figures describe what was seen, and nothing is tested.
+    /// Figures only describe the data; nothing is tested.
     Description,
     /// No preset can be called non-inferior.
     NoNonInferior,
-    /// Non-inferior is provisional.
+    /// Any verdict "non-inferior" is provisional.
     Provisional,
-    /// Some row is provisionally non-inferior.
+    /// At least one row is provisionally non-inferior.
     RareLosses,
-    /// Some row is undecided.
+    /// At least one row is undecided.
     SmallDifferences,
 }
 
-/// Why a preset that sends less is billed more.
+/// Why the bill of a preset that sends less is higher.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum DearBecause {
-    /// It breaks the prompt cache at so many of its requests.
+    /// The preset breaks the prompt cache at many of its requests.
     CacheBreaks {
-        /// Requests at which it does, a mean over replicates.
+        /// Number of requests with a cache break, a mean over replicates.
         breaks: f64,
-        /// All requests.
+        /// Number of all requests, a mean over replicates.
         requests: f64,
     },
-    /// The calls of its compactions are this share of its bill.
+    /// This share of the preset's bill is the cost of the calls of its
+    /// compactions.
     Compactions(f64),
 }
 
@@ -46,56 +47,59 @@ pub enum DearBecause {
 /// dollars, times are in milliseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Finding {
-    /// Something about this run that may mislead, and that can often be mended.
+    /// A property of this run that may mislead, and that can often be
+    /// corrected.
     Problem(Problem),
-    /// Something that the figures show.
+    /// A result that the figures show.
     Observation(Observation),
     /// A limit of the method or of the data, whatever the figures are.
     Limit(Limit),
 }
 
-/// Something about a run that may mislead, and that can often be mended.
+/// A property of a run that may mislead, and that can often be corrected.
 #[derive(Clone, Debug, PartialEq, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Problem {
-    /// The run was interrupted.
+    /// The run was interrupted before all results were there.
     Incomplete(Missing),
-    /// What reading the inputs, or calling models, had to tell.
+    /// A message from reading the inputs or from calling models.
     Notice(String),
-    /// The compactor's replies were void; without a rank where there were many.
+    /// Replies of the compactor were void. A row with many of them has no rank.
     VoidReplies { rows: Vec<(Place, VoidReplies)>, ranked: bool },
-    /// Cells failed, so rows rest on other transcripts than the rest.
+    /// Cells failed, so that some rows cover fewer transcripts than others.
     FailedCells { failed: usize, cells: usize, strategies: Vec<String> },
-    /// No preset had anything to do at this window (semantics §40).
+    /// No preset compacted anything at this window (semantics §40).
     NothingCompacts { window: String, largest: u64 },
-    /// Compactions in a row that freed next to nothing, of triggers by size or
-    /// of others.
+    /// Rows with the number of successive compactions that freed almost nothing.
+    /// `by_size`: their triggers depend on the size of the context.
     IdleCompactions { rows: Vec<(Place, u64)>, by_size: bool },
     /// Judges contradict each other (measures §6).
     JudgesDisagree { judges: Vec<String>, kappa: f64, answers: u64 },
-    /// Answers are missing or without a grade for one reason.
+    /// Answers or grades are missing for one reason.
     Ungraded(Ungraded),
-    /// The same for reasons that are not listed.
+    /// Answers or grades are missing for reasons that are not listed.
     UngradedOtherwise { missing: usize, answers: usize, reasons: usize },
-    /// Strategies are not graded on the same questions.
+    /// Strategies are graded on different questions.
     UnevenQuestions,
-    /// No answer came with the help of a recovery channel.
+    /// All answers with a recovery channel are missing.
     Unrecovered { missing: usize, answers: usize, reason: String },
-    /// With all the evidence at hand the reader does better or worse than under
-    /// `full`: recall of each row, and that of `full` (measures §6).
+    /// With all the evidence and little else in its context, the answerer does
+    /// clearly better or worse than under `full`: recall of each row, and
+    /// recall of `full` (measures §6).
     SizeMatters { rows: Vec<(Place, f64, f64)> },
-    /// The whole conversation and an empty memory score nearly the same.
+    /// The whole conversation and an empty context have nearly the same score.
     NarrowScale { window: String, floor: f64, ceiling: f64 },
-    /// A bare list of identifiers scores nearly as much as the best row.
+    /// A bare list of identifiers has nearly the score of the best row.
     NamesSuffice { best: Place, kept: f64, list: f64 },
-    /// Share of the exam that the agent did without behind its own compactions
-    /// (measures §4).
+    /// Share of the exam that the recorded agent did without after its own
+    /// compactions (measures §4).
     ExamInDoubt { share: f64 },
-    /// Transcripts that reference recall leaves out (measures §4).
+    /// Transcripts that reference recall leaves out, because their exams are
+    /// too small (measures §4).
     ThinExams { thin: usize, transcripts: usize, references: u64, requests: u64 },
     /// Sessions without a place for a cut (cuts §1).
     NotCut { sessions: usize, of: usize, example: String, why: String },
-    /// Bills that hang on where the agent sets its first cache breakpoint.
+    /// Bills that depend on where the agent sets its first cache breakpoint.
     BreakpointUnknown { rows: Vec<OtherBill>, more: usize, least: f64 },
     /// Sessions that name no model with a price.
     DefaultModel { sessions: usize, of: usize, models: Vec<String>, billed_as: Vec<String> },
@@ -103,11 +107,11 @@ pub enum Problem {
     Unpriced { models: Vec<String> },
     /// Summaries of the recorded agent whose calls are not on record.
     UnbilledSummaries { unknown: usize, of: usize },
-    /// Sessions whose simulated bill is far from the recorded one.
+    /// Sessions whose simulated bill differs much from the recorded one.
     BillOff { off: usize, checked: usize, worst: String, errors: BillErrors },
 }
 
-/// Something that the figures show.
+/// A result that the figures show.
 #[derive(Clone, Debug, PartialEq, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Observation {
@@ -120,31 +124,32 @@ pub enum Observation {
         hypothetical: bool,
         why: Option<DearBecause>,
     },
-    /// Shares of the requests that a provider would have refused.
+    /// Shares of requests that a provider would have refused.
     Refused { window: String, rows: Vec<(String, f64)> },
-    /// Presets that do no better than the newest messages of the same size, the
-    /// worst gain, and who does best.
+    /// Presets that are no better than the newest messages of the same size,
+    /// the largest loss among them, and the best preset.
     NoBetterThanRecency {
         window: String,
         rows: Vec<String>,
         worst: f64,
         best: Option<(String, f64)>,
     },
-    /// Share of what the row loses that no tool result ever held.
+    /// Share of the row's losses that no tool result ever contained.
     CannotBeFetched { row: Place, share: f64 },
-    /// Share of the wrong answers whose evidence is gone, or still there.
+    /// Share of the wrong answers whose evidence was removed, or is still in
+    /// the context.
     WrongAnswers { row: Place, share: f64, gone: bool },
-    /// The kind of question that the best row is weakest at, in points.
+    /// The kind of question at which the best row is weakest, in points of 100.
     WeakestKind { row: Place, kind: String, kept: f64, over_all: f64 },
-    /// Summaries that keep no more than empty texts would.
+    /// Presets whose summaries keep no more than empty texts would.
     AddsNothing { rows: Vec<(String, f64)> },
-    /// In how many sessions the first two rows keep their order.
+    /// The number of sessions in which the first two rows keep their order.
     Order { window: String, first: String, second: String, wins: usize, losses: usize, of: usize },
-    /// A preset's own count is off by this share.
+    /// The relative error of a preset's own token counts.
     EstimateOff { row: Place, error: f64 },
-    /// Compactions that made the context longer, means over replicates.
+    /// Compactions that made the context longer, as means over replicates.
     ContextGrew { row: Place, inflated: f64, compactions: f64 },
-    /// What more room brings the best row of the smallest window.
+    /// The gain of the best row of the smallest window at a larger window.
     MoreRoom {
         row: Place,
         to: String,
@@ -160,86 +165,87 @@ pub enum Observation {
 pub enum Limit {
     /// The recorded agent does not react to what was forgotten.
     OpenLoop,
-    /// Whose token counts are the provider's (measures §0).
+    /// How tokens were counted in the transcripts (measures §0).
     Counts(Counts),
     /// Rows whose summaries the offline stand-in wrote.
     StandIns { strategies: Vec<String>, compactor: String },
-    /// Answers or grades come from words and dates; a model's name where one
-    /// sits in the other seat.
+    /// Answers or grades come from the offline seats, which compare words and
+    /// dates. The name of a model if one has the other seat.
     OfflineSeats { answerer: Option<String>, judge: Option<String> },
-    /// A model's own words are compared by words.
+    /// Summaries in a model's own words are compared word by word.
     Paraphrased { compactor: String, seats: Vec<&'static str>, strategies: Vec<String> },
-    /// A model grades, and how often it is wrong was not measured.
+    /// A model grades, and its error rate was not measured.
     Uncalibrated { judge: String, judges: Vec<String> },
-    /// So few sessions or projects.
+    /// The run has few sessions or projects.
     FewClusters { clusters: u64, noun: &'static str, allows: Allows },
     /// All sessions come from one project.
     OneProject { transcripts: usize },
-    /// Windows that no recorded agent had (semantics §10).
+    /// Windows smaller than those of recorded agents (semantics §10).
     SmallWindows { windows: Vec<String>, scaled: bool },
     /// The exam asks for identifiers alone.
     IdentifiersOnly,
-    /// What every bill takes for granted.
+    /// The assumptions of every bill.
     BillsAssume { prices: String, date: Option<String>, hash: String },
-    /// Sessions whose times are assumptions.
+    /// Sessions whose times are assumed.
     ModelledClock { sessions: usize, of: usize, user_ms: f64, tool_ms: f64 },
     /// Waits that are computed from these rates.
     ModelledWaits { first_token_ms: f64, prefill_per_s: f64, decode_per_s: f64 },
-    /// Records that import left out, by reason, the most frequent first.
+    /// Records that the import left out, by reason, the most frequent reason
+    /// first.
     LeftOut { records: Vec<(String, u64)> },
 }
 
-/// Answers that are missing, or without a grade, for one reason.
+/// Answers or grades that are missing for one reason.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ungraded {
-    /// Whether there was an answer to grade.
+    /// `true`: the grade is missing; `false`: the answer is missing.
     pub answered: bool,
-    /// Whether it holds for every answer to the questions concerned.
+    /// Whether all answers to the questions concerned are affected.
     pub throughout: bool,
-    /// Answers that it concerns.
+    /// Number of missing answers or grades.
     pub missing: usize,
-    /// All answers.
+    /// Number of all answers.
     pub answers: usize,
-    /// Questions that it concerns.
+    /// Number of questions concerned.
     pub probes: usize,
-    /// All questions.
+    /// Number of all questions.
     pub of: usize,
-    /// The reason.
+    /// The reason, as a clause.
     pub why: String,
 }
 
 /// A bill under another assumption.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OtherBill {
-    /// Whose bill.
+    /// The row that is billed.
     pub row: Place,
-    /// As whom it is billed, where there are several.
+    /// The agent model, if the run has several.
     pub billed_as: Option<String>,
-    /// As it is reported.
+    /// The reported bill in USD.
     pub own: f64,
-    /// Under the other assumption.
+    /// The bill in USD under the other assumption.
     pub other: f64,
 }
 
-/// Where token counts come from, in transcripts.
+/// Where token counts come from, as numbers of transcripts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Counts {
-    /// With the provider's own counts.
+    /// Transcripts whose counts are scaled to the provider's own counts.
     pub scaled: usize,
-    /// All of them.
+    /// All transcripts of the run.
     pub transcripts: usize,
-    /// Counted by the vocabulary though they have usage.
+    /// Transcripts with usage that are counted by the vocabulary on request.
     pub as_asked: usize,
-    /// Counted by the vocabulary for want of usage.
+    /// Transcripts without usage, which are counted by the vocabulary.
     pub without_usage: usize,
-    /// Largest median error ahead of what a count was fitted to.
+    /// Largest median error on requests after those that a count was fitted to.
     pub ahead: f64,
-    /// The same behind recorded compactions.
+    /// Largest median error after the first recorded compaction.
     pub behind: f64,
 }
 
 impl Finding {
-    /// Its name in files.
+    /// Name of the finding in files.
     pub fn kind(&self) -> &'static str {
         match self {
             Finding::Problem(problem) => problem.into(),
@@ -248,7 +254,8 @@ impl Finding {
         }
     }
 
-    /// The name of what it asks of the reader: `problem`, `observation` or `limit`.
+    /// Name of the group of the finding in files: `problem`, `observation` or
+    /// `limit`.
     pub fn severity(&self) -> &'static str {
         match self {
             Finding::Problem(_) => "problem",

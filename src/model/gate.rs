@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Absent, Missing, Unit};
 
-/// What one rule finds on one row.
+/// The finding of one rule on one row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[derive(strum::IntoStaticStr)]
@@ -28,7 +28,7 @@ impl CheckOutcome {
     }
 }
 
-/// How a gate ends whose worst finding is undecided (semantics §41).
+/// How undecided findings count when no finding is worse (semantics §41).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum UndecidedPolicy {
@@ -50,7 +50,7 @@ pub struct Check {
     pub strategy: String,
     /// Window label as typed.
     pub window: String,
-    /// The model or payer whose prices are used.
+    /// The model whose prices are used.
     pub agent_model: String,
     /// Column name of the measure, the kind of probe included.
     pub measure: String,
@@ -71,25 +71,25 @@ pub struct Check {
     pub reason: String,
 }
 
-/// How a figure is compared.
+/// How a figure is compared with a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operator {
-    /// `<`
+    /// `<`: a figure below the limit is forbidden.
     Below,
-    /// `<=`
+    /// `<=`: a figure of at most the limit is forbidden.
     AtMost,
-    /// `>`
+    /// `>`: a figure above the limit is forbidden.
     Above,
-    /// `>=`
+    /// `>=`: a figure of at least the limit is forbidden.
     AtLeast,
 }
 
 impl Operator {
-    /// Every one, the longer signs first.
+    /// All operators, the longer signs first.
     pub const ALL: [Operator; 4] =
         [Operator::AtMost, Operator::AtLeast, Operator::Below, Operator::Above];
 
-    /// Its sign.
+    /// The sign of the operator in a rule.
     pub fn as_str(self) -> &'static str {
         match self {
             Operator::Below => "<",
@@ -99,7 +99,7 @@ impl Operator {
         }
     }
 
-    /// Whether a figure is what the rule forbids.
+    /// Whether the rule forbids this figure.
     pub fn holds(self, figure: f64, limit: f64) -> bool {
         match self {
             Operator::Below => figure < limit,
@@ -109,41 +109,42 @@ impl Operator {
         }
     }
 
-    /// Whether low figures are the forbidden ones.
+    /// Whether the operator forbids low figures.
     pub fn forbids_low(self) -> bool {
         matches!(self, Operator::Below | Operator::AtMost)
     }
 }
 
-/// What a check rests on, with its numbers; `wording` says it in words. Figures
-/// are in the unit of the measure.
+/// The reason for a finding, with its numbers; `wording` turns it into a
+/// sentence. Figures are in the unit of the measure.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ground {
-    /// The figure against the limit, and whether it is as the rule forbids.
+    /// A comparison of the figure with a number, and whether the rule forbids
+    /// the figure.
     Compared { unit: Unit, figure: f64, operator: Operator, limit: f64, holds: bool },
-    /// The same figure in the baseline, session by session.
+    /// Each session has the same figure in the baseline.
     Unchanged { unit: Unit, figure: f64, sessions: u64 },
     /// A paired difference to the baseline.
     Differs(Differs),
-    /// The amount is none of the measure's.
+    /// The amount in the rule does not fit the measure's unit.
     Incomparable { measure: String, amount: String },
-    /// The measure is not known, or no number.
+    /// The measure is not known, or is not a number.
     Unknown(String),
     /// A stand-in wrote the summaries (measures §6).
     StandIn,
     /// Too many replies of the compactor were void.
     VoidReplies,
-    /// There is no figure.
+    /// The row has no figure of the measure.
     NoFigure(Absent),
-    /// There is a word instead of a figure.
+    /// The row has a text instead of a figure.
     NotANumber,
-    /// Nothing was asked.
+    /// The row has no questions.
     NothingAsked,
     /// The run was interrupted.
     Interrupted(Missing),
-    /// Cells of the row failed; one of them.
+    /// Some cells of the row failed; `first` names one of them.
     Failed { cells: usize, first: String },
-    /// This share of the row's questions was not answered or not graded.
+    /// This share of the row's questions has no answer or no grade.
     Ungraded { share: f64, most: f64 },
     /// No baseline was given.
     NoBaseline,
@@ -153,48 +154,49 @@ pub enum Ground {
     NoRowInBaseline,
     /// Cells of the baseline's row failed.
     BaselineFailed { cells: u64 },
-    /// No session has a figure in both.
+    /// No session has a figure in both runs.
     NoPair,
-    /// The cuts of some session put other facts at stake.
+    /// The cuts of some session have other facts at stake than in the baseline.
     OtherFacts,
-    /// Sessions with a median here and none in the baseline.
+    /// Some sessions have a median in this run and none in the baseline.
     NewMedians { sessions: u64 },
-    /// Sessions with a figure in the baseline and none here.
+    /// Some sessions have a figure in the baseline and none in this run.
     GoneFigures { sessions: u64 },
-    /// A part of a negative figure says nothing.
+    /// The baseline's figure is negative, and the limit is a part of it.
     NegativeBaseline,
 }
 
 /// A paired difference to the baseline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Differs {
-    /// What the figures count in.
+    /// Unit of the figures.
     pub unit: Unit,
-    /// The figure here, over the sessions that both have.
+    /// Figure of this run, over the sessions that both runs have.
     pub figure: f64,
-    /// The baseline's.
+    /// Figure of the baseline, over the same sessions.
     pub baseline: f64,
-    /// Their difference.
+    /// Figure of this run minus that of the baseline.
     pub difference: f64,
-    /// Its interval.
+    /// Both ends of the interval of the difference.
     pub interval: Option<(f64, f64)>,
-    /// Whether the interval is one over the requests of these sessions only.
+    /// Whether the interval covers only the requests or probes of these
+    /// sessions.
     pub these_only: bool,
-    /// Sessions, and sessions or projects that they come from.
+    /// Number of sessions that both runs have.
     pub sessions: u64,
-    /// Sessions or projects.
+    /// Number of independent sessions or projects.
     pub clusters: u64,
-    /// Fewest of them that an interval takes.
+    /// Smallest number of clusters for an interval over clusters.
     pub fewest: u64,
-    /// The difference that is allowed, with its sign.
+    /// The allowed difference, with its sign.
     pub allowed: f64,
-    /// What was found.
+    /// The finding by the truth table of the gate.
     pub outcome: CheckOutcome,
-    /// The smallest difference that would have been found.
+    /// Smallest difference that the comparison could have detected.
     pub detectable: Option<f64>,
 }
 
-/// One rule and what it found, row by row.
+/// One rule and its findings, row by row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RuleFindings {
     /// The rule as typed.
@@ -203,7 +205,7 @@ pub struct RuleFindings {
     pub checks: Vec<Check>,
 }
 
-/// Every rule of a run's gate.
+/// All rules of a run's gate, with their findings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gate {
     /// Name of the baseline, where one is given (never a whole path).
@@ -215,7 +217,7 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// Every check of every rule.
+    /// The checks of all rules, in order.
     pub fn checks(&self) -> impl Iterator<Item = &Check> {
         self.rules.iter().flat_map(|rule| &rule.checks)
     }
@@ -257,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_finding_is_the_gates_own() {
+    fn the_worst_finding_is_the_finding_of_the_gate() {
         use CheckOutcome::{Failed, Missing, Passed, Undecided};
         let worst =
             |findings: &[CheckOutcome]| gate(findings, UndecidedPolicy::Incomplete).finding();

@@ -1,31 +1,33 @@
-//! Why there is no reply, no answer or no grade, and why a session is not cut. In
-//! files each stands as its words; what is none of ours is kept as it stands.
+//! Reasons why there is no reply, no answer or no grade, and why a session has
+//! no cut. In files each reason is its text; an unknown text is kept as it is.
 
 use serde::Deserialize;
 
 use super::ProbeKind;
 use crate::text::{counted, grouped};
 
-/// Why a model's reply cannot be used. The words quote neither question nor
-/// reply: they stay in runs that are shared without their words.
+/// Why a model's reply cannot be used. The text quotes neither question nor
+/// reply: it also stays in runs that are shared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoReply {
-    /// It was cut off, at this bound or at the end of the model's window.
+    /// The reply was cut off at this number of tokens, or at the end of the
+    /// model's window.
     #[error("the reply was cut off at {0} tokens")]
     CutOff(u64),
-    /// The model declined.
+    /// The model declined to reply.
     #[error("the model refused")]
     Refused,
-    /// The provider withheld it.
+    /// The provider withheld the reply.
     #[error("the provider withheld the reply")]
     Filtered,
-    /// It ended for another reason, in the provider's word.
+    /// The reply ended for another reason, in the provider's words.
     #[error("the reply ended early: {0}")]
     Ended(String),
-    /// It has not the asked shape, nor had the second one, and why.
+    /// Neither the first nor the second reply has the requested format.
+    /// Contains the error.
     #[error("the reply had not the asked shape, nor had the second one: {0}")]
     Misshapen(String),
-    /// There is none; in the words of the call that failed.
+    /// There is no reply. Contains the message of the failed call.
     #[error("{0}")]
     Other(String),
 }
@@ -34,7 +36,7 @@ pub enum NoReply {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, thiserror::Error)]
 #[serde(from = "String")]
 pub enum NoAnswer {
-    /// The model said nothing.
+    /// The model returned an empty answer.
     #[error("the reply is empty")]
     Empty,
     /// What the answerer looked for could not be compared: the embedder, and why.
@@ -49,73 +51,74 @@ pub enum NoAnswer {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, thiserror::Error)]
 #[serde(from = "String")]
 pub enum NoGrade {
-    /// There is no answer.
+    /// There is no answer to grade.
     #[error("not answered: {0}")]
     NotAnswered(NoAnswer),
-    /// The judge gave no reply that can be used.
+    /// The judge gave no usable reply.
     #[error("not graded: {0}")]
     Judge(NoReply),
-    /// Without a model nobody can judge answers of this kind.
+    /// Only a model can judge answers of this kind.
     #[error("a model has to judge the kind {}", .0.as_str())]
     Kind(ProbeKind),
-    /// Without a model nobody can judge by points.
+    /// Only a model can judge by a rubric.
     #[error("a model has to judge a rubric")]
     Rubric,
-    /// None of a panel's judges graded it: what each said.
+    /// No judge of a panel graded the answer. Contains what each judge
+    /// returned.
     #[error("no judge graded it: {0}")]
     NoJudge(String),
-    /// A panel's judges disagree: what each said.
+    /// The judges of a panel disagree. Contains what each judge returned.
     #[error("the judges disagree: {0}")]
     Disagreement(String),
-    /// The words of a run folder that are none of ours.
+    /// A text in a run folder that is none of these reasons.
     #[error("{0}")]
     Other(String),
 }
 
-/// Requests that a session needs before a cut, and from it on.
+/// Number of requests that a session needs before a cut, and from the cut on.
 pub const REQUESTS_AROUND_CUT: u32 = 5;
 
 /// Why a session has no cut, in words without its name.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, thiserror::Error)]
 #[serde(from = "String")]
 pub enum NoCut {
-    /// `--cuts none`.
+    /// The user chose `--cuts none`.
     #[error("no cut was asked for")]
     NotAsked,
-    /// Recorded compactions are looked for, and there is none.
+    /// Cuts are at recorded compactions, and the session has none.
     #[error("the recorded agent never compacted before a request")]
     NeverCompacted,
-    /// It is too short.
+    /// The session is too short.
     #[error(
         "it has {} and {} of messages; a cut needs {REQUESTS_AROUND_CUT} requests and {} tokens \
          before it and {REQUESTS_AROUND_CUT} requests from it on, between two recorded compactions",
         counted(*requests, "request"), counted(*tokens, "token"), grouped(*least)
     )]
     Short {
-        /// Requests of the session.
+        /// Number of requests of the session.
         requests: u64,
-        /// Tokens of messages before its last request.
+        /// Tokens of the messages before its last request.
         tokens: u64,
-        /// Tokens that a cut needs before it.
+        /// Number of tokens that a cut needs before it.
         least: u64,
     },
-    /// The words of a run folder that are none of ours.
+    /// A text in a run folder that is none of these reasons.
     #[error("{0}")]
     Other(String),
 }
 
-/// What these words mean, if they are those of a reason that ends in any text.
+/// Parses a reason whose text begins with fixed words and ends with any text.
 fn ending<T: ToString, W: From<String>>(words: &str, reason: fn(W) -> T) -> Option<T> {
     let start = reason(W::from(String::new())).to_string();
     words.strip_prefix(&start).map(|rest| reason(W::from(rest.to_owned())))
 }
 
-/// The reason among these that has these very words.
+/// The reason with exactly this text, if it is among these.
 fn same<T: ToString>(words: &str, reasons: impl IntoIterator<Item = T>) -> Option<T> {
     reasons.into_iter().find(|reason| reason.to_string() == words)
 }
 
-/// The whole numbers among words.
+/// The whole numbers in a text.
 fn numbers(words: &str) -> impl Iterator<Item = u64> {
     words.split(' ').filter_map(|word| word.replace(',', "").parse().ok())
 }
@@ -171,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_reason_is_read_back_from_its_words() {
+    fn every_reason_is_parsed_from_its_text() {
         let text = || "a: b, 12".to_owned();
         let mut replies = vec![NoReply::CutOff(12_000), NoReply::Refused, NoReply::Filtered];
         replies.extend([NoReply::Ended(text()), NoReply::Misshapen(text())]);

@@ -1,78 +1,79 @@
-//! The answer of a run: which preset to use, how sure that is, and what was at
-//! stake. `wording` says it in words.
+//! The recommendation of a run: which preset to use, how sure that is, and what
+//! was tested. `wording` turns it into sentences.
 
 use super::{AgainstFull, Finding, Place, Primary};
 
-/// What a run answers.
+/// The recommendation of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recommendation {
-    /// What was replayed.
+    /// The amount of data that the recommendation is based on.
     pub replayed: Replayed,
-    /// What to use.
+    /// The preset to use, or why there is none.
     pub choice: Choice,
-    /// What chance allows to be said of it.
+    /// The statistical verdict on the choice; absent without a choice or a
+    /// test.
     pub sure: Option<Sure>,
-    /// The finding that puts it in doubt most.
+    /// The finding that questions the choice most.
     pub doubt: Option<Finding>,
-    /// The run that would tell more.
+    /// A further run that would show more.
     pub next: Option<NextStep>,
 }
 
-/// A further run that would tell more than this one.
+/// A further run that would show more than this one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NextStep {
-    /// At a window at which something is compressed.
+    /// A run at a window at which presets compress something.
     SmallerWindow,
-    /// With summaries that a model writes for these presets.
+    /// A run with summaries of a model for these presets.
     RealSummaries(Vec<String>),
-    /// With the same answers, graded by a model.
+    /// A run with the same answers, graded by a model.
     ModelJudge,
 }
 
-/// What was replayed and asked.
+/// The amount of data that a recommendation is based on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Replayed {
-    /// Transcripts.
+    /// Number of transcripts.
     pub sessions: usize,
-    /// Requests of them.
+    /// Number of requests of all transcripts.
     pub requests: usize,
-    /// What was asked of each preset.
+    /// The questions or facts by which each preset is measured.
     pub asked: AtStake,
-    /// Presets, controls apart.
+    /// Number of presets without controls.
     pub strategies: usize,
     /// Labels of the windows, as typed.
     pub windows: Vec<String>,
 }
 
-/// What was asked of each preset.
+/// The questions or facts by which each preset is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AtStake {
-    /// Questions of the data set.
+    /// Number of questions of the data set.
     Questions(usize),
-    /// Facts that the agent used behind cuts.
+    /// Facts that the agent used after cuts.
     FactsAtCuts {
-        /// Facts at stake.
+        /// Number of facts at stake.
         facts: usize,
-        /// Cuts.
+        /// Number of cuts.
         cuts: usize,
     },
-    /// Facts that the agent used from request to request.
+    /// Number of facts that the agent used from request to request.
     NeededFacts(usize),
-    /// Nothing.
+    /// No questions and no facts.
     Nothing,
 }
 
-/// What to use.
+/// The preset to use, or why there is none.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Choice {
-    /// This preset.
+    /// The recommended preset with its figures.
     Use(Box<Chosen>),
-    /// None, and the labels of further windows without one.
+    /// No preset, and the labels of further windows without one.
     None { why: NoChoice, nor_at: Vec<String> },
 }
 
 impl Choice {
-    /// The row to use.
+    /// The row of the recommended preset.
     pub fn place(&self) -> Option<&Place> {
         match self {
             Choice::Use(chosen) => Some(&chosen.row),
@@ -81,57 +82,59 @@ impl Choice {
     }
 }
 
-/// The preset to use.
+/// The recommended preset with its figures.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chosen {
-    /// It, and the window.
+    /// The preset and the window.
     pub row: Place,
-    /// The measure that ranks.
+    /// The measure that ranks the presets.
     pub by: Primary,
-    /// Its figure of that measure.
+    /// Figure of that measure for the preset.
     pub kept: f64,
-    /// What chance or the sessions make of that figure.
+    /// Range of that figure.
     pub spread: Option<Range>,
-    /// Whether it loses more than twice the margin against the whole conversation.
+    /// Whether the loss against the whole conversation exceeds twice the
+    /// margin.
     pub loses_much: bool,
-    /// Its bill.
+    /// The bill of the preset.
     pub bill: Option<Priced>,
-    /// Requests over the window, of all of its requests; means over replicates.
+    /// Requests larger than the window, and all requests; means over
+    /// replicates.
     pub over: Option<(f64, f64)>,
-    /// Others that rank the same.
+    /// Other presets with the same rank.
     pub alike: Vec<String>,
-    /// One that keeps more and is not known to be worth its bill.
+    /// A preset that keeps more, and whose higher bill may not be justified.
     pub keeps_more: Option<Rival>,
-    /// One that keeps more beyond the window.
+    /// A preset that keeps more, with requests larger than the window.
     pub refused: Option<Rival>,
-    /// What to use at the other windows, and its figure.
+    /// The recommended rows at the other windows, with their figures.
     pub elsewhere: Vec<(Place, f64)>,
-    /// Windows at which there is none.
+    /// Windows without a recommended preset.
     pub none_at: Vec<String>,
-    /// What its model's texts keep over empty ones, where that is not known to
-    /// be anything.
+    /// The gain of the model's summaries over empty texts, if that gain may be
+    /// zero.
     pub adds: Option<f64>,
 }
 
-/// The range of a figure.
+/// A range around a figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
-    /// Its lower end.
+    /// Lower end of the range.
     pub lo: f64,
-    /// Its upper end.
+    /// Upper end of the range.
     pub hi: f64,
-    /// What it is the range of.
+    /// How the range was computed.
     pub of: RangeOf,
 }
 
-/// What a range is about.
+/// How a range was computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RangeOf {
-    /// From the lowest session to the highest.
+    /// Lowest and highest figure of a session.
     Sessions,
-    /// From the lowest project to the highest.
+    /// Lowest and highest figure of a project.
     Projects,
-    /// Over what was asked in the one session.
+    /// An interval over the questions or facts of the only session.
     WithinSession,
     /// A 95 % interval.
     Interval,
@@ -140,103 +143,110 @@ pub enum RangeOf {
 /// Another preset that keeps more.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rival {
-    /// The preset's id.
+    /// Id of the preset.
     pub strategy: String,
-    /// Its figure of the measure that ranks.
+    /// Figure of the measure that ranks.
     pub kept: f64,
-    /// Its bill in USD.
+    /// Bill of the preset in USD.
     pub usd: Option<f64>,
-    /// Requests over the window, of all of its requests.
+    /// Requests larger than the window, and all requests; means over
+    /// replicates.
     pub over: Option<(f64, f64)>,
 }
 
-/// A bill against what is done today.
+/// A bill, compared with what is done without the preset.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Priced {
     /// The bill in USD.
     pub usd: f64,
-    /// As whom, where there are several.
+    /// The agent model, if the run has several.
     pub billed_as: Option<String>,
-    /// What it is set against.
+    /// The bill that it is compared with.
     pub against: Against,
 }
 
-/// What a bill is set against. Savings are shares of the other bill.
+/// The bill that another bill is compared with. Savings are shares of the
+/// former.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Against {
-    /// Nothing: its own requests are over the window, or there is no other bill.
+    /// No bill: the preset's own requests are larger than the window, or there
+    /// is no other bill.
     Nothing,
-    /// The whole conversation, which fits the window.
+    /// The bill of the whole conversation, which fits the window.
     Whole(Savings),
-    /// What the recorded agent sent, for the whole conversation is over the window.
+    /// The bill of the recorded agent, because the whole conversation is larger
+    /// than the window.
     Recorded(Savings),
-    /// The whole conversation is over the window, and there is no other bill.
+    /// No bill: the whole conversation is larger than the window, and the
+    /// recorded agent has no bill.
     OverWindow,
 }
 
 /// How much smaller a bill is than another one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Savings {
-    /// As billed.
+    /// Savings without the cost of losses, as a share of the other bill.
     pub share: f64,
-    /// What is left of it if everything lost is fetched again.
+    /// Savings that remain if everything lost is fetched again.
     pub refetched: Option<f64>,
 }
 
 /// Why no preset is recommended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NoChoice {
-    /// Each keeps too little; this one keeps most.
+    /// Every preset keeps too little; `best` keeps most.
     TooLittle { best: Place, kept: f64, within: bool, least: f64, by: Primary },
-    /// Each brings nothing over what needs no preset.
+    /// No preset is better than `over`, which needs no preset.
     NoGain { best: Place, kept: f64, within: bool, usd: f64, over: Instead, by: Primary },
-    /// None that is ranked had anything to compress; who keeps most at cuts.
+    /// No ranked preset compacted anything; `most` keeps most at cuts.
     NoneActed { window: String, most: Option<(String, f64)> },
-    /// There is none but controls.
+    /// The run has only controls.
     OnlyControls,
-    /// All that the agent used next was still sent as it was recorded.
+    /// Everything that the agent used later was still sent as recorded.
     NothingAtStake,
     /// No context was larger than this number of tokens.
     NothingCompacted { largest: u64 },
-    /// All of them are stand-ins.
+    /// All presets are stand-ins.
     OnlyStandIns,
-    /// Each had too many void replies.
+    /// All presets had too many void replies.
     OnlyVoid,
-    /// What one keeps rests on too few questions or facts.
+    /// The best figure is based on too few questions or facts.
     FewAsked { strategy: String, asked: usize, least: usize, by: Primary },
-    /// Each failed on some session.
+    /// All presets failed on at least one session.
     AllFailed,
-    /// None has a figure of the measure that ranks.
+    /// No preset has a figure of the measure that ranks.
     NoFigure { by: Primary, why: Option<String> },
-    /// The run is incomplete.
+    /// The run was interrupted.
     Incomplete,
 }
 
-/// What needs no preset, with its bill in USD.
+/// An alternative that needs no preset, with its bill in USD.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Instead {
-    /// What the recorded agent does today.
+    /// The compactions of the recorded agent.
     Recorded(f64),
     /// Sending the whole conversation.
     Whole(f64),
 }
 
-/// What chance allows to be said of the choice against the whole conversation
+/// The statistical comparison of the choice with the whole conversation
 /// (measures §7), in the unit of the measure that ranks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sure {
-    /// How it stands.
+    /// The verdict of the comparison.
     pub verdict: AgainstFull,
-    /// Sessions or projects that it rests on.
+    /// Number of independent sessions or projects.
     pub clusters: u64,
-    /// What one of them is called.
+    /// Noun for one cluster: session or project.
     pub noun: &'static str,
-    /// The margin.
+    /// The loss that is still accepted.
     pub margin: f64,
-    /// The mean difference to the whole conversation and its interval.
+    /// Mean difference to the whole conversation, and both ends of its
+    /// interval.
     pub difference: Option<(f64, f64, f64)>,
-    /// The smallest difference that would have been found, where it says something.
+    /// Smallest difference that the comparison could have detected, if it is
+    /// informative.
     pub detectable: Option<f64>,
-    /// The measure.
+    /// The measure that ranks.
     pub by: Primary,
 }

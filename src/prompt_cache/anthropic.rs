@@ -17,7 +17,7 @@ use super::PromptCache;
 use super::prompt::{Life, Prompt};
 use crate::model::Buckets;
 
-/// Most breakpoints of a request; the last ones count.
+/// Most breakpoints of a request; the last ones are used.
 const BREAKPOINTS: usize = 4;
 /// Blocks that a breakpoint looks at, its own included.
 const LOOKBACK: u32 = 20;
@@ -51,7 +51,8 @@ impl Entry {
 }
 
 impl Anthropic {
-    /// An empty cache of a model that caches prefixes of at least `minimum` tokens.
+    /// An empty cache of a model that caches prefixes of at least `minimum`
+    /// tokens.
     pub fn new(minimum: u64) -> Self {
         Self { minimum, entries: FxHashMap::default(), alive: 0, newest: None }
     }
@@ -163,10 +164,10 @@ mod tests {
         assert_eq!(sent("pabc", minutes(1)), buckets(0, 2_000, 2_000));
         // 3: five minutes after its last use an entry is still there.
         assert_eq!(sent("pabcd", minutes(6)), buckets(0, 4_000, 1_000));
-        // 4: a second later than five minutes it is gone, and so is everything.
+        // 4: a second later than five minutes no entry is left.
         assert_eq!(sent("pabcde", seconds(11 * 60 + 1)), buckets(0, 0, 6_000));
         // 5: a block in the middle was edited: entries are whole prefixes, and
-        // only the one behind `a`, of request 1, would fit; it is long gone.
+        // only the entry behind `a`, of request 1, would match; it has expired.
         assert_eq!(sent("pabXde", seconds(11 * 60 + 2)), buckets(0, 0, 6_000));
         // 6: back to the prompt of request 4, one block longer.
         assert_eq!(sent("pabcdef", seconds(11 * 60 + 3)), buckets(0, 6_000, 1_000));
@@ -176,7 +177,7 @@ mod tests {
         assert_eq!(sent("pxy", seconds(11 * 60 + 5)), buckets(0, 0, 3_000));
         // 9: a prompt below the minimum is not cached at all.
         assert_eq!(sent("q", seconds(11 * 60 + 6)), buckets(1_000, 0, 0));
-        // 10: nor was it at the request before.
+        // 10: the request before was not cached either.
         assert_eq!(sent("qr", seconds(11 * 60 + 7)), buckets(0, 0, 2_000));
     }
 
@@ -194,7 +195,7 @@ mod tests {
         let mut cache = Anthropic::new(0);
         last_only(&mut cache, 2);
         assert_eq!(last_only(&mut cache, 22), buckets(0, 0, 22_000));
-        // A second breakpoint on the way bridges the gap.
+        // A second breakpoint between them is found.
         let mut cache = Anthropic::new(0);
         last_only(&mut cache, 2);
         let bridged = marked(&long(22), &[(9, Life::Minutes5), (21, Life::Minutes5)]);
@@ -206,7 +207,8 @@ mod tests {
         let mut cache = Anthropic::new(0);
         let marks: Vec<(usize, Life)> = (0..5).map(|block| (block, Life::Minutes5)).collect();
         cache.request(&marked("abcde", &marks), minutes(0));
-        // The first of five was not kept, the second was.
+        // The entry of the first of five breakpoints was not stored, that of
+        // the second was.
         let ask = |cache: &mut Anthropic, blocks: &str| {
             cache.request(&marked(blocks, &[(blocks.len() - 1, Life::Minutes5)]), minutes(0)).read
         };
@@ -215,14 +217,14 @@ mod tests {
     }
 
     #[test]
-    fn an_hour_is_written_before_five_minutes_and_lives_longer() {
+    fn tokens_for_an_hour_are_written_before_those_for_five_minutes_and_live_longer() {
         let mut cache = Anthropic::new(0);
         let plan = [(1, Life::Hour), (2, Life::Minutes5)];
         let first = cache.request(&marked("abcd", &plan), minutes(0));
         let expected =
             Buckets { uncached: 1_000, write: 1_000, write_1h: 2_000, ..Buckets::default() };
         assert_eq!(first, expected);
-        // After lunch only what was written for an hour is left.
+        // After a longer break only the part written for an hour is left.
         let later = cache.request(&marked("abcd", &plan), minutes(50));
         assert_eq!(later, buckets(1_000, 2_000, 1_000));
         // The read renewed it for another hour.

@@ -1,9 +1,9 @@
-//! The blocks of a conversation, in a tree, so that a change at one position
-//! costs that position alone.
+//! The blocks of a conversation as a tree, so that a change at one position
+//! costs only the work for that position.
 //!
 //! The tree is balanced; each position has a block or none. A copy shares its
 //! nodes with the original, and a node stores the hash of its blocks in their
-//! order: two prompts are compared without reading them.
+//! order: two prompts are compared without visiting their blocks.
 
 use std::sync::Arc;
 
@@ -232,7 +232,7 @@ impl Blocks {
         }
     }
 
-    /// Every block from one on, in order.
+    /// All blocks from number `from` on, in order.
     pub fn pieces(&self, from: usize) -> impl Iterator<Item = Piece> + '_ {
         let first = self.place_of(from).unwrap_or(self.places);
         (first..self.places).filter_map(|place| self.at(place))
@@ -295,7 +295,7 @@ mod tests {
         blocks
     }
 
-    /// The same, read one by one.
+    /// The expected sum, computed block by block.
     fn by_hand(pieces: &[Option<u64>]) -> Sum {
         let there = pieces.iter().flatten();
         there.fold(Sum::EMPTY, |all, &content| all.then(Sum::of(&piece(content))))
@@ -305,7 +305,7 @@ mod tests {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn a_row_that_changed_is_the_row_that_was_built_so(
+        fn a_changed_tree_equals_a_tree_built_with_the_change(
             mut places in prop::collection::vec(prop::option::of(0u64..9), 1..90),
             changes in prop::collection::vec((any::<usize>(), prop::option::of(0u64..9)), 0..40),
         ) {
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn places_without_a_block_leave_no_trace_in_the_hash() {
+    fn positions_without_a_block_do_not_change_the_hash() {
         let gaps = row([None, Some(1), None, Some(2)]);
         assert_eq!(gaps.sum(), row([Some(1), Some(2)]).sum());
         assert_ne!(gaps.sum(), row([Some(2), Some(1)]).sum());
@@ -351,7 +351,8 @@ mod tests {
             let set = digests().filter(|digest| digest >> bit & 1 == 1).count();
             assert!((1_850..2_250).contains(&set), "bit {bit} is set {set} times in 4,096");
         }
-        // As many of them share the lowest 16 bits as chance has it.
+        // The number of digests with equal lowest 16 bits is that of random
+        // numbers.
         let mut low: Vec<u64> = digests().map(|digest| digest & 0xffff).collect();
         low.sort_unstable();
         low.dedup();

@@ -14,7 +14,7 @@ use crate::model::Buckets;
 
 /// Assumed lifetime without use.
 const LIFE: SignedDuration = SignedDuration::from_hours(4);
-/// Shorter content is not cached.
+/// Length in tokens of a unit; shorter content is not cached.
 const UNIT: u64 = 64;
 
 /// DeepSeek's automatic cache on disk.

@@ -9,8 +9,9 @@ use super::prefixes::Prefixes;
 use super::prompt::Prompt;
 use crate::model::Buckets;
 
-/// Enabled by default, without a fee and without a guarantee: the longest
-/// prefix that was sent recently, from the model's minimum on, is read.
+/// Enabled by default, without a fee and without a guarantee: a request reads
+/// the longest prefix that was sent recently, if it has the model's minimum
+/// length.
 ///
 /// No lifetime is published; an hour without use is assumed, the default of
 /// explicit content.
@@ -73,7 +74,7 @@ struct Content {
 }
 
 impl GeminiExplicit {
-    /// Nothing cached yet, for a model with this minimum in tokens.
+    /// An empty cache of a model with this minimum in tokens.
     pub fn new(minimum: u64) -> Self {
         Self { minimum, content: None }
     }
@@ -118,7 +119,7 @@ impl PromptCache for GeminiExplicit {
 
     fn forget_after(&mut self, _at: Timestamp) {}
 
-    /// Use does not extend its lifetime.
+    /// A use does not extend the lifetime of explicit content.
     fn renew(&mut self, _at: Timestamp) {}
 }
 

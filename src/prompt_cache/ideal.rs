@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_earlier_prefix_is_read_however_old() {
+    fn every_earlier_prefix_is_read_whatever_its_age() {
         let mut cache = Ideal::default();
         let mut read = |blocks: &str, at| cache.request(&prompt(blocks), minutes(at)).read;
         // Blocks have 1,000 tokens each.

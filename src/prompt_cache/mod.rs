@@ -1,14 +1,14 @@
-//! Providers' prompt caches, simulated: which part of each prompt is read
+//! Simulates the prompt caches of providers: which part of each prompt is read
 //! from a cache, written to one, or billed in full.
 //!
-//! Each provider's rules are one file and a pure function of the requests so
-//! far and the simulated clock. Sources are named there; where a provider
-//! publishes no rule, the assumption is.
+//! Each provider's rules are in one file, as a pure function of the requests so
+//! far and the simulated clock. Each file names its sources, and its
+//! assumptions where a provider publishes no rule.
 //!
-//! Invariant: the buckets of a request are disjoint and sum to its tokens.
-//! Work per request does not grow with the history: prompts know the hash of
-//! each of their prefixes, share with their copies what did not change, and
-//! only what changed is looked at.
+//! Invariant: the buckets of a request are disjoint and sum to its tokens. Work
+//! per request does not grow with the history: prompts store the hash of each
+//! of their prefixes, share unchanged parts with their copies, and only the
+//! changed part is processed.
 
 mod anthropic;
 mod blocks;
@@ -34,8 +34,8 @@ use jiff::Timestamp;
 
 use crate::model::Buckets;
 
-/// A provider's cache during one session. Requests come one after the other:
-/// each may read what the ones before it wrote.
+/// A provider's cache during one session. Requests are sent in sequence: each
+/// may read what earlier ones wrote.
 pub trait PromptCache: Send {
     /// Bills a prompt that is sent at this time. Times must not run backwards.
     fn request(&mut self, prompt: &Prompt, at: Timestamp) -> Buckets;
@@ -47,8 +47,8 @@ pub trait PromptCache: Send {
     /// sessions keep alive: a restart, or an eviction.
     fn reset(&mut self, prompt: &Prompt, kept: usize, at: Timestamp);
 
-    /// The next request finds nothing that was first sent after an instant: it
-    /// was answered by a machine that has only seen the requests up to then.
+    /// The next request reads nothing that was first sent after this time: the
+    /// machine that answers it has only seen the requests up to then.
     fn forget_after(&mut self, at: Timestamp);
 
     /// Renews the entries of the last request, because of a request that is not recorded.

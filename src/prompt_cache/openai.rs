@@ -17,15 +17,15 @@ use crate::model::Buckets;
 /// Shortest prompt, and shortest prefix, that is cached.
 const MINIMUM: u64 = 1_024;
 
-/// Up to GPT-5.5: the longest prefix that was sent lately, from 1,024 tokens
-/// on and in steps of 128, is read; nothing is charged for writing.
+/// The rules up to GPT-5.5: a request reads the longest prefix that was sent
+/// recently, from 1,024 tokens on and in steps of 128; writing is free.
 ///
-/// The documents give 5 to 10 minutes without use, an hour at most; ten
+/// The documentation gives 5 to 10 minutes without use, an hour at most; ten
 /// minutes are assumed, counted from the last use.
 ///
-/// What the model wrote in answer to the last prompt is stored with it: of 395
+/// The model's answer to the last prompt is stored with the prompt: of 395
 /// recorded requests of Codex and OpenCode that read the whole prompt before,
-/// 258 read on into the answer, up to its end and never beyond.
+/// 258 also read a part of the answer, up to its end and never beyond.
 #[derive(Clone, Debug, Default)]
 pub struct OpenAiSteps(Prefixes);
 
@@ -68,10 +68,10 @@ impl PromptCache for OpenAiSteps {
     }
 }
 
-/// From GPT-5.6 on: entries at breakpoints, which cost to write. The newest
-/// message is an implicit breakpoint, in addition to at most three marked ones;
-/// a prompt matches exactly at an entry, anywhere among the 80 newest, without
-/// steps and without a limit of blocks; entries live for 30 minutes.
+/// The rules from GPT-5.6 on: entries at breakpoints, which cost to write. The
+/// newest message is an implicit breakpoint, in addition to at most three
+/// marked ones; a prompt must match an entry exactly, at any of the 80 newest,
+/// without steps and without a limit of blocks; entries live for 30 minutes.
 #[derive(Clone, Debug, Default)]
 pub struct OpenAiMarked {
     /// The entries, the newest last.
@@ -186,20 +186,22 @@ mod tests {
     }
 
     #[test]
-    fn the_older_cache_reads_on_into_what_the_model_answered() {
+    fn the_older_cache_also_reads_the_answer_of_the_model() {
         let mut cache = OpenAiSteps::default();
         let question = (1, 2_000, Unit::Input);
         cache.request(&prompt_of(&[question]), minutes(0));
         let answered = prompt_of(&[question, (2, 1_000, Unit::Output), (3, 500, Unit::Input)]);
-        // 2,000 and 1,000 less 64 are 2,936: 1,024 and 14 steps of 128.
+        // 2,000 and 1,000 less 64 are 2,936: 1,024 and 14 steps of 128, which
+        // are 2,816.
         assert_eq!(cache.clone().request(&answered, minutes(1)).read, 2_816);
-        // Another machine, which had the question at 0, never wrote an answer.
+        // Another machine, which had the prompt at minute 0, never wrote an
+        // answer.
         cache.request(&answered, minutes(1));
         let longer = [question, (2, 1_000, Unit::Output), (3, 500, Unit::Input)];
         let longer = prompt_of(&[&longer[..], &[(4, 700, Unit::Input)]].concat());
         cache.forget_after(minutes(0));
         assert_eq!(cache.request(&longer, minutes(2)).read, 1_920);
-        // The one after it finds everything again.
+        // The next request finds everything again.
         assert_eq!(cache.request(&longer, minutes(3)).read, 4_096);
         cache.reset(&longer, 0, minutes(4));
         assert_eq!(cache.request(&longer, minutes(4)).read, 0);
@@ -213,7 +215,8 @@ mod tests {
             let b = cache.request(&prompt(blocks), at);
             (b.uncached, b.read, b.write)
         };
-        // No steps: what is common is read to the token, what is new is paid for.
+        // There are no steps: the common prefix is read to the token, the new
+        // part is billed.
         assert_eq!(sent("a", minutes(0)), (1_000, 0, 0), "below 1,024 nothing is written");
         assert_eq!(sent("ab", minutes(1)), (0, 0, 2_000));
         assert_eq!(sent("abc", minutes(2)), (0, 2_000, 1_000));
@@ -244,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_model_wrote_last_is_no_breakpoint_of_its_own() {
+    fn the_last_answer_of_the_model_is_not_a_breakpoint() {
         let mut cache = OpenAiMarked::default();
         let ends_with_output = prompt_of(&[(1, 2_000, Unit::Input), (2, 500, Unit::Output)]);
         let buckets = cache.request(&ends_with_output, minutes(0));

@@ -3,8 +3,8 @@
 //!
 //! Prefixes are not stored one by one. Those of the newest prompt follow from
 //! the prompt itself, and each earlier prompt is a branch: it shares a prefix
-//! with the prompt after it, and ends differently. Prompts share what did not
-//! change, so that a branch costs only what changed.
+//! with the prompt after it, and ends differently. Prompts share unchanged
+//! parts, so that a branch needs memory only for its changes.
 
 use jiff::{SignedDuration, Timestamp};
 use rustc_hash::FxHashMap;
@@ -48,7 +48,7 @@ struct Branch {
 struct Firsts(Vec<(usize, Timestamp)>);
 
 impl Firsts {
-    /// Keeps the prefixes of up to `blocks` blocks; returns the others.
+    /// Removes the prefixes of more than `blocks` blocks and returns them.
     fn split_off(&mut self, blocks: usize) -> Self {
         let kept = self.0.partition_point(|(to, _)| *to <= blocks);
         let rest = self.0.split_off(kept);
@@ -73,12 +73,12 @@ impl Firsts {
 /// one, so nothing is removed permanently.
 #[derive(Clone, Copy, Debug, Default)]
 enum Found {
-    /// All that have not expired.
+    /// Every prefix that has not expired.
     #[default]
     All,
-    /// The first blocks of its prompt, which other sessions keep alive.
+    /// The first blocks of the next prompt, which other sessions keep alive.
     Blocks(usize),
-    /// Those that had first been sent by this time.
+    /// The prefixes that had first been sent by this time.
     SentBy(Timestamp),
 }
 
@@ -166,7 +166,7 @@ impl Prefixes {
         self.found = Found::Blocks(kept);
     }
 
-    /// The next request finds only what had been sent by then.
+    /// The next request finds only prefixes that had been sent by this time.
     pub fn forget_after(&mut self, at: Timestamp) {
         self.found = Found::SentBy(at);
     }
@@ -190,7 +190,7 @@ mod tests {
     const HALF_AN_HOUR: Option<SignedDuration> = Some(SignedDuration::from_mins(30));
 
     #[test]
-    fn what_came_back_is_known_as_long_as_it_lives() {
+    fn a_prefix_that_was_sent_again_is_known_for_its_lifetime() {
         let mut sent = Prefixes::default();
         let known = |sent: &Prefixes, blocks: &str, at| {
             sent.known(&prompt(blocks), minutes(at), HALF_AN_HOUR)
@@ -209,15 +209,15 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_without_an_end_of_life_is_known_for_ever() {
+    fn a_prefix_without_a_lifetime_never_expires() {
         let mut sent = Prefixes::default();
         sent.send(&prompt("abc"), minutes(0));
         sent.send(&prompt("x"), minutes(1));
         assert_eq!(sent.known(&prompt("abz"), minutes(1_000_000), None), 2);
     }
 
-    /// What [`Prefixes`] is: every prefix, one by one, each with its first and
-    /// its last use.
+    /// A simple model of [`Prefixes`]: a list of every prefix, each with the
+    /// times of its first and last use.
     #[derive(Default)]
     struct Plain {
         sent: BTreeMap<Vec<u8>, (Timestamp, Timestamp)>,
@@ -255,7 +255,7 @@ mod tests {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn branches_know_what_a_list_of_all_prefixes_knows(
+        fn branches_find_the_same_prefixes_as_a_list_of_all_prefixes(
             requests in prop::collection::vec(("[ab]{1,7}", 0i64..25, 0u8..8), 1..60),
         ) {
             let (mut sent, mut plain, mut now) = (Prefixes::default(), Plain::default(), 0);
@@ -266,7 +266,8 @@ mod tests {
                     sent.renew(at);
                     plain.renew(at);
                 }
-                // The next request meets a cache that is an hour behind.
+                // The cache of the next request has seen nothing of the last
+                // hour.
                 let by = if event == 1 { minutes(now - 60) } else { at };
                 if event == 1 {
                     sent.forget_after(by);
@@ -279,7 +280,7 @@ mod tests {
         }
     }
 
-    /// A window of this many blocks that moves by one with every request.
+    /// Sends a window of this many blocks that moves by one with every request.
     fn slide(sent: &mut Prefixes, requests: usize, window: usize) {
         let mut moving = Prompt::default();
         for request in 0..requests {
@@ -292,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_window_leaves_grows_with_the_requests_and_not_with_its_length() {
+    fn memory_of_a_sliding_window_grows_with_the_requests_and_not_with_the_window() {
         for window in [10, 100, 1_000] {
             let mut sent = Prefixes::default();
             slide(&mut sent, 2_000, window);
@@ -302,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn branches_that_were_left_long_ago_are_forgotten() {
+    fn old_branches_are_forgotten() {
         let mut sent = Prefixes::default();
         slide(&mut sent, 5 * KEPT as usize, 3);
         assert!(sent.left.len() as u64 <= 2 * KEPT, "{}", sent.left.len());

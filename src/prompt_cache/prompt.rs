@@ -115,7 +115,7 @@ impl Prompt {
         self.head.sum().blocks + self.body.sum().blocks
     }
 
-    /// Whether it has no block.
+    /// Whether the prompt has no block.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -140,7 +140,7 @@ impl Prompt {
         Some(Block { prefix: all.digest(), end: all.tokens, parts: all.parts, unit })
     }
 
-    /// All blocks, at the cost of reading every one.
+    /// All blocks; the cost is proportional to their number.
     pub fn blocks(&self) -> Vec<Block> {
         (0..self.len()).filter_map(|at| self.block(at)).collect()
     }
@@ -164,7 +164,7 @@ impl Prompt {
     pub fn common(&self, other: &Prompt) -> usize {
         let most = self.len().min(other.len());
         let same = |blocks: usize| self.prefix(blocks) == other.prefix(blocks);
-        // Usually a prompt has only grown.
+        // The usual case: the other prompt only has further blocks.
         if same(most) {
             return most;
         }
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_has_one_hash_and_another_prefix_another() {
+    fn equal_prefixes_have_equal_hashes_and_others_differ() {
         let hash = |contents: &[u64]| prompt(contents).prefix(contents.len());
         assert_eq!(hash(&[1, 2]), hash(&[1, 2]));
         assert_ne!(hash(&[1, 2]), hash(&[2, 1]));
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn two_prompts_share_what_both_begin_with() {
+    fn the_common_prefix_of_two_prompts_is_found() {
         let long: Vec<u64> = (0..100).collect();
         for same in 0..100 {
             let mut other = long.clone();

@@ -9,9 +9,11 @@ use super::{
 use crate::model::{Buckets, CacheRules};
 use crate::pricing::ModelPrices;
 
-/// Shortest prefix that Anthropic's models cache unless the list says otherwise.
+/// Shortest prefix that Anthropic's models cache unless the price list gives
+/// another number.
 const ANTHROPIC_MINIMUM: u64 = 1_024;
-/// The same of Gemini's (ai.google.dev: 1,024 to 4,096 by model).
+/// Shortest prefix that Gemini's models cache unless the price list gives
+/// another number (ai.google.dev: 1,024 to 4,096 by model).
 const GEMINI_MINIMUM: u64 = 4_096;
 
 /// A provider's cache rules.
@@ -29,18 +31,18 @@ pub enum Rules {
     GeminiExplicit(u64),
     /// [`DeepSeek`], without parameters.
     DeepSeek,
-    /// [`NoCache`]: the list has no price for reading a cache.
+    /// [`NoCache`]: the price list has no price for reading a cache.
     None,
 }
 
 impl Rules {
-    /// The rules of a model. `explicit`: content is cached explicitly where the
+    /// The rules of a model. `explicit`: content is cached explicitly if the
     /// provider offers that (Gemini).
     ///
-    /// They follow from the family in the model's name, so that a model keeps
-    /// its rules behind a reseller (Bedrock, Vertex, Azure); for unknown
-    /// families they are OpenAI's older rules, which automatic caches resemble
-    /// (Mistral, xAI).
+    /// The rules follow from the family in the model's name, so that a reseller
+    /// (Bedrock, Vertex, Azure) does not change them. Unknown families get
+    /// OpenAI's older rules, which other automatic caches resemble (Mistral,
+    /// xAI).
     pub fn of(model: &ModelPrices, explicit: bool) -> Self {
         let id = model.id.to_lowercase();
         let minimum = |default| model.cache_min_tokens.unwrap_or(default);
@@ -61,7 +63,7 @@ impl Rules {
         }
     }
 
-    /// The same without the model's minimum, as bills name them.
+    /// The rules without the model's minimum, as bills name them.
     pub fn named(self) -> CacheRules {
         match self {
             Rules::Anthropic(_) => CacheRules::Anthropic,
@@ -74,7 +76,7 @@ impl Rules {
         }
     }
 
-    /// The rules described in a few words.
+    /// A short description of the rules.
     pub fn about(self) -> &'static str {
         match self {
             Rules::Anthropic(_) => {
@@ -162,7 +164,7 @@ mod tests {
     use super::*;
     use crate::pricing::PriceList;
 
-    /// Caches of which nothing is guaranteed.
+    /// Caches that may lose their content at any time.
     const PERISHABLE: [Rules; 5] = [
         Rules::Anthropic(0),
         Rules::OpenAiSteps,
@@ -177,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_restart_leaves_the_blocks_that_others_keep_alive_and_nothing_else() {
+    fn a_restart_leaves_only_the_blocks_that_others_keep_alive() {
         for rules in PERISHABLE {
             let mut cache = rules.cache();
             cache.request(&prompt("pqab"), minutes(0));
@@ -193,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_renewed_out_of_sight_is_read_after_its_life() {
+    fn a_prefix_renewed_by_an_unrecorded_request_is_read_after_its_lifetime() {
         let hours = |hours: i64| minutes(60 * hours);
         for rules in PERISHABLE {
             let read = |renewed: bool| {
@@ -211,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn explicit_content_outlives_restarts_and_no_use_lengthens_its_life() {
+    fn explicit_content_survives_restarts_and_use_does_not_extend_its_lifetime() {
         let mut cache = Rules::GeminiExplicit(0).cache();
         let preamble = marked("pqab", &[(1, Life::Minutes5)]);
         assert_eq!(cache.request(&preamble, minutes(0)).read, 0);
@@ -223,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn every_rule_is_written_and_read_by_its_name() {
+    fn every_rule_is_parsed_from_its_name() {
         let others = [Rules::GeminiExplicit(0), Rules::None];
         for rules in PERISHABLE.into_iter().chain(others).map(Rules::named) {
             let written = serde_json::json!(rules);
@@ -235,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_keeps_its_familys_rules_wherever_it_is_served() {
+    fn a_model_has_the_rules_of_its_family_wherever_it_is_served() {
         let list = PriceList::bundled();
         let rules = |name: &str, explicit| Rules::of(list.find(name).unwrap(), explicit);
         assert_eq!(rules("claude-opus-4-6", false), Rules::Anthropic(4_096));

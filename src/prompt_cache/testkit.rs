@@ -12,26 +12,27 @@ pub fn prompt_of(blocks: &[(u64, u64, Unit)]) -> Prompt {
     prompt
 }
 
-/// A letter is a block of input of 1,000 tokens; equal letters, equal content.
+/// A prompt in which each letter is a block of input of 1,000 tokens; equal
+/// letters have equal content.
 pub fn prompt(letters: &str) -> Prompt {
     let blocks: Vec<_> =
         letters.bytes().map(|letter| (u64::from(letter), 1_000, Unit::Input)).collect();
     prompt_of(&blocks)
 }
 
-/// The same with breakpoints behind some blocks.
+/// A prompt of letters with breakpoints behind some blocks.
 pub fn marked(letters: &str, marks: &[(usize, Life)]) -> Prompt {
     let mut prompt = prompt(letters);
     marks.iter().for_each(|&(block, life)| prompt.mark(block, life));
     prompt
 }
 
-/// Seconds into the session.
+/// A time this many seconds into the session.
 pub fn seconds(seconds: i64) -> Timestamp {
     Timestamp::UNIX_EPOCH + SignedDuration::from_secs(seconds)
 }
 
-/// Minutes into the session.
+/// A time this many minutes into the session.
 pub fn minutes(minutes: i64) -> Timestamp {
     seconds(minutes * 60)
 }

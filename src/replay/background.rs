@@ -1,10 +1,10 @@
 //! Compactions that run in the background while the conversation continues
 //! (semantics §25).
 //!
-//! A stage in the background works on a copy of the context. Its changes are
-//! applied to the context itself once the simulated clock has passed the time
-//! that its model took, as far as they still apply then. One is in flight per
-//! stage; a failure leaves the context unchanged.
+//! A stage in the background works on a copy of the context. When the simulated
+//! clock has passed the time that its model needed, its changes are applied to
+//! the context itself, as far as they still apply. Each stage has at most one
+//! such compaction in flight; a failure leaves the context unchanged.
 
 use super::error::ReplayError;
 use std::collections::BTreeMap;
@@ -24,13 +24,13 @@ use crate::strategy::{Applied, Gauge, PresetState, Record};
 pub(super) struct InFlight {
     /// The number of the compaction within the cell.
     number: u32,
-    /// The simulated time at which its model has answered.
+    /// The simulated time at which its model finishes.
     lands: Timestamp,
-    /// The operations applied to the copy.
+    /// The operations that were applied to the copy.
     log: Vec<Applied>,
-    /// The shared state when it began, and when it ended.
+    /// The shared state at the beginning and at the end of the compaction.
     shared: (PresetState, PresetState),
-    /// The mechanism's own state when it ended.
+    /// The mechanism's own state at the end of the compaction.
     state: Json,
     row: CompactionRow,
     records: Vec<Record>,
@@ -40,7 +40,7 @@ pub(super) struct InFlight {
 
 impl ReplaySession<'_> {
     /// Starts a stage on a copy of the context. Its calls are made, billed and
-    /// timed now.
+    /// timed immediately.
     pub(super) async fn launch(
         &mut self,
         number: usize,
@@ -118,7 +118,7 @@ impl ReplaySession<'_> {
     }
 
     /// Bills the compactions that were still in flight at the end of the
-    /// session, and had no effect.
+    /// session. They had no effect.
     pub(super) fn bill_unfinished(&mut self) {
         for (_, InFlight { number, mut row, .. }) in std::mem::take(&mut self.in_flight) {
             row.error = Some("the session ended before it was done".to_owned());

@@ -22,16 +22,17 @@ use crate::strategy::{Breakpoint, Context, EntryId, ModelCall, Sent, Step};
 pub(super) struct Biller {
     sent: Sent,
     breakpoints: Vec<Breakpoint>,
-    /// The breakpoints with the first one behind everything in front of the
-    /// conversation; `None` where that is the same position.
+    /// The breakpoints with the first one behind everything before the
+    /// conversation; `None` if that is the same position.
     elsewhere: Option<Vec<Breakpoint>>,
     /// The positions of those breakpoints in the last request.
     places_elsewhere: Vec<usize>,
     life: Life,
-    /// A cache that never forgets; `None` where its figures are not needed.
+    /// A cache that never forgets; `None` if its figures are not needed.
     ideal: Option<Ideal>,
     payers: Vec<PayerBill>,
-    /// Number of calls so far: each fresh one has a prompt of its own.
+    /// Number of calls so far; each call without the live conversation has a
+    /// prompt of its own.
     calls: u64,
     compacted: Vec<Compacted>,
 }
@@ -41,9 +42,9 @@ struct PayerBill {
     agent: Agent,
     /// Prices of the compactor's calls.
     calls: Option<Arc<ModelPrices>>,
-    /// Whether only the preamble is marked, for content that is cached explicitly.
+    /// Whether only the preamble is marked, for explicitly cached content.
     explicit: bool,
-    /// One for each of its models: models do not share caches.
+    /// The caches of each model of the payer: models do not share caches.
     caches: Vec<Caches>,
     bill: Bill,
     /// The state in which each request found the cache.
@@ -53,9 +54,9 @@ struct PayerBill {
 /// The caches of one model, one for each way of billing.
 struct Caches {
     billed: Box<dyn PromptCache>,
-    /// A cache without the recording's cache events, where there are any.
+    /// A cache without the recording's cache events, if there are any.
     rules_only: Option<Box<dyn PromptCache>>,
-    /// A cache with the first breakpoint in its other position, where it has one.
+    /// A cache with the first breakpoint at its other position, if it has one.
     head_breakpoint: Option<Box<dyn PromptCache>>,
 }
 
@@ -114,8 +115,8 @@ impl Biller {
         }
     }
 
-    /// Leaves out what only the bill of a whole session needs: caches by the
-    /// rules alone, with another breakpoint, and the ideal cache.
+    /// Omits what only the bill of a whole session needs: caches without the
+    /// recording's events, caches with another breakpoint, and the ideal cache.
     pub fn only_as_billed(&mut self) {
         self.ideal = None;
         self.elsewhere = None;
@@ -153,8 +154,8 @@ impl Biller {
         step
     }
 
-    /// What each payer is billed for the request with the first breakpoint in
-    /// its other position, where it has one.
+    /// Each payer's bill for the request with the first breakpoint at its other
+    /// position, if it has one.
     fn with_head_breakpoint(
         &mut self,
         context: &Context,
@@ -193,15 +194,16 @@ impl Biller {
     /// Bills the calls that a compaction made. Calls on the live conversation
     /// begin with the prompt of the last request and read its cache; later
     /// messages and the instruction are new. A model other than the agent's has
-    /// none of it in its cache. Returns the uncached tokens of each call for
-    /// the first payer's compactor.
+    /// no part of the prompt in its cache. Returns the uncached tokens of each
+    /// call for the first payer's compactor.
     pub fn calls(&mut self, compaction: u32, calls: &[ModelCall], at: Timestamp) -> Vec<u64> {
         let mut anew = Vec::new();
         for call in calls.iter().filter(|call| call.usage.input > 0) {
             self.calls += 1;
             // A live conversation that is smaller than the last prompt was
-            // folded since. How much of the old prefix it still begins with is
-            // not known here: it is billed as fresh, which is never too cheap.
+            // folded in the meantime. The common prefix with the old prompt is
+            // unknown here: the conversation is billed as uncached, which is
+            // never too cheap.
             let live = call.live && self.sent.prompt().tokens() <= call.usage.input;
             let mut prompt = if live { self.sent.prompt().clone() } else { Prompt::default() };
             let rest = call.usage.input - prompt.tokens();
@@ -350,8 +352,8 @@ fn apply_cache_event(cache: &mut dyn PromptCache, sent: &Sent, facts: &RequestFa
     }
 }
 
-/// The breakpoints with the preamble's one moved behind everything in front of
-/// the conversation. `None` unless the recording hides text there that does not
+/// The breakpoints with that of the preamble moved behind everything before the
+/// conversation. `None` unless the recording hides text there that does not
 /// survive a restart; otherwise both positions are the same.
 fn elsewhere(plan: &[Breakpoint], facts: &TranscriptFacts) -> Option<Vec<Breakpoint>> {
     let global = facts.calibration.as_ref()?.global?;
@@ -364,7 +366,7 @@ fn elsewhere(plan: &[Breakpoint], facts: &TranscriptFacts) -> Option<Vec<Breakpo
     moves.then(|| plan.iter().map(moved).collect())
 }
 
-/// The cache lifetime that the recorded agent asked for: one hour, if most of
+/// The cache lifetime that the recorded agent requested: one hour, if most of
 /// its writes were for an hour.
 pub(super) fn life(requests: &[RequestFacts]) -> Life {
     let mut written = Buckets::default();

@@ -1,10 +1,9 @@
-//! After how many requests a compaction has paid for itself.
+//! Computes after how many requests a compaction has saved what it cost.
 //!
 //! Two sessions are billed side by side from the compaction on: one continues
 //! from the compacted context, the other as if nothing had been compacted. Both
-//! grow by the same recorded messages and are not compacted again; for both,
-//! the cache is warm or cold at the requests at which it was so in the session
-//! (measures §2).
+//! grow by the same recorded messages and are not compacted again; in both, the
+//! cache is warm or cold at the same requests as in the session (measures §2).
 
 use crate::model::{Bill, BreakEven, Buckets, CacheRules, CallBill, TranscriptFacts};
 use crate::pricing::{Rates, Tariff};
@@ -31,9 +30,9 @@ const NOTHING: f64 = 1e-12;
 /// The state of the cache at a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CacheState {
-    /// The prompt of the request before could be read.
+    /// The prompt of the previous request could be read.
     Warm,
-    /// It could not be read, except for a part.
+    /// Only a part of the previous prompt, or nothing, could be read.
     Cold {
         /// Tokens read from a part that other sessions keep alive.
         read: u64,
@@ -249,9 +248,10 @@ impl Case {
         }
     }
 
-    /// The same at one set of rates: after the first request, each warm request
-    /// reads and each cold one writes the removed tokens or not, so that the
-    /// crossing is found by bisection.
+    /// The crossing at one set of rates. After the first request, the session
+    /// without compaction reads the removed tokens at each warm request and
+    /// writes them at each cold one, so that the crossing is found by
+    /// bisection.
     fn crossing_at(
         &self,
         rates: &Rates,
@@ -343,7 +343,7 @@ mod tests {
     use crate::pricing::{Class, ModelPrices};
 
     /// Prices of 1 USD a token for input, 1.25 for a write, 5 for output, and
-    /// this for a read.
+    /// `read` for a read.
     fn prices(read: f64) -> ModelPrices {
         let entry = serde_json::json!({
             "input_cost_per_token": 1.0,
@@ -354,8 +354,8 @@ mod tests {
         ModelPrices::read("round", &entry).unwrap()
     }
 
-    /// Of 150,000 tokens 50,000 are left, of which the 40,000 of the preamble
-    /// are found: H = 100,000 and I = 10,000.
+    /// Of 150,000 tokens 50,000 are left, and the 40,000 of the preamble among
+    /// them are read from the cache: H = 100,000 and I = 10,000.
     const CASE: Case = Case {
         before: 150_000,
         after: 50_000,
@@ -364,7 +364,8 @@ mod tests {
         writes: Writes::Short,
     };
 
-    /// Requests that found the cache so, with what had arrived before each.
+    /// Requests with these cache states, and the tokens that had arrived before
+    /// each.
     fn history(requests: &[(CacheState, u64)]) -> CacheHistory {
         let all = (0u32..).zip(requests);
         let all =
@@ -380,7 +381,7 @@ mod tests {
         history(&vec![(CacheState::Warm, 0); requests])
     }
 
-    /// The crossing and what the formula says, over 100 warm requests.
+    /// The crossing and the result of the formula, over 100 warm requests.
     fn both(read: f64, call: f64) -> (Option<u32>, f64) {
         let prices = prices(read);
         let mut tariff = Tariff::new(&prices, Class::Standard);
@@ -406,9 +407,9 @@ mod tests {
         }
     }
 
-    /// The bills of the two sessions up to a request, from 1, written out: the
-    /// worked case of docs/bill.md, with a call that reads so many tokens from the
-    /// cache and so many anew.
+    /// The bills of the two sessions up to a request, from 1, computed
+    /// directly: the example of docs/bill.md, with a call that reads `cached`
+    /// tokens from the cache and writes `anew` tokens.
     fn by_hand(read: f64, (cached, anew): (f64, f64), requests: u32) -> (f64, f64) {
         let (write, output) = (1.25, 5.0);
         let call = cached * read + anew + 3_000.0 * output;
@@ -418,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn the_worked_numbers_of_the_book_follow_from_the_assumptions_it_states() {
+    fn the_figures_in_the_book_follow_from_its_assumptions() {
         let from_cache = (150_000.0, 0.0);
         for (read, call, requests) in [
             (0.1, from_cache, 5),
@@ -446,14 +447,14 @@ mod tests {
     }
 
     #[test]
-    fn falling_read_prices_make_a_compaction_pay_later() {
+    fn lower_read_prices_delay_the_break_even() {
         let crossings: Vec<u32> =
             [0.2, 0.1, 0.05, 0.025].map(|c| both(c, 150_000.0 * c + 15_000.0).0.unwrap()).into();
         assert!(crossings.is_sorted_by(|a, b| a < b), "{crossings:?}");
     }
 
     #[test]
-    fn a_compaction_at_a_cold_request_pays_for_its_call_alone() {
+    fn a_compaction_at_a_cold_request_costs_only_its_call() {
         // Cold: 150,000 against 50,000 tokens are written, 40,000 read in
         // both: 100,000·1.25 are saved at once, more than the call costs.
         let prices = prices(0.1);
@@ -477,7 +478,7 @@ mod tests {
     }
 
     #[test]
-    fn what_both_sessions_grow_by_changes_nothing_while_the_cache_is_warm() {
+    fn growth_of_both_sessions_has_no_effect_while_the_cache_is_warm() {
         let prices = prices(0.1);
         let mut tariff = Tariff::new(&prices, Class::Standard);
         let growing: Vec<_> = (0..100).map(|n| (CacheState::Warm, n * 700)).collect();
@@ -485,7 +486,7 @@ mod tests {
     }
 
     #[test]
-    fn halving_finds_what_going_step_by_step_finds() {
+    fn bisection_finds_the_same_crossing_as_a_search_step_by_step() {
         let prices = prices(0.1);
         let mut tariff = Tariff::new(&prices, Class::Standard);
         for seed in 0u64..200 {

@@ -1,14 +1,14 @@
-//! Why a replay stops.
+//! Errors that stop a replay.
 
 use crate::strategy::{BrokenPair, PresetError, StrategyError};
 
-/// Why a replay stopped. It fails the cell.
+/// Why a replay stopped. The cell then fails.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReplayError {
     /// The preset cannot be built for the window.
     #[error(transparent)]
     Preset(#[from] PresetError),
-    /// A mechanism cannot go on from a saved state.
+    /// A mechanism cannot resume from a saved state.
     #[error(transparent)]
     Restore(#[from] StrategyError),
     /// A mechanism failed: its name, and at what.

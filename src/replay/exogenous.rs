@@ -7,10 +7,11 @@
 //!
 //! A cache that stores prompts automatically (OpenAI's) reports no writes, and
 //! a request may be answered by a machine that has seen only some of the
-//! earlier ones: what Codex and OpenCode sessions read is then, to the step of
-//! 128 tokens, the prompt of an earlier request. Of the possible states
-//! (nothing, the tools alone, an earlier request's prompt, all of the last one)
-//! the nearest is replayed.
+//! earlier requests. In sessions of Codex and OpenCode, such a request reads
+//! the prompt of an earlier request, rounded down to a step of 128 tokens. Of
+//! the possible states (nothing, only the tools, the prompt of an earlier
+//! request, all of the last prompt) the nearest to the reported number is
+//! replayed.
 
 use std::collections::BTreeSet;
 
@@ -21,13 +22,14 @@ use crate::model::{Exogenous, RecordedCompaction, RequestFacts, Usage};
 
 /// Share of the predicted prefix below which a request counts as a cold start.
 const COLD: f64 = 0.9;
-/// Tolerance in tokens between a prompt and what was read of it: caches grow by
-/// steps of 128, and the last whole one is not always there.
+/// Tolerance in tokens between a prompt and the part of it that was read:
+/// caches grow by steps of 128, and the last complete step is sometimes
+/// missing.
 const SLACK: u64 = 256;
 
-/// Marks the requests whose cache differs from what the requests before
-/// predict. `hidden`: tokens of the hidden preamble; `global`: those of them
-/// that survive a restart.
+/// Marks the requests whose cache differs from what the earlier requests
+/// predict. `hidden`: tokens of the hidden preamble; `global`: the part of them
+/// that survives a restart.
 ///
 /// Each model has a cache of its own.
 pub(super) fn mark(
@@ -47,7 +49,7 @@ pub(super) fn mark(
     }
 }
 
-/// The same for the requests to one model.
+/// Marks the requests to one model.
 fn mark_one(
     requests: &mut [RequestFacts],
     compactions: &[RecordedCompaction],
@@ -55,12 +57,12 @@ fn mark_one(
     global: Option<u64>,
 ) {
     let life = life(requests);
-    // What was cached after the last request with usage, and when.
+    // The size and time of the cached prefix after the last request with usage.
     let mut last: Option<(u64, &RequestFacts)> = None;
-    // Prompts since the last recorded compaction, and when they were sent.
+    // Size and time of the prompts since the last recorded compaction.
     let mut sent: Vec<(u64, Timestamp)> = Vec::new();
-    // For a cache without explicit breakpoints: the nearest state that it was
-    // ever in.
+    // For a cache without explicit breakpoints: the nearest of its earlier
+    // states.
     let nearest = |read: u64, all: u64, sent: &[(u64, Timestamp)]| {
         let former = sent.iter().rev().find(|(prompt, _)| *prompt <= read + SLACK);
         let former = former.map(|&(prompt, at)| (prompt, Some(Exogenous::Former { at })));
@@ -68,7 +70,7 @@ fn mark_one(
         let states = [(all, None), (0, Some(Exogenous::Cold))].into_iter();
         let states = states.chain(shared.map(|tokens| (tokens, Some(Exogenous::Restart))));
         let states = states.chain(former);
-        // Of equally near states the smallest, which assumes less.
+        // Of equally near states the smallest one, which assumes less.
         states.min_by_key(|(tokens, _)| (tokens.abs_diff(read), *tokens)).and_then(|(_, e)| e)
     };
     let restarted = |read: u64| match global {
@@ -98,8 +100,9 @@ fn mark_one(
                 Exogenous::Restart => Some(Exogenous::Restart),
                 _ => None,
             },
-            // After the vendor's own compaction nothing but the preamble can be
-            // read; that even this was not read is not due to the compaction.
+            // After the vendor's own compaction only the preamble can be read;
+            // if even the preamble was not read, the compaction is not the
+            // cause.
             Some((_, before)) if edited(before) => {
                 let shared = global.is_some_and(|global| global > 0);
                 let cold = (shared || !marked && read == 0) && restarted(read) == Exogenous::Cold;
@@ -136,7 +139,8 @@ mod tests {
     use super::*;
     use jiff::Timestamp;
 
-    /// Requests a second apart, by what they read, wrote and sent new.
+    /// Requests one second apart, each with the tokens that it read, wrote and
+    /// sent uncached.
     fn requests(usage: &[(u64, u64, u64)]) -> Vec<RequestFacts> {
         let request = |(n, &(read, written, input)): (usize, &(u64, u64, u64))| RequestFacts {
             message: n as u32,
@@ -164,24 +168,27 @@ mod tests {
     }
 
     #[test]
-    fn an_automatic_cache_that_lost_a_part_is_no_cold_start() {
-        // 20,000 sent; 70 % of it read; then only the tools; then nothing.
+    fn an_automatic_cache_that_lost_a_part_is_not_a_cold_start() {
+        // 20,000 tokens are sent; then 70 % of them are read, then only the
+        // tools, then nothing.
         let usage = [(0, 0, 20_000), (14_000, 0, 7_000), (2_000, 0, 20_000), (0, 0, 23_000)];
         let restart = Some(Exogenous::Restart);
         assert_eq!(found(&usage, Some(2_000)), [None, None, restart, Some(Exogenous::Cold)]);
-        // Half-way between the global part and all of it: 2,000 and 20,000.
+        // The half-way point between the global part and the whole prompt:
+        // between 2,000 and 20,000.
         let half = |read| found(&[(0, 0, 20_000), (read, 0, 20_000)], Some(2_000))[1];
         assert_eq!((half(11_000), half(11_001)), (restart, None));
     }
 
     #[test]
-    fn an_automatic_cache_may_be_as_an_earlier_request_left_it() {
-        // The third reads what the first had sent, to the step of 128.
+    fn an_automatic_cache_may_have_the_state_after_an_earlier_request() {
+        // The third request reads the prompt of the first, rounded down to a
+        // step of 128.
         let usage = [(0, 0, 10_000), (9_984, 0, 5_000), (9_984, 0, 8_000), (17_920, 0, 100)];
         let at = Timestamp::from_second(0).unwrap();
         let former = Some(Exogenous::Former { at });
         assert_eq!(found(&usage, None), [None, None, former, None]);
-        // Behind the vendor's compaction no earlier prompt is read.
+        // After the vendor's compaction no earlier prompt is read.
         let mut behind = requests(&usage[..3]);
         let compaction = RecordedCompaction { after: 2, ..RecordedCompaction::default() };
         mark(&mut behind, &[compaction], 3_000, None);
@@ -195,21 +202,22 @@ mod tests {
         (requests[1].model, requests[3].model) = (1, 1);
         mark(&mut requests, &[], 100, None);
         let events: Vec<_> = requests.iter().map(|request| request.exogenous).collect();
-        // The first of another model reads nothing: no event. Its second one
-        // could have read what its own first one wrote.
+        // The first request to another model reads nothing, which is not an
+        // event. The second one could have read what the first one wrote.
         assert_eq!(events, [None, None, None, Some(Exogenous::Cold)]);
     }
 
     #[test]
-    fn a_marked_cache_that_lost_a_part_started_again() {
+    fn a_marked_cache_that_lost_a_part_was_restarted() {
         let usage = [(0, 20_000, 0), (14_000, 7_000, 0)];
         assert_eq!(found(&usage, Some(2_000)), [None, Some(Exogenous::Restart)]);
         assert_eq!(found(&usage, None), [None, Some(Exogenous::Cold)]);
     }
 
     #[test]
-    fn a_prompt_that_shrank_reads_no_more_than_itself() {
-        // 15,000 of 20,000 are below nine tenths, but all of what was sent.
+    fn a_prompt_that_shrank_reads_at_most_itself() {
+        // 15,000 of 20,000 tokens are below nine tenths, but are the whole
+        // prompt that was sent.
         for usage in [[(0, 0, 20_000), (15_000, 0, 100)], [(0, 20_000, 0), (15_000, 100, 0)]] {
             assert_eq!(found(&usage, Some(2_000)), [None, None]);
         }

@@ -1,4 +1,5 @@
-//! Tracks the state of every message, at a cost that depends on the changes only.
+//! Tracks the state of every message, at a cost that depends only on the number
+//! of changes.
 
 use std::collections::BTreeSet;
 
@@ -36,9 +37,9 @@ impl Loss {
         }
     }
 
-    /// Recorded messages whose state may have changed since the last call:
-    /// those that are new, that operations touched, or that were newly hidden
-    /// or shown.
+    /// Recorded messages whose state may have changed since the last call: new
+    /// messages, messages that operations changed, and messages that were newly
+    /// hidden or shown.
     pub fn take_moved(&mut self, context: &mut Context) -> BTreeSet<MessageIndex> {
         let mut moved: BTreeSet<MessageIndex> = context.take_touched().into_iter().collect();
         moved.extend(self.states.len() as MessageIndex..context.seen_count());

@@ -1,8 +1,8 @@
-//! Replays a recording through a preset, request by request, as the agent
-//! would have run it.
+//! Replays a recording through a preset, request by request, as the agent would
+//! have run it.
 //!
 //! Invariant: replay is linear. Work per request does not grow with the
-//! history; what depends on the transcript alone (`Subject`) is shared by
+//! history; data that depend only on the transcript (`Subject`) are shared by
 //! all presets, windows and replicates.
 
 mod background;

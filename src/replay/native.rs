@@ -3,16 +3,16 @@
 use crate::model::{MOST_TOKENS, RecordedTrigger, Transcript};
 use crate::pricing::Agents;
 
-/// Limit assumed where the recorded model or its limit is not known, in tokens:
-/// that of Claude models except the variants with 1m (Anthropic, "Context
-/// windows").
+/// Limit in tokens that is assumed if the recorded model or its limit is not
+/// known: that of Claude models except the variants with 1m (Anthropic,
+/// "Context windows").
 pub const UNKNOWN_LIMIT: u64 = 200_000;
 
 /// Limits of variants above the limit in the price list, in tokens: 1m is a
 /// variant of models with 200k (Anthropic, "Context windows").
 const LARGER: [u64; 2] = [UNKNOWN_LIMIT, 1_000_000];
 
-/// Limits that agents compact under, in tokens: those of Claude (200k, 1m) and of
+/// Limits in tokens at which agents compact: those of Claude (200k, 1m) and of
 /// GPT-5 (272k of input, 400k with the output; OpenAI, "Models").
 const COMMON: [u64; 4] = [UNKNOWN_LIMIT, 272_000, 400_000, 1_000_000];
 
@@ -30,13 +30,14 @@ pub struct NativeWindow {
 pub enum NativeFrom {
     /// The limit of the recorded model in the price list.
     Listed,
-    /// Neither the model nor its limit is known: [`UNKNOWN_LIMIT`].
+    /// The default [`UNKNOWN_LIMIT`], because the model or its limit is not
+    /// known.
     Unknown,
     /// The agent compacted automatically well below that limit.
     Compacted,
     /// The session's prompts were larger than that limit.
     Exceeded {
-        /// That limit, in tokens.
+        /// The limit that was exceeded, in tokens.
         limit: u64,
         /// Largest prompt that the recording reports, in tokens.
         largest: u64,
@@ -47,12 +48,12 @@ impl NativeWindow {
     /// The native window of a session, from its model's limit in the price list
     /// of `agents` and from the sizes that the recording reports.
     ///
-    /// - Prompts over the limit: the next of 200k and 1m that holds them, and
-    ///   beyond that the next whole million.
-    /// - An agent that compacts by itself does so at its own limit, which may be
-    ///   below its model's: the smallest of 200k, 272k, 400k, 1m and the model's
-    ///   limit that holds every prompt.
-    /// - Else the model's limit, or [`UNKNOWN_LIMIT`].
+    /// - Prompts over the limit: the smaller of 200k and 1m that is large enough,
+    ///   and beyond that the next whole million.
+    /// - An agent that compacts automatically does so at its own limit, which may
+    ///   be below its model's: the smallest of 200k, 272k, 400k, 1m and the
+    ///   model's limit that is at least as large as every prompt.
+    /// - Otherwise the model's limit, or [`UNKNOWN_LIMIT`].
     pub fn of(transcript: &Transcript, agents: &Agents) -> Self {
         let named = transcript.model.as_deref().map(|name| agents.named(name));
         let listed = named.and_then(|agent| agent.prices?.max_input_tokens).filter(|n| *n > 0);
@@ -75,16 +76,17 @@ impl NativeWindow {
 }
 
 /// Largest prompt that the recording reports, of a request or just before a
-/// compaction; 0 where it reports none.
+/// compaction; 0 if it reports none.
 fn largest_prompt(transcript: &Transcript) -> u64 {
     let requests = transcript.messages.iter().filter_map(|message| message.usage);
     let requests = requests.map(|usage| usage.prompt());
     let before = transcript.compactions.iter().filter_map(|c| c.tokens_before);
-    // Recorded figures may be absurd.
+    // Recorded figures may be impossibly large.
     requests.chain(before).filter(|tokens| *tokens <= MOST_TOKENS).max().unwrap_or(0)
 }
 
-/// Whether the agent compacted automatically, and reported at which size.
+/// Whether the agent compacted automatically and the recording reports the
+/// size.
 fn compacts_by_itself(transcript: &Transcript) -> bool {
     let is_plausible = |tokens: Option<u64>| tokens.is_some_and(|tokens| tokens <= MOST_TOKENS);
     let mut compactions = transcript.compactions.iter();
@@ -131,24 +133,25 @@ mod tests {
             "unlimited": {"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6}
         }"#;
         let list = Arc::new(PriceList::parse("test", list).unwrap());
-        // Whoever pays, the window is that of the recorded model.
+        // The window is that of the recorded model, whatever the agent model of
+        // the bill.
         NativeWindow::of(&transcript, &Agents::new(list, vec!["small".to_owned()]))
     }
 
     const AUTO: RecordedTrigger = RecordedTrigger::Auto;
 
     #[test]
-    fn it_is_the_limit_of_the_recorded_model_in_the_price_list() {
+    fn the_window_is_the_limit_of_the_recorded_model_in_the_price_list() {
         let listed = |tokens| NativeWindow { tokens, from: NativeFrom::Listed };
         assert_eq!(session(Some("small"), &[50_000], &[]), listed(128_000));
         assert_eq!(session(Some("large"), &[50_000], &[]), listed(1_000_000));
         assert_eq!(session(Some("provider/large"), &[], &[]), listed(1_000_000));
-        // At the limit is not over it.
+        // A prompt of exactly the limit does not exceed it.
         assert_eq!(session(Some("usual"), &[200_000], &[]), listed(200_000));
     }
 
     #[test]
-    fn without_a_known_limit_it_is_200k() {
+    fn without_a_known_limit_the_window_is_200k() {
         let unknown = NativeWindow { tokens: 200_000, from: NativeFrom::Unknown };
         for model in [None, Some("claude-of-somebody"), Some("unlimited")] {
             assert_eq!(session(model, &[50_000], &[]), unknown, "{model:?}");
@@ -157,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn prompts_over_the_limit_take_the_next_window_that_holds_them() {
+    fn prompts_over_the_limit_lead_to_the_next_larger_window() {
         let over = |model, prompts: &[u64]| {
             let found = session(model, prompts, &[]);
             assert!(matches!(found.from, NativeFrom::Exceeded { .. }), "{found:?}");
@@ -169,13 +172,14 @@ mod tests {
         assert_eq!(over(Some("large"), &[1_200_000]), 2_000_000);
         let from = session(Some("usual"), &[300_000], &[]).from;
         assert_eq!(from, NativeFrom::Exceeded { limit: 200_000, largest: 300_000 });
-        // The prompt before a compaction is one of the session's, whoever asked for it.
+        // The prompt before a compaction counts, whether the compaction was
+        // automatic or manual.
         let before = [(RecordedTrigger::Manual, Some(250_000)), (AUTO, Some(160_000))];
         assert_eq!(session(Some("usual"), &[9_000], &before).tokens, 1_000_000);
     }
 
     #[test]
-    fn an_agent_that_compacts_early_has_the_smallest_common_window_that_holds_its_prompts() {
+    fn an_agent_that_compacts_early_has_the_smallest_common_window_for_its_prompts() {
         let auto =
             |model, prompts: &[u64], before| session(model, prompts, &[(AUTO, Some(before))]);
         let compacted = |tokens| NativeWindow { tokens, from: NativeFrom::Compacted };
@@ -190,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn compactions_that_were_asked_for_or_have_no_size_say_nothing_of_the_window() {
+    fn manual_compactions_and_those_without_a_size_do_not_change_the_window() {
         let listed = NativeWindow { tokens: 1_000_000, from: NativeFrom::Listed };
         for compaction in [
             (RecordedTrigger::Manual, Some(160_000)),
@@ -202,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn absurd_sizes_are_not_believed() {
+    fn impossibly_large_sizes_are_ignored() {
         let listed = NativeWindow { tokens: 1_000_000, from: NativeFrom::Listed };
         assert_eq!(session(Some("large"), &[u64::MAX, 9_000], &[(AUTO, Some(u64::MAX))]), listed);
     }

@@ -24,7 +24,7 @@ pub struct Plan {
     pub seed: u64,
     /// Whether the compactor is the offline stand-in.
     pub offline: bool,
-    /// The payers of the session: one bill each.
+    /// The payers of the session; each has a bill of its own.
     pub agents: Arc<[Agent]>,
     /// The model in the compactor's seat; `None`: the stand-in, whose calls are
     /// billed as the agent's model.
@@ -43,7 +43,7 @@ impl Plan {
         }
     }
 
-    /// The random stream of the cell: from seed and key.
+    /// The random stream of the cell, from the seed and the cell's key.
     pub(super) fn random(&self) -> ChaCha8Rng {
         let key = format!("{}\u{0}{:?}", self.seed, self.key);
         ChaCha8Rng::from_seed(*blake3::hash(key.as_bytes()).as_bytes())

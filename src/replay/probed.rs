@@ -20,9 +20,11 @@ pub struct Probed {
     pub probe: u32,
     /// Position of its context in [`CellRows::snapshots`].
     pub snapshot: u32,
-    /// Worst state of its evidence; absent without evidence.
+    /// Worst state of the messages that answer the probe; absent without
+    /// evidence.
     pub evidence: Option<LedgerState>,
-    /// Compactions since its evidence was last said; absent without evidence.
+    /// Number of compactions since the evidence was last mentioned; absent
+    /// without evidence.
     pub age_compactions: Option<u32>,
     /// The sessions that the strategy had closed by then, with a summary.
     pub sessions: Arc<[ClosedSession]>,
@@ -93,8 +95,8 @@ impl ReplaySession<'_> {
 }
 
 /// The control `evidence`: each probe is asked with the messages that answer it
-/// and their neighbours. It replays no requests; a probe without evidence sees
-/// the preamble alone.
+/// and their neighbours. No requests are replayed; for a probe without evidence
+/// only the preamble is sent.
 pub(super) fn evidence_alone(subject: &Subject, plan: &Plan) -> CellResult {
     let facts = &subject.facts;
     let mut texts = BTreeMap::new();

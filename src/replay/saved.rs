@@ -15,8 +15,8 @@ use crate::model::MessageIndex;
 use crate::strategy::{Compactor, Context, PresetState, Saved};
 use crate::tokens::Reported;
 
-/// Everything that a later process needs to resume a session where this one
-/// stopped: the strategy's state, not the rows measured so far.
+/// Everything that a later process needs to resume a session: the strategy's
+/// state, without the rows measured so far.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SavedSession {

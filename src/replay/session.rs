@@ -34,7 +34,7 @@ pub struct Replayed {
     /// Texts of synthetic entries, by hash.
     pub texts: BTreeMap<String, String>,
     /// Probes that still have to be asked: one per probe of the transcript, in
-    /// their order; none where the cell failed.
+    /// their order; empty if the cell failed.
     pub probed: Vec<Probed>,
 }
 
@@ -50,7 +50,7 @@ pub struct ReplaySession<'a> {
     pub(super) stages: Vec<Running>,
     pub(super) shared: PresetState,
     pub(super) reported: Option<Reported>,
-    /// The provider's last report counted the messages before this one.
+    /// The provider's last report covers the messages before this one.
     pub(super) reported_through: MessageIndex,
     pub(super) random: Mutex<ChaCha8Rng>,
     pub(super) window: u64,
@@ -68,11 +68,11 @@ pub struct ReplaySession<'a> {
     pub(super) notices: Vec<String>,
     pub(super) texts: BTreeMap<String, String>,
     pub(super) cpu_ms: f64,
-    /// The calls without result and results without call that are sent.
+    /// The calls without result, and results without call, that would be sent.
     pub(super) pairs: Pairs,
     pub(super) snapshots: Vec<Snapshot>,
     pub(super) probed: Vec<Probed>,
-    /// Whether the recording is over, and only probes still have to be asked.
+    /// Whether the recording has ended and only probes still have to be asked.
     pub(super) at_end: bool,
     pub(super) survival: Survival,
     pub(super) references: Vec<ReferenceOutcome>,
@@ -82,8 +82,8 @@ pub struct ReplaySession<'a> {
     pub(super) arrived: u64,
 }
 
-/// Replays a transcript through a preset. A failure is the cell's own: it is
-/// part of the result.
+/// Replays a transcript through a preset. If the replay fails, the result is a
+/// failed cell.
 pub async fn replay(subject: &Subject, plan: &Plan, compactor: &dyn Compactor) -> Replayed {
     let ran = match plan.preset.asked_from {
         AskedFrom::Evidence => Ok(evidence_alone(subject, plan)),
@@ -160,8 +160,8 @@ impl<'a> ReplaySession<'a> {
         self.ask_at_end().await
     }
 
-    /// Replays up to a request, by its ordinal from 0: the context is then
-    /// what that request sends. `false` if the recording ends before it.
+    /// Replays up to a request, by its ordinal from 0: the context is then the
+    /// one that this request sends. `false` if the recording ends before it.
     pub async fn run_to_request(&mut self, request: u32) -> Result<bool, ReplayError> {
         loop {
             let message = self.context.seen_count();
@@ -192,8 +192,8 @@ impl<'a> ReplaySession<'a> {
         Ok(true)
     }
 
-    /// Brings the context to what would be sent to produce the next message.
-    /// `false` if there is none.
+    /// Brings the context to the state that would be sent to produce the next
+    /// message. `false` if there is no next message.
     pub(super) async fn prepare_next(
         &mut self,
         message: MessageIndex,
@@ -215,8 +215,8 @@ impl<'a> ReplaySession<'a> {
     }
 
     /// Asks the probes after the last request at one virtual request at the end
-    /// (semantics §28). Its compactions are recorded, but are not part of what
-    /// the session cost.
+    /// (semantics §28). Its compactions are recorded, but are not part of the
+    /// cost of the session.
     async fn ask_at_end(&mut self) -> Result<(), ReplayError> {
         let end = self.requests.len() as u32;
         if self.subject.facts.probes.iter().all(|probe| probe.request < end) {
@@ -341,12 +341,12 @@ impl<'a> ReplaySession<'a> {
         self.biller.prompt()
     }
 
-    /// The last request's row.
+    /// The row of the last request.
     pub fn last_request(&self) -> Option<&RequestRow> {
         self.requests.last()
     }
 
-    /// Requests made so far.
+    /// Number of requests so far.
     pub fn requests_made(&self) -> u32 {
         self.requests.len() as u32
     }
@@ -384,7 +384,7 @@ impl<'a> ReplaySession<'a> {
             notices: self.notices,
             bills: self.biller.into_bills(&self.subject.facts, &places),
         };
-        // A run of many sessions holds these for each strategy.
+        // A run of many sessions stores these rows for each strategy.
         rows.shrink_to_fit();
         (rows, self.texts, self.probed)
     }

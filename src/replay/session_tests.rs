@@ -42,7 +42,8 @@ fn talk() -> Transcript {
     Transcript { messages: said.into_iter().map(message).collect(), ..Transcript::default() }
 }
 
-/// What a session of the preset `recorded` shows once it has prepared a request.
+/// The result of `show` for a session of the preset `recorded` that has
+/// prepared this request.
 async fn at_request<T>(
     talk: Transcript,
     request: u32,
@@ -74,7 +75,7 @@ async fn at_request<T>(
 
 #[tokio::test]
 async fn a_request_is_prepared_at_the_time_when_it_was_sent() {
-    // Not when its answer was there, at 130 and 190.
+    // The time is not that of its answer, at 130 and 190.
     assert_eq!(at_request(talk(), 0, |session| session.now).await, at(100));
     assert_eq!(at_request(talk(), 1, |session| session.now).await, at(131));
 }
@@ -101,7 +102,7 @@ async fn every_compaction_recorded_at_one_message_is_seen_in_its_order() {
     let first = recorded(&[], Some("one"));
     let (texts, rows, messages) = shown(vec![micro.clone(), first.clone()]).await;
     assert_eq!((texts, rows, messages), (vec!["one".to_owned()], 2, 2));
-    // The last one folds what is left, the summary included.
+    // The last compaction folds the rest, including the summary.
     let second = RecordedCompaction { kept_from: 3, ..recorded(&[], Some("two")) };
     let (mut texts, rows, messages) = shown(vec![micro, first, second]).await;
     texts.sort();

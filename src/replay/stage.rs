@@ -66,9 +66,10 @@ impl<'a> ReplaySession<'a> {
         }
     }
 
-    /// Checks every stage of a point, in order. What any of them hid the last
-    /// time is shown again first, so that each computes from the full context
-    /// and from what the ones before it do now (semantics §16 and 21).
+    /// Checks every stage of a point, in order. Messages that these stages hid
+    /// the last time are shown again first, so that each stage computes from
+    /// the full context and from the changes of the stages before it (semantics
+    /// §16 and 21).
     pub(super) async fn look_all(&mut self, at: At) -> Result<(), ReplayError> {
         let due: Vec<usize> =
             (0..self.stages.len()).filter(|&number| self.stages[number].stage.at == at).collect();
@@ -90,7 +91,8 @@ impl<'a> ReplaySession<'a> {
         let gauge = self.gauge();
         let busy = self.in_flight.contains_key(&number);
         let due = !busy && self.stages[number].when.holds(&gauge);
-        // Probes at the end see only what was finished by then.
+        // Probes at the end are asked with the compactions that had finished by
+        // then.
         if due && self.stages[number].stage.background {
             return if self.at_end { Ok(()) } else { self.launch(number, &gauge).await };
         }
@@ -167,8 +169,8 @@ impl<'a> ReplaySession<'a> {
         Ok(StageOutcome { outcome, row, calls, is_view })
     }
 
-    /// Size of what the provider's last report counted, as far as it is still
-    /// sent; later messages are not part of it.
+    /// Size of the part of the provider's last report that is still sent; later
+    /// messages are not included.
     pub(super) fn reported_weight(&self) -> Weight {
         let since = (self.reported_through..self.context.seen_count()).map(EntryId::message);
         let sent = since.filter(|&id| self.context.contains(id) && !self.context.is_hidden(id));
@@ -176,9 +178,10 @@ impl<'a> ReplaySession<'a> {
         sent.fold(whole, |left, id| left - self.context.weight_of(id))
     }
 
-    /// What a reported figure becomes after the context changed: reported −
-    /// removed + added, in the preset's own unit (semantics §13). What the
-    /// report never counted is not taken from it. `before`: [`ReplaySession::reported_weight`] then.
+    /// Adjusts a reported figure after the context changed: reported − removed
+    /// + added, in the preset's own unit (semantics §13). Text that the report
+    /// did not count is not subtracted. `before`: the result of
+    /// [`ReplaySession::reported_weight`] before the change.
     pub(super) fn adjust_reported(&mut self, before: Weight) {
         let after = self.reported_weight();
         let estimator = self.plan.preset.estimator;
@@ -245,8 +248,9 @@ impl<'a> ReplaySession<'a> {
         if !self.at_end {
             self.charge(number, &mut row, &calls);
             let before = match self.requests.last() {
-                // A view hides again what it hid before: without it, the prompt
-                // would have been the last one and the messages since.
+                // A view hides again what it hid before: without the view, the
+                // prompt would have been the last prompt and the messages
+                // since.
                 Some(last) if is_view => last.tokens_sent + self.arrived,
                 _ => row.tokens_before,
             };

@@ -23,13 +23,13 @@ pub struct Subject {
     pub recording: Recording,
     /// The simulated time of each message.
     pub timeline: Arc<Timeline>,
-    /// Looks up the references.
+    /// Finds the references of the exam in contexts.
     pub survival: Survival,
     /// The facts that measures need.
     pub facts: Arc<TranscriptFacts>,
-    /// Text of each message by its hash.
+    /// Text of each message, by its hash.
     pub texts: Arc<BTreeMap<String, String>>,
-    /// The cuts, each with the facts at stake there.
+    /// The cuts, each with its facts at stake.
     pub cuts: Arc<Vec<(Place, Vec<Reference>)>>,
 }
 
@@ -45,7 +45,8 @@ impl Subject {
         Self::with_cuts(dataset, transcript, counter, (Cuts::None, &[]))
     }
 
-    /// The same with cuts at the given places and depths.
+    /// Prepares a transcript like [`Subject::new`], with cuts at the given
+    /// places and depths.
     pub fn with_cuts(
         dataset: &str,
         transcript: Transcript,
@@ -117,15 +118,14 @@ impl Subject {
         }
     }
 
-    /// The same with the comparison of the simulated bill with the recorded one.
+    /// Adds the comparison of the simulated bill with the recorded one.
     #[must_use]
     pub fn with_validation(mut self, validation: Option<Validation>) -> Self {
         Arc::make_mut(&mut self.facts).validation = validation;
         self
     }
 
-    /// The same with the probes of its transcript, whose evidence has been
-    /// checked.
+    /// Adds the probes of the transcript, whose evidence has been checked.
     #[must_use]
     pub fn with_probes(mut self, probes: Vec<Probe>) -> Self {
         Arc::make_mut(&mut self.facts).probes = probe_facts(probes, &self.recording);
@@ -146,7 +146,8 @@ fn probe_facts(mut probes: Vec<Probe>, recording: &Recording) -> Vec<ProbeFacts>
         let request = requests.partition_point(|&message| message <= probe.asked_at);
         let end = requests.get(request).map_or(transcript.messages.len(), |&m| m as usize);
         let age = |&last: &MessageIndex| {
-            // As for a reference's distance, counted by the vocabulary alone.
+            // Counted by the vocabulary alone, as the distance of a reference
+            // is.
             let since = &recording.exact.messages[last as usize + 1..end];
             since.iter().map(|weight| weight.tokens).sum()
         };
@@ -160,7 +161,7 @@ fn probe_facts(mut probes: Vec<Probe>, recording: &Recording) -> Vec<ProbeFacts>
     probes.into_iter().map(facts).collect()
 }
 
-/// Adds the tool's name to the messages that call it first or answer it.
+/// Adds a tool's name to the messages that first call it or contain its result.
 fn name_tools(recording: &Recording, messages: &mut [MessageFacts]) {
     for (index, message) in recording.transcript.messages.iter().enumerate() {
         let called = message.blocks.iter().find_map(|b| match b {
@@ -264,13 +265,13 @@ mod tests {
     }
 
     #[test]
-    fn a_request_stands_at_the_time_when_it_was_sent() {
+    fn a_request_has_the_time_at_which_it_was_sent() {
         let sent = subject().facts.requests.iter().map(|r| r.at).collect::<Vec<_>>();
         assert_eq!(sent, [at(100), at(5_000)]);
     }
 
     #[test]
-    fn what_subagents_cost_is_among_the_facts() {
+    fn the_cost_of_subagents_is_among_the_facts() {
         let usage = Usage { input: 7, ..Usage::default() };
         let expected = [(at(110), Some("small".to_owned()), usage), (at(100), None, usage)];
         assert_eq!(subject().facts.sidechains, expected);

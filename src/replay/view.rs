@@ -1,4 +1,4 @@
-//! A context as the search for references sees it.
+//! Gives the search for references access to a context.
 
 use crate::model::{LedgerState, MessageIndex};
 use crate::probes::{Carrier, ContextView, Written};

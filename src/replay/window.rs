@@ -89,18 +89,18 @@ impl WindowSpec {
         Self { label: format!("{percent}%"), kind: WindowKind::Share(f64::from(percent) / 100.0) }
     }
 
-    /// Whether it is the window of the recorded model.
+    /// Whether the window is the native one of the recorded model.
     pub fn is_native(&self) -> bool {
         self.kind == WindowKind::Native
     }
 
-    /// The text as typed, which is the key in tables.
+    /// The text as typed, which is the label in tables.
     pub fn label(&self) -> &str {
         &self.label
     }
 
-    /// Tokens where there is no transcript, for a preset that is written for a
-    /// window of `written` tokens, which is also its `native` window.
+    /// The window in tokens without a transcript, for a preset that is written
+    /// for a window of `written` tokens; this is also its `native` window.
     pub fn of_preset(&self, written: u64) -> u64 {
         match self.kind {
             WindowKind::Tokens(window) => window,
@@ -109,13 +109,13 @@ impl WindowSpec {
         }
     }
 
-    /// Tokens for a transcript. A share is of the messages alone:
+    /// The window in tokens for a transcript. A share is of the messages alone:
     /// `P + O + max(2000, floor(share × M))` with P the preamble, O the largest
     /// recorded output, M all messages (semantics §10). `native` is the native
     /// window of its model in tokens ([`super::NativeWindow`]).
     ///
     /// # Errors
-    /// A window that leaves too little beside the preamble.
+    /// The window leaves too few tokens beside the preamble.
     pub fn tokens(&self, sizes: &Sizes, native: u64) -> Result<u64, WindowError> {
         let preamble = sizes.preamble_tokens();
         let window = match self.kind {
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_are_read_as_people_write_them() {
+    fn windows_are_parsed_as_people_write_them() {
         let tokens = |typed: &str| {
             typed.parse::<WindowSpec>().unwrap().tokens(&sizes(0, &[10], 0), 272_000).unwrap()
         };
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn a_share_is_of_the_messages_and_at_least_2000() {
         let quarter: WindowSpec = "25%".parse().unwrap();
-        // 400 + 100 hidden, output 700, a quarter of 40,000.
+        // Preamble 400 + 100 hidden, output 700, a quarter of 40,000.
         assert_eq!(quarter.tokens(&sizes(400, &[30_000, 10_000], 700), 0), Ok(11_200));
         assert_eq!(quarter.tokens(&sizes(400, &[100], 700), 0), Ok(3_200));
     }
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn native_has_one_label_however_it_is_written() {
+    fn native_has_one_label_for_all_spellings() {
         for typed in ["native", " Native ", "NATIVE"] {
             let window: WindowSpec = typed.parse().unwrap();
             assert_eq!(window, WindowSpec::native());

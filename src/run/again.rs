@@ -1,5 +1,6 @@
-//! Puts the stored answers of a run to another judge. Neither the data set nor
-//! the answerer is needed: the journal holds questions, expectations and answers.
+//! Grades the stored answers of a run with another judge. This needs neither
+//! the data set nor the answerer: the journal contains questions, expectations
+//! and answers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,13 +11,13 @@ use crate::model::{
 };
 use crate::seats::judge::{Grading, Judge};
 
-/// A question, by the positions of its transcript and of itself, and what was
-/// answered to it.
+/// An answer to a probe: position of the transcript, position of the probe,
+/// text of the answer.
 type Place = (usize, u32, String);
 
-/// Grades every answer anew, the same answer to a probe once; at most `at_once`
-/// are asked for at a time. Where no answer came, there is nothing to grade and
-/// the row stays as it is, as does one that belongs to none of the transcripts.
+/// Grades every answer again; the same answer to a probe is graded once. At
+/// most `at_once` answers are graded at a time. A row without an answer, or of
+/// a transcript that is not listed, stays as it is.
 pub async fn judge_again(
     transcripts: &[TranscriptFacts],
     (cells, cuts): (&mut [Cell], &mut [Cut]),
@@ -63,7 +64,7 @@ pub async fn judge_again(
     }
 }
 
-/// What was answered to a probe, with and without a recovery channel.
+/// The answers to a probe, with and without a recovery channel.
 fn places(transcript: usize, row: &ProbeRow) -> impl Iterator<Item = Place> {
     let answers = row.recovered.iter().map(|recovered| &recovered.answer).chain([&row.answer]);
     answers.filter_map(move |answer| place(transcript, row.probe, answer))

@@ -1,4 +1,5 @@
-//! Whether a context still says what a probe expects, whoever is asked.
+//! Decides whether a context still states what a probe expects, independently
+//! of any answerer.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -8,38 +9,40 @@ use rustc_hash::FxHashMap;
 use crate::model::{Expectation, MessageIndex, ProbeFacts, Snapshot, SnapshotPart};
 use crate::seats::judge::{Haystack, Sought};
 
-/// Where the values of a transcript's probes stand. Each message is read once,
-/// and each value looked for in it once, whatever the number of contexts.
+/// Finds the values of a transcript's probes in texts. Each message is parsed
+/// once and searched once for each value, however many contexts there are.
 pub(super) struct Stated {
     messages: Vec<Arc<str>>,
     read: OnceLock<Vec<Haystack>>,
-    /// What strategies wrote, by hash.
+    /// Parsed texts that strategies wrote, by hash.
     written: Mutex<FxHashMap<String, Arc<Haystack>>>,
-    /// What each probe expects to be said; absent where that is no value.
+    /// The values that each probe expects; `None` if its expectation is not a
+    /// value.
     values: Vec<Option<Vec<Value>>>,
 }
 
-/// One alternative: its parts, of which so many have to be said.
+/// One acceptable value: its parts, and how many of them a context must state.
 struct Value {
     parts: Vec<Looked>,
     needed: usize,
 }
 
-/// A part, and the messages that say it.
+/// One part of a value, and the messages that state it.
 struct Looked {
     sought: Sought,
     messages: OnceLock<Vec<MessageIndex>>,
 }
 
 impl Stated {
-    /// Nothing is read yet.
+    /// Nothing is parsed until a context is looked at.
     pub fn new(messages: Vec<Arc<str>>, probes: &[ProbeFacts]) -> Self {
         let values = probes.iter().map(|facts| values(&facts.probe.expect)).collect();
         Self { messages, read: OnceLock::new(), written: Mutex::default(), values }
     }
 
-    /// Whether a context says what a probe expects; `None` where that is no
-    /// value (semantics §32). A list may be said in several messages.
+    /// Whether a context states what a probe expects; `None` if the expectation
+    /// is not a value (semantics §32). The parts of a list may be in several
+    /// messages.
     pub fn answerable(
         &self,
         probe: u32,
@@ -130,7 +133,7 @@ mod tests {
     const NO_TEXTS: BTreeMap<String, String> = BTreeMap::new();
 
     #[test]
-    fn a_value_is_there_while_a_message_that_says_it_is_shown() {
+    fn a_value_is_stated_as_long_as_one_message_with_it_is_sent() {
         let stated = stated(&["Hello.", "The port is 8443.", "Thanks."], value("8443"));
         let in_range = |from, to| {
             stated.answerable(0, &shown(vec![SnapshotPart::Messages { from, to }]), &NO_TEXTS)
@@ -143,14 +146,14 @@ mod tests {
     }
 
     #[test]
-    fn a_denied_value_is_not_there() {
+    fn a_denied_value_is_not_stated() {
         let stated = stated(&["The port is not 8443."], value("8443"));
         let all = shown(vec![SnapshotPart::Messages { from: 0, to: 1 }]);
         assert_eq!(stated.answerable(0, &all, &NO_TEXTS), Some(false));
     }
 
     #[test]
-    fn what_a_strategy_wrote_counts_and_an_edited_message_counts_as_it_is_sent() {
+    fn texts_of_a_strategy_count_and_an_edited_message_counts_as_it_is_sent() {
         let stated = stated(&["The port is 8443."], value("8443"));
         let texts = BTreeMap::from([
             ("summary".to_owned(), "They chose port 8443.".to_owned()),
@@ -164,19 +167,19 @@ mod tests {
     }
 
     #[test]
-    fn a_list_may_be_said_in_several_messages() {
+    fn the_parts_of_a_list_may_be_in_several_messages() {
         let messages = ["We bought a kite.", "And a drum.", "And a violin."];
         let stated = stated(&messages, value("kite, drum, violin"));
         let in_range = |from, to| {
             stated.answerable(0, &shown(vec![SnapshotPart::Messages { from, to }]), &NO_TEXTS)
         };
-        // Two thirds of three parts are two.
+        // Two thirds of three parts are two parts.
         assert_eq!(in_range(0, 2), Some(true));
         assert_eq!(in_range(0, 1), Some(false));
     }
 
     #[test]
-    fn rubrics_yes_and_no_and_what_is_unknown_have_no_value() {
+    fn rubrics_yes_and_no_and_unknown_answers_have_no_value() {
         let all = shown(vec![SnapshotPart::Messages { from: 0, to: 1 }]);
         for expect in [
             Expectation::Rubric(vec!["8443".into()]),

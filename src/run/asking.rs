@@ -1,8 +1,8 @@
-//! Puts the probes of a cell to the answerer and its answers to the judge.
+//! Sends the probes of a cell to the answerer, and the answers to the judge.
 //!
-//! The same questions to the same context are asked once in a run, and the
-//! same answer to a probe is graded once: `full` is asked once for all
-//! windows, and a preset that compacted nothing shares its answers.
+//! The same questions to the same context are asked once in a run, and the same
+//! answer to a probe is graded once: `full` is asked once for all windows, and
+//! a preset that compacted nothing shares its answers.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -23,24 +23,24 @@ use crate::seats::finder::Finder;
 use crate::seats::judge::Grading;
 use crate::strategy::{Archived, ArchivedSession, Channel, ClosedSession, RecoverySpec};
 
-/// Something that is worked out once, however many cells wait for it.
+/// Results by key; each is computed once, however many cells wait for it.
 type Once<K, V> = Mutex<FxHashMap<K, Arc<OnceCell<V>>>>;
 
-/// What came of one question.
+/// The outcome of one question.
 #[derive(Clone)]
 struct Answered {
     answer: Result<String, NoAnswer>,
     answerable: Option<bool>,
 }
 
-/// Asks and grades for one transcript.
+/// Asks and grades the probes of one transcript.
 pub(super) struct Asking {
     subject: Arc<Subject>,
     seats: Seats,
-    /// The messages as a model would read them.
+    /// The messages as a model reads them.
     messages: Vec<Arc<str>>,
     stated: Stated,
-    /// The messages as a search gives them back.
+    /// The messages as a search returns them.
     archive: OnceLock<Vec<Archived>>,
     answers: Once<blake3::Hash, Vec<Answered>>,
     searched: Once<blake3::Hash, Vec<Searched>>,
@@ -48,7 +48,7 @@ pub(super) struct Asking {
 }
 
 impl Asking {
-    /// Nothing is asked yet.
+    /// An object for one transcript that has asked no question yet.
     pub fn new(subject: Arc<Subject>, seats: Seats) -> Self {
         let asked = !subject.facts.probes.is_empty();
         let messages = subject.facts.messages.iter().filter(|_| asked);
@@ -67,8 +67,8 @@ impl Asking {
         }
     }
 
-    /// Fills in the probe rows of a cell that was replayed. Where its preset
-    /// has a channel to what was dropped, everything is asked once more with it.
+    /// Fills in the probe rows of a replayed cell. If its preset has a recovery
+    /// channel, every question is asked once more with that channel.
     pub async fn ask(&self, replayed: &mut Replayed, channel: Option<&'static RecoverySpec>) {
         let CellOutcome::Done(rows) = &mut replayed.cell.outcome else { return };
         let mut asked = Vec::with_capacity(replayed.probed.len());
@@ -81,8 +81,8 @@ impl Asking {
         rows.probes = asked;
     }
 
-    /// Asks the probes that are put to the context right behind a cut, without
-    /// the preset's channel.
+    /// Asks the probes that belong to a cut, in the context right behind the
+    /// cut, without a recovery channel.
     pub async fn at_cut(
         &self,
         snapshot: &Snapshot,
@@ -157,7 +157,7 @@ impl Asking {
         &self.subject.facts.probes[number as usize]
     }
 
-    /// The answers to the probes of a snapshot, in their order.
+    /// The answers to the probes of a snapshot, in the order of the probes.
     async fn answers(
         &self,
         snapshot: &Snapshot,
@@ -181,8 +181,8 @@ impl Asking {
         once.get_or_init(ask).await.clone()
     }
 
-    /// The answers to the same probes of someone who can search everything
-    /// that was said before this request, and the sessions closed by then.
+    /// The answers to the same probes with a search over all messages before
+    /// this request and over all sessions that were closed by then.
     async fn searched(
         &self,
         snapshot: &Snapshot,
@@ -209,7 +209,7 @@ impl Asking {
         once.get_or_init(ask).await.clone()
     }
 
-    /// Every message as a search gives it back.
+    /// Every message as a search returns it.
     fn archive(&self) -> &[Archived] {
         self.archive.get_or_init(|| {
             let recording = &self.subject.recording;
@@ -233,7 +233,7 @@ impl Asking {
         })
     }
 
-    /// A closed session as a search gives it back.
+    /// A closed session as a search returns it.
     fn session(&self, closed: &ClosedSession) -> ArchivedSession {
         let ClosedSession { id, summary, spans } = closed;
         let summary = Archived {
@@ -242,7 +242,7 @@ impl Asking {
             source: Some(format!("summary of session {id}").into()),
             content: summary.as_str().into(),
             reasoning: None,
-            // A summary is of no one time.
+            // A summary covers many times and has none of its own.
             at: None,
             tokens: self.subject.recording.counter.count(summary),
             broadcast: false,
@@ -289,14 +289,14 @@ impl Asking {
         Shown { passages, now: self.now(snapshot.request) }
     }
 
-    /// When a request was made, as far as the recording tells.
+    /// The recorded time of a request, if it is known.
     fn now(&self, request: u32) -> Option<jiff::Timestamp> {
         let facts = &self.subject.facts;
         let answered = usize::from((request as usize) < facts.requests.len());
         facts.messages[..self.end(request) + answered].iter().rev().find_map(|m| m.at)
     }
 
-    /// How many messages there were before a request.
+    /// The number of messages before a request.
     fn end(&self, request: u32) -> usize {
         let facts = &self.subject.facts;
         let request = facts.requests.get(request as usize);
@@ -304,19 +304,19 @@ impl Asking {
     }
 }
 
-/// The place where something is worked out, made if nobody asked for it yet.
+/// The result of a key, created empty at the first call.
 fn once<K: std::hash::Hash + Eq, V>(places: &Once<K, V>, key: K) -> Arc<OnceCell<V>> {
     Arc::clone(places.lock().expect("no holder panics").entry(key).or_default())
 }
 
-/// What makes two askings the same: the context, the probes, and what may be
+/// The key of a batch of questions: the context, the probes, and what may be
 /// searched.
 fn key(parts: &[SnapshotPart], asked: &impl serde::Serialize) -> blake3::Hash {
     let json = serde_json::to_vec(&(parts, asked)).expect("plain data serialises");
     blake3::hash(&json)
 }
 
-/// The visible thinking of a message, if it has any.
+/// The visible reasoning of a message, if it has any.
 fn reasoning(message: &Message) -> Option<Arc<str>> {
     let thoughts = message.blocks.iter().filter_map(|block| match block {
         Block::Reasoning { text } if !text.is_empty() => Some(text.as_str()),

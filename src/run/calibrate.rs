@@ -1,4 +1,4 @@
-//! Puts answers of which it is known what they are worth to a judge.
+//! Lets a judge grade answers whose correct grade is known.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use futures_util::{StreamExt, stream};
 use crate::model::{Author, Judgement, LabelledCase, LabelledQuestion};
 use crate::seats::judge::{Grading, Judge, draw};
 
-/// The judgement of every case, in their order; at most `at_once` are asked
-/// for at a time.
+/// The judgement of every case, in the order of the cases; at most `at_once`
+/// are graded at a time.
 pub async fn grade(judge: &dyn Judge, cases: &[LabelledCase], at_once: usize) -> Vec<Judgement> {
-    // Out of order, so that a slow one holds up nothing but itself.
+    // Results are taken in any order, so that a slow one delays no other.
     let asked = stream::iter(cases.iter().enumerate().map(|(at, case)| one(judge, at, case)))
         .buffer_unordered(at_once.max(1));
     let mut graded: Vec<(usize, Judgement)> = asked.collect().await;
@@ -38,9 +38,9 @@ pub fn questions(cases: &[LabelledCase]) -> Vec<Arc<LabelledQuestion>> {
     first.map(|case| Arc::clone(&case.asked)).collect()
 }
 
-/// `most` of the cases in their order, the same for the same seed: of every
-/// group of a file its share, and of all groups the same questions as far as
-/// they have them.
+/// At most `most` of the cases, in their order; the same seed gives the same
+/// sample. Each group of a file is represented in proportion to its size, and
+/// all groups by the same questions where possible.
 pub fn sample(cases: Vec<LabelledCase>, most: usize, seed: u64) -> Vec<LabelledCase> {
     if cases.len() <= most {
         return cases;
@@ -66,13 +66,14 @@ pub fn sample(cases: Vec<LabelledCase>, most: usize, seed: u64) -> Vec<LabelledC
     numbered.map(|(_, case)| case).collect()
 }
 
-/// Whole shares of `most` by size, by the largest remainders.
+/// Divides `most` in proportion to `sizes` into whole numbers, by the largest
+/// remainders.
 fn shares(sizes: &[usize], most: usize) -> Vec<usize> {
     let all = sizes.iter().sum::<usize>().max(1) as u128;
     let exact = |size: &usize| *size as u128 * most as u128;
     let mut shares: Vec<usize> = sizes.iter().map(|size| (exact(size) / all) as usize).collect();
     let mut order: Vec<usize> = (0..sizes.len()).collect();
-    // Stable: of equal remainders the first group is served first.
+    // The sort is stable: of equal remainders the first group comes first.
     order.sort_by_key(|&at| std::cmp::Reverse(exact(&sizes[at]) % all));
     let rest = most.saturating_sub(shares.iter().sum());
     for at in order.into_iter().take(rest) {
@@ -112,7 +113,8 @@ mod tests {
         }
     }
 
-    /// Answers the later the earlier it was asked, and counts who waits.
+    /// A judge that answers the first questions last and counts how many wait
+    /// at a time.
     #[derive(Default)]
     struct Slow {
         waiting: AtomicUsize,
@@ -141,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn judgements_come_in_the_order_of_the_cases_and_few_at_a_time() {
+    fn judgements_come_in_the_order_of_the_cases_and_few_are_made_at_a_time() {
         let cases: Vec<LabelledCase> =
             (0..12).map(|n| case(n, &"m".repeat(if n % 3 == 0 { 1 } else { 15 }))).collect();
         let judge = Slow::default();
@@ -154,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_takes_of_every_group_its_share_and_the_same_questions() {
+    fn a_sample_represents_every_group_in_proportion_and_by_the_same_questions() {
         let mut cases: Vec<LabelledCase> = (0..60).map(|n| case(n, "many")).collect();
         cases.extend((0..30).map(|n| case(n, "few")));
         let taken = sample(cases.clone(), 15, 3);
@@ -174,16 +176,16 @@ mod tests {
     }
 
     #[test]
-    fn shares_add_up_and_the_largest_remainder_is_served_first() {
+    fn shares_add_up_and_the_largest_remainder_comes_first() {
         assert_eq!(shares(&[60, 30], 15), [10, 5]);
-        // 3.33, 3.33 and 3.33 of 10: the first takes the tenth.
+        // Each exact share of 10 is 3.33: the first group gets the tenth.
         assert_eq!(shares(&[5, 5, 5], 10), [4, 3, 3]);
-        // 0.5 and 4.5 of 5.
+        // The exact shares of 5 are 0.5 and 4.5.
         assert_eq!(shares(&[1, 9], 5), [1, 4]);
     }
 
     #[test]
-    fn a_question_with_many_answers_is_one() {
+    fn a_question_with_many_answers_is_listed_once() {
         let first = case(1, "m");
         let second = LabelledCase { id: "1/n".to_owned(), ..first.clone() };
         assert_eq!(questions(&[first, second, case(2, "m")]).len(), 2);

@@ -1,13 +1,13 @@
-//! Names that a shared run has in the place of those that tell something.
+//! Replaces texts that must not be shared by hashed names.
 //!
 //! Identifiers are words of the sessions: each becomes its class and a hash,
-//! whatever it says, so that no secret stands there that nobody knew for one.
-//! Of everything else, secrets, addresses, paths and the names of users become
-//! such names.
+//! whatever its text is, so that an unknown secret among them is replaced too.
+//! Of all other text, secrets, addresses, paths and names of users are
+//! replaced.
 //!
-//! Invariant: equal texts have equal names in runs over the same sessions. The
-//! hashes are keyed by what the sessions say: without them nobody can try out
-//! which word is behind a name.
+//! Invariant: equal texts get equal names in runs over the same sessions. The
+//! key of the hashes is derived from the text of the sessions: without the
+//! sessions nobody can test which word a name replaces.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -24,13 +24,13 @@ use crate::dataset::Dataset;
 use crate::model::{Cell, Cut, Gate, Manifest, Transcript, TranscriptFacts};
 use crate::text::redact;
 
-/// Characters of a hash: enough to tell the identifiers of a session apart.
+/// Characters of a hash: enough to distinguish the identifiers of a session.
 const HASH: usize = 8;
 
-/// Shortest secret that is looked for within other words.
+/// Length of the shortest secret that is also searched for within other words.
 const SHORTEST: usize = 8;
 
-/// Names of users that say nobody's name, and may well be words.
+/// Names of user accounts that identify nobody, and may be ordinary words.
 const ANYONE: &[&str] = &[
     "admin",
     "agent",
@@ -61,7 +61,7 @@ const ANYONE: &[&str] = &[
     "yourname",
 ];
 
-/// Where the names of whom something belongs to may stand whole.
+/// JSON fields that may contain the whole name of an owner.
 const NAMED: &[&str] = &[
     "dataset",
     "transcript",
@@ -83,24 +83,24 @@ const NAMED: &[&str] = &[
     "comparator",
 ];
 
-/// Takes out of a run what must not be shared.
+/// Replaces everything in a run that must not be shared.
 #[derive(Debug)]
 pub struct Conceal {
     key: [u8; 32],
-    /// Secrets and addresses of the sessions.
+    /// Secrets and addresses found in the sessions.
     secrets: BTreeSet<String>,
     within: Option<AhoCorasick>,
     users: Option<AhoCorasick>,
 }
 
 impl Conceal {
-    /// For runs over these data sets.
+    /// Collects what to replace from the transcripts of these data sets.
     pub fn datasets(datasets: &[Dataset]) -> Self {
         let transcripts = datasets.iter().flat_map(|dataset| &dataset.transcripts);
         Self::texts(&transcripts.flat_map(texts).collect::<Vec<String>>())
     }
 
-    /// For a run whose sessions say this.
+    /// Collects what to replace from these texts of the sessions.
     pub fn texts(texts: &[String]) -> Self {
         let mut hasher = blake3::Hasher::new_derive_key("recap 2026 names of a shared run");
         texts.iter().for_each(|text| {
@@ -119,7 +119,7 @@ impl Conceal {
         }
     }
 
-    /// The names and paths of a data set, before anything is made of it.
+    /// Conceals the names and paths of a data set, before it is processed.
     pub fn dataset(&self, dataset: &mut Dataset) {
         dataset.name = self.named(&dataset.name);
         dataset.warnings.iter_mut().for_each(|warning| *warning = self.said(warning));
@@ -134,7 +134,7 @@ impl Conceal {
         }
     }
 
-    /// What a run was made of.
+    /// Conceals the manifest of a run.
     #[must_use]
     pub fn manifest(&self, manifest: &Manifest) -> Manifest {
         let mut manifest: Manifest = self.walked(manifest);
@@ -142,13 +142,14 @@ impl Conceal {
         manifest
     }
 
-    /// What a gate found.
+    /// Conceals the findings of a gate.
     #[must_use]
     pub fn gate(&self, gate: &Gate) -> Gate {
         self.walked(gate)
     }
 
-    /// Facts of a transcript, without questions and what is expected.
+    /// Conceals the facts of a transcript and removes questions and
+    /// expectations.
     #[must_use]
     pub fn facts(&self, facts: TranscriptFacts) -> TranscriptFacts {
         let fingerprint = facts.fingerprint();
@@ -160,13 +161,13 @@ impl Conceal {
         facts
     }
 
-    /// A cell, without answers and what judges say of them.
+    /// Conceals a cell and removes answers and the judges' sentences.
     #[must_use]
     pub fn cell(&self, cell: Cell) -> Cell {
         self.walked(&wordless::cell(cell))
     }
 
-    /// A cut, the same.
+    /// Conceals a cut and removes answers and the judges' sentences.
     #[must_use]
     pub fn cut(&self, cut: Cut) -> Cut {
         let mut cut: Cut = self.walked(&wordless::cut(cut));
@@ -176,7 +177,8 @@ impl Conceal {
         cut
     }
 
-    /// The same with every text in it concealed, whatever fields it has.
+    /// A copy of a value in which every text is concealed, whatever its fields
+    /// are.
     fn walked<T: Serialize + DeserializeOwned>(&self, value: &T) -> T {
         let mut json = serde_json::to_value(value).expect("plain data serialises");
         self.walk(&mut json, "");
@@ -195,7 +197,7 @@ impl Conceal {
         }
     }
 
-    /// A sentence of ours: also the files that it speaks of.
+    /// Conceals a sentence of this program, including relative paths of files.
     fn said(&self, text: &str) -> String {
         static FILE: LazyLock<Regex> = LazyLock::new(|| {
             Regex::new(r"[\w.@+-]+(?:/[\w.@+-]+)+\.[A-Za-z][A-Za-z0-9]{0,9}\b")
@@ -206,12 +208,12 @@ impl Conceal {
             .into_owned()
     }
 
-    /// The name of a file below an input: its folders are paths too.
+    /// Conceals the name of a file below an input: its folders are paths too.
     fn file(&self, name: &str) -> String {
         if name.contains(['/', '\\']) { self.alias("path", name) } else { self.named(name) }
     }
 
-    /// A name: also the users that it names.
+    /// Conceals a name, including names of users in it.
     fn named(&self, text: &str) -> String {
         let told = self.told(text);
         let Some(users) = &self.users else { return told };
@@ -224,7 +226,7 @@ impl Conceal {
         self.replaced(&told, found.map(|range| (range, "user")).collect())
     }
 
-    /// A text without its paths, secrets and addresses.
+    /// Conceals the paths, secrets and addresses in a text.
     fn told(&self, text: &str) -> String {
         if self.secrets.contains(text) {
             return self.alias("secret", text);
@@ -260,7 +262,7 @@ impl Conceal {
         replaced
     }
 
-    /// A name for a text: what it is, and a hash.
+    /// The name that replaces a text: its kind and a hash.
     fn alias(&self, what: &str, text: &str) -> String {
         let hash = blake3::keyed_hash(&self.key, text.as_bytes()).to_hex();
         format!("{what}-{}", &hash[..HASH])
@@ -268,8 +270,8 @@ impl Conceal {
 }
 
 impl Loaded {
-    /// What may be shared of it. Where the sessions' texts are gone, secrets are
-    /// known by their form alone.
+    /// A run that may be shared. The sessions' texts may be gone; then secrets
+    /// are recognised by their form alone.
     #[must_use]
     pub fn concealed(self) -> Self {
         let conceal = Conceal::texts(&self.texts.values().cloned().collect::<Vec<String>>());
@@ -286,8 +288,9 @@ impl Loaded {
     }
 }
 
-/// Absolute paths, those in a home folder, and the URLs of files: of Unix and
-/// of Windows, behind what a word may stand behind.
+/// Absolute paths, paths in a home folder and URLs of files, of Unix and
+/// Windows. A path starts at the beginning or behind a character that can
+/// precede a word.
 static PATH: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(concat!(
         r#"(?:^|[\s"'`(\[{<=:,;|])"#,
@@ -304,7 +307,7 @@ fn searching<'a>(words: impl IntoIterator<Item = &'a String>) -> Option<AhoCoras
     AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(some).ok()
 }
 
-/// Whose home folders texts speak of.
+/// Names of users whose home folders appear in the texts.
 fn users(texts: &[&str]) -> BTreeSet<String> {
     static HOME: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r"(?:/home/|/Users/|\\Users\\|\bUsers/)([A-Za-z0-9][\w.-]{2,31})")
@@ -315,7 +318,7 @@ fn users(texts: &[&str]) -> BTreeSet<String> {
     names.filter(|name| !ANYONE.contains(&name.to_lowercase().as_str())).collect()
 }
 
-/// Everything that a transcript says.
+/// Every text of a transcript.
 fn texts(transcript: &Transcript) -> Vec<String> {
     let mut texts = vec![transcript.preamble.sent()];
     for message in &transcript.messages {
@@ -365,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_the_same_over_the_same_sessions_and_tell_nothing_without_them() {
+    fn names_are_equal_over_the_same_sessions_and_reveal_nothing_without_them() {
         let (one, again, other) = (conceal(&["a"]), conceal(&["a"]), conceal(&["b"]));
         assert_eq!(one.alias("path", "src/main.rs"), again.alias("path", "src/main.rs"));
         assert_ne!(one.alias("path", "src/main.rs"), other.alias("path", "src/main.rs"));

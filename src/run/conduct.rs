@@ -1,35 +1,37 @@
-//! Whether a preset keeps to what every strategy promises: tried on sessions,
-//! not read off its file.
+//! Tests on sessions whether a preset obeys the rules that hold for every
+//! strategy.
 
 use crate::model::{CellOutcome, CellRows, LatencySource, LedgerState};
 use crate::replay::{Plan, ReplayError, ReplaySession, Subject, replay};
 use crate::strategy::{Compactor, Context};
 
-/// Points of a session at which it is saved, dropped and restored.
+/// Number of points in a session at which the preset is saved, dropped and
+/// restored.
 const RESTORED: u32 = 3;
 
 /// What a preset did on a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Conduct {
-    /// Requests of the session.
+    /// Number of requests of the session.
     pub requests: u64,
-    /// Compactions.
+    /// Number of compactions.
     pub compactions: u64,
-    /// Tokens before the compactions, all together.
+    /// Tokens of the context before each compaction, summed.
     pub tokens_before: u64,
-    /// Tokens after them.
+    /// Tokens of the context after each compaction, summed.
     pub tokens_after: u64,
-    /// Requests over the window.
+    /// Number of requests larger than the window.
     pub overflows: u64,
-    /// Messages at the end: verbatim, edited, folded, gone.
+    /// Number of messages at the end that are verbatim, edited, folded and
+    /// gone.
     pub messages: [u64; 4],
-    /// Whether it called models of its own, whose replies may differ.
+    /// Whether the preset calls models of its own, whose replies may differ.
     pub calls_models: bool,
-    /// How two runs of the session differ, if they do.
+    /// The first difference between two runs of the session, if there is one.
     pub differs: Option<String>,
 }
 
-/// What a preset does not keep to.
+/// The rule that a preset breaks.
 #[derive(Debug, thiserror::Error)]
 pub enum ConductError {
     /// It stops where it is saved and restored now and then.
@@ -38,7 +40,7 @@ pub enum ConductError {
     /// It does not run through, and why.
     #[error("{0}")]
     Stopped(String),
-    /// Two runs of one session part, and where.
+    /// Two runs of one session differ at this place.
     #[error("two runs of the same session differ: {0}")]
     Differs(String),
     /// It goes on from a saved state otherwise than without a break, at this message.
@@ -46,12 +48,13 @@ pub enum ConductError {
     Restored(u32),
 }
 
-/// Tries a preset on a session: it runs through with its pairs whole, twice
-/// the same, and goes on as before when it is saved and restored.
+/// Tests a preset on a session: the replay succeeds with whole pairs of tool
+/// calls and results, two runs are equal, and a preset that was saved and
+/// restored continues unchanged.
 ///
 /// # Errors
-/// What it does not keep to. That two runs differ is no error where it calls
-/// models of its own.
+/// The rule that the preset breaks. A difference between two runs is not an
+/// error if the preset calls models of its own.
 pub async fn try_out(
     subject: &Subject,
     plan: &Plan,
@@ -83,7 +86,7 @@ pub async fn try_out(
     })
 }
 
-/// What a run leaves that does not depend on the machine.
+/// The rows of a run without the values that depend on the machine.
 async fn rows(
     subject: &Subject,
     plan: &Plan,
@@ -103,7 +106,7 @@ async fn rows(
     Ok(rows)
 }
 
-/// Where two runs part, if they do.
+/// The first difference between two runs, if there is one.
 fn difference(first: &CellRows, second: &CellRows) -> Option<String> {
     if first == second {
         return None;
@@ -117,8 +120,8 @@ fn difference(first: &CellRows, second: &CellRows) -> Option<String> {
     })
 }
 
-/// Runs twice side by side, one of them saved, dropped and restored now and
-/// then; says what became of the messages.
+/// Runs twice side by side, one run being saved, dropped and restored now and
+/// then. Returns the number of messages in each state.
 async fn restored(
     subject: &Subject,
     plan: &Plan,
@@ -146,7 +149,7 @@ async fn restored(
     Ok(states(straight.context()))
 }
 
-/// Whether two contexts of a session send the same.
+/// Whether two contexts of a session would send the same.
 fn same(one: &Context, other: &Context) -> bool {
     let text = |context: &Context, id| context.entry(id).map(|entry| entry.text.into_owned());
     one.visible().eq(other.visible())
@@ -154,7 +157,7 @@ fn same(one: &Context, other: &Context) -> bool {
         && one.notes().eq(other.notes())
 }
 
-/// Messages by what became of them.
+/// The number of messages in each state of the ledger.
 fn states(context: &Context) -> [u64; 4] {
     let mut counts = [0; 4];
     for message in 0..context.seen_count() {

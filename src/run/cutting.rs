@@ -1,5 +1,5 @@
-//! Examines every preset at every cut, the presets of a cut side by side: they
-//! share its part of the transcript, which is dropped behind them.
+//! Examines every preset at every cut. The presets of a cut run side by side:
+//! they share its part of the transcript, which is dropped afterwards.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -29,12 +29,13 @@ pub(super) struct Cutting {
     to_do: Vec<usize>,
 }
 
-/// The control that is examined first: what is paid without any compaction.
+/// The control that is examined first: its bill is that of a session without
+/// any compaction.
 const BASELINE: &str = "full";
 
 impl Cutting {
-    /// The presets of a subject's plans, each with its null where a model
-    /// writes text for it. `done`: cuts that are examined already.
+    /// The presets of a subject's plans, each with its null if a model writes
+    /// text for it. `done` contains the cuts that are already examined.
     pub fn new(
         subject: &Arc<Subject>,
         asking: &Arc<Asking>,
@@ -94,8 +95,8 @@ impl Cutting {
         (cut, texts)
     }
 
-    /// What the requests behind the cut cost uncompressed; `None` where that
-    /// cannot be replayed.
+    /// The cost of the requests behind the cut without compression; `None` if
+    /// they cannot be replayed.
     async fn without(&self, part: &CutSegment) -> Option<Baseline> {
         let preset = builtin(BASELINE, &[])?.ok()?;
         let plan = Plan { preset: Arc::new(preset), ..self.plans.first()?.clone() };
@@ -117,7 +118,8 @@ impl Cutting {
         examine(part, plan, depth, compactor.as_ref(), without).await
     }
 
-    /// Puts the probes of this cut and depth to the context right behind it.
+    /// Asks the probes of this cut and depth in the context right behind the
+    /// cut.
     async fn ask(&self, at: usize, depth: u32, mut examined: ExaminedCut) -> ExaminedCut {
         let here = |probe: u32| self.asked[at].contains(&(depth, probe));
         examined.probed.retain(|probed| here(probed.probe));
@@ -155,18 +157,18 @@ fn sorted(mut numbers: Vec<u32>) -> Vec<u32> {
     numbers
 }
 
-/// The null of a plan: the same preset, with nothing in the place of what its
-/// model writes. It is made once, whatever the repetitions.
+/// The null of a plan: the same preset with empty texts in place of those that
+/// its model writes. There is one null, whatever the number of repetitions.
 pub(super) fn null(plan: &Plan) -> Option<Plan> {
     let preset = plan.preset.null().filter(|_| plan.key.replicate == 0)?;
     let key = CellKey { strategy: preset.name.clone(), ..plan.key.clone() };
-    // Nobody pays for what nobody would send.
+    // A null is not billed, because nobody would use it.
     let agents = Arc::new([]);
     Some(Plan { key, preset: Arc::new(preset), agents, ..plan.clone() })
 }
 
-/// A cell for every null of these plans: it is examined at cuts and sends
-/// nothing else.
+/// An empty cell for every null of these plans: a null is examined only at
+/// cuts.
 pub(super) fn null_cells(plans: &[Plan]) -> Vec<Cell> {
     let nulls = plans.iter().filter_map(null);
     let cell = |plan: Plan| Cell {
@@ -177,10 +179,10 @@ pub(super) fn null_cells(plans: &[Plan]) -> Vec<Cell> {
     nulls.map(cell).collect()
 }
 
-/// For each cut the probes that are put there, each with its depth. A probe
-/// stands at a cut if all that answers it is part of the material, and it is
-/// asked no earlier than the cut. It is put to one of the cuts at which it
-/// stands, in turn, so that what answering costs does not grow with the cuts.
+/// The probes of each cut, each with its depth. A probe fits a cut if all of
+/// its evidence is part of the material, and if it is asked at or after the
+/// cut. It is assigned to one of the cuts that it fits, in turn, so that the
+/// cost of answering does not grow with the number of cuts.
 fn asked(subject: &Subject) -> Vec<Vec<(u32, u32)>> {
     let cuts = &subject.cuts;
     let mut asked = vec![Vec::new(); cuts.len()];
@@ -208,10 +210,11 @@ fn stands(probe: &ProbeFacts, place: &crate::probes::Place) -> bool {
         && evidence.iter().all(|&message| message < place.from && place.holds(message))
 }
 
-/// Every preset at one cut, with the texts that came up.
+/// Examines every preset at one cut and returns the cut with the texts of the
+/// strategies.
 pub(super) type CutTask = Pin<Box<dyn Future<Output = (Cut, BTreeMap<String, String>)> + Send>>;
 
-/// The cuts that are not examined yet.
+/// A task for each cut that is not examined yet.
 pub(super) fn cuts(cutting: Cutting, seats: &Seats) -> Vec<CutTask> {
     let cutting = Arc::new(cutting);
     let task = |at: &usize| -> CutTask {

@@ -1,4 +1,4 @@
-//! What an interrupted run had finished, for the run that goes on with it.
+//! The results of an interrupted run that a resumed run reuses.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +22,7 @@ pub(super) struct Earlier {
 }
 
 impl Earlier {
-    /// What a run left that may be taken over, and its manifest.
+    /// The reusable results of an interrupted run, and its manifest.
     pub fn of(there: Loaded) -> (Self, Manifest) {
         let Loaded { manifest, transcripts, cells, cuts, calls, texts, .. } = there;
         let offline = manifest.is_offline();
@@ -45,8 +45,8 @@ impl Earlier {
         (earlier, manifest)
     }
 
-    /// The calls of both runs. One that was noted before the interruption and is
-    /// read again from what had arrived is one call.
+    /// The calls of both runs. A call that the interrupted run listed, and
+    /// whose reply the resumed run read from the stored replies, is one call.
     pub fn with_calls(&mut self, made: Vec<CallRow>) -> Vec<CallRow> {
         let mut calls = std::mem::take(&mut self.calls);
         let noted: BTreeMap<String, usize> =
@@ -62,19 +62,19 @@ impl Earlier {
     }
 }
 
-/// Whether a model answered all that it was asked. What it refused, it refuses
-/// again from what had arrived, at no cost.
+/// Whether a model gave every answer and every grade. A refused request is made
+/// again; its stored reply makes it free.
 fn all_came(compactions: &[CompactionRow], probes: &[ProbeRow]) -> bool {
     let graded =
         |row: &ProbeRow| matches!(row.answer, Answer::Said(_)) && row.judgement.score.is_some();
     compactions.iter().all(|row| row.error.is_none()) && probes.iter().all(graded)
 }
 
-/// Longest value that is told, in characters.
+/// Length in characters of the longest value that a message quotes.
 const SHORT: usize = 40;
 
-/// What two runs differ in that decides their results, each with both values
-/// where they are short. Warnings are not looked at.
+/// The differences between two manifests that change results, each with both
+/// values if they are short. Warnings are not compared.
 pub(super) fn unlike(there: &Manifest, here: &Manifest) -> Vec<String> {
     let fields = |manifest: &Manifest| match serde_json::to_value(manifest) {
         Ok(Value::Object(fields)) => fields,

@@ -1,4 +1,4 @@
-//! The run folder: plain files, appended cell by cell.
+//! The run folder: plain files, appended to cell by cell.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
@@ -17,47 +17,49 @@ use crate::model::{CallRow, Cell, Cut, Gate, Manifest, TranscriptFacts};
 
 /// What models answered, while a run without a cassette goes on.
 pub const REPLIES: &str = "replies.jsonl";
-/// What may be there before a run has its manifest.
+/// Files that may exist before a run has its manifest.
 const BEFORE_THE_MANIFEST: [&str; 2] = [JOURNAL, "manifest.json.partial"];
 
-/// A run folder that is being written.
+/// The folder of a run in progress.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
-    /// Held against other programs; `None`: nothing is kept.
+    /// The open journal, locked against other programs; `None` in a rehearsal,
+    /// which keeps nothing.
     journal: Option<File>,
-    /// What the cells in the journal share.
+    /// The requests and bills that cells in the journal share.
     shared: Shared,
-    /// What takes words out of everything that is kept, if that is asked for.
+    /// Conceals everything that is written, if the user asked for it.
     conceal: Option<Arc<Conceal>>,
-    /// What an interrupted run had finished.
+    /// The results of an interrupted run.
     earlier: Earlier,
 }
 
 impl Folder {
-    /// Makes the folder and starts the journal afresh: an earlier run in it is
+    /// Creates the folder and an empty journal; an earlier run in the folder is
     /// replaced.
     ///
     /// # Errors
-    /// If it holds something else than a run, if another program writes to it,
-    /// or if it cannot be written.
+    /// The folder contains something other than a run, another program writes
+    /// to it, or it cannot be written.
     pub fn create(path: &Path, manifest: &Manifest) -> Result<Self, FolderError> {
         if !is_free(path)? {
             return Err(FolderError::NoRun { path: path.to_owned() });
         }
         fs::create_dir_all(path).map_err(io(path))?;
         let folder = Self::held(path)?;
-        // First, so that no result of an earlier run stands beside this manifest.
+        // The journal is emptied first, so that no result of an earlier run
+        // remains beside this manifest.
         folder.empty_journal(0)?;
         folder.write_manifest(manifest)?;
         Ok(folder)
     }
 
-    /// Goes on with an interrupted run: what it finished is taken over. Where
-    /// there is none, one begins. Returns the manifest of the run.
+    /// Resumes an interrupted run and keeps its results, or creates a run if
+    /// the folder has none. Returns the manifest of the run.
     ///
     /// # Errors
-    /// As for [`Folder::create`]; if the run was made of something else.
+    /// As for [`Folder::create`], or the run had other inputs or settings.
     pub fn resume(path: &Path, manifest: Manifest) -> Result<(Self, Manifest), FolderError> {
         if !path.join(MANIFEST).exists() {
             return Ok((Self::create(path, &manifest)?, manifest));
@@ -75,8 +77,8 @@ impl Folder {
         Ok((folder, manifest))
     }
 
-    /// The folder with its journal, held against other programs until it is
-    /// dropped.
+    /// Opens the folder and its journal, which is locked against other programs
+    /// until it is dropped.
     fn held(path: &Path) -> Result<Self, FolderError> {
         let file = path.join(JOURNAL);
         let mut options = File::options();
@@ -86,30 +88,31 @@ impl Folder {
             Err(TryLockError::WouldBlock) => {
                 return Err(FolderError::Busy { path: path.to_owned() });
             }
-            // A file system without locks does not keep anybody from a run.
+            // A file system without locks does not prevent a run.
             Ok(()) | Err(TryLockError::Error(_)) => {}
         }
         Ok(Self { path: path.to_owned(), journal: Some(journal), ..Self::nowhere() })
     }
 
-    /// Keeps so many bytes of the journal, and goes on behind them.
+    /// Truncates the journal to this number of bytes and continues behind them.
     fn empty_journal(&self, kept: u64) -> Result<(), FolderError> {
         let Some(mut journal) = self.journal.as_ref() else { return Ok(()) };
         let cut = journal.set_len(kept).and_then(|()| journal.seek(SeekFrom::Start(kept)));
         cut.map(drop).map_err(io(&self.path.join(JOURNAL)))
     }
 
-    /// What an interrupted run had finished, once.
+    /// Takes the results of an interrupted run, which are there once.
     pub(super) fn take_earlier(&mut self) -> Earlier {
         std::mem::take(&mut self.earlier)
     }
 
-    /// Writes what the run was made of.
+    /// Writes the manifest of the run.
     pub fn write_manifest(&self, manifest: &Manifest) -> Result<(), FolderError> {
         self.write_pretty(MANIFEST, manifest)
     }
 
-    /// Writes what the run's gate found, so that it is shown again.
+    /// Writes the findings of the run's gate, so that they can be displayed
+    /// again.
     pub fn write_gate(&self, gate: &Gate) -> Result<(), FolderError> {
         self.write_pretty(GATE, gate)
     }
@@ -119,7 +122,7 @@ impl Folder {
         self.write(name, format!("{json}\n").as_bytes())
     }
 
-    /// A folder that keeps nothing, for a rehearsal.
+    /// A folder that writes nothing to disk, for a rehearsal.
     pub fn nowhere() -> Self {
         Self {
             path: PathBuf::new(),
@@ -130,7 +133,7 @@ impl Folder {
         }
     }
 
-    /// Removes a file of an earlier run, if it is there.
+    /// Removes a file of an earlier run, if it exists.
     pub fn remove(&self, name: &str) -> Result<(), FolderError> {
         let path = self.path.join(name);
         match fs::remove_file(&path) {
@@ -139,34 +142,34 @@ impl Folder {
         }
     }
 
-    /// Opens a run that is there, to render it again.
+    /// Opens the folder of a finished run to render it again.
     ///
     /// # Errors
-    /// If another program writes to it, or it cannot be written.
+    /// Another program writes to the folder, or it cannot be written.
     pub fn open(path: &Path) -> Result<Self, FolderError> {
         Self::held(path)
     }
 
-    /// Keeps what must not be shared out of the journal, from here on.
+    /// From now on, conceals what must not be shared before it is written.
     #[must_use]
     pub fn concealing(mut self, conceal: Option<Arc<Conceal>>) -> Self {
         self.conceal = conceal;
         self
     }
 
-    /// Where it is.
+    /// Path of the run folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Adds a transcript's facts to the journal.
+    /// Adds the facts of a transcript to the journal.
     pub fn append_transcript(&mut self, facts: &TranscriptFacts) -> Result<(), FolderError> {
         let facts = self.facts(facts.clone());
         self.append(&mut Record::Transcript(Box::new(facts)))
     }
 
-    /// Adds a cell to the journal. Returns it as it is kept: it shares what others
-    /// have too, and holds nothing that must not be shared.
+    /// Adds a cell to the journal. Returns the cell as written: concealed, and
+    /// sharing equal requests and bills with other cells.
     pub fn append_cell(&mut self, cell: Cell) -> Result<Cell, FolderError> {
         let cell = match &self.conceal {
             Some(conceal) => conceal.cell(cell),
@@ -180,7 +183,7 @@ impl Folder {
         }
     }
 
-    /// Adds a cut to the journal. Returns it as it is kept.
+    /// Adds a cut to the journal. Returns the cut as written.
     pub fn append_cut(&mut self, cut: Cut) -> Result<Cut, FolderError> {
         let cut = match &self.conceal {
             Some(conceal) => conceal.cut(cut),
@@ -195,7 +198,8 @@ impl Folder {
         calls.iter().try_for_each(|call| self.append(&mut Record::Call(call.clone())))
     }
 
-    /// Adds texts to the journal: the end of the run puts them in their own file.
+    /// Adds texts to the journal; the end of the run moves them to a file of
+    /// their own.
     pub fn append_texts(&mut self, texts: &BTreeMap<String, String>) -> Result<(), FolderError> {
         if self.conceal.is_some() {
             return Ok(());
@@ -206,7 +210,7 @@ impl Folder {
         })
     }
 
-    /// The facts of a transcript as this folder keeps them.
+    /// The facts of a transcript as this folder stores them.
     pub(super) fn facts(&self, facts: TranscriptFacts) -> TranscriptFacts {
         match &self.conceal {
             Some(conceal) => conceal.facts(facts),
@@ -220,8 +224,8 @@ impl Folder {
         journal.write_all(&lines).map_err(io(&self.path.join(JOURNAL)))
     }
 
-    /// Rewrites the journal sorted, so that equal runs give equal files. What is
-    /// handed over is kept as it is: what must not be shared is out of it already.
+    /// Rewrites the journal in sorted order, so that equal runs give equal
+    /// files. The results are written as they are: they are concealed already.
     pub fn sort_journal(
         &mut self,
         transcripts: &[TranscriptFacts],
@@ -236,7 +240,8 @@ impl Folder {
         let cells = cells.iter().cloned().map(Record::Cell);
         let cuts = cuts.iter().cloned().map(Record::Cut);
         let calls = calls.iter().cloned().map(Record::Call);
-        // Held before it takes the journal's name: the folder is never free.
+        // The new file is locked before it replaces the journal, so that the
+        // folder is never unlocked.
         let partial = self.path.join(format!("{JOURNAL}.partial"));
         let file = File::create(&partial).map_err(io(&partial))?;
         let _ = file.try_lock();
@@ -256,7 +261,8 @@ impl Folder {
         Ok(())
     }
 
-    /// Writes the texts, one a line, sorted by hash; none where they stay out.
+    /// Writes the texts, one a line, sorted by hash; nothing if the run is
+    /// concealed.
     pub fn write_texts(&self, texts: &BTreeMap<String, String>) -> Result<(), FolderError> {
         if self.conceal.is_some() {
             return Ok(());
@@ -270,16 +276,16 @@ impl Folder {
         })
     }
 
-    /// Writes a file whole: under another name first, so that a crash leaves
-    /// the old one or the new one.
+    /// Writes a whole file: first under another name, so that after a crash
+    /// either the old or the new content is there.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), FolderError> {
         self.write_with(name, |out| out.write_all(bytes))
     }
 
-    /// The same, piece by piece.
+    /// Writes a whole file in pieces, like [`Folder::write`].
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// The file cannot be written.
     pub fn write_with(
         &self,
         name: &str,
@@ -296,7 +302,8 @@ impl Folder {
     }
 }
 
-/// Whether a run may take this folder: it is not there, empty, or a run's.
+/// Whether a new run may use this folder: it does not exist, is empty, or
+/// contains a run.
 fn is_free(path: &Path) -> Result<bool, FolderError> {
     #[derive(Deserialize)]
     struct Run {

@@ -1,13 +1,12 @@
-//! `cells.jsonl`: what a run has finished, a line each.
+//! The file `cells.jsonl`: the results of a run, one a line.
 //!
-//! The requests and the bills of a cell stand on lines of their own under the hash
-//! of their content, once for all cells that have the same: most strategies send
-//! the same requests until they first compact.
+//! The requests and the bills of a cell are lines of their own under the hash
+//! of their content, written once for all cells with the same content: most
+//! strategies send the same requests until their first compaction.
 //!
-//! Each line ends with a checksum of what stands before it, so that a line that
-//! was edited, or glued to half of another one, is never taken for a result. A
-//! line is written whole and in one go: a run that is killed leaves at most the
-//! last one torn.
+//! Each line ends with a checksum of its text, so that a line that was edited,
+//! or joined to half of another line, is never used as a result. A line is
+//! written whole in one call: after a kill at most the last line is incomplete.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -23,18 +22,19 @@ use crate::model::{Bill, CallRow, Cell, CellOutcome, Cut, RequestRow, Transcript
 /// Name of the file in the run folder.
 pub(super) const JOURNAL: &str = "cells.jsonl";
 
-/// A result that is kept.
+/// A result that the journal stores.
 #[derive(Clone, Debug)]
 pub(super) enum Record {
     Transcript(Box<TranscriptFacts>),
     Cell(Cell),
     Cut(Cut),
     Call(CallRow),
-    /// Only while a run goes on: its end puts them into `texts.jsonl`.
+    /// Only while a run is in progress: at its end the texts are moved to
+    /// `texts.jsonl`.
     Text(Text),
 }
 
-/// What a line holds.
+/// The content of one line.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Line {
@@ -47,7 +47,7 @@ enum Line {
     Text(Text),
 }
 
-/// What cells may share.
+/// A content that several cells may share, with its hash.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Content<T> {
@@ -55,21 +55,21 @@ struct Content<T> {
     content: Arc<T>,
 }
 
-/// A cell without its requests and bills, which stand before it.
+/// A cell without its requests and bills, which are on earlier lines.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CellLine {
-    /// Hash of its requests, where it sent any.
+    /// Hash of the cell's requests, if it sent any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     requests: Option<String>,
-    /// Hashes of its bills.
+    /// Hashes of the cell's bills.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     bills: Vec<String>,
-    /// All the rest.
+    /// The cell without requests and bills.
     rest: Cell,
 }
 
-/// A text by its hash.
+/// A text of a strategy, with its hash.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Text {
@@ -77,16 +77,16 @@ pub(super) struct Text {
     pub text: String,
 }
 
-/// Digits of a checksum: the first of BLAKE3's, in hex.
+/// Number of hex digits of a checksum: the first ones of a BLAKE3 hash.
 const DIGITS: usize = 16;
-/// Digits of the hash of a content, likewise.
+/// Number of hex digits of the hash of a shared content.
 const CONTENT_DIGITS: usize = 32;
-/// What stands between a line and its checksum.
+/// The text between a line's content and its checksum.
 const SUM: &str = ",\"sum\":\"";
-/// What stands behind it.
+/// The text behind the checksum.
 const END: &str = "\"}";
 
-/// What the cells of a journal share, by hash.
+/// The contents that the cells of a journal share, by hash.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     requests: HashMap<String, Arc<Vec<RequestRow>>>,
@@ -94,8 +94,8 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// The lines of a record, to be added in one go. Afterwards a cell shares its
-    /// requests and bills with the cells before it.
+    /// The lines of a record, to be appended in one call. Afterwards the cell
+    /// shares its requests and bills with earlier cells.
     pub fn lines(&mut self, record: &mut Record) -> Vec<u8> {
         match record {
             Record::Transcript(facts) => written(&Line::Transcript(facts.clone())),
@@ -126,7 +126,7 @@ impl Shared {
         bytes
     }
 
-    /// The record of a line; none where it holds what cells share.
+    /// The record of a line; `None` if the line is a shared content.
     fn record(&mut self, line: Line) -> Result<Option<Record>, String> {
         Ok(Some(match line {
             Line::Requests(Content { hash, content }) => {
@@ -145,7 +145,7 @@ impl Shared {
         }))
     }
 
-    /// A cell with what it shares.
+    /// A cell with its requests and bills.
     fn resolved(&self, CellLine { requests, bills, mut rest }: CellLine) -> Result<Cell, String> {
         if let CellOutcome::Done(rows) = &mut rest.outcome {
             if let Some(hash) = requests {
@@ -163,8 +163,8 @@ fn known<T>(known: &HashMap<String, Arc<T>>, hash: &str) -> Result<Arc<T>, Strin
     content.ok_or_else(|| "it refers to a line that is not before it".to_owned())
 }
 
-/// Replaces a content by an equal one that was written before, else writes it.
-/// Returns its hash.
+/// Replaces a content by an equal one that is already written, or else writes
+/// it. Returns its hash.
 fn share<T: Serialize>(
     known: &mut HashMap<String, Arc<T>>,
     content: &mut Arc<T>,
@@ -184,7 +184,7 @@ fn share<T: Serialize>(
     hash
 }
 
-/// A line as it stands in the file, its end included.
+/// A line as in the file, with its newline.
 fn written(line: &Line) -> Vec<u8> {
     let mut bytes = serde_json::to_vec(line).expect("plain data serialises");
     bytes.pop();
@@ -200,7 +200,7 @@ fn sum(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex()[..DIGITS].to_owned()
 }
 
-/// A line of the file, without its end.
+/// Parses a line of the file without its newline.
 fn parsed(line: &[u8]) -> Result<Line, String> {
     let tail = SUM.len() + DIGITS + END.len();
     let (content, rest) = line
@@ -217,24 +217,25 @@ fn parsed(line: &[u8]) -> Result<Line, String> {
     serde_json::from_slice(&whole).map_err(|e| e.to_string())
 }
 
-/// A journal that was read.
+/// A journal after it was read.
 #[derive(Debug, Default)]
 pub(super) struct Journal {
-    /// Bytes of its whole lines.
+    /// Length of the complete lines in bytes.
     pub whole: u64,
-    /// What its cells share.
+    /// The contents that the cells share.
     pub shared: Shared,
 }
 
-/// Hands over every record. A last line without an end was being written when the
-/// run was killed: it is left out.
+/// Calls `each` with every record. An incomplete last line is ignored: it was
+/// being written when the run was killed.
 ///
 /// # Errors
-/// If the file cannot be read; at a line that is not what a run wrote.
+/// The file cannot be read, or a line has another format than a run writes.
 pub(super) fn read(path: &Path, mut each: impl FnMut(Record)) -> Result<Journal, FolderError> {
     let mut reader = BufReader::new(File::open(path).map_err(io(path))?);
     let mut journal = Journal::default();
-    // Bytes, since a line may be torn within a character.
+    // Lines are read as bytes, since an incomplete line may end within a
+    // character.
     let mut line = Vec::new();
     for number in 1.. {
         line.clear();
@@ -263,7 +264,7 @@ mod tests {
         Line::Text(Text { hash: hash.to_owned(), text: "a \"}\n b".to_owned() })
     }
 
-    /// A cell that sent so many requests, with a bill for each.
+    /// A cell with this number of requests, and one bill for each.
     fn cell(strategy: &str, requests: u32) -> Cell {
         let request = RequestRow {
             tokens_sent: 10,
@@ -300,7 +301,7 @@ mod tests {
         Cell { key, standing: Standing::Ranked, outcome }
     }
 
-    /// The cells of a file, and how it ended.
+    /// The cells of a file, and the journal as it was read.
     fn cells(bytes: &[u8]) -> Result<(Vec<Cell>, Journal), FolderError> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(JOURNAL);
@@ -322,12 +323,13 @@ mod tests {
     }
 
     #[test]
-    fn requests_and_bills_of_many_cells_are_written_and_held_once() {
+    fn requests_and_bills_of_many_cells_are_written_and_stored_once() {
         let mut shared = Shared::default();
         let mut all: Vec<Record> =
             [cell("a", 2), cell("b", 2), cell("c", 1), cell("none", 0)].map(Record::Cell).into();
         let bytes: Vec<Vec<u8>> = all.iter_mut().map(|record| shared.lines(record)).collect();
-        // The requests, two bills, the cell; the cell; its requests, the cell; the cell.
+        // First cell: the requests, two bills, the cell. Second: the cell.
+        // Third: its requests, the cell. Fourth: the cell.
         let lines = |bytes: &Vec<u8>| bytes.iter().filter(|byte| **byte == b'\n').count();
         assert_eq!(bytes.iter().map(lines).collect::<Vec<_>>(), [4, 1, 2, 1]);
         let (read, journal) = cells(&bytes.concat()).unwrap();
@@ -339,13 +341,13 @@ mod tests {
         }
         assert!(Arc::ptr_eq(requests(&read[0]), requests(&read[1])));
         assert!(Arc::ptr_eq(bill(&read[0], 0), bill(&read[2], 0)));
-        // A run that goes on writes none of it again.
+        // A resumed run writes none of the shared contents again.
         let mut shared = journal.shared;
         assert_eq!(lines(&shared.lines(&mut Record::Cell(cell("d", 2)))), 1);
     }
 
     #[test]
-    fn cells_share_from_the_moment_that_they_are_written() {
+    fn cells_share_contents_as_soon_as_they_are_written() {
         let mut shared = Shared::default();
         let mut all = [Record::Cell(cell("a", 1)), Record::Cell(cell("b", 1))];
         for record in &mut all {
@@ -366,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_ends_with_the_checksum_of_what_stands_before_it() {
+    fn a_line_ends_with_the_checksum_of_the_text_before_it() {
         let line = String::from_utf8(written(&text("h"))).unwrap();
         let (content, sum) = line.split_once(",\"sum\":\"").unwrap();
         assert_eq!(content, r#"{"text":{"hash":"h","text":"a \"}\n b"}"#);
@@ -380,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn no_changed_byte_of_a_line_goes_unseen() {
+    fn every_changed_byte_of_a_line_is_detected() {
         let line = written(&text("h"));
         let line = &line[..line.len() - 1];
         for at in 0..line.len() {
@@ -392,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_last_line_is_left_out_wherever_it_is_torn() {
+    fn an_incomplete_last_line_is_ignored_wherever_it_ends() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(JOURNAL);
         let (first, second) = (written(&text("a")), written(&text("b")));
@@ -409,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_no_result_is_an_error_with_its_number() {
+    fn a_line_that_is_not_a_result_is_an_error_with_its_number() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(JOURNAL);
         let broken = [written(&text("a")), b"{}\n".to_vec(), written(&text("b"))].concat();

@@ -1,4 +1,4 @@
-//! Reads what a run left in its folder.
+//! Reads the results in a run folder.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -23,32 +23,32 @@ pub(super) fn cut_key(cut: &Cut) -> CutKey {
 /// Everything that a finished or interrupted run left.
 #[derive(Debug)]
 pub struct Loaded {
-    /// What the run was made of.
+    /// The inputs and settings of the run.
     pub manifest: Manifest,
-    /// Facts of its transcripts.
+    /// Facts of the run's transcripts.
     pub transcripts: Vec<TranscriptFacts>,
-    /// Cells that ended.
+    /// Cells that finished or failed.
     pub cells: Vec<Cell>,
     /// Cuts that were examined.
     pub cuts: Vec<Cut>,
     /// Calls of real models.
     pub calls: Vec<CallRow>,
-    /// What its gate found, where it had one.
+    /// Findings of the run's gate, if it had one.
     pub gate: Option<Gate>,
-    /// Texts by hash; empty where they were left out on purpose.
+    /// Texts by hash; empty if they were left out on purpose.
     pub texts: BTreeMap<String, String>,
-    /// How far the journal goes.
+    /// The journal as it was read.
     pub(super) journal: Journal,
 }
 
 impl Loaded {
-    /// Reads a run folder. A torn last line of the journal (a run that was
-    /// killed) is left out; what is before it counts. Of a cell that ended twice
-    /// the last one does.
+    /// Reads a run folder. An incomplete last line of the journal (the run was
+    /// killed) is ignored; the lines before it count. If a cell is there twice,
+    /// the last one counts.
     ///
     /// # Errors
-    /// If a file is missing or is not what a run wrote, or another version of
-    /// the instrument wrote it.
+    /// A file is missing or has another format than a run writes, or another
+    /// version of the instrument wrote it.
     pub fn read(path: &Path) -> Result<Self, FolderError> {
         let file = path.join(MANIFEST);
         let manifest = fs::read_to_string(&file).map_err(io(&file))?;
@@ -79,11 +79,11 @@ impl Loaded {
     }
 }
 
-/// Cells that a run may have planned. Those that are missing are written out one
-/// by one, and a manifest of a few lines could plan any number of them.
+/// Largest number of cells in a plan. Missing cells are listed one by one, and
+/// a short manifest could otherwise plan any number of them.
 const MOST_CELLS: u64 = 2_000_000;
 
-/// Refuses a plan that nobody could have begun.
+/// Refuses a plan that is too large to be real.
 fn can_be_planned(file: &Path, manifest: &Manifest) -> Result<(), FolderError> {
     if manifest.planned.len() <= MOST_CELLS {
         return Ok(());
@@ -92,7 +92,7 @@ fn can_be_planned(file: &Path, manifest: &Manifest) -> Result<(), FolderError> {
     Err(FolderError::Line { path: file.to_owned(), line: 1, problem })
 }
 
-/// A file of JSON.
+/// Parses the text of a JSON file.
 fn parsed<T: for<'de> Deserialize<'de>>(path: PathBuf, text: &str) -> Result<T, FolderError> {
     serde_json::from_str(text).map_err(|e| FolderError::Line {
         path,
@@ -101,8 +101,8 @@ fn parsed<T: for<'de> Deserialize<'de>>(path: PathBuf, text: &str) -> Result<T, 
     })
 }
 
-/// Runs of another version of the instrument hold other rows, and their
-/// figures mean something else.
+/// Refuses a run of another version of the instrument: its rows and figures
+/// have another meaning.
 fn same_instrument(file: &Path, manifest: &str) -> Result<(), FolderError> {
     #[derive(Deserialize)]
     struct Version {
@@ -112,15 +112,16 @@ fn same_instrument(file: &Path, manifest: &str) -> Result<(), FolderError> {
         Ok(Version { instrument }) if instrument != INSTRUMENT => {
             Err(FolderError::Instrument { path: file.to_owned(), instrument })
         }
-        // What is no manifest at all is told when it is read as one.
+        // A text that is not a manifest is reported when it is parsed as one.
         _ => Ok(()),
     }
 }
 
-/// Reads `texts.jsonl`; a torn last line is left out.
+/// Reads `texts.jsonl`; an incomplete last line is ignored.
 fn read_texts(path: &Path, texts: &mut BTreeMap<String, String>) -> Result<(), FolderError> {
     let mut reader = BufReader::new(File::open(path).map_err(io(path))?);
-    // Bytes, since a line may be torn within a character.
+    // Lines are read as bytes, since an incomplete line may end within a
+    // character.
     let mut line = Vec::new();
     for number in 1.. {
         line.clear();

@@ -1,7 +1,7 @@
-//! Runs every cell of a comparison and keeps what each one left behind.
+//! Runs every cell of a comparison and stores its results.
 //!
-//! Invariant: a cell that fails stops nothing but itself, and what finished is
-//! on disk before the next event is shown.
+//! Invariant: a cell that fails stops no other cell, and a result is on disk
+//! before the next event is reported.
 
 mod again;
 mod answerable;

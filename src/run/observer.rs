@@ -1,49 +1,49 @@
-//! What a run tells whoever watches. The run itself never prints.
+//! The events that a run reports to an observer. The run itself never prints.
 
 use crate::model::{CallRow, CellKey, Cut};
 
-/// Something that happened.
+/// A step of a run that was reached.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event<'a> {
-    /// The work is known.
+    /// The amount of work is known.
     Planned {
-        /// Transcripts to count and mine.
+        /// Number of transcripts to count and mine.
         transcripts: usize,
-        /// Cells to replay.
+        /// Number of cells to replay.
         cells: usize,
-        /// Cuts to examine.
+        /// Number of cuts to examine.
         cuts: usize,
     },
     /// A transcript was counted and mined.
     Prepared {
-        /// Its id.
+        /// Id of the transcript.
         transcript: &'a str,
-        /// References in its exam.
+        /// Number of references in its exam.
         references: usize,
     },
-    /// A cell ended.
+    /// A cell finished or failed.
     Cell {
-        /// Which one.
+        /// Key of the cell.
         key: &'a CellKey,
-        /// Why it stopped, if it failed.
+        /// Why the cell failed, if it failed.
         error: Option<&'a str>,
     },
     /// Every preset was examined at a cut.
     Cut {
-        /// Which one.
+        /// The cut with its results.
         cut: &'a Cut,
     },
-    /// Models were called since the last time.
+    /// The calls of models since the last such event.
     Calls(&'a [CallRow]),
 }
 
-/// Watches a run.
+/// Receives the events of a run.
 pub trait Observer: Send + Sync {
-    /// Called in the order in which things happen.
+    /// Called for each event, in the order of the events.
     fn event(&self, event: &Event<'_>);
 }
 
-/// Watches and says nothing.
+/// An observer that ignores every event.
 impl Observer for () {
     fn event(&self, _event: &Event<'_>) {}
 }

@@ -19,18 +19,18 @@ use super::spec::{RunError, RunSpec, Seats, compactor};
 use crate::model::{CallRow, Cell, CellKey, CellOutcome, Cut, Standing, TranscriptFacts};
 use crate::replay::{Replayed, Subject, replay};
 
-/// What a run left, sorted by key.
+/// The results of a run, sorted by key.
 #[derive(Clone, Debug)]
 pub struct Finished {
     /// Facts of the transcripts.
     pub transcripts: Vec<TranscriptFacts>,
-    /// Every cell.
+    /// All cells, also those that failed.
     pub cells: Vec<Cell>,
-    /// Every cut.
+    /// All cuts that were examined.
     pub cuts: Vec<Cut>,
     /// Calls of real models, each once.
     pub calls: Vec<CallRow>,
-    /// Texts by hash.
+    /// Texts of the strategies by hash.
     pub texts: BTreeMap<String, String>,
 }
 
@@ -39,7 +39,7 @@ pub struct Finished {
 /// have ended.
 ///
 /// # Errors
-/// A run folder that cannot be written.
+/// The run folder cannot be written.
 pub async fn run(
     spec: &RunSpec,
     prepared: Prepared,
@@ -67,13 +67,14 @@ pub async fn run(
     cells.sort_by(|a, b| a.key.cmp(&b.key));
     facts.sort_by(|a, b| (&a.dataset, &a.transcript).cmp(&(&b.dataset, &b.transcript)));
     calls.sort_by(|a, b| (a.seat, &a.model, &a.key).cmp(&(b.seat, &b.model, &b.key)));
-    // First the texts, which are in the journal until it is sorted.
+    // The texts are written first, because they are in the journal until it is
+    // sorted.
     folder.write_texts(&texts)?;
     folder.sort_journal(&facts, &cells, &cuts, &calls)?;
     Ok(Finished { transcripts: facts, cells, cuts, calls, texts })
 }
 
-/// Says what there is to do, and writes the facts of the transcripts down.
+/// Reports the amount of work, and writes the facts of the transcripts.
 fn begin(
     spec: &RunSpec,
     seats: &Seats,
@@ -103,7 +104,7 @@ fn begin(
     Ok(())
 }
 
-/// What a task left.
+/// The result of a task.
 enum Done {
     /// The cell of a null, which sends nothing.
     Null(Box<Cell>),
@@ -111,13 +112,13 @@ enum Done {
     Cut(Box<Cut>, BTreeMap<String, String>),
 }
 
-/// A cell, or all of a cut.
+/// Replays a cell, or examines all presets at a cut.
 type Task = Pin<Box<dyn Future<Output = Done> + Send>>;
 
-/// The cell of a task, where it is one.
+/// The cell that a task replays; `None` for a cut.
 type CellOfTask = Option<(CellKey, Standing)>;
 
-/// What is left to do of a transcript: its cells, then its cuts.
+/// The remaining tasks of a transcript: its cells, then its cuts.
 fn tasks(
     spec: &RunSpec,
     seats: &Seats,
@@ -160,7 +161,7 @@ fn tasks(
     tasks
 }
 
-/// What the tasks left, in the order in which they ended.
+/// The results of the tasks, in the order in which they finished.
 #[derive(Default)]
 struct Ran {
     cells: Vec<Cell>,
@@ -170,7 +171,7 @@ struct Ran {
 }
 
 impl Ran {
-    /// Writes down what ended.
+    /// Stores the result of a task.
     fn keep(
         &mut self,
         planned: CellOfTask,
@@ -222,7 +223,7 @@ impl Ran {
     }
 }
 
-/// A cell whose strategy panicked: an error of its own, not of the run.
+/// The failed cell of a strategy that panicked: the run continues.
 fn failed((key, standing): (CellKey, Standing), panicked: &JoinError) -> Replayed {
     let outcome = CellOutcome::Failed { error: format!("strategy bug: {panicked}") };
     let cell = Cell { key, standing, outcome };

@@ -12,8 +12,8 @@ use crate::probes::Place;
 use crate::replay::{NativeWindow, Plan, Subject, validate};
 use crate::tokens::Counter;
 
-/// The cells of a subject, in the order of their keys, and why it is set aside
-/// at windows that it does not fit.
+/// The cells of a subject, in the order of their keys, and the reasons why
+/// windows that it does not fit are left out.
 pub fn plan(spec: &RunSpec, seats: &Seats, subject: &Subject) -> (Vec<Plan>, Vec<String>) {
     let (mut plans, mut set_aside) = (Vec::new(), Vec::new());
     let facts = &subject.facts;
@@ -28,7 +28,7 @@ pub fn plan(spec: &RunSpec, seats: &Seats, subject: &Subject) -> (Vec<Plan>, Vec
             }
         };
         for preset in &spec.presets {
-            // Only a compactor's reply can differ from one time to the next.
+            // Only the reply of a compactor can differ between repetitions.
             let replicates = if preset.uses_compactor() { spec.replicates } else { 1 };
             for replicate in 0..replicates {
                 plans.push(Plan {
@@ -69,13 +69,13 @@ impl Prepared {
         self.set_aside.iter().map(|why| format!("set aside: {why}"))
     }
 
-    /// Every cell and every cut that the run is to bring.
+    /// Every cell and every cut that the run will produce.
     pub fn planned(&self) -> &Planned {
         &self.planned
     }
 }
 
-/// What the plans of the transcripts amount to.
+/// The totals over the plans of all transcripts.
 #[derive(Default)]
 struct Summed {
     presets: BTreeMap<String, PlannedPreset>,
@@ -123,7 +123,7 @@ impl Summed {
 /// Counts, mines and plans, before anything is written.
 ///
 /// # Errors
-/// Every window leaves every transcript too little.
+/// No transcript fits any window.
 pub async fn prepare(
     spec: &RunSpec,
     transcripts: Vec<Sample>,

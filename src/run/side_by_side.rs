@@ -1,4 +1,4 @@
-//! Tasks side by side, so many at a time.
+//! Runs a limited number of tasks at a time.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -7,12 +7,12 @@ use tokio::task::{Id, JoinError, JoinSet};
 
 use super::spec::RunError;
 
-/// Runs tasks, each with what it is known by, and hands over what each left as
-/// it ends. A task is made when there is room for it: thousands that wait would
-/// take more memory than what they work on.
+/// Runs tasks, each with its key, and calls `each` with the key and the result
+/// when a task ends. A task is created only when it can start: thousands of
+/// waiting tasks would take more memory than their inputs.
 ///
 /// # Errors
-/// The first error of `each`; the tasks under way are dropped.
+/// The first error of `each`; the running tasks are dropped.
 pub(super) async fn side_by_side<K, T, F>(
     jobs: usize,
     mut tasks: impl Iterator<Item = (K, F)>,

@@ -1,37 +1,37 @@
-//! The windows that each data set is replayed at.
+//! The windows at which each data set is replayed.
 
 use std::collections::BTreeMap;
 
 use crate::dataset::Dataset;
 use crate::replay::WindowSpec;
 
-/// Share of the messages, in per cent, at which data sets are replayed that are
-/// no recordings of agents: small enough for short chats to be compressed.
+/// Window of data sets that are not recordings of agents, as a percentage of
+/// each transcript's messages: small enough that short chats are compressed.
 const SHARE: u8 = 25;
 
 /// The windows of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Windows {
-    /// The same ones for every data set.
+    /// Every data set has the same windows.
     Same(Vec<WindowSpec>),
-    /// Each data set, by its name, has its own.
+    /// Each data set, by its name, has a window of its own.
     Own(BTreeMap<String, WindowSpec>),
 }
 
 impl Windows {
-    /// Those asked for, else [`Windows::by_default`].
+    /// The windows that the user asked for, or else [`Windows::by_default`].
     pub fn or_default(asked: Vec<WindowSpec>, datasets: &[Dataset]) -> Self {
         if asked.is_empty() { Windows::by_default(datasets) } else { Windows::Same(asked) }
     }
 
-    /// The windows of data sets for which none was asked for: recordings of
-    /// agents are replayed at the native window of their model. All others, the
-    /// bundled and generated ones and chats with questions among them, have no
-    /// model whose window could be known, and are replayed at 25 % of each
-    /// transcript's messages.
+    /// The default windows: recordings of agents are replayed at the native
+    /// window of their model. All other data sets (the bundled and generated
+    /// ones, and chats with questions) have no model whose window could be
+    /// known; they are replayed at 25 % of each transcript's messages.
     ///
-    /// A data set is a recording of agents where some request of it reports the
-    /// tokens that its provider counted ([`Dataset::reports_usage`]).
+    /// A data set is a recording of agents if at least one of its requests
+    /// reports the tokens that its provider counted
+    /// ([`Dataset::reports_usage`]).
     pub fn by_default(datasets: &[Dataset]) -> Self {
         let own = |dataset: &Dataset| match dataset.reports_usage() {
             true => WindowSpec::native(),
@@ -49,7 +49,7 @@ impl Windows {
     }
 
     /// Label of every window, each once, in the order of tables: native first
-    /// where data sets differ.
+    /// if data sets differ.
     pub fn labels(&self) -> Vec<String> {
         let mut windows: Vec<&WindowSpec> = match self {
             Windows::Same(windows) => windows.iter().collect(),
@@ -68,7 +68,8 @@ mod tests {
     use super::*;
     use crate::model::{Message, Role, Transcript, Usage};
 
-    /// A data set of one transcript with a response, and its usage.
+    /// A data set of two transcripts, of which one has a response with this
+    /// usage.
     fn dataset(name: &str, usage: Option<Usage>) -> Dataset {
         let message = Message {
             id: "a".to_owned(),
@@ -80,7 +81,7 @@ mod tests {
             broadcast: false,
         };
         let transcript = Transcript { messages: vec![message], ..Transcript::default() };
-        // Another one says nothing.
+        // The other transcript reports no usage.
         let transcripts = vec![Transcript::default(), transcript];
         Dataset { name: name.to_owned(), transcripts, ..Dataset::default() }
     }
@@ -94,11 +95,11 @@ mod tests {
     }
 
     #[test]
-    fn recordings_of_agents_are_native_and_others_a_quarter_of_themselves() {
+    fn recordings_of_agents_have_their_native_window_and_others_a_quarter() {
         let datasets = [
             dataset("chats", None),
             dataset("sessions", reported(9_000)),
-            // A placeholder is no report.
+            // A usage of zeros is a placeholder and not a report.
             dataset("zeros", reported(0)),
             dataset("more chats", None),
         ];
@@ -113,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_holds_for_every_data_set_in_its_order() {
+    fn requested_windows_apply_to_every_data_set_in_their_order() {
         let asked = ["200k", "native", "10%"].map(|typed| typed.parse().unwrap());
         let windows = Windows::Same(asked.to_vec());
         assert_eq!(labels(&windows, "anything"), ["200k", "native", "10%"]);

@@ -1,5 +1,6 @@
-//! A run to share: what was asked, expected and answered is left out, what was
-//! measured stays. No measure reads these words, so the figures are the same.
+//! Prepares a run for sharing: questions, expectations and answers are removed,
+//! measurements stay. No measure reads these texts, so the figures do not
+//! change.
 
 use crate::model::{
     Answer, Cell, CellOutcome, Cut, CutOutcome, Expectation, Judgement, NoGrade, TranscriptFacts,
@@ -7,8 +8,8 @@ use crate::model::{
 };
 use crate::strategy::ITS_WORDS;
 
-/// Facts without questions, expected and stale values. Which kind of answer is
-/// expected stays.
+/// Removes questions, expected and stale values from facts. The kind of the
+/// expected answer stays.
 pub(super) fn facts(mut facts: TranscriptFacts) -> TranscriptFacts {
     for asked in &mut facts.probes {
         let probe = &mut asked.probe;
@@ -22,11 +23,11 @@ pub(super) fn facts(mut facts: TranscriptFacts) -> TranscriptFacts {
     facts
 }
 
-/// What the words of a provider follow in a reason.
+/// The words of a reason after which a provider's own text follows.
 const PROVIDER: &str = "the provider answered ";
 
-/// A reason without the words of a provider or of a program, which may quote
-/// what was sent.
+/// Removes the text of a provider or of a program from a reason, because it may
+/// quote what was sent.
 fn in_our_words<R: ToString + From<String>>(why: &mut R) {
     let mut words = why.to_string();
     if let Some(at) = words.find(ITS_WORDS) {
@@ -39,7 +40,7 @@ fn in_our_words<R: ToString + From<String>>(why: &mut R) {
     *why = R::from(words);
 }
 
-/// A cell without answers and without the judges' sentences, which quote them.
+/// Removes answers from a cell, and the judges' sentences, which quote them.
 pub(super) fn cell(mut cell: Cell) -> Cell {
     if let CellOutcome::Failed { error } = &mut cell.outcome {
         in_our_words(error);
@@ -55,7 +56,7 @@ pub(super) fn cell(mut cell: Cell) -> Cell {
     cell
 }
 
-/// A cut without answers and without the judges' sentences.
+/// Removes answers and the judges' sentences from a cut.
 pub(super) fn cut(mut cut: Cut) -> Cut {
     for row in &mut cut.rows {
         match &mut row.outcome {
@@ -91,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reason_keeps_our_words_and_loses_the_providers() {
+    fn a_reason_keeps_our_words_and_loses_those_of_the_provider() {
         for (told, kept) in [
             (
                 "not answered: the provider answered 400, bad request: no such field: secret",

@@ -1,8 +1,8 @@
-//! How a seat puts a question to its model, and reads what comes back.
+//! Sends a seat's question to its model, and parses the reply.
 //!
-//! Schemas are wishes: grammars of some servers do not hold them, and some
-//! servers ignore them. So every reply of a known shape is read and checked
-//! here, and one that is wrong is sent back once.
+//! Schemas are not reliable: some servers ignore them, and the grammars of
+//! others do not enforce them. So every structured reply is parsed and checked
+//! here, and an invalid one is sent back once.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -14,10 +14,10 @@ use crate::model::{NoReply, Seat};
 /// Why a model's reply cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(super) enum Failure {
-    /// It says nothing that was asked for.
+    /// The reply cannot be used.
     #[error(transparent)]
     Reply(#[from] NoReply),
-    /// There is none.
+    /// The call failed, so that there is no reply.
     #[error(transparent)]
     Call(#[from] CallError),
 }
@@ -32,9 +32,9 @@ impl From<Failure> for NoReply {
 }
 
 impl Failure {
-    /// Whether it says something of the run or the provider, and nothing of
-    /// what was asked. A provider that knows neither key, account nor model
-    /// turns every request down.
+    /// Whether the failure concerns the run or the provider and not the
+    /// question. A provider that does not accept the key, the account or the
+    /// model refuses every request.
     pub(super) fn is_of_the_run(&self) -> bool {
         match self {
             Failure::Call(CallError::Rejected(fault)) => {
@@ -48,17 +48,17 @@ impl Failure {
     }
 }
 
-/// What a model said.
+/// The text of a model's reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Said<'a> {
-    /// The text, without reasoning that the server left in it.
+    /// The text without reasoning that the server left in it.
     pub text: &'a str,
-    /// Whether it was cut off.
+    /// Whether the reply was cut off.
     pub cut: bool,
 }
 
 impl<'a> Said<'a> {
-    /// What a reply says, if it says anything.
+    /// The text of a reply, or why it has none.
     pub(super) fn of(answered: &'a Answered, bound: u64) -> Result<Self, NoReply> {
         let text = without_reasoning(&answered.reply.text);
         match &answered.reply.finish {
@@ -72,33 +72,34 @@ impl<'a> Said<'a> {
     }
 }
 
-/// A seat's line to its model.
+/// The connection of a seat to its model.
 #[derive(Clone, Copy)]
 pub(super) struct Line<'a> {
-    /// Who passes the calls on.
+    /// Sends the calls to the provider.
     pub llm: &'a dyn Llm,
-    /// Who asks.
+    /// The seat that asks.
     pub seat: Seat,
-    /// Repetition, from 0.
+    /// Number of the repetition, from 0.
     pub replicate: u32,
 }
 
 impl Line<'_> {
-    /// Most tokens that the model may write for a question.
+    /// Largest number of tokens that the model may write for a question.
     pub(super) fn bound(&self, question: &Question) -> u64 {
         question.max_tokens + self.llm.model().settings.room
     }
 
-    /// Puts a question.
+    /// Sends a question and returns the reply.
     pub(super) async fn put(&self, question: Question) -> Result<Answered, CallError> {
         let request = self.llm.model().request(question);
         self.llm.call(Call { seat: self.seat, replicate: self.replicate, request }).await
     }
 
-    /// Puts a question until a reply can be read, twice at most: the second
-    /// time with the reply and what `read` finds wrong with it. A reply that is
-    /// cut off is not asked for again, since it would be cut off again; it is
-    /// read all the same where the text is free. `seen` is told of each reply.
+    /// Sends a question until a reply can be parsed, at most twice: the second
+    /// time with the reply and the error that `read` found in it. A reply that
+    /// was cut off is not requested again, since it would be cut off again; it
+    /// is still parsed if free text is expected. `seen` is called with each
+    /// reply.
     pub(super) async fn ask<T>(
         &self,
         mut question: Question,
@@ -127,8 +128,7 @@ impl Line<'_> {
     }
 }
 
-/// Appends a reply and what is wrong with it. An empty message is no message
-/// to most providers.
+/// Appends a reply and the error in it. Most providers refuse an empty message.
 pub(super) fn send_back(question: &mut Question, reply: &str, why: &str) {
     let mut text = format!(
         "Your reply cannot be used: {why}.\nReply to the same request again, in the form that \
@@ -148,14 +148,14 @@ pub(super) fn send_back(question: &mut Question, reply: &str, why: &str) {
 }
 
 /// A reply without the reasoning that some servers leave in front of it,
-/// between the tags that DeepSeek's and Qwen's models write.
+/// between the tags that models of DeepSeek and Qwen write.
 fn without_reasoning(text: &str) -> &str {
     let text = text.trim();
     let thought = text.strip_prefix("<think>").and_then(|rest| rest.split_once("</think>"));
     thought.map_or(text, |(_, said)| said.trim())
 }
 
-/// Reads the one JSON object of a text, whatever stands around it.
+/// Parses the only JSON object in a text, whatever text surrounds it.
 pub(super) fn object<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     let is_object = |part: &&str| serde_json::from_str::<Map<String, Value>>(part).is_ok();
     let objects: Vec<&str> = braced(text).into_iter().filter(is_object).collect();
@@ -166,7 +166,7 @@ pub(super) fn object<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     }
 }
 
-/// Why an object is not the one asked for, without a word of its own.
+/// Why an object has the wrong fields, without quoting its text.
 fn misfit(why: &serde_json::Error) -> String {
     let told = why.to_string();
     let name = |kind| told.strip_prefix(kind)?.split('`').nth(1);
@@ -177,7 +177,8 @@ fn misfit(why: &serde_json::Error) -> String {
     }
 }
 
-/// The outermost parts in braces, with JSON's strings inside them.
+/// The outermost parts of a text in braces; braces in JSON strings do not
+/// count.
 fn braced(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let (mut start, mut depth) = (0, 0_usize);

@@ -1,5 +1,5 @@
-//! The embedder's seat: how near texts are in meaning, by a model that embeds
-//! them. Nobody sits in it offline: words are compared then.
+//! The embedder's seat: measures how near texts are in meaning, by a model that
+//! embeds them. Offline there is no embedder: words are compared.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::model::{NoAnswer, Seat};
 
 /// A model in the embedder's seat.
 ///
-/// Each text is a call of its own, so that each distinct one is embedded once
+/// Each text is a call of its own, so that each distinct text is embedded once
 /// in a run, however many questions it is compared with.
 pub struct Embedder {
     llm: Arc<dyn Llm>,
@@ -19,23 +19,23 @@ pub struct Embedder {
 }
 
 impl Embedder {
-    /// Whoever embeds through this line.
+    /// An embedder that calls the model behind `llm`.
     pub fn new(llm: Arc<dyn Llm>) -> Self {
         let name = llm.model().id();
         Self { llm, name }
     }
 
-    /// `provider/model`.
+    /// Name of the model as `provider/model`.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// How near each text is to a query: the cosine of the angle between their
-    /// embeddings, -1 to 1.
+    /// The nearness of each text to a query: the cosine of the angle between
+    /// their embeddings, -1 to 1.
     ///
     /// # Errors
-    /// If one of them cannot be embedded, or two of the embeddings cannot be
-    /// compared: the first that is met, the query first.
+    /// A text cannot be embedded, or two embeddings cannot be compared: the
+    /// first such error, beginning with the query.
     pub async fn nearness(&self, query: &str, texts: &[&str]) -> Result<Vec<f64>, NoAnswer> {
         let mut asked = Vec::with_capacity(texts.len() + 1);
         for text in std::iter::once(&query).chain(texts) {
@@ -47,7 +47,7 @@ impl Embedder {
         vectors.map(near).collect()
     }
 
-    /// The vector of a text.
+    /// The embedding of a text.
     async fn embedded(&self, text: &str) -> Result<Vec<f64>, NoAnswer> {
         let line = Line { llm: &*self.llm, seat: Seat::Embedder, replicate: 0 };
         let failed = |failure: Failure| self.no_answer(&failure.to_string());
@@ -65,8 +65,8 @@ impl Embedder {
         }
     }
 
-    /// Salton & McGill, "Introduction to Modern Information Retrieval" (1983),
-    /// section 4.1. Both have a length.
+    /// The cosine as in Salton & McGill, "Introduction to Modern Information
+    /// Retrieval" (1983), section 4.1. Neither vector may be zero.
     fn cosine(&self, a: &[f64], b: &[f64]) -> Result<f64, NoAnswer> {
         if a.len() != b.len() {
             let (a, b) = (a.len(), b.len());
@@ -74,7 +74,7 @@ impl Embedder {
             return Err(self.no_answer(&why));
         }
         let (a_length, b_length) = (length(a), length(b));
-        // Divided first, so that nothing overflows.
+        // The division comes first, so that nothing overflows.
         Ok(a.iter().zip(b).map(|(a, b)| (a / a_length) * (b / b_length)).sum())
     }
 
@@ -101,7 +101,8 @@ mod tests {
 
     #[tokio::test]
     async fn nearness_is_the_cosine_whatever_the_lengths() {
-        // (3, 4) is 5 long: with (8, 6), 10 long, 48 of 50; with (0, -2), -8 of 10.
+        // The vector (3, 4) has length 5. With (8, 6), of length 10, the
+        // product is 48 of 50; with (0, -2) it is -8 of 10.
         let vectors = ["[3, 4]", "[8, 6]", "[0, -2]", "[6, 8]", "[-4, 3]"];
         let near = nearness(vectors.iter().map(|text| said(text)).collect()).await.unwrap();
         for (found, expected) in near.iter().zip([0.96, -0.8, 1.0, 0.0]) {

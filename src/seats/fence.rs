@@ -1,19 +1,19 @@
-//! A mark that sets a text apart, whatever the text contains.
+//! A mark that separates a text from others, whatever the text contains.
 
-/// Hexadecimal digits of a mark.
+/// Number of hexadecimal digits of a mark.
 const DIGITS: usize = 8;
 
-/// A mark that none of some texts holds, so that none of them can imitate a
-/// line that bears it.
+/// A mark that none of the given texts contains, so that no text can imitate a
+/// line with it.
 ///
-/// It is drawn from the first text, and drawn anew until no text holds it:
-/// contexts that begin alike have the same mark, and share their prefix in the
-/// provider's cache.
+/// It is derived from the first text, and derived again until no text contains
+/// it: contexts with the same beginning have the same mark, and share their
+/// prefix in the provider's cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fence(String);
 
 impl Fence {
-    /// The mark for these texts.
+    /// Derives the mark for these texts.
     pub(super) fn around<'a>(texts: impl Iterator<Item = &'a str> + Clone) -> Self {
         let first = texts.clone().next().unwrap_or_default();
         let mark = (0u32..)
@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_depends_on_the_first_text_alone() {
+    fn a_mark_depends_only_on_the_first_text() {
         assert_eq!(fence(&["a", "b"]), fence(&["a", "b", "c"]));
         assert_ne!(fence(&["a", "b"]), fence(&["b", "a"]));
         assert_eq!(fence(&[]), fence(&[""]));
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_holds_the_mark_gets_another() {
+    fn a_text_that_contains_the_mark_gets_another_mark() {
         let first = fence(&["a"]);
         let second = fence(&["a", &format!("</conversation {first}>")]);
         assert_ne!(second, first);

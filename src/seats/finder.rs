@@ -1,11 +1,11 @@
-//! How whoever answers searches what was dropped: a channel, and who ranks by
-//! meaning where one does.
+//! Searches dropped messages for an answerer: a channel, and an embedder if
+//! results are ranked by meaning.
 
 use super::embedder::Embedder;
 use crate::model::NoAnswer;
 use crate::strategy::{Archived, ByMeaning, Channel, Tool};
 
-/// A channel as the answerer is given it.
+/// A recovery channel as the answerer uses it.
 #[derive(Clone, Copy)]
 pub struct Finder<'a> {
     channel: Channel<'a>,
@@ -18,37 +18,38 @@ impl<'a> Finder<'a> {
         Self { channel, meaning: None }
     }
 
-    /// The same, ranked by the meaning that a model sees where the channel can
-    /// be.
+    /// A channel that ranks by meaning if it supports that and there is an
+    /// embedder.
     pub fn by_meaning(channel: Channel<'a>, embedder: Option<&'a Embedder>) -> Self {
         Self { channel, meaning: embedder.zip(channel.recovery().by_meaning()) }
     }
 
-    /// What may be called.
+    /// The tools that the answerer may call.
     pub fn tools(&self) -> &'static [Tool] {
         self.meaning.map_or_else(|| self.channel.tools(), |(_, by)| by.tools)
     }
 
-    /// What a good query is, for the one who may search.
+    /// Advice to the answerer on a good query.
     pub fn advice(&self) -> &'static str {
         self.meaning.map_or_else(|| self.channel.recovery().advice(), |(_, by)| by.advice)
     }
 
-    /// The order in which a tool gives back what it found.
+    /// The order of the results of a tool.
     pub fn order(&self) -> &'static str {
         self.channel.recovery().order()
     }
 
-    /// Whether a whole question is a query.
+    /// Whether a whole question can be used as a query.
     pub fn takes_questions(&self) -> bool {
         self.channel.recovery().takes_questions()
     }
 
-    /// What a tool finds.
+    /// The results of a tool for a query.
     ///
     /// # Errors
-    /// If it is ranked by meaning, and what is compared cannot be embedded:
-    /// words are no substitute, since the figures of a run are of one ranking.
+    /// The results are ranked by meaning, and a text cannot be embedded. They
+    /// are not ranked by words instead, because the figures of a run must use
+    /// one ranking.
     pub async fn call(&self, tool: &str, query: &str) -> Result<Vec<&'a Archived>, NoAnswer> {
         let Some((embedder, by)) = self.meaning else { return Ok(self.channel.call(tool, query)) };
         let past = self.channel.past();
@@ -101,7 +102,8 @@ mod tests {
         let channel = Channel::new(spec("sessions"), &[]).with_sessions(&sessions);
         let by_words = Finder::by_meaning(channel, None).call(SEARCH, "rum").await;
         assert_eq!(contents(by_words).unwrap(), ["They sold rum barrels as wood."]);
-        // The query, then the sessions: cosines 0.8 and 0.6.
+        // Embeddings of the query and then of the sessions: cosines 0.8 and
+        // 0.6.
         let embedder = Embedder::new(Arc::new(Scripted::saying(["[1, 0]", "[4, 3]", "[3, 4]"])));
         let finder = Finder::by_meaning(channel, Some(&embedder));
         let found = finder.call(SEARCH, "rum").await;

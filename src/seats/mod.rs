@@ -1,7 +1,7 @@
-//! Who sits in the seats that strategies and exams call on.
+//! The models or stand-ins in the seats: compactor, answerer, judge, embedder.
 //!
-//! Invariant: a seat sees only what its task carries, so a compactor can reach
-//! neither probe nor answer.
+//! Invariant: a seat sees only the content of its task, so a compactor has
+//! access to neither probes nor answers.
 
 pub mod answerer;
 mod ask;

@@ -1,4 +1,4 @@
-//! A model that says what it was told to say.
+//! A scripted model for tests.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -11,12 +11,12 @@ use crate::llm::{
 };
 use crate::model::{Timing, Usage};
 
-/// Gives its replies in order and keeps what it was asked.
+/// Returns its replies in order and stores the requests.
 pub(super) struct Scripted {
     model: Model,
     replies: Mutex<VecDeque<Result<Reply, CallError>>>,
     calls: Mutex<Vec<Call>>,
-    /// Calls that are under way, and the most that ever were.
+    /// Number of calls in flight, and its largest value so far.
     open: Mutex<(usize, usize)>,
 }
 
@@ -31,12 +31,12 @@ impl Scripted {
         }
     }
 
-    /// One that says these texts.
+    /// A model that replies with these texts.
     pub(super) fn saying<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
         Self::new(texts.into_iter().map(said))
     }
 
-    /// Grants the model tokens beside its reply.
+    /// Allows the model this many tokens besides its reply.
     pub(super) fn room(&mut self, tokens: u64) {
         self.model.settings.room = tokens;
     }
@@ -45,7 +45,7 @@ impl Scripted {
         self.calls.lock().unwrap().clone()
     }
 
-    /// The most calls that were under way at once.
+    /// The largest number of calls that were in flight at once.
     pub(super) fn most_open(&self) -> usize {
         self.open.lock().unwrap().1
     }
@@ -72,12 +72,12 @@ impl Llm for Scripted {
     }
 }
 
-/// A whole reply that took 100 tokens, 60 of them cached, and gave 7.
+/// A complete reply that read 100 tokens, 60 of them cached, and wrote 7.
 pub(super) fn said(text: &str) -> Result<Reply, CallError> {
     ended(text, Finish::Done)
 }
 
-/// A reply that ended so.
+/// A reply with this end.
 pub(super) fn ended(text: &str, finish: Finish) -> Result<Reply, CallError> {
     let usage = Usage {
         input: 30,
@@ -91,18 +91,18 @@ pub(super) fn ended(text: &str, finish: Finish) -> Result<Reply, CallError> {
     Ok(Reply { text: text.to_owned(), finish, usage, model: None })
 }
 
-/// A whole reply whose tokens nobody told.
+/// A complete reply without usage.
 pub(super) fn uncounted(text: &str) -> Result<Reply, CallError> {
     let reply = said(text)?;
     Ok(Reply { usage: Err(NoUsage::Missing), ..reply })
 }
 
-/// A request that the provider turned down.
+/// A request that the provider refused.
 pub(super) fn rejected(kind: FaultKind) -> Result<Reply, CallError> {
     Err(CallError::Rejected(Fault { kind, status: 400, message: "no".to_owned() }))
 }
 
-/// A provider that is down.
+/// A call to a provider that is unavailable.
 pub(super) fn down() -> Result<Reply, CallError> {
     Err(CallError::Unavailable { attempts: 5, why: "connection refused".to_owned() })
 }

@@ -10,8 +10,8 @@ use crate::model::{
 };
 use crate::text::{counted, form_for, grouped};
 
-/// How the judge without a model stands by the rule of `recap judge calibrate`;
-/// `tests/suite/judge_real.rs` takes it again.
+/// The result of `recap judge calibrate` for the judge without a model;
+/// `tests/suite/judge_real.rs` measures it again.
 const UNTRUSTED: &str = "the offline judge is not trusted, for it accepts too many of the answers \
                          that people find wrong (`recap judge calibrate`)";
 
@@ -353,7 +353,8 @@ fn idle(rows: &[(Place, u64)], by_size: bool) -> String {
     format!("compactions freed less than 5 % of the context: {each}; {why}")
 }
 
-/// "no answer came 3 of 8 times, to 2 of 4 probes: the model refused".
+/// For example "no answer came 3 of 8 times, to 2 of 4 probes: the model
+/// refused".
 fn without_grade(ungraded: &Ungraded) -> String {
     let Ungraded { answered, throughout, missing, answers, probes, of, why } = ungraded;
     let concerned = format!("{probes} of {}", counted(*of, "probe"));
@@ -393,7 +394,7 @@ fn breakpoint(rows: &[OtherBill], more: usize, least: f64) -> String {
     )
 }
 
-/// "reads +4.0 %, dollars −10.0 %".
+/// For example "reads +4.0 %, dollars −10.0 %".
 fn bill_errors(errors: &BillErrors) -> String {
     let each = [("reads", errors.reads), ("writes", errors.writes), ("dollars", errors.usd)];
     let known = each.iter().filter_map(|(name, off)| Some(format!("{name} {}", error((*off)?))));
@@ -413,7 +414,7 @@ fn because(why: DearBecause) -> String {
     }
 }
 
-/// A share in per cent that never rounds to nothing.
+/// A share in per cent that is never rounded to zero.
 fn at_least(share: f64) -> String {
     if share < 0.005 { "under 1 %".to_owned() } else { percent(share) }
 }
@@ -443,8 +444,8 @@ fn token_counts(counts: &Counts) -> String {
     text
 }
 
-/// What answers and grades of words and dates may claim; a model's name where
-/// one sits in the other seat.
+/// How far answers and grades of the offline seats can be trusted. The
+/// arguments are the names of models in these seats.
 fn offline_seats(answerer: Option<&str>, judge: Option<&str>) -> String {
     let ranks =
         "scores rank model-free mechanisms and are no estimate of what a model would answer";
@@ -480,7 +481,8 @@ fn allowed(allows: Allows, clusters: u64) -> &'static str {
     }
 }
 
-/// "a 3, b 4, at 25 %" where all stand at one window, else "a at 8k 3, b at 200k 4".
+/// For example "a 3, b 4, at 25 %" if all rows have one window, else "a at 8k
+/// 3, b at 200k 4".
 fn joined<'a>(rows: impl Iterator<Item = (&'a Place, String)>) -> String {
     let rows: Vec<(&Place, String)> = rows.collect();
     let one = rows.windows(2).all(|pair| pair[0].0.window == pair[1].0.window);

@@ -1,4 +1,4 @@
-//! What a check of the gate rests on, as a clause without a full stop.
+//! The reason for a finding of the gate, as a clause without a full stop.
 
 use std::fmt::{Display, Formatter, Result};
 
@@ -70,7 +70,7 @@ fn words(ground: &Ground) -> String {
     }
 }
 
-/// `0.51 is below 0.8`; `0.91 is not below 0.8`.
+/// For example `0.51 is below 0.8` or `0.91 is not below 0.8`.
 fn compared(unit: Unit, own: f64, operator: Operator, limit: f64, holds: bool) -> String {
     let words = match operator {
         Operator::Below => "below",
@@ -81,14 +81,14 @@ fn compared(unit: Unit, own: f64, operator: Operator, limit: f64, holds: bool) -
     let not = if holds { "" } else { "not " };
     let (mut told, mut against) = (figure(unit, own), figure(unit, limit));
     if told == against && own != limit {
-        // A hair apart: rounded they would contradict the finding.
+        // Rounded, the two numbers would be equal and contradict the finding.
         (told, against) = (own.to_string(), limit.to_string());
     }
     format!("{told} is {not}{words} {against}")
 }
 
-/// `0.71 against 0.8: -0.09, 95 % interval -0.15 to -0.03 over 10 sessions;
-/// -0.02 is allowed`.
+/// For example `0.71 against 0.8: -0.09, 95 % interval -0.15 to -0.03 over 10
+/// sessions; -0.02 is allowed`.
 fn difference_to_baseline(of: &Differs) -> String {
     let figure = |x| figure(of.unit, x);
     let change = |x| difference(of.unit, x);
@@ -127,7 +127,7 @@ fn difference_to_baseline(of: &Differs) -> String {
     text
 }
 
-/// A figure of a measure: few digits, its unit where it has one.
+/// A figure in few digits, with its unit if it has one.
 fn figure(unit: Unit, x: f64) -> String {
     match unit {
         Unit::Dollars if x < 0.0 => format!("-${}", trimmed(-x, 4)),
@@ -140,13 +140,13 @@ fn figure(unit: Unit, x: f64) -> String {
     }
 }
 
-/// A difference, with its sign.
+/// A difference in few digits, with its sign.
 fn difference(unit: Unit, x: f64) -> String {
     let text = figure(unit, x);
     if x > 0.0 && text != "0" { format!("+{text}") } else { text }
 }
 
-/// At most so many decimals, no trailing zeros.
+/// A number with at most this many decimals, without trailing zeros.
 fn trimmed(x: f64, decimals: usize) -> String {
     let text = format!("{x:.decimals$}");
     let text = match text.contains('.') {

@@ -1,6 +1,6 @@
-//! Findings, recommendations and numbers in words. What the terminal, the page,
-//! `report.md` and `summary.json` say of a run comes from here and from nowhere
-//! else, so that all of them say the same.
+//! Findings, recommendations and numbers as text. All sentences about a run in
+//! the terminal, the page, `report.md` and `summary.json` come from this
+//! module, so that all of them are the same.
 
 mod findings;
 mod gate;
@@ -14,7 +14,7 @@ pub use recommendation::{Answer, answer, paragraph};
 use crate::model::{Missing, NATIVE, Primary};
 use crate::text::{counted, form_for};
 
-/// Missing cells and cuts that are named.
+/// Largest number of missing cells and cuts that a sentence names.
 const NAMED: usize = 3;
 
 impl Display for Missing {
@@ -40,7 +40,7 @@ impl Display for Missing {
     }
 }
 
-/// A window behind "at": `25 %`, `200k`, `the native window`.
+/// A window as it is written behind "at": `25 %`, `200k`, `the native window`.
 pub fn window(label: &str) -> String {
     match label.strip_suffix('%') {
         _ if label == NATIVE => "the native window".to_owned(),
@@ -49,7 +49,7 @@ pub fn window(label: &str) -> String {
     }
 }
 
-/// "a", "a and b", "a, b and c".
+/// A list in words: "a", "a and b", "a, b and c".
 pub fn listed(names: &[String]) -> String {
     match names {
         [] => String::new(),
@@ -58,7 +58,7 @@ pub fn listed(names: &[String]) -> String {
     }
 }
 
-/// The figure of a measure that ranks: `0.53` or, of questions, `53 %`.
+/// The figure of a measure that ranks: `0.53`, or for questions `53 %`.
 pub fn kept(by: Primary, figure: f64) -> String {
     match by {
         Primary::Continuity => format!("{figure:.0} %"),

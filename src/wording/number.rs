@@ -1,12 +1,11 @@
-//! Numbers as files and people read them. Files take plain decimals; people
-//! take few digits.
+//! Numbers as text: plain decimals for files, few digits for people.
 
 use crate::model::{Unit, catalogue};
 pub use crate::text::grouped;
 
 /// A number for a file: at most six decimals, no exponent, no trailing zeros,
-/// so that the same value is the same bytes everywhere. Absent where it is not
-/// finite: a file holds no `NaN`.
+/// so that equal values are equal bytes everywhere. `None` if the number is not
+/// finite: a file never contains `NaN`.
 pub fn plain(x: f64) -> Option<String> {
     decimals(x, 6)
 }
@@ -17,7 +16,7 @@ pub fn exact_dollars(x: f64) -> Option<String> {
     decimals(x, 9)
 }
 
-/// Whether a measure counts in dollars.
+/// Whether the unit of a measure is dollars.
 pub fn is_in_dollars(id: &str) -> bool {
     catalogue::find(id).is_some_and(|measure| measure.unit == Unit::Dollars)
 }
@@ -31,12 +30,12 @@ fn decimals(x: f64, digits: usize) -> Option<String> {
     Some(if text == "-0" { "0".to_owned() } else { text.to_owned() })
 }
 
-/// The same rounding, still a number, for JSON.
+/// The number that [`plain`] would write, for JSON.
 pub fn rounded(x: f64) -> Option<f64> {
     plain(x)?.parse().ok()
 }
 
-/// Tokens in few characters: `950`, `9.5k`, `181k`, `2.4M`.
+/// A number of tokens in few characters: `950`, `9.5k`, `181k`, `2.4M`.
 pub fn tokens(x: f64) -> String {
     let x = x.max(0.0);
     if x < 999.5 {
@@ -62,7 +61,7 @@ pub fn percent(x: f64) -> String {
     signless(format!("{:.0} %", x * 100.0))
 }
 
-/// A difference with its sign and two decimals; a true minus sign.
+/// A difference with its sign and two decimals; the minus sign is U+2212.
 pub fn gain(x: f64) -> String {
     let text = format!("{:+.2}", x);
     if text == "-0.00" { "+0.00".to_owned() } else { text.replace('-', "−") }
@@ -73,7 +72,7 @@ pub fn multiple(x: f64) -> String {
     format!("{x:.2}×")
 }
 
-/// Dollars in few digits: `$41.20`, `$0.0123`, `$1,234`.
+/// An amount of dollars in few digits: `$41.20`, `$0.0123`, `$1,234`.
 pub fn dollars(x: f64) -> String {
     let sign = if x < 0.0 { "−" } else { "" };
     let x = x.abs();
@@ -91,7 +90,7 @@ pub fn dollars(x: f64) -> String {
     format!("{sign}${text}")
 }
 
-/// A difference in whole per cent with its sign; a true minus sign.
+/// A difference in whole per cent with its sign; the minus sign is U+2212.
 pub fn change(x: f64) -> String {
     let text = format!("{:+.0} %", x * 100.0);
     if text == "-0 %" { "+0 %".to_owned() } else { text.replace('-', "−") }
@@ -117,7 +116,7 @@ pub fn time(ms: f64) -> String {
     }
 }
 
-/// A measure of any unit, for the list of all measures.
+/// A figure of any unit, for the list of all measures.
 pub fn any(x: f64) -> String {
     if (x.fract() == 0.0 || x.abs() >= 10_000.0) && x.abs() < 1e15 {
         let x = x.round();
@@ -138,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_holds_at_most_six_decimals_and_no_exponent() {
+    fn a_number_in_a_file_has_at_most_six_decimals_and_no_exponent() {
         assert_eq!(plain(0.1 + 0.2).as_deref(), Some("0.3"));
         assert_eq!(plain(1e-9).as_deref(), Some("0"));
         assert_eq!(plain(-1e-9).as_deref(), Some("0"));
@@ -151,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn people_read_few_digits() {
+    fn numbers_for_people_have_few_digits() {
         assert_eq!(grouped(2_412), "2,412");
         assert_eq!(grouped(999), "999");
         assert_eq!(grouped(1_000_000), "1,000,000");

@@ -1,5 +1,5 @@
-//! The answer of a run in three sentences: what to use, how sure that is, and
-//! what was at stake; and what else is to be said of the choice.
+//! The recommendation of a run in sentences: what to use, how sure that is,
+//! what was tested, and what else matters for the choice.
 
 use super::number::{dollars, gain, percent};
 use super::{kept, listed, window};
@@ -9,29 +9,31 @@ use crate::model::{
 };
 use crate::text::{counted, form_for, grouped};
 
-/// Differences below this share of a bill are not told.
+/// Differences below this share of a bill are not mentioned.
 const LEAST: f64 = 0.005;
-/// Shares below this are not told as a figure of their own.
+/// Shares below this value are not mentioned as numbers.
 const LEAST_TOLD: f64 = 0.001;
-/// Most other windows that are named.
+/// Largest number of other windows that are named.
 const OTHERS: usize = 3;
 
-/// The answer, each part in sentences.
+/// The recommendation as text; each part is one or more sentences.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// What to use, what it keeps and what it costs; or why there is no choice.
+    /// The preset to use, what it keeps and what it costs; or why there is no
+    /// choice.
     pub answer: String,
-    /// What chance and the instrument allow to be concluded.
+    /// The conclusions that chance and the instrument allow.
     pub how_sure: String,
-    /// What was replayed and asked.
+    /// What was replayed, and by which questions or facts it was measured.
     pub at_stake: String,
-    /// What else a reader should know before choosing: ties, rivals, other windows.
+    /// What else a reader should know before choosing: ties, rivals, other
+    /// windows.
     pub also: Vec<String>,
-    /// The command that would tell more, and what it tells.
+    /// The command of a further run, and what that run would show.
     pub next: Option<String>,
 }
 
-/// The answer in words.
+/// The recommendation as text, part by part.
 pub fn answer(of: &Recommendation) -> Answer {
     let (answer, also) = match &of.choice {
         Choice::Use(chosen) => (used(chosen), also(chosen)),
@@ -48,7 +50,7 @@ pub fn answer(of: &Recommendation) -> Answer {
     }
 }
 
-/// The whole answer in one paragraph.
+/// The whole recommendation as one paragraph.
 pub fn paragraph(of: &Recommendation) -> String {
     let Answer { answer, how_sure, at_stake, also, .. } = self::answer(of);
     let parts = [answer].into_iter().chain(also).chain([how_sure, at_stake]);
@@ -156,7 +158,7 @@ fn told(savings: Savings, whose: &str) -> String {
     format!(", {} {side} {whose}{refetched}", percent(share.abs()))
 }
 
-/// Ties, rivals, requests over the window, other windows.
+/// Sentences about ties, rivals, requests over the window and other windows.
 fn also(chosen: &Chosen) -> Vec<String> {
     let name = &chosen.row.strategy;
     let mut also = Vec::new();
@@ -188,7 +190,8 @@ fn also(chosen: &Chosen) -> Vec<String> {
     also
 }
 
-/// "3 of its 10 requests are over the window and would have been refused".
+/// For example "3 of its 10 requests are over the window and would have been
+/// refused".
 fn refused((over, requests): (f64, f64)) -> String {
     format!(
         "{} of its {} {} over the window and would have been refused",
@@ -311,7 +314,7 @@ fn none(why: &NoChoice, nor_at: &[String]) -> String {
     }
 }
 
-/// How the choice stands against the whole conversation.
+/// A sentence on how the choice compares with the whole conversation.
 fn how_sure(sure: &Sure) -> String {
     let with = counted(sure.clusters, sure.noun);
     let margin = distance(sure.by, sure.margin);
@@ -321,7 +324,8 @@ fn how_sure(sure: &Sure) -> String {
         ),
         AgainstFull::Inferior => {
             let by = sure.difference.map(|(mean, lo, hi)| {
-                // Losses are told as losses: the lower bound is the larger one.
+                // Losses are shown as positive numbers: the lower bound of the
+                // difference is the largest loss.
                 let (least, most) = (loss(sure.by, hi), loss(sure.by, lo));
                 format!(" ({}; 95 % interval {least} to {most})", distance(sure.by, mean))
             });
@@ -353,8 +357,8 @@ fn how_sure(sure: &Sure) -> String {
     }
 }
 
-/// A difference without its sign, in so many digits that one that is not 0 does
-/// not read as 0.
+/// A difference without its sign, with enough digits that a difference other
+/// than 0 is not shown as 0.
 fn distance(by: Primary, difference: f64) -> String {
     let difference = difference.abs();
     match by == Primary::Continuity {

@@ -1,4 +1,4 @@
-//! What bills and times rest on.
+//! Findings on bills and times: their assumptions and unknowns.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,16 +12,17 @@ use crate::model::{
 };
 use crate::pricing::PriceList;
 
-/// Share of a bill from which on the place of the first breakpoint is told.
+/// Smallest share of a bill at which the place of the first breakpoint is
+/// reported.
 const BREAKPOINT_MATTERS: f64 = 0.05;
-/// Bills that are named with it.
+/// Largest number of such bills that are named.
 const NAMED: usize = 3;
 
 fn bills<'a>(run: &Evidence<'a>) -> impl Iterator<Item = &'a Bill> + use<'a> {
     run.cells.iter().filter_map(|cell| cell.rows()).flat_map(|rows| &rows.bills).map(Arc::as_ref)
 }
 
-/// What every bill takes for granted.
+/// The assumptions of every bill.
 pub fn what_bills_assume(run: &Evidence<'_>) -> Option<Limit> {
     let prices = &run.manifest.prices;
     bills(run).next().map(|_| Limit::BillsAssume {
@@ -31,8 +32,8 @@ pub fn what_bills_assume(run: &Evidence<'_>) -> Option<Limit> {
     })
 }
 
-/// Summaries of the vendor's agent whose calls are not on record: the bill of
-/// the preset that repeats them lacks what they cost.
+/// Summaries of the recorded agent whose calls are not on record: the bill of
+/// the preset that repeats them does not include their cost.
 pub fn unbilled_summaries(run: &Evidence<'_>) -> Option<Problem> {
     let cells = run.cells.iter().filter(|cell| cell.key.strategy == REPEATED);
     let rows = cells.filter_map(|cell| cell.rows()).flat_map(|rows| &rows.compactions);
@@ -60,7 +61,7 @@ pub fn first_breakpoint(run: &Evidence<'_>) -> Option<Problem> {
     (!rows.is_empty()).then_some(Problem::BreakpointUnknown { rows, more, least })
 }
 
-/// Models without a price: what they bill is unknown.
+/// Models without a price, whose bill is unknown.
 pub fn unpriced(run: &Evidence<'_>) -> Option<Problem> {
     let list = PriceList::from(&run.manifest.prices);
     let models: BTreeSet<&str> = bills(run).map(|bill| bill.model.as_str()).collect();
@@ -98,7 +99,7 @@ pub fn default_model(run: &Evidence<'_>) -> Option<Problem> {
     })
 }
 
-/// Sessions whose times nobody recorded.
+/// Sessions without recorded times.
 pub fn modelled_clock(run: &Evidence<'_>) -> Option<Limit> {
     let sessions = run.facts.iter().filter(|facts| facts.clock_modelled).count();
     let profile = &run.manifest.profile;
@@ -110,7 +111,7 @@ pub fn modelled_clock(run: &Evidence<'_>) -> Option<Limit> {
     })
 }
 
-/// Waits that nobody measured.
+/// Waits that are modelled and not measured.
 pub fn modelled_waits(run: &Evidence<'_>) -> Option<Limit> {
     let modelled = |entry: &&Entry| {
         let source = entry.row.values.get(catalogue::LATENCY_SOURCE.id);
@@ -124,7 +125,7 @@ pub fn modelled_waits(run: &Evidence<'_>) -> Option<Limit> {
     })
 }
 
-/// Sessions whose simulated bill is far from the recorded one.
+/// Sessions whose simulated bill differs much from the recorded one.
 pub fn simulation_off(run: &Evidence<'_>) -> Option<Problem> {
     let errors = |facts: &TranscriptFacts| Some(facts.validation.as_ref()?.errors());
     let checked: Vec<(&TranscriptFacts, BillErrors)> =
@@ -184,7 +185,7 @@ mod tests {
             "2 of 3 sessions name no model with a price (local): they are billed as dear; \
              --agent-model takes another"
         );
-        // Whoever asks for a model knows as whom the sessions are billed.
+        // If the user named the model, the billed model is known.
         assert_eq!(said(sessions(), cells("dear"), "name no model with a price"), None);
     }
 
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn modelled_times_are_named_where_they_matter() {
+    fn modelled_times_are_reported_if_they_matter() {
         let modelled =
             || vec![facts("s").requests(&[100]).with(|f| f.clock_modelled = true).build()];
         let cells = vec![billed("s", RECORDED, "dear")];
@@ -228,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_simulation_far_from_the_recording_is_said_with_the_worst_session() {
+    fn a_simulated_bill_far_from_the_recorded_one_is_reported_with_the_worst_session() {
         let off = |id: &str, read, usd| {
             let buckets = |read| Buckets { read, ..Buckets::default() };
             let validation = Validation {

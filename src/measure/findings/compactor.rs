@@ -1,4 +1,4 @@
-//! Compactions that say nothing of their strategy, or do nothing.
+//! Findings on compactions with void replies or without effect.
 
 use std::collections::BTreeSet;
 
@@ -7,10 +7,10 @@ use crate::measure::idle::longest_run;
 use crate::measure::rows::Entry;
 use crate::model::{CompactionRow, Limit, Place, Problem, Standing, is_of_size};
 
-/// Idle compactions in a row from which they are a finding.
+/// Number of successive idle compactions from which they are a finding.
 const IDLE: u64 = 2;
 
-/// Void replies of the compactor: first those that cost rows their rank.
+/// Void replies of the compactor: first those that leave rows without a rank.
 pub fn void_replies(run: &Evidence<'_>) -> Vec<Problem> {
     let of = |ranked: bool| {
         let those = run.rows.iter().filter(|entry| {
@@ -22,8 +22,8 @@ pub fn void_replies(run: &Evidence<'_>) -> Vec<Problem> {
     [of(false), of(true)].into_iter().flatten().collect()
 }
 
-/// Presets that compact again and again and free next to nothing: first those
-/// that wait for a size which they never get below, then those that do not wait.
+/// Presets that compact repeatedly and free almost nothing: first those whose
+/// trigger is a size that they never get below, then the others.
 pub fn idle(run: &Evidence<'_>) -> Vec<Problem> {
     let found = |by_size: bool| {
         let rows = idle_runs(run, |row| is_of_size(&row.trigger) == by_size);
@@ -32,8 +32,8 @@ pub fn idle(run: &Evidence<'_>) -> Vec<Problem> {
     [found(true), found(false)].into_iter().flatten().collect()
 }
 
-/// Rows with a finding, and the longest run of idle compactions in a cell of
-/// theirs, of stages with such a trigger.
+/// The rows concerned, each with the largest number of successive idle
+/// compactions in a cell, of stages with such a trigger.
 fn idle_runs(run: &Evidence<'_>, counts: impl Fn(&CompactionRow) -> bool) -> Vec<(Place, u64)> {
     let longest = |entry: &Entry| {
         let key = (&entry.row.strategy, &entry.row.window);
@@ -46,7 +46,8 @@ fn idle_runs(run: &Evidence<'_>, counts: impl Fn(&CompactionRow) -> bool) -> Vec
     run.presets().filter_map(|entry| Some((place(entry), longest(entry)?))).collect()
 }
 
-/// Presets that have a model write, where the offline stand-in wrote.
+/// Presets whose summaries a model should write, if the offline stand-in wrote
+/// them.
 pub fn stand_ins(run: &Evidence<'_>) -> Option<Limit> {
     let rows = run.rows.iter().filter(|e| e.row.standing == Standing::StandIn);
     let names: BTreeSet<&str> = rows.map(|e| e.row.strategy.as_str()).collect();
@@ -67,7 +68,7 @@ mod tests {
         cell("s", name).sent(&[100]).compaction(1_000, 100).replies(replies)
     }
 
-    /// Forty replies, of which eight are empty and four say the same.
+    /// Forty replies, of which eight are empty and four are equal.
     fn bad() -> Vec<ReplyFacts> {
         let good = (12..40).map(|at| reply(at, at));
         let same = (8..12).map(|at| reply(at, 99));
@@ -75,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn void_replies_that_cost_a_row_its_rank_are_told_before_everything() {
+    fn void_replies_that_leave_a_row_without_a_rank_are_reported_first() {
         let warnings = warned(vec![replied("continuation", &bad()).build()]);
         assert_eq!(
             warnings[0],
@@ -86,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn fewer_void_replies_are_told_with_their_counts() {
+    fn a_few_void_replies_are_reported_with_their_counts() {
         let few: Vec<ReplyFacts> =
             (1..40).map(|at| reply(at, at)).chain([void(0, Void::Refused)]).collect();
         let presets =
@@ -115,7 +116,7 @@ mod tests {
         );
     }
 
-    /// A preset with that many compactions in a row that free one per cent.
+    /// A preset with that many successive compactions that free one per cent.
     fn idling(name: &str, trigger: &str, times: usize) -> CellBuilder {
         (0..times).fold(cell("s", name).sent(&[100]), |cell, _| {
             cell.compaction(100, 99).with_compaction(|row| row.trigger = trigger.to_owned())
@@ -128,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn idle_compactions_in_a_row_are_a_finding_with_what_it_means() {
+    fn successive_idle_compactions_are_reported_with_their_meaning() {
         assert_eq!(
             idle(vec![idling("continuation", "above 0.8 of window", 14).build()]),
             ["compactions freed less than 5 % of the context: continuation 14 times in a row, at \
@@ -148,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn several_that_idle_stand_in_one_warning_with_their_windows() {
+    fn idle_presets_are_reported_together_with_their_windows() {
         let at = |name: &str, label: &str, times| {
             idling(name, "over 9 messages", times).window(label, 8_000).build()
         };

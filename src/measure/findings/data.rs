@@ -1,5 +1,5 @@
-//! What figures rest on: how many sessions, of how many projects, counted by
-//! whom, and what import left out.
+//! Findings on the data: numbers of sessions and projects, how tokens were
+//! counted, and what the import left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,8 +8,8 @@ use crate::measure::cluster;
 use crate::model::{AgainstFull, Allows, Counts, Limit, TokensSource, TranscriptFacts, catalogue};
 
 impl<'a> Evidence<'a> {
-    /// The transcripts that some row has a figure of the primary measure for; all
-    /// where none has.
+    /// The transcripts for which a row has a figure of the primary measure; all
+    /// transcripts if no row has one.
     fn scored(&self) -> Vec<&'a TranscriptFacts> {
         let units: BTreeSet<usize> =
             self.rows.iter().flat_map(|entry| entry.scores.keys().copied()).collect();
@@ -20,7 +20,7 @@ impl<'a> Evidence<'a> {
     }
 }
 
-/// What so few transcripts allow (measures §7).
+/// What a small number of transcripts allows to conclude (measures §7).
 pub fn few_clusters(run: &Evidence<'_>) -> Option<Limit> {
     let n = run.rows.iter().filter_map(|e| e.row.number(catalogue::N_CLUSTERS)).fold(0.0, f64::max);
     let any = |verdict| run.rows.iter().any(|e| e.row.verdict == Some(verdict));
@@ -45,8 +45,8 @@ pub fn one_project(run: &Evidence<'_>) -> Option<Limit> {
     only.then_some(Limit::OneProject { transcripts: behind.len() })
 }
 
-/// Whose tokens are the provider's and whose the vocabulary's, and why
-/// (measures §0); nothing where no recording has usage.
+/// How many transcripts are counted by the provider and how many by the
+/// vocabulary, and why (measures §0); `None` if no recording has usage.
 pub fn counts(run: &Evidence<'_>) -> Option<Limit> {
     let with = |source| run.facts.iter().filter(move |f| f.tokens_source == source);
     let known = || with(TokensSource::Calibrated).filter_map(|f| f.calibration.as_ref());
@@ -63,7 +63,7 @@ pub fn counts(run: &Evidence<'_>) -> Option<Limit> {
     })
 }
 
-/// What import left out.
+/// Records that the import left out.
 pub fn left_out(run: &Evidence<'_>) -> Option<Limit> {
     let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
     for (reason, n) in run.facts.iter().flat_map(|f| &f.left_out) {
@@ -71,7 +71,8 @@ pub fn left_out(run: &Evidence<'_>) -> Option<Limit> {
     }
     let mut records: Vec<(String, u64)> =
         reasons.into_iter().map(|(reason, n)| (reason.to_owned(), n)).collect();
-    // Stable: equal numbers stay in the order of their reasons.
+    // The sort is stable: reasons with equal numbers keep their alphabetical
+    // order.
     records.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
     (!records.is_empty()).then_some(Limit::LeftOut { records })
 }
@@ -82,7 +83,7 @@ mod tests {
     use crate::measure::testkit::{cell, facts};
 
     #[test]
-    fn one_project_is_said_so_and_several_are_not() {
+    fn a_single_project_is_reported_and_several_are_not() {
         let of = |id: &str, project: &str| facts(id).cluster(project).requests(&[100]).build();
         let one = vec![of("s", "p"), of("t", "p")];
         says(&warned(one, Vec::new()), "all 2 transcripts that are scored come from one project");
@@ -91,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn few_sessions_are_said_with_what_they_allow() {
+    fn a_small_number_of_sessions_is_reported_with_what_it_allows() {
         let one = facts("s").requests(&[100]).build();
         let cells = vec![cell("s", "x").sent(&[100]).build()];
         says(&warned(vec![one], cells), "1 session: intervals speak of this one only");

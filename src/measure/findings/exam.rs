@@ -1,4 +1,5 @@
-//! Whether what was asked can tell strategies apart (measures §4 to §6, cuts §1).
+//! Findings on whether the exam can distinguish strategies (measures §4 to §6,
+//! cuts §1).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,13 +12,13 @@ use crate::model::{
     Standing, Support, VALID_WITHIN, catalogue, is_exam_doubtful,
 };
 
-/// Share of the best score that a bare list of names may reach.
+/// Largest share of the best score that a bare list of names may have.
 const GAMED: f64 = 0.8;
 
-/// Windows at which no preset had anything to do (semantics §40).
+/// Windows at which no preset compacted anything (semantics §40).
 pub fn nothing_compacts(run: &Evidence<'_>) -> Vec<Problem> {
     let largest = |window: &str| {
-        // Data sets may be replayed at windows of their own.
+        // A data set may have windows of its own.
         let here = run.cells.iter().filter(|c| c.key.window == window);
         let here: BTreeSet<&str> = here.map(|c| c.key.dataset.as_str()).collect();
         let facts = run.facts.iter().filter(|f| here.contains(f.dataset.as_str()));
@@ -31,7 +32,7 @@ pub fn nothing_compacts(run: &Evidence<'_>) -> Vec<Problem> {
     windows.map(|window| Problem::NothingCompacts { largest: largest(&window), window }).collect()
 }
 
-/// Windows at which an empty memory scores nearly as much as the whole
+/// Windows at which an empty context has nearly the score of the whole
 /// conversation (measures §5).
 pub fn narrow_scale(run: &Evidence<'_>) -> Vec<Problem> {
     let narrow = |rows: &[&Entry]| {
@@ -46,15 +47,15 @@ pub fn narrow_scale(run: &Evidence<'_>) -> Vec<Problem> {
     run.at_windows().filter_map(narrow).collect()
 }
 
-/// The instrument's own error, where a recording shows it (measures §4).
+/// The instrument's own error, if a recording shows it (measures §4).
 pub fn in_doubt(run: &Evidence<'_>) -> Option<Problem> {
     let full = run.rows.iter().find(|e| e.row.strategy == BASELINE).or(run.rows.first())?;
     let share = full.row.number(catalogue::DID_WITHOUT)?;
     is_exam_doubtful(share).then_some(Problem::ExamInDoubt { share })
 }
 
-/// A bare list of identifiers that scores nearly as much as the best row that
-/// keeps enough to be of use.
+/// A bare list of identifiers with nearly the score of the best row that keeps
+/// enough to be useful.
 pub fn names_suffice(run: &Evidence<'_>) -> Option<Problem> {
     let measure = run.primary.measure();
     let worst = run.at_windows().filter_map(|rows| {
@@ -65,12 +66,12 @@ pub fn names_suffice(run: &Evidence<'_>) -> Option<Problem> {
         let near = list >= GAMED * kept && keeps_enough(&best.row, run.primary);
         near.then(|| Problem::NamesSuffice { best: place(best), kept, list })
     });
-    // Questions cannot be answered by a list of names alone.
+    // A list of names alone cannot answer questions.
     (run.primary != Primary::Continuity).then_some(worst)?.next()
 }
 
-/// A smaller context may make the reader's work easier or harder, and the preset
-/// would get the credit (measures §6).
+/// Rows in which the smaller context made the answerer better or worse, which
+/// would be credited to the preset (measures §6).
 pub fn size_matters(run: &Evidence<'_>) -> Option<Problem> {
     let apart = run.presets().filter_map(|entry| {
         let own = entry.row.number(catalogue::RECALL_VERBATIM)?;
@@ -106,7 +107,7 @@ pub fn not_cut(run: &Evidence<'_>) -> Option<Problem> {
     Some(Problem::NotCut { sessions, of: run.facts.len(), example, why })
 }
 
-/// Windows that no recorded agent had (semantics §10).
+/// Windows smaller than those of recorded agents (semantics §10).
 pub fn small_windows(run: &Evidence<'_>) -> Option<Limit> {
     let is_small = |cell: &&Cell| {
         let window = &cell.key.window;
@@ -120,7 +121,7 @@ pub fn small_windows(run: &Evidence<'_>) -> Option<Limit> {
     (!windows.is_empty()).then_some(Limit::SmallWindows { windows, scaled })
 }
 
-/// An exam of identifiers says nothing of intent.
+/// An exam of identifiers does not measure whether intent is kept.
 pub fn identifiers_only(run: &Evidence<'_>) -> Option<Limit> {
     (run.primary == Primary::KeptAtCut).then_some(Limit::IdentifiersOnly)
 }

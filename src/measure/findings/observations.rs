@@ -1,44 +1,44 @@
-//! What the figures show, as a careful colleague would point it out. Relevance is
-//! a judgement: the size of the effect on what a reader would choose,
-//! `0.0..=1.0`, and 0 where there is none.
+//! Observations on the figures. Each has a relevance: the estimated effect on a
+//! reader's choice, `0.0..=1.0`, and 0 if there is none.
 
 use super::{Evidence, place_of};
 use crate::measure::names::BASELINE;
 use crate::measure::rows::Entry;
 use crate::model::{DearBecause, Observation, PresetRow, Primary, Standing, Value, catalogue};
 
-/// Most observations of a run.
+/// Largest number of observations of a run.
 const MOST: usize = 3;
-/// Below this an observation is not worth the reader's time.
+/// Smallest relevance of a reported observation.
 const LEAST_RELEVANCE: f64 = 0.1;
-/// How much more an observation at a later window must matter.
+/// Additional relevance that an observation at a later window needs.
 const FIRST_WINDOW: f64 = 0.15;
-/// Gains this small are no better than plain recency.
+/// Largest gain over plain recency that counts as no gain.
 const NO_GAIN: f64 = 0.02;
-/// What keeps as much as this prints as all.
+/// Share from which everything counts as kept, because it is printed as 1.00.
 const ALL_KEPT: f64 = 0.995;
-/// Estimators this far off move a trigger to where nobody put it.
+/// Error of an estimator from which a trigger runs at another size than
+/// intended.
 const FAR_OFF: f64 = 0.15;
-/// Differences of bills below this share are not told.
+/// Smallest reported difference of bills, as a share.
 const LEAST: f64 = 0.005;
-/// Fewer tokens than this share are no reason to expect a smaller bill.
+/// Smallest saving of tokens at which a smaller bill would be expected.
 const FEWER: f64 = 0.05;
-/// Cache breaks at a smaller share of the requests explain no bill.
+/// Smallest share of requests with cache breaks that explains a bill.
 const OFTEN: f64 = 0.05;
 
-/// An observation and how much it matters.
+/// The relevance of an observation, and the observation.
 type Candidate = (f64, Observation);
 
 /// The rows over all transcripts at one window for one agent model.
 struct Window<'a> {
     label: &'a str,
-    /// Who is billed, where there are several.
+    /// The agent model, if there are several.
     billed_as: Option<String>,
     rows: Vec<&'a Entry>,
     primary: Primary,
 }
 
-/// Observations at one window.
+/// The functions that find observations at one window.
 const AT_A_WINDOW: &[fn(&Window<'_>) -> Option<Candidate>] = &[
     less_sent_more_billed,
     refused_requests,
@@ -52,16 +52,16 @@ const AT_A_WINDOW: &[fn(&Window<'_>) -> Option<Candidate>] = &[
     context_grew,
 ];
 
-/// The most telling ones, the most telling first.
+/// The observations with the largest relevance, in descending order.
 pub fn choose(run: &Evidence<'_>) -> Vec<Observation> {
     let windows = windows(run);
     let best_of = |observe: &fn(&Window<'_>) -> Option<Candidate>| {
         let found = windows.iter().filter_map(observe);
-        // The window typed first is the one that was asked about.
+        // The first window is the one that the user asked about most directly.
         found.reduce(|a, b| if b.0 > a.0 + FIRST_WINDOW { b } else { a })
     };
     let mut candidates: Vec<Candidate> = AT_A_WINDOW.iter().filter_map(best_of).collect();
-    // What windows do to memory is the same for every payer.
+    // The effect of windows on what is kept is the same for every payer.
     let payer = windows.first().map(|window| &window.billed_as);
     let of_one = windows.iter().filter(|window| Some(&window.billed_as) == payer);
     candidates.extend(more_room(of_one.collect()));
@@ -83,7 +83,7 @@ fn windows<'a>(run: &Evidence<'a>) -> Vec<Window<'a>> {
 }
 
 impl<'a> Window<'a> {
-    /// Rows that have a rank, best first.
+    /// Rows with a rank, best first.
     fn ranked(&self) -> Vec<&'a PresetRow> {
         self.entries().into_iter().map(|e| &e.row).collect()
     }
@@ -92,7 +92,7 @@ impl<'a> Window<'a> {
         self.rows.iter().filter(|e| e.row.rank.is_some()).copied().collect()
     }
 
-    /// Rows of presets, ranked or not.
+    /// Rows of presets with or without a rank.
     fn presets(&self) -> impl Iterator<Item = &'a PresetRow> {
         self.rows.iter().map(|e| &e.row).filter(|r| r.standing != Standing::Control)
     }
@@ -101,29 +101,29 @@ impl<'a> Window<'a> {
         self.rows.iter().map(|e| &e.row).find(|r| r.strategy == strategy)
     }
 
-    /// The primary measure of a row, in its unit.
+    /// The primary measure of a row, in its own unit.
     fn kept(&self, row: &PresetRow) -> f64 {
         row.number(self.primary.measure()).unwrap_or(0.0)
     }
 
-    /// The same as a share, `0.0..=1.0`.
+    /// The primary measure of a row as a share, `0.0..=1.0`.
     fn share(&self, row: &PresetRow) -> f64 {
         self.kept(row) / self.primary.most()
     }
 
-    /// Mean window in tokens over its cells.
+    /// Mean window in tokens over the cells of the rows.
     fn tokens(&self) -> f64 {
         self.rows.iter().map(|e| e.window_tokens).fold(0.0, f64::max)
     }
 
-    /// Whether the bill of the whole conversation is one that no provider would
-    /// have made out, because it is over the window.
+    /// Whether no provider would have issued the bill of the whole
+    /// conversation, because it is larger than the window.
     fn is_hypothetical(&self) -> bool {
         self.named(BASELINE).is_some_and(|full| full.number(catalogue::OVERFLOWS) != Some(0.0))
     }
 }
 
-/// A preset that sends less and is billed more (measures §2).
+/// A preset that sends less and has a higher bill (measures §2).
 fn less_sent_more_billed(window: &Window<'_>) -> Option<Candidate> {
     let figures = |row: &PresetRow| {
         let fewer = row.number(catalogue::TOKEN_SAVINGS)?;
@@ -153,7 +153,7 @@ fn why_dear(row: &PresetRow) -> Option<DearBecause> {
     (share >= OFTEN).then_some(DearBecause::Compactions(share))
 }
 
-/// Presets that a provider would have turned down.
+/// Presets with requests that a provider would have refused.
 fn refused_requests(window: &Window<'_>) -> Option<Candidate> {
     let refused = |row: &PresetRow| {
         Some(row.number(catalogue::OVERFLOWS)? / row.number(catalogue::REQUESTS)?)
@@ -168,14 +168,15 @@ fn refused_requests(window: &Window<'_>) -> Option<Candidate> {
     Some((0.45 + worst.min(1.0) * 0.4, Observation::Refused { window, rows }))
 }
 
-/// Who does better than the newest messages at the same size, and who does not.
+/// Presets that are no better than the newest messages of the same size, and
+/// the best preset.
 fn beyond_recency(window: &Window<'_>) -> Option<Candidate> {
     let at_cuts = window.primary == Primary::KeptAtCut;
     let measure = if at_cuts { catalogue::GAIN_AT_CUT } else { catalogue::RECENCY_GAIN };
     let gains = window.ranked().into_iter().filter_map(|row| Some((row, row.number(measure)?)));
     let gains: Vec<(&PresetRow, f64)> = gains.collect();
     let best = gains.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
-    // What keeps all cannot do better than anything.
+    // A preset that keeps everything cannot be better than another one.
     let none = |(row, gain): &&(&PresetRow, f64)| *gain <= NO_GAIN && window.share(row) < ALL_KEPT;
     let none: Vec<&(&PresetRow, f64)> = gains.iter().filter(none).collect();
     let worst = none.iter().map(|(_, gain)| *gain).reduce(f64::min)?;
@@ -188,7 +189,7 @@ fn beyond_recency(window: &Window<'_>) -> Option<Candidate> {
     Some((0.35 + (best.1 - worst).clamp(0.0, 1.0) / 2.0, observation))
 }
 
-/// Losses that no tool can bring back.
+/// Losses that no tool can retrieve again.
 fn cannot_be_fetched(window: &Window<'_>) -> Option<Candidate> {
     let weight = |row: &PresetRow| {
         let share = row.number(catalogue::IRRECOVERABLE)?;
@@ -200,7 +201,8 @@ fn cannot_be_fetched(window: &Window<'_>) -> Option<Candidate> {
     (weight > 0.0).then_some((0.2 + weight * 1.5, observation))
 }
 
-/// Whether the best preset drops what is asked, or keeps it where it is not found.
+/// Whether the best preset's wrong answers are due to dropped text, or to text
+/// that is kept but not found.
 fn why_wrong(window: &Window<'_>) -> Option<Candidate> {
     let best = *window.ranked().first()?;
     let lost = best.number(catalogue::LOST)?;
@@ -211,7 +213,7 @@ fn why_wrong(window: &Window<'_>) -> Option<Candidate> {
     (wrong > 0.0).then_some((0.2 + wrong.min(1.0) * 0.3, observation))
 }
 
-/// Where the best preset's mean hides a weak spot.
+/// The kind of question at which the best preset is much below its mean.
 fn weakest_kind(window: &Window<'_>) -> Option<Candidate> {
     let best = *window.ranked().first()?;
     let Value::Text(kind) = best.values.get(catalogue::WORST_KIND.id)? else { return None };
@@ -222,7 +224,7 @@ fn weakest_kind(window: &Window<'_>) -> Option<Candidate> {
     (gap > 0.0).then_some((0.25 + gap.min(100.0) / 200.0, observation))
 }
 
-/// Whose summaries keep no more than empty texts in their place.
+/// Presets whose summaries keep no more than empty texts would.
 fn adds_nothing(window: &Window<'_>) -> Option<Candidate> {
     let added = |row: &PresetRow| {
         let (added, bounds) = row.added()?;
@@ -233,7 +235,7 @@ fn adds_nothing(window: &Window<'_>) -> Option<Candidate> {
     (!rows.is_empty()).then_some((0.55, Observation::AddsNothing { rows }))
 }
 
-/// Whether the first two keep their order in most sessions.
+/// Whether the first two presets keep their order in most sessions.
 fn order(window: &Window<'_>) -> Option<Candidate> {
     let entries = window.entries();
     let (first, second) = (*entries.first()?, *entries.get(1)?);
@@ -257,7 +259,7 @@ fn order(window: &Window<'_>) -> Option<Candidate> {
     Some((0.3 + shaky.min(0.5) * 0.6, observation))
 }
 
-/// A preset whose own count is wrong.
+/// A preset whose own token counts are wrong.
 fn estimate_off(window: &Window<'_>) -> Option<Candidate> {
     let error = |row: &PresetRow| row.number(catalogue::ESTIMATOR_ERROR).unwrap_or(0.0);
     let worst = window.presets().max_by(|a, b| error(a).abs().total_cmp(&error(b).abs()))?;
@@ -266,7 +268,7 @@ fn estimate_off(window: &Window<'_>) -> Option<Candidate> {
         .then_some((0.2 + error.abs().min(1.0) / 2.0, Observation::EstimateOff { row, error }))
 }
 
-/// Compactions that made things worse.
+/// Compactions that made the context longer.
 fn context_grew(window: &Window<'_>) -> Option<Candidate> {
     let share = |row: &PresetRow| {
         let all = row.number(catalogue::COMPACTIONS).filter(|n| *n > 0.0)?;
@@ -274,14 +276,14 @@ fn context_grew(window: &Window<'_>) -> Option<Candidate> {
     };
     let grew = window.presets().filter_map(|row| Some((row, share(row)?)));
     let (row, (share, compactions)) = grew.max_by(|a, b| a.1.0.total_cmp(&b.1.0))?;
-    // A stand-in's summaries are ours: that they are too long says little.
+    // The length of a stand-in's summaries says little about the preset.
     let weight = if row.standing == Standing::StandIn { 0.3 } else { 1.0 };
     let inflated = row.number(catalogue::INFLATED)?;
     let observation = Observation::ContextGrew { row: place_of(row), inflated, compactions };
     (share > 0.0).then_some((weight * (0.25 + share.min(1.0) / 2.0), observation))
 }
 
-/// What more room buys the best preset of the smallest window.
+/// What a larger window gains for the best preset of the smallest window.
 fn more_room(mut windows: Vec<&Window<'_>>) -> Option<Candidate> {
     windows.sort_by(|a, b| a.tokens().total_cmp(&b.tokens()));
     let (small, large) = (*windows.first()?, *windows.last()?);
@@ -290,7 +292,7 @@ fn more_room(mut windows: Vec<&Window<'_>>) -> Option<Candidate> {
     let leader = *large.ranked().first()?;
     let change = (small.share(later) - small.share(best)).abs();
     let same = leader.strategy == best.strategy;
-    // More room that changes nothing in print is no finding.
+    // A larger window that changes no printed figure is not reported.
     if small.label == large.label || (same && change < LEAST) {
         return None;
     }

@@ -61,7 +61,7 @@ fn presets_over_the_window_are_listed_worst_first() {
 }
 
 #[test]
-fn what_cannot_be_fetched_again_is_said_of_the_preset_that_loses_most_of_it() {
+fn losses_without_a_tool_result_are_reported_for_the_preset_with_most_of_them() {
     let losses = |irrecoverable, lost| {
         vec![("irrecoverable", irrecoverable), ("reference_lost", lost), (PRIMARY, 1.0 - lost)]
     };
@@ -77,7 +77,7 @@ fn what_cannot_be_fetched_again_is_said_of_the_preset_that_loses_most_of_it() {
 }
 
 #[test]
-fn plain_recency_is_named_where_a_preset_does_no_better() {
+fn a_preset_that_is_no_better_than_recency_is_named() {
     let table = [
         row("prune", Some(1), &[(PRIMARY, 0.8), ("recency_gain", 0.27)]),
         row("fifo", Some(2), &[(PRIMARY, 0.3), ("recency_gain", -0.012)]),
@@ -90,7 +90,7 @@ fn plain_recency_is_named_where_a_preset_does_no_better() {
 }
 
 #[test]
-fn an_order_that_holds_in_some_transcripts_only_is_said_to() {
+fn an_order_that_holds_in_some_transcripts_only_is_reported() {
     let mut first = row("prune", Some(1), &[(PRIMARY, 0.6)]);
     first.scores = BTreeMap::from([(0, 0.9), (1, 0.3), (2, 0.6), (3, 0.6)]);
     let mut second = row("fifo", Some(2), &[(PRIMARY, 0.5)]);
@@ -103,7 +103,7 @@ fn an_order_that_holds_in_some_transcripts_only_is_said_to() {
 }
 
 #[test]
-fn an_estimate_far_off_and_a_grown_context_are_pointed_out() {
+fn a_wrong_estimate_and_a_grown_context_are_reported() {
     let table = [row(
         "gencode",
         Some(1),
@@ -118,7 +118,7 @@ fn an_estimate_far_off_and_a_grown_context_are_pointed_out() {
 }
 
 #[test]
-fn more_room_is_said_to_help_the_best_of_the_smallest_window() {
+fn the_gain_of_a_larger_window_is_reported_for_the_best_of_the_smallest() {
     let table = [
         row_at("200k", 200_000.0, "fifo", Some(1), &[(PRIMARY, 0.95)]),
         row_at("200k", 200_000.0, "prune", Some(2), &[(PRIMARY, 0.9)]),
@@ -128,7 +128,7 @@ fn more_room_is_said_to_help_the_best_of_the_smallest_window() {
         said(&table),
         ["from 25 % to 200k prune goes from 0.60 to 0.90, and fifo leads there (0.95)"]
     );
-    // Room that changes nothing is no finding.
+    // A larger window that changes nothing is not reported.
     let same = ["25%", "200k"].map(|window| {
         let tokens = if window == "25%" { 10_000.0 } else { 200_000.0 };
         row_at(window, tokens, "prune", Some(1), &[(PRIMARY, 0.6)])
@@ -137,7 +137,7 @@ fn more_room_is_said_to_help_the_best_of_the_smallest_window() {
 }
 
 #[test]
-fn at_most_three_sentences_are_kept_and_the_most_telling_first() {
+fn at_most_three_observations_are_kept_and_the_most_relevant_first() {
     let table = [
         row("prune", Some(1), &[(PRIMARY, 0.9), ("token_savings", 0.3), ("recency_gain", 0.3)]),
         row(
@@ -161,14 +161,14 @@ fn at_most_three_sentences_are_kept_and_the_most_telling_first() {
 }
 
 #[test]
-fn rows_of_single_data_sets_are_not_talked_about() {
+fn rows_of_single_data_sets_are_not_observed() {
     let mut one = row("prune", Some(1), &[(PRIMARY, 0.86), ("token_savings", 0.54)]);
     one.row.dataset = "d".into();
     assert!(said(&[one]).is_empty());
 }
 
-/// Half of the tokens for so much of the bill, as billed and with everything
-/// lost fetched again.
+/// Half of the tokens at this saving, as billed and with all losses fetched
+/// again.
 fn billed(savings: f64, refetched: f64) -> Vec<(&'static str, f64)> {
     vec![
         ("token_savings", 0.79),
@@ -203,7 +203,7 @@ fn fewer_tokens_for_more_money_are_explained() {
 }
 
 #[test]
-fn more_than_a_conversation_that_was_never_billed_is_said_so() {
+fn a_bill_above_that_of_a_hypothetical_conversation_is_reported_so() {
     let table = [whole(37.0), row("sliding-window", Some(1), &billed(-0.22, -0.3))];
     assert_eq!(
         of_money(&table),
@@ -214,7 +214,7 @@ fn more_than_a_conversation_that_was_never_billed_is_said_so() {
 }
 
 #[test]
-fn a_dear_compactor_explains_a_bill_that_breaks_do_not() {
+fn an_expensive_compactor_explains_a_bill_that_breaks_do_not() {
     let mut figures = billed(-0.25, -0.3);
     figures.extend([("cache_breaks", 12.0), ("compaction_cost_usd", 0.5)]);
     let table = [whole(0.0), row("continuation", Some(1), &figures)];
@@ -223,7 +223,7 @@ fn a_dear_compactor_explains_a_bill_that_breaks_do_not() {
 }
 
 #[test]
-fn several_payers_are_named_in_money() {
+fn several_payers_are_named_with_bills() {
     let table: Vec<Entry> = ["dear", "cheap"]
         .into_iter()
         .flat_map(|payer| {
@@ -239,20 +239,21 @@ fn several_payers_are_named_in_money() {
 }
 
 #[test]
-fn what_keeps_all_is_not_said_to_do_no_better() {
+fn a_preset_that_keeps_everything_is_not_reported_as_no_better() {
     let table = [
         row("prune", Some(1), &[(PRIMARY, 1.0), ("recency_gain", 0.0)]),
         row("window", Some(1), &[(PRIMARY, 1.0), ("recency_gain", 0.0)]),
     ];
     assert!(!said(&table).join(" ").contains("no better"), "{:?}", said(&table));
-    // What loses something and does as well is named, without a figure of 0.00.
+    // A preset with losses and the same score is named, without a figure of
+    // 0.00.
     let table = [row("fifo", Some(1), &[(PRIMARY, 0.6), ("recency_gain", 0.001)])];
     let words = "at 25 % fifo does no better than sending the newest messages of the same size";
     assert_eq!(said(&table)[0], words);
 }
 
 #[test]
-fn what_leads_in_no_transcript_is_not_said_to_lead() {
+fn a_preset_that_leads_in_no_transcript_is_not_reported_as_leading() {
     let mut table =
         [row("prune", Some(1), &[(PRIMARY, 0.9)]), row("fifo", Some(1), &[(PRIMARY, 0.9)])];
     for entry in &mut table {

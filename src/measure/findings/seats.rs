@@ -1,4 +1,5 @@
-//! What scores may claim, by who answers and who grades (measures §6 and §7).
+//! Findings on the answerer, the judge and the compactor: what scores can show
+//! (measures §6 and §7).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,10 +8,10 @@ use crate::model::{
     Answer, Cell, Limit, NoGrade, ProbeRow, Problem, Source, Standing, Ungraded, Verdict,
 };
 
-/// Reasons that are listed.
+/// Largest number of reasons in a report.
 const REASONS: usize = 5;
 
-/// A model that grades is an instrument whose error nobody knows yet.
+/// A model that grades, whose error was not measured.
 pub fn uncalibrated(run: &Evidence<'_>) -> Option<Limit> {
     let judges = || run.manifest.judges().map(str::to_owned).collect();
     let judge = run.manifest.judge.clone();
@@ -18,7 +19,7 @@ pub fn uncalibrated(run: &Evidence<'_>) -> Option<Limit> {
         .then(|| Limit::Uncalibrated { judge, judges: judges() })
 }
 
-/// Judges that contradict each other cannot both be right.
+/// Judges that contradict each other, so that not all can be right.
 pub fn at_odds(run: &Evidence<'_>) -> Option<Problem> {
     let panel = run.panel.filter(|panel| panel.is_doubtful())?;
     Some(Problem::JudgesDisagree {
@@ -28,7 +29,7 @@ pub fn at_odds(run: &Evidence<'_>) -> Option<Problem> {
     })
 }
 
-/// What scores without a model may claim.
+/// What scores of the offline seats can show.
 pub fn offline(run: &Evidence<'_>) -> Option<Limit> {
     let manifest = run.manifest;
     let model = |source, name: &str| (source == Source::Model).then(|| name.to_owned());
@@ -38,8 +39,8 @@ pub fn offline(run: &Evidence<'_>) -> Option<Limit> {
     (run.asks() && offline).then_some(Limit::OfflineSeats { answerer, judge })
 }
 
-/// A model's summary says things in its own words, which a seat without a model
-/// does not know again.
+/// Summaries in a model's own words, which a seat without a model may not
+/// recognise.
 pub fn paraphrased(run: &Evidence<'_>) -> Option<Limit> {
     let manifest = run.manifest;
     let seats = [("reader", manifest.answered_by()), ("judge", manifest.graded_by())];
@@ -58,11 +59,11 @@ pub fn paraphrased(run: &Evidence<'_>) -> Option<Limit> {
     (!strategies.is_empty()).then_some(Limit::Paraphrased { compactor, seats, strategies })
 }
 
-/// An answer by where its question stands: data set, transcript, probe.
+/// The place of an answer's question: data set, transcript, probe.
 type Place<'a> = (&'a str, &'a str, u32);
 
-/// Answers without a grade, with the reasons (measures §5). What nobody could
-/// grade is told from what a model failed at here and there.
+/// Answers without a grade, by reason (measures §5). Answers that cannot be
+/// graded are distinguished from occasional failures of a model.
 pub fn ungraded(run: &Evidence<'_>) -> Vec<Problem> {
     let mut asked: BTreeMap<Place<'_>, usize> = BTreeMap::new();
     let mut reasons: BTreeMap<String, (&NoGrade, BTreeMap<Place<'_>, usize>)> = BTreeMap::new();
@@ -87,7 +88,8 @@ pub fn ungraded(run: &Evidence<'_>) -> Vec<Problem> {
     });
     let mut each: Vec<Ungraded> = each.collect();
     let uneven = each.iter().any(|ungraded| !ungraded.throughout);
-    // Stable: equal numbers stay in the order of their reasons.
+    // The sort is stable: reasons with equal numbers keep their alphabetical
+    // order.
     each.sort_by_key(|ungraded| std::cmp::Reverse(ungraded.missing));
     let others = each.split_off(each.len().min(REASONS));
     let mut found: Vec<Problem> = each.into_iter().map(Problem::Ungraded).collect();
@@ -99,8 +101,8 @@ pub fn ungraded(run: &Evidence<'_>) -> Vec<Problem> {
     found
 }
 
-/// Searches, and answers with a recovery channel, that a model failed at: what
-/// nobody could grade is told already.
+/// Missing searches and answers with a recovery channel. Answers that cannot be
+/// graded are already reported elsewhere.
 pub fn unrecovered(run: &Evidence<'_>) -> Vec<Problem> {
     let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
     let mut answers = 0;
@@ -121,7 +123,7 @@ pub fn unrecovered(run: &Evidence<'_>) -> Vec<Problem> {
     found.collect()
 }
 
-/// A reason without the words that the finding says already.
+/// A reason without the words that the finding already contains.
 fn told(reason: &NoGrade) -> String {
     match reason {
         NoGrade::Judge(reply) => reply.to_string(),
@@ -148,7 +150,7 @@ mod tests {
         TranscriptFacts, Verdict,
     };
 
-    /// Two facts, asked at request 1.
+    /// Two facts that are asked at request 1.
     fn two() -> TranscriptFacts {
         let builder = facts("s").requests(&[1_000, 2_000]).probe(ProbeKind::Fact, 1, 3_000);
         builder.probe(ProbeKind::Fact, 1, 3_000).build()
@@ -185,7 +187,7 @@ mod tests {
         measure(manifest, "d".into(), vec![two()], cells, Vec::new())
     }
 
-    /// What is warned of on a run with these seats.
+    /// The warnings of a run with these seats.
     fn warned(compactor: &str, answerer: &str, judge: &str) -> Vec<String> {
         warnings(&run(seated(compactor, answerer, judge), vec![full("RR"), folded("RR")]))
     }
@@ -195,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_answer_was_recovered_to_is_told_with_its_reason() {
+    fn missing_answers_with_a_recovery_channel_are_reported_with_their_reason() {
         let cell = cell("s", "x").sent(&[1_000, 500]).snapshot(1, 0).answers("rr");
         let mut searching = cell.recovers("ru", &[(1, 10), (0, 0)]).build();
         let warned = |searching: &Cell| {
@@ -211,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_that_grades_is_a_limit_with_the_command_that_measures_it() {
+    fn a_model_as_judge_is_a_limit_with_the_command_that_calibrates_it() {
         let found = warned("offline", "offline", "openai/j + offline");
         assert!(says(&found, "the judge openai/j + offline is not calibrated"));
         let command = "`recap judge calibrate FILE --judge openai/j --judge offline`";
@@ -228,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_scores_claim_depends_on_who_answers_and_who_grades() {
+    fn the_meaning_of_scores_depends_on_the_answerer_and_the_judge() {
         let both = "questions are answered and graded by words and dates";
         let answered = "what openai/a answers is graded by words and dates";
         let graded = "questions are answered by words and dates, without a model, though openai/j";
@@ -246,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn summaries_of_a_model_are_flagged_under_seats_that_compare_words() {
+    fn summaries_of_a_model_are_reported_under_seats_that_compare_words() {
         let flagged = |answerer, judge| warned("openai/c", answerer, judge);
         let words = "offline reader and judge compares words";
         assert!(says(&flagged("offline", "offline"), words));
@@ -263,9 +265,9 @@ mod tests {
     }
 
     #[test]
-    fn judges_at_odds_are_warned_of() {
-        // Of two answers under each strategy one is agreed on: chance agrees in
-        // a half and so do they, kappa is 0.
+    fn contradicting_judges_are_reported() {
+        // Under each strategy the judges agree on one of two answers: so would
+        // chance, and kappa is 0.
         let cast = |mut cell: Cell, votes: [&str; 2]| {
             let rows = rows(&mut cell);
             rows.probes
@@ -287,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_can_grade_is_told_from_what_a_model_failed_at() {
+    fn answers_that_cannot_be_graded_are_distinguished_from_failures_of_a_model() {
         let report = run(seated("offline", "openai/a", "openai/j"), vec![full("uR"), folded("uR")]);
         assert!(says(&warnings(&report), "1 of 2 probes is not graded: no judge"));
         assert!(!says(&warnings(&report), "different questions"), "all rest on the same");
@@ -298,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn where_no_answer_came_nobody_is_blamed_for_not_grading_it() {
+    fn a_missing_answer_is_not_reported_as_ungraded() {
         let unanswered = |outcomes, reason: &str| {
             let mut cell = folded(outcomes);
             let verdict = &mut rows(&mut cell).probes[0].judgement.verdict;
@@ -313,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_reasons_the_most_frequent_are_told() {
+    fn of_many_reasons_the_most_frequent_are_reported() {
         let mut builder = facts("s").requests(&[1_000, 2_000]);
         for _ in 0..8 {
             builder = builder.probe(ProbeKind::Fact, 1, 3_000);

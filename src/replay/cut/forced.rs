@@ -10,7 +10,7 @@ use crate::tokens::Reported;
 
 /// Whether a trigger depends on the size of a context, so that it can be
 /// treated as reached. Triggers on user messages, the clock and the vendor's
-/// own compactions cannot.
+/// own compactions do not.
 fn is_about_size(when: &When) -> bool {
     matches!(
         when,
@@ -32,8 +32,8 @@ pub(super) fn forceable(preset: &Preset) -> Vec<usize> {
 /// Largest window that is tried; no provider offers a larger one.
 const LARGEST: u64 = 1 << 32;
 
-/// The window at which a stage's trigger is just reached by a context of
-/// `tokens` tokens: the largest at which it fires. For a trigger that is no
+/// The window at which a context of `tokens` tokens just reaches a stage's
+/// trigger: the largest window at which the stage runs. If the trigger is not a
 /// share of the window, the window is as large as the context.
 pub(super) fn window(preset: &Preset, stage: usize, scaled: bool, tokens: u64) -> u64 {
     let fires = |window: u64| {
@@ -51,8 +51,8 @@ pub(super) fn window(preset: &Preset, stage: usize, scaled: bool, tokens: u64) -
     fires_at
 }
 
-/// Tokens above which a stage fires at a window; `None` where it does not
-/// depend on tokens.
+/// Number of tokens above which a stage runs at a window; `None` if the trigger
+/// does not depend on tokens.
 fn threshold(preset: &Preset, stage: usize, scaled: bool, window: u64) -> Option<u64> {
     let when = preset.trigger(stage, window, scaled);
     let share = |of: Of, share: f64| {
@@ -71,8 +71,8 @@ fn threshold(preset: &Preset, stage: usize, scaled: bool, window: u64) -> Option
 }
 
 impl ReplaySession<'_> {
-    /// Appends the first messages without any compaction. The last request
-    /// among them is sent, so that the cache is as warm as it would be.
+    /// Appends the first messages without any compaction. Their last request is
+    /// sent, so that the cache has the state that it would have had.
     pub(super) async fn arrive_uncompacted(
         &mut self,
         messages: MessageIndex,
@@ -95,7 +95,7 @@ impl ReplaySession<'_> {
         Ok(())
     }
 
-    /// Passes a request that is the same for every preset.
+    /// Skips a request that is the same for every preset.
     fn pass(&mut self, message: MessageIndex, sent: bool) {
         let weight = self.context.weight();
         let output = self.subject.recording.sizes.output[message as usize];
@@ -121,8 +121,8 @@ impl ReplaySession<'_> {
 
     /// Runs the stages in order, each by its own trigger, and treats the
     /// trigger of the stage `forced` as reached unless the context was changed
-    /// before. Returns whether anything changed it, or a model was called for
-    /// it.
+    /// before. Returns whether a stage changed the context, or called a model
+    /// in order to change it.
     pub(super) async fn force(&mut self, forced: Option<usize>) -> Result<bool, ReplayError> {
         let seen = self.context.seen_count();
         let timeline = &self.subject.timeline;

@@ -1,9 +1,9 @@
-//! Examines a preset at a cut: a compaction is forced at a place of a
-//! recording, and the identifiers that the recorded agent used next are looked
-//! for in what is sent from there on (cuts §1 and §2).
+//! Examines a preset at a cut: a compaction is forced at a place in a
+//! recording, and the requests after it are searched for the identifiers that
+//! the recorded agent used next (cuts §1 and §2).
 //!
-//! One file each: the part of the transcript that is looked at ([`part`]),
-//! depth 1 ([`forced`]), the cost ([`money`]), and searching for what is lost
+//! The parts have a file each: the segment of the transcript ([`part`]), depth
+//! 1 ([`forced`]), the cost ([`money`]), and the search for lost facts
 //! ([`recovered`]).
 
 mod forced;
@@ -45,17 +45,18 @@ pub struct ExaminedCut {
     pub baseline: Baseline,
 }
 
-/// A callback that gets the context of each request after a cut, with the
+/// A callback that receives the context of each request after a cut, with the
 /// request's ordinal in the transcript.
 pub type RequestInspector<'a> = &'a (dyn Fn(u32, &Context) + Sync);
 
 /// Examines a preset at a cut and a depth. `without` is the cost of the
-/// requests after it without compaction; `None` where it is being measured.
+/// requests after the cut without compaction; `None` while that cost is being
+/// measured.
 ///
 /// The plan's window is not used: the cut has its own.
 ///
 /// # Errors
-/// Why the preset stopped.
+/// The replay of the preset stopped.
 pub async fn examine(
     part: &CutSegment,
     plan: &Plan,
@@ -66,10 +67,11 @@ pub async fn examine(
     examine_and_look(part, (plan, depth), compactor, without, &|_, _| ()).await
 }
 
-/// The same, with a callback for every context after the cut.
+/// Examines a preset like [`examine`], with a callback for every context after
+/// the cut.
 ///
 /// # Errors
-/// Why the preset stopped.
+/// The replay of the preset stopped.
 pub async fn examine_and_look(
     part: &CutSegment,
     (plan, depth): (&Plan, u32),
@@ -95,9 +97,9 @@ struct CutExamination<'a> {
 
 impl CutExamination<'_> {
     /// Depth 1: the first stage that can act does so, at the window at which
-    /// its trigger is just reached. Where no stage acts at its own window, each
-    /// is tried at a window as large as the context; where none acts there
-    /// either, nothing is compacted.
+    /// its trigger is just reached. If no stage acts at its own window, each is
+    /// tried at a window as large as the context; if none acts there either,
+    /// nothing is compacted.
     async fn first_compaction(&self) -> Result<ExaminedCut, ReplayError> {
         let part = self.part;
         let sizes = &part.subject.recording.sizes;
@@ -136,8 +138,8 @@ impl CutExamination<'_> {
     }
 
     /// A greater depth: the material is replayed from its beginning at a window
-    /// that many times smaller, with the preamble and the largest answer beside
-    /// it (semantics §10), so that losses add up.
+    /// that is smaller by this factor, not counting the preamble and the
+    /// largest answer (semantics §10), so that losses accumulate.
     async fn long_session(&self, depth: u32) -> Result<ExaminedCut, ReplayError> {
         let part = self.part;
         let sizes = &part.subject.recording.sizes;
@@ -233,12 +235,13 @@ struct CutStart {
     blocking_ms: Option<f64>,
     latency_source: Option<LatencySource>,
     texts: Vec<String>,
-    /// Compactions that had begun.
+    /// Number of compactions that had begun.
     begun: u32,
 }
 
 impl ReplaySession<'_> {
-    /// Looks at a session that has just sent its first request behind a cut.
+    /// Records the state of a session that has just sent its first request
+    /// after a cut.
     fn behind(&mut self, part: &CutSegment) -> Result<CutStart, ReplayError> {
         let sent = self.requests.get(part.first as usize).map(|request| request.tokens_sent);
         let rows = || self.compactions.iter().map(|(_, row)| row);
@@ -256,7 +259,8 @@ impl ReplaySession<'_> {
     }
 }
 
-/// Goes on from the first request behind the cut to the last of the part.
+/// Continues from the first request after the cut to the last one of the
+/// segment.
 async fn follow(
     part: &CutSegment,
     session: &mut ReplaySession<'_>,

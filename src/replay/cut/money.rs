@@ -1,21 +1,22 @@
-//! What a cut costs: the compaction, and the requests behind it with and
-//! without it (cuts §2, money of a cut).
+//! The cost of a cut: the compaction, and the requests after it with and
+//! without the compaction (cuts §2, money of a cut).
 
 use super::part::CutSegment;
 use crate::model::{Bill, CallBill, CellRows, CutBill, RequestFacts};
 use crate::pricing::Agent;
 use crate::replay::plan::Plan;
 
-/// Dollars below which nothing is owed: rounding must not delay a crossing.
+/// Dollars below which a difference counts as zero: rounding must not delay a
+/// crossing.
 const NOTHING: f64 = 1e-12;
 
-/// What each request behind a cut costs, payer by payer; `None` where a price
-/// is unknown. Requests that the recording shows were not billed cost nothing.
+/// The cost of each request after a cut, payer by payer; `None` if a price is
+/// unknown. Requests that the recording shows as not billed cost nothing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Baseline(Vec<Option<Vec<f64>>>);
 
-/// The bills of a cut, and what its requests cost. `begun` compactions had
-/// begun when the first request behind the cut was sent.
+/// The bills of a cut, and the cost of its requests. `begun` is the number of
+/// compactions that had begun when the first request after the cut was sent.
 pub(super) fn bills(
     part: &CutSegment,
     plan: &Plan,
@@ -47,14 +48,14 @@ struct CutPayer<'a> {
 }
 
 impl CutPayer<'_> {
-    /// Dollars of the compactions that led to the cut.
+    /// Cost in dollars of the compactions that led to the cut.
     fn compactions(&self, begun: u32) -> Option<f64> {
         let calls = self.bill.calls.iter().filter(|call| self.is_before(call, begun));
         calls.map(|call| self.call(call)).sum()
     }
 
     /// Whether a call was made for one of the compactions that had begun at the
-    /// cut. They are kept in the order in which they took effect.
+    /// cut. The rows are in the order in which the compactions took effect.
     fn is_before(&self, call: &CallBill, begun: u32) -> bool {
         let row = &self.rows.compactions[call.compaction as usize];
         begun > 0 && row.begun <= self.part.first
@@ -71,8 +72,8 @@ impl CutPayer<'_> {
         &self.part.subject.facts.requests
     }
 
-    /// Dollars of each request behind the cut, with the compactions that it
-    /// waited for beyond those that led to the cut.
+    /// Cost in dollars of each request after the cut, with later compactions
+    /// that the request waited for.
     fn by_request(&self, begun: u32) -> Option<Vec<f64>> {
         let first = self.part.first as usize;
         let billed = self.bill.requests[first..].iter().zip(&self.requests()[first..]);
@@ -127,8 +128,8 @@ fn crossing(call: f64, with: &[f64], without: &[f64]) -> Option<u32> {
     each.map(|at| at as u32 + 1)
 }
 
-/// Dollars saved at each request from the second on, in the mean: at the first
-/// the cache is written anew.
+/// Mean saving in dollars per request from the second request on: at the first
+/// one the cache is written anew.
 fn rate(with: &[f64], without: &[f64]) -> Option<f64> {
     let later = || with.iter().zip(without).skip(1);
     let requests = later().count();
@@ -141,8 +142,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_compaction_pays_at_the_first_request_where_the_sums_meet() {
-        // Owed 3.0; then 5 - 4, 1 - 3, 1 - 3: 4.0, 2.0, 0.0.
+    fn a_compaction_breaks_even_at_the_first_request_where_the_sums_are_equal() {
+        // The call costs 3.0; then 5 - 4, 1 - 3 and 1 - 3 give 4.0, 2.0 and
+        // 0.0.
         let (with, without) = ([5.0, 1.0, 1.0], [4.0, 3.0, 3.0]);
         assert_eq!(crossing(3.0, &with, &without), Some(3));
         assert_eq!(crossing(3.1, &with, &without), None);

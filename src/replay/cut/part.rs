@@ -13,25 +13,24 @@ use crate::probes::{Place, Survival};
 use crate::replay::Subject;
 use crate::replay::subject::text_hash;
 
-/// The text that replaces a result that the recorded agent had cleared: Claude
-/// Code's own.
+/// The text that replaces a cleared tool result: the one that Claude Code uses.
 const CLEARED: &str = "[Old tool result content cleared]";
 
 /// The segment of a transcript that a cut examines.
 #[derive(Debug)]
 pub struct CutSegment {
-    /// Its messages as a transcript of their own, with the facts at stake as
+    /// The messages of the segment as a transcript, with the facts at stake as
     /// its references.
     pub(super) subject: Subject,
     /// Number of messages of the material, which are the first of the segment.
     pub(super) material: MessageIndex,
     /// Ordinal, within the segment, of the first request after the cut.
     pub(super) first: u32,
-    /// The messages' positions in the whole transcript.
+    /// Position of each message in the whole transcript.
     messages: Vec<MessageIndex>,
-    /// Which of them were cleared, by position within the segment.
+    /// Whether each message was cleared, by position within the segment.
     cleared: Vec<bool>,
-    /// The probes' positions in the whole transcript.
+    /// Position of each probe in the whole transcript.
     probes: Vec<u32>,
     /// Ordinal, within the whole transcript, of the first request after the cut.
     request: u32,
@@ -39,8 +38,8 @@ pub struct CutSegment {
 
 impl CutSegment {
     /// Takes the segment out of a transcript. `facts` are the facts at stake,
-    /// with positions in the whole transcript; `probes` are those asked at this
-    /// cut, by their position among the transcript's.
+    /// with positions in the whole transcript; `probes` are the positions of
+    /// the probes that are asked at this cut.
     pub fn new(whole: &Subject, place: &Place, facts: &[Reference], probes: &[u32]) -> Self {
         let kept = place.material.iter().map(|kept| (kept.message, kept.cleared));
         let taken: Vec<(MessageIndex, bool)> =
@@ -97,7 +96,7 @@ impl CutSegment {
         CutSegment { subject, material, first, messages, cleared, probes, request: place.request }
     }
 
-    /// The result that is the same for every preset.
+    /// The part of the result that is the same for every preset.
     pub fn cut(&self, place: &Place, facts: &[Reference]) -> Cut {
         let sizes = &self.subject.recording.sizes;
         let of_material = &sizes.messages[..self.material as usize];
@@ -132,7 +131,7 @@ impl CutSegment {
         }
     }
 
-    /// Its messages as a transcript of their own, with the facts at stake as
+    /// The messages of the segment as a transcript, with the facts at stake as
     /// its references.
     pub fn subject(&self) -> &Subject {
         &self.subject
@@ -158,8 +157,8 @@ impl CutSegment {
         self.probes[number as usize]
     }
 
-    /// A snapshot with positions in the whole transcript. Cleared results
-    /// become edited messages there; their text is added to `texts`.
+    /// Converts a snapshot to positions in the whole transcript. Cleared
+    /// results become edited messages; their text is added to `texts`.
     pub(super) fn whole(
         &self,
         snapshot: Snapshot,
@@ -207,7 +206,7 @@ impl CutSegment {
 struct Numbers<'a>(&'a [MessageIndex]);
 
 impl Numbers<'_> {
-    /// Number of messages of the segment before one of the transcript.
+    /// Number of messages of the segment before a message of the transcript.
     fn before(&self, message: MessageIndex) -> MessageIndex {
         self.0.partition_point(|&other| other < message) as MessageIndex
     }
@@ -226,7 +225,7 @@ impl Numbers<'_> {
             .collect()
     }
 
-    /// A fact, whose request is after the cut.
+    /// Converts a fact whose request is after the cut.
     fn reference(&self, fact: &Reference, first: u32, request: u32) -> Reference {
         Reference {
             request: first + fact.request - request,
@@ -241,7 +240,7 @@ impl Numbers<'_> {
         ProbeFacts { request: first, evidence: self.all(&probe.evidence), ..probe.clone() }
     }
 
-    /// A recorded compaction after the material.
+    /// Converts a recorded compaction after the material.
     fn compaction(
         &self,
         compaction: &RecordedCompaction,

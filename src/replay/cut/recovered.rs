@@ -1,6 +1,5 @@
-//! Facts that are lost after a cut and that the preset's own search finds: the
-//! harness searches for the words near the fact, never for the fact itself
-//! (cuts §2).
+//! Facts that are lost after a cut and that the preset's own search finds. The
+//! query contains the words near the fact, never the fact itself (cuts §2).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,8 +13,8 @@ use crate::strategy::{Archived, ArchivedSession, Channel, ClosedSession, Recover
 pub(super) struct Searcher<'a> {
     part: &'a CutSegment,
     channel: Option<&'static RecoverySpec>,
-    /// Every message of the segment, as a search returns it; made when first
-    /// needed.
+    /// Every message of the segment, as a search returns it; built at the first
+    /// use.
     archive: Vec<Archived>,
     /// Number of outcomes that were handled so far.
     looked: usize,
@@ -32,7 +31,7 @@ impl<'a> Searcher<'a> {
         self.found.contains(&fact)
     }
 
-    /// Searches for the facts that the newest requests lack.
+    /// Searches for the facts that are missing from the newest requests.
     pub(super) fn search(&mut self, session: &ReplaySession<'_>) {
         let new = &session.references[self.looked..];
         self.looked = session.references.len();
@@ -52,7 +51,7 @@ impl<'a> Searcher<'a> {
     }
 }
 
-/// Number of words in a query: the rarest near the newest source.
+/// Number of words in a query: the rarest words near the newest source.
 const QUERY_WORDS: usize = 5;
 
 /// Whether a search for the words near a fact returns a text that contains it.

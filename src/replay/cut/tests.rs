@@ -12,7 +12,7 @@ use crate::seats::compactor::Null;
 use crate::strategy::{CallUsage, FailedCall, Produced, Reply, Task, builtin};
 use crate::tokens::Counter;
 
-/// Words that no identifier is made of, about so many tokens.
+/// About this many tokens of words that are not part of an identifier.
 fn padding(tokens: usize) -> String {
     "lorem ipsum dolor sit amet ".repeat(tokens / 6 + 1)
 }
@@ -26,7 +26,7 @@ fn text(text: String) -> Vec<Block> {
     vec![Block::Text { text }]
 }
 
-/// What stands in result k alone.
+/// The text that only result k contains.
 fn named(k: usize) -> String {
     let letters =
         format!("{}{}", char::from(b'a' + (k / 26) as u8), char::from(b'a' + (k % 26) as u8));
@@ -49,15 +49,15 @@ impl Compactor for Says {
     }
 }
 
-/// A task, and then `requests` calls of a tool with their results of some 1,000
+/// A task, and then `requests` calls of a tool with results of some 1,000
 /// tokens: result k names `src/module_k/part_k.rs`, and from request 12 on each
-/// call reads what the result 10 requests before it named.
+/// call reads the file that the result 10 requests before it named.
 fn session(requests: usize) -> Transcript {
     reading_back(requests, 10)
 }
 
-/// The same with so many requests between a result and the call that reads what
-/// it named.
+/// A session like [`session`], in which a call reads the file that the result
+/// `back` requests before it named.
 fn reading_back(requests: usize, back: usize) -> Transcript {
     let mut messages = vec![message(0, Role::User, text("Please mend the build.".to_owned()))];
     let file = |k: usize| format!("src/module_{k}/part_{k}.rs");
@@ -122,8 +122,9 @@ fn count(exam: &CutExam, state: ReferenceState) -> usize {
 
 #[tokio::test]
 async fn what_is_used_from_before_the_cut_and_not_said_since_is_at_stake() {
-    // Cut before request 20: requests 20 to 29 read the files of results 10 to
-    // 19, which stand before it; request 30 reads that of result 20, behind it.
+    // The cut is before request 20: requests 20 to 29 read the files of results
+    // 10 to 19, which are before the cut; request 30 reads the file of result
+    // 20, which is after it.
     let subject = subject(session(40), Cuts::Spread(1));
     let (place, facts) = &subject.cuts[0];
     assert_eq!((place.request, place.requests), (20, 20));
@@ -132,7 +133,7 @@ async fn what_is_used_from_before_the_cut_and_not_said_since_is_at_stake() {
         (20..30).map(|r| (r, format!("src/module_{0}/part_{0}.rs", r - 10))).collect();
     let due: Vec<(u32, &str)> = due.iter().map(|(r, text)| (*r, text.as_str())).collect();
     assert_eq!(asked, due);
-    // The result of request 10 is message 22; 18 messages stand behind it.
+    // The result of request 10 is message 22; 18 messages follow it.
     assert_eq!(facts[0].last_seen, 22);
 }
 
@@ -154,7 +155,8 @@ async fn the_window_of_a_first_compaction_is_the_largest_at_which_the_trigger_fi
     let subject = subject(session(40), Cuts::Spread(1));
     let cut = part(&subject, 0).cut(&subject.cuts[0].0, &subject.cuts[0].1);
     let window = |name| exam(&subject, 0, name, 1);
-    // 85 % of the window; 33,000 of 200,000 below it; half of 200,000.
+    // The sizes are 85 % of the window, 33,000 of 200,000 below it, and half of
+    // 200,000.
     let tokens = cut.tokens_before as f64;
     for (name, share) in [
         ("fifo", 0.85),
@@ -181,7 +183,7 @@ async fn a_greater_depth_replays_the_material_at_a_part_of_its_tokens() {
 #[tokio::test]
 async fn a_sliding_window_keeps_what_its_last_messages_hold() {
     // At request 20 + i the last twenty messages begin with call 10 + i, whose
-    // result names what is asked for: it is just there.
+    // result names the file that is read: it is just inside.
     let subject = subject(session(40), Cuts::Spread(1));
     let exam = exam(&subject, 0, "sliding-window", 1).await;
     let kept = exam.states.iter().filter(|state| state.is_kept()).count();
@@ -204,7 +206,8 @@ async fn a_summary_that_names_a_fact_with_its_words_carries_it_and_its_null_does
 
 #[tokio::test]
 async fn requests_over_the_window_keep_nothing_at_a_greater_depth() {
-    // None of the seven tools of a game is called: nothing is deduplicated.
+    // No call uses the seven tools of the preset for games: nothing is
+    // deduplicated.
     let subject = subject(session(40), Cuts::Spread(1));
     let first = exam(&subject, 0, "snapshot-dedup-zoea", 1).await;
     assert_eq!((count(&first, ReferenceState::Verbatim), first.refused.len()), (10, 0));
@@ -214,8 +217,8 @@ async fn requests_over_the_window_keep_nothing_at_a_greater_depth() {
 
 #[tokio::test]
 async fn what_is_lost_and_searched_for_by_the_words_beside_it_is_recovered() {
-    // Each call reads what the result 15 requests before it named: the last
-    // twenty messages hold the ten newest results.
+    // Each call reads the file that the result 15 requests before it named: the
+    // last twenty messages contain the ten newest results.
     let subject = subject(reading_back(40, 15), Cuts::Spread(1));
     let plain = exam(&subject, 0, "sliding-window", 1).await;
     assert_eq!(count(&plain, ReferenceState::Lost), 15, "{:?}", plain.states);
@@ -240,7 +243,7 @@ async fn a_cut_costs_what_its_requests_cost_with_and_without() {
 #[tokio::test]
 async fn a_recorded_compaction_is_looked_at_with_what_stood_before_it() {
     let mut transcript = session(40);
-    // Behind request 20 the vendor folded everything into a summary that names
+    // After request 20 the vendor folded everything into a summary that names
     // one of the files.
     transcript.compactions = vec![RecordedCompaction {
         after: 41,
@@ -270,7 +273,7 @@ async fn a_snapshot_is_told_in_the_transcripts_own_numbers() {
     let subject = subject(transcript, Cuts::Spread(1));
     let part = part(&subject, 0);
     let (place, _) = &subject.cuts[0];
-    // Message 15 is a call, kept with its result.
+    // Message 15 is a call, which is kept with its result.
     assert_eq!(place.material[0].message, 15);
     let parts = vec![crate::model::SnapshotPart::Messages { from: 0, to: 3 }];
     let snapshot = Snapshot { request: 0, tokens: 9, overflow: false, compactions: 0, parts };

@@ -9,8 +9,8 @@ use crate::strategy::testkit::Talk;
 use crate::strategy::{Op, Pairs, Place, Recording, pairs_are_whole};
 use crate::tokens::Counter;
 
-/// Twelve rounds of a question, one to three calls and their results; every
-/// fourth round is interrupted before the last result.
+/// Twelve rounds with a question, one to three calls and their results; every
+/// fourth round ends before its last result.
 fn talk() -> Transcript {
     let mut talk = Talk::new("S");
     for round in 0..12 {
@@ -24,7 +24,7 @@ fn talk() -> Transcript {
     talk.end()
 }
 
-/// Something that a strategy may do; entries are chosen among those stored.
+/// An action of a strategy; entries are chosen among those stored.
 #[derive(Clone, Debug)]
 enum Act {
     Append,
@@ -104,7 +104,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn pairs_that_are_followed_agree_with_a_scan_of_everything(
+    fn tracked_pairs_agree_with_a_scan_of_all_messages(
         acts in prop::collection::vec(act(), 1..120),
     ) {
         let counter = Arc::new(Counter::default());

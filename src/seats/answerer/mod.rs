@@ -1,7 +1,7 @@
-//! The answerer's seat: who answers questions from a context.
+//! The answerer's seat: answers questions from a context.
 //!
-//! Invariant: it sees the context and the questions, never what is expected,
-//! nor which strategy made the context.
+//! Invariant: the answerer sees the context and the questions, never the
+//! expected answers, nor the name of the strategy that made the context.
 
 pub(crate) mod llm;
 mod offline;
@@ -17,54 +17,56 @@ use jiff::Timestamp;
 use crate::model::{NoAnswer, Role, Source};
 use crate::seats::finder::Finder;
 
-/// Most tokens of an answer, by the run's counter.
+/// Largest length of an answer in tokens of the run's counter.
 pub const ANSWER_TOKENS: u64 = 120;
 
-/// Tokens that an answer is expected to take, for an estimate of what a run
-/// costs: a short sentence. The prompt asks for the answer itself, in at most
-/// 60 words; the 887 reference answers of LoCoMo have 5 words on average.
+/// Typical length of an answer in tokens, to estimate the cost of a run: a
+/// short sentence. The prompt asks for the answer itself, in at most 60 words;
+/// the 887 reference answers of LoCoMo have 5 words on average.
 pub const TYPICAL_ANSWER_TOKENS: u64 = 30;
 
-/// One entry of a context as a model would read it.
+/// One entry of a context as a model reads it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Passage {
-    /// Its role; preamble and notes are `System`.
+    /// Role of the entry; preamble and notes have `System`.
     pub role: Role,
-    /// When it was said, where that is known: never for a summary.
+    /// Time of the message, if it is known; a summary has none.
     pub at: Option<Timestamp>,
-    /// Its text as sent.
+    /// Text of the entry as sent.
     pub text: Arc<str>,
 }
 
-/// A context at one point, in the order in which it is sent.
+/// The context at one point of a session, in the order in which it is sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shown {
-    /// Preamble first, then every entry.
+    /// The preamble first, then every entry.
     pub passages: Vec<Passage>,
-    /// When the questions are put, where the recording has times.
+    /// Time at which the questions are asked, if the recording has times.
     pub now: Option<Timestamp>,
 }
 
-/// What came of a question whose answerer may search.
+/// The result of a question whose answerer may search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Searched {
-    /// The answer.
+    /// The answer, or why there is none.
     pub answer: Result<String, NoAnswer>,
-    /// Searches made for it.
+    /// Number of searches for the question.
     pub calls: u32,
-    /// Tokens of what they gave, as the run counts; what came twice counts twice.
+    /// Tokens of the search results, by the run's counter; a repeated result
+    /// counts again.
     pub tokens: u64,
 }
 
-/// Whoever sits in the answerer's seat.
+/// A model or stand-in in the answerer's seat.
 #[async_trait]
 pub trait Answerer: Send + Sync {
-    /// Answers every question from this context alone: as many outcomes as
-    /// questions, in their order. Questions do not see one another.
+    /// Answers every question from this context alone. The results are in the
+    /// order of the questions, which do not see one another.
     async fn answer(&self, shown: &Shown, questions: &[&str]) -> Vec<Result<String, NoAnswer>>;
 
-    /// The same from this context and from what it searches for through a
-    /// channel to what was dropped. Whoever cannot search answers as without.
+    /// Answers the questions from this context and from searches in a channel
+    /// to dropped messages. An answerer that cannot search uses the context
+    /// alone.
     async fn search(
         &self,
         shown: &Shown,
@@ -78,6 +80,6 @@ pub trait Answerer: Send + Sync {
     /// `offline`, or `provider/model`.
     fn name(&self) -> &str;
 
-    /// How it works.
+    /// Whether the answerer is a model or the stand-in, and which one.
     fn source(&self) -> Source;
 }

@@ -97,7 +97,7 @@ async fn a_failure_is_of_the_run_where_every_request_would_fail() {
 }
 
 #[test]
-fn one_json_object_is_found_whatever_stands_around_it() {
+fn one_json_object_is_found_whatever_text_surrounds_it() {
     for text in [
         r#"{"sum": 3}"#,
         "```json\n{\"sum\": 3}\n```",
@@ -110,7 +110,7 @@ fn one_json_object_is_found_whatever_stands_around_it() {
 }
 
 #[test]
-fn none_or_several_objects_and_wrong_fields_are_errors() {
+fn a_missing_object_and_several_objects_and_wrong_fields_are_errors() {
     for (text, wrong) in [
         ("3", "it holds no whole JSON object"),
         (r#"{"sum": 3"#, "it holds no whole JSON object"),
@@ -124,7 +124,7 @@ fn none_or_several_objects_and_wrong_fields_are_errors() {
 }
 
 #[test]
-fn reasoning_in_front_of_a_reply_is_no_part_of_it() {
+fn reasoning_in_front_of_a_reply_is_removed() {
     assert_eq!(without_reasoning("<think>\n{\"sum\": 1}\n</think>\n\nNine.\n"), "Nine.");
     assert_eq!(without_reasoning(" <think> is a tag."), "<think> is a tag.");
     assert_eq!(without_reasoning("It ends with </think> here."), "It ends with </think> here.");

@@ -1,10 +1,11 @@
-//! Words by which the offline compactor tells a decision from a plan.
+//! Words by which the offline compactor classifies sentences, such as decisions
+//! and plans.
 
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
-/// What a sentence seems to say.
+/// The apparent purpose of a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Cue {
     Preference,
@@ -15,7 +16,7 @@ pub(super) enum Cue {
     Definition,
 }
 
-/// The cues, a bar between two.
+/// The words for each cue, separated by bars.
 const CUES: [(Cue, &str); 6] = [
     (
         Cue::Preference,
@@ -65,7 +66,7 @@ static FINDER: LazyLock<Finder> = LazyLock::new(|| {
     Finder { automaton, cues: all().map(|(cue, _)| cue).collect() }
 });
 
-/// Which cues stand in a text as whole words.
+/// A function that returns whether the text contains a cue as whole words.
 pub(super) fn cues(text: &str) -> impl Fn(Cue) -> bool {
     let mut found = [false; CUES.len()];
     let bytes = text.as_bytes();

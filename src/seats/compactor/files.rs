@@ -1,18 +1,19 @@
-//! Calls about files, gathered: what was changed in each, what was read.
+//! Groups calls about files: the changes of each file, and the files that were
+//! read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::unit::{Kind, Unit};
 
-/// Lines that one changed file may show.
+/// Largest number of lines for one changed file.
 const LINES: usize = 3;
 
-/// Files in the list of those that were read.
+/// Largest number of files in the list of read files.
 const READ: usize = 12;
 
-/// The changes of one file become one unit, where the last of them stands; the
-/// files that were only read become one; paths are cut to the folder that they
-/// share, which is said once.
+/// Replaces the changes of one file by one unit, at the place of the last
+/// change, and all files that were only read by one unit. Paths are cut to the
+/// folder that they share, which is named once.
 pub(super) fn gathered(mut units: Vec<Unit>) -> Vec<Unit> {
     let end = units.last().map_or(0, |unit| unit.message);
     let read = only_read(&units, end);
@@ -36,9 +37,9 @@ pub(super) fn gathered(mut units: Vec<Unit>) -> Vec<Unit> {
     units
 }
 
-/// The folder above the deepest one that holds most of the files, where it is
-/// worth saying once. One level stays with each file, so that two of a name
-/// can be told apart.
+/// The parent of the deepest folder that contains most of the files, if naming
+/// it once saves space. One level stays with each file, so that files of the
+/// same name can be distinguished.
 fn common_folder(units: &[Unit]) -> Option<String> {
     let files: Vec<&str> = units.iter().filter_map(|u| u.file.as_deref()).collect();
     let mut holds: BTreeMap<&str, usize> = BTreeMap::new();
@@ -52,7 +53,7 @@ fn common_folder(units: &[Unit]) -> Option<String> {
     (parent.matches('/').count() >= 2).then(|| parent.to_owned())
 }
 
-/// The files that were read and not changed, the last first.
+/// One unit for the files that were read and not changed, the last first.
 fn only_read(units: &[Unit], message: usize) -> Option<Unit> {
     let changes = units.iter().filter(|unit| unit.kind == Kind::Change);
     let changed: BTreeSet<&str> = changes.filter_map(|unit| unit.file.as_deref()).collect();
@@ -73,7 +74,7 @@ fn only_read(units: &[Unit], message: usize) -> Option<Unit> {
     })
 }
 
-/// Joins the changes of a file: its name, then the newest lines of them.
+/// Joins the changes of a file: its name, then its newest lines.
 fn joined(units: Vec<Unit>) -> Vec<Unit> {
     let mut last: BTreeMap<String, usize> = BTreeMap::new();
     for (at, unit) in units.iter().enumerate().filter(|(_, unit)| unit.kind == Kind::Change) {

@@ -1,4 +1,4 @@
-//! The compactor's seat: who writes summaries.
+//! The compactor's seat, which writes summaries.
 
 mod cues;
 mod files;

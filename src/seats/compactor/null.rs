@@ -1,5 +1,5 @@
-//! The compactor that writes nothing: what a preset keeps with it, it keeps
-//! without its summaries (cuts §2, the null of a preset).
+//! The compactor that writes empty texts: it shows what a preset keeps without
+//! its summaries (cuts §2, the null of a preset).
 
 use async_trait::async_trait;
 
@@ -7,7 +7,7 @@ use crate::strategy::{
     CallUsage, Compactor, Digest, FailedCall, Produced, Reply, SessionState, Task,
 };
 
-/// Gives an empty text in the shape that was asked for.
+/// Returns an empty text in the requested format.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Null;
 

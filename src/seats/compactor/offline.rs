@@ -1,9 +1,9 @@
 //! The offline compactor: extractive, deterministic, without weights.
 //!
-//! It stands in for a model so that everything around a compaction can be
-//! measured without one. It copies salient sentences of the conversation into
-//! the asked shape and is never longer than asked. What its rows score is our
-//! stand-in, not the strategy (measures §6).
+//! It replaces a model so that everything around a compaction can be measured
+//! without one. It copies salient sentences of the conversation into the
+//! requested format and is never longer than requested. The scores of its rows
+//! describe the stand-in, not the strategy (measures §6).
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub struct Offline {
 }
 
 impl Offline {
-    /// A compactor that keeps to its bounds by this counter.
+    /// A compactor that limits its replies by this counter.
     pub fn new(counter: Arc<Counter>) -> Self {
         Self { counter }
     }
@@ -71,8 +71,8 @@ impl Compactor for Offline {
 }
 
 impl Offline {
-    /// What a call would read: the prompt, and the messages or the live
-    /// conversation that it is appended to.
+    /// The input tokens of a call: the prompt, and the messages or the live
+    /// conversation before it.
     fn input(&self, task: &Task) -> u64 {
         let sum = |messages: &[TaskMessage]| messages.iter().map(|m| m.tokens).sum::<u64>();
         let (prompt, read) = match task {

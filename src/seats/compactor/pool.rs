@@ -1,5 +1,5 @@
-//! The units of a task, scored, from which each part of a reply takes the best
-//! that fit its budget.
+//! The scored units of a task; each part of a reply takes the best that fit its
+//! budget.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -7,22 +7,23 @@ use super::unit::{Kind, Unit};
 use crate::text::{IdentifierOptions, identifiers};
 use crate::tokens::Counter;
 
-/// Units that a part of a reply chooses among, best first: enough to fill any
-/// bound in use, few enough for choosing to stay linear in the text.
+/// Number of units that a part of a reply chooses from, the best first: enough
+/// to fill every bound in use, and few enough that choosing stays linear in the
+/// text.
 const CHOICE: usize = 400;
 
-/// Identifiers of one unit that count.
+/// Largest number of identifiers of one unit that add to its score.
 const COUNTED: usize = 6;
 
-/// Share of words in common from which two units say the same.
+/// Share of common words from which two units count as duplicates.
 const SAME: f64 = 0.7;
 
-/// Scored units, and what has been taken of them.
+/// Scored units, and the ones that were taken.
 pub(super) struct Pool<'a> {
     pub units: Vec<Unit>,
     counter: &'a Counter,
     ids: Vec<Vec<u32>>,
-    /// By identifier.
+    /// Weight of each identifier.
     weights: Vec<f64>,
     base: Vec<f64>,
     used: Vec<bool>,
@@ -31,11 +32,12 @@ pub(super) struct Pool<'a> {
 }
 
 impl<'a> Pool<'a> {
-    /// Scores units of a task with so many messages.
+    /// Scores the units of a task with this number of messages.
     pub(super) fn new(units: Vec<Unit>, messages: usize, counter: &'a Counter) -> Self {
         let (ids, seen_in) = index(&units);
         let end = messages.max(1) as f64;
-        // Named often and named lately: likely to be needed again.
+        // An identifier that was named often and recently is likely to be
+        // needed again.
         let weights = seen_in
             .iter()
             .map(|&(last, count)| (1.0 + f64::from(count).ln()) * (0.5 + last as f64 / end))
@@ -54,8 +56,9 @@ impl<'a> Pool<'a> {
         }
     }
 
-    /// Takes the best units that a filter lets pass and whose lines fit into a
-    /// number of tokens; in the order of the conversation, with what they cost.
+    /// Takes the best units that pass a filter and whose lines fit the budget
+    /// of tokens. Returns them in the order of the conversation, with their
+    /// cost.
     pub(super) fn take(
         &mut self,
         budget: u64,
@@ -75,7 +78,8 @@ impl<'a> Pool<'a> {
             }
             let cost = self.cost(&self.units[at].text);
             if spent + cost > budget {
-                // Others may be shorter; what hardly fits any more is not worth the search.
+                // Other units may be shorter; a small remainder is not worth
+                // the search.
                 if budget - spent < 12 {
                     break;
                 }
@@ -94,7 +98,7 @@ impl<'a> Pool<'a> {
         self.counter.count(&format!("- {text}\n"))
     }
 
-    /// Notes that a text is in the reply, so that nothing repeats it.
+    /// Records that a text is in the reply, so that it is not repeated.
     pub(super) fn say(&mut self, text: &str) {
         self.said.push(words(text));
     }
@@ -106,19 +110,20 @@ impl<'a> Pool<'a> {
         self.covered.extend(ids.iter().copied());
     }
 
-    /// Position of the best choice now; the later unit where two tie.
+    /// Position of the currently best choice; the later unit if two are equal.
     fn best(&self, choice: &[usize]) -> Option<usize> {
         let values = choice.iter().enumerate().map(|(at, &unit)| (at, self.value(unit), unit));
         values.max_by(|a, b| a.1.total_cmp(&b.1).then(a.2.cmp(&b.2))).map(|(at, ..)| at)
     }
 
-    /// What a unit adds to the reply, by its length.
+    /// The gain of a unit for the reply, relative to its length.
     fn value(&self, at: usize) -> f64 {
         let fresh = |id: &u32| if self.covered.contains(id) { 0.1 } else { 1.0 };
         let named: f64 = (self.ids[at].iter().take(COUNTED))
             .map(|id| self.weights[*id as usize] * fresh(id))
             .sum();
-        // What calls and their results name is bulk; what was said is chosen.
+        // Identifiers in calls and results count less than those in what was
+        // said.
         let told = match self.units[at].kind {
             Kind::Action => 0.3,
             Kind::Problem => 0.6,
@@ -128,8 +133,8 @@ impl<'a> Pool<'a> {
     }
 }
 
-/// The identifiers of each unit, and for each identifier the last message that
-/// names it and how many do.
+/// The identifiers of each unit; and for each identifier the last message that
+/// names it, and the number of such messages.
 fn index(units: &[Unit]) -> (Vec<Vec<u32>>, Vec<(usize, u32)>) {
     let mut names: FxHashMap<String, u32> = FxHashMap::default();
     let mut seen_in: Vec<(usize, u32)> = Vec::new();
@@ -166,7 +171,7 @@ fn base(unit: &Unit, messages: f64) -> f64 {
         Kind::Action => 0.5,
     };
     let user = if unit.user { 2.0 } else { 0.0 };
-    // What a summary kept once has been chosen among more.
+    // A unit of an earlier summary was already chosen among many.
     let distilled = if unit.distilled { 2.0 } else { 0.0 };
     let number = if unit.text.bytes().any(|b| b.is_ascii_digit()) { 0.5 } else { 0.0 };
     kind + user + distilled + number + 2.0 * unit.message as f64 / messages
@@ -178,10 +183,11 @@ pub(super) fn words(text: &str) -> FxHashSet<String> {
     words.map(str::to_lowercase).collect()
 }
 
-/// Whether two texts say nearly the same.
+/// Whether two texts have nearly the same words.
 pub(super) fn alike(a: &FxHashSet<String>, b: &FxHashSet<String>) -> bool {
     let (small, large) = if a.len() <= b.len() { (a, b) } else { (b, a) };
-    // Too few in common even if all of the smaller one were.
+    // Even if all words of the smaller text were common, there would be too
+    // few.
     if (small.len() as f64) < SAME * large.len() as f64 {
         return false;
     }

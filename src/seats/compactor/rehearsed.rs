@@ -1,4 +1,4 @@
-//! A compactor in a rehearsal, with a stand-in behind it.
+//! The compactor of a rehearsal: a cost estimate, with a stand-in behind it.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use crate::llm::DryRunCalls;
 use crate::strategy::{Compactor, CompactorError, FailedCall, Reply, Task};
 use crate::tokens::Counter;
 
-/// The first counts what it would be asked and refuses; the second writes the
-/// summaries then, and how long they are is noted.
+/// The first compactor counts the requests that it would make and refuses them;
+/// the second one then writes the summaries, and their lengths are recorded.
 pub struct Rehearsed {
     first: Arc<dyn Compactor>,
     second: Arc<dyn Compactor>,
@@ -17,7 +17,7 @@ pub struct Rehearsed {
 }
 
 impl Rehearsed {
-    /// The first, or else the second.
+    /// Combines the two compactors: `second` writes what `first` refuses.
     pub fn new(
         first: Arc<dyn Compactor>,
         second: Arc<dyn Compactor>,

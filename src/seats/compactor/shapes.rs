@@ -1,7 +1,7 @@
-//! The shapes that a task may ask for, filled from a pool of units.
+//! The formats that a task may request, filled from a pool of units.
 //!
-//! Invariant: what is returned is at most as long as asked, counted exactly;
-//! `None` where not even the empty shape fits.
+//! Invariant: the result is at most as long as requested, counted exactly;
+//! `None` if not even the empty format fits.
 
 use super::pool::{Pool, alike, words};
 use super::unit::{Kind, Unit};
@@ -9,13 +9,13 @@ use super::units::{cut, distilled, read};
 use crate::strategy::{Digest, Produced, SessionState, TaskMessage};
 use crate::tokens::Counter;
 
-/// Longest part of a narrative sentence, in bytes.
+/// Length in bytes of the longest part of a narrative sentence.
 const CLAUSE: usize = 160;
 
-/// Lists of one part are no longer than this, however large the bound.
+/// Largest number of entries in one list, however large the bound is.
 const MOST_MEMORIES: usize = 12;
 
-/// A reply as a model would have written it.
+/// A reply as text, as a model would have written it.
 pub(super) fn text(produced: &Produced) -> String {
     match produced {
         Produced::SessionState(state) => {
@@ -47,7 +47,8 @@ pub(super) fn session_state(
     let previous = previous.map(|state| without_contradicted(state, &units)).unwrap_or_default();
     let summary = narrative(&units, &previous.conversation_summary);
     let mut pool = Pool::new(units, messages.len(), counter);
-    // The narrative and the quotes around each entry come out of the same bound.
+    // The narrative and the quotes around each entry count towards the same
+    // bound.
     let spare = spare.saturating_sub(counter.count(&summary));
     let manner = |unit: &Unit| unit.user && unit.kind == Kind::Preference;
     let concept = |unit: &Unit| unit.kind == Kind::Definition;
@@ -61,8 +62,8 @@ pub(super) fn session_state(
         let lists = [&mut state.logos, &mut state.abstract_, &mut state.pathos];
         let longest = lists.into_iter().max_by_key(|list| list.len());
         match longest.filter(|list| !list.is_empty()) {
-            // Newer entries stand at the end; the middle holds neither the
-            // oldest foundations nor the newest state.
+            // Newer entries are at the end; the middle contains neither the
+            // oldest entries nor the newest ones.
             Some(list) => {
                 list.remove(list.len() / 2);
             }
@@ -72,8 +73,8 @@ pub(super) fn session_state(
     Some(state)
 }
 
-/// Previous entries first, then new ones: each side may take half of the
-/// budget and what the other leaves.
+/// Previous entries first, then new ones: each side may use half of the budget
+/// and what the other side does not need.
 fn merged(
     pool: &mut Pool<'_>,
     previous: &[String],
@@ -98,8 +99,8 @@ fn merged(
     kept
 }
 
-/// The previous state without entries that a newer statement on the same
-/// subject contradicts, and without duplicates.
+/// The previous state without duplicates and without entries that a newer
+/// statement on the same subject contradicts.
 fn without_contradicted(state: &SessionState, units: &[Unit]) -> SessionState {
     let newer: Vec<(String, String)> =
         units.iter().filter_map(|unit| subject(&unit.text)).collect();
@@ -128,7 +129,7 @@ fn without_contradicted(state: &SessionState, units: &[Unit]) -> SessionState {
     }
 }
 
-/// What a statement is about and what it says of it: `the port is | 8080`.
+/// The subject of a statement and the rest of it: `the port is | 8080`.
 fn subject(text: &str) -> Option<(String, String)> {
     const VERBS: [&str; 8] =
         [" is ", " are ", " uses ", " = ", ": ", " lives in ", " runs on ", " was "];
@@ -147,8 +148,8 @@ fn subject(text: &str) -> Option<(String, String)> {
     Some((format!("{key}{verb}"), value))
 }
 
-/// Two or three sentences: what went before or was asked first, what came of
-/// it, where things stand.
+/// Two or three sentences: the earlier events or the first request, the
+/// results, and the current state.
 fn narrative(units: &[Unit], previous: &str) -> String {
     let clause = |unit: &Unit| {
         let text = unit.text.trim_end_matches(['.', '!', '?', '…', ' ', ':']);
@@ -173,12 +174,12 @@ fn narrative(units: &[Unit], previous: &str) -> String {
     }
 }
 
-/// Half of a text; `None` when nothing is left.
+/// The first half of a text; `None` if nothing is left.
 fn shortened(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| cut(text, text.len() / 2).trim_end().to_owned())
 }
 
-/// What a heading asks for.
+/// The subject of a heading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Topic {
     Accomplished,
@@ -218,7 +219,7 @@ impl Topic {
         }
     }
 
-    /// Percent of the bound.
+    /// Share of the bound in per cent.
     fn share(self) -> u64 {
         match self {
             Topic::Accomplished | Topic::Files => 20,
@@ -228,8 +229,8 @@ impl Topic {
     }
 }
 
-/// Bullets under each of the headings; bullets alone where the headings would
-/// take more than half of the bound, as they do at small windows.
+/// Bullets under each of the headings; only bullets if the headings would take
+/// more than half of the bound, as they do at small windows.
 pub(super) fn continuation(
     messages: &[TaskMessage],
     headings: &[String],
@@ -239,15 +240,16 @@ pub(super) fn continuation(
     let frame: u64 = headings.iter().map(|h| counter.count(&format!("## {h}\n\n"))).sum();
     let mut pool = Pool::new(read(messages), messages.len(), counter);
     if frame * 2 > max_tokens && (frame > max_tokens || !pool.units.is_empty()) {
-        // Where nothing was said that a summary is made of, the newest words stand
-        // for it: a reply that fails is asked for again at every message.
+        // A conversation without a sentence for a summary is represented by its
+        // newest text: a failed reply would be requested again at every
+        // message.
         let newest = pool.units.last().map_or_else(|| newest(messages), |unit| unit.text.clone());
         return bullets(pool, &newest, max_tokens, counter);
     }
     let spare = max_tokens.checked_sub(frame)?;
     let mut parts: Vec<Vec<usize>> = vec![Vec::new(); headings.len()];
     let topics: Vec<Topic> = headings.iter().map(|heading| Topic::of(heading)).collect();
-    // What is scarce chooses first; decisions and context take what is left.
+    // Rare units are chosen first; decisions and context take the rest.
     let mut order: Vec<usize> = (0..headings.len()).collect();
     order.sort_by_key(|&at| (topics[at].share(), at));
     let mut spent = 0;
@@ -281,8 +283,8 @@ fn newest(messages: &[TaskMessage]) -> String {
     lines.find(|line| !line.trim().is_empty()).unwrap_or_default().to_owned()
 }
 
-/// The best of a conversation without headings; where no sentence fits, the
-/// beginning of the newest.
+/// The best units of a conversation without headings; if no sentence fits, the
+/// beginning of the newest text.
 fn bullets(mut pool: Pool<'_>, newest: &str, max_tokens: u64, counter: &Counter) -> Option<String> {
     let (taken, _) = pool.take(max_tokens, |_| true);
     let mut lines: Vec<String> =
@@ -306,8 +308,8 @@ fn sections(headings: &[String], parts: &[Vec<String>]) -> String {
     headings.iter().zip(parts).map(section).collect::<Vec<_>>().join("\n\n")
 }
 
-/// A summary that goes on from the rolling one, and memories that are not
-/// recorded yet.
+/// A summary that continues the rolling one, and memories that are not recorded
+/// yet.
 pub(super) fn digest(
     messages: &[TaskMessage],
     rolling: Option<&str>,

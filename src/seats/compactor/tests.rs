@@ -1,4 +1,4 @@
-//! The offline compactor: shapes, bounds, what it keeps.
+//! Tests of the offline compactor: formats, bounds and what it keeps.
 
 use std::sync::Arc;
 
@@ -99,7 +99,7 @@ fn digest(task: &Task) -> Digest {
     }
 }
 
-/// Tokens of a reply, counted here and not by what is tested.
+/// Tokens of a reply, counted independently of the tested code.
 fn tokens(produced: &Produced) -> u64 {
     let text = match produced {
         Produced::SessionState(state) => serde_json::to_string(state).unwrap(),
@@ -113,7 +113,7 @@ fn tokens(produced: &Produced) -> u64 {
 }
 
 #[test]
-fn a_state_sorts_facts_from_manner_and_concepts() {
+fn a_state_separates_facts_from_manner_and_concepts() {
     let state = state(&state_task(session(), None, 500));
     let holds = |list: &[String], text: &str| list.iter().any(|entry| entry.contains(text));
     assert!(holds(&state.logos, "JWT"), "{state:?}");
@@ -142,7 +142,7 @@ fn the_narrative_has_two_or_three_sentences() {
 }
 
 #[test]
-fn a_merge_keeps_what_stands_and_drops_what_is_contradicted() {
+fn a_merge_keeps_valid_entries_and_drops_contradicted_ones() {
     let previous = SessionState {
         logos: vec![
             "The shop is called Acorn".to_owned(),
@@ -164,7 +164,7 @@ fn a_merge_keeps_what_stands_and_drops_what_is_contradicted() {
 }
 
 #[test]
-fn a_full_previous_state_leaves_room_for_what_is_new() {
+fn a_full_previous_state_leaves_room_for_new_entries() {
     let logos = (0..60).map(|n| format!("Old fact {n}: service{n}.example runs on host{n}"));
     let previous = SessionState { logos: logos.collect(), ..SessionState::default() };
     let state = state(&state_task(session(), Some(previous), 500));
@@ -188,7 +188,7 @@ fn a_continuation_has_the_five_headings_in_order() {
 }
 
 #[test]
-fn where_headings_take_more_than_half_of_the_bound_the_bullets_stand_alone() {
+fn headings_that_need_more_than_half_of_the_bound_are_omitted() {
     let frame = HEADINGS.map(|h| counter().count(&format!("## {h}\n\n"))).iter().sum::<u64>();
     let headed = continuation(&continuation_task(session(), frame * 2));
     assert!(headed.starts_with("## "), "{headed}");
@@ -199,7 +199,7 @@ fn where_headings_take_more_than_half_of_the_bound_the_bullets_stand_alone() {
 }
 
 #[test]
-fn where_no_sentence_fits_the_beginning_of_the_newest_stands() {
+fn if_no_sentence_fits_the_beginning_of_the_newest_text_is_used() {
     let said = "The invoices are sent by the worker that Maria wrote in spring.";
     let text = continuation(&continuation_task(vec![message(Role::User, said)], 6));
     let beginning = text.strip_prefix("- ").expect("it is a bullet");
@@ -207,8 +207,9 @@ fn where_no_sentence_fits_the_beginning_of_the_newest_stands() {
 }
 
 #[test]
-fn the_scheme_that_was_chosen_is_recalled_after_a_fold() {
-    // The seed's recovery test: "What authentication scheme did we choose?" -> JWT.
+fn the_chosen_scheme_is_still_known_after_a_fold() {
+    // The published recovery test: "What authentication scheme did we choose?"
+    // -> JWT.
     let talk = Talk::new("S").user("Implement user authentication for the shop.");
     let talk = talk.assistant("We will use JWT with refresh tokens instead of sessions.");
     let talk =
@@ -220,7 +221,7 @@ fn the_scheme_that_was_chosen_is_recalled_after_a_fold() {
 }
 
 #[test]
-fn a_digest_goes_on_from_the_summary_before_and_repeats_no_memory() {
+fn a_digest_continues_the_previous_summary_and_repeats_no_memory() {
     let rolling = "- The shop is called Acorn and ships from Oslo";
     let known = ["Please build a login for the shop."];
     let digest = digest(&digest_task(session(), Some(rolling), &known, 600));
@@ -231,7 +232,7 @@ fn a_digest_goes_on_from_the_summary_before_and_repeats_no_memory() {
 }
 
 #[test]
-fn an_old_summary_among_the_messages_is_read_as_one() {
+fn an_old_summary_among_the_messages_is_recognised() {
     let marker = "[Conversation summary from automatic context compaction]";
     let old = format!("{marker}\n\n- The warehouse code is OSL-7741\n- Paid by invoice");
     let mut messages = vec![message(Role::User, &old)];
@@ -242,7 +243,7 @@ fn an_old_summary_among_the_messages_is_read_as_one() {
 }
 
 #[test]
-fn no_giant_line_is_copied_and_code_is_not_taken_for_an_error() {
+fn no_very_long_line_is_copied_and_code_is_not_reported_as_an_error() {
     let giant = format!("The key file is {} and we decided to keep it.", "x".repeat(5_000));
     let listing = "  12→ if (error) { throw new Error('failed'); }\n".repeat(200);
     let messages = vec![message(Role::User, &giant), message(Role::Tool, &listing)];
@@ -267,7 +268,7 @@ fn the_bill_counts_prompt_and_messages_or_the_live_conversation() {
 }
 
 #[test]
-fn a_bound_that_not_even_the_empty_shape_fits_is_an_error() {
+fn a_bound_below_the_empty_format_is_an_error() {
     for task in [
         state_task(session(), None, 5),
         continuation_task(session(), 1),
@@ -322,9 +323,10 @@ fn every_preset_with_a_compactor_runs_on_the_offline_one() {
 }
 
 #[test]
-fn a_full_state_stays_within_what_was_reserved_for_it() {
-    // 70 sentences of some 17 tokens a message: the state fills to its bound,
-    // and the context with tags and acknowledgement still meets the target.
+fn a_full_state_stays_within_its_reserved_size() {
+    // Each message has 70 sentences of about 17 tokens: the state fills to its
+    // bound, and the context with tags and acknowledgement still meets the
+    // target.
     let said = |from: usize| -> String {
         let sentence = |n: usize| format!("We decided that host{n}.example runs on port {n}77. ");
         (from..from + 70).map(sentence).collect()
@@ -358,7 +360,7 @@ fn real_sessions_run_through_every_folding_preset_with_calls_whole() {
         return;
     }
     let dataset = load(&path, &LoadOptions::default()).unwrap();
-    // The longer ones take minutes without optimisation.
+    // The longer sessions take minutes without optimisation.
     let short = |transcript: &Transcript| transcript.messages.len() < 130;
     for transcript in dataset.transcripts.into_iter().filter(short) {
         let talk = Talk::from(transcript);
@@ -367,7 +369,8 @@ fn real_sessions_run_through_every_folding_preset_with_calls_whole() {
         let window = sizes.preamble_tokens() + sizes.largest_output() + room;
         for preset in ["session-state", "session-state-system", "continuation", "chunked-summary"] {
             let offline = Arc::new(Offline::new(counter()));
-            // The rig checks after every compaction that no call is parted.
+            // After every compaction the rig checks that no call is separated
+            // from its result.
             let mut rig = Rig::scaled(preset, &[], window, talk.clone(), offline);
             rig.finish();
             assert!(rig.fallbacks().is_empty(), "{preset} at {window}");
@@ -375,7 +378,7 @@ fn real_sessions_run_through_every_folding_preset_with_calls_whole() {
     }
 }
 
-/// Hostile and ordinary lines.
+/// Hostile and ordinary lines of text.
 fn line() -> impl Strategy<Value = String> {
     prop_oneof![
         "[ -~]{0,120}",
@@ -403,7 +406,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_reply_is_never_longer_than_asked_and_always_the_same(
+    fn a_reply_is_never_longer_than_requested_and_always_the_same(
         messages in messages(),
         before in prop::collection::vec(line(), 0..20),
         bound in 1u64..900,
@@ -435,7 +438,7 @@ proptest! {
 }
 
 #[test]
-fn a_conversation_of_the_shortest_words_is_summarised_within_a_bound_below_the_headings() {
+fn a_conversation_of_very_short_words_is_summarised_within_a_bound_below_the_headings() {
     let messages: Vec<TaskMessage> = (0..40)
         .map(|at| message([Role::User, Role::Assistant][at % 2], ["ok", "no"][at % 2]))
         .collect();

@@ -1,4 +1,4 @@
-//! A conversation as sentences that a summary could be made of.
+//! Splits a conversation into sentences from which a summary can be made.
 
 use serde_json::Value as Json;
 
@@ -8,14 +8,15 @@ use super::unit::{Kind, Unit};
 use crate::model::Role;
 use crate::strategy::TaskMessage;
 
-/// Longest unit in characters: a summary copies no giant lines.
+/// Length in characters of the longest unit: a summary copies no very long
+/// lines.
 const LONGEST: usize = 240;
 
-/// Characters of a message that are read at either end; what stands between
-/// is bulk (a listing, a file), not conversation.
+/// Number of characters of a message that are read at each end; the middle is
+/// bulk (a listing, a file), not conversation.
 const READ: usize = 12_000;
 
-/// Lines about problems that one tool result may give.
+/// Largest number of lines about problems in one tool result.
 const PROBLEMS_A_RESULT: usize = 4;
 
 /// Every unit in order; the calls about files are gathered.
@@ -30,7 +31,7 @@ pub(super) fn read(messages: &[TaskMessage]) -> Vec<Unit> {
     files::gathered(units)
 }
 
-/// The units of a text that an earlier summary consists of.
+/// The units in the text of an earlier summary.
 pub(super) fn distilled(text: &str) -> Vec<Unit> {
     let mut units = Vec::new();
     for line in text.lines() {
@@ -71,13 +72,13 @@ fn spoken(at: usize, role: Role, text: &str, units: &mut Vec<Unit>) {
     }
 }
 
-/// Whether a place in a user's message is likely their own words: what stands
-/// between the two ends of a long one was pasted.
+/// Whether a place in a user's message is probably in the user's own words: the
+/// middle of a long message was pasted.
 fn is_own(at: usize, length: usize) -> bool {
     length < 3_000 || at < 1_000 || at + 1_000 > length
 }
 
-/// `[Conversation summary …]` and its like.
+/// Whether a line is a marker like `[Conversation summary …]`.
 fn is_summary_marker(line: &str) -> bool {
     let line = line.trim();
     line.starts_with('[') && line.ends_with(']') && line.contains("onversation")
@@ -99,8 +100,8 @@ fn result(at: usize, text: &str, units: &mut Vec<Unit>) {
     }
 }
 
-/// Whether a line of a result reports a problem: it says so at its beginning.
-/// Listings of code, where the same words stand anywhere, do not.
+/// Whether a line of a result reports a problem at its beginning. Listings of
+/// code contain the same words at other places.
 fn is_report(line: &str) -> bool {
     const WORDS: [&str; 9] = [
         "error",
@@ -119,7 +120,7 @@ fn is_report(line: &str) -> bool {
         || (head.contains("error: ") && !head.contains(['=', '→', '"']))
 }
 
-/// The text, or its two ends where it is long, and where each begins.
+/// The text, or the two ends of a long text, each with its position.
 fn ends(text: &str) -> Vec<(usize, &str)> {
     if text.len() <= 2 * READ {
         return vec![(0, text)];
@@ -154,19 +155,19 @@ fn kind_of(text: &str, user: bool) -> Kind {
     }
 }
 
-/// A log line or a record, which somebody pasted.
+/// Whether a text is a log line or a record that somebody pasted.
 fn is_data(text: &str) -> bool {
     text.starts_with('{') || text.matches('=').count() >= 3
 }
 
-/// What an agent says while it works, which its calls say better.
+/// Whether a text only announces what the agent's calls show.
 fn is_chatter(text: &str) -> bool {
     const OPENINGS: [&str; 6] = ["let me", "now let me", "now i", "let's", "i'll", "first, let me"];
     let head = cut(text, 16).to_lowercase();
     text.ends_with(':') || OPENINGS.iter().any(|opening| head.starts_with(opening))
 }
 
-/// Sentences of a line: a full stop ends one where a space follows it, so that
+/// Sentences of a line: a full stop ends one if a space follows it, so that
 /// `src/auth.ts` and `0.70` stay whole.
 fn sentences(line: &str) -> Vec<String> {
     let mut found = Vec::new();
@@ -183,8 +184,8 @@ fn sentences(line: &str) -> Vec<String> {
     found
 }
 
-/// On one line, without list marks, cut where it is long; `None` where it says
-/// nothing (rules, tags, brackets).
+/// A text on one line, without list marks, cut if it is long; `None` if it has
+/// no content (rules, tags, brackets).
 fn clean(text: &str) -> Option<String> {
     let text = text.trim().trim_start_matches(['-', '*', '#', '>', '|', '•', ' ']).trim();
     let text = text.trim_end_matches(['|', ' ']).replace("**", "");
@@ -197,7 +198,7 @@ fn clean(text: &str) -> Option<String> {
     for word in text.split_whitespace().filter(|word| *word != "|") {
         if out.len() + word.len() > LONGEST {
             let room = LONGEST.saturating_sub(out.len());
-            // A single endless word is data; a long sentence ends at a word.
+            // A single very long word is data; a long sentence ends at a word.
             if out.is_empty() {
                 out.push_str(&word[..word.floor_char_boundary(room)]);
             }
@@ -241,7 +242,7 @@ fn call(at: usize, line: &str) -> Option<Unit> {
     Some(Unit { text, kind, user: false, distilled: false, message: at, file })
 }
 
-/// The file and the first line that is new in it.
+/// The name of the file and the first new line in it.
 fn changed(path: &str, old: &str, new: &str) -> String {
     let old_lines: Vec<&str> = old.lines().take(200).map(str::trim).collect();
     let fresh = new
@@ -259,7 +260,7 @@ fn first_line(text: &str) -> &str {
     cut(text.trim().lines().next().unwrap_or_default(), 160)
 }
 
-/// At most so many bytes, at a character.
+/// At most this many bytes of a text, cut between characters.
 pub(super) fn cut(text: &str, bytes: usize) -> &str {
     &text[..text.floor_char_boundary(bytes)]
 }

@@ -1,7 +1,7 @@
-//! The judge's seat: who grades answers.
+//! The judge's seat, which grades answers.
 //!
-//! Invariant: it sees question, expectation and answer, never the context nor
-//! which strategy made it.
+//! Invariant: a judge sees question, expectation and answer, never the context
+//! nor the name of the strategy that made it.
 
 pub(crate) mod llm;
 mod offline;
@@ -17,30 +17,31 @@ use async_trait::async_trait;
 
 use crate::model::{Expectation, Judgement, ProbeKind, Source};
 
-/// One answer to be graded.
+/// One answer to be graded, with its question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grading<'a> {
-    /// The question as it was put.
+    /// The question as it was asked.
     pub question: &'a str,
-    /// What it asks for.
+    /// The kind of the probe.
     pub kind: ProbeKind,
-    /// What makes an answer right.
+    /// The condition for a correct answer.
     pub expect: &'a Expectation,
-    /// Values that would be wrong.
+    /// Outdated values, which would be wrong.
     pub stale: &'a [String],
-    /// What was answered.
+    /// The answer to grade.
     pub answer: &'a str,
 }
 
-/// Whoever sits in the judge's seat.
+/// A model or stand-in in the judge's seat.
 #[async_trait]
 pub trait Judge: Send + Sync {
-    /// Grades one answer. What it cannot grade is unscored, with the reason.
+    /// Grades one answer. If that is impossible, the judgement is unscored and
+    /// has a reason.
     async fn grade(&self, grading: &Grading<'_>) -> Judgement;
 
     /// `offline`, or `provider/model`.
     fn name(&self) -> &str;
 
-    /// How it works.
+    /// Whether the judge is a model or the stand-in, and which one.
     fn source(&self) -> Source;
 }

@@ -1,4 +1,4 @@
-//! A panel: two judges, and a third for where they disagree.
+//! A panel of judges: two, and a third one if they disagree.
 
 use std::sync::Arc;
 
@@ -8,24 +8,24 @@ use futures_util::future::join;
 use super::{Grading, Judge};
 use crate::model::{Judgement, NoGrade, PANEL, RIGHT, Source, Verdict, Vote};
 
-/// Why judges are no panel.
+/// Why judges cannot form a panel.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PanelError {
-    /// They are not two or three.
+    /// The panel does not have two or three judges.
     #[error("a panel has two or three judges, not {0}")]
     Size(usize),
-    /// One of them sits in it twice: it would agree with itself.
+    /// One judge is in the panel twice: it would agree with itself.
     #[error("a panel needs different judges: `{0}` is named twice")]
     Twice(String),
 }
 
-/// Two or three judges who grade each answer as one.
+/// Two or three judges that grade each answer together.
 ///
-/// The first two grade every answer. Where both find it right, or both find it
-/// not right, the first one's verdict stands. Otherwise, or where one of them
-/// did not grade, the third is asked if there is one, and the majority of the
-/// grades holds: of those who gave it, the first one's verdict. A single grade
-/// stands by itself; of two that disagree none does, and the answer is
+/// The first two grade every answer. If both find it right, or both find it not
+/// right, the verdict of the first one holds. Otherwise, or if one of them did
+/// not grade, the third one is asked if there is one, and the majority of the
+/// grades holds: the verdict of the first judge in that majority. A single
+/// grade holds by itself; of two that disagree neither holds, and the answer is
 /// unscored.
 pub struct Panel {
     judges: Vec<Arc<dyn Judge>>,
@@ -33,10 +33,10 @@ pub struct Panel {
 }
 
 impl Panel {
-    /// The panel of these judges.
+    /// A panel of these judges.
     ///
     /// # Errors
-    /// If they are not two or three, or one of them sits in it twice.
+    /// There are not two or three judges, or one of them is in the panel twice.
     pub fn new(judges: Vec<Arc<dyn Judge>>) -> Result<Self, PanelError> {
         let names: Vec<&str> = judges.iter().map(|judge| judge.name()).collect();
         if !(2..=3).contains(&names.len()) {
@@ -74,25 +74,25 @@ impl Judge for Panel {
         &self.name
     }
 
-    /// A model if any of them is.
+    /// A model if any of the judges is one.
     fn source(&self) -> Source {
         let is_model = |judge: &Arc<dyn Judge>| judge.source() == Source::Model;
         if self.judges.iter().any(is_model) { Source::Model } else { Source::Lexical }
     }
 }
 
-/// Whether an answer was found right; none where it was not graded.
+/// Whether an answer was found right; `None` if it was not graded.
 fn is_right(judgement: &Judgement) -> Option<bool> {
     judgement.score.map(|score| score >= RIGHT)
 }
 
-/// Whether all of them graded, and alike.
+/// Whether all judges graded, and gave the same grade.
 fn agree(judgements: &[Judgement]) -> bool {
     let first = judgements.first().and_then(is_right);
     first.is_some() && judgements.iter().all(|judgement| is_right(judgement) == first)
 }
 
-/// What the panel makes of its judgements.
+/// The judgement of the panel from those of its judges.
 fn decided(judgements: Vec<Judgement>, votes: &[Vote]) -> Judgement {
     let grades: Vec<bool> = judgements.iter().filter_map(is_right).collect();
     let right = grades.iter().filter(|right| **right).count();
@@ -116,7 +116,7 @@ fn decided(judgements: Vec<Judgement>, votes: &[Vote]) -> Judgement {
     judgement
 }
 
-/// Who said what. A vote that is none is told with its reason.
+/// The vote of each judge as text; a missing vote has its reason.
 fn said(votes: &[Vote]) -> String {
     let told = votes.iter().map(|vote| match &vote.verdict {
         Verdict::Unscored(why) => format!("{}: {why}", vote.judge),

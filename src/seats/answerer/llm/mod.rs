@@ -1,6 +1,6 @@
-//! A model as reader: it is shown the context and one question at a time.
+//! A model as answerer: it gets the context and one question at a time.
 //!
-//! It has the context alone, or also searches of what was dropped
+//! It answers from the context alone, or may also search dropped messages
 //! ([`recovery`]).
 
 mod recovery;
@@ -20,28 +20,28 @@ use crate::seats::ask::{Failure, Line, Said};
 use crate::seats::fence::Fence;
 use crate::seats::finder::Finder;
 
-/// Version of the prompt that answers are given to: answers to different
-/// versions are never compared.
+/// Version of the answer prompt: answers to different versions are never
+/// compared.
 pub const ANSWER_PROMPT: u32 = 1;
 
 const PROMPT: &str = include_str!("prompt.md");
 
-/// Questions that are under way at once: each holds a copy of its context.
+/// Number of questions in flight at a time: each holds a copy of its context.
 const AT_ONCE: usize = 128;
 
 /// A model in the answerer's seat.
 ///
-/// Each question is a call of its own. They share everything before it, which
-/// stands in the system text. The first question is put alone and the others
-/// once it is answered, so that they read what it left in the provider's cache
-/// instead of all paying for the whole context.
+/// Each question is a call of its own. All questions to a context share the
+/// same system text. The first question is sent alone and the others after its
+/// answer, so that they read the context from the provider's cache instead of
+/// all paying for it in full.
 pub struct Llm {
     llm: Arc<dyn llm::Llm>,
     name: String,
 }
 
 impl Llm {
-    /// Whoever answers through this line.
+    /// An answerer that calls the model behind `llm`.
     pub fn new(llm: Arc<dyn llm::Llm>) -> Self {
         let name = llm.model().id();
         Self { llm, name }
@@ -103,14 +103,14 @@ impl Answerer for Llm {
     }
 }
 
-/// What is put to a model for one question, behind the system text that all
-/// questions to a context share.
+/// The request for one question, behind the system text that all questions to a
+/// context share.
 pub(crate) fn question(system: &str, text: &str) -> Question {
     Question { shared_system: true, ..Question::of(system, text, ANSWER_TOKENS) }
 }
 
-/// The rules and the context. The time of asking stands behind the context, so
-/// that one that only grew since shares its prefix with the earlier one.
+/// The rules and the context. The time of the questions is behind the context,
+/// so that a context that only grew shares its prefix with the earlier one.
 pub(crate) fn system(shown: &Shown) -> String {
     let fence = Fence::around(shown.passages.iter().map(|passage| &*passage.text));
     let mark = fence.mark();
@@ -122,12 +122,13 @@ pub(crate) fn system(shown: &Shown) -> String {
         writeln!(conversation, "[{mark}] {role}{at}\n{text}").expect("a string takes every text");
     }
     let now = shown.now.map(|now| format!("It is now {}. ", time(now))).unwrap_or_default();
-    // The conversation goes in last: what it says is never a placeholder.
+    // The conversation is inserted last, so that no text in it is used as a
+    // placeholder.
     let prompt = PROMPT.trim_end().replace("{{mark}}", mark).replace("{{now}}", &now);
     prompt.replace("{{conversation}}", &conversation)
 }
 
-/// A time with its weekday, which "last Friday" is worked out from.
+/// A time with its weekday, which is needed to resolve "last Friday".
 fn time(at: jiff::Timestamp) -> String {
     at.strftime("%A, %Y-%m-%d %H:%M").to_string()
 }

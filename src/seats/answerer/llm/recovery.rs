@@ -1,9 +1,9 @@
-//! A model that may search what was dropped before it answers.
+//! A model that may search dropped messages before it answers.
 //!
-//! It reads the same system text as without a channel, so that the two figures
-//! differ in the channel alone and share the provider's cache; the searches
-//! are offered behind the question. They are called in plain text, which every
-//! model and server can write.
+//! It gets the same system text as without a channel, so that the two results
+//! differ only in the channel and share the provider's cache; the searches are
+//! offered behind the question. The model calls them in plain text, which every
+//! model and server supports.
 
 use std::fmt::Write as _;
 
@@ -22,19 +22,20 @@ pub const RECOVERY_PROMPT: u32 = 2;
 
 const PROMPT: &str = include_str!("recovery.md");
 
-/// Searches for a question at most.
+/// Largest number of searches for a question.
 const SEARCHES: u32 = 4;
 
-/// What a reply is.
+/// The content of a reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Step {
-    /// A call of this tool with this text.
+    /// A call of the tool with this name and this query.
     Search(&'static str, String),
-    /// The answer.
+    /// The final answer.
     Answer(String),
 }
 
-/// Asks one question, and searches as often as the model wants and may.
+/// Asks one question and runs the searches that the model requests, up to the
+/// limit.
 pub(super) async fn ask(
     line: &Line<'_>,
     system: &str,
@@ -70,20 +71,21 @@ pub(super) async fn ask(
     }
 }
 
-/// The question with the searches that are offered.
+/// The request for a question, with the searches that the model may call.
 fn offered(system: &str, text: &str, finder: &Finder<'_>) -> Question {
     let tools = finder.tools();
     let list: String =
         tools.iter().map(|tool| format!("- `{}`: {}\n", tool.name, tool.description)).collect();
     let prompt = PROMPT.trim_end().replace("{{tools}}", &list);
     let prompt = prompt.replace("{{advice}}", finder.advice());
-    // The question goes in last: what it says is never a placeholder.
+    // The question is inserted last, so that no text in it is used as a
+    // placeholder.
     let prompt = prompt.replace("{{searches}}", &SEARCHES.to_string());
     question(system, &prompt.replace("{{question}}", text))
 }
 
-/// Reads a reply: a search is one line that begins with the name of a tool and
-/// a colon, everything else is the answer.
+/// Parses a reply: a search is one line that begins with the name of a tool and
+/// a colon; any other reply is the answer.
 fn read(said: Said<'_>, tools: &[Tool], left: u32) -> Result<Step, String> {
     if said.cut || said.text.is_empty() {
         return Err("it is empty or cut off".to_owned());
@@ -104,7 +106,8 @@ fn read(said: Said<'_>, tools: &[Tool], left: u32) -> Result<Step, String> {
     }
 }
 
-/// What a search gave, each message behind a mark that none of them holds.
+/// The results of a search; each message follows a mark that no message
+/// contains.
 fn found(hits: &[&Archived], left: u32, finder: &Finder<'_>) -> String {
     let mut text = String::new();
     if hits.is_empty() {

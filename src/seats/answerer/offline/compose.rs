@@ -1,4 +1,4 @@
-//! Writing the answer: the sentences that fit best, with what their dates mean.
+//! Writes the answer: the sentences that fit best, with their dates resolved.
 
 use super::doubt::is_unknown;
 use super::index::Index;
@@ -9,20 +9,21 @@ use crate::seats::answerer::ANSWER_TOKENS;
 use crate::text::calendar::relative::{relative, written};
 use crate::tokens::Counter;
 
-/// What is said when the context does not tell.
+/// The answer if the context does not contain one.
 pub(super) const UNKNOWN: &str = "I don't know.";
 
-/// Sentences that an answer is chosen from.
+/// Number of sentences that an answer is chosen from.
 const CANDIDATES: usize = 24;
 
-/// Tokens of an answer at most. Longer ones find more, and are right about
-/// other questions more often; see the table in `tests/suite/reader_real.rs`.
+/// Largest length of an answer in tokens. Longer answers contain more of the
+/// expected values, but are also right about other questions more often; see
+/// the table in `tests/suite/reader_real.rs`.
 const BUDGET: u64 = 100;
 
-/// What the sentence after a chosen one gains: it may go on with it.
+/// Bonus of the sentence after a chosen one: it may continue the same subject.
 const GOES_ON: f64 = 0.4;
 
-/// A line of the answer and the sentence that it is of.
+/// The number of a sentence, and its line in the answer.
 type Line = (usize, String);
 
 /// The answer to a question from a context.
@@ -49,7 +50,7 @@ pub(super) fn answer(index: &Index, text: &str, counter: &Counter) -> String {
     if lines.is_empty() { UNKNOWN.to_owned() } else { lines.join("\n") }
 }
 
-/// The best sentences whose lines keep to the budget.
+/// The best sentences whose lines fit the budget.
 fn chosen(
     index: &Index,
     question: &Question,
@@ -65,7 +66,7 @@ fn chosen(
         if line.is_empty() || lines.iter().any(|(_, other)| *other == line) {
             continue;
         }
-        // The end of a line is a token.
+        // The newline at the end of a line is one token.
         let cost = counter.count(&line) + 1;
         if spent + cost <= BUDGET {
             spent += cost;
@@ -80,7 +81,7 @@ fn chosen(
     lines
 }
 
-/// The place of the best sentence, given those that are chosen.
+/// The position of the best sentence, given those that are already chosen.
 fn best(index: &Index, lines: &[Line], open: &[Ranked]) -> Option<usize> {
     let goes_on = |one: &Ranked| {
         let before = one.sentence.checked_sub(1);
@@ -94,16 +95,18 @@ fn best(index: &Index, lines: &[Line], open: &[Ranked]) -> Option<usize> {
     values.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0))).map(|(at, _)| at)
 }
 
-/// How far below the best a statement may stand and still be about the same.
+/// Largest difference in score to the best statement at which another statement
+/// counts as being about the same subject.
 const SAME: f64 = 3.0;
 
-/// Share of the best one's terms that such a statement has to hold.
+/// Share of the best statement's terms that such a statement must contain.
 const SHARED: f64 = 0.6;
 
-/// Of the statements that name a value of the form asked for, keeps the newest:
-/// a question about what holds is not answered by what held.
+/// Of the statements that name a value of the requested form, keeps the newest:
+/// a question about the present is not answered by an old value.
 fn keep_newest(index: &Index, question: &Question, ranked: &mut Vec<Ranked>) {
-    // Only who asks for the newest wants the newest of what was measured.
+    // Older measured values are dropped only if the question asks for the
+    // newest one.
     let stated = |one: &&Ranked| {
         let told =
             index.sentence(one.sentence).prose && index.entry(one.sentence).role == Role::User;
@@ -119,9 +122,9 @@ fn keep_newest(index: &Index, question: &Question, ranked: &mut Vec<Ranked>) {
     ranked.retain(|one| !dropped.contains(&one.sentence));
 }
 
-/// Leaves out what a later sentence says anew: one with a number or a name
-/// that holds at least two terms of the question, where a later candidate
-/// holds the same ones and another value.
+/// Removes sentences that a later one replaces: a sentence with a number or a
+/// name and at least two terms of the question is removed if a later candidate
+/// contains the same terms and another value.
 fn drop_superseded(index: &Index, question: &Question, ranked: &mut Vec<Ranked>) {
     let terms = |at: usize| {
         let stands = |term| index.sentence(at).terms.binary_search_by_key(term, |e| e.0).is_ok();
@@ -144,9 +147,9 @@ fn drop_superseded(index: &Index, question: &Question, ranked: &mut Vec<Ranked>)
     });
 }
 
-/// A sentence as a line of the answer, with what its relative dates mean. A
-/// question about a date also gets the day on which it was said, unless the
-/// answer has told it.
+/// A sentence as a line of the answer, with its relative dates resolved. For a
+/// question about a date, the day on which the sentence was said is added,
+/// unless the answer already contains that day.
 fn line(index: &Index, question: &Question, at: usize, told: &str) -> String {
     let text = index.text(at);
     let label = index.entry(at).speaker.map(|speaker| index.speakers[speaker].as_str());
@@ -166,8 +169,8 @@ fn line(index: &Index, question: &Question, at: usize, told: &str) -> String {
     if means.is_empty() { text } else { format!("{}: {text}", means.join("; ")) }
 }
 
-/// The longest beginning of a line that keeps to a budget, in whole words
-/// where the script has them.
+/// The longest beginning of a line that fits a budget; whole words only, if the
+/// script has spaces.
 fn cut(line: &str, budget: u64, counter: &Counter) -> String {
     let ends: Vec<usize> = line.char_indices().map(|(at, _)| at).chain([line.len()]).collect();
     let fit = ends.partition_point(|&end| counter.count(&line[..end]) <= budget);

@@ -1,13 +1,13 @@
-//! Where the sentences of a text stand: in prose, in logs, in JSON, and in the
-//! calls of tools.
+//! Finds the sentences of a text: in prose, in logs, in JSON, and in calls of
+//! tools.
 
 use std::ops::Range;
 
-/// Longest sentence in bytes; a longer one is cut into windows.
+/// Length in bytes of the longest sentence; a longer one is cut into windows.
 pub(super) const SENTENCE: usize = 360;
 
-/// The sentences of a text, as bytes without surrounding space: lines, cut
-/// after what ends a sentence.
+/// The byte ranges of the sentences of a text, without surrounding space:
+/// lines, split after the marks that end a sentence.
 pub(super) fn pieces(text: &str) -> Vec<Range<usize>> {
     let mut start = 0;
     let mut out = Vec::new();
@@ -54,7 +54,7 @@ fn push(text: &str, place: Range<usize>, out: &mut Vec<Range<usize>>) {
     if !kept.is_empty() {
         let start = place.start + (spelt.len() - spelt.trim_start().len());
         let mut rest = start..start + kept.len();
-        // A call's string may be long and without a space.
+        // A string in a call may be long and contain no space.
         while rest.end - rest.start > 2 * SENTENCE {
             let mut end = rest.start + 2 * SENTENCE;
             while !text.is_char_boundary(end) {

@@ -1,19 +1,19 @@
-//! Whether a context does not tell what is asked.
+//! Decides whether a context lacks the answer to a question.
 
 use super::rank::Ranked;
 use super::signs::score_whoever_spoke;
 
-/// Doubt from which the answer is that it is not known.
+/// Doubt from which the reader answers that it does not know.
 ///
-/// Doubt is a logistic regression of "cannot be answered" on signs of the best
-/// sentences, fitted on the same half of the conversations as the ranking. The
-/// bound is the lowest, in steps of 0.05, from which recall on that half no
-/// longer falls by more than 0.01 against the reader before its ablation
-/// (`docs/ablation.md`): wrong silence costs recall, which is what the reader is
-/// for.
+/// Doubt is a logistic regression of "cannot be answered" on features of the
+/// best sentences, fitted on the same half of the conversations as the ranking.
+/// The bound is the lowest, in steps of 0.05, at which recall on that half is
+/// at most 0.01 below that of the reader before its ablation
+/// (`docs/ablation.md`): a wrong "I don't know" lowers recall, which is what
+/// the reader must keep high.
 const BOUND: f64 = 0.35;
 
-/// Gap between speakers beyond which more says nothing.
+/// Gap between speakers at which its influence is capped.
 const GAP: f64 = 3.0;
 
 /// Whether the best sentences give no reason to answer.
@@ -32,8 +32,9 @@ fn doubt(ranked: &[Ranked]) -> Option<f64> {
     )
 }
 
-/// How much better the best sentence of others fits than the best one of the
-/// speaker who is asked about: then the question may name the wrong person.
+/// How much better the best sentence of other speakers fits than the best
+/// sentence of the speaker in the question. A large gap means that the question
+/// may name the wrong person.
 fn gap(ranked: &[Ranked]) -> f64 {
     let best = |of: fn(&Ranked) -> bool| {
         let scores = ranked.iter().filter(|one| of(one)).map(|one| score_whoever_spoke(&one.signs));

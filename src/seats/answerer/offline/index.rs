@@ -1,4 +1,4 @@
-//! Every sentence of a context, found by its terms.
+//! An index from terms to the sentences of a context.
 
 use std::sync::Arc;
 
@@ -13,65 +13,67 @@ use crate::model::Role;
 use crate::seats::answerer::Passage;
 use crate::text::language::bm25::{rarity, saturated};
 
-/// A run of sentences of one passage.
+/// Successive sentences of one passage.
 #[derive(Clone, Debug)]
 pub(super) struct Block {
-    /// The passage that it stands in.
+    /// Number of the passage that contains the block.
     pub passage: usize,
-    /// First and one past the last of its sentences, in the whole context.
+    /// Number of its first sentence in the whole context, and one past its
+    /// last.
     pub first: usize,
     pub end: usize,
-    /// Forms of the values that stand in it.
+    /// Forms of the values in the block.
     pub forms: Forms,
     length: u32,
 }
 
-/// A passage of the context, with what was made of its text.
+/// A passage of the context, with the analysis of its text.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub role: Role,
     pub date: Option<Date>,
     pub analysed: Arc<Analysed>,
-    /// Number of its speaker among those of the context.
+    /// Number of its speaker among the speakers of the context.
     pub speaker: Option<usize>,
 }
 
-/// Where a term stands.
+/// The occurrences of a term.
 #[derive(Debug, Default)]
 struct Posting {
-    /// Sentences with how often it stands there.
+    /// Numbers of sentences, with the number of occurrences in each.
     places: Vec<(u32, u32)>,
-    /// Blocks that hold it.
+    /// Number of blocks that contain the term.
     blocks: u32,
-    /// One more than the last of them.
+    /// One more than the number of the last such block.
     last: usize,
 }
 
-/// A context, ready for questions.
+/// An indexed context.
 #[derive(Debug)]
 pub(super) struct Index {
     pub entries: Vec<Entry>,
     pub blocks: Vec<Block>,
-    /// Block and place within the passage of every sentence.
+    /// Block and position within the passage, for every sentence.
     pub sentences: Vec<(usize, usize)>,
-    /// Names of the speakers, where passages begin with them.
+    /// Names of the speakers, if passages begin with them.
     pub speakers: Vec<String>,
     postings: FxHashMap<Term, Posting>,
     mean_sentence: f64,
     mean_block: f64,
 }
 
-/// Blocks without any term of the question that every context is taken to have
-/// besides its own: else a word that a short context lacks would count for far
-/// more there than in a long one, and a context cut down to the evidence would
-/// be doubted (it was: 15 % of the questions, 7 % with these).
+/// Number of blocks without any term of the question that are added to every
+/// context. Without them, a missing word would count for far more in a short
+/// context than in a long one, and a context reduced to the evidence would be
+/// doubted (15 % of the questions were, 7 % with these blocks).
 const PRIOR: f64 = 300.0;
 
-/// Share of the passages of a dialogue that begin with a name.
+/// Share of passages with a name at their beginning that makes a conversation a
+/// dialogue.
 const NAMED: f64 = 0.5;
 
 impl Index {
-    /// The index of passages with what was made of each.
+    /// Builds the index of passages from their analyses.
     pub(super) fn new(passages: &[Passage], analysed: Vec<Arc<Analysed>>) -> Self {
         let speakers = speakers(&analysed);
         let mut index = Index {
@@ -123,51 +125,51 @@ impl Index {
         self.entries.push(Entry { role: passage.role, date, analysed, speaker });
     }
 
-    /// Places of a term, in the order of the context.
+    /// The occurrences of a term, in the order of the context.
     pub(super) fn postings(&self, term: Term) -> &[(u32, u32)] {
         self.postings.get(&term).map_or(&[], |posting| &posting.places)
     }
 
-    /// How rare a term is among the blocks.
+    /// The rarity of a term among the blocks.
     pub(super) fn rarity(&self, term: Term) -> f64 {
         let holding = self.postings.get(&term).map_or(0.0, |posting| f64::from(posting.blocks));
         rarity(holding, PRIOR + self.blocks.len() as f64)
     }
 
-    /// The block that a sentence stands in.
+    /// The number of the block that contains a sentence.
     pub(super) fn block_of(&self, at: usize) -> usize {
         self.sentences[at].0
     }
 
-    /// A sentence by its number.
+    /// The sentence with this number in the context.
     pub(super) fn sentence(&self, at: usize) -> &Sentence {
         let (block, within) = self.sentences[at];
         &self.entries[self.blocks[block].passage].analysed.sentences[within]
     }
 
-    /// The passage that a sentence stands in.
+    /// The passage that contains a sentence.
     pub(super) fn entry(&self, at: usize) -> &Entry {
         &self.entries[self.blocks[self.sentences[at].0].passage]
     }
 
-    /// The text of a sentence.
+    /// The text of the sentence with this number.
     pub(super) fn text(&self, at: usize) -> &str {
         &self.entry(at).analysed.text[self.sentence(at).place.clone()]
     }
 
-    /// BM25's share of a term that stands so often in a sentence.
+    /// BM25 weight of a term with this number of occurrences in a sentence.
     pub(super) fn in_sentence(&self, at: usize, count: f64) -> f64 {
         saturated(count, f64::from(self.sentence(at).length) / self.mean_sentence)
     }
 
-    /// BM25's share of a term that stands so often in a block.
+    /// BM25 weight of a term with this number of occurrences in a block.
     pub(super) fn in_block(&self, block: usize, count: f64) -> f64 {
         saturated(count, f64::from(self.blocks[block].length) / self.mean_block)
     }
 }
 
-/// Names with which at least two passages begin, where most passages of the
-/// conversation begin with a name.
+/// Names at the beginning of at least two passages; empty unless most passages
+/// of the conversation begin with a name.
 fn speakers(analysed: &[Arc<Analysed>]) -> Vec<String> {
     let mut counts: FxHashMap<&str, usize> = FxHashMap::default();
     let mut order = Vec::new();

@@ -1,16 +1,16 @@
 //! The offline reader: retrieval and extraction, deterministic, without weights
 //! of a language model.
 //!
-//! It stands in for a model so that what a context still holds can be measured
-//! without one. A passage is taken apart once, a context indexed once; for each
-//! question the sentences are ranked by how rare the terms are that they share
-//! with it (BM25), by who speaks, when, and what was said just before, and the
-//! best are copied out in the order of the context. Relative dates are resolved
-//! against the day on which they were said. In sessions of agents, known by
-//! speakers without names, a value of the form that is asked for counts most,
-//! and of statements that differ the newest. Where no sentence gives reason to
-//! answer, it says that it does not know. It never works an answer out and
-//! knows no data set.
+//! It replaces a model so that the content of a context can be measured without
+//! one. A passage is analysed once, a context indexed once. For each question
+//! the sentences are ranked by the rarity of the terms that they share with it
+//! (BM25), by speaker, time, and the text before them, and the best sentences
+//! are copied in the order of the context. Relative dates are resolved against
+//! the day on which they were said. In sessions of agents, which are recognised
+//! by speakers without names, a value of the requested form counts most, and of
+//! differing statements the newest. If no sentence gives reason to answer, the
+//! reader says that it does not know. It never derives an answer, and has no
+//! rules for a particular data set.
 
 mod compose;
 mod cut;
@@ -39,7 +39,7 @@ use crate::model::{NoAnswer, Source};
 use crate::seats::finder::Finder;
 use crate::tokens::Counter;
 
-/// Bytes of text whose analysis is kept at most.
+/// Largest number of bytes of text whose analysis is cached.
 const KEPT: usize = 256 << 20;
 
 /// The stand-in for a model in the answerer's seat. Answers depend on the
@@ -57,13 +57,13 @@ struct Memo {
 }
 
 impl Offline {
-    /// A reader that keeps to its bound by this counter.
+    /// A reader that limits its answers by this counter.
     pub fn new(counter: Arc<Counter>) -> Self {
         Self { counter, memo: Mutex::default() }
     }
 
-    /// What was made of a passage, now or before: the same messages come back in
-    /// hundreds of contexts.
+    /// The analysis of a passage, from the cache if possible: the same messages
+    /// are part of hundreds of contexts.
     fn analysed(&self, passage: &Passage) -> Arc<Analysed> {
         let known =
             || self.memo.lock().expect("no holder panics").texts.get(&passage.text).cloned();

@@ -1,4 +1,4 @@
-//! A passage taken apart: who speaks, its sentences, their terms.
+//! Analyses a passage: its speaker, its sentences and their terms.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,51 +8,51 @@ use super::sought::{Value, values};
 use super::words::{Term, Word, term, words};
 use crate::text::language::{cardinal, is_in, is_stop, ordinal};
 
-/// Sentences of one block at most: what is found together.
+/// Largest number of sentences in a block, which is the unit of retrieval.
 const BLOCK_SENTENCES: usize = 12;
 
-/// Bytes of one block, roughly.
+/// Approximate largest size of a block in bytes.
 const BLOCK: usize = 1200;
 
-/// Longest label of a speaker, in bytes.
+/// Length in bytes of the longest label of a speaker.
 const LABEL: usize = 40;
 
-/// A sentence, a line, or a window of a long one.
+/// A sentence, a line, or a window of a long line.
 #[derive(Clone, Debug)]
 pub(super) struct Sentence {
-    /// Bytes of the passage, without surrounding space.
+    /// Byte range in the passage, without surrounding space.
     pub place: Range<usize>,
-    /// Terms with how often each stands here, ordered by term.
+    /// Terms with their number of occurrences, ordered by term.
     pub terms: Vec<(Term, u32)>,
-    /// Words that are no function words.
+    /// Number of words that are not function words.
     pub length: u32,
-    /// Whether it holds a digit or a number word.
+    /// Whether it contains a digit or a number word.
     pub has_number: bool,
     /// Whether a word after the first begins with a capital.
     pub has_name: bool,
-    /// Whether it asks.
+    /// Whether the sentence is a question.
     pub asks: bool,
-    /// Whether it is said in words: not code, a table, a log.
+    /// Whether it is prose: not code, a table or a log.
     pub prose: bool,
-    /// Values that it names.
+    /// Values in the sentence.
     pub values: Vec<Value>,
 }
 
-/// A passage taken apart.
+/// An analysed passage.
 #[derive(Clone, Debug)]
 pub(super) struct Analysed {
-    /// The passage's text.
+    /// Text of the passage.
     pub text: Arc<str>,
-    /// The name before the first colon, where there may be one.
+    /// Byte range of the text before the first colon, if it may be a name.
     pub label: Option<Range<usize>>,
-    /// Its sentences in order.
+    /// Sentences of the passage, in order.
     pub sentences: Vec<Sentence>,
-    /// Runs of sentences that are found together.
+    /// The blocks, as ranges of sentences.
     pub blocks: Vec<Range<usize>>,
 }
 
 impl Analysed {
-    /// Takes a text apart.
+    /// Analyses the text of a passage.
     pub(super) fn new(text: &Arc<str>) -> Self {
         let label = label(text);
         let body = label.as_ref().map_or(0, |label| label.end + 1);
@@ -67,14 +67,14 @@ impl Analysed {
         Self { text: Arc::clone(text), label, sentences, blocks }
     }
 
-    /// The speaker's label.
+    /// The speaker's name at the beginning of the passage.
     pub(super) fn speaker(&self) -> Option<&str> {
         self.label.clone().map(|label| &self.text[label])
     }
 }
 
 /// A label such as `Ann: ` at the beginning: at most three words, the first
-/// with a capital or of an unspaced script.
+/// with a capital or of a script without spaces.
 fn label(text: &str) -> Option<Range<usize>> {
     let mut end = text.len().min(LABEL);
     while !text.is_char_boundary(end) {
@@ -140,9 +140,9 @@ fn sentence(text: &str, place: Range<usize>, body: usize) -> Sentence {
     }
 }
 
-/// Whether a sentence reads as such: it begins with a letter, one of eight
-/// words is a function word, and few characters are neither letters, digits,
-/// space nor common punctuation.
+/// Whether a sentence is prose: it begins with a letter, one of eight words is
+/// a function word, and few characters are neither letters, digits, space nor
+/// common punctuation.
 fn is_prose(text: &str, words: usize, functional: usize) -> bool {
     let odd = text.chars().filter(|c| {
         !c.is_alphanumeric()
@@ -155,7 +155,7 @@ fn is_prose(text: &str, words: usize, functional: usize) -> bool {
         && odd.count() * 16 <= text.len()
 }
 
-/// Whether a lower-case word is a number, or nearly one.
+/// Whether a lower-case word is a number word, or one like `dozen`.
 fn is_number_word(lower: &str) -> bool {
     is_in("dozen hundred thousand second couple few", lower)
         || cardinal(lower).or_else(|| ordinal(lower)).is_some()

@@ -1,11 +1,11 @@
-//! What a question asks for.
+//! Analyses what a question asks for.
 
 use super::sought::{Forms, Value, sought, values};
 use super::words::{Term, term, words};
 use crate::text::language::{is_in, is_stop};
 use crate::text::{PartialDate, dates};
 
-/// What kind of thing would answer.
+/// The kind of answer that a question asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ask {
     When,
@@ -15,35 +15,35 @@ pub(super) enum Ask {
     Other,
 }
 
-/// A question taken apart.
+/// An analysed question.
 #[derive(Clone, Debug)]
 pub(super) struct Question {
     pub ask: Ask,
-    /// Forms that its answer may have.
+    /// Forms that the answer may have.
     pub sought: Forms,
-    /// Values that it names itself.
+    /// Hashes of the values in the question itself.
     values: Vec<u64>,
-    /// Whether it asks about what was.
+    /// Whether it asks about the past.
     pub past: bool,
-    /// Whether it asks for what came first.
+    /// Whether it asks for the first of several things.
     pub first: bool,
-    /// Terms in the order of the question, each once.
+    /// Terms in the order of the question, without duplicates.
     pub terms: Vec<Term>,
-    /// Speakers that it names.
+    /// Numbers of the speakers in the question.
     pub speakers: Vec<usize>,
-    /// Dates that it names.
+    /// Dates in the question.
     pub dates: Vec<PartialDate>,
-    /// Whether it asks for what holds now.
+    /// Whether it asks for the current state.
     pub now: bool,
-    /// Whether it is in the present tense.
+    /// Whether its first auxiliary verb is in the present tense.
     present: bool,
-    /// Whether it speaks of the user.
+    /// Whether it is about the user.
     pub of_user: bool,
-    /// Whether it speaks to the assistant.
+    /// Whether it addresses the assistant.
     pub of_assistant: bool,
 }
 
-/// Words that name what is asked for rather than what it is asked of.
+/// Words that name the kind of answer and not the subject of the question.
 const ASKING: &str = "when date day days month months year years time long many much week weeks \
     hour hours minutes often old name names number passed ago since currently current now latest \
     newest still present";
@@ -52,7 +52,7 @@ const PAST: &str = "was were did had first before previous previously earlier or
 const NOW: &str = "current currently now latest newest still present recent updated";
 
 impl Question {
-    /// Takes a question apart; the speakers are those of the context.
+    /// Analyses a question; `speakers` are those of the context.
     pub(super) fn new(text: &str, speakers: &[String]) -> Self {
         let found = words(text);
         let lower: Vec<&str> = found.iter().map(|word| word.lower.as_str()).collect();
@@ -99,12 +99,12 @@ impl Question {
         }
     }
 
-    /// Whether of several values only the newest answers.
+    /// Whether only the newest of several values is an answer.
     pub(super) fn wants_newest(&self) -> bool {
         self.now || self.present && self.ask == Ask::Number
     }
 
-    /// Whether a value has the form that is asked for and is not the question's own.
+    /// Whether a value has a requested form and is not part of the question.
     pub(super) fn seeks(&self, value: &Value) -> bool {
         value.forms & self.sought != 0 && !self.values.contains(&value.spelt)
     }

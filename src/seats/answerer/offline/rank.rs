@@ -1,4 +1,4 @@
-//! Which sentences of a context answer a question.
+//! Ranks the sentences of a context by how well they answer a question.
 
 use jiff::civil::Date;
 use rustc_hash::FxHashMap;
@@ -10,28 +10,29 @@ use crate::model::Role;
 use crate::text::calendar::relative::{holds, relative};
 use crate::text::dates;
 
-/// Blocks that are looked at sentence by sentence: more find no more answers.
+/// Number of blocks whose sentences are ranked: more blocks find no more
+/// answers.
 const BLOCKS: usize = 32;
 
-/// What a block's surroundings count for while blocks are chosen: its own
-/// terms, those of the two before it and of the one after.
+/// Weights of a block's neighbours while blocks are chosen: its own terms,
+/// those of the two blocks before it and of the block after it.
 const AROUND: [f64; 4] = [1.0, 0.5, 0.2, 0.2];
 
-/// Blocks before and after one with terms of the question in which a value of
-/// the form asked for is looked for.
+/// Number of blocks before and after a block with terms of the question that
+/// are searched for a value of the requested form.
 const BEFORE: usize = 3;
 const AFTER: usize = 8;
 
-/// What code, logs and data say beside a question counts for no more than this:
-/// they are full of words that are rare and mean nothing.
+/// Largest weight of the further terms in code, logs and data: these are full
+/// of rare words without meaning.
 const WRITTEN: f64 = 3.0;
 
-/// What a value counts for while blocks are chosen, and what is left of a block's
-/// terms one step away.
+/// Weight of a value while blocks are chosen, and the factor of a block's terms
+/// for each step of distance.
 const FORM: f64 = 0.2;
 const FADES: f64 = 0.9;
 
-/// A sentence with how well it fits.
+/// A sentence with its score.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Ranked {
     pub sentence: usize,
@@ -39,8 +40,8 @@ pub(super) struct Ranked {
     pub signs: Signs,
 }
 
-/// Where the terms of a question stand, each weighed by how rare it is.
-/// Scores are shares of what a sentence with every term once would have.
+/// The occurrences of a question's terms, each weighted by its rarity. Scores
+/// are shares of the score of a sentence with every term once.
 struct Found<'a> {
     index: &'a Index,
     question: &'a Question,
@@ -48,18 +49,19 @@ struct Found<'a> {
     total: f64,
     rarest: f64,
     sentences: FxHashMap<usize, f64>,
-    /// Score, and which terms stand there.
+    /// Score of each block, and a bit for each term in it.
     blocks: FxHashMap<usize, (f64, u64)>,
 }
 
-/// The sentences that fit best, best first.
+/// The sentences that fit best, the best first.
 pub(super) fn rank(index: &Index, question: &Question) -> Vec<Ranked> {
     let found = Found::new(index, question);
     let mut out = Vec::new();
     for block in found.best_blocks() {
         found.weigh(block, &mut out);
     }
-    // Of two that fit alike the later one holds, unless the first is asked for.
+    // Of two equal sentences the later one is preferred, unless the question
+    // asks for the first.
     let order = |a: &Ranked, b: &Ranked| {
         let later = b.sentence.cmp(&a.sentence);
         let alike = if question.first { later.reverse() } else { later };
@@ -96,7 +98,7 @@ impl<'a> Found<'a> {
                 weight * index.in_sentence(sentence, count);
             let block = index.block_of(sentence);
             let mut in_block = count;
-            // The rest of the block's sentences with this term.
+            // The remaining sentences of the block with this term.
             let mut ahead = places.clone();
             while let Some(&(other, count)) = ahead.next()
                 && index.block_of(other as usize) == block
@@ -111,8 +113,8 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// Blocks with terms of the question, and the two after each, since what
-    /// answers a turn need not repeat it; the best of them.
+    /// The best blocks among those with terms of the question and the two
+    /// blocks after each: an answer need not repeat the terms.
     fn best_blocks(&self) -> Vec<usize> {
         let mut near: Vec<usize> = self.blocks.keys().flat_map(|&at| at..at + 3).collect();
         near.retain(|&at| at < self.index.blocks.len());
@@ -131,8 +133,8 @@ impl<'a> Found<'a> {
         scored.into_iter().map(|(at, _)| at).collect()
     }
 
-    /// Whether a value of a certain form is looked for in a session of an agent:
-    /// between people, values are said in full sentences.
+    /// Whether a value of a certain form is searched for in a session of an
+    /// agent; in conversations between people, values are in full sentences.
     fn hunts(&self) -> bool {
         self.question.sought != 0 && self.index.speakers.is_empty()
     }
@@ -141,8 +143,9 @@ impl<'a> Found<'a> {
         self.index.blocks.get(block).is_some_and(|b| b.forms & self.question.sought != 0)
     }
 
-    /// The best block some steps before or after a block, less with each step:
-    /// an agent tells what it works on, and the result comes later.
+    /// The score of the best block a few steps before or after a block, less
+    /// with each step: an agent first names what it works on, and the result
+    /// comes later.
     fn nearby(&self, block: usize) -> f64 {
         let fading = |step: usize| FADES.powi(step as i32);
         let before = (1..=AFTER).map(|step| self.block(block.checked_sub(step)) * fading(step));
@@ -150,8 +153,8 @@ impl<'a> Found<'a> {
         before.chain(after).fold(0.0, f64::max)
     }
 
-    /// How much a block's speaker, role and date speak for it before its
-    /// sentences are read.
+    /// The contribution of a block's speaker, role and date, without its
+    /// sentences.
     fn bearing(&self, block: usize) -> f64 {
         let entry = &self.index.entries[self.index.blocks[block].passage];
         let speaks = entry.speaker.is_some_and(|s| self.question.speakers.contains(&s));
@@ -160,7 +163,7 @@ impl<'a> Found<'a> {
         speaker * role * if self.is_dated(entry.date) { 1.5 } else { 1.0 }
     }
 
-    /// Whether a question in the user's voice is about what this role said.
+    /// Whether a question in the user's voice asks for what this role said.
     fn asked_of(&self, role: Role) -> bool {
         match role {
             Role::User => self.question.of_user,
@@ -185,13 +188,13 @@ impl<'a> Found<'a> {
         self.sentences.get(&at).copied().unwrap_or(0.0)
     }
 
-    /// Share of the question, by rarity, that these terms are.
+    /// Share of these terms in the question, weighted by rarity.
     fn share(&self, held: u64) -> f64 {
         let held = (0..self.rarity.len()).filter(|&number| held & bit(number) != 0);
         held.map(|number| self.rarity[number]).sum::<f64>() / self.total
     }
 
-    /// The sentences of a block with their signs.
+    /// Adds the sentences of a block with their features and scores.
     fn weigh(&self, at: usize, out: &mut Vec<Ranked>) {
         let (index, question) = (self.index, self.question);
         let block = &index.blocks[at];
@@ -218,7 +221,7 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// The signs that all sentences of a block share.
+    /// The features that all sentences of a block share.
     fn signs_of_block(&self, at: usize, block: &Block) -> Signs {
         let (index, question) = (self.index, self.question);
         let entry = &index.entries[block.passage];
@@ -244,15 +247,15 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// How well the best question of a block fits.
+    /// The score of the best question in a block.
     fn asked_in(&self, block: usize) -> f64 {
         let run = self.index.blocks[block].first..self.index.blocks[block].end;
         let asked = run.filter(|&at| self.index.sentence(at).asks).map(|at| self.sentence(at));
         asked.fold(0.0, f64::max)
     }
 
-    /// How rare the rarest term of the question is that stands in a sentence,
-    /// as a share of the rarest of all.
+    /// Rarity of the rarest term of the question in a sentence, as a share of
+    /// the rarest of all its terms.
     fn rarest_in(&self, at: usize) -> f64 {
         let terms = &self.index.sentence(at).terms;
         let stands = |term| terms.binary_search_by_key(term, |(term, _)| *term).is_ok();
@@ -260,14 +263,14 @@ impl<'a> Found<'a> {
         held.map(|(_, rarity)| *rarity).fold(0.0, f64::max) / self.rarest
     }
 
-    /// Whether a sentence names a date, or tells one from its own day.
+    /// Whether a sentence contains a date, or one relative to its own day.
     fn is_dated_at(&self, at: usize) -> bool {
         let (said, text) = (self.index.entry(at).date, self.index.text(at));
         said.is_some_and(|said| !relative(text, said).is_empty()) || !dates(text).is_empty()
     }
 }
 
-/// The bit of a term; a question of more than 64 terms shares the last one.
+/// The bit of a term; from the 64th term on all share the last bit.
 fn bit(number: usize) -> u64 {
     1 << number.min(63)
 }

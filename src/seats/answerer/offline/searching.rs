@@ -1,5 +1,5 @@
-//! What the reader searches for where it may, and how it reads what it finds
-//! (semantics §36).
+//! The searches of the reader where a channel allows them, and how it reads
+//! their results (semantics §36).
 
 use rustc_hash::FxHashSet;
 
@@ -11,23 +11,24 @@ use crate::seats::finder::Finder;
 use crate::strategy::Archived;
 use crate::text::language::is_stop;
 
-/// Terms of a question that are searched for.
+/// Largest number of terms of a question that are searched for.
 const TERMS: usize = 5;
 
-/// What the searches for one question gave.
+/// The results of the searches for one question.
 #[derive(Debug, Default)]
 pub(super) struct Found<'a> {
-    /// The messages in their order, a session's summary before its messages.
+    /// The messages in their order, with a session's summary before its
+    /// messages.
     messages: Vec<&'a Archived>,
-    /// Searches made.
+    /// Number of searches.
     pub calls: u32,
-    /// Tokens of what they gave, what came twice counted twice.
+    /// Tokens of the results; a repeated result counts again.
     pub tokens: u64,
 }
 
-/// Searches what was said: for each of the question's rarest terms, or for all
-/// of its words where a channel ranks by them.
-/// Where a search fails, what came of those before it is left aside.
+/// Searches the dropped messages: for each of the question's rarest terms, or
+/// for all of its words if the channel ranks by words. If a search fails, the
+/// results of the earlier ones are not used.
 pub(super) async fn search<'a>(
     index: &Index,
     question: &str,
@@ -53,14 +54,14 @@ pub(super) async fn search<'a>(
     Ok(found)
 }
 
-/// The rarest terms of a question, as they are spelt in it. What is rare is
-/// known from the context alone; of terms that stand there equally often the
-/// longest are taken for the rarest (Zipf's law of abbreviation), then the first.
+/// The rarest terms of a question, in their original spelling. Rarity is
+/// computed from the context; of terms with equal numbers of occurrences the
+/// longest counts as the rarest (Zipf's law of abbreviation), then the first.
 fn queries<'q>(index: &Index, question: &'q str) -> Vec<&'q str> {
     let mut terms: Vec<(Term, &str)> = Vec::new();
     let mut end = 0;
     for Word { place, lower } in words(question) {
-        // The parts of an identifier stand behind the whole.
+        // The parts of an identifier follow the identifier itself.
         let is_part = place.end <= end;
         end = end.max(place.end);
         let term = term(&lower);
@@ -78,8 +79,9 @@ fn queries<'q>(index: &Index, question: &'q str) -> Vec<&'q str> {
     terms.into_iter().take(TERMS).map(|(_, spelt)| spelt).collect()
 }
 
-/// The context with what was found: behind the preamble, before what is still
-/// there, which is newer. What the context shows already is not read twice.
+/// The context with the search results inserted: behind the preamble and before
+/// the remaining messages, which are newer. Messages that the context already
+/// contains are not added.
 pub(super) fn widened(passages: &[Passage], found: &Found<'_>) -> Vec<Passage> {
     let known: FxHashSet<_> = passages.iter().map(|p| (p.at, &*p.text)).collect();
     let head = passages.iter().take_while(|p| p.role == Role::System).count();
@@ -127,13 +129,14 @@ mod tests {
     #[test]
     fn the_five_rarest_terms_are_searched_for_as_they_are_spelt() {
         let index = index(&["The harbour is full.", "The harbour closes.", "A ship came."]);
-        // In no block: Tortuga, rum, barrels, price. In one: ship. In two: harbour.
+        // Terms in no block: Tortuga, rum, barrels, price. In one block: ship.
+        // In two: harbour.
         let question = "What price had Tortuga's rum barrels on the ship in the harbour?";
         assert_eq!(queries(&index, question), ["Tortuga", "barrels", "price", "rum", "ship"]);
     }
 
     #[test]
-    fn an_identifier_is_one_term_and_forms_of_a_word_are_one() {
+    fn an_identifier_is_one_term_and_inflections_of_a_word_are_one_term() {
         let index = index(&[]);
         let question = "Who changed retry_policy.rs, and why was it changing?";
         assert_eq!(queries(&index, question), ["retry_policy.rs", "changed"]);
@@ -144,7 +147,8 @@ mod tests {
     async fn every_term_is_a_call_and_what_came_twice_counts_twice() {
         let past = [archived(0, "Rum is dear.", None), archived(1, "Tortuga has rum.", None)];
         let channel = Channel::new(RECOVERIES[0], &past);
-        // `Tortuga` finds the second, `rum` the second: `Rum` is spelt otherwise.
+        // `Tortuga` and `rum` find the second message: `Rum` has another
+        // spelling.
         let (index, finder) = (index(&[]), Finder::new(channel));
         let found = search(&index, "Where is Tortuga with rum?", &finder).await.unwrap();
         assert_eq!((found.calls, found.tokens), (2, 22));
@@ -166,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_found_stands_behind_the_preamble_in_its_order_and_never_twice() {
+    fn found_messages_follow_the_preamble_in_order_and_without_duplicates() {
         let past = [
             archived(0, "oldest", None),
             archived(1, "old", Some("thought")),

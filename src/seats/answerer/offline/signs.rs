@@ -1,43 +1,47 @@
-//! The signs by which a sentence is known to answer, and their weights.
+//! The features of a sentence that predict whether it answers, and their
+//! weights.
 
-/// What speaks for and against one sentence. Figures of terms are shares of
-/// what a text with every term of the question would have.
+/// The features of one sentence. Scores of terms are shares of the score of a
+/// text with every term of the question.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Signs {
-    /// BM25 of the sentence.
+    /// BM25 score of the sentence.
     pub own: f64,
-    /// BM25 of its block and of the two blocks before it.
+    /// BM25 scores of its block and of the two blocks before it.
     pub block: f64,
     pub previous: f64,
     pub earlier: f64,
-    /// BM25 of the best question in the block before: this one may answer it.
+    /// BM25 score of the best question in the block before: the sentence may
+    /// answer it.
     pub asked: f64,
-    /// Said by the one speaker that the question names, or by another.
+    /// Whether the speaker is the only one in the question, and whether it is
+    /// another one.
     pub speaker: bool,
     pub other: bool,
-    /// Said on a date that the question names.
+    /// Whether it was said on a date in the question.
     pub date: bool,
-    /// It is a question itself.
+    /// Whether the sentence is a question.
     pub asks: bool,
-    /// The logarithm of the number of its words with a meaning.
+    /// Logarithm of the number of words that are not function words.
     pub length: f64,
-    /// Logarithm of how much it says beside the question, by rarity.
+    /// Logarithm of the rarity of the terms that are not in the question.
     pub novel: f64,
-    /// Share of the question, by rarity, that its block lacks; that its block
-    /// and the one before hold; that its block and the two before hold.
+    /// Shares of the question, weighted by rarity: missing from its block; in
+    /// its block and the block before; in its block and the two blocks before.
     pub missing: f64,
     pub held: f64,
     pub held_wide: f64,
-    /// How rare its rarest term of the question is.
+    /// Rarity of its rarest term of the question.
     pub rarest: f64,
-    /// It holds a date, or a number, where the question asks for one.
+    /// Whether it contains a date or a number that the question asks for.
     pub dated: bool,
     pub numbered: bool,
     /// 1 for the first sentence of a block, 1/2 for the second and so on.
     pub opens: f64,
-    /// In a session of an agent: it holds a value of the form that is asked for.
+    /// Whether it contains a value of the requested form, in a session of an
+    /// agent.
     pub formed: bool,
-    /// In such a session.
+    /// Whether the session is one of an agent.
     pub agent: bool,
 }
 
@@ -45,10 +49,10 @@ pub(super) struct Signs {
 ///
 /// The weights were fitted by a conditional logit over the candidate sentences
 /// of a question (McFadden 1974; Adam, 600 steps, L2 of 0.002) on one half of
-/// the conversations at hand, chats of two people and chats with an assistant;
-/// the other half was held out. Those of sessions of agents are set by hand:
-/// there a line has to fit by itself. Of 41 weights those are left that pay
-/// (`docs/ablation.md`).
+/// the available conversations, chats of two people and chats with an
+/// assistant; the other half was held out. The weights for sessions of agents
+/// are set by hand: there a line must fit by itself. Of 41 weights only those
+/// that improve the result are kept (`docs/ablation.md`).
 pub(super) fn score(signs: &Signs) -> f64 {
     let s = signs;
     let flag = |is: bool| f64::from(u8::from(is));
@@ -72,7 +76,7 @@ pub(super) fn score(signs: &Signs) -> f64 {
         + 3.0 * flag(s.formed)
 }
 
-/// The score without what the speaker adds to it or takes away.
+/// The score without the contribution of the speaker.
 pub(super) fn score_whoever_spoke(signs: &Signs) -> f64 {
     score(&Signs { speaker: false, other: false, ..*signs })
 }

@@ -1,4 +1,4 @@
-//! The form that an answer has: a hash, a version, a path, a number.
+//! The form of an answer: a hash, a version, a path, a number.
 
 use std::hash::{Hash, Hasher};
 
@@ -20,15 +20,15 @@ pub(super) const TIME: Forms = 1 << 5;
 pub(super) const DATE: Forms = 1 << 6;
 pub(super) const NUMBER: Forms = 1 << 7;
 
-/// A value that stands in a text.
+/// A value in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Value {
     pub forms: Forms,
-    /// Hash of its spelling, so that two can be compared.
+    /// Hash of its spelling, to compare two values.
     pub spelt: u64,
 }
 
-/// The values of a text, in order.
+/// The values in a text, in order.
 pub(super) fn values(text: &str) -> Vec<Value> {
     let outside = |c: char| {
         c.is_whitespace()
@@ -128,7 +128,7 @@ fn forms(token: &str) -> Forms {
     forms
 }
 
-/// `2025-10-21`, alone or before a time.
+/// Whether a token is a date like `2025-10-21`, alone or before a time.
 fn is_date(b: &[u8]) -> bool {
     b.len() >= 10
         && b[..10].iter().enumerate().all(|(at, c)| match at {
@@ -137,13 +137,14 @@ fn is_date(b: &[u8]) -> bool {
         })
 }
 
-/// `21`, `3rd`: the day of a month that is written out beside it.
+/// Whether a token is a day of the month like `21` or `3rd`, beside the name of
+/// a month.
 fn is_day(token: &str) -> bool {
     let digits = token.trim_end_matches(|c: char| c.is_ascii_lowercase());
     (1..=2).contains(&digits.len()) && digits.parse::<u8>().is_ok_and(|day| (1..=31).contains(&day))
 }
 
-/// `9:30`, `09:30:12`.
+/// Whether a token is a time like `9:30` or `09:30:12`.
 fn is_time(b: &[u8]) -> bool {
     let mut parts = b.split(|c| *c == b':');
     let two = |part: &[u8]| part.len() == 2 && part.iter().all(u8::is_ascii_digit);
@@ -152,7 +153,8 @@ fn is_time(b: &[u8]) -> bool {
         && parts.all(|part| part.len() >= 2)
 }
 
-/// Digits, grouped, with a decimal part, a sign, a unit of up to three letters.
+/// Whether a token is a number: digits, perhaps grouped, with a decimal part, a
+/// sign, a unit of up to three letters.
 fn is_number(token: &str) -> bool {
     let token = token.trim_start_matches(['-', '+', '$', '#']);
     let end = token.bytes().position(|b| !(b.is_ascii_digit() || matches!(b, b'.' | b'_')));
@@ -163,7 +165,7 @@ fn is_number(token: &str) -> bool {
         && unit.bytes().all(|b| b.is_ascii_alphabetic() || b == b'%')
 }
 
-/// `2.0`, `v7.11.9`, `1.2.3-rc1`.
+/// Whether a token is a version like `2.0`, `v7.11.9` or `1.2.3-rc1`.
 fn is_version(token: &str) -> bool {
     let token = token.strip_prefix(['v', 'V']).unwrap_or(token);
     let core = token.split(['-', '+']).next().unwrap_or("");
@@ -174,7 +176,7 @@ fn is_version(token: &str) -> bool {
             .all(|p| !p.is_empty() && p.len() <= 4 && p.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// A name and an extension that begins with a letter.
+/// Whether a token is a file name with an extension that begins with a letter.
 fn is_file(token: &str) -> bool {
     token.rsplit_once('.').is_some_and(|(name, end)| {
         !name.is_empty()
@@ -185,8 +187,9 @@ fn is_file(token: &str) -> bool {
     })
 }
 
-/// Names joined by full stops, the last of letters, perhaps behind a scheme or
-/// before a port; or an address of four numbers.
+/// Whether a token is a host: names joined by full stops, the last one of
+/// letters, perhaps behind a scheme or before a port; or an address of four
+/// numbers.
 fn is_host(token: &str) -> bool {
     let rest = token.split_once("://").map_or(token, |(_, rest)| rest);
     let name = rest.split(['/', ':']).next().unwrap_or("");
@@ -202,7 +205,7 @@ fn is_host(token: &str) -> bool {
             || name == "localhost")
 }
 
-/// Words that tell the form of what is asked for.
+/// Words that indicate the form of the requested value.
 const CUES: [(Forms, &str); 10] = [
     (HASH, "commit hash sha revision commits"),
     (VERSION, "version release tag"),
@@ -213,7 +216,7 @@ const CUES: [(Forms, &str); 10] = [
         "id identifier ticket reference flag key request branch test function serial database \
         issue",
     ),
-    // What is called a number is often letters and digits.
+    // People often use "number" for letters and digits.
     (NAME | NUMBER, "number account code room desk berth locker policy permit"),
     (TIME, "clock o'clock time"),
     (DATE, "date day deadline"),
@@ -225,13 +228,13 @@ const CUES: [(Forms, &str); 10] = [
     (0, "name short id's"),
 ];
 
-/// Words between the asking word and what it asks for.
+/// Words that may precede the noun after the question word.
 const PASSED: &str = "is was are were the a an of its their his her our my short full exact new \
     current latest newest odd unexpected first last";
 
-/// Forms that the answer to a question may have; none where it does not tell.
-/// The noun that ends the run after the asking word decides: `release date` asks
-/// for a date, `test file` for a path.
+/// Forms that the answer to a question may have; empty if the question does not
+/// indicate one. The last noun after the question word decides: `release date`
+/// asks for a date, `test file` for a path.
 pub(super) fn sought(lower: &[&str]) -> Forms {
     let asking = |word: &&str| matches!(*word, "what" | "which" | "how" | "whose");
     let Some(first) = lower.iter().position(asking) else { return 0 };
@@ -248,7 +251,7 @@ pub(super) fn sought(lower: &[&str]) -> Forms {
             Some(next) => found = next,
             None if found != 0 => break,
             None if is_in(PASSED, word) => {}
-            // An attribute may stand before the noun: `which feature flag`.
+            // An attribute may precede the noun: `which feature flag`.
             None if unknown < 1 && !is_in(ENDS, word) => unknown += 1,
             None => break,
         }
@@ -256,7 +259,7 @@ pub(super) fn sought(lower: &[&str]) -> Forms {
     found
 }
 
-/// Words that end the run after the asking word.
+/// Words that end the phrase after the question word.
 const ENDS: &str = "did do does has have had will would can could should shall may might must i \
     you we they he she it to in on at for with from by and or about one this that these those";
 
@@ -271,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn the_noun_that_is_asked_for_tells_the_form() {
+    fn the_noun_after_the_question_word_decides_the_form() {
         let table = [
             ("Which commit fixed the parser?", HASH),
             ("What is the short hash of that commit?", HASH),

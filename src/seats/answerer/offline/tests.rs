@@ -31,7 +31,7 @@ fn answer(shown: &Shown, question: &str) -> String {
     asked(shown, &[question]).remove(0)
 }
 
-/// Two people over three days, with small talk between.
+/// A chat of two people over three days, with small talk.
 fn chat() -> Shown {
     let turns = [
         ("2023-05-08", "Ann: Hi Ben! How are you? The garden keeps me busy these days."),
@@ -49,8 +49,8 @@ fn chat() -> Shown {
     shown(turns.map(|(day, text)| said(role(text), at(day), text)).to_vec())
 }
 
-/// An agent at work on a program: calls and results as text, a summary, two
-/// snapshots of a treasury.
+/// A session of an agent that works on a program: calls and results as text, a
+/// summary, two snapshots of a treasury.
 fn work() -> Shown {
     let texts = [
         (Role::System, "You are a coding agent. Be brief."),
@@ -80,7 +80,7 @@ fn work() -> Shown {
 }
 
 #[test]
-fn the_sentence_that_shares_the_rare_words_answers() {
+fn the_sentence_with_the_same_rare_words_is_the_answer() {
     assert!(answer(&chat(), "What is the name of Ann's puppy?").contains("Her name is Luna."));
     assert!(answer(&chat(), "What did Ben buy?").contains("red bicycle"));
 }
@@ -92,7 +92,7 @@ fn a_turn_after_a_question_answers_it() {
 }
 
 #[test]
-fn relative_dates_are_written_out_against_the_day_of_their_passage() {
+fn relative_dates_are_resolved_against_the_day_of_their_passage() {
     // 8 May 2023 was a Monday.
     let told = answer(&chat(), "When did Ben run a charity race?");
     assert!(told.contains("7 May 2023, the Sunday before 8 May 2023"), "{told}");
@@ -111,7 +111,7 @@ fn an_empty_context_never_answers() {
 }
 
 #[test]
-fn what_was_never_said_is_not_known() {
+fn a_fact_that_was_never_mentioned_is_unknown() {
     for question in
         ["What colour is the roof of the submarine?", "When did the orchestra rehearse?"]
     {
@@ -121,7 +121,7 @@ fn what_was_never_said_is_not_known() {
 }
 
 #[test]
-fn what_only_the_other_said_of_themselves_is_not_known_of_the_named_one() {
+fn a_fact_about_one_speaker_is_unknown_for_the_other() {
     assert_eq!(answer(&chat(), "When did Ann run a charity race?"), UNKNOWN);
     assert_ne!(answer(&chat(), "When did Ben run a charity race?"), UNKNOWN);
 }
@@ -140,7 +140,7 @@ fn files_decisions_and_choices_of_an_agent_are_found() {
 }
 
 #[test]
-fn of_two_snapshots_the_newest_answers() {
+fn the_newer_of_two_snapshots_is_the_answer() {
     let told = answer(&work(), "What is the current balance of the treasury?");
     assert!(told.contains("950") && !told.contains("1200"), "{told}");
     let told = answer(&work(), "How many archers are in the army now?");
@@ -170,7 +170,7 @@ fn long_tool_results_are_read_line_by_line() {
 }
 
 #[test]
-fn an_answer_keeps_to_its_bound_and_to_the_text() {
+fn an_answer_is_within_its_bound_and_copied_from_the_text() {
     let long = "whale ".repeat(3000);
     let unbroken = "鲸".repeat(9000);
     let listed: String = (0..300).map(|n| format!("The whale number {n} sings.\n")).collect();
@@ -187,7 +187,7 @@ fn an_answer_keeps_to_its_bound_and_to_the_text() {
 }
 
 #[test]
-fn answers_stand_in_the_context_but_for_dates() {
+fn every_answer_except_resolved_dates_is_in_the_context() {
     let context = chat();
     let all: String =
         context.passages.iter().map(|passage| format!("{}\n", passage.text)).collect();
@@ -199,7 +199,7 @@ fn answers_stand_in_the_context_but_for_dates() {
 }
 
 #[test]
-fn hostile_passages_and_questions_are_survived() {
+fn hostile_passages_and_questions_cause_no_panic() {
     let texts =
         ["", "\u{0}\u{1b}[31m", ":::", "?", "。", "A: ", "\u{202e}", "...", "{\"", "１２３"];
     let context = shown(texts.map(|text| said(Role::User, at("2023-05-08"), text)).to_vec());
@@ -221,7 +221,7 @@ fn ten_thousand_passages_are_read() {
 }
 
 #[test]
-fn answers_do_not_depend_on_one_another_nor_on_what_was_read_before() {
+fn answers_are_independent_of_each_other_and_of_earlier_contexts() {
     let questions = ["What did Ben buy?", "When did Ann adopt a puppy?", "Where did Ben go?"];
     let forth = asked(&chat(), &questions);
     let mut back = asked(&chat(), &[questions[2], questions[1], questions[0]]);
@@ -271,7 +271,7 @@ fn session() -> Shown {
 }
 
 #[test]
-fn a_value_of_the_form_that_is_asked_for_answers() {
+fn a_value_of_the_requested_form_is_the_answer() {
     let told = answer(&session(), "Which commit mended the broken invoices?");
     assert!(told.contains("7be20c4"), "{told}");
     let told = answer(&session(), "Which invoice id is in state frozen?");
@@ -279,7 +279,7 @@ fn a_value_of_the_form_that_is_asked_for_answers() {
 }
 
 #[test]
-fn of_two_statements_the_newer_value_answers_alone() {
+fn only_the_newer_value_of_two_statements_is_the_answer() {
     let told = answer(&session(), "Which flag is the canary flag?");
     assert!(told.contains("low-elm-20") && !told.contains("tall-oak-17"), "{told}");
 }

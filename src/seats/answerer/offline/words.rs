@@ -1,4 +1,4 @@
-//! Words as the reader compares them: by their stems.
+//! The words of a text, compared by their stems.
 
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
@@ -11,25 +11,26 @@ use crate::text::language::{is_unspaced, stem};
 /// share a hash with a chance below one in a billion.
 pub(super) type Term = u64;
 
-/// A word and where it stands.
+/// A word and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Word {
-    /// Bytes of the text.
+    /// Byte range of the word in the text.
     pub place: Range<usize>,
-    /// Lower case, without a possessive; two characters for unspaced scripts.
+    /// The word in lower case, without a possessive; two characters in scripts
+    /// without spaces.
     pub lower: String,
 }
 
-/// The term of a lower-case word.
+/// The term of a word in lower case.
 pub(super) fn term(lower: &str) -> Term {
     let mut hasher = FxHasher::default();
     stem(lower).hash(&mut hasher);
     hasher.finish()
 }
 
-/// Every word of a text. An identifier gives itself and its parts
+/// Every word of a text. An identifier yields itself and its parts
 /// (`retry_policy.rs` → itself, `retry`, `policy`, `rs`); scripts without
-/// spaces give every pair of characters.
+/// spaces yield every pair of characters.
 pub(super) fn words(text: &str) -> Vec<Word> {
     let mut out = Vec::with_capacity(text.len() / 5);
     let mut chars = text.char_indices().peekable();
@@ -67,8 +68,8 @@ fn unspaced(text: &str, start: usize, chars: &mut Chars<'_>, out: &mut Vec<Word>
     }
 }
 
-/// Whether a word goes on at this character: letters and digits, and a joint
-/// between two of them.
+/// Whether a word continues at this character: letters and digits, and a
+/// joining mark between two of them.
 fn continues(text: &str, at: usize, c: char) -> bool {
     if is_unspaced(c) {
         return false;
@@ -82,7 +83,7 @@ fn continues(text: &str, at: usize, c: char) -> bool {
         let digits = before.zip(after).is_some_and(|(b, a)| b.is_numeric() && a.is_numeric());
         let letters =
             before.zip(after).is_some_and(|(b, a)| b.is_alphanumeric() && a.is_alphanumeric());
-        // A full stop joins `file.rs` and `3.5`; a comma only digits.
+        // A full stop joins `file.rs` and `3.5`; a comma joins only digits.
         if c == ',' {
             digits
         } else {
@@ -109,8 +110,8 @@ fn word(text: &str, place: Range<usize>, out: &mut Vec<Word>) {
     }
 }
 
-/// The parts of an identifier: at `_` and `.` between letters, and where a
-/// capital follows a small letter. A number has no parts.
+/// The parts of an identifier: split at `_` and `.` between letters, and where
+/// a capital follows a small letter. A number has no parts.
 fn parts(spelt: &str) -> Vec<Range<usize>> {
     let mut parts = Vec::new();
     if !spelt.contains(|c: char| c.is_alphabetic()) || spelt.contains(['\'', '’']) {

@@ -1,15 +1,15 @@
-//! Reads GSV's two sections ("Three-Tier Summarization").
+//! Parses GSV's two sections ("Three-Tier Summarization").
 
 use crate::seats::ask::Said;
 use crate::strategy::Digest;
 
-/// What models write where there is no memory to write down.
+/// What models write if there is no memory to store.
 const NOTHING: [&str; 4] = ["none", "none.", "(none)", "n/a"];
 
-/// The sections of a reply. The summary has to be there; memories may be
-/// missing. A section whose end is missing ends where the next one begins, or
-/// with the reply. A memory that was cut off is left out: half a fact would
-/// stand as a durable one.
+/// The sections of a reply. The summary is required; memories may be missing. A
+/// section without an end tag ends at the next section, or at the end of the
+/// reply. A memory that was cut off is removed, because half a fact would be
+/// stored permanently.
 pub(super) fn read(said: Said<'_>) -> Result<Digest, String> {
     let summary = section(said.text, "summary").unwrap_or_default().text.trim();
     if summary.is_empty() {
@@ -27,13 +27,13 @@ pub(super) fn read(said: Said<'_>) -> Result<Digest, String> {
 #[derive(Clone, Copy, Default)]
 struct Section<'a> {
     text: &'a str,
-    /// Whether its end tag is there.
+    /// Whether the section has an end tag.
     closed: bool,
 }
 
-/// The first section of a name. Tags are found whatever their case.
+/// The first section with a name. The case of tags does not matter.
 fn section<'a>(text: &'a str, name: &str) -> Option<Section<'a>> {
-    // As long as the text itself, byte for byte.
+    // The lower-case text has the same length in bytes.
     let lower = text.to_ascii_lowercase();
     let open = format!("<{name}>");
     let start = lower.find(&open)? + open.len();
@@ -45,8 +45,8 @@ fn section<'a>(text: &'a str, name: &str) -> Option<Section<'a>> {
     Some(Section { text: &text[start..end], closed: false })
 }
 
-/// The entries of a list. Where any line has a bullet, one without goes on with
-/// the entry above it; otherwise each line is an entry.
+/// The entries of a list. If any line has a bullet, a line without one
+/// continues the entry above it; otherwise each line is an entry.
 fn lines(text: &str) -> Vec<String> {
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
     let bulleted = lines().any(|line| entry(line).is_some());
@@ -62,7 +62,7 @@ fn lines(text: &str) -> Vec<String> {
     entries
 }
 
-/// A line's text behind its bullet or number.
+/// The text of a line after its bullet or number.
 fn entry(line: &str) -> Option<&str> {
     let marked = ["-", "*", "•"].into_iter().find_map(|bullet| line.strip_prefix(bullet));
     let numbered = || {
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn both_sections_are_read_whatever_their_case_and_ends() {
+    fn both_sections_are_parsed_whatever_the_case_and_ends_of_their_tags() {
         for text in [
             "<summary>\nThey talked.\n</summary>\n\n<memories>\n- Likes tea.\n- Uses pnpm.\n</memories>",
             "Here it is.\n<Summary>They talked.</SUMMARY><MEMORIES>* Likes tea.\n* Uses pnpm.",
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_has_to_be_there_and_memories_may_be_missing() {
+    fn a_summary_is_required_and_memories_may_be_missing() {
         assert_eq!(digest("<summary>They talked.</summary>"), of("They talked.", &[]));
         for nothing in ["", "- None.", "(none)", "- "] {
             let text = format!("<summary>x</summary><memories>\n{nothing}\n</memories>");
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_a_bullet_goes_on_with_its_memory() {
+    fn a_line_without_a_bullet_continues_its_memory() {
         let text = "<summary>x</summary><memories>- Born in 1990\n  in Bern.\n- -5 degrees\n-7 is no bullet";
         assert_eq!(digest(text), of("x", &["Born in 1990 in Bern.", "-5 degrees -7 is no bullet"]));
         let text = "<summary>x</summary><memories>1990 in Bern.\n3.5 kg</memories>";
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_memory_that_was_cut_off_is_left_out() {
+    fn a_memory_that_was_cut_off_is_removed() {
         let cut = |text| read(Said { text, cut: true }).map(|digest| digest.memories);
         let memories = |list: &[&str]| Ok(list.iter().map(|m| (*m).to_owned()).collect());
         assert_eq!(
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn other_letters_do_not_shift_the_tags() {
+    fn non_ascii_letters_do_not_shift_the_tags() {
         assert_eq!(digest("İÄß <SUMMARY>Straße İ</SUMMARY>"), of("Straße İ", &[]));
     }
 }

@@ -1,4 +1,4 @@
-//! A model as compactor: it is given the preset's own prompt.
+//! A model as compactor: it gets the preset's own prompt.
 
 mod digest;
 mod request;
@@ -19,11 +19,11 @@ pub(crate) use request::question;
 
 /// A model in the compactor's seat.
 ///
-/// A reply in a wrong shape is sent back once; what both calls took is added
-/// up. A state that is cut off is no state, and fails. A continuation or a
-/// summary that is cut off stands as far as it goes: the seeds bound the reply
-/// and take what came, without asking how it ended (001, "Layer 2"; 004,
-/// "Three-Tier Summarization").
+/// A reply in a wrong format is sent back once; the usage of both calls is
+/// added up. A state that is cut off cannot be used, and fails. A continuation
+/// or a summary that is cut off is used as it is: the published designs limit
+/// the reply and use what arrives, without checking how it ended (001, "Layer
+/// 2"; 004, "Three-Tier Summarization").
 pub struct Llm {
     llm: Arc<dyn llm::Llm>,
     name: String,
@@ -32,9 +32,9 @@ pub struct Llm {
 }
 
 impl Llm {
-    /// Whoever summarises through this line. Where the provider tells no
-    /// tokens, calls are counted by this counter: close to what was billed, and
-    /// never for nothing.
+    /// A compactor that calls the model behind `llm`. If the provider reports
+    /// no usage, `counter` counts the tokens: close to the billed number, and
+    /// never zero.
     pub fn new(llm: Arc<dyn llm::Llm>, counter: Arc<Counter>) -> Self {
         let name = llm.model().id();
         Self { llm, name, counter, replicate: 0 }
@@ -45,7 +45,7 @@ impl Llm {
         Self { llm, name, counter: Arc::clone(counter), replicate }
     }
 
-    /// The tokens of one call: the whole prompt, whatever of it was cached.
+    /// The tokens of one call: the whole prompt, including its cached part.
     fn usage(&self, question: &Question, answered: &Answered) -> CallUsage {
         match &answered.reply.usage {
             Ok(tokens) => CallUsage { input: tokens.usage.prompt(), output: tokens.usage.output },
@@ -100,12 +100,12 @@ impl Compactor for Llm {
     }
 }
 
-/// What is wrong with a reply without a word.
+/// The error in a reply without text.
 const EMPTY: &str = "it is empty";
-/// What is wrong with a state without an entry.
+/// The error in a state without an entry.
 const NO_ENTRY: &str = "every field is empty";
 
-/// The reply in the shape that the task asks for, or what is wrong with it.
+/// Parses a reply into the format that the task asks for.
 fn read(task: &Task, said: Said<'_>) -> Result<Produced, String> {
     match task {
         _ if said.text.is_empty() => Err(EMPTY.to_owned()),

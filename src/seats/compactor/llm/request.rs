@@ -1,4 +1,4 @@
-//! What a task asks of a model.
+//! Builds the request for a task.
 
 use serde_json::json;
 
@@ -6,11 +6,11 @@ use crate::llm::{Message, Question, Schema, Speaker};
 use crate::model::Role;
 use crate::strategy::{Live, MESSAGES, Task, TaskMessage};
 
-/// What opens a live conversation that the assistant began: providers want a
-/// user's message first.
+/// Text before a live conversation that the assistant began: providers require
+/// a user's message first.
 const OPENING: &str = "[The conversation begins.]";
 
-/// What is put to a model for a task.
+/// The request that is sent to a model for a task.
 pub(crate) fn question(task: &Task) -> Question {
     let (prompt, live, schema) = match task {
         Task::SessionState { prompt, .. } => (prompt, None, Some(state_schema())),
@@ -29,7 +29,8 @@ pub(crate) fn question(task: &Task) -> Question {
     Question { schema, ..question }
 }
 
-/// The four fields of the seed's SessionState (000, "SessionState Schema").
+/// The four fields of SessionState in its published design (000, "SessionState
+/// Schema").
 fn state_schema() -> Schema {
     let list = json!({"type": "array", "items": {"type": "string"}});
     let json = json!({
@@ -46,7 +47,7 @@ fn state_schema() -> Schema {
     Schema { name: "session_state".to_owned(), json }
 }
 
-/// The prompt with the messages in their place, or in front of it.
+/// The prompt with the messages at their placeholder, or in front of it.
 fn filled(prompt: &str, messages: &[TaskMessage]) -> String {
     let label = |message: &TaskMessage| format!("[{}]\n{}", message.role.as_str(), shown(message));
     let transcript = messages.iter().map(label).collect::<Vec<_>>().join("\n\n");
@@ -57,9 +58,10 @@ fn filled(prompt: &str, messages: &[TaskMessage]) -> String {
     }
 }
 
-/// The live conversation as turns, with the prompt as its last words. What is
-/// neither the user's nor the assistant's is shown as the user's, under its
-/// role; turns take turns, since many chat templates know nothing else.
+/// The live conversation as turns, with the prompt as the last one. A message
+/// of another role than user or assistant becomes a user's message that names
+/// its role. User and assistant alternate, since many chat templates require
+/// it.
 fn turns(live: &Live, prompt: &str) -> Vec<Message> {
     let mut turns: Vec<Message> = Vec::new();
     for message in &live.messages {
@@ -89,7 +91,7 @@ fn push(turns: &mut Vec<Message>, speaker: Speaker, text: String) {
     }
 }
 
-/// A message's text, its images named.
+/// The text of a message, in which images are named.
 fn shown(message: &TaskMessage) -> String {
     let images = match message.images {
         0 => return message.text.clone(),

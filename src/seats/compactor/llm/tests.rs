@@ -69,7 +69,7 @@ async fn run(
     (seat(&llm).run(task).await.map_err(|failed| failed.error), llm)
 }
 
-/// What the meter makes of one call.
+/// The compactor's usage of one call.
 async fn metered(
     task: &Task,
     replies: impl IntoIterator<Item = Result<llm::Reply, CallError>>,
@@ -86,7 +86,7 @@ fn turn(speaker: Speaker, text: &str) -> Message {
 }
 
 #[test]
-fn the_messages_stand_where_the_prompt_wants_them_or_in_front_of_it() {
+fn the_messages_are_at_their_placeholder_or_in_front_of_the_prompt() {
     let shown = "[user]\nWhich port?\n[2 images]\n\n[assistant]\n8080.\n\n[tool]\nok";
     let place = |prompt: &str| question(&state_task(prompt));
     let asked = place(&format!("<a>{MESSAGES}</a> {{{{messages}}}}"));
@@ -101,7 +101,7 @@ fn the_messages_stand_where_the_prompt_wants_them_or_in_front_of_it() {
 }
 
 #[test]
-fn only_the_state_has_a_schema_and_it_asks_for_the_four_fields() {
+fn only_the_state_has_a_schema_with_four_fields() {
     let schema = question(&state_task("")).schema.unwrap();
     let names: Vec<&String> = schema.json["properties"].as_object().unwrap().keys().collect();
     assert_eq!(names, ["logos", "pathos", "abstract", "conversation_summary"]);
@@ -111,7 +111,7 @@ fn only_the_state_has_a_schema_and_it_asks_for_the_four_fields() {
 }
 
 #[test]
-fn a_live_conversation_goes_on_as_turns_with_the_prompt_last() {
+fn a_live_conversation_is_continued_as_turns_with_the_prompt_last() {
     let messages = vec![
         message(Role::System, "[Earlier conversation - 4 messages summarized]"),
         message(Role::User, "Which port?"),
@@ -138,7 +138,7 @@ fn a_live_conversation_goes_on_as_turns_with_the_prompt_last() {
 }
 
 #[test]
-fn a_live_conversation_that_the_assistant_began_is_opened_for_it() {
+fn a_live_conversation_that_the_assistant_began_gets_a_first_user_message() {
     let live = Live { messages: vec![message(Role::Assistant, "Hello.")], ..Live::default() };
     let asked = question(&continuation_task(Some(live)));
     let speakers: Vec<Speaker> = asked.messages.iter().map(|turn| turn.speaker).collect();
@@ -161,7 +161,7 @@ async fn each_task_is_given_its_shape_with_tokens_and_latency() {
     ] {
         let written = counter().count(reply.trim());
         let (reply, llm) = run(&task, [said(reply)]).await;
-        // 30 fresh, 60 read from the cache, 10 written to it.
+        // 30 tokens uncached, 60 read from the cache, 10 written to it.
         let usage = CallUsage { input: 100, output: 7 };
         let (latency_ms, recorded, cut) = (Some(40.0), false, false);
         assert_eq!(reply, Ok(Reply { produced, usage, written, cut, latency_ms, recorded }));
@@ -309,7 +309,7 @@ async fn a_short_reply_is_void_however_long_the_model_reasoned() {
         live: None,
         max_tokens,
     };
-    // The reasoning is no part of the five words.
+    // The reasoning does not count among the five words.
     let text = format!("<think>{}</think>We talked about a port", "hm ".repeat(400));
     let call = metered(&task(1_500), [said(&text)]).await;
     let reply = call.reply.unwrap();

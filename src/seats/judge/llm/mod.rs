@@ -1,4 +1,4 @@
-//! A model as judge: it sees one question, what is expected, and the answer.
+//! A model as judge: it sees one question, the expectation and the answer.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use crate::llm::{self, Question, Schema};
 use crate::model::{Expectation, Judgement, NoGrade, ProbeKind, Seat, Source, Verdict};
 use crate::seats::ask::{self, Line};
 
-/// Version of the prompt that answers are graded by: grades by different
-/// versions are never compared.
+/// Version of the judge's prompt: grades by different versions are never
+/// compared.
 pub const JUDGE_PROMPT: u32 = 1;
 
 const HEAD: &str = include_str!("head.md");
@@ -21,25 +21,25 @@ const STALE: &str = include_str!("stale.md");
 const UNANSWERABLE: &str = include_str!("unanswerable.md");
 const RUBRIC: &str = include_str!("rubric.md");
 
-/// What the reply looks like, for servers that do not hold schemas.
+/// A description of the reply, for servers that do not enforce schemas.
 const VERDICT_FORM: &str = "Reply with one JSON object: first `reason`, one short sentence that \
     names the words of the answer that decide, then `verdict`.";
 const RUBRIC_FORM: &str = "Reply with one JSON object: first `reason`, one or two short sentences \
     that name the words of the answer that decide, then `abstained`, then `points` with a grade \
     for every point by its number.";
 
-/// Most tokens of a verdict with its reason.
+/// Largest length in tokens of a verdict with its reason.
 const REPLY_TOKENS: u64 = 400;
 
-/// Most tokens that a point of a rubric adds.
+/// Largest number of tokens that each point of a rubric adds.
 const POINT_TOKENS: u64 = 12;
 
-/// Tokens that a verdict with its reason is expected to take: the object that
-/// is asked for with a sentence of twenty words.
+/// Typical length in tokens of a verdict with its reason: the requested object
+/// with a sentence of twenty words.
 pub const TYPICAL_VERDICT_TOKENS: u64 = 40;
 
-/// Tokens that a reply is expected to take which may take so many at most, for
-/// an estimate of what a run costs. Grades of points take what they may.
+/// Typical length in tokens of a reply of at most `bound` tokens, to estimate
+/// the cost of a run. Grades of points are estimated at their bound.
 pub fn typical_tokens(bound: u64) -> u64 {
     bound.min(TYPICAL_VERDICT_TOKENS + bound.saturating_sub(REPLY_TOKENS))
 }
@@ -47,15 +47,15 @@ pub fn typical_tokens(bound: u64) -> u64 {
 /// A model in the judge's seat.
 ///
 /// An answer without any letter or digit is wrong without a call, as it is for
-/// the judge without a model. What the model does not grade, because it
-/// refuses or gives no verdict from the offered set twice, is unscored.
+/// the offline judge. An answer is unscored if the model refuses to grade it or
+/// twice returns no verdict from the offered set.
 pub struct Llm {
     llm: Arc<dyn llm::Llm>,
     name: String,
 }
 
 impl Llm {
-    /// Whoever grades through this line.
+    /// A judge that calls the model behind `llm`.
     pub fn new(llm: Arc<dyn llm::Llm>) -> Self {
         let name = llm.model().id();
         Self { llm, name }
@@ -85,12 +85,12 @@ impl Judge for Llm {
     }
 }
 
-/// Whether a model is asked at all.
+/// Whether an answer is sent to the model.
 pub(crate) fn needs_call(grading: &Grading<'_>) -> bool {
     grading.answer.contains(char::is_alphanumeric)
 }
 
-/// What is put to a model to grade an answer.
+/// The request to grade an answer.
 pub(crate) fn question(grading: &Grading<'_>) -> Question {
     let (criteria, form, schema) = match grading.expect {
         Expectation::AnyOf(_) => {
@@ -117,7 +117,8 @@ pub(crate) fn question(grading: &Grading<'_>) -> Question {
     }
 }
 
-/// What is graded where the answer shows something rather than tells it.
+/// The behaviour that is graded if the answer shows something and does not
+/// state it.
 fn behaviour(kind: ProbeKind) -> Option<&'static str> {
     Some(match kind {
         ProbeKind::Constraint => {
@@ -143,7 +144,8 @@ fn behaviour(kind: ProbeKind) -> Option<&'static str> {
     })
 }
 
-/// Question, expectation and answer as JSON, where no text can end its string.
+/// Question, expectation and answer as JSON, in which no text can end its
+/// string.
 fn document(grading: &Grading<'_>) -> String {
     let expected = match grading.expect {
         Expectation::AnyOf(values) => json!(values),
@@ -160,7 +162,7 @@ fn document(grading: &Grading<'_>) -> String {
     serde_json::to_string_pretty(&document).expect("plain data serialises")
 }
 
-/// The verdicts that a model may give.
+/// The verdicts that the model may return.
 fn offered(grading: &Grading<'_>) -> &'static [&'static str] {
     match grading.expect {
         Expectation::Unanswerable => &["abstained", "incorrect"],
@@ -175,8 +177,9 @@ fn verdict_schema(grading: &Grading<'_>) -> Schema {
     Schema { name: "verdict".to_owned(), json: closed(properties) }
 }
 
-/// A property for each point holds their number and order wherever schemas are
-/// held at all: bounds of arrays are not (Anthropic, "Structured outputs").
+/// The schema of a rubric. Each point is a property, which fixes their number
+/// and order on every server that enforces schemas: bounds of arrays are not
+/// enforced everywhere (Anthropic, "Structured outputs").
 fn rubric_schema(points: usize) -> Schema {
     let grade = json!({"type": "string", "enum": ["yes", "partly", "no"]});
     let points: Map<String, Value> = (1..=points).map(|n| (number(n), grade.clone())).collect();
@@ -192,7 +195,7 @@ fn number(point: usize) -> String {
     format!("point_{point}")
 }
 
-/// An object with these properties, all of them, and no other.
+/// The schema of an object with exactly these properties.
 fn closed(properties: Value) -> Value {
     let names: Vec<String> =
         properties.as_object().into_iter().flat_map(|map| map.keys().cloned()).collect();
@@ -217,7 +220,7 @@ struct Graded {
     points: Map<String, Value>,
 }
 
-/// The judgement in a reply, or what is wrong with the reply.
+/// Parses the judgement in a reply.
 fn read(grading: &Grading<'_>, text: &str) -> Result<Judgement, String> {
     match grading.expect {
         Expectation::Rubric(points) => rubric(ask::object(text)?, points.len()),
@@ -246,7 +249,7 @@ fn rubric(graded: Graded, count: usize) -> Result<Judgement, String> {
     if points.len() != count {
         return Err(format!("`points` has {} grades for {count} points", points.len()));
     }
-    // Halves, so that the sum is exact.
+    // Points are summed in halves, so that the sum is exact.
     let mut halves = 0_u32;
     for name in (1..=count).map(number) {
         let Some(grade) = points.get(&name).and_then(Value::as_str) else {
@@ -268,7 +271,7 @@ fn rubric(graded: Graded, count: usize) -> Result<Judgement, String> {
     Ok(Judgement::scored(verdict, score, reason))
 }
 
-/// The offered word that was meant.
+/// The offered word that matches the model's word.
 fn one_of(field: &str, word: &str, offered: &[&'static str]) -> Result<&'static str, String> {
     let meant = offered.iter().find(|known| known.eq_ignore_ascii_case(word.trim()));
     meant.copied().ok_or_else(|| {

@@ -1,5 +1,5 @@
-//! Values that a text tells as former, beside another that holds now: `It
-//! used to be X, now it is Y`.
+//! Finds values that a text calls former beside a current one: `It used to be
+//! X, now it is Y`.
 
 use super::question::Question;
 use super::reading::Term;
@@ -7,10 +7,10 @@ use crate::text::language::is_in;
 
 const NOW: &str = "current currently now nowadays presently today";
 
-/// Marks what `terms` tell as former, where they also tell what holds now:
-/// from `used to` or `formerly` to the end of the sentence or to the word of
-/// now, and what stands before `no longer`. A question that asks for the
-/// past leaves all unmarked: there the former value is right.
+/// Marks the terms that a text calls former, if the text also names what holds
+/// now: from `used to` or `formerly` to the end of the sentence or to a word
+/// like `now`, and the terms before `no longer`. Nothing is marked if the
+/// question asks for the past: then the former value is right.
 pub(super) fn mark(terms: &mut [Term], question: &Question) {
     let is_now = |term: &Term| is_in(NOW, &term.word);
     if question.asks_for_past || !terms.iter().any(is_now) {

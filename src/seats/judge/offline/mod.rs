@@ -1,8 +1,8 @@
-//! The judge without a model: words, numbers and dates.
+//! The judge without a model, which compares words, numbers and dates.
 //!
-//! It is strict: an answer is right only if it says the expected value, as a
-//! value that holds. What only says it in other words is graded wrong; its
-//! error against human labels is measured in `tests/suite/judge_real.rs`.
+//! It is strict: an answer is right only if it states the expected value as one
+//! that holds. An answer in other words is graded wrong; the judge's error
+//! against human labels is measured in `tests/suite/judge_real.rs`.
 
 mod former;
 mod haystack;
@@ -27,27 +27,27 @@ use reading::Term;
 use refusal::abstains;
 use sought::{polarity, sign};
 
-/// The judge without a model. The rules, in this order:
+/// The judge without a model. It applies these rules, in this order:
 ///
-/// 1. A rubric, a tone and a shared concept need a model: unscored.
+/// 1. A rubric, a tone or a shared concept needs a model: unscored.
 /// 2. An empty answer is wrong.
-/// 3. Where nothing can be known, only saying so is right.
-/// 4. Yes and no have to be said first.
-/// 5. Another value is right if one alternative is said: every number, every
-///    date at least as exactly, all of one or two words and most of more, near
-///    each other in a long text, none of them denied, nor told as former beside
-///    another value of now (`it used to be X, now it is Y`) unless the question
-///    asks for the past. What the question says already need not be said again.
-///    A value without a letter or digit (`→`) has to be said as it stands.
-/// 6. With a stale value beside it, it is right only if the nearest cue says
-///    that the stale one is past (`it was X, now Y`, `from X to Y`) or that the
-///    expected one holds now; else the answer is stale.
+/// 3. If the answer cannot be known, only saying so is right.
+/// 4. Yes or no must be at the beginning.
+/// 5. Any other answer is right if it states one alternative: every number,
+///    every date at least as exactly, all of one or two words and most of more,
+///    near each other in a long text. None of them may be denied, or called
+///    former beside a current value (`it used to be X, now it is Y`) unless the
+///    question asks for the past. Words of the question need not be repeated. A
+///    value without a letter or digit (`→`) must appear as it is.
+/// 6. An answer that also states a stale value is right only if the nearest cue
+///    says that the stale value is past (`it was X, now Y`, `from X to Y`) or
+///    that the expected value holds now; else the answer is stale.
 /// 7. An answer that says it does not know, and asserts nothing, abstains.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Offline;
 
 impl Offline {
-    /// Grades one answer.
+    /// Grades one answer without a model.
     pub fn judge(&self, grading: &Grading<'_>) -> Judgement {
         if let ProbeKind::Tone | ProbeKind::SharedConcept = grading.kind {
             return Judgement::unscored(NoGrade::Kind(grading.kind));
@@ -97,7 +97,7 @@ fn unanswerable(answer: &str) -> Judgement {
     }
 }
 
-/// One answer on the bench.
+/// One answer with its question and the parsed values.
 struct Case<'a> {
     answer: &'a str,
     page: Page,
@@ -136,7 +136,8 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// The first alternative that is said; else what the first one lacks.
+    /// The first alternative that the answer states, or else the missing part
+    /// of the first one.
     fn first<'v>(&self, values: &'v [String]) -> Result<(&'v str, Vec<usize>), String> {
         let mut lacks = None;
         for value in values {
@@ -161,7 +162,7 @@ impl<'a> Case<'a> {
         self.page.find(&sought, &self.question, Share::Main).map_err(missing)
     }
 
-    /// An answer that says an expected and a stale value.
+    /// Grades an answer that states an expected and a stale value.
     fn both(
         &self,
         (value, places): (&str, &[usize]),
@@ -178,12 +179,12 @@ impl<'a> Case<'a> {
     }
 }
 
-/// Whether an answer says nothing at all.
+/// Whether an answer contains no letter, digit or sign.
 fn is_blank(answer: &str) -> bool {
     !answer.contains(char::is_alphanumeric) && sign(answer).is_none()
 }
 
-/// The yes (`true`) or no that an answer begins with.
+/// The yes (`true`) or no at the beginning of an answer.
 fn says(page: &Page) -> Option<bool> {
     const FILLERS: &str = "well oh hmm likely probably most very so";
     const YES: &str = "yes yeah yep yup sure definitely absolutely indeed correct true certainly";
@@ -193,14 +194,15 @@ fn says(page: &Page) -> Option<bool> {
     if is_in(YES, first) { Some(true) } else { is_in(NO, first).then_some(false) }
 }
 
-/// When a text says that a value holds.
+/// The time at which a value holds according to a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tense {
     Past,
     Now,
 }
 
-/// How far before a value its cue may stand, in terms; two after it.
+/// Largest distance in terms between a value and a cue before it; two for a cue
+/// after it.
 const CUE: usize = 5;
 
 const PAST: &str = "was were used previously previous former formerly originally original initially \
@@ -208,8 +210,9 @@ const PAST: &str = "was were used previously previous former formerly originally
 const NOW: &str = "now currently current today latest newest new to is are updated nowadays became \
     becomes has with";
 
-/// The nearest cue before the places of a value in its sentence, or right
-/// after them in their clause: `it was X, now it is Y`, `moved from X to Y`, `X before`.
+/// The nearest cue before the places of a value in its sentence, or right after
+/// them in their clause: `it was X, now it is Y`, `moved from X to Y`, `X
+/// before`.
 fn tense(page: &Page, places: &[usize]) -> Option<Tense> {
     let (first, last) = (*places.iter().min()?, *places.iter().max()?);
     let (sentence, clause) = (page.terms[first].sentence, page.terms[last].clause);

@@ -1,4 +1,4 @@
-//! Looking for values in a text.
+//! Searches a text for values.
 
 use std::ops::Range;
 
@@ -12,37 +12,39 @@ use crate::text::Normal;
 use crate::text::calendar::relative::{Told, times};
 use crate::text::language::{is_unspaced, stem};
 
-/// Above so many terms the words of a value have to stand together: within so
-/// many terms, at least, and three for each of its words.
+/// Number of terms from which a text is long: then the words of a value must be
+/// near each other, within at least this many terms and three for each word.
 const LONG: usize = 40;
 const WINDOW: usize = 12;
-/// How far from a bare number in a long text the question's words may stand.
+/// Largest distance in a long text between a bare number and a word of the
+/// question.
 const BESIDE: usize = 8;
 
-/// How much of a value has to be there.
+/// The share of a value that a text must contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Share {
-    /// All of up to two words, more than half of more: other words may say the
-    /// rest.
+    /// All of up to two words, more than half of more: other words may express
+    /// the rest.
     Main,
     /// All of up to four words, four fifths of more.
     Most,
 }
 
-/// A text, read once.
+/// A parsed text, with its terms by position.
 #[derive(Debug)]
 pub(super) struct Page {
     pub terms: Vec<Term>,
     places: FxHashMap<String, Vec<u32>>,
-    /// Two neighbouring words written as one.
+    /// Positions of two neighbouring words written as one.
     joined: FxHashMap<String, Vec<u32>>,
     times: Vec<Told>,
     unspaced: Option<Normal>,
-    /// The text, where it has more than ASCII.
+    /// The text itself, if it contains characters other than ASCII.
     signs: Option<String>,
 }
 
-/// Where a value was found: indices of terms; or what is missing.
+/// The positions of the terms of a found value, or a description of the missing
+/// part.
 pub(super) type Search = Result<Vec<usize>, String>;
 
 impl Page {
@@ -68,8 +70,8 @@ impl Page {
         Page { terms, places, joined, times: times(text), unspaced, signs }
     }
 
-    /// Denies the whole of each value that stands in the text with its first
-    /// word denied, also past a comma or a full stop: `not Cannes, France`.
+    /// Marks the whole of each value whose first word is denied in the text,
+    /// also beyond a comma or a full stop: `not Cannes, France`.
     pub fn deny_whole(&mut self, values: &[String]) {
         for value in values {
             let value = read(value);
@@ -91,19 +93,19 @@ impl Page {
         }
     }
 
-    /// Marks what the text tells as former, where `question` asks for what is.
+    /// Marks former values in the text if `question` asks for the current one.
     pub fn mark_former(&mut self, question: &Question) {
         former::mark(&mut self.terms, question);
     }
 
-    /// The terms that a time is told by.
+    /// The positions of the terms that express a time.
     fn within(&self, told: &Told) -> Range<usize> {
         let first = self.terms.partition_point(|term| term.span.start < told.span.start);
         let last = self.terms.partition_point(|term| term.span.start < told.span.end);
         first..last
     }
 
-    /// Looks for a value; else what is missing.
+    /// The positions of a value, or a description of the missing part.
     pub fn find(&self, sought: &Sought, question: &Question, share: Share) -> Search {
         let Some(form) = &sought.form else { return Err("a word to look for".to_owned()) };
         if let Some(symbol) = &form.symbol {
@@ -127,7 +129,7 @@ impl Page {
         Ok(places)
     }
 
-    /// Whether a sign stands in the text, and is not denied right there.
+    /// Whether the text contains a sign without a negation directly before it.
     fn shows(&self, symbol: &str) -> bool {
         let text = self.signs.as_deref().unwrap_or_default();
         text.match_indices(symbol).any(|(at, _)| {
@@ -137,7 +139,7 @@ impl Page {
     }
 }
 
-/// One search for one form.
+/// A search for one form of a value.
 struct Looking<'a> {
     page: &'a Page,
     form: &'a Form,
@@ -146,7 +148,7 @@ struct Looking<'a> {
 }
 
 impl Looking<'_> {
-    /// Whether a place asserts what stands there.
+    /// Whether the text asserts the term at a position.
     fn counts(&self, place: usize) -> bool {
         let term = &self.page.terms[place];
         (!term.is_denied || self.form.is_denied) && !term.is_former
@@ -157,8 +159,8 @@ impl Looking<'_> {
         list.iter().map(|place| *place as usize).filter(|place| self.counts(*place))
     }
 
-    /// Where all characters of an unspaced value count; nowhere in particular
-    /// where its terms stand in another order than in the text.
+    /// The positions of all characters of a value in a script without spaces;
+    /// empty if the text contains its terms in another order.
     fn characters(&self, sequence: &[String]) -> Option<Vec<usize>> {
         let terms = &self.page.terms;
         let starts = sequence.first().and_then(|first| self.page.places.get(first));
@@ -174,7 +176,7 @@ impl Looking<'_> {
         places.find(|range| range.clone().all(|at| self.counts(at))).map(Vec::from_iter)
     }
 
-    /// Where a word stands, or one that differs by an ending.
+    /// The positions of a word, or of one with another ending.
     fn word(&self, word: &str) -> Vec<usize> {
         let mut found: Vec<usize> = self.places(self.page.places.get(word)).collect();
         found.extend(self.places(self.page.joined.get(word)));
@@ -188,8 +190,8 @@ impl Looking<'_> {
         found
     }
 
-    /// The last word of a name with the first, or its beginning, right before:
-    /// `M. Lund`, `Dave Meyer` for `David Meyer`.
+    /// The positions of the last word of a name with the first word or its
+    /// beginning right before it: `M. Lund`, `Dave Meyer` for `David Meyer`.
     fn name(&self) -> Option<Vec<usize>> {
         let name = self.form.name.as_ref()?;
         let (first, last) = (name.first()?, name.last()?);
@@ -204,7 +206,8 @@ impl Looking<'_> {
         })
     }
 
-    /// The value's words written as one, or one word of it as two.
+    /// The positions of the value's words written as one, or of one of its
+    /// words written as two.
     fn joined(&self) -> Option<Vec<usize>> {
         let joined = self.form.joined.as_ref()?;
         let one = self.places(self.page.places.get(joined)).next().map(|at| vec![at]);
@@ -214,7 +217,7 @@ impl Looking<'_> {
         })
     }
 
-    /// Every time of the value, each told by one of the text.
+    /// The positions of every time of the value.
     fn times(&self) -> Search {
         let mut places = Vec::new();
         for wanted in &self.form.times {
@@ -228,8 +231,9 @@ impl Looking<'_> {
         Ok(places)
     }
 
-    /// Every number of the value, and enough of its words: those that the
-    /// question says already need not be said again, unless it says all.
+    /// The positions of every number of the value and of enough of its words.
+    /// Words of the question are not required, unless the question contains all
+    /// words of the value.
     fn numbers_and_words(&self) -> Search {
         let mut places = Vec::new();
         for number in &self.form.numbers {
@@ -254,8 +258,8 @@ impl Looking<'_> {
         Ok(places)
     }
 
-    /// Whether a number stands near a word of the question: alone in a long text
-    /// it may count anything.
+    /// Whether a number is near a word of the question: a lone number in a long
+    /// text may count anything.
     fn is_beside(&self, at: usize) -> bool {
         let (terms, stems) = (&self.page.terms, &self.question.stems);
         let is_bare = self.form.words.iter().all(|word| stems.contains(word));
@@ -266,7 +270,8 @@ impl Looking<'_> {
             || near.iter().any(|term| stems.contains(&term.text))
     }
 
-    /// The stretch of the text with the most of these words, if it has enough.
+    /// The part of the text with the most of these words, if it has enough of
+    /// them.
     fn together(&self, words: &[&String], needed: usize) -> Search {
         let mut spots: Vec<(usize, usize)> = Vec::new();
         let mut missing = Vec::new();
@@ -315,7 +320,7 @@ fn quoted(words: &[&str]) -> String {
     words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// Whether two stems differ by an ending: `canada`, `canadian`.
+/// Whether two stems differ only by an ending: `canada`, `canadian`.
 fn is_near(a: &str, b: &str) -> bool {
     let same = a.bytes().zip(b.bytes()).take_while(|(x, y)| x == y).count();
     let (short, long) = (a.len().min(b.len()), a.len().max(b.len()));

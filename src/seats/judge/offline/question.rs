@@ -1,4 +1,4 @@
-//! What a question says, denies and asks for.
+//! Analyses what a question states, denies and asks for.
 
 use rustc_hash::FxHashSet;
 
@@ -6,18 +6,18 @@ use super::reading::{Term, read};
 use crate::text::calendar::relative::{Told, When, times};
 use crate::text::language::{is_in, is_stop};
 
-/// Words by which a question asks for a value that held before.
+/// Words by which a question asks for a former value.
 const BEFORE: &str = "ago before earlier earliest first former formerly initial initially original \
     originally past previous previously prior till until";
-/// Verbs that put a question into the past.
+/// Verbs that put a question in the past tense.
 const WAS: &str = "did had was were";
 
-/// What the question says already.
+/// The words and values that the question itself contains.
 #[derive(Debug, Default)]
 pub(super) struct Question {
     pub stems: FxHashSet<String>,
     pub is_denied: bool,
-    /// Whether it asks for a value that held before.
+    /// Whether it asks for a former value.
     pub asks_for_past: bool,
 }
 
@@ -33,8 +33,9 @@ impl Question {
     }
 }
 
-/// Whether a question asks for a value that held before: it says so (`first`,
-/// `former`, `used to`, `before`), or is in the past with a year.
+/// Whether a question asks for a former value: it contains a word for it
+/// (`first`, `former`, `used to`, `before`), or is in the past tense with a
+/// year.
 pub(in crate::seats::judge) fn asks_for_past(question: &str) -> bool {
     past(&read(question), &times(question))
 }

@@ -1,4 +1,4 @@
-//! A text as the judge reads it: words by their stems, numbers by their
+//! Parses a text for the offline judge: words by their stems, numbers by their
 //! values, clauses, and what is denied.
 
 use std::ops::Range;
@@ -6,28 +6,28 @@ use std::ops::Range;
 use crate::text::language::{self, cardinal, folded, is_in, is_unspaced, ordinal, plain, stem};
 use crate::text::normal::{is_word, runs_into_name};
 
-/// How far a negation reaches within its clause, in words.
+/// Number of words in its clause that a negation denies.
 const REACH: usize = 8;
 
-/// Words that deny what follows in their clause.
+/// Words that deny the following words in their clause.
 const NEGATIONS: &str = "cannot instead neither never no none nor not unlike without";
-/// Words whose full stop ends no sentence: `St. Louis`.
+/// Abbreviations whose full stop does not end a sentence: `St. Louis`.
 const TITLES: &str = "Dr Jr Mr Mrs Ms Mt Prof Sr St";
-/// What there may be one of: `a week`.
+/// Units of time for which `a` means one: `a week`.
 const DURATIONS: &str = "minute hour day week month year decade century";
 
 /// A word or a number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Term {
-    /// The stem of a word, the value of a number.
+    /// The stem of a word, or the value of a number.
     pub text: String,
-    /// The word as it stands, in lower case and without marks.
+    /// The word as written, in lower case and without marks.
     pub word: String,
     pub is_number: bool,
     pub is_capital: bool,
-    /// Whether a negation before it in its clause denies it.
+    /// Whether a negation earlier in its clause denies it.
     pub is_denied: bool,
-    /// Whether the text tells it as what held before something else.
+    /// Whether the text calls it former.
     pub is_former: bool,
     pub clause: u32,
     pub sentence: u32,
@@ -54,8 +54,8 @@ struct Piece {
     sentence: u32,
 }
 
-/// Runs of letters and runs of digits, with the clause and sentence they
-/// stand in. Marks inside a number and an apostrophe inside a word belong to
+/// Sequences of letters and sequences of digits, with their clause and
+/// sentence. Marks inside a number and an apostrophe inside a word belong to
 /// them; `onMarch` is two words, and so is `2016by`.
 fn pieces(text: &str) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = Vec::new();
@@ -94,7 +94,7 @@ fn pieces(text: &str) -> Vec<Piece> {
                     sentence += 1;
                     clause += 1;
                 }
-                // `20:20`, `1961–62`.
+                // Marks inside `20:20` and `1961–62`.
                 ':' | '–' if before.is_ascii_digit() && after.is_ascii_digit() => {}
                 ',' | ':' | '(' | ')' | '–' | '—' | '"' | '“' | '”' | '，' => clause += 1,
                 _ => {}
@@ -127,13 +127,13 @@ impl<'a> Reader<'a> {
         folded(self.raw(at))
     }
 
-    /// What stands between a piece and the one before it.
+    /// The text between a piece and the previous one.
     fn gap(self, at: usize) -> &'a str {
         let start = || self.pieces[at - 1].span.end;
         self.pieces.get(at).map_or("\n", |piece| &self.text[start()..piece.span.start])
     }
 
-    /// Reads the term at a piece; where the next begins.
+    /// Adds the term at a piece and returns the position of the next piece.
     fn push(self, at: usize, terms: &mut Vec<Term>) -> usize {
         let (piece, raw) = (&self.pieces[at], self.raw(at));
         let mut term = Term {
@@ -159,7 +159,7 @@ impl<'a> Reader<'a> {
             return at + 1 + usize::from(ends);
         }
         term.word = bare(&self.lower(at));
-        // `a week` is one.
+        // In `a week` the article means one.
         let one = || is_in("a an", &term.word) && is_in(DURATIONS, &self.lower(at + 1));
         let number = self
             .spelled(at)
@@ -174,7 +174,8 @@ impl<'a> Reader<'a> {
         end
     }
 
-    /// `twenty-five`, `two hundred and five thousand`; where the next begins.
+    /// A spelled number like `twenty-five` or `two hundred and five thousand`,
+    /// and the position of the next piece.
     fn spelled(self, at: usize) -> Option<(u64, usize)> {
         let (mut total, mut current) = (0_u64, cardinal(&self.lower(at))?);
         let mut end = at + 1;
@@ -199,7 +200,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A word without what an apostrophe joins to it; `isn't` is `not`.
+/// A word without the part after an apostrophe; `isn't` becomes `not`.
 fn bare(word: &str) -> String {
     let word = word.replace('’', "'");
     if word.ends_with("n't") {
@@ -212,7 +213,7 @@ fn bare(word: &str) -> String {
     }
 }
 
-/// Marks what negations deny: the next words of their clause.
+/// Marks the terms that negations deny: the next words of their clause.
 fn deny(terms: &mut [Term]) {
     for at in 0..terms.len() {
         if denies(&terms[at]) {
@@ -223,7 +224,8 @@ fn deny(terms: &mut [Term]) {
     }
 }
 
-/// Whether a word denies what follows it, also past the end of its clause.
+/// Whether a word denies the following words, also beyond the end of its
+/// clause.
 pub(super) fn denies(term: &Term) -> bool {
     !term.is_number && is_in(NEGATIONS, &term.word)
 }

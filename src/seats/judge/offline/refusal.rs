@@ -1,7 +1,7 @@
-//! Answers that say they do not know.
+//! Recognises answers that say that the answer is unknown.
 
-/// Words of an answer that does not know, in lower case, spaces single, a bar
-/// between two.
+/// Phrases for not knowing, in lower case, with single spaces, separated by
+/// bars.
 const REFUSALS: &str = "don't know|do not know|doesn't know|not known|unknown|no idea|not sure|\
     unsure|no information|no mention|no record|no evidence|no details|no specific|not mention|\
     n't mention|never mention|not specif|n't specif|not provid|n't provid|not state|n't state|\
@@ -13,11 +13,11 @@ const REFUSALS: &str = "don't know|do not know|doesn't know|not known|unknown|no
     do not remember|can't remember|don't see|do not see|never said|never told|wasn't said|\
     was not said|n/a|unanswerable";
 
-/// Words that lead from not knowing to a guess.
+/// Phrases between not knowing and a guess.
 const GUESSES: &str = "but it |but she |but he |but they |probably|likely|guess|i think|\
     i believe|if i had to|perhaps|however, ";
 
-/// Whether an answer says that it does not know, and guesses nothing beside.
+/// Whether an answer says that it does not know, and makes no guess.
 pub(super) fn abstains(answer: &str) -> bool {
     let lower = answer.to_lowercase().replace('’', "'");
     let text = lower.split_whitespace().collect::<Vec<_>>().join(" ");

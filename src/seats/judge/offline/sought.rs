@@ -1,44 +1,45 @@
-//! A value that is looked for: what a text has to say to say it.
+//! A value to search for: the terms that a text must contain to state it.
 
 use super::reading::{Term, read};
 use crate::text::Normal;
 use crate::text::calendar::relative::{Told, times};
 use crate::text::language::{is_in, is_stop, is_unspaced, stem};
 
-/// The most words of a part of a list: longer ones are clauses of one statement.
+/// Largest number of words in a part of a list: longer parts are clauses of one
+/// statement.
 const MOST_WORDS: usize = 4;
-/// Small words within a name.
+/// Lower-case words within a person's name.
 const PARTICLES: &str = "de da del der la van von";
 
-/// A value, read once: several texts can be asked whether they state it.
+/// A parsed value, which can be searched for in several texts.
 #[derive(Clone, Debug)]
 pub struct Sought {
     value: String,
-    /// None where nothing can be looked for.
+    /// `None` if the value has nothing to search for.
     pub(super) form: Option<Form>,
     is_yes_no: bool,
 }
 
-/// A value without what it adds in parentheses.
+/// A value without the text in parentheses.
 #[derive(Clone, Debug)]
 pub(super) struct Form {
     pub times: Vec<Told>,
     pub words: Vec<String>,
     pub numbers: Vec<String>,
-    /// Whether it denies a word of it.
+    /// Whether the value itself contains a negation.
     pub is_denied: bool,
-    /// The words as one, in lower case: `cornmill`.
+    /// The words joined to one, in lower case: `cornmill`.
     pub joined: Option<String>,
-    /// What scripts without spaces are compared by, and all terms in order.
+    /// For scripts without spaces: the normalised text and all terms in order.
     pub unspaced: Option<(Normal, Vec<String>)>,
-    /// Stems of a name, from first to last.
+    /// Stems of a person's name, from first to last.
     pub name: Option<Vec<String>>,
-    /// What is looked for as it stands where there is no letter or digit.
+    /// The text itself, if the value has no letter or digit.
     pub symbol: Option<String>,
 }
 
 impl Sought {
-    /// What a text has to say to say `value`.
+    /// Parses `value` for searches.
     pub fn new(value: &str) -> Sought {
         let short = without_parentheses(value);
         let form = Form::new(short.as_deref().unwrap_or(value));
@@ -46,13 +47,13 @@ impl Sought {
         Sought { value: value.to_owned(), form, is_yes_no: polarity(value).is_some() }
     }
 
-    /// Whether it says no more than yes or no: a text states it nowhere.
+    /// Whether the value is only yes or no, which no text states.
     pub fn is_yes_no(&self) -> bool {
         self.is_yes_no
     }
 
-    /// What can be looked for text by text: the parts of a list, each by
-    /// itself, or the value as a whole.
+    /// The values to search for one by one: the parts of a list, or the value
+    /// as a whole.
     pub fn parts(&self) -> Vec<Sought> {
         let marks = [", and ", ", ", "; ", " & ", " and ", "\n"];
         let marked = marks.iter().fold(self.value.clone(), |text, mark| text.replace(mark, "\0"));
@@ -67,13 +68,13 @@ impl Sought {
         vec![self.clone()]
     }
 
-    /// How many of so many parts have to be said: both of two, two thirds of
+    /// The number of parts that must be stated: both of two, two thirds of
     /// more.
     pub fn needed(parts: usize) -> usize {
         if parts <= 2 { parts } else { (2 * parts).div_ceil(3) }
     }
 
-    /// Whether nothing can be looked for: the value is punctuation.
+    /// Whether there is nothing to search for: the value is punctuation.
     pub fn is_empty(&self) -> bool {
         self.form.is_none()
     }
@@ -90,7 +91,7 @@ impl Form {
         };
         let (numbers, words): (Vec<&Term>, Vec<&Term>) =
             terms.iter().filter(|term| !dated(term)).partition(|term| term.is_number);
-        // `All` says itself.
+        // The word `all` states the whole list itself.
         let is_bare =
             times.is_empty() && numbers.is_empty() && words.iter().all(|t| is_stop(&t.word));
         let words = once(words.iter().filter(|term| is_bare || !is_stop(&term.word)));
@@ -119,20 +120,20 @@ impl Form {
     }
 }
 
-/// Each text once: a value that repeats itself asks for no more, and a search
-/// stays linear in the text.
+/// The terms without duplicates: a repetition in a value requires nothing more,
+/// and a search stays linear in the text.
 fn once<'a>(terms: impl Iterator<Item = &'a &'a Term>) -> Vec<String> {
     let mut seen = rustc_hash::FxHashSet::default();
     terms.map(|term| term.text.clone()).filter(|text| seen.insert(text.clone())).collect()
 }
 
-/// What a term is found by.
+/// The key of a term in an index of terms.
 pub(super) fn key(term: &Term) -> String {
     if term.is_number { format!("#{}", term.text) } else { term.text.clone() }
 }
 
-/// A value without a letter or digit, where it is more than punctuation, and
-/// without the marks that only say how a sign is drawn.
+/// A value without a letter or digit, if it is more than punctuation, without
+/// the characters that only select how a sign is drawn.
 pub(super) fn sign(value: &str) -> Option<String> {
     let is_sign = |c: char| !c.is_ascii() && !('\u{2000}'..='\u{206f}').contains(&c);
     let value = value.trim().replace('\u{fe0f}', "");
@@ -140,7 +141,7 @@ pub(super) fn sign(value: &str) -> Option<String> {
     (!has_word && value.contains(is_sign)).then_some(value)
 }
 
-/// The value without what stands in parentheses, if that leaves a word.
+/// The value without text in parentheses, if a word is left.
 fn without_parentheses(value: &str) -> Option<String> {
     let (before, rest) = value.split_once('(')?;
     let (_, after) = rest.split_once(')')?;
@@ -148,8 +149,8 @@ fn without_parentheses(value: &str) -> Option<String> {
     short.contains(char::is_alphanumeric).then_some(short)
 }
 
-/// The stems of a person's name: two to five words in capitals, none of them
-/// a common word.
+/// The stems of a person's name: two to five capitalised words, none of them a
+/// common word.
 fn name(value: &str, terms: &[Term]) -> Option<Vec<String>> {
     let fits = |term: &Term| {
         !term.is_number && (term.is_capital && !is_stop(&term.word) || is_in(PARTICLES, &term.word))
@@ -163,8 +164,8 @@ fn name(value: &str, terms: &[Term]) -> Option<Vec<String>> {
     (is_plain && terms.iter().all(fits)).then_some(stems)
 }
 
-/// Whether a value is yes (`true`) or no, perhaps likely, perhaps explained:
-/// `Likely no, since …`. `No Doubt` and `True Blood` are neither.
+/// Whether a value means yes (`true`) or no, also with "likely" or an
+/// explanation: `Likely no, since …`. `No Doubt` and `True Blood` mean neither.
 pub(super) fn polarity(value: &str) -> Option<bool> {
     let terms = read(value);
     let lead = terms.iter().take_while(|term| is_in("likely probably most", &term.word)).count();

@@ -39,7 +39,7 @@ fn wrong_for(value: &str, answers: &[&str]) {
 }
 
 #[test]
-fn case_punctuation_articles_marks_and_inflection_do_not_count() {
+fn case_punctuation_articles_marks_and_inflection_are_ignored() {
     right("The Müller tubes", &["muller TUBE!", "It was a “Müller” tube."]);
     right("adopted a dog", &["She adopts dogs.", "adopting a dog"]);
     right("Corn Mill", &["Cornmill"]);
@@ -48,7 +48,7 @@ fn case_punctuation_articles_marks_and_inflection_do_not_count() {
 }
 
 #[test]
-fn numbers_are_equal_however_they_are_written_and_a_different_one_is_wrong() {
+fn numbers_are_compared_by_value_whatever_their_spelling() {
     right("25,000 users", &["25000 users", "twenty-five thousand users"]);
     right("3.50", &["3.5", "it is 3.50 exactly"]);
     right("$2.5 million", &["2.50 million dollars in all", "2.5 million"]);
@@ -58,7 +58,7 @@ fn numbers_are_equal_however_they_are_written_and_a_different_one_is_wrong() {
 }
 
 #[test]
-fn a_date_is_right_if_it_says_at_least_as_much() {
+fn a_date_is_right_if_it_is_at_least_as_exact() {
     right("7 May 2023", &["May 7th, 2023", "2023-05-07", "on the 7th of May, 2023, I think"]);
     right("May 2023", &["7 May 2023", "in May of 2023"]);
     wrong_for("7 May 2023", &["8 May 2023", "May 2023", "7 May", "7 June 2023", "in 2023"]);
@@ -67,7 +67,7 @@ fn a_date_is_right_if_it_says_at_least_as_much() {
 }
 
 #[test]
-fn a_day_told_from_another_day_is_that_day() {
+fn a_day_relative_to_another_day_is_resolved() {
     // 16 March 2024 was a Saturday, 12 June 2024 a Wednesday, 8 March 2024 a Friday.
     right("The Friday before 16 March 2024", &["15 March 2024", "the Friday before 16 March 2024"]);
     wrong_for("The Friday before 16 March 2024", &["16 March 2024", "8 March 2024", "March 2024"]);
@@ -83,7 +83,7 @@ fn a_day_told_from_another_day_is_that_day() {
 }
 
 #[test]
-fn what_is_denied_is_not_said() {
+fn a_denied_value_is_not_stated() {
     wrong_for("adopted a dog", &["She did not adopt a dog.", "She never adopted a dog"]);
     right("adopted a dog", &["She did not move, but adopted a dog."]);
     wrong_for("did not adopt a dog", &["She adopted a dog."]);
@@ -109,7 +109,7 @@ fn a_denial_within_the_question_does_not_excuse_a_denied_value() {
 }
 
 #[test]
-fn a_denied_time_with_equal_parts_is_denied_whole() {
+fn a_denied_time_with_equal_parts_is_denied_as_a_whole() {
     wrong_for("20:20", &["It is not 20:20.", "never at 20:20"]);
     right("20:20", &["It is 20:20.", "not 06:06, but 20:20"]);
     wrong_for("2008", &["It was not September 14, 2008."]);
@@ -117,7 +117,7 @@ fn a_denied_time_with_equal_parts_is_denied_whole() {
 }
 
 #[test]
-fn a_denial_reaches_past_the_marks_within_a_value() {
+fn a_denial_continues_beyond_punctuation_within_a_value() {
     wrong_for("Cannes, France", &["It is not Cannes, France.", "not in Cannes, France"]);
     wrong_for("Red (colour)", &["It is not Red (colour)."]);
     wrong_for("St. Louis, Mo", &["It is not St. Louis, Mo."]);
@@ -129,13 +129,13 @@ fn a_denial_reaches_past_the_marks_within_a_value() {
     let grade = |answer| {
         Offline.judge(&Grading { question: "Where?", kind, expect: &expect, stale: &[], answer })
     };
-    // Also for what is one part of the denied value.
+    // The denial also holds for a value that is one part of the denied one.
     assert_eq!(grade("It is not Cannes, France.").verdict, Verdict::Incorrect);
     assert_eq!(grade("It is not Nice, it is in France.").verdict, Verdict::Correct);
 }
 
 #[test]
-fn a_value_with_a_negation_needs_it() {
+fn a_value_with_a_negation_requires_the_negation() {
     let title = "Rebel Without a Cause";
     right(title, &["Rebel Without a Cause", "It is Rebel Without a Cause."]);
     wrong_for(title, &["Rebel With a Cause"]);
@@ -143,7 +143,7 @@ fn a_value_with_a_negation_needs_it() {
 }
 
 #[test]
-fn a_former_value_beside_one_of_now_is_not_said() {
+fn a_former_value_beside_a_current_one_is_not_stated() {
     let question = "What is the capital?";
     for answer in [
         "It used to be Paris, now it is Nice.",
@@ -160,7 +160,7 @@ fn a_former_value_beside_one_of_now_is_not_said() {
 }
 
 #[test]
-fn the_past_without_another_value_of_now_still_says_the_value() {
+fn the_past_without_a_current_value_still_states_the_value() {
     let question = "What is the capital?";
     for answer in [
         "It used to be Paris.",
@@ -208,7 +208,7 @@ fn scripts_without_spaces_may_be_denied() {
 }
 
 #[test]
-fn a_vague_answer_on_the_topic_is_wrong() {
+fn a_vague_answer_on_the_subject_is_wrong() {
     let question = "What book did Ana give to Ole?";
     for answer in ["A well-known novel.", "A book that Ana gave to Ole", "Something he liked"] {
         assert_eq!(judged(question, "The Silent Harbour by Mira Lund", answer), "incorrect");
@@ -217,7 +217,7 @@ fn a_vague_answer_on_the_topic_is_wrong() {
 }
 
 #[test]
-fn what_the_question_says_need_not_be_said_again() {
+fn words_of_the_question_need_not_be_repeated() {
     let question = "How many months has she had the canoe?";
     assert_eq!(judged(question, "4 months", "4"), "correct");
     assert_eq!(judged(question, "4 months", "5"), "incorrect");
@@ -226,7 +226,7 @@ fn what_the_question_says_need_not_be_said_again() {
 }
 
 #[test]
-fn of_a_list_both_of_two_and_two_thirds_of_more_are_needed() {
+fn a_list_requires_both_of_two_parts_and_two_thirds_of_more() {
     right("fishing, weaving", &["Weaving and fishing."]);
     wrong_for("fishing, weaving", &["She fishes.", "weaving"]);
     right("bakery, harbour, museum", &["the museum and the bakery"]);
@@ -234,21 +234,21 @@ fn of_a_list_both_of_two_and_two_thirds_of_more_are_needed() {
 }
 
 #[test]
-fn a_person_is_known_by_surname_and_first_name_or_initial() {
+fn a_person_is_recognised_by_surname_with_first_name_or_initial() {
     right("Karen Anna Lena Holm", &["Karen Holm", "K. Holm"]);
     right("David Karl Meyer", &["Dave Meyer played him."]);
     wrong_for("David Karl Meyer", &["David Weber", "Steve Meyer", "John Meyer"]);
 }
 
 #[test]
-fn what_stands_in_parentheses_is_not_asked_for() {
+fn text_in_parentheses_is_not_required() {
     right("3 (Rex, Mimi and Bo)", &["three"]);
     right("(Pierre) Lambert", &["Lambert"]);
     wrong_for("Anthology (Lund album)", &["an album by Lund"]);
 }
 
 #[test]
-fn in_a_long_text_the_words_stand_together() {
+fn in_a_long_text_the_words_must_be_near_each_other() {
     let filler = "and then we talked for a while about all the weather in town ".repeat(6);
     let near = format!("{filler} she bought a red wooden boat yesterday {filler}");
     let far = format!("a red {filler} wooden {filler} boat");
@@ -261,7 +261,7 @@ fn in_a_long_text_the_words_stand_together() {
 }
 
 #[test]
-fn another_ending_of_a_long_word_is_forgiven_and_another_letter_is_not() {
+fn another_ending_of_a_long_word_is_accepted_and_another_letter_is_not() {
     right("Moonstone Legends", &["a Moonstone Legend"]);
     right("Canada", &["Canadian"]);
     wrong_for("Moonstone Legends", &["Sunstone Legends"]);
@@ -276,7 +276,7 @@ fn scripts_without_spaces_are_compared_by_character() {
 }
 
 #[test]
-fn yes_and_no_have_to_be_said_first() {
+fn yes_and_no_must_be_at_the_beginning() {
     let question = "Has Ana been to South Australia?";
     for answer in ["Yes", "Yeah, twice.", "Definitely"] {
         assert_eq!(judged(question, "Yes", answer), "correct", "{answer}");
@@ -313,7 +313,7 @@ fn an_empty_answer_is_wrong_and_not_knowing_abstains() {
 }
 
 #[test]
-fn where_nothing_can_be_known_only_saying_so_is_right() {
+fn an_unknowable_question_is_only_answered_by_saying_so() {
     let grade = |answer| {
         let (expect, kind) = (&Expectation::Unanswerable, ProbeKind::Abstain);
         Offline.judge(&Grading { question: "Where?", kind, expect, stale: &[], answer })
@@ -331,7 +331,7 @@ fn where_nothing_can_be_known_only_saying_so_is_right() {
 }
 
 #[test]
-fn a_stale_value_is_stale_unless_it_is_told_as_past() {
+fn a_stale_value_is_stale_unless_the_answer_calls_it_past() {
     let judged = |answer| verdict_of("What port is it?", "9090", "8080", answer).verdict;
     for answer in [
         "9090",
@@ -348,14 +348,14 @@ fn a_stale_value_is_stale_unless_it_is_told_as_past() {
     }
     assert_eq!(judged("7070"), Verdict::Incorrect);
     assert_eq!(judged("It was 8080 before."), Verdict::Incorrect);
-    // A stale value within the expected one is not asserted.
+    // A stale value that is part of the expected one is not asserted.
     let within =
         verdict_of("Which car?", "the blue electric car", "blue car", "A blue electric car");
     assert_eq!(within.verdict, Verdict::Correct);
 }
 
 #[test]
-fn rubrics_tone_and_shared_concepts_are_left_to_a_model() {
+fn rubrics_tone_and_shared_concepts_require_a_model() {
     let one = Expectation::AnyOf(vec!["warm".to_owned()]);
     let rubric = Expectation::Rubric(vec!["warm".to_owned()]);
     let grade = |kind, expect| {
@@ -376,7 +376,7 @@ fn rubrics_tone_and_shared_concepts_are_left_to_a_model() {
 }
 
 #[test]
-fn the_rationale_names_what_was_said_or_what_is_missing() {
+fn the_rationale_names_the_stated_value_or_the_missing_part() {
     let why = |value, answer| verdict_of("", value, "", answer).rationale;
     assert_eq!(why("Paris", "in Paris"), "it says `Paris`");
     assert_eq!(why("red boat", "a boat"), "`red boat` is not said: it lacks `red`");
@@ -385,7 +385,7 @@ fn the_rationale_names_what_was_said_or_what_is_missing() {
 }
 
 #[test]
-fn any_alternative_will_do() {
+fn any_alternative_is_accepted() {
     let expect = Expectation::AnyOf(vec!["Roma".to_owned(), "Rome".to_owned()]);
     let (kind, stale) = (ProbeKind::Fact, &[]);
     let grading = Grading { question: "", kind, expect: &expect, stale, answer: "in Rome" };
@@ -393,7 +393,7 @@ fn any_alternative_will_do() {
 }
 
 #[test]
-fn hostile_texts_are_judged_without_a_panic() {
+fn hostile_texts_are_graded_without_a_panic() {
     let long = "7 May 2023, one hundred and two or 3 not the cat's U.S. ".repeat(200);
     let dates = "between 1 May 2023 and 2 May 2023 ".repeat(200);
     let digits = "9".repeat(20_000);
@@ -425,7 +425,7 @@ fn hostile_texts_are_judged_without_a_panic() {
 }
 
 #[test]
-fn a_haystack_states_what_stands_together_and_is_not_denied() {
+fn a_haystack_states_words_near_each_other_that_are_not_denied() {
     let haystack = Haystack::new(
         "user: The port is 8,080 now.\nassistant: Noted, on 7 May 2023.\n\
          user: We did not adopt the blue parrot. The red cat came home.",

@@ -3,7 +3,7 @@ use std::sync::Mutex;
 use super::*;
 use crate::model::{Expectation, NoGrade, ProbeKind};
 
-/// Gives one verdict and counts how often it was asked.
+/// Always gives the same verdict and counts its calls.
 struct Says {
     name: &'static str,
     verdict: Verdict,
@@ -41,7 +41,7 @@ fn mute(why: &str) -> Verdict {
     Verdict::Unscored(NoGrade::from(why.to_owned()))
 }
 
-/// The judgement of a panel, and how often each judge was asked.
+/// The judgement of a panel, and the number of calls of each judge.
 async fn panel(verdicts: &[Verdict]) -> (Judgement, Vec<u32>) {
     let judges: Vec<Arc<Says>> =
         ["a", "b", "c"].into_iter().zip(verdicts).map(|(n, v)| says(n, v.clone())).collect();

@@ -1,33 +1,34 @@
-//! What a value looks like, and whether two values can be told apart.
+//! The shape of a value, and whether two values can be distinguished.
 
 use std::collections::BTreeSet;
 
 use crate::model::{Expectation, LabelledQuestion};
 use crate::text::{Normal, dates};
 
-/// What a value looks like. A wrong answer of the same look is wrong by its
+/// The shape of a value. A wrong answer of the same shape is wrong by its
 /// content alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Shape {
-    /// Yes or no.
+    /// The value is yes or no.
     YesNo,
-    /// It names a date.
+    /// The value contains a date.
     Date,
-    /// A number, perhaps with its unit.
+    /// A number, perhaps with a unit.
     Number,
-    /// A path, an id, a key: one run of characters that is no word.
+    /// A path, an id or a key: one sequence of characters that is not a word.
     Token,
-    /// Words in capitals, as of people, places and works.
+    /// Capitalised words, as in names of people, places and works.
     Name,
     /// One to three words.
     Words,
-    /// More words.
+    /// More than three words.
     Phrase,
     /// The nuggets of a rubric.
     Nuggets,
 }
 
-/// Most words of a number with its unit, of a name, of [`Shape::Words`].
+/// Largest number of words of a number with its unit, of a name, and of
+/// [`Shape::Words`].
 const FEW: usize = 3;
 
 impl Shape {
@@ -73,33 +74,33 @@ fn starts_with_digit(value: &str) -> bool {
         .starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '$' | '€' | '£' | '~'))
 }
 
-/// The words that are numbers, spelled alike.
+/// The numbers among the words, in one spelling.
 fn numbers(normal: &Normal) -> BTreeSet<&str> {
     let numbers = normal.as_str().split(' ').filter(|w| w.contains(|c: char| c.is_ascii_digit()));
     numbers.map(|word| word.trim_start_matches('0')).collect()
 }
 
-/// Words that two different values may share.
+/// Words that two different values may have in common.
 const LITTLE: &[&str] = &[
     "and", "are", "but", "for", "from", "had", "has", "her", "his", "its", "not", "off", "our",
     "out", "she", "that", "their", "them", "then", "they", "this", "was", "were", "will", "with",
     "you", "your",
 ];
 
-/// The words that a value is known by.
+/// The words that identify a value.
 fn content(normal: &Normal) -> BTreeSet<&str> {
     let long = |word: &&str| word.chars().count() > 2 && !LITTLE.contains(word);
     normal.as_str().split(' ').filter(long).collect()
 }
 
-/// Whether all words of `value` stand in a text, in any order.
+/// Whether a text contains all words of `value`, in any order.
 pub(super) fn holds(text: &Normal, value: &Normal) -> bool {
     let words: BTreeSet<&str> = text.as_str().split(' ').collect();
     !value.is_empty() && value.as_str().split(' ').all(|word| words.contains(word))
 }
 
-/// A value with its runs of digits, capitals and small letters each cut to
-/// one: `A-0` for `QD-3319`.
+/// A value in which each sequence of digits, capitals or small letters is
+/// replaced by one character: `A-0` for `QD-3319`.
 pub(super) fn look(value: &str) -> String {
     let classes = value.trim().chars().map(|c| match c {
         c if c.is_numeric() => '0',
@@ -116,7 +117,8 @@ pub(super) fn look(value: &str) -> String {
     look
 }
 
-/// What a question takes for right or for stale, to tell other values from it.
+/// The right and the stale values of a question, to distinguish other values
+/// from them.
 pub(super) struct Right {
     question: Normal,
     stale: Vec<Normal>,
@@ -139,10 +141,11 @@ impl Right {
         }
     }
 
-    /// Whether `value` is surely no answer: no expected or stale value holds
-    /// it or is held by it, nor does the question; with an expected value it
-    /// shares no word, or where both have numbers, neither has all of the
-    /// other's. Nuggets may share words: they are sentences.
+    /// Whether `value` is certainly not an answer: no expected or stale value
+    /// contains it or is contained in it, and neither is the question; it
+    /// shares no word with an expected value, or if both have numbers, neither
+    /// has all numbers of the other. Nuggets may share words: they are
+    /// sentences.
     pub fn is_apart_from(&self, value: &str) -> bool {
         let value = Normal::new(value);
         let within = |other: &Normal| value.contains(other) || other.contains(&value);
@@ -162,7 +165,8 @@ impl Right {
     }
 }
 
-/// Whether a value denies something already, so that denying it says nothing.
+/// Whether a value already contains a negation, so that denying it has no clear
+/// meaning.
 pub(super) fn is_negative(value: &str) -> bool {
     let first = value.split(|c: char| !c.is_alphanumeric() && c != '\'').next().unwrap_or("");
     let first = first.to_lowercase();

@@ -41,7 +41,7 @@ fn answer(planted: &[(&'static str, String)], kind: &str) -> String {
 }
 
 #[test]
-fn a_value_is_planted_in_every_kind_and_the_wrong_one_is_of_another_question() {
+fn every_kind_is_planted_and_the_wrong_value_is_of_another_question() {
     let planted = planted(&questions(), "1");
     let kinds: Vec<&str> = planted.iter().map(|(kind, _)| *kind).collect();
     let all = Planted::ALL.map(Planted::as_str);
@@ -62,7 +62,7 @@ fn a_value_is_planted_in_every_kind_and_the_wrong_one_is_of_another_question() {
 }
 
 #[test]
-fn only_right_answers_and_halves_are_not_to_be_rejected() {
+fn all_kinds_but_right_answers_and_halves_must_be_rejected() {
     for case in plant(&questions(), usize::MAX, 1) {
         let Author::Planted(planted) = case.author else { unreachable!() };
         let right = matches!(planted, Planted::Right | Planted::RightInSentence);
@@ -71,14 +71,14 @@ fn only_right_answers_and_halves_are_not_to_be_rejected() {
 }
 
 #[test]
-fn yes_and_no_are_answered_with_the_opposite_and_not_denied() {
+fn yes_and_no_are_planted_as_the_opposite_and_not_denied() {
     let planted = planted(&questions(), "5");
     assert_eq!(answer(&planted, "wrong"), "No");
     assert!(!planted.iter().any(|(kind, _)| matches!(*kind, "negated" | "stale")));
 }
 
 #[test]
-fn where_nothing_can_be_known_saying_so_is_right_and_a_value_is_wrong() {
+fn for_an_unknowable_question_saying_so_is_right_and_a_value_is_wrong() {
     let planted = planted(&questions(), "6");
     assert_eq!(answer(&planted, "right"), "I don't know.");
     assert!(!answer(&planted, "wrong").is_empty());
@@ -90,7 +90,7 @@ fn a_listed_stale_value_is_asserted() {
     let mut all = questions();
     Arc::make_mut(&mut all[0]).stale = vec!["443".to_owned()];
     assert_eq!(answer(&planted(&all, "1"), "stale"), "It is 443.");
-    // It says the expected value too: it would not be wrong.
+    // It also states the expected value, so that it would not be wrong.
     Arc::make_mut(&mut all[0]).stale = vec!["8080 or 443".to_owned()];
     assert!(!planted(&all, "1").iter().any(|(kind, _)| *kind == "stale"));
 }
@@ -135,14 +135,14 @@ fn a_value_that_might_be_right_is_never_planted_as_wrong() {
 }
 
 #[test]
-fn without_a_wrong_value_the_kinds_that_need_one_are_left_out() {
+fn kinds_that_need_a_wrong_value_are_omitted_without_one() {
     let alone = planted(&questions()[..1], "1");
     assert!(!alone.iter().any(|(kind, _)| matches!(*kind, "wrong" | "injected" | "stale")));
     assert_eq!(answer(&alone, "negated"), "It is not 8080.");
 }
 
 #[test]
-fn an_answer_that_says_what_is_right_by_accident_is_left_out() {
+fn an_answer_that_is_right_by_accident_is_omitted() {
     let either = asked("1", "Is it red or blue?", any_of(&["red"]));
     assert!(!planted(&[either], "1").iter().any(|(kind, _)| *kind == "vague"));
     let place = asked("1", "Where in Ohio is the school of Kent?", any_of(&["Kent, Ohio"]));
@@ -153,7 +153,7 @@ fn an_answer_that_says_what_is_right_by_accident_is_left_out() {
 }
 
 #[test]
-fn a_wrong_value_looks_like_the_right_one_where_another_does() {
+fn a_wrong_value_has_the_look_of_the_right_one_if_possible() {
     let all = [
         asked("1", "Which ticket is it?", any_of(&["QD-3319"])),
         asked("2", "Which file is it?", any_of(&["ops/mend.sh"])),
@@ -180,7 +180,7 @@ fn whole_sentences_are_not_denied() {
 }
 
 #[test]
-fn a_seed_fixes_what_is_planted_and_how_many_questions_get_it() {
+fn a_seed_determines_what_is_planted_and_for_how_many_questions() {
     let all = questions();
     assert_eq!(plant(&all, 3, 7), plant(&all, 3, 7));
     let ids = |seed| -> Vec<String> {
@@ -195,7 +195,7 @@ fn a_seed_fixes_what_is_planted_and_how_many_questions_get_it() {
 }
 
 #[test]
-fn shapes_are_those_that_a_reader_would_see() {
+fn shapes_are_those_that_a_person_would_choose() {
     for (value, shape) in [
         ("yes.", Shape::YesNo),
         ("7 May 2023", Shape::Date),
@@ -215,7 +215,7 @@ fn shapes_are_those_that_a_reader_would_see() {
 }
 
 #[test]
-fn wordings_take_turns() {
+fn wordings_are_used_in_turn() {
     let many: Vec<_> = (0..10)
         .map(|n| asked(&n.to_string(), "Which port is it?", any_of(&[&format!("80{n}1")])))
         .collect();
@@ -236,7 +236,7 @@ fn wordings_take_turns() {
 }
 
 #[test]
-fn a_topic_is_the_question_without_the_words_that_ask() {
+fn a_topic_is_the_question_without_its_asking_words() {
     assert_eq!(topic("who got the first prize").as_deref(), Some("got the first prize"));
     assert_eq!(topic("When did the ship leave?").as_deref(), Some("the ship leave"));
     assert_eq!(topic("How many?"), None);
