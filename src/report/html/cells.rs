@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::bills::payer;
-use super::comparison::class;
+use super::money::parts::payer;
+use super::table::class;
 use crate::model::{Cell, CellKey, Report, Standing, TranscriptFacts};
 use crate::report::{block, plain};
 

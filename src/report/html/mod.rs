@@ -12,40 +12,18 @@ use super::{Format, Source, block, number, plain, spend};
 use crate::model::{ProbeKind, Report};
 use crate::pricing::PriceList;
 
-mod answers;
-mod bills;
-mod blind;
+mod answer;
 mod cells;
-mod certainty;
-mod checks;
-mod columns;
-mod comparison;
-mod context_chart;
-mod cost_chart;
-mod cut_picture;
 mod cuts;
-mod details;
-mod drawn;
-mod forgetting;
-mod forgetting_chart;
-mod gate;
 mod highlight;
-mod labels;
-mod loss_map;
-mod measures;
-mod pareto;
-mod placements;
+mod money;
 mod policy;
-mod probes;
+mod questions;
 mod series;
-mod session_bills;
-mod sessions;
+mod session;
 mod settings;
-mod shape;
-mod targets;
-mod tradeoff;
-mod tradeoff_chart;
-mod validation;
+mod table;
+mod trust;
 
 pub(super) const FORMAT: Format = Format {
     name: "html",
@@ -54,7 +32,7 @@ pub(super) const FORMAT: Format = Format {
     render: |source, out| out.write_all(&render(source)),
 };
 
-pub(super) use checks::{doubts, self_check};
+pub(super) use trust::checks::{doubts, self_check};
 
 /// Limits that stand open at the top; the others are folded away below them.
 const LIMITS: usize = 3;
@@ -69,45 +47,43 @@ struct Page {
     headlines: Vec<String>,
     verdict: Option<String>,
     sentences: Vec<String>,
-    gate: Option<gate::Shown>,
+    gate: Option<trust::gate::Shown>,
     limits: Vec<Limit>,
     more_limits_count: String,
     more_limits: Vec<String>,
     failures: Vec<String>,
     filters: Filters,
-    spreads: comparison::Spreads,
-    lead: &'static comparison::Lead,
+    spreads: table::Spreads,
+    lead: &'static table::Lead,
     most: String,
     margin: String,
-    heads: Vec<comparison::Head>,
-    answer_heads: &'static [answers::Head],
+    heads: Vec<table::Head>,
+    answer_heads: &'static [questions::answers::Head],
     probed: bool,
     tables: Vec<Table>,
     cuts: Option<cuts::Cuts>,
     /// Sessions that were cut nowhere, by reason.
     uncut: Vec<(String, Vec<String>)>,
     choices: Vec<Choices>,
-    charts: Vec<tradeoff::Chart>,
-    forgetting: Vec<forgetting::Window>,
-    probes: Option<probes::Probes>,
-    bills: Option<session_bills::Bills>,
-    placements: Vec<placements::Placements>,
-    validation: Option<validation::Table>,
+    charts: Vec<answer::Chart>,
+    forgetting: Vec<questions::forgetting::Window>,
+    probes: Option<questions::Probes>,
+    bills: Option<money::Bills>,
+    validation: Option<trust::validation::Table>,
     spend: Vec<spend::Spent>,
     spend_heads: [&'static str; 9],
-    contexts: Option<sessions::Session>,
-    loss: Option<sessions::Session>,
-    compactions: Option<sessions::Compactions>,
-    details: Option<details::Details>,
+    contexts: Option<session::still::Session>,
+    loss: Option<session::still::Session>,
+    compactions: Option<session::still::Compactions>,
+    details: Option<session::Details>,
     session: String,
     agent_models: usize,
     replicates: u32,
     with_texts: bool,
-    certainty: Option<certainty::Certainty>,
-    targets: Vec<targets::Targets>,
-    checks: Vec<checks::Check>,
+    certainty: Option<trust::certainty::Certainty>,
+    checks: Vec<trust::checks::Check>,
     check_summary: String,
-    blind: Vec<blind::Line>,
+    blind: Vec<trust::blind::Line>,
     measures: String,
     settings: Vec<(&'static str, String)>,
     transcripts: Vec<(String, String)>,
@@ -140,7 +116,7 @@ struct Choices {
     dataset: String,
     window: String,
     payer: Option<String>,
-    found: pareto::Choices,
+    found: table::pareto::Choices,
 }
 
 struct Table {
@@ -149,23 +125,23 @@ struct Table {
     dataset: String,
     window: String,
     payer: Option<String>,
-    heads: Vec<comparison::Head>,
-    rows: Vec<comparison::Row>,
+    heads: Vec<table::Head>,
+    rows: Vec<table::Row>,
     basis: String,
-    answers: Option<answers::Answers>,
+    answers: Option<questions::answers::Answers>,
     notes: Vec<String>,
 }
 
 fn render(source: &Source<'_>) -> Vec<u8> {
     let report = source.report;
     let blocks = block::blocks(report);
-    let lead = comparison::lead(report.primary);
+    let lead = table::lead(report.primary);
     let colors = series::Colors::new(report);
-    let checks = checks::checks(report);
+    let checks = trust::checks::checks(report);
     let prices = PriceList::from(&report.manifest.prices);
-    let longest = sessions::longest(report);
+    let longest = session::still::longest(report);
     let warnings = || report.warnings.iter().map(|w| plain::line(w));
-    let kinds = answers::kinds(report, block::ALL);
+    let kinds = questions::answers::kinds(report, block::ALL);
     let kinds: Vec<ProbeKind> = kinds.into_iter().map(|(kind, _)| kind).collect();
     let names = Names::new(&blocks);
     let cells = cells::Cells::new(report);
@@ -175,45 +151,43 @@ fn render(source: &Source<'_>) -> Vec<u8> {
         headlines: headlines(report, &blocks),
         verdict: report.verdict.as_ref().map(|verdict| plain::line(&verdict.0)),
         sentences: report.sentences.iter().map(|s| plain::line(&s.0)).collect(),
-        gate: gate::gate(report),
+        gate: trust::gate::gate(report),
         limits: warnings().take(LIMITS).map(limit).collect(),
         more_limits_count: block::counted(warnings().skip(LIMITS).count(), "more limit"),
         more_limits: warnings().skip(LIMITS).collect(),
         failures: failures(report),
         filters: names.filters(report, &blocks, &kinds),
-        spreads: comparison::spreads(report),
+        spreads: table::spreads(report),
         most: number::any(lead.primary.most()),
         margin: (lead.show)(report.manifest.margin * lead.primary.most()),
         lead,
         heads: lead.heads(),
-        answer_heads: &answers::HEADS,
+        answer_heads: &questions::answers::HEADS,
         probed: report.transcripts.iter().any(|t| !t.probes.is_empty()),
         tables: (0..blocks.len()).map(|at| table(report, lead, &blocks, at, &kinds)).collect(),
         cuts: cuts::cuts(source),
         uncut: cuts::uncut(report),
         choices: choices(report, lead, &blocks),
-        charts: tradeoff::charts(report, &blocks, &colors),
-        forgetting: forgetting::windows(report, &colors),
-        probes: probes::probes(source, &cells),
-        bills: longest.and_then(|t| session_bills::bills(report, t, &prices, &colors, &cells)),
-        placements: placements::placements(report, &prices),
-        validation: validation::table(report),
+        charts: answer::charts(report, &blocks, &colors),
+        forgetting: questions::forgetting::windows(report, &colors),
+        probes: questions::probes(source, &cells),
+        bills: longest.and_then(|t| money::bills(report, t, &prices, &colors, &cells)),
+        validation: trust::validation::table(report),
         spend: spend::spent(&report.calls),
         spend_heads: spend::HEADS,
-        contexts: longest.and_then(|t| sessions::contexts(report, t)),
-        loss: longest.and_then(|t| sessions::loss(source, t)),
-        compactions: longest.and_then(|t| sessions::compactions(source, t)),
-        details: details::details(source, &cells),
+        contexts: longest.and_then(|t| session::still::contexts(report, t)),
+        loss: longest.and_then(|t| session::still::loss(source, t)),
+        compactions: longest.and_then(|t| session::still::compactions(source, t)),
+        details: session::details(source, &cells),
         session: longest.map_or_else(String::new, |t| plain::line(&t.transcript)),
         agent_models: report.manifest.agent_models.len(),
         replicates: report.manifest.replicates,
         with_texts: source.texts.is_some(),
-        certainty: certainty::certainty(report),
-        targets: targets::targets(report),
-        check_summary: checks::summary(&checks),
+        certainty: trust::certainty::certainty(report),
+        check_summary: trust::checks::summary(&checks),
         checks,
-        blind: blind::lines(report),
-        measures: measures::data(&blocks),
+        blind: trust::blind::lines(report),
+        measures: settings::measures::data(&blocks),
         settings: settings::settings(report),
         transcripts: settings::provenance(&report.manifest.transcripts),
         presets: settings::provenance(&report.manifest.presets),
@@ -284,7 +258,7 @@ impl<'a> Names<'a> {
 
 fn choices(
     report: &Report,
-    lead: &'static comparison::Lead,
+    lead: &'static table::Lead,
     blocks: &[block::Block<'_>],
 ) -> Vec<Choices> {
     let names = Names::new(blocks);
@@ -295,7 +269,7 @@ fn choices(
             dataset: plain::line(block.dataset),
             window: block::window(block.window),
             payer: block::payer(report, block),
-            found: pareto::choices(&block.rows, lead)?,
+            found: table::pareto::choices(&block.rows, lead)?,
         })
     });
     each.collect()
@@ -303,7 +277,7 @@ fn choices(
 
 fn table(
     report: &Report,
-    lead: &comparison::Lead,
+    lead: &table::Lead,
     blocks: &[block::Block<'_>],
     at: usize,
     kinds: &[ProbeKind],
@@ -312,7 +286,7 @@ fn table(
     // What was answered is the same whoever pays.
     let same = |b: &block::Block<'_>| (b.dataset, b.window) == (block.dataset, block.window);
     let said = blocks[..at].iter().any(same);
-    let comparison::Rows { heads, rows, basis } = lead.rows(&block.rows, kinds);
+    let table::Rows { heads, rows, basis } = lead.rows(&block.rows, kinds);
     Table {
         id: format!("table-{at}"),
         keys: Names::new(blocks).keys(block),
@@ -322,7 +296,7 @@ fn table(
         heads,
         rows,
         basis,
-        answers: if said { None } else { answers::answers(report, block) },
+        answers: if said { None } else { questions::answers::answers(report, block) },
         notes: (block::at_cuts(&block.rows, report).into_iter())
             .chain(block::starred(&block.rows))
             .chain(block::recovered(&block.rows, &report.manifest))

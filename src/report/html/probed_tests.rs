@@ -378,7 +378,7 @@ fn a_run_without_questions_says_nothing_of_them() {
 
 /// The state and the findings of a line of the panel.
 fn check(report: &Report, name: &str) -> (&'static str, Vec<String>) {
-    let all = checks::checks(report);
+    let all = trust::checks::checks(report);
     let check = all.into_iter().find(|check| check.name == name).expect(name);
     (check.word(), check.found)
 }
@@ -490,7 +490,7 @@ fn a_judge_that_is_a_model_is_to_be_looked_at() {
 fn a_panel_is_checked_and_a_single_judge_is_not() {
     let name = "whether the judges agree";
     let mut report = seated("openai/a", "openai/a + offline + openai/c");
-    assert!(checks::checks(&report).iter().all(|check| check.name != name));
+    assert!(trust::checks::checks(&report).iter().all(|check| check.name != name));
     report.panel = Some(panel());
     let (state, found) = check(&report, name);
     assert_eq!((state, found[0].as_str()), ("! look", "kappa 0.48"));

@@ -1,0 +1,171 @@
+use super::*;
+use crate::model::Standing;
+use crate::report::html::tests::{page, tags};
+use crate::report::testkit::{Kit, cut};
+
+fn made(texts: bool) -> Cuts {
+    let report = cut(Kit::default().report());
+    let echo = Kit::default().texts(&report);
+    let texts = texts.then_some(&echo as &dyn crate::report::Texts);
+    cuts(&Source { report: &report, texts }).unwrap()
+}
+
+/// The section of a page.
+fn section(page: &str) -> &str {
+    page.split_once("<section id=\"cuts\">").unwrap().1.split_once("</section>").unwrap().0
+}
+
+#[test]
+fn bars_are_counts_of_facts_by_state_at_each_depth() {
+    let cuts = made(false);
+    assert_eq!(
+        cuts.basis,
+        "4 facts at stake at 3 cuts, in 2 of 3 sessions. A depth is looked at where enough stands before the cut."
+    );
+    let names: Vec<&str> = cuts.rows.iter().map(|row| row.name.as_str()).collect();
+    assert_eq!(names, ["full", "prune", "fifo"], "a null is no row");
+    let words = |row: usize, depth: usize| {
+        cuts.rows[row].bars[depth].as_ref().map(|bar| bar.words.replace('\u{A0}', " "))
+    };
+    assert_eq!(words(1, 0).as_deref(), Some("2 verbatim, 1 carried, 1 lost"));
+    assert_eq!(words(1, 1).as_deref(), Some("1 carried, 1 bare, 1 partial, 1 lost"));
+    assert_eq!(words(2, 0), None, "it was not looked at there");
+    assert_eq!(
+        words(2, 1).as_deref(),
+        Some("1 recovered, 1 lost, 1 of these at requests over the window")
+    );
+    let bar = cuts.rows[1].bars[0].as_ref().unwrap();
+    let widths: Vec<(&str, &str)> =
+        bar.pieces.iter().map(|piece| (piece.class, piece.width.as_str())).collect();
+    assert_eq!(widths, [("verbatim", "50.0"), ("carried", "25.0"), ("lost", "25.0")]);
+}
+
+#[test]
+fn tables_tell_the_share_kept_of_each_group_with_its_counts() {
+    let cuts = made(false);
+    let distance = &cuts.tables[0];
+    let heads: Vec<(&str, &str)> =
+        distance.heads.iter().map(|(name, facts)| (name.as_str(), facts.as_str())).collect();
+    assert_eq!(heads, [("1-5", "2 facts"), ("6-20", "1 fact"), ("21-40", "1 fact")]);
+    let told = |row: usize| -> Vec<(&str, &str)> {
+        let cells = distance.rows[row].cells.iter();
+        cells.map(|cell| (cell.share.as_str(), cell.counts.as_str())).collect()
+    };
+    assert_eq!(told(1), [("0.50", "1 of 2"), ("0.00", "0 of 1"), ("0.00", "0 of 1")]);
+    // It failed where the third group is.
+    assert_eq!(told(2), [("0.00", "0 of 1"), ("0.00", "0 of 1"), ("–", "")]);
+}
+
+#[test]
+fn examples_are_what_the_first_ranked_strategy_missed_one_of_each_cut_first() {
+    let facts = made(true).examples.unwrap();
+    assert_eq!(facts.strategy, "prune");
+    let told: Vec<(&str, &str)> =
+        facts.facts.iter().map(|fact| (fact.text.as_str(), fact.state)).collect();
+    let all = [("48151623", "lost"), ("src/main.rs", "bare"), ("open_cache", "partial")];
+    assert_eq!(told, all);
+    assert_eq!(facts.facts[0].place, "session session-0, cut before request 5, used at request 10");
+    assert!(made(false).examples.is_none(), "a page without texts names none");
+}
+
+#[test]
+fn the_page_explains_a_cut_says_its_limit_and_leads_with_what_is_kept_there() {
+    let page = page(&cut(Kit::default().report()), None);
+    let section = section(&page);
+    for words in [
+        "A <b>cut</b> is",
+        "asks for identifiers that the agent used next",
+        "need questions",
+        "fewer tokens after the cut",
+        "aria-label=\"A session as a bar",
+        "1\u{A0}carried, 1\u{A0}bare, 1\u{A0}partial, 1\u{A0}lost",
+        "By distance from the cut",
+        "By class of identifier",
+        "By size of the material",
+    ] {
+        assert!(section.contains(words), "{words} is not in {section}");
+    }
+    assert!(!page.contains("null:"), "a null is shown nowhere");
+    let heads = page.split("<thead>").nth(1).unwrap().split("</thead>").next().unwrap();
+    let order = [
+        "kept at cuts",
+        "after the first compac\u{AD}tion",
+        "carried",
+        "added over the null",
+        "tokens after the cut",
+        "gain over recency",
+        "bill at the window",
+        "wait p95",
+    ];
+    let at = order.map(|head| heads.find(&format!(">{head}</th>")).expect(head));
+    assert!(at.is_sorted(), "{heads}");
+    assert!(page.contains("+0.12 <small class=\"below\">−0.02 to +0.27</small>"));
+    assert!(page.contains("Where a row says nothing else: 4 facts at 2 cuts in 2 sessions."));
+    // 4 + 10 of the scale to 4 + 30.
+    assert!(page.contains("class=\"range\" x=\"14.0\" y=\"3.5\" width=\"20.0\""));
+    assert!(page.contains("against tokens after the cut</label>"));
+}
+
+#[test]
+fn a_session_without_a_cut_says_why() {
+    let report = cut(Kit::default().report());
+    let reason = "it has 3 requests, and a cut needs 10";
+    assert_eq!(uncut(&report), [(reason.to_owned(), vec!["session-2".to_owned()])]);
+    assert!(page(&report, None).contains(&format!("{reason}: <bdi>session-2</bdi>")));
+    assert!(!page(&Kit::default().report(), None).contains("id=\"cuts\""));
+}
+
+#[test]
+fn identifiers_from_recordings_never_become_markup() {
+    let mut report = cut(Kit::default().report());
+    let bad = "<script>alert(1)</script>\" onmouseover=\"x\u{1b}[31m\u{202E}";
+    for cut in &mut report.cuts {
+        for fact in &mut cut.facts {
+            fact.text = format!("fact{bad}");
+        }
+        cut.transcript = format!("{}{bad}", cut.transcript);
+        cut.dataset = format!("{}{bad}", cut.dataset);
+        for row in &mut cut.rows {
+            row.strategy = format!("{}{bad}", row.strategy);
+        }
+    }
+    for row in &mut report.rows {
+        row.strategy = format!("{}{bad}", row.strategy);
+    }
+    report.transcripts[2].no_cut = Some(format!("reason{bad}"));
+    let texts = Kit::default().texts(&report);
+    let page = page(&report, Some(&texts));
+    for tag in tags(&page) {
+        assert!(tag.matches('"').count() % 2 == 0, "an attribute is torn: <{tag}>");
+        let outside: String = tag.split('"').step_by(2).collect();
+        assert!(!outside.contains("onmouseover"), "<{tag}>");
+    }
+    let section = section(&page);
+    assert!(!section.contains("<script"), "{section}");
+    for place in ["fact", "session-0", "prune"] {
+        assert!(section.contains(&format!("{place}&#60;script&#62;")), "{place} is not shown");
+    }
+    assert!(page.contains("reason&#60;script&#62;"));
+    assert!(!page.contains(['\u{202E}', '\u{1b}']));
+}
+
+#[test]
+fn cuts_keep_the_page_small() {
+    let mut kit = Kit { sessions: 3, ..Kit::default() };
+    let names: Vec<String> = (0..36).map(|n| format!("a-strategy-of-usual-length-{n}")).collect();
+    let names: Vec<&'static str> = names.into_iter().map(|name| &*name.leak()).collect();
+    kit.presets.extend(names.iter().map(|name| (*name, Standing::Ranked)));
+    let mut report = cut(kit.report());
+    for cut in &mut report.cuts {
+        let prune: Vec<_> = cut.rows.iter().filter(|r| r.strategy == "prune").cloned().collect();
+        for name in &names {
+            let named = |row: &crate::model::CutRow| crate::model::CutRow {
+                strategy: (*name).to_owned(),
+                ..row.clone()
+            };
+            cut.rows.extend(prune.iter().map(named));
+        }
+    }
+    let size = section(&page(&report, None)).len();
+    assert!(size < 80_000, "{size} bytes");
+}
