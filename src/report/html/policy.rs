@@ -6,17 +6,16 @@ use sha2::{Digest, Sha256};
 
 use crate::report::packed;
 
-/// Every style sheet, in order; each its own `<style>`.
-pub(super) const STYLES: &[&str] = &[include_str!("page.css"), include_str!("details.css")];
+/// The style sheet.
+pub(super) const STYLES: &[&str] = &[include_str!("page.css")];
 
-/// Every script, in order; each its own `<script>`. `packed.js` serves those behind it.
+/// Every script, in order; each its own `<script>`. `page.js` serves those behind it.
 pub(super) const SCRIPTS: &[&str] = &[
     include_str!("page.js"),
     include_str!("table/table.js"),
-    include_str!("packed.js"),
-    include_str!("settings/measures.js"),
+    include_str!("settings/settings.js"),
     include_str!("session/session.js"),
-    include_str!("money/figures.js"),
+    include_str!("cuts/cuts.js"),
     include_str!("questions/questions.js"),
 ];
 

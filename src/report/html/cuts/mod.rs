@@ -1,116 +1,202 @@
-//! What a cut is, what became of the facts at stake under every strategy, and
-//! where they were lost: by distance, by class of identifier, by size (cuts §2).
+//! What a cut lost: what became of the facts at stake under every strategy, fact
+//! by fact, and where they were lost: by distance, by class of identifier, by
+//! size (cuts §2).
+//!
+//! Invariant: the packed facts keep their size whatever the run; what is left
+//! out is whole in `facts.csv`, and the page says so.
 
-pub(in crate::report::html) mod cut_picture;
+use askama::Template;
+use serde::Serialize;
 
-use crate::model::{Cut, FactAtStake, ReferenceState, Report, Standing};
+use crate::model::{Cut, ReferenceState, Report, Standing};
+use crate::report::html::cells::Cells;
 use crate::report::html::questions::answers::{Bar, Piece};
 use crate::report::html::table::class;
+use crate::report::packed::packed;
 use crate::report::stakes::{self, Breakdown, By, Counts, DepthCount, Stakes};
 use crate::report::{Source, block, number, plain};
 
 /// Sessions that are named for each reason why they were not cut.
 const LISTED: usize = 50;
-/// Facts that are shown as examples, and characters of each.
-const EXAMPLES: usize = 8;
-const EXAMPLE: usize = 80;
+/// Strategies that stand open; the others are folded away.
+const OPEN: usize = 12;
+/// Bytes of the packed facts, cuts that are tried first, and characters of a fact.
+const BUDGET: usize = 150_000;
+const CUTS: usize = 2_000;
+const FACT: usize = 120;
 
 /// The section.
-pub(in crate::report::html) struct Cuts {
-    pub(in crate::report::html) picture: String,
+#[derive(Template)]
+#[template(path = "cuts/cuts.html")]
+pub(super) struct Cuts {
     /// How many there are.
-    pub(in crate::report::html) basis: String,
-    pub(in crate::report::html) depths: Vec<Depth>,
-    pub(in crate::report::html) states: [State; 6],
-    pub(in crate::report::html) rows: Vec<Row>,
-    pub(in crate::report::html) tables: Vec<Table>,
-    pub(in crate::report::html) examples: Option<Examples>,
+    basis: String,
+    states: [State; 6],
+    /// What is kept at the greatest depth.
+    depth: Depth,
+    rows: Vec<Row>,
+    folded: Vec<Row>,
+    /// The same at the other depths.
+    others: Vec<(Depth, Vec<Row>)>,
+    tables: Vec<Table>,
+    /// Sessions that were cut nowhere, by reason.
+    uncut: Vec<(String, Vec<String>)>,
+    /// For the script; see [`Packed`].
+    data: String,
+    /// What of it is left out.
+    left_out: Option<String>,
+}
+
+/// Every fact at the greatest depth, as the script reads it.
+#[derive(Serialize)]
+struct Packed {
+    presets: Vec<(String, &'static str)>,
+    /// Position of the strategy to open with.
+    first: usize,
+    /// Names of the states, and whether each counts as kept.
+    states: Vec<(&'static str, bool)>,
+    cuts: Vec<PackedCut>,
+}
+
+#[derive(Serialize)]
+struct PackedCut {
+    session: String,
+    /// Ordinal of the first request behind it.
+    request: u32,
+    /// Text, class, and the request that uses it.
+    facts: Vec<(String, &'static str, u32)>,
+    /// By preset: the position of each fact's state, or nothing where it was
+    /// not looked at.
+    found: Vec<Option<String>>,
 }
 
 /// A depth, as the tables name it.
-pub(in crate::report::html) struct Depth {
-    pub(in crate::report::html) label: String,
-    pub(in crate::report::html) about: String,
+struct Depth {
+    label: String,
+    about: String,
 }
 
 /// A part of the bars.
-pub(in crate::report::html) struct State {
-    pub(in crate::report::html) class: &'static str,
-    pub(in crate::report::html) about: &'static str,
+struct State {
+    class: &'static str,
+    about: &'static str,
 }
 
 /// A preset.
-pub(in crate::report::html) struct Row {
-    pub(in crate::report::html) name: String,
-    pub(in crate::report::html) class: &'static str,
-    /// One for each depth; nothing where it was not looked at.
-    pub(in crate::report::html) bars: Vec<Option<Bar>>,
+struct Row {
+    name: String,
+    class: &'static str,
+    /// Nothing where it was not looked at.
+    bar: Option<Bar>,
 }
 
 /// What is kept of each group of facts.
-pub(in crate::report::html) struct Table {
-    pub(in crate::report::html) id: &'static str,
-    pub(in crate::report::html) title: &'static str,
-    pub(in crate::report::html) about: &'static str,
+struct Table {
+    id: &'static str,
+    title: &'static str,
+    about: &'static str,
     /// Name of each group, and its facts.
-    pub(in crate::report::html) heads: Vec<(String, String)>,
-    pub(in crate::report::html) rows: Vec<TableRow>,
+    heads: Vec<(String, String)>,
+    rows: Vec<TableRow>,
 }
 
 /// A preset in such a table.
-pub(in crate::report::html) struct TableRow {
-    pub(in crate::report::html) name: String,
-    pub(in crate::report::html) class: &'static str,
-    pub(in crate::report::html) cells: Vec<Cell>,
+struct TableRow {
+    name: String,
+    class: &'static str,
+    cells: Vec<Cell>,
 }
 
 /// The share kept of a group, and its counts.
-pub(in crate::report::html) struct Cell {
-    pub(in crate::report::html) share: String,
-    pub(in crate::report::html) counts: String,
-}
-
-/// Facts that the first strategy lost.
-pub(in crate::report::html) struct Examples {
-    pub(in crate::report::html) strategy: String,
-    pub(in crate::report::html) facts: Vec<Example>,
-}
-
-/// One of them.
-pub(in crate::report::html) struct Example {
-    pub(in crate::report::html) text: String,
-    pub(in crate::report::html) class: &'static str,
-    pub(in crate::report::html) place: String,
-    pub(in crate::report::html) state: &'static str,
+struct Cell {
+    share: String,
+    counts: String,
 }
 
 /// What each part of a bar means, the best first.
 const STATES: [State; 6] = [
-    State { class: "verbatim", about: "verbatim: a recorded message that holds it is still sent" },
-    State {
-        class: "carried",
-        about: "carried: it stands in a sentence of what the strategy wrote, with words that stood beside it",
-    },
-    State { class: "bare", about: "bare: it stands there without such words, or in a list" },
-    State { class: "partial", about: "partial: only its last part is left" },
+    State { class: "verbatim", about: "verbatim: still sent as recorded" },
+    State { class: "carried", about: "carried: written by the strategy, with words beside it" },
+    State { class: "bare", about: "bare: written without such words" },
+    State { class: "partial", about: "partial: only its last part" },
     State {
         class: "recovered", about: "recovered: gone, but the strategy’s own search finds it"
     },
-    State { class: "lost", about: "lost: gone, or the provider would have refused the request" },
+    State { class: "lost", about: "lost: gone, or the request would be refused" },
 ];
 
 /// Nothing where the run has no cuts, or nothing was at stake at them.
-pub(in crate::report::html) fn cuts(source: &Source<'_>) -> Option<Cuts> {
+pub(super) fn cuts(source: &Source<'_>, cells: &Cells<'_>) -> Option<Cuts> {
     let stakes = stakes::stakes(source.report).filter(|stakes| stakes.facts > 0)?;
+    let (data, left_out) = facts(source, cells, stakes.depths.last()?.depth);
+    let mut depths: Vec<(Depth, Vec<Row>)> =
+        stakes.depths.iter().enumerate().map(|(at, of)| (depth(of), rows(&stakes, at))).collect();
+    let (depth, mut rows) = depths.pop()?;
+    let folded = rows.split_off(rows.len().min(OPEN));
     Some(Cuts {
-        picture: cut_picture::picture(),
         basis: basis(source.report, &stakes),
-        depths: stakes.depths.iter().map(depth).collect(),
         states: STATES,
-        rows: rows(&stakes),
+        depth,
+        rows,
+        folded,
+        others: depths,
         tables: stakes.breakdowns.iter().map(|table| self::table(&stakes, table)).collect(),
-        examples: source.texts.and_then(|_| examples(source.report, &stakes)),
+        uncut: uncut(source.report),
+        data,
+        left_out,
     })
+}
+
+/// The facts of as many cuts as fit, and what is left out.
+fn facts(source: &Source<'_>, cells: &Cells<'_>, depth: u32) -> (String, Option<String>) {
+    let with_facts = || source.report.cuts.iter().filter(|cut| !cut.facts.is_empty());
+    let all = with_facts().count();
+    let mut shown = all.min(CUTS);
+    let data = loop {
+        let packed = packed(&Packed {
+            presets: cells.preset_names(),
+            first: cells.first(),
+            states: stakes::STATES.iter().map(|s| (s.as_str(), s.is_kept())).collect(),
+            cuts: with_facts().take(shown).map(|cut| of(source, cells, cut, depth)).collect(),
+        });
+        if packed.len() <= BUDGET || shown == 0 {
+            break packed;
+        }
+        shown /= 2;
+    };
+    let left_out = (shown < all).then(|| {
+        format!(
+            "the first {shown} of {} are listed; all are in facts.csv",
+            block::counted(all, "cut")
+        )
+    });
+    (data, left_out)
+}
+
+fn of(source: &Source<'_>, cells: &Cells<'_>, cut: &Cut, depth: u32) -> PackedCut {
+    let text = |text: &str| match source.texts {
+        Some(_) => plain::shortened(&plain::line(text), FACT),
+        None => String::new(),
+    };
+    let found = |strategy: &str| {
+        let mut mine = cut
+            .rows
+            .iter()
+            .filter(|row| row.strategy == strategy && row.depth == depth && row.replicate == 0);
+        let exam = mine.next()?.exam().filter(|exam| exam.states.len() == cut.facts.len())?;
+        let place = |state: &ReferenceState| {
+            stakes::STATES.iter().position(|other| other == state).map(|at| at.to_string())
+        };
+        exam.states.iter().map(place).collect::<Option<String>>()
+    };
+    PackedCut {
+        session: plain::line(&cut.transcript),
+        request: cut.request,
+        facts: (cut.facts.iter())
+            .map(|fact| (text(&fact.text), fact.class.as_str(), fact.request))
+            .collect(),
+        found: cells.presets.iter().map(|(strategy, _)| found(strategy)).collect(),
+    }
 }
 
 fn basis(report: &Report, stakes: &Stakes<'_>) -> String {
@@ -146,15 +232,15 @@ fn depth(at: &DepthCount) -> Depth {
     }
 }
 
-fn rows(stakes: &Stakes<'_>) -> Vec<Row> {
+/// The strategies at one depth. Yardsticks stand in the full table.
+fn rows(stakes: &Stakes<'_>, at: usize) -> Vec<Row> {
+    let choices = stakes.presets.iter().filter(|preset| preset.standing != Standing::Control);
     let row = |preset: &stakes::Preset<'_>| Row {
         name: plain::line(preset.strategy),
         class: class(preset.standing),
-        bars: (preset.depths.iter().zip(&preset.refused))
-            .map(|(counts, refused)| bar(*counts, *refused))
-            .collect(),
+        bar: bar(preset.depths[at], preset.refused[at]),
     };
-    stakes.presets.iter().map(row).collect()
+    choices.map(row).collect()
 }
 
 /// The counts as a bar, and how many of them rest on a refusal: what is lost
@@ -172,7 +258,11 @@ fn bar(counts: Counts, refused: u64) -> Option<Bar> {
         let refused = number::grouped(refused);
         words.push(format!("{refused}\u{A0}of these at requests over the window"));
     }
-    (all > 0).then(|| Bar { pieces: there().map(piece).collect(), words: words.join(", ") })
+    (all > 0).then(|| Bar {
+        pieces: there().map(piece).collect(),
+        words: words.join(", "),
+        kept: format!("{} of {}", number::grouped(counts.kept()), number::grouped(all)),
+    })
 }
 
 fn table(stakes: &Stakes<'_>, table: &Breakdown<'_>) -> Table {
@@ -216,38 +306,8 @@ fn words(by: By) -> (&'static str, &'static str, &'static str) {
     }
 }
 
-/// Facts that the first strategy of the table no longer told at the greatest
-/// depth, one of each cut before a second of any.
-fn examples(report: &Report, stakes: &Stakes<'_>) -> Option<Examples> {
-    let depth = stakes.depths.last()?.depth;
-    let of = |standing| stakes.presets.iter().find(|preset| preset.standing == standing);
-    let preset = of(Standing::Ranked).or_else(|| of(Standing::StandIn))?;
-    let mut found: Vec<(usize, &Cut, &FactAtStake, ReferenceState)> = Vec::new();
-    for (cut, exam) in stakes::exams(report, preset.strategy, depth) {
-        let missed = cut.facts.iter().zip(&exam.states).filter(|(_, state)| !state.is_kept());
-        found.extend(missed.enumerate().map(|(at, (fact, state))| (at, cut, fact, *state)));
-    }
-    found.sort_by_key(|(at, ..)| *at);
-    let facts: Vec<Example> = found
-        .into_iter()
-        .take(EXAMPLES)
-        .map(|(_, cut, fact, state)| Example {
-            text: plain::shortened(&plain::line(&fact.text), EXAMPLE),
-            class: fact.class.as_str(),
-            place: format!(
-                "session {}, cut before request {}, used at request {}",
-                plain::line(&cut.transcript),
-                number::grouped(u64::from(cut.request) + 1),
-                number::grouped(u64::from(fact.request) + 1),
-            ),
-            state: state.as_str(),
-        })
-        .collect();
-    (!facts.is_empty()).then(|| Examples { strategy: plain::line(preset.strategy), facts })
-}
-
 /// Sessions that the run cut nowhere, by reason; the most frequent first.
-pub(in crate::report::html) fn uncut(report: &Report) -> Vec<(String, Vec<String>)> {
+fn uncut(report: &Report) -> Vec<(String, Vec<String>)> {
     let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
     for facts in &report.transcripts {
         let Some(reason) = facts.no_cut.as_deref().map(plain::line) else { continue };

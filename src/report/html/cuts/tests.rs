@@ -1,13 +1,14 @@
 use super::*;
 use crate::model::Standing;
-use crate::report::html::tests::{page, tags};
+use crate::report::html::tests::{block, page, tags};
+use crate::report::packed::unpacked;
 use crate::report::testkit::{Kit, cut};
 
 fn made(texts: bool) -> Cuts {
     let report = cut(Kit::default().report());
     let echo = Kit::default().texts(&report);
     let texts = texts.then_some(&echo as &dyn crate::report::Texts);
-    cuts(&Source { report: &report, texts }).unwrap()
+    cuts(&Source { report: &report, texts }, &Cells::new(&report)).unwrap()
 }
 
 /// The section of a page.
@@ -22,22 +23,24 @@ fn bars_are_counts_of_facts_by_state_at_each_depth() {
         cuts.basis,
         "4 facts at stake at 3 cuts, in 2 of 3 sessions. A depth is looked at where enough stands before the cut."
     );
-    let names: Vec<&str> = cuts.rows.iter().map(|row| row.name.as_str()).collect();
-    assert_eq!(names, ["full", "prune", "fifo"], "a null is no row");
-    let words = |row: usize, depth: usize| {
-        cuts.rows[row].bars[depth].as_ref().map(|bar| bar.words.replace('\u{A0}', " "))
+    let told = |rows: &[Row]| -> Vec<(String, String)> {
+        let words = |bar: &Option<Bar>| bar.as_ref().map(|bar| bar.words.replace('\u{A0}', " "));
+        let each = rows.iter().map(|row| (row.name.clone(), words(&row.bar).unwrap_or_default()));
+        each.collect()
     };
-    assert_eq!(words(1, 0).as_deref(), Some("2 verbatim, 1 carried, 1 lost"));
-    assert_eq!(words(1, 1).as_deref(), Some("1 carried, 1 bare, 1 partial, 1 lost"));
-    assert_eq!(words(2, 0), None, "it was not looked at there");
-    assert_eq!(
-        words(2, 1).as_deref(),
-        Some("1 recovered, 1 lost, 1 of these at requests over the window")
-    );
-    let bar = cuts.rows[1].bars[0].as_ref().unwrap();
+    let pair = |name: &str, words: &str| (name.to_owned(), words.to_owned());
+    let refused = "1 recovered, 1 lost, 1 of these at requests over the window";
+    let deep = [pair("prune", "1 carried, 1 bare, 1 partial, 1 lost"), pair("fifo", refused)];
+    assert_eq!(told(&cuts.rows), deep, "a null and a control are no rows");
+    let (first, rows) = &cuts.others[0];
+    assert_eq!(first.label, "after the first compaction");
+    let shallow = [pair("prune", "2 verbatim, 1 carried, 1 lost"), pair("fifo", "")];
+    assert_eq!(told(rows), shallow, "fifo was not looked at there");
+    let bar = rows[0].bar.as_ref().unwrap();
     let widths: Vec<(&str, &str)> =
         bar.pieces.iter().map(|piece| (piece.class, piece.width.as_str())).collect();
     assert_eq!(widths, [("verbatim", "50.0"), ("carried", "25.0"), ("lost", "25.0")]);
+    assert_eq!(bar.kept, "3 of 4");
 }
 
 #[test]
@@ -57,15 +60,30 @@ fn tables_tell_the_share_kept_of_each_group_with_its_counts() {
 }
 
 #[test]
-fn examples_are_what_the_first_ranked_strategy_missed_one_of_each_cut_first() {
-    let facts = made(true).examples.unwrap();
-    assert_eq!(facts.strategy, "prune");
-    let told: Vec<(&str, &str)> =
-        facts.facts.iter().map(|fact| (fact.text.as_str(), fact.state)).collect();
-    let all = [("48151623", "lost"), ("src/main.rs", "bare"), ("open_cache", "partial")];
-    assert_eq!(told, all);
-    assert_eq!(facts.facts[0].place, "session session-0, cut before request 5, used at request 10");
-    assert!(made(false).examples.is_none(), "a page without texts names none");
+fn every_fact_is_packed_with_what_became_of_it_under_each_strategy() {
+    let data = unpacked(&made(true).data);
+    let at = |name: &str| {
+        let presets = data["presets"].as_array().unwrap();
+        presets.iter().position(|preset| preset[0] == name).unwrap()
+    };
+    let mut told = Vec::new();
+    for cut in data["cuts"].as_array().unwrap() {
+        let Some(found) = cut["found"][at("prune")].as_str() else { continue };
+        for (fact, state) in cut["facts"].as_array().unwrap().iter().zip(found.bytes()) {
+            let state = &data["states"][usize::from(state - b'0')];
+            told.push((fact[0].as_str().unwrap(), state[0].as_str().unwrap(), state[1] == true));
+        }
+    }
+    told.sort_unstable();
+    let expected = [
+        ("48151623", "lost", false),
+        ("open_cache", "partial", false),
+        ("src/cache/store.rs", "carried", true),
+        ("src/main.rs", "bare", false),
+    ];
+    assert_eq!(told, expected);
+    let without = unpacked(&made(false).data).to_string();
+    assert!(!without.contains("48151623"), "a page without texts names none");
 }
 
 #[test]
@@ -73,11 +91,10 @@ fn the_page_explains_a_cut_says_its_limit_and_leads_with_what_is_kept_there() {
     let page = page(&cut(Kit::default().report()), None);
     let section = section(&page);
     for words in [
-        "A <b>cut</b> is",
+        "(<b>cuts</b>)",
         "asks for identifiers that the agent used next",
-        "need questions",
-        "fewer tokens after the cut",
-        "aria-label=\"A session as a bar",
+        "only questions of your own can tell",
+        "<i>tokens after the cut</i>",
         "1\u{A0}carried, 1\u{A0}bare, 1\u{A0}partial, 1\u{A0}lost",
         "By distance from the cut",
         "By class of identifier",
@@ -86,7 +103,8 @@ fn the_page_explains_a_cut_says_its_limit_and_leads_with_what_is_kept_there() {
         assert!(section.contains(words), "{words} is not in {section}");
     }
     assert!(!page.contains("null:"), "a null is shown nowhere");
-    let heads = page.split("<thead>").nth(1).unwrap().split("</thead>").next().unwrap();
+    let heads = page.split("class=\"sortable compared\"").nth(1).unwrap();
+    let heads = heads.split("</thead>").next().unwrap();
     let order = [
         "kept at cuts",
         "after the first compac\u{AD}tion",
@@ -103,7 +121,6 @@ fn the_page_explains_a_cut_says_its_limit_and_leads_with_what_is_kept_there() {
     assert!(page.contains("Where a row says nothing else: 4 facts at 2 cuts in 2 sessions."));
     // 4 + 10 of the scale to 4 + 30.
     assert!(page.contains("class=\"range\" x=\"14.0\" y=\"3.5\" width=\"20.0\""));
-    assert!(page.contains("against tokens after the cut</label>"));
 }
 
 #[test]
@@ -141,9 +158,11 @@ fn identifiers_from_recordings_never_become_markup() {
         assert!(!outside.contains("onmouseover"), "<{tag}>");
     }
     let section = section(&page);
-    assert!(!section.contains("<script"), "{section}");
+    assert_eq!(section.matches("<script").count(), 1, "the packed facts alone: {section}");
+    assert!(section.contains("prune&#60;script&#62;"), "it is shown");
+    let data = block(&page, "fact-data").to_string();
     for place in ["fact", "session-0", "prune"] {
-        assert!(section.contains(&format!("{place}&#60;script&#62;")), "{place} is not shown");
+        assert!(data.contains(&format!("{place}<script>")), "{place} is not in the list");
     }
     assert!(page.contains("reason&#60;script&#62;"));
     assert!(!page.contains(['\u{202E}', '\u{1b}']));

@@ -1,262 +1,173 @@
-//! What the longest session costs: so far at every request, and what for.
+//! The receipt: what the sessions cost under every preset, in parts. Works
+//! without a script.
 
-pub(in crate::report::html) mod cost_chart;
-pub(in crate::report::html) mod parts;
+mod parts;
 
-use serde::Serialize;
+use std::collections::BTreeMap;
 
-use crate::model::{Cell, RECORDED, Report, Standing, TranscriptFacts};
+use askama::Template;
+
+use super::{Keys, Names, answer};
+use crate::model::{Cell, PresetRow, RECORDED, Report, Standing, Value, catalogue};
 use crate::pricing::PriceList;
-use crate::report::html::cells::Cells;
-use crate::report::html::highlight::Highlight;
-use crate::report::html::money::parts::{AS_BILLED, Account, NO_CACHE, Part, Parts, payer};
-use crate::report::html::series::Colors;
-use crate::report::html::session::still::ordered;
-use crate::report::packed::packed;
 use crate::report::{block, number, plain};
 
-/// Why there is nothing to draw, or what there is.
-pub(in crate::report::html) enum Bills {
-    Unknown(String),
-    Known {
-        payer: String,
-        windows: Vec<Window>,
-        /// What the charts say of lines without a name.
-        note: Option<String>,
-        /// For the script: every strategy’s bill in parts; see [`Packed`].
-        data: String,
-    },
+use parts::Parts;
+
+/// Presets that stand open; the others are folded away.
+const OPEN: usize = 16;
+
+/// The section.
+#[derive(Template)]
+#[template(path = "money/money.html")]
+pub(super) struct Money {
+    blocks: Vec<Receipts>,
+    kinds: [(&'static str, &'static str); 5],
 }
 
-/// One window.
-pub(in crate::report::html) struct Window {
-    /// For the controls of this window.
-    pub(in crate::report::html) id: String,
-    pub(in crate::report::html) window: String,
-    pub(in crate::report::html) billed: String,
-    pub(in crate::report::html) uncached: Option<String>,
-    /// What stands on the time line, in words.
-    pub(in crate::report::html) marks: String,
-    /// The bill of the best strategy in parts.
-    pub(in crate::report::html) waterfall: Option<Waterfall>,
+/// The receipts of one table.
+struct Receipts {
+    keys: Keys,
+    heading: Option<String>,
+    is_open: bool,
+    /// The row that others are held against.
+    reference: String,
+    /// Why there are none.
+    unknown: Option<String>,
+    rows: Vec<Receipt>,
+    folded: Vec<Receipt>,
 }
 
-/// The bill of one preset in its parts.
-pub(in crate::report::html) struct Waterfall {
-    pub(in crate::report::html) name: String,
-    pub(in crate::report::html) total: String,
-    pub(in crate::report::html) uncached: String,
-    pub(in crate::report::html) steps: Vec<Step>,
+/// What one preset costs.
+struct Receipt {
+    name: String,
+    class: &'static str,
+    total: String,
+    change: String,
+    /// Kind, width in per cent of the dearest, and words of each part.
+    bars: Vec<(&'static str, String, String)>,
+    words: String,
 }
 
-/// One part, and where its bar begins and how long it is, in per cent.
-pub(in crate::report::html) struct Step {
-    pub(in crate::report::html) label: &'static str,
-    pub(in crate::report::html) kind: &'static str,
-    pub(in crate::report::html) tokens: String,
-    pub(in crate::report::html) usd: String,
-    pub(in crate::report::html) share: String,
-    pub(in crate::report::html) from: String,
-    pub(in crate::report::html) width: String,
-}
+/// The parts in their order: how the style sheet calls each, and its name.
+const KINDS: [(&str, &str); 5] = [
+    ("read", "read from the provider’s cache"),
+    ("write", "written to the cache: new, or forgotten by it after an edit"),
+    ("input", "input past the cache, in full"),
+    ("output", "what the agent wrote"),
+    ("calls", "the compactor’s own calls"),
+];
 
-/// What the script reads to say what any strategy's bill is for.
-#[derive(Serialize)]
-struct Packed {
-    payers: Vec<String>,
-    windows: Vec<String>,
-    presets: Vec<(String, &'static str)>,
-    first: usize,
-    parts: [(&'static str, &'static str); 7],
-    /// By payer, strategy and window.
-    bills: Vec<Option<PackedBill>>,
-}
+/// Sums by data set, window, preset and payer; nothing where a price is unknown.
+type Sums<'a> = BTreeMap<(&'a str, &'a str, &'a str, &'a str), Option<Parts>>;
 
-/// Tokens and dollars of each part, and dollars without a cache.
-#[derive(Serialize)]
-struct PackedBill([(u64, f64); 7], f64);
-
-/// The bills of one session; nothing in a run without any.
-pub(in crate::report::html) fn bills(
+/// The receipts of a run; nothing where nothing is billed.
+pub(super) fn money(
     report: &Report,
-    facts: &TranscriptFacts,
-    prices: &PriceList,
-    colors: &Colors,
-    table: &Cells<'_>,
-) -> Option<Bills> {
+    blocks: &[block::Block<'_>],
+    names: &Names<'_>,
+    open: usize,
+) -> Option<Money> {
     let billed = report.cells.iter().filter_map(Cell::rows).any(|rows| !rows.bills.is_empty());
     if !billed {
         return None;
     }
-    let cells = ordered(report, facts);
-    let mut windows: Vec<&str> = Vec::new();
-    for (cell, _) in &cells {
-        if !windows.contains(&cell.key.window.as_str()) {
-            windows.push(&cell.key.window);
+    let sums = sums(report);
+    let several = blocks.len() > 1;
+    let each = blocks.iter().enumerate().map(|(at, block)| {
+        let mut rows = receipts(block, &sums);
+        let folded = rows.split_off(rows.len().min(OPEN));
+        Receipts {
+            keys: names.keys(block),
+            heading: several.then(|| super::heading(report, block)),
+            is_open: at == open,
+            reference: answer::reference(&block.rows)
+                .map_or_else(|| "full".to_owned(), |row| plain::line(&row.strategy)),
+            unknown: rows.is_empty().then(|| unknown(&block.rows)),
+            rows,
+            folded,
+        }
+    });
+    Some(Money { blocks: each.collect(), kinds: KINDS })
+}
+
+/// The bills of all sessions in parts.
+fn sums(report: &Report) -> Sums<'_> {
+    let prices = PriceList::from(&report.manifest.prices);
+    let replicates = f64::from(report.manifest.replicates.max(1));
+    let mut sums = Sums::new();
+    for cell in &report.cells {
+        let Some(rows) = cell.rows() else { continue };
+        let Some(facts) = report.facts_of(&cell.key.dataset, &cell.key.transcript) else {
+            continue;
+        };
+        for bill in &rows.bills {
+            let parts = parts::parts(rows, bill, facts, &prices);
+            for dataset in [cell.key.dataset.as_str(), block::ALL] {
+                let key = (dataset, &*cell.key.window, &*cell.key.strategy, &*bill.billed_as);
+                let sum = sums.entry(key).or_insert_with(|| Some(Parts::default()));
+                *sum = sum.zip(parts).map(|(sum, own)| sum.plus(own.scaled(1.0 / replicates)));
+            }
         }
     }
-    let payer = payer(report);
-    let highlight = Highlight::new(report, colors);
-    let known: Vec<Window> = windows
-        .into_iter()
-        .enumerate()
-        .filter_map(|(at, label)| {
-            let mine = cells.iter().filter(|(cell, _)| cell.key.window == label);
-            let accounts: Vec<Account<'_>> =
-                mine.filter_map(|(cell, _)| Account::new(cell, facts, prices, payer)).collect();
-            window(at, label, &accounts, colors, &highlight)
+    sums
+}
+
+/// The cheapest first.
+fn receipts(block: &block::Block<'_>, sums: &Sums<'_>) -> Vec<Receipt> {
+    let mut all: Vec<(&PresetRow, Parts)> = (block.rows.iter().copied().filter(|row| is_paid(row)))
+        .filter_map(|row| {
+            let paid_by = |payer| sums.get(&(block.dataset, block.window, &*row.strategy, payer));
+            // Where each session is billed as its own model, a row bears the model's name.
+            let parts = *paid_by(block.agent_model).or_else(|| paid_by(RECORDED))?;
+            Some((row, parts?))
         })
         .collect();
-    Some(match known.is_empty() {
-        true => Bills::Unknown(unknown(&cells, payer)),
-        false => Bills::Known {
-            payer: paying(facts, &cells, payer),
-            windows: known,
-            note: highlight.note(),
-            data: packed(&in_parts(report, facts, prices, table)),
+    all.sort_by(|a, b| a.1.total().total_cmp(&b.1.total()));
+    let most = all.iter().map(|(_, parts)| parts.total()).fold(f64::MIN_POSITIVE, f64::max);
+    let reference = answer::reference(&block.rows).map(|row| row.strategy.as_str());
+    let whole = all.iter().find(|(row, _)| Some(row.strategy.as_str()) == reference);
+    let whole = whole.map(|(_, parts)| parts.total());
+    all.iter().map(|(row, parts)| receipt(row, parts, most, whole)).collect()
+}
+
+/// What somebody might pay for: no yardstick but the whole conversation, and
+/// what was really sent.
+fn is_paid(row: &PresetRow) -> bool {
+    row.standing != Standing::Control || matches!(row.strategy.as_str(), "full" | "recorded")
+}
+
+fn receipt(row: &PresetRow, parts: &Parts, most: f64, whole: Option<f64>) -> Receipt {
+    let star = if block::overflows(row).is_some() { " *" } else { "" };
+    let there = || KINDS.iter().zip(parts.each()).filter(|(_, usd)| *usd > 1e-9);
+    let bar = |((class, name), usd): (&(&'static str, &str), f64)| {
+        let words = format!("{name}: {}", number::dollars(usd));
+        (*class, format!("{:.1}", usd / most * 100.0), words)
+    };
+    let words: Vec<String> =
+        there().map(|((_, name), usd)| format!("{name} {}", number::dollars(usd))).collect();
+    Receipt {
+        name: plain::line(&row.strategy),
+        class: super::table::class(row.standing),
+        total: format!("{}{star}", number::dollars(parts.total())),
+        change: match whole.filter(|whole| *whole > 0.0) {
+            Some(whole) => number::change(parts.total() / whole - 1.0),
+            None => String::new(),
         },
-    })
-}
-
-fn model<'a>(cells: &[(&'a Cell, &'a crate::model::CellRows)], payer: &str) -> Option<&'a str> {
-    let mut bills = cells.iter().flat_map(|(_, rows)| &rows.bills);
-    bills.find(|bill| bill.billed_as == payer).map(|bill| bill.model.as_str())
-}
-
-fn unknown(cells: &[(&Cell, &crate::model::CellRows)], payer: &str) -> String {
-    match model(cells, payer) {
-        Some(model) => format!("the price of {} is unknown", plain::line(model)),
-        None => "this session has no bill".to_owned(),
+        bars: there().map(bar).collect(),
+        words: words.join(", "),
     }
 }
 
-fn paying(
-    facts: &TranscriptFacts,
-    cells: &[(&Cell, &crate::model::CellRows)],
-    payer: &str,
-) -> String {
-    let name = model(cells, payer).unwrap_or(payer);
-    let own = facts.model.as_ref().is_some_and(|model| model.contains(name));
-    let why = match (payer == RECORDED, own) {
-        (false, _) => "",
-        (true, true) => " (its own model)",
-        (true, false) => " (the default: it names no model with a price)",
-    };
-    format!("{}{why}", plain::line(name))
-}
-
-fn in_parts(
-    report: &Report,
-    facts: &TranscriptFacts,
-    prices: &PriceList,
-    table: &Cells<'_>,
-) -> Packed {
-    let payers = &report.manifest.agent_models;
-    let cells = table.of(facts);
-    let bill = |cell: Option<&Cell>, payer: &str| {
-        let account = Account::new(cell?, facts, prices, payer)?;
-        // A hundredth of a cent is what anybody reads.
-        let round = |usd: f64| (usd * 1e4).round() / 1e4;
-        let parts = listed(&account.parts()?).map(|(.., part)| (part.tokens, round(part.usd)));
-        Some(PackedBill(parts, round(account.steps(NO_CACHE)?.iter().sum())))
-    };
-    let bills = payers.iter().flat_map(|payer| cells.iter().map(|cell| bill(*cell, payer)));
-    Packed {
-        payers: payers.iter().map(|payer| named(payer)).collect(),
-        windows: table.window_names(),
-        presets: table.preset_names(),
-        first: table.first(),
-        parts: listed(&Parts::default()).map(|(label, kind, _)| (label, kind)),
-        bills: bills.collect(),
-    }
-}
-
-fn named(payer: &str) -> String {
-    match payer {
-        RECORDED => "the model of the recording".to_owned(),
-        name => plain::line(name),
-    }
-}
-
-fn window(
-    at: usize,
-    label: &str,
-    accounts: &[Account<'_>],
-    colors: &Colors,
-    highlight: &Highlight<'_>,
-) -> Option<Window> {
-    let words = format!("Cost of the session so far at {}", block::place(label));
-    let billed = cost_chart::chart(accounts, AS_BILLED, &words, colors, highlight)?;
-    let words = format!("{words}, without a cache");
-    let best = accounts.iter().find(|a| a.cell.standing == Standing::Ranked);
-    Some(Window {
-        id: format!("bill-{at}"),
-        window: block::window(label),
-        billed,
-        uncached: cost_chart::chart(accounts, NO_CACHE, &words, colors, highlight),
-        marks: marks(&accounts[0]),
-        waterfall: best.or_else(|| accounts.first()).and_then(waterfall),
-    })
-}
-
-fn marks(account: &Account<'_>) -> String {
-    let pauses = block::counted(account.pauses().len(), "pause");
-    let cold = block::counted(account.cold_starts().len(), "cold start");
-    format!("{pauses} longer than the cache lives, {cold} in the recording")
-}
-
-fn waterfall(account: &Account<'_>) -> Option<Waterfall> {
-    let parts = account.parts()?;
-    let uncached: f64 = account.steps(NO_CACHE)?.iter().sum();
-    let name = plain::line(&account.cell.key.strategy);
-    let stand_in = account.cell.standing == Standing::StandIn;
-    Some(Waterfall {
-        name: if stand_in { format!("{name} (stand-in)") } else { name },
-        total: number::dollars(parts.total()),
-        uncached: number::dollars(uncached),
-        steps: steps(&parts),
-    })
-}
-
-/// The parts in the order of the waterfall, with what the style sheet calls them.
-fn listed(parts: &Parts) -> [(&'static str, &'static str, Part); 7] {
-    let storage = Part { tokens: 0, usd: parts.storage };
-    [
-        ("read from the cache", "read", parts.read),
-        ("written to the cache: new, or forgotten by it", "new", parts.written),
-        ("sent again, because an edit broke the prefix", "again", parts.rewritten),
-        ("billed in full", "full", parts.uncached),
-        ("keeping the cache", "read", storage),
-        ("what the agent wrote", "output", parts.output),
-        ("the compactor", "compactor", parts.compactor),
-    ]
-}
-
-/// Those of nothing are left out.
-fn steps(parts: &Parts) -> Vec<Step> {
-    let rows = listed(parts);
-    let total = parts.total().max(f64::MIN_POSITIVE);
-    let mut from = 0.0;
-    let rows = rows.into_iter().filter(|(.., part)| part.tokens > 0 || part.usd > 1e-9);
-    rows.map(|(label, kind, part)| {
-        let share = part.usd / total;
-        let start = from;
-        from += share;
-        Step {
-            label,
-            kind,
-            tokens: if part.tokens == 0 {
-                "–".to_owned()
-            } else {
-                number::tokens(part.tokens as f64)
-            },
-            usd: number::dollars(part.usd),
-            share: number::percent(share),
-            from: format!("{:.1}", start * 100.0),
-            width: format!("{:.1}", share * 100.0),
+/// Why sessions have no cost.
+fn unknown(rows: &[&PresetRow]) -> String {
+    let reason = rows.iter().filter(|row| is_paid(row)).find_map(|row| {
+        match row.values.get(catalogue::COST_USD.id) {
+            Some(Value::Absent(reason)) => Some(plain::line(reason)),
+            _ => None,
         }
-    })
-    .collect()
+    });
+    reason.unwrap_or_else(|| "the run has no bill".to_owned())
 }
 
 #[cfg(test)]
@@ -264,35 +175,45 @@ mod tests {
     use super::*;
     use crate::report::testkit::Kit;
 
-    #[test]
-    fn the_bars_of_a_waterfall_follow_each_other_to_the_total() {
-        let part = |usd| Part { tokens: 10, usd };
-        let parts =
-            Parts { read: part(1.0), written: part(2.0), output: part(1.0), ..Parts::default() };
-        let steps = steps(&parts);
-        let bars: Vec<(&str, &str)> =
-            steps.iter().map(|s| (s.from.as_str(), s.width.as_str())).collect();
-        assert_eq!(bars, [("0.0", "25.0"), ("25.0", "50.0"), ("75.0", "25.0")]);
-        assert_eq!(steps[1].usd, "$2.00");
+    fn shown(report: &Report) -> Option<Money> {
+        let blocks = block::blocks(report);
+        money(report, &blocks, &Names::new(&blocks), 0)
     }
 
     #[test]
-    fn an_unknown_price_is_said_and_not_drawn() {
-        let mut report = Kit::default().report();
-        let colors = Colors::new(&report);
-        let facts = report.transcripts[2].clone();
-        let draw = |report: &Report| {
-            bills(
-                report,
-                &facts,
-                &PriceList::from(&report.manifest.prices),
-                &colors,
-                &Cells::new(report),
-            )
+    fn bars_are_relative_to_the_dearest_and_add_up_to_its_whole_width() {
+        let money = shown(&Kit::default().report()).unwrap();
+        let rows = &money.blocks[0].rows;
+        assert!(rows.len() > 4);
+        let width = |row: &Receipt| -> f64 {
+            row.bars.iter().map(|(_, width, _)| width.parse::<f64>().unwrap()).sum()
         };
-        assert!(matches!(draw(&report), Some(Bills::Known { windows, .. }) if windows.len() == 2));
+        assert!((width(rows.last().unwrap()) - 100.0).abs() < 0.3, "the dearest stands last");
+        assert!(width(&rows[0]) < 100.0);
+    }
+
+    #[test]
+    fn an_unknown_price_is_said_and_nothing_is_drawn() {
+        let mut report = Kit::default().report();
         report.manifest.prices.models.clear();
-        let Some(Bills::Unknown(reason)) = draw(&report) else { panic!("it is unknown") };
-        assert_eq!(reason, "the price of claude-sonnet-5-5 is unknown");
+        for row in &mut report.rows {
+            let reason = "the price of claude-sonnet-5-5 is unknown".to_owned();
+            row.values.insert("cost_usd".to_owned(), Value::Absent(reason));
+        }
+        let money = shown(&report).unwrap();
+        let reason = "the price of claude-sonnet-5-5 is unknown";
+        assert_eq!(money.blocks[0].unknown.as_deref(), Some(reason));
+        assert!(money.blocks[0].rows.is_empty());
+    }
+
+    #[test]
+    fn a_run_without_bills_has_no_receipt() {
+        let mut report = Kit::default().report();
+        for cell in &mut report.cells {
+            if let crate::model::CellOutcome::Done(rows) = &mut cell.outcome {
+                rows.bills.clear();
+            }
+        }
+        assert!(shown(&report).is_none());
     }
 }

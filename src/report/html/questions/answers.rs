@@ -21,6 +21,8 @@ pub(in crate::report::html) struct Piece {
 pub(in crate::report::html) struct Bar {
     pub(in crate::report::html) pieces: Vec<Piece>,
     pub(in crate::report::html) words: String,
+    /// How much of it is kept, where that is told apart.
+    pub(in crate::report::html) kept: String,
 }
 
 /// One preset.
@@ -144,7 +146,8 @@ fn bar(row: &PresetRow, head: &Head) -> Option<Bar> {
     let words = head.pieces.iter().zip(&shares).filter(|(_, share)| **share > 0.0);
     let words: Vec<String> =
         words.map(|((class, _), share)| format!("{class} {}", part(*share))).collect();
-    Some(Bar { pieces, words: words.join(", ") })
+    let kept = part(shares[0]);
+    Some(Bar { pieces, words: words.join(", "), kept })
 }
 
 /// A share that is there, never `0 %`, on one line.

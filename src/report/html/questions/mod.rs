@@ -4,61 +4,66 @@
 //! A run asks a thousand questions of a dozen strategies at several windows, and
 //! most strategies give most questions the same answer. So each answer stands
 //! once per question, rows refer to it, and the page's script makes a list of
-//! what the reader asks for. Without a script the page shows the first that the
-//! best strategy lost.
+//! what the reader asks for.
 //!
 //! Invariant: the packed data keep their size whatever the run; what has to be
 //! cut or left out for it is whole in `probes.csv`, and the page says so.
 
-pub(in crate::report::html) mod answers;
-pub(in crate::report::html) mod forgetting;
-pub(in crate::report::html) mod forgetting_chart;
+pub(super) mod answers;
+mod forgetting;
 
+use askama::Template;
 use serde::Serialize;
 
 use crate::model::{
-    Agreement, Answer, Cell, LedgerState, ProbeFacts, ProbeKind, ProbeRow, TranscriptFacts, Verdict,
+    Agreement, Answer, Cell, LedgerState, ProbeFacts, ProbeRow, TranscriptFacts, Verdict,
 };
 use crate::report::html::cells::Cells;
+use crate::report::html::{Keys, Names};
 use crate::report::packed::packed;
 use crate::report::probes_csv::{BEFORE, agreement, expected};
 use crate::report::{Source, block, number, plain};
-use crate::text::form_for;
 
+/// Strategies that stand open.
+const OPEN: usize = 12;
 /// Bytes of the packed data, at most.
 const BUDGET: usize = 900_000;
 /// Characters of an answer or a reason, the first that fits the budget.
 const LIMITS: [usize; 7] = [1_200, 500, 250, 150, 100, 80, 60];
 /// Characters of what was asked and expected, at least: it stands once.
 const ASKED: usize = 400;
-/// Lost questions that stand on the page itself.
-const STATIC: usize = 20;
-/// Characters of a text of those.
-const STATIC_LIMIT: usize = 400;
-
-/// What the page shows of the questions.
-pub(in crate::report::html) struct Probes {
+/// The section.
+#[derive(Template)]
+#[template(path = "questions/questions.html")]
+pub(super) struct Questions {
+    heads: &'static [answers::Head],
+    tables: Vec<Table>,
     /// For the script; see [`Packed`].
-    pub(in crate::report::html) data: String,
+    data: String,
     /// What had to be cut.
-    pub(in crate::report::html) cut: Option<String>,
-    /// The strategy whose losses stand on the page, and how many there are.
-    pub(in crate::report::html) best: Option<Best>,
+    cut: Option<String>,
+    /// Forgetting curves for the script, where there are any.
+    forgetting: Option<String>,
+    with_texts: bool,
+    replicates: u32,
 }
 
-/// The first questions that a strategy lost.
-pub(in crate::report::html) struct Best {
-    pub(in crate::report::html) strategy: String,
-    pub(in crate::report::html) window: String,
-    /// How many, with their verb.
-    pub(in crate::report::html) lost: String,
-    pub(in crate::report::html) shown: Vec<Lost>,
+/// The answers of one table.
+struct Table {
+    keys: Keys,
+    heading: Option<String>,
+    is_open: bool,
+    answers: answers::Answers,
 }
 
-/// One of them.
-pub(in crate::report::html) struct Lost {
-    pub(in crate::report::html) heading: String,
-    pub(in crate::report::html) words: Vec<(&'static str, String)>,
+impl Table {
+    /// Strategies that stand open, and those that are folded away. Yardsticks
+    /// stand in the full table.
+    fn open(&self, open: bool) -> Vec<&answers::Row> {
+        let choices = self.answers.rows.iter().filter(|row| row.class != "control");
+        let (skipped, taken) = if open { (0, OPEN) } else { (OPEN, usize::MAX) };
+        choices.skip(skipped).take(taken).collect()
+    }
 }
 
 /// What the script reads. Names are short because they are said often.
@@ -110,21 +115,59 @@ struct Board<'a> {
 }
 
 /// Nothing where no question was asked.
-pub(in crate::report::html) fn probes(source: &Source<'_>, cells: &Cells<'_>) -> Option<Probes> {
+pub(super) fn questions(
+    source: &Source<'_>,
+    cells: &Cells<'_>,
+    blocks: &[block::Block<'_>],
+    open: usize,
+) -> Option<Questions> {
     let report = source.report;
     let all: usize = report.transcripts.iter().map(|t| t.probes.len()).sum();
     if all == 0 {
         return None;
     }
-    let board = Board { source, cells };
+    let (data, cut) = listed(&Board { source, cells }, all);
+    Some(Questions {
+        heads: &answers::HEADS,
+        tables: tables(source, blocks, open),
+        data,
+        cut,
+        forgetting: forgetting::packed(report),
+        with_texts: source.texts.is_some(),
+        replicates: report.manifest.replicates,
+    })
+}
+
+/// What became of the answers; the same whoever pays.
+fn tables(source: &Source<'_>, blocks: &[block::Block<'_>], open: usize) -> Vec<Table> {
+    let names = Names::new(blocks);
+    let is_same =
+        |a: &block::Block<'_>, b: &block::Block<'_>| (a.dataset, a.window) == (b.dataset, b.window);
+    let each = blocks.iter().enumerate().filter_map(|(at, block)| {
+        if blocks[..at].iter().any(|other| is_same(other, block)) {
+            return None;
+        }
+        Some(Table {
+            keys: names.keys(block),
+            heading: (blocks.len() > 1).then(|| {
+                format!("{}, {}", plain::line(block.dataset), block::titled(block.window))
+            }),
+            is_open: is_same(&blocks[open], block),
+            answers: answers::answers(source.report, block)?,
+        })
+    });
+    each.collect()
+}
+
+/// The packed questions within their bytes, and what had to be cut for it.
+fn listed(board: &Board<'_>, all: usize) -> (String, Option<String>) {
     let mut shown = all;
     let mut limits = LIMITS.into_iter();
     let mut limit = limits.next().expect("there are limits");
     loop {
         let data = packed(&board.packed(limit, shown));
         if data.len() <= BUDGET || shown == 0 {
-            let cut = cut(all, shown, limit, board.longest() > limit);
-            return Some(Probes { data, cut, best: board.best() });
+            return (data, cut(all, shown, limit, board.longest() > limit));
         }
         match limits.next() {
             Some(next) => limit = next,
@@ -238,72 +281,6 @@ impl<'a> Board<'a> {
         };
         Given(said, row.judgement.verdict.as_str(), row.judgement.score, why)
     }
-
-    /// What the best strategy lost, at the first window where it lost anything.
-    fn best(&self) -> Option<Best> {
-        let (strategy, _) = *self.cells.presets.get(self.cells.first())?;
-        self.cells.windows.iter().find_map(|window| {
-            let lost: Vec<(&TranscriptFacts, usize)> = self.lost(strategy, window);
-            let shown = lost.iter().take(STATIC);
-            (!lost.is_empty()).then(|| Best {
-                strategy: plain::line(strategy),
-                window: block::place(window),
-                lost: format!(
-                    "{} {}",
-                    block::counted(lost.len(), "question"),
-                    form_for(lost.len(), "is", "are")
-                ),
-                shown: shown.map(|(t, at)| self.told(t, *at, strategy, window)).collect(),
-            })
-        })
-    }
-
-    fn lost(&self, strategy: &str, window: &str) -> Vec<(&'a TranscriptFacts, usize)> {
-        let mut lost = Vec::new();
-        for facts in &self.source.report.transcripts {
-            let full = self.cells.get(facts, BEFORE, window);
-            let Some(cell) = self.cells.get(facts, strategy, window) else { continue };
-            for (number, asked) in facts.probes.iter().enumerate() {
-                let pre = full.and_then(|full| Some((full, row(full, number)?)));
-                let after = row(cell, number).and_then(|row| agreement(cell, row, pre));
-                if after == Some(Agreement::Lost) && asked.probe.kind != ProbeKind::Abstain {
-                    lost.push((facts, number));
-                }
-            }
-        }
-        lost
-    }
-
-    fn told(&self, facts: &TranscriptFacts, number: usize, strategy: &str, window: &str) -> Lost {
-        let probe = &facts.probes[number].probe;
-        let answer = |name: &str| {
-            let row = self.cells.get(facts, name, window).and_then(|cell| row(cell, number));
-            row.map_or_else(String::new, |row| {
-                let Given(said, verdict, _, why) = self.given(row, STATIC_LIMIT);
-                let parts = [said.as_str(), verdict, why.as_str()];
-                parts.into_iter().filter(|p| !p.is_empty()).collect::<Vec<_>>().join(" · ")
-            })
-        };
-        let state =
-            self.cells.get(facts, strategy, window).and_then(|cell| row(cell, number)?.evidence);
-        let words = vec![
-            ("asked", self.words(&probe.question, STATIC_LIMIT)),
-            ("expected", self.words(&expected(&probe.expect), STATIC_LIMIT)),
-            ("before", answer(BEFORE)),
-            ("after", answer(strategy)),
-            ("evidence", state.map_or("none is named", LedgerState::as_str).to_owned()),
-        ];
-        Lost {
-            heading: format!(
-                "{}: {}, {}, after message {}",
-                plain::line(&probe.id),
-                probe.kind.as_str(),
-                plain::line(&facts.transcript),
-                number::grouped(u64::from(probe.asked_at) + 1)
-            ),
-            words: words.into_iter().filter(|(_, text)| !text.is_empty()).collect(),
-        }
-    }
 }
 
 /// The cells of one transcript, presets outermost, with what `full` answered.
@@ -332,7 +309,7 @@ fn row(cell: &Cell, number: usize) -> Option<&ProbeRow> {
 
 /// Position of the answer, outcome, state of the evidence, whether the value is
 /// in the context and whether the provider would have refused, in one number
-/// that `probes.js` takes apart.
+/// that `questions.js` takes apart.
 fn code(answer: usize, cell: &Cell, row: &ProbeRow, agreement: Option<Agreement>) -> i64 {
     let agreement = agreement.map_or(0, |a| a as i64 + 1);
     let evidence = match row.evidence {

@@ -4,9 +4,9 @@ recap.near(document.getElementById("probe-list"), async (place) => {
   const data = await recap.unpack("probe-data");
   const outcomes = ["not graded", "kept", "lost", "gained", "neither"];
   const states = ["none is named", "verbatim", "edited", "folded", "gone"];
-  const PAGE = 25;
+  const PAGE = 7;
 
-  // One number per row: see `code` in probes.rs.
+  // One number per row: see `code` in mod.rs.
   const read = (probe, preset, window) => {
     let n = probe.rows[preset * data.windows.length + window];
     if (n < 0) return null;
@@ -19,15 +19,17 @@ recap.near(document.getElementById("probe-list"), async (place) => {
   const kinds = [...new Set(data.probes.map((probe) => probe.kind))];
   const preset = pick("strategy", [["", "all"], ...numbered(data.presets.map((p) => p[0]))], String(data.first));
   const window_ = pick("window", [["", "all"], ...numbered(data.windows)], "0");
-  const session = pick("session", [["", "all"], ...numbered(data.sessions)], "");
-  const kind = pick("kind", [["", "all"], ...kinds.map((k) => [k, k])], "");
+  const rest = make("details"), more = filters();
+  rest.append(make("summary", "more filters"), more);
+  const fine = (label, options) => choice(more, label, options, "", () => show(0));
+  const session = fine("session", [["", "all"], ...numbered(data.sessions)]);
+  const kind = fine("kind", [["", "all"], ...kinds.map((k) => [k, k])]);
   const outcome = pick("outcome", [["", "all"], ...[2, 3, 1, 4, 0].map((o) => [String(o), outcomes[o]])], "2");
-
-  const evidence = pick("evidence", [["", "all"], ...[1, 2, 3, 4, 0].map((e) => [String(e), states[e]])], "");
+  const evidence = fine("evidence", [["", "all"], ...[1, 2, 3, 4, 0].map((e) => [String(e), states[e]])]);
   const search = make("input"), box = make("label", "words ");
   search.type = "search";
   box.append(search);
-  form.append(box);
+  more.append(box);
   let typing = 0;
   search.addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(() => show(0), 200); });
 
@@ -85,10 +87,17 @@ recap.near(document.getElementById("probe-list"), async (place) => {
     return box;
   };
   const card = (probe, rows) => {
-    const box = make("article", undefined, "probe");
+    const box = make("details", undefined, "probe");
+    const head = make("summary");
+    head.append(make("bdi", probe.id), `: ${probe.kind}, `, foreign("span", probe.question || "(the words are left out)"));
+    box.append(head);
+    box.addEventListener("toggle", () => box.append(...opened(probe, rows)), { once: true });
+    return box;
+  };
+  const opened = (probe, rows) => {
     const age = probe.age === null ? "" : `, last said ${probe.age.toLocaleString("en")} tokens before`;
-    const head = make("h4");
-    head.append(make("bdi", probe.id), `: ${probe.kind}, `, make("bdi", data.sessions[probe.session]), `, asked after message ${probe.at}${age}`);
+    const place = make("p", "session ");
+    place.append(make("bdi", data.sessions[probe.session]), `, asked after message ${probe.at}${age}`);
     const list = make("dl");
     const say = (term, text) => { if (text) list.append(make("dt", term), foreign("dd", text, "words")); };
     say("asked", probe.question);
@@ -109,8 +118,7 @@ recap.near(document.getElementById("probe-list"), async (place) => {
       return line;
     });
     const table = recap.table(heads.map((name) => [name, ""]), lines);
-    box.append(head, list, scrolled(`Answers to ${probe.id}`, table), where(probe, rows));
-    return box;
+    return [place, list, scrolled(`Answers to ${probe.id}`, table), where(probe, rows)];
   };
 
   const count = make("p");
@@ -123,11 +131,35 @@ recap.near(document.getElementById("probe-list"), async (place) => {
     const to = Math.min(from + PAGE, found.length);
     count.textContent = found.length ? `${from + 1}–${to} of ${found.length.toLocaleString("en")} questions` : "no question matches";
     cards.replaceChildren(...found.slice(from, to).map(([probe, rows]) => card(probe, rows)));
-    pages.replaceChildren(recap.pager(from, PAGE, found.length, (start) => { show(start); place.scrollIntoView(); }));
+    pages.replaceChildren(recap.pager(from, PAGE, found.length, show));
   };
-  place.replaceChildren(form, count, cards, pages);
+  const line = make("div", undefined, "listed");
+  line.append(count, pages);
+  place.replaceChildren(form, rest, line, cards);
   // Where nothing is lost the list opens with everything.
   if (!data.probes.some((probe) => matching(probe, []).length)) outcome.value = "";
   show(0);
   place.dataset.ready = "yes";
 });
+
+// What is still right by age: a table of each, when they are opened.
+document.getElementById("forgetting")?.addEventListener("toggle", async () => {
+  if (!("DecompressionStream" in window)) return;
+  const { make, scroll, table, count } = recap;
+  const tables = await recap.unpack("forgetting-data");
+  const cell = (found) => {
+    if (!found) return make("td", "–", "number");
+    const node = make("td", `${found[0].toFixed(2)} `, "number");
+    node.append(make("small", `n ${count(found[1])}`));
+    return node;
+  };
+  const row = ([name, cells]) => {
+    const line = make("tr"), th = make("th");
+    th.scope = "row";
+    th.append(make("bdi", name));
+    line.append(th, ...cells.map(cell));
+    return line;
+  };
+  const each = ({ title, heads, rows }) => [make("h3", title), scroll(title, table([["strategy", ""], ...heads.map((head) => [head, "number"])], rows.map(row)))];
+  document.getElementById("forgetting-view").replaceChildren(...tables.flatMap(each));
+}, { once: true });

@@ -1,26 +1,26 @@
-//! Single sessions, packed for the scripts that draw them: context size, loss
-//! map and compactions of every strategy at every window, and the words of
-//! their messages and summaries.
+//! The context strip of single sessions, packed for the script that draws it:
+//! what became of every message under every strategy at every window, with
+//! compactions, cuts and cache breaks, and the words of messages and summaries.
 //!
-//! Each session has two blocks: its shape, and its words. A script unpacks them
+//! Each session has two blocks: its shape, and its words. The script unpacks them
 //! when a reader asks for that session, so that they cost a page that is only
-//! opened nothing but their bytes.
+//! opened nothing but their bytes. A new drawing of a session takes its figures
+//! in `shape.rs` and its lines in `session.js`.
 //!
 //! Invariant: the packed data keep their size whatever the run. What is left
 //! out for it is said on the page, with the files that have it.
 
-pub(in crate::report::html) mod context_chart;
-pub(in crate::report::html) mod loss_map;
-pub(in crate::report::html) mod shape;
-pub(in crate::report::html) mod still;
+mod shape;
 
+use askama::Template;
 use serde::Serialize;
 
+use super::cells::Cells;
 use crate::model::TranscriptFacts;
-use crate::report::html::cells::Cells;
-use crate::report::html::session::shape::{Level, shape, words};
 use crate::report::packed::packed;
 use crate::report::{Source, block, number};
+
+use shape::{Level, shape, words};
 
 /// Bytes of all shapes, and of all words, at most.
 const SHAPES: usize = 420_000;
@@ -50,19 +50,21 @@ const LIMITS: [[usize; 3]; 8] = [
     [60, 100, 20],
 ];
 
-/// The blocks of the page.
-pub(in crate::report::html) struct Details {
+/// The section.
+#[derive(Template)]
+#[template(path = "session/session.html")]
+pub(super) struct Sessions {
     /// Names, and which sessions there are; see [`Index`].
-    pub(in crate::report::html) index: String,
-    pub(in crate::report::html) blobs: Vec<Blob>,
+    index: String,
+    blobs: Vec<Blob>,
     /// What had to be left out, in words.
-    pub(in crate::report::html) cut: Vec<String>,
+    cut: Vec<String>,
 }
 
 /// One block.
-pub(in crate::report::html) struct Blob {
-    pub(in crate::report::html) id: String,
-    pub(in crate::report::html) data: String,
+struct Blob {
+    id: String,
+    data: String,
 }
 
 /// What scripts read first.
@@ -82,7 +84,7 @@ struct Index {
 }
 
 /// Nothing where there is no session.
-pub(in crate::report::html) fn details(source: &Source<'_>, cells: &Cells<'_>) -> Option<Details> {
+pub(super) fn sessions(source: &Source<'_>, cells: &Cells<'_>) -> Option<Sessions> {
     let order = order(&source.report.transcripts);
     let open = *order.first()?;
     let (level, shapes) = shapes(source, cells, &order);
@@ -102,7 +104,7 @@ pub(in crate::report::html) fn details(source: &Source<'_>, cells: &Cells<'_>) -
         move |(at, data): (usize, String)| Blob { id: format!("{kind}-{at}"), data }
     };
     let blobs = shapes.into_iter().map(blob("shape")).chain(words.into_iter().map(blob("words")));
-    Some(Details { index: packed(&index), blobs: blobs.collect(), cut })
+    Some(Sessions { index: packed(&index), blobs: blobs.collect(), cut })
 }
 
 /// Positions of the sessions, those with the most tokens first.
@@ -222,14 +224,14 @@ mod tests {
     use super::*;
     use crate::report::testkit::Kit;
 
-    fn made(kit: &Kit, text: impl Fn(&str) -> String) -> Details {
+    fn made(kit: &Kit, text: impl Fn(&str) -> String) -> Sessions {
         let report = kit.report();
         let mut texts = kit.texts(&report);
         for (hash, words) in &mut texts.0 {
             *words = text(hash);
         }
         let source = Source { report: &report, texts: Some(&texts) };
-        details(&source, &Cells::new(&report)).unwrap()
+        sessions(&source, &Cells::new(&report)).unwrap()
     }
 
     #[test]

@@ -1,9 +1,11 @@
-// Context size, loss map and compactions of any session; see details.rs and
-// shape.rs for what is packed.
+// The context strip of one session: a column a request. See mod.rs and shape.rs
+// for what is packed.
 (() => {
-  const { make, foreign, draw, unpack, choice, filters, numbered, near, count, counted, tokens, scroll, pager, standing } = recap;
+  const { make, foreign, draw, unpack, choice, filters, numbered, near, count, counted, tokens, standing } = recap;
   const STATES = ["verbatim", "edited", "folded", "gone"];
-  const SAID_LATER = 255;
+  const NAMES = ["sent as recorded", "sent edited", "folded into a summary", "gone"];
+  // Columns of a strip, and messages whose words are shown at once.
+  const [COLUMNS, MESSAGES] = [480, 20];
 
   // Undoes `differences` of shape.rs.
   const summed = (steps) => { let last = 0; return steps.map((step) => (last += step)); };
@@ -29,6 +31,14 @@
     }
     return out;
   };
+  // The state of every message at a request.
+  const states = (session, cell, request) => {
+    const state = new Uint8Array(session.tokens.length);
+    for (const [when, first, length, next] of changes(cell)) {
+      if (when <= request) state.fill(next, first, first + length);
+    }
+    return state.subarray(0, session.said[request] ?? 0);
+  };
   const described = (session, at) => {
     const tool = session.tools[at] ? ` ${session.tools[at]}` : "";
     return `message ${count(at + 1)}, ${session.roles[at]}${tool}, ${counted(session.tokens[at], "token")}, id ${session.ids[at]}`;
@@ -38,200 +48,69 @@
     const index = await unpack("details");
     if (!index.shapes.includes(at)) return null;
     const mine = await session(at);
+    const cells = rows.map(({ preset, window }) => mine.cells[preset * index.windows.length + window]);
+    const each = cells.map((cell) => cell && states(mine, cell, request));
     return messages.map((message) => ({
       described: described(mine, message),
       text: mine.words ? mine.words.messages[message] : null,
-      states: rows.map(({ preset, window }) => {
-        const cell = mine.cells[preset * index.windows.length + window];
-        if (!cell) return null;
-        let state = 0;
-        for (const [when, first, length, next] of changes(cell)) {
-          if (when <= request && first <= message && message < first + length) state = next;
-        }
-        return state;
-      }),
+      states: each.map((state) => (state ? state[message] ?? 0 : null)),
     }));
   };
 
-  // A form that chooses a session, a window and, if asked for, a strategy that
-  // has something to show.
-  const chooser = async (place, shows, update) => {
-    const index = await unpack("details");
-    if (!index.shapes.length) return;
-    const form = filters(), view = make("div");
-    const changed = async () => {
-      const mine = await session(Number(which.value));
-      const at = Number(window_.value);
-      const cells = index.presets.map((preset, p) => ({ preset, cell: mine.cells[p * index.windows.length + at] }));
-      if (shows) {
-        const able = cells.map(({ cell }, p) => [p, cell]).filter(([, cell]) => cell && shows(cell)).map(([p]) => p);
-        const before = strategy.value;
-        strategy.replaceChildren(...able.map((p) => { const option = make("option", standing(index.presets[p])); option.value = String(p); return option; }));
-        const kept = able.includes(Number(before)) && before !== "" ? before : able.includes(index.first) ? String(index.first) : String(able[0] ?? "");
-        strategy.value = kept;
-      }
-      const chosen = shows && strategy.value !== "" ? cells[Number(strategy.value)] : null;
-      update(view, { session: mine, index, window: index.windows[at], cells, ...chosen });
-    };
-    const first = index.shapes.includes(index.open) ? index.open : index.shapes[0];
-    const names = index.shapes.map((at) => [String(at), index.sessions[at]]);
-    const which = choice(form, "session", names, String(first), changed);
-    const window_ = choice(form, "window", numbered(index.windows), "0", changed);
-    const strategy = shows ? choice(form, "strategy", [], "", changed) : null;
-    await changed();
-    place.replaceChildren(form, view);
-    place.dataset.ready = "yes";
-  };
-
-  // Context size: a panel for each strategy, all on one scale.
-  const panel = (session, { preset, cell }, top) => {
-    const [width, height] = [320, 130];
-    const requests = session.said.length;
-    const x = (at, all) => (all > 1 ? (at / (all - 1)) * width : 0);
-    const y = (n) => height - (n / top) * height;
-    const points = (line) => line.map((n, at) => `${x(at, line.length).toFixed(1)},${y(n).toFixed(1)}`);
-    const sent = points(summed(cell.sent)), full = points(session.full);
-    let over = 0;
-    for (let at = 0; at < cell.over.length; at += 2) over += cell.over[at + 1] - cell.over[at] + 1;
-    const compactions = cell.compactions ? cell.compactions.all : 0;
-    const caption = `peak ${tokens(cell.peak)}, ${counted(compactions, "compaction")}${over ? `, over the window ${count(over)}×` : ""}`;
-    const svg = draw("svg", { viewBox: `-44 -6 ${width + 52} ${height + 28}`, role: "img", "aria-label": `${standing(preset)}: ${caption}` });
-    svg.append(draw("polygon", { class: "whole", points: `0,${height} ${full.join(" ")} ${width},${height}` }));
-    if (cell.window <= top) svg.append(draw("line", { class: "limit", x1: 0, x2: width, y1: y(cell.window), y2: y(cell.window) }));
-    svg.append(draw("polyline", { class: "sent", points: sent.join(" ") }));
-    for (let at = 0; at < cell.over.length; at += 2) {
-      const from = x(cell.over[at], requests), to = x(cell.over[at + 1], requests);
-      svg.append(draw("rect", { class: "over", x: Math.min(from, width - 1), y: height - 4, width: Math.max(to - from, 1), height: 4 }));
-    }
-    svg.append(draw("text", { x: -4, y: 8, class: "end" }, tokens(top)), draw("text", { x: -4, y: height, class: "end" }, "0"));
-    svg.append(draw("text", { x: 0, y: height + 15 }, "request 1"), draw("text", { x: width, y: height + 15, class: "end" }, count(requests)));
-    const figure = make("figure", undefined, preset[1]), head = make("figcaption"), name = make("b");
-    name.append(make("bdi", standing(preset)));
-    head.append(name, " ", make("small", caption));
-    figure.append(head, svg);
-    return figure;
-  };
-  near(document.getElementById("context-view"), (place) => chooser(place, null, (view, { session, cells, window }) => {
-    const ran = cells.filter(({ cell }) => cell && cell.sent.length);
-    let top = Math.max(1, ...session.full);
-    const whole = top;
-    for (const { cell } of ran) top = Math.max(top, cell.peak, cell.window <= whole * 1.3 ? cell.window : 0);
-    const panels = make("div", undefined, "panels lines");
-    panels.append(...ran.map((each) => panel(session, each, top * 1.05)));
-    const head = make("h3", "session ");
-    head.append(make("bdi", session.name), `, window ${window}`);
-    view.replaceChildren(head, panels);
-  }));
-
-  // Loss map: messages down, requests across, and one of both told in words.
-  const [ROWS, COLUMNS] = [200, 120];
-  const map = (session, cell) => {
-    const [messages, requests] = [session.tokens.length, session.said.length];
-    const [rows, columns] = [Math.min(messages, ROWS), Math.min(requests, COLUMNS)];
-    const start = (row) => Math.floor((row * messages) / rows);
-    const last = (column) => Math.floor(((column + 1) * requests) / columns) - 1;
-    const grid = [];
-    const state = new Uint8Array(messages);
-    const all = changes(cell);
-    let sums = [0, 0, 0, 0];
-    for (let column = 0, next = 0; column < columns; column++) {
-      const request = last(column), said = session.said[request];
+  // First and last of each run, as a flat list.
+  const runs = (flat) => flat.flatMap((from, at) => (at % 2 ? [] : [[from, flat[at + 1]]]));
+  const within = (flat, request) => runs(flat).some(([from, to]) => from <= request && request <= to);
+  // Tokens by state at each request: what is said by then, whatever became of it.
+  const columns = (session, cell) => {
+    const state = new Uint8Array(session.tokens.length), sums = [0, 0, 0, 0], all = changes(cell);
+    let said = 0, next = 0;
+    return session.said.map((until, request) => {
+      for (; said < until; said++) sums[state[said]] += session.tokens[said];
       for (; next < all.length && all[next][0] <= request; next++) {
         const [, first, length, to] = all[next];
-        state.fill(to, first, first + length);
+        for (let at = first; at < first + length; at++) {
+          if (at < said) { sums[state[at]] -= session.tokens[at]; sums[to] += session.tokens[at]; }
+          state[at] = to;
+        }
       }
-      const line = [];
-      sums = [0, 0, 0, 0];
-      for (let row = 0; row < rows; row++) {
-        const mine = [0, 0, 0, 0];
-        for (let at = start(row); at < Math.min(start(row + 1), said); at++) mine[state[at]] += Math.max(session.tokens[at], 1);
-        const most = Math.max(...mine);
-        line.push(most ? mine.indexOf(most) : SAID_LATER);
-        mine.forEach((n, s) => { sums[s] += n; });
-      }
-      grid.push(line);
-    }
-    return { rows, columns, start, last, grid, sums };
+      return [...sums];
+    });
   };
-  const shares = (sums) => {
-    const all = sums.reduce((a, b) => a + b, 0);
-    const share = (n) => (n / all < 0.005 ? "under 1 %" : `${Math.round((n / all) * 100)} %`);
-    return sums.map((n, s) => [n, s]).filter(([n]) => n).map(([n, s]) => `${share(n)} ${STATES[s]}`).join(", ") || "nothing was said";
-  };
-  const drawing = ({ rows, columns, grid, sums }, name) => {
-    const across = 600 / columns, down = Math.min(400 / rows, 14);
-    const svg = draw("svg", { viewBox: `0 0 600 ${(rows * down).toFixed(1)}`, role: "img", "aria-label": `Loss map of ${name}: at the last request ${shares(sums)}` });
+  const strip = (session, cell, label) => {
+    const all = columns(session, cell), requests = all.length, wide = Math.min(requests, COLUMNS);
+    const column = (request) => Math.min(wide - 1, Math.floor((request * wide) / requests));
+    const last = (at) => Math.floor(((at + 1) * requests) / wide) - 1;
+    const preamble = Math.max(0, session.full[0] - all[0].reduce((a, b) => a + b, 0));
+    const top = Math.max(1, ...session.full, ...summed(cell.sent), ...all.map((sums) => preamble + sums.reduce((a, b) => a + b, 0)));
+    const y = (n) => (100 - (n / top) * 100).toFixed(2);
+    const svg = draw("svg", { viewBox: `0 0 ${wide} 100`, preserveAspectRatio: "none", role: "img", "aria-label": label });
+    svg.append(draw("rect", { class: "is-preamble", x: 0, y: y(preamble), width: wide, height: 100 }));
     STATES.forEach((state, s) => {
       let path = "";
-      for (let row = 0; row < rows; row++) {
-        for (let from = 0; from < columns; from++) {
-          if (grid[from][row] !== s) continue;
-          let to = from;
-          while (to < columns && grid[to][row] === s) to++;
-          path += `M${(from * across).toFixed(1)} ${(row * down).toFixed(2)}H${(to * across).toFixed(1)}v${down.toFixed(2)}H${(from * across).toFixed(1)}z`;
-          from = to;
-        }
+      for (let at = 0; at < wide; at++) {
+        const sums = all[last(at)], from = preamble + sums.slice(0, s).reduce((a, b) => a + b, 0);
+        if (sums[s]) path += `M${at} ${y(from)}V${y(from + sums[s])}h1V${y(from)}z`;
       }
       svg.append(draw("path", { class: `is-${state}`, d: path }));
     });
-    const mark = draw("rect", { class: "chosen", width: Math.max(across, 4).toFixed(1), height: Math.max(down, 4).toFixed(1) });
+    const sent = summed(cell.sent), step = wide / Math.max(1, sent.length);
+    svg.append(draw("polyline", { class: "sent", points: sent.map((n, at) => `${((at + 0.5) * step).toFixed(2)},${y(n)}`).join(" ") }));
+    if (cell.window <= top) svg.append(draw("path", { class: "limit", d: `M0 ${y(cell.window)}H${wide}` }));
+    const mark = draw("rect", { class: "chosen", y: 0, width: 1, height: 100 });
     svg.append(mark);
-    return { svg, point: (row, column) => { mark.setAttribute("x", (column * across).toFixed(1)); mark.setAttribute("y", (row * down).toFixed(1)); } };
+    const show = (request) => mark.setAttribute("x", column(request));
+    const at = (share) => last(Math.min(wide - 1, Math.max(0, Math.floor(share * wide))));
+    return { svg, show, at, top, sums: all, wide, column };
   };
-  const slider = (label, most, changed) => {
-    const box = make("label", `${label} `), input = make("input"), value = make("output");
-    Object.assign(input, { type: "range", min: 1, max: Math.max(most, 1), value: 1 });
-    box.append(input, " ", value);
-    input.addEventListener("input", changed);
-    return { box, get: () => Number(input.value) - 1, set: (at) => { input.value = String(at + 1); value.textContent = `${count(at + 1)} of ${count(most)}`; } };
+  const track = ({ wide, column }, requests, className) => {
+    const path = [...new Set(requests.map(column))].map((at) => `M${at} 0V10h1V0z`).join("");
+    return draw("svg", { class: `ticks ${className}`, viewBox: `0 0 ${wide} 10`, preserveAspectRatio: "none", "aria-hidden": "true" }, draw("path", { d: path }));
   };
-  // Why a message is in a state: since when, and in which it was before.
-  const history = (cell, message, request) => {
-    let [state, since, before] = [0, null, 0];
-    for (const [when, first, length, next] of changes(cell)) {
-      if (when > request) break;
-      if (first <= message && message < first + length && next !== state) [state, since, before] = [next, when, state];
-    }
-    return since === null ? STATES[state] : `${STATES[state]} since request ${count(since + 1)} (before that ${STATES[before]})`;
-  };
-  near(document.getElementById("loss-view"), (place) => chooser(place, (cell) => cell.loss.length > 0, (view, { session, preset, cell }) => {
-    if (!cell || !session.said.length) return view.replaceChildren(make("p", "No strategy took anything from this session at this window."));
-    const lost = map(session, cell);
-    const { svg, point } = drawing(lost, standing(preset));
-    const told = make("p"), text = foreign("pre", "");
-    told.setAttribute("aria-live", "polite");
-    const show = (message, request) => {
-      ofMessage.set(message);
-      ofRequest.set(request);
-      const row = Math.min(lost.rows - 1, Math.floor(((message + 1) * lost.rows - 1) / session.tokens.length));
-      const column = Math.min(lost.columns - 1, Math.floor(((request + 1) * lost.columns - 1) / session.said.length));
-      point(row, column);
-      const there = message < session.said[request] ? history(cell, message, request) : "not said yet";
-      told.textContent = `${described(session, message)}. At request ${count(request + 1)}: ${there}.`;
-      text.textContent = session.words ? session.words.messages[message] || "(no words)" : "The words are left out of this report.";
-    };
-    const moved = () => show(ofMessage.get(), ofRequest.get());
-    const ofMessage = slider("message", session.tokens.length, moved), ofRequest = slider("request", session.said.length, moved);
-    const at = (event) => {
-      const box = svg.getBoundingClientRect();
-      const part = (n, from, size) => Math.min(0.9999, Math.max(0, (n - from) / size));
-      show(lost.start(Math.floor(part(event.clientY, box.top, box.height) * lost.rows)), lost.last(Math.floor(part(event.clientX, box.left, box.width) * lost.columns)));
-    };
-    svg.addEventListener("pointermove", at);
-    svg.addEventListener("pointerdown", at);
-    const head = make("h3"), axes = make("p", undefined, "axes"), controls = make("div", undefined, "filters"), figure = make("figure", undefined, "map");
-    head.append(make("bdi", standing(preset)), " ", make("small", shares(lost.sums)));
-    axes.append(make("span", "↓ messages"), make("span", "requests →"));
-    controls.append(ofMessage.box, ofRequest.box);
-    figure.append(axes, svg);
-    view.replaceChildren(head, figure, make("p", "Point at the map, touch it, or move the two sliders: what became of one message by one request."), controls, told, text);
-    show(0, session.said.length - 1);
-  }));
 
-  // Compactions: what went in, what came out.
-  const [PAGE, MESSAGES] = [20, 30];
+  // Compactions as rows again.
   const listed = (session, cell) => {
     const c = cell.compactions;
+    if (!c) return [];
     const requests = summed(c.request), texts = summed(c.text);
     let after = 0, text = 0;
     return requests.map((request, at) => {
@@ -245,56 +124,137 @@
   const paid = (compaction, session) => {
     if (compaction.end || compaction.paid === undefined || compaction.paid === -2) return "";
     const left = session.said.length - compaction.request;
-    return compaction.paid < 0 ? `not paid for before the session ended (${counted(left, "request")} left)` : `paid for itself after ${counted(compaction.paid, "request")}`;
+    return compaction.paid < 0 ? `; not paid for before the session ended (${counted(left, "request")} left)` : `; paid for itself after ${counted(compaction.paid, "request")}`;
   };
+  const message = (session, at) => foreign("pre", described(session, at) + (session.words ? `\n${session.words.messages[at]}` : ""));
+  const messages = (session, all) => {
+    const box = make("div"), more = make("button", `show the other ${count(all.length - MESSAGES)}`);
+    box.append(...all.slice(0, MESSAGES).map((at) => message(session, at)));
+    more.type = "button";
+    more.addEventListener("click", () => more.replaceWith(...all.slice(MESSAGES).map((at) => message(session, at))));
+    if (all.length > MESSAGES) box.append(more);
+    return box;
+  };
+  const folded = (words, fill) => {
+    const box = make("details");
+    box.append(make("summary", words));
+    box.addEventListener("toggle", () => box.append(...fill()), { once: true });
+    return box;
+  };
+  // What went into a compaction, and what came out.
   const sides = (session, cell, compaction) => {
-    const touched = [];
-    for (const [when, first, length, state] of changes(cell)) {
-      if (when === compaction.request && state) for (let at = first; at < first + length; at++) touched.push([at, state]);
-    }
+    const touched = changes(cell).filter(([when, , , state]) => when === compaction.request && state);
+    const all = touched.flatMap(([, first, length]) => Array.from({ length }, (_, at) => first + at));
     const both = make("div", undefined, "sides"), left = make("div"), right = make("div");
-    const side = ([at, state]) => {
-      const words = session.words ? `\n${session.words.messages[at]}` : "";
-      return foreign("pre", `${STATES[state]}: ${described(session, at)}${words}`);
-    };
-    left.append(make("h4", `went in: ${counted(touched.length, "message")}`), ...touched.slice(0, MESSAGES).map(side));
-    if (touched.length > MESSAGES) {
-      const more = make("button", `show the other ${count(touched.length - MESSAGES)}`);
-      more.type = "button";
-      more.addEventListener("click", () => more.replaceWith(...touched.slice(MESSAGES).map(side)));
-      left.append(more);
-    }
+    left.append(make("h4", `went in: ${counted(all.length, "message")}`), messages(session, all));
     right.append(make("h4", "came out"));
     if (session.words) right.append(...compaction.texts.map((at) => foreign("pre", session.words.summaries[at])));
     else if (compaction.texts.length) right.append(make("p", "a summary, whose text this report leaves out"));
     if (compaction.note) right.append(foreign("p", compaction.note));
     else if (!compaction.texts.length) {
-      const gone = touched.some(([, state]) => state === 3);
-      right.append(make("p", gone ? "nothing: they are no longer sent" : touched.length ? "the same messages, each with a part cut or replaced by a marker" : "the same: no message changed"));
+      const gone = touched.some(([, , , state]) => state === 3);
+      right.append(make("p", gone ? "nothing: they are no longer sent" : all.length ? "the same messages, each with a part cut or replaced by a marker" : "the same: no message changed"));
     }
     both.append(left, right);
     return both;
   };
-  near(document.getElementById("compaction-view"), (place) => chooser(place, (cell) => cell.compactions, (view, { session, preset, cell }) => {
-    if (!cell) return view.replaceChildren(make("p", "Nothing was compacted in this session at this window."));
-    const all = listed(session, cell);
-    const status = make("p"), list = make("div"), pages = make("div");
-    status.setAttribute("role", "status");
-    const show = (from) => {
-      const to = Math.min(from + PAGE, all.length);
-      const missing = cell.compactions.all - all.length;
-      status.textContent = `${standing(preset)}: ${count(from + 1)}–${count(to)} of ${counted(cell.compactions.all, "compaction")}${missing ? `; the last ${count(missing)} are only in compactions.csv` : ""}`;
-      list.replaceChildren(...all.slice(from, to).map((compaction) => {
-        const box = make("details"), head = make("summary");
-        const when = compaction.end ? "for the questions at the end" : `before request ${count(compaction.request + 1)}`;
-        head.append(`${when}: ${count(compaction.before)} → ${count(compaction.after)} tokens, `, make("bdi", compaction.how), " ", make("small", paid(compaction, session)));
-        box.append(head);
-        box.addEventListener("toggle", () => box.append(sides(session, cell, compaction)), { once: true });
-        return box;
-      }));
-      pages.replaceChildren(pager(from, PAGE, all.length, show));
+
+  // Numbers from 1 that stand together: 1–3, 7.
+  const ranges = (all) => {
+    const out = [];
+    for (const at of all) {
+      if (out.length && out.at(-1)[1] === at - 1) out.at(-1)[1] = at;
+      else out.push([at, at]);
+    }
+    const shown = out.slice(0, 8).map(([from, to]) => (from === to ? count(from + 1) : `${count(from + 1)}–${count(to + 1)}`));
+    return shown.join(", ") + (out.length > 8 ? " and others" : "");
+  };
+  // What is known of one request.
+  const told = (session, cell, compactions, sums, request) => {
+    const state = states(session, cell, request), lines = make("ul", undefined, "told-states");
+    const list = [...state].map((s, at) => [s, at]);
+    NAMES.forEach((name, s) => {
+      const mine = list.filter(([of]) => of === s).map(([, at]) => at);
+      if (!mine.length) return;
+      const line = make("li");
+      line.append(make("span", undefined, `swatch ${STATES[s]}`), ` ${name}: message${mine.length > 1 ? "s" : ""} ${ranges(mine)} (${tokens(sums[request][s])} tokens)`);
+      line.append(folded("read them", () => [messages(session, mine)]));
+      lines.append(line);
+    });
+    const here = compactions.filter((c) => c.request === request && !c.end);
+    return [lines, ...here.map((c) => folded(`compacted before this request: ${count(c.before)} → ${count(c.after)} tokens, ${c.how}${paid(c, session)}`, () => [sides(session, cell, c)]))];
+  };
+  const facts = (session, cell, request) => {
+    const words = [`Request ${count(request + 1)} of ${count(session.said.length)}`];
+    if (within(cell.breaks, request)) words.push("the provider’s cache is broken here: something before the end was edited or removed");
+    if (within(cell.over, request)) words.push("over the window, the provider would refuse it");
+    if (session.cuts.includes(request)) words.push("a cut: what the next requests need is looked at from here");
+    return words.join("; ") + ".";
+  };
+
+  const show = (view, status, session, preset, cell) => {
+    if (!cell || !session.said.length) {
+      status.textContent = "";
+      return view.replaceChildren(make("p", "This strategy did not run through this session."));
+    }
+    const requests = session.said.length, compactions = listed(session, cell);
+    const at = compactions.filter((c) => !c.end).map((c) => c.request);
+    const breaks = runs(cell.breaks).flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, n) => from + n));
+    const words = `${counted(requests, "request")}, ${counted(cell.compactions ? cell.compactions.all : 0, "compaction")}, ${counted(breaks.length, "cache break")}`;
+    const drawn = strip(session, cell, `${standing(preset)} in session ${session.name}: ${words}`);
+    const grid = make("div", undefined, "strip");
+    const row = (label, node) => grid.append(make("span", label), node);
+    row(tokens(drawn.top) + " tokens", drawn.svg);
+    row("compactions", track(drawn, at, "compacted"));
+    if (session.cuts.length) row("cuts", track(drawn, session.cuts, "cut"));
+    row("cache breaks", track(drawn, breaks, "broken"));
+    const range = make("input"), box = make("label", "request "), line = make("p"), list = make("div");
+    Object.assign(range, { type: "range", min: 1, max: requests, value: requests });
+    box.append(range);
+    line.setAttribute("aria-live", "polite");
+    const move = (request) => {
+      range.value = String(request + 1);
+      drawn.show(request);
+      line.textContent = facts(session, cell, request);
+      list.replaceChildren(...told(session, cell, compactions, drawn.sums, request));
     };
-    show(0);
-    view.replaceChildren(status, list, pages);
-  }));
+    range.addEventListener("input", () => move(Number(range.value) - 1));
+    const step = (text, find) => {
+      const button = make("button", text);
+      button.type = "button";
+      button.disabled = !at.length;
+      button.addEventListener("click", () => { const to = find(Number(range.value) - 1); if (to !== undefined) move(to); });
+      return button;
+    };
+    const controls = make("div", undefined, "filters");
+    controls.append(box, step("previous compaction", (now) => at.findLast((request) => request < now)), step("next compaction", (now) => at.find((request) => request > now)));
+    const point = (event) => {
+      const { left, width } = drawn.svg.getBoundingClientRect();
+      move(drawn.at((event.clientX - left) / width));
+    };
+    drawn.svg.addEventListener("pointermove", point);
+    drawn.svg.addEventListener("pointerdown", point);
+    status.textContent = words;
+    view.replaceChildren(grid, controls, line, list);
+    move(at.at(-1) ?? requests - 1);
+  };
+
+  near(document.getElementById("session-view"), async (place) => {
+    const index = await unpack("details");
+    if (!index.shapes.length) return;
+    const form = filters(), status = make("output"), view = make("div");
+    const changed = async () => {
+      const mine = await session(Number(which.value)), preset = Number(strategy.value);
+      show(view, status, mine, index.presets[preset], mine.cells[preset * index.windows.length + Number(window_.value)]);
+    };
+    const first = index.shapes.includes(index.open) ? index.open : index.shapes[0];
+    const which = choice(form, "session", index.shapes.map((at) => [String(at), index.sessions[at]]), String(first), changed);
+    const strategy = choice(form, "strategy", numbered(index.presets.map(standing)), String(index.first), changed);
+    const window_ = choice(form, "window", numbered(index.windows), "0", changed);
+    window_.parentElement.hidden = index.windows.length < 2;
+    form.append(status);
+    await changed();
+    place.replaceChildren(form, view);
+    place.dataset.ready = "yes";
+  });
 })();

@@ -1,11 +1,11 @@
-//! One session, as columns of small numbers that compress well. The scripts
-//! `sessions.js` and `probes.js` read them.
+//! One session, as columns of small numbers that compress well. `session.js`
+//! reads them.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::model::{CellRows, LossRow, TranscriptFacts};
+use crate::model::{CellRows, LossRow, RequestRow, TranscriptFacts};
 use crate::report::html::cells::Cells;
 use crate::report::{Texts, plain};
 
@@ -14,16 +14,16 @@ const POINTS: usize = 120;
 
 /// How much of a session is packed.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::report::html) struct Level {
+pub(super) struct Level {
     /// Compactions of a cell, the first of them.
-    pub(in crate::report::html) compactions: usize,
+    pub(super) compactions: usize,
     /// Strategies, the first of the table.
-    pub(in crate::report::html) presets: usize,
+    pub(super) presets: usize,
 }
 
 /// What a script draws of one session.
 #[derive(Serialize)]
-pub(in crate::report::html) struct Shape {
+pub(super) struct Shape {
     roles: Vec<&'static str>,
     tools: Vec<Option<String>>,
     tokens: Vec<u64>,
@@ -32,6 +32,8 @@ pub(in crate::report::html) struct Shape {
     said: Vec<i64>,
     /// Tokens of the whole conversation, thinned.
     full: Vec<i64>,
+    /// Requests behind a cut.
+    cuts: Vec<u32>,
     /// Mechanisms with their triggers.
     how: Vec<String>,
     /// Strategies outermost.
@@ -43,9 +45,10 @@ struct PackedCell {
     window: u64,
     /// Tokens sent, evenly thinned: the first, then differences.
     sent: Vec<i64>,
-    peak: u64,
     /// First and last of each run of requests over the window.
     over: Vec<u32>,
+    /// The same of requests that break the provider's cache.
+    breaks: Vec<u32>,
     /// Four numbers for each run of messages that changed their state together;
     /// see [`runs`].
     loss: Vec<i64>,
@@ -79,7 +82,7 @@ struct PackedCompactions {
 }
 
 /// The session, and the hashes of its summaries in their order.
-pub(in crate::report::html) fn shape<'a>(
+pub(super) fn shape<'a>(
     cells: &Cells<'a>,
     facts: &TranscriptFacts,
     level: Level,
@@ -92,8 +95,8 @@ pub(in crate::report::html) fn shape<'a>(
         Some(PackedCell {
             window: rows.window,
             sent: differences(thinned(rows.requests.iter().map(|r| r.tokens_sent).collect())),
-            peak: rows.requests.iter().map(|r| r.tokens_sent).max().unwrap_or(0),
-            over: over(rows),
+            over: requests(rows, |request| request.overflow),
+            breaks: requests(rows, |request| request.cache_break),
             loss: runs(&rows.loss),
             compactions: compactions(cells, rows, level.compactions, &mut how, &mut summaries),
         })
@@ -106,6 +109,7 @@ pub(in crate::report::html) fn shape<'a>(
         ids: facts.messages.iter().map(|m| plain::line(&m.id)).collect(),
         said: differences(facts.requests.iter().map(|r| u64::from(r.message)).collect()),
         full: differences(thinned(facts.requests.iter().map(|r| r.tokens_full).collect())),
+        cuts: cells.cuts(facts),
         how: how.names,
     };
     (shape, summaries.names)
@@ -113,13 +117,13 @@ pub(in crate::report::html) fn shape<'a>(
 
 /// What a script shows of the words of a session.
 #[derive(Serialize)]
-pub(in crate::report::html) struct Words {
+pub(super) struct Words {
     messages: Vec<String>,
     summaries: Vec<String>,
 }
 
 /// The beginnings of messages and summaries.
-pub(in crate::report::html) fn words(
+pub(super) fn words(
     texts: &dyn Texts,
     facts: &TranscriptFacts,
     summaries: &[&str],
@@ -229,9 +233,10 @@ fn thinned(values: Vec<u64>) -> Vec<u64> {
     out
 }
 
-fn over(rows: &CellRows) -> Vec<u32> {
+/// First and last of each run of requests of which something holds.
+fn requests(rows: &CellRows, holds: fn(&RequestRow) -> bool) -> Vec<u32> {
     let mut runs: Vec<u32> = Vec::new();
-    for (at, _) in (0u32..).zip(rows.requests.iter()).filter(|(_, r)| r.overflow) {
+    for (at, _) in (0u32..).zip(rows.requests.iter()).filter(|(_, r)| holds(r)) {
         match runs.last_mut() {
             Some(last) if *last + 1 == at => *last = at,
             _ => runs.extend([at, at]),
@@ -273,6 +278,29 @@ mod tests {
         let row = |message, request, state| LossRow { message, request, state };
         let loss = [row(3, 2, Gone), row(4, 2, Gone), row(5, 2, Edited), row(1, 7, Gone)];
         assert_eq!(runs(&loss), [2, 3, 2, 3, 0, 2, 1, 1, 5, -4, 1, 3]);
+    }
+
+    #[test]
+    fn cuts_and_requests_that_break_the_cache_are_there() {
+        let mut report = crate::report::testkit::cut(Kit::default().report());
+        let facts = report.transcripts[0].clone();
+        let cell = report.cells.iter_mut().find(|cell| cell.key.strategy == "prune").unwrap();
+        let crate::model::CellOutcome::Done(rows) = &mut cell.outcome else { panic!("it ran") };
+        let requests = std::sync::Arc::make_mut(&mut rows.requests);
+        for (at, request) in requests.iter_mut().enumerate() {
+            request.cache_break = [2, 3, 7].contains(&at);
+        }
+        let window = cell.key.window.clone();
+        let cells = Cells::new(&report);
+        let level = Level { compactions: 1, presets: usize::MAX };
+        let (shape, _) = shape(&cells, &facts, level);
+        let preset = cells.presets.iter().position(|p| p.0 == "prune").unwrap();
+        let place = cells.windows.iter().position(|w| *w == window).unwrap();
+        let packed = shape.cells[preset * cells.windows.len() + place].as_ref().unwrap();
+        assert_eq!(packed.breaks, [2, 3, 7, 7]);
+        let cuts = report.cuts.iter().filter(|cut| cut.transcript == facts.transcript);
+        assert_eq!(shape.cuts, cuts.map(|cut| cut.request).collect::<Vec<u32>>());
+        assert!(!shape.cuts.is_empty());
     }
 
     #[test]

@@ -19,7 +19,7 @@ struct Table {
 }
 
 /// The tables of a report, in order, as the script reads them.
-pub(in crate::report::html) fn data(blocks: &[block::Block<'_>]) -> String {
+pub(super) fn data(blocks: &[block::Block<'_>]) -> String {
     let table = |block: &block::Block<'_>| Table {
         presets: block.rows.iter().map(|row| plain::line(&row.strategy)).collect(),
         measures: measures(&block.rows),

@@ -1,12 +1,42 @@
-//! The settings of a run, for people.
+//! The settings of a run, the calls of models, and every measure.
 
-pub(in crate::report::html) mod measures;
+mod measures;
+
+use askama::Template;
 
 use crate::model::{Prices, Provenance, RECORDED, Report};
-use crate::report::{block, plain};
+use crate::report::{block, plain, spend};
+
+/// The section.
+#[derive(Template)]
+#[template(path = "settings/settings.html")]
+pub(super) struct Settings {
+    settings: Vec<(&'static str, String)>,
+    transcripts: Vec<(String, String)>,
+    presets: Vec<(String, String)>,
+    /// Headings of the tables of every measure.
+    tables: Vec<String>,
+    /// Those tables, for the script.
+    measures: String,
+    spend: Vec<spend::Spent>,
+    spend_heads: [&'static str; 9],
+}
+
+/// The section of a report.
+pub(super) fn settings(report: &Report, blocks: &[block::Block<'_>]) -> Settings {
+    Settings {
+        settings: all(report),
+        transcripts: provenance(&report.manifest.transcripts),
+        presets: provenance(&report.manifest.presets),
+        tables: blocks.iter().map(|block| super::heading(report, block)).collect(),
+        measures: measures::data(blocks),
+        spend: spend::spent(&report.calls),
+        spend_heads: spend::HEADS,
+    }
+}
 
 /// Every setting by its name.
-pub(in crate::report::html) fn settings(report: &Report) -> Vec<(&'static str, String)> {
+fn all(report: &Report) -> Vec<(&'static str, String)> {
     let manifest = &report.manifest;
     let windows: Vec<String> = manifest.windows.iter().map(|w| block::window(w)).collect();
     let embedder = manifest.embedder.iter().map(|name| ("embedder", plain::line(name)));
@@ -43,7 +73,7 @@ fn price_list(prices: &Prices) -> String {
 }
 
 /// Names and hashes.
-pub(in crate::report::html) fn provenance(all: &[Provenance]) -> Vec<(String, String)> {
+fn provenance(all: &[Provenance]) -> Vec<(String, String)> {
     let listed = all.iter().take(LISTED);
     let listed = listed.map(|p| (plain::line(&p.name), plain::line(&p.hash)));
     let more = all.len().saturating_sub(LISTED);

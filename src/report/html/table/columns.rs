@@ -5,22 +5,22 @@ use crate::model::{Interval, Measure, PresetRow, Primary, catalogue};
 use crate::report::{block, number};
 
 /// The figure that leads the table.
-pub(in crate::report::html) struct Lead {
-    pub(in crate::report::html) primary: Primary,
-    pub(in crate::report::html) label: &'static str,
-    pub(in crate::report::html) about: &'static str,
-    pub(in crate::report::html) show: fn(f64) -> String,
-    pub(in crate::report::html) readings: &'static [&'static Reading],
+pub(super) struct Lead {
+    pub(super) primary: Primary,
+    pub(super) label: &'static str,
+    pub(super) about: &'static str,
+    pub(super) show: fn(f64) -> String,
+    pub(super) readings: &'static [&'static Reading],
 }
 
 /// A column between the leading figure and the verdict.
-pub(in crate::report::html) struct Reading {
-    pub(in crate::report::html) label: &'static str,
-    pub(in crate::report::html) about: &'static str,
+pub(super) struct Reading {
+    pub(super) label: &'static str,
+    pub(super) about: &'static str,
     /// The measure whose absence says why there is nothing to read.
-    pub(in crate::report::html) measure: &'static Measure,
-    pub(in crate::report::html) read: fn(&PresetRow) -> Option<(f64, String)>,
-    pub(in crate::report::html) below: fn(&PresetRow) -> Option<String>,
+    pub(super) measure: &'static Measure,
+    pub(super) read: fn(&PresetRow) -> Option<(f64, String)>,
+    pub(super) below: fn(&PresetRow) -> Option<String>,
 }
 
 /// Nothing stands below the figure.
@@ -208,7 +208,7 @@ fn bounds(interval: &Interval) -> Option<String> {
 }
 
 /// Where rows are ranked by what is kept at cuts.
-pub(in crate::report::html) static BY_CUTS: Lead = Lead {
+pub(super) static BY_CUTS: Lead = Lead {
     primary: Primary::KeptAtCut,
     label: "kept at cuts",
     about: "0 to 1, more is better: of the specific things (paths, names, numbers) that the recorded agent used right after a place where we made a compaction happen, and could know only from before it, the share that the context still tells; behind it what is known of its spread. full keeps everything by definition, empty nothing. It is the same at every window: a cut has a window of its own",
@@ -227,7 +227,7 @@ pub(in crate::report::html) static BY_CUTS: Lead = Lead {
 };
 
 /// Where rows are ranked by what can be answered.
-pub(in crate::report::html) static BY_PROBES: Lead = Lead {
+pub(super) static BY_PROBES: Lead = Lead {
     primary: Primary::Continuity,
     label: "continuity",
     about: "0 to 100, more is better: of what the whole conversation answers right, the part that the strategy still answers right, among the questions asked after it had compacted (“exposed”). full stands against itself and is 100: the upper end of the scale. empty, which remembers nothing, is the lower end",
@@ -247,7 +247,7 @@ pub(in crate::report::html) static BY_PROBES: Lead = Lead {
 };
 
 /// Where there are no probes.
-pub(in crate::report::html) static BY_REFERENCES: Lead = Lead {
+pub(super) static BY_REFERENCES: Lead = Lead {
     primary: Primary::ReferenceRecall,
     label: "needed facts kept",
     about: "0 to 1, more is better; behind it what is known of its spread. full keeps everything by definition, empty nothing: they are the ends of the scale",

@@ -12,7 +12,7 @@ const MARGIN: f64 = 4.0;
 /// Draws a figure on its scale: a band between the bounds of its interval, or
 /// rings for the values of few sessions, and the figure itself above. Numbers
 /// alone go in, so the markup is safe.
-pub(in crate::report::html) fn drawn(value: f64, interval: Option<&Interval>, most: f64) -> String {
+pub(super) fn drawn(value: f64, interval: Option<&Interval>, most: f64) -> String {
     let x = |value: f64| MARGIN + (value / most).clamp(0.0, 1.0) * LENGTH;
     let mut svg = String::from(
         "<svg class=\"drawn\" viewBox=\"0 0 108 14\" aria-hidden=\"true\"><path d=\"M4 7h100M4 4v6M104 4v6\"/>",

@@ -1,79 +1,106 @@
-//! The page's comparison of one data set at one window: a row per preset, with
+//! The full table: for each data set, window and payer a row per preset, with
 //! its figures, their spread drawn, and who beats it.
 
-pub(in crate::report::html) mod columns;
-pub(in crate::report::html) mod drawn;
-pub(in crate::report::html) mod pareto;
+mod columns;
+mod drawn;
+mod pareto;
 
 use std::collections::BTreeMap;
 
+use askama::Template;
+
+use super::{Keys, Names};
 use crate::model::{
     Interval, Measure, PresetRow, Primary, ProbeKind, Report, Standing, Value, catalogue,
 };
-use crate::report::html::table::columns::{BY_CUTS, BY_PROBES, BY_REFERENCES, Reading};
+use crate::report::html::questions::answers;
 use crate::report::{block, number, plain};
 
-pub(in crate::report::html) use crate::report::html::table::columns::Lead;
+use columns::{BY_CUTS, BY_PROBES, BY_REFERENCES, Lead, Reading};
+
+/// The section.
+#[derive(Template)]
+#[template(path = "table/table.html")]
+pub(super) struct FullTable {
+    /// Kinds of questions that the rows can be led by.
+    kinds: Vec<&'static str>,
+    spreads: Spreads,
+    lead: &'static Lead,
+    most: String,
+    margin: String,
+    /// Every heading, for those who ask.
+    heads: Vec<Head>,
+    tables: Vec<Table>,
+}
+
+/// One table.
+struct Table {
+    id: String,
+    keys: Keys,
+    heading: String,
+    shown: Rows,
+    notes: Vec<String>,
+}
 
 /// A heading of the table.
-pub(in crate::report::html) struct Head {
-    pub(in crate::report::html) label: &'static str,
+struct Head {
+    label: &'static str,
     /// What it means, for those who ask.
-    pub(in crate::report::html) about: &'static str,
+    about: &'static str,
 }
 
 /// A cell of the table.
-pub(in crate::report::html) struct Shown {
-    pub(in crate::report::html) text: String,
+struct Shown {
+    text: String,
     /// What the column sorts by; empty sorts last.
-    pub(in crate::report::html) sort: String,
+    sort: String,
     /// What stands below the figure.
-    pub(in crate::report::html) below: Option<String>,
+    below: Option<String>,
     /// Why there is no figure.
-    pub(in crate::report::html) reason: Option<String>,
+    reason: Option<String>,
 }
 
 /// A row of the table.
-pub(in crate::report::html) struct Row {
+struct Row {
     /// Its place; presets with the same figure share the best of theirs.
-    pub(in crate::report::html) rank: String,
-    pub(in crate::report::html) name: String,
+    rank: String,
+    name: String,
     /// Its standing, as the style sheet and the filters call it.
-    pub(in crate::report::html) class: &'static str,
+    class: &'static str,
     /// The leading figure and its spread, drawn; made of numbers alone.
-    pub(in crate::report::html) drawn: Option<String>,
-    pub(in crate::report::html) figure: String,
+    drawn: Option<String>,
+    figure: String,
     /// What is known of its spread; without a figure, why there is none.
-    pub(in crate::report::html) spread: String,
+    spread: String,
     /// What it rests on, where that is not what most rows rest on.
-    pub(in crate::report::html) basis: String,
-    pub(in crate::report::html) sort: String,
-    pub(in crate::report::html) cells: Vec<Shown>,
-    pub(in crate::report::html) verdict: String,
+    basis: String,
+    sort: String,
+    cells: Vec<Shown>,
+    verdict: String,
     /// Who beats it, or why there is no verdict.
-    pub(in crate::report::html) note: Option<String>,
-    pub(in crate::report::html) beaten: bool,
+    note: Option<String>,
+    beaten: bool,
     /// `continuity/recall` by kind of question, as the filter lists the kinds.
-    pub(in crate::report::html) kinds: String,
+    kinds: String,
 }
 
 /// The rows of one table and what they have in common.
-pub(in crate::report::html) struct Rows {
-    pub(in crate::report::html) heads: Vec<Head>,
-    pub(in crate::report::html) rows: Vec<Row>,
+struct Rows {
+    heads: Vec<Head>,
+    rows: Vec<Row>,
     /// What the figures rest on, unless a row says otherwise.
-    pub(in crate::report::html) basis: String,
+    basis: String,
 }
 
 /// Ways in which the spread of the leading figure is told in a report.
-pub(in crate::report::html) struct Spreads {
-    pub(in crate::report::html) interval: bool,
-    pub(in crate::report::html) dots: bool,
-    pub(in crate::report::html) alone: bool,
+struct Spreads {
+    interval: bool,
+    dots: bool,
+    alone: bool,
 }
 
 /// The ways that occur.
-pub(in crate::report::html) fn spreads(report: &Report) -> Spreads {
+fn spreads(report: &Report) -> Spreads {
     let any = |told: fn(&Interval) -> bool| {
         let mut each = report.rows.iter().filter_map(|row| row.intervals.get(report.primary.id()));
         each.any(told)
@@ -85,8 +112,39 @@ pub(in crate::report::html) fn spreads(report: &Report) -> Spreads {
     }
 }
 
+/// The section of a report.
+pub(super) fn full_table(
+    report: &Report,
+    blocks: &[block::Block<'_>],
+    names: &Names<'_>,
+) -> FullTable {
+    let lead = lead(report.primary);
+    let kinds = answers::kinds(report, block::ALL);
+    let kinds: Vec<ProbeKind> = kinds.into_iter().map(|(kind, _)| kind).collect();
+    let table = |(at, block): (usize, &block::Block<'_>)| Table {
+        id: format!("table-{at}"),
+        keys: names.keys(block),
+        heading: super::heading(report, block),
+        shown: lead.rows(&block.rows, &kinds),
+        notes: (block::at_cuts(&block.rows, report).into_iter())
+            .chain(block::starred(&block.rows))
+            .chain(block::recovered(&block.rows, &report.manifest))
+            .chain(block::gaps(&block.rows))
+            .collect(),
+    };
+    FullTable {
+        kinds: kinds.iter().map(|kind| kind.as_str()).collect(),
+        spreads: spreads(report),
+        lead,
+        most: number::any(lead.primary.most()),
+        margin: (lead.show)(report.manifest.margin * lead.primary.most()),
+        heads: lead.heads(),
+        tables: blocks.iter().enumerate().map(table).collect(),
+    }
+}
+
 /// What leads the tables of a report.
-pub(in crate::report::html) fn lead(primary: Primary) -> &'static Lead {
+fn lead(primary: Primary) -> &'static Lead {
     match primary {
         Primary::Continuity => &BY_PROBES,
         Primary::KeptAtCut => &BY_CUTS,
@@ -96,13 +154,13 @@ pub(in crate::report::html) fn lead(primary: Primary) -> &'static Lead {
 
 impl Lead {
     /// Every heading between the leading figure and the verdict.
-    pub(in crate::report::html) fn heads(&self) -> Vec<Head> {
+    fn heads(&self) -> Vec<Head> {
         self.readings.iter().map(|r| head(r)).collect()
     }
 
     /// The rows of a table. A column that no row can fill is left out: what is
     /// missing is said below the table.
-    pub(in crate::report::html) fn rows(&self, rows: &[&PresetRow], kinds: &[ProbeKind]) -> Rows {
+    fn rows(&self, rows: &[&PresetRow], kinds: &[ProbeKind]) -> Rows {
         let any = |reading: &&&Reading| rows.iter().any(|row| (reading.read)(row).is_some());
         let unknown = |reading: &&&Reading| rows.iter().any(|row| unread(row, reading.measure).1);
         let readings: Vec<&Reading> =
@@ -280,7 +338,7 @@ fn unread(row: &PresetRow, measure: &Measure) -> (Shown, bool) {
 }
 
 /// How the style sheet calls a standing.
-pub(in crate::report::html) fn class(standing: Standing) -> &'static str {
+pub(super) fn class(standing: Standing) -> &'static str {
     match standing {
         Standing::Ranked => "ranked",
         Standing::Control => "control",

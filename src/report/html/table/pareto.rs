@@ -1,18 +1,14 @@
-//! What no other strategy beats: presets of one table that no other one beats in
-//! quality, dollars and waiting together (Pareto's frontier in three ways).
+//! Which presets of one table another one beats in quality, dollars and waiting
+//! together (Pareto's frontier in three ways).
 
 use crate::model::{PresetRow, Primary, Standing, catalogue};
-use crate::report::html::table;
-use crate::report::{block, number, plain};
+use crate::report::block;
 
 /// Quality, dollars, milliseconds; where known.
-pub(in crate::report::html) type Axes = [Option<f64>; 3];
+pub(super) type Axes = [Option<f64>; 3];
 
 /// Which way is better: more quality, fewer dollars, less waiting.
 const MORE_IS_BETTER: [bool; 3] = [true, false, false];
-
-/// What the axes are called.
-const NAMES: [&str; 3] = ["quality", "dollars", "waiting"];
 
 /// Whether `a` is as good as `b` in every axis in use and better in one. What
 /// is unknown of either may be anything, so then neither beats the other.
@@ -36,7 +32,7 @@ fn used(all: &[Option<Axes>]) -> [bool; 3] {
 
 /// For every row the first in order that beats it, if any does. Rows without
 /// axes compete with nobody.
-pub(in crate::report::html) fn beaten(all: &[Option<Axes>]) -> Vec<Option<usize>> {
+pub(super) fn beaten(all: &[Option<Axes>]) -> Vec<Option<usize>> {
     let used = used(all);
     let by = |b: &Axes| all.iter().position(|a| a.is_some_and(|a| beats(&a, b, used)));
     all.iter().map(|b| b.as_ref().and_then(by)).collect()
@@ -44,8 +40,8 @@ pub(in crate::report::html) fn beaten(all: &[Option<Axes>]) -> Vec<Option<usize>
 
 /// What competes: ranked rows with a figure. Stand-ins measure something else, a
 /// control is no choice, and what a provider would refuse is none either.
-pub(in crate::report::html) fn axes(row: &PresetRow, primary: Primary) -> Option<Axes> {
-    if row.standing != Standing::Ranked || refused(row) {
+pub(super) fn axes(row: &PresetRow, primary: Primary) -> Option<Axes> {
+    if row.standing != Standing::Ranked || block::overflows(row).is_some() {
         return None;
     }
     let quality = row.number(primary.measure())?;
@@ -53,65 +49,6 @@ pub(in crate::report::html) fn axes(row: &PresetRow, primary: Primary) -> Option
     let never = row.number(catalogue::COMPACTIONS) == Some(0.0);
     let wait = row.number(catalogue::BLOCKING_MS_P95).or(never.then_some(0.0));
     Some([Some(quality), row.number(catalogue::COST_USD), wait])
-}
-
-/// Whether a provider would refuse some of a ranked preset's requests.
-fn refused(row: &PresetRow) -> bool {
-    row.standing == Standing::Ranked && block::overflows(row).is_some()
-}
-
-/// One choice; presets that are alike in every axis share a line.
-pub(in crate::report::html) struct Choice {
-    pub(in crate::report::html) names: Vec<String>,
-    pub(in crate::report::html) quality: String,
-    pub(in crate::report::html) dollars: String,
-    pub(in crate::report::html) wait: String,
-}
-
-/// The choices of one table.
-pub(in crate::report::html) struct Choices {
-    pub(in crate::report::html) choices: Vec<Choice>,
-    /// How many ranked presets another one beats.
-    pub(in crate::report::html) beaten: usize,
-    /// How many ranked presets do not compete since a provider would refuse them.
-    pub(in crate::report::html) refused: usize,
-    /// Axes that nobody has.
-    pub(in crate::report::html) without: Vec<&'static str>,
-}
-
-/// The frontier of one table, the best quality first; nothing where nobody
-/// competes.
-pub(in crate::report::html) fn choices(rows: &[&PresetRow], lead: &table::Lead) -> Option<Choices> {
-    let all: Vec<Option<Axes>> = rows.iter().map(|row| axes(row, lead.primary)).collect();
-    let beaten = beaten(&all);
-    let mut kept: Vec<(Axes, Vec<String>)> = Vec::new();
-    for ((row, axes), by) in rows.iter().zip(&all).zip(&beaten) {
-        let (Some(axes), None) = (axes, by) else { continue };
-        let name = plain::line(&row.strategy);
-        match kept.iter_mut().find(|(same, _)| same == axes) {
-            Some((_, names)) => names.push(name),
-            None => kept.push((*axes, vec![name])),
-        }
-    }
-    if kept.is_empty() {
-        return None;
-    }
-    kept.sort_by(|(a, _), (b, _)| b[0].unwrap_or(0.0).total_cmp(&a[0].unwrap_or(0.0)));
-    let shown =
-        |x: Option<f64>, show: fn(f64) -> String| x.map_or_else(|| "unknown".to_owned(), show);
-    let choice = |([quality, dollars, wait], names): (Axes, Vec<String>)| Choice {
-        names,
-        quality: shown(quality, lead.show),
-        dollars: shown(dollars, number::dollars),
-        wait: shown(wait, number::time),
-    };
-    let used = used(&all);
-    Some(Choices {
-        choices: kept.into_iter().map(choice).collect(),
-        beaten: beaten.iter().flatten().count(),
-        refused: rows.iter().filter(|row| refused(row)).count(),
-        without: (0..3).filter(|&at| !used[at]).map(|at| NAMES[at]).collect(),
-    })
 }
 
 #[cfg(test)]

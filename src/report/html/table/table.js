@@ -1,7 +1,8 @@
-// The filters above the tables. They hide and show; they change no figure, only
-// which one leads. What is chosen stands in the address, so that it can be sent.
+// The filters of the page and of the full table. They hide and show; they change
+// no figure, only which one leads. What is chosen stands in the address, so that
+// it can be sent.
 (() => {
-  const controls = document.getElementById("controls");
+  const groups = [...document.querySelectorAll("#controls, #table-controls")];
   const tables = [...document.querySelectorAll("table.compared")];
   if (tables.length === 0) return;
   const one = (id) => document.getElementById(id);
@@ -66,7 +67,7 @@
     for (const table of tables) table.classList.toggle("by-kind", kind !== "");
   };
 
-  const chosen = (name) => controls.querySelector(`input[name=${name}]:checked`)?.value ?? "";
+  const chosen = (name) => document.querySelector(`input[name=${name}]:checked`)?.value ?? "";
   const show = () => {
     const wanted = {
       window: chosen("by-window"),
@@ -80,7 +81,7 @@
       block.hidden = off;
     }
     const standings = new Set(
-      [...controls.querySelectorAll("input[name=by-standing]:checked")].map((box) => box.value),
+      [...document.querySelectorAll("input[name=by-standing]:checked")].map((box) => box.value),
     );
     const name = one("by-name").value.trim().toLowerCase();
     let found = 0, all = 0;
@@ -96,14 +97,15 @@
     one("found").textContent = `${found} of ${all} rows${partial}`;
   };
 
-  const inputs = [...controls.querySelectorAll("input, select")];
+  const inputs = groups.flatMap((group) => [...group.querySelectorAll("input, select")]);
   const key = (input) => (input.type === "checkbox" ? input.name + "-" + input.value : input.name || input.id);
+  const standard = new Map(inputs.map((input) => [input, input.value]));
   const save = () => {
     const state = new URLSearchParams();
     for (const input of inputs) {
       if (input.type === "checkbox") { if (!input.checked) state.set(key(input), "0"); }
       else if (input.type === "radio") { if (input.checked && !input.defaultChecked) state.set(key(input), input.value); }
-      else if (input.value !== "" && (input.id !== "by-figure" || input.value !== "0")) state.set(key(input), input.value);
+      else if (input.value !== standard.get(input)) state.set(key(input), input.value);
     }
     const words = state.toString();
     try { history.replaceState(null, "", words ? "#view?" + words : location.pathname + location.search); } catch { /* a sandbox may forbid it */ }
@@ -119,14 +121,14 @@
       else input.value = value;
       if (input.tagName === "SELECT" && input.selectedIndex < 0) input.selectedIndex = 0;
     }
-    if (controls.querySelector("input[type=radio]") && !chosen("by-window")) {
-      const all = controls.querySelector("input[type=radio][value='']");
-      all.checked = true;
-    }
+    const all = document.querySelector("input[name=by-window][value='']");
+    if (all && !chosen("by-window")) all.checked = true;
   };
   const update = () => { lead(); show(); };
-  controls.addEventListener("input", () => { update(); save(); });
   load();
-  controls.hidden = false;
+  for (const group of groups) {
+    group.addEventListener("input", () => { update(); save(); });
+    group.hidden = false;
+  }
   update();
 })();

@@ -5,7 +5,7 @@
 use crate::model::{Report, Source, Standing, catalogue};
 
 /// A thing, and why it is out of sight.
-pub(in crate::report::html) type Line = (&'static str, &'static str);
+pub(super) type Line = (&'static str, &'static str);
 
 const ALWAYS: [Line; 3] = [
     (
@@ -56,7 +56,7 @@ const WAITS: Line = (
 );
 
 /// The lines of a run.
-pub(in crate::report::html) fn lines(report: &Report) -> Vec<Line> {
+pub(super) fn lines(report: &Report) -> Vec<Line> {
     let probed = report.transcripts.iter().any(|t| !t.probes.is_empty());
     let examined = report.transcripts.iter().any(|t| !t.exam.references.is_empty())
         || report.cuts.iter().any(|cut| !cut.facts.is_empty());

@@ -7,63 +7,63 @@ use crate::model::{
 use crate::report::{block, number, plain};
 
 /// The section.
-pub(in crate::report::html) struct Certainty {
-    pub(in crate::report::html) family: Option<Tests>,
-    pub(in crate::report::html) sizes: Vec<Size>,
-    pub(in crate::report::html) variance: Option<Chance>,
+pub(super) struct Certainty {
+    pub(super) family: Option<Tests>,
+    pub(super) sizes: Vec<Size>,
+    pub(super) variance: Option<Chance>,
 }
 
 /// Tests against one comparator.
-pub(in crate::report::html) struct Tests {
-    pub(in crate::report::html) comparator: String,
-    pub(in crate::report::html) about: String,
-    pub(in crate::report::html) limit: Option<String>,
-    pub(in crate::report::html) summary: String,
-    pub(in crate::report::html) rows: Vec<TestRow>,
+pub(super) struct Tests {
+    pub(super) comparator: String,
+    pub(super) about: String,
+    pub(super) limit: Option<String>,
+    pub(super) summary: String,
+    pub(super) rows: Vec<TestRow>,
 }
 
 /// One of them.
-pub(in crate::report::html) struct TestRow {
-    pub(in crate::report::html) strategy: String,
-    pub(in crate::report::html) window: String,
-    pub(in crate::report::html) clusters: u64,
-    pub(in crate::report::html) sort: String,
-    pub(in crate::report::html) difference: String,
-    pub(in crate::report::html) interval: String,
-    pub(in crate::report::html) p: String,
-    pub(in crate::report::html) outcome: String,
+pub(super) struct TestRow {
+    pub(super) strategy: String,
+    pub(super) window: String,
+    pub(super) clusters: u64,
+    pub(super) sort: String,
+    pub(super) difference: String,
+    pub(super) interval: String,
+    pub(super) p: String,
+    pub(super) outcome: String,
 }
 
 /// Strategies at one size.
-pub(in crate::report::html) struct Size {
-    pub(in crate::report::html) title: String,
-    pub(in crate::report::html) measure: &'static str,
-    pub(in crate::report::html) rows: Vec<(String, String)>,
+pub(super) struct Size {
+    pub(super) title: String,
+    pub(super) measure: &'static str,
+    pub(super) rows: Vec<(String, String)>,
     /// Who has no figure there, and why.
-    pub(in crate::report::html) absent: Vec<(String, String)>,
+    pub(super) absent: Vec<(String, String)>,
 }
 
 /// Parts of the variance, as standard deviations.
-pub(in crate::report::html) struct Chance {
-    pub(in crate::report::html) measure: &'static str,
+pub(super) struct Chance {
+    pub(super) measure: &'static str,
     /// What a session is asked by.
-    pub(in crate::report::html) asked: &'static str,
-    pub(in crate::report::html) heads: Vec<&'static str>,
-    pub(in crate::report::html) summary: String,
-    pub(in crate::report::html) rows: Vec<ChanceRow>,
+    pub(super) asked: &'static str,
+    pub(super) heads: Vec<&'static str>,
+    pub(super) summary: String,
+    pub(super) rows: Vec<ChanceRow>,
     /// Parts that no row has, and why.
-    pub(in crate::report::html) reasons: Vec<(&'static str, String)>,
+    pub(super) reasons: Vec<(&'static str, String)>,
 }
 
 /// Those of one row.
-pub(in crate::report::html) struct ChanceRow {
-    pub(in crate::report::html) strategy: String,
-    pub(in crate::report::html) window: String,
-    pub(in crate::report::html) cells: Vec<String>,
+pub(super) struct ChanceRow {
+    pub(super) strategy: String,
+    pub(super) window: String,
+    pub(super) cells: Vec<String>,
 }
 
 /// The section; nothing where there is nothing to tell.
-pub(in crate::report::html) fn certainty(report: &Report) -> Option<Certainty> {
+pub(super) fn certainty(report: &Report) -> Option<Certainty> {
     let family = report.family.as_ref().map(tests);
     let sizes: Vec<Size> = report.equal_size.iter().map(|size| equal_size(report, size)).collect();
     let variance = chance(report);

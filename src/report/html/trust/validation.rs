@@ -8,32 +8,32 @@ use crate::report::{block, number, plain};
 const SESSIONS: usize = 50;
 
 /// A figure that may have to be looked at.
-pub(in crate::report::html) struct Figure {
-    pub(in crate::report::html) text: String,
-    pub(in crate::report::html) look: bool,
+pub(super) struct Figure {
+    pub(super) text: String,
+    pub(super) look: bool,
 }
 
 /// One session.
-pub(in crate::report::html) struct Row {
-    pub(in crate::report::html) name: String,
-    pub(in crate::report::html) requests: String,
+pub(super) struct Row {
+    pub(super) name: String,
+    pub(super) requests: String,
     /// Tokens, reads, writes, dollars: reported, in the row, error.
-    pub(in crate::report::html) pairs: Vec<(String, String, Figure)>,
+    pub(super) pairs: Vec<(String, String, Figure)>,
     /// Median error of the count: fitted, ahead, behind a compaction.
-    pub(in crate::report::html) counts: [String; 3],
-    pub(in crate::report::html) cold: String,
+    pub(super) counts: [String; 3],
+    pub(super) cold: String,
 }
 
 /// The table.
-pub(in crate::report::html) struct Table {
-    pub(in crate::report::html) rows: Vec<Row>,
-    pub(in crate::report::html) more: usize,
+pub(super) struct Table {
+    pub(super) rows: Vec<Row>,
+    pub(super) more: usize,
     /// How many sessions are within the limits, in words.
-    pub(in crate::report::html) summary: String,
+    pub(super) summary: String,
 }
 
 /// Every session with reported usage, the worst first; nothing without any.
-pub(in crate::report::html) fn table(report: &Report) -> Option<Table> {
+pub(super) fn table(report: &Report) -> Option<Table> {
     let mut all: Vec<(&TranscriptFacts, &Validation)> =
         report.transcripts.iter().filter_map(|t| Some((t, t.validation.as_ref()?))).collect();
     if all.is_empty() {
