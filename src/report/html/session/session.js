@@ -37,7 +37,7 @@
     for (const [when, first, length, next] of changes(cell)) {
       if (when <= request) state.fill(next, first, first + length);
     }
-    return state.subarray(0, session.said[request] ?? 0);
+    return state;
   };
   const described = (session, at) => {
     const tool = session.tools[at] ? ` ${session.tools[at]}` : "";
@@ -53,7 +53,7 @@
     return messages.map((message) => ({
       described: described(mine, message),
       text: mine.words ? mine.words.messages[message] : null,
-      states: each.map((state) => (state ? state[message] ?? 0 : null)),
+      states: each.map((state) => state && state[message]),
     }));
   };
 
@@ -171,7 +171,7 @@
   };
   // What is known of one request.
   const told = (session, cell, compactions, sums, request) => {
-    const state = states(session, cell, request), lines = make("ul", undefined, "told-states");
+    const state = states(session, cell, request).subarray(0, session.said[request]), lines = make("ul", undefined, "told-states");
     const list = [...state].map((s, at) => [s, at]);
     NAMES.forEach((name, s) => {
       const mine = list.filter(([of]) => of === s).map(([, at]) => at);
