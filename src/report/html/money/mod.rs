@@ -15,7 +15,7 @@ use crate::report::{block, number, plain};
 use parts::Parts;
 
 /// Presets that stand open; the others are folded away.
-const OPEN: usize = 16;
+const OPEN: usize = 14;
 
 /// The section.
 #[derive(Template)]

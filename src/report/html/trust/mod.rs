@@ -46,8 +46,8 @@ pub(super) fn problems(report: &Report) -> Vec<String> {
         })
     });
     let doubts = checks::doubts(report).into_iter().map(|(name, found)| {
-        let first = found.first().map_or_else(String::new, |found| format!(": {found}"));
-        format!("self-check, {name}{first}")
+        let first = found.first().map_or("", |found| found.trim_start_matches("! "));
+        format!("the self-check doubts “{name}”: {first}")
     });
     let warnings = report.warnings.iter().map(|warning| plain::line(warning));
     failed.chain(doubts).chain(warnings).collect()
