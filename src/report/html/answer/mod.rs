@@ -12,7 +12,7 @@ use super::{Keys, Names};
 use crate::model::{PresetRow, Primary, Report, Standing, catalogue};
 use crate::report::{block, number, plain};
 
-use points::Picture;
+use points::{Kind, Picture};
 use quadrant::{FRAMES, Quadrant};
 
 pub(super) use points::reference;
@@ -65,7 +65,7 @@ struct Drawn {
     /// Whether several share a mark.
     joined: bool,
     starred: bool,
-    intervals: Option<bool>,
+    spread: Option<Kind>,
 }
 
 /// The section, and which table it opens with.
@@ -182,12 +182,12 @@ fn drawn(picture: Picture) -> Drawn {
     let drawings: Vec<Quadrant> =
         FRAMES.iter().map(|frame| Quadrant::new(&picture, frame)).collect();
     let marks = || picture.marks.iter();
-    let intervals = marks().find_map(|mark| mark.spread).map(|spread| spread.is_interval);
+    let spread = marks().find_map(|mark| mark.spread).map(|spread| spread.kind);
     Drawn {
         hollow: marks().any(|mark| mark.class == "hollow"),
         joined: marks().any(points::Mark::is_joined),
         starred: marks().any(|mark| mark.title.contains("over the window")),
-        intervals,
+        spread,
         key: marks().map(points::Mark::all_names).collect(),
         drawings,
         reference: picture.reference,

@@ -18,12 +18,33 @@ pub(super) struct Mark {
     pub(super) is_chosen: bool,
 }
 
-/// Bounds of an interval, else the lowest and the highest session.
+/// What is known of the spread of a figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Spread {
     pub(super) lo: f64,
     pub(super) hi: f64,
-    pub(super) is_interval: bool,
+    pub(super) kind: Kind,
+}
+
+/// What the ends of a spread are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Kind {
+    /// Bounds of an interval over sessions.
+    Interval,
+    /// Bounds of an interval over the requests of one session or two.
+    ThisSessionOnly,
+    /// The lowest and the highest session or project: there are few.
+    Sessions,
+}
+
+impl Kind {
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Kind::Interval => "95 % interval",
+            Kind::ThisSessionOnly => "95 % interval, which speaks of this session only",
+            Kind::Sessions => "from the lowest to the highest session or project",
+        }
+    }
 }
 
 /// Everything that a drawing needs.
@@ -185,17 +206,17 @@ fn name(row: &PresetRow) -> String {
 }
 
 fn spread(primary: Primary, interval: &Interval) -> Option<Spread> {
-    let (lo, hi, is_interval) = match interval {
-        Interval::Dots { values } => (*values.first()?, *values.last()?, false),
-        other => other.bounds().map(|(lo, hi)| (lo, hi, true))?,
+    let (lo, hi, kind) = match interval {
+        Interval::Dots { values } => (*values.first()?, *values.last()?, Kind::Sessions),
+        Interval::ThisSessionOnly { lo, hi } => (*lo, *hi, Kind::ThisSessionOnly),
+        Interval::Student { lo, hi } | Interval::Wider { lo, hi } => (*lo, *hi, Kind::Interval),
     };
-    Some(Spread { lo: share(primary, lo), hi: share(primary, hi), is_interval })
+    Some(Spread { lo: share(primary, lo), hi: share(primary, hi), kind })
 }
 
 fn title(row: &PresetRow, kept: f64, spread: Option<Spread>, cost: String) -> String {
-    let spread = spread.map_or_else(String::new, |Spread { lo, hi, is_interval }| {
-        let what = if is_interval { "95 % interval" } else { "sessions" };
-        format!(" ({what} {} to {})", number::percent(lo), number::percent(hi))
+    let spread = spread.map_or_else(String::new, |Spread { lo, hi, .. }| {
+        format!(" ({} to {})", number::percent(lo), number::percent(hi))
     });
     let over = block::overflows(row).map_or_else(String::new, |n| {
         format!("; over the window at {}", block::counted(n.round() as usize, "request"))
@@ -314,10 +335,10 @@ mod tests {
     #[test]
     fn few_sessions_are_a_span_and_more_an_interval() {
         let dots = Interval::Dots { values: vec![20.0, 40.0, 80.0] };
-        let span = Spread { lo: 0.2, hi: 0.8, is_interval: false };
+        let span = Spread { lo: 0.2, hi: 0.8, kind: Kind::Sessions };
         assert_eq!(spread(Primary::Continuity, &dots), Some(span));
         let student = Interval::Student { lo: 0.1, hi: 0.3 };
-        let interval = Spread { lo: 0.1, hi: 0.3, is_interval: true };
+        let interval = Spread { lo: 0.1, hi: 0.3, kind: Kind::Interval };
         assert_eq!(spread(Primary::KeptAtCut, &student), Some(interval));
     }
 

@@ -5,7 +5,7 @@
 use askama::Template;
 
 use super::labels::{self, Label, Rectangle};
-use super::points::{Mark, Picture, Spread};
+use super::points::{Kind, Mark, Picture, Spread};
 
 /// Sizes of a drawing.
 pub(super) struct Frame {
@@ -197,10 +197,10 @@ impl Place {
     fn dot(&self, mark: &Mark, most: f64) -> Dot {
         let (x, y) = self.of((mark.x, mark.y));
         let height = |value: f64| self.of((mark.x, value.clamp(0.0, most))).1;
-        let bar = mark.spread.map(|Spread { lo, hi, is_interval }| Bar {
+        let bar = mark.spread.map(|Spread { lo, hi, kind }| Bar {
             from: height(lo),
             to: height(hi),
-            capped: is_interval,
+            capped: kind != Kind::Sessions,
         });
         Dot { class: mark.class, x, y, title: mark.title.clone(), bar }
     }

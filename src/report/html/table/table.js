@@ -6,7 +6,6 @@
   const tables = [...document.querySelectorAll("table.compared")];
   if (tables.length === 0) return;
   const one = (id) => document.getElementById(id);
-  const SVG = "http:" + "//www.w3.org/2000/svg";
 
   // What leads a row when no kind of question is chosen.
   const rows = tables.flatMap((table) => [...table.tBodies[0].rows]).map((row) => {
@@ -20,21 +19,6 @@
     return { words, own: words.textContent };
   });
 
-  const point = (share) => {
-    const svg = document.createElementNS(SVG, "svg");
-    svg.setAttribute("viewBox", "0 0 108 14");
-    svg.setAttribute("class", "drawn");
-    svg.setAttribute("aria-hidden", "true");
-    const path = document.createElementNS(SVG, "path");
-    path.setAttribute("d", "M4 7h100M4 4v6M104 4v6");
-    const circle = document.createElementNS(SVG, "circle");
-    circle.setAttribute("class", "point");
-    circle.setAttribute("cx", String(4 + 100 * Math.min(Math.max(share, 0), 1)));
-    circle.setAttribute("cy", "7");
-    circle.setAttribute("r", "3.5");
-    svg.append(path, circle);
-    return svg;
-  };
   const make = (name, text) => {
     const node = document.createElement(name);
     node.textContent = text;
@@ -59,10 +43,7 @@
       const x = Number(text);
       cell.dataset.sort = text;
       if (text === "") cell.replaceChildren(make("b", "–"), make("small", "no such question counts here"));
-      else {
-        const figure = make("b", recall ? x.toFixed(2) : x.toFixed(0));
-        cell.replaceChildren(point(recall ? x : x / 100), " ", figure);
-      }
+      else cell.replaceChildren(make("b", recall ? x.toFixed(2) : x.toFixed(0)));
     }
     for (const table of tables) table.classList.toggle("by-kind", kind !== "");
   };
