@@ -36,7 +36,6 @@ mod spend;
 mod stakes;
 mod summary_csv;
 mod summary_json;
-mod svg;
 mod table;
 mod validation;
 mod validation_csv;

@@ -26,33 +26,6 @@ pub(super) fn shortened(text: &str, limit: usize) -> String {
     }
 }
 
-/// Text for an attribute that no template escapes: what a chart's own code
-/// writes around plotters.
-pub(super) fn attribute(text: &str) -> String {
-    content(text, usize::MAX).replace('"', "&quot;").replace('\'', "&#39;")
-}
-
-/// Text for an element that no template escapes, cut where it would take more
-/// than `bytes` bytes.
-pub(super) fn content(text: &str, bytes: usize) -> String {
-    let mut out = String::new();
-    for c in text.chars() {
-        let before = out.len();
-        match c {
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '&' => out.push_str("&amp;"),
-            c => out.push(c),
-        }
-        if out.len() > bytes {
-            out.truncate(before);
-            out.push('…');
-            break;
-        }
-    }
-    out
-}
-
 /// A character as it may be shown: what changes others becomes U+FFFD.
 fn shown(c: char) -> char {
     if is_command(c) { '\u{FFFD}' } else { c }
@@ -77,21 +50,5 @@ mod tests {
     fn shortening_counts_characters_and_not_bytes() {
         assert_eq!(shortened("日本語", 2), "日本…");
         assert_eq!(shortened("日本語", 3), "日本語");
-    }
-
-    #[test]
-    fn every_character_with_a_meaning_in_markup_is_escaped() {
-        assert_eq!(
-            attribute("<a href=\"x\" b='&'>]]>"),
-            "&lt;a href=&quot;x&quot; b=&#39;&amp;&#39;&gt;]]&gt;"
-        );
-        assert_eq!(content("<b>&</b>", 100), "&lt;b&gt;&amp;&lt;/b&gt;");
-    }
-
-    #[test]
-    fn content_is_never_cut_inside_an_escape_or_a_character() {
-        assert_eq!(content("a<b", 3), "a…");
-        assert_eq!(content("日本", 4), "日…");
-        assert_eq!(content("日本", 6), "日本");
     }
 }

@@ -53,10 +53,11 @@ fn a_run_without_text_is_rendered_again_to_the_same_bytes() {
 #[test]
 fn text_can_be_left_out_afterwards() {
     let desk = Desk::with_run(&["--strategy", "prune"]);
-    let told = "refused five nights in a row";
-    assert!(desk.read("run/report.html").contains(told));
+    // Words are packed in a block of their own for each session.
+    let words = "id=\"words-0\"";
+    assert!(desk.read("run/report.html").contains(words));
     desk.good(&["report", "run", "--no-text"]);
-    assert!(!desk.read("run/report.html").contains(told));
+    assert!(!desk.read("run/report.html").contains(words));
 }
 
 #[test]

@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 
 use browser::Browser;
 use desk::Desk;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 use site::Site;
 
 /// The page of a run over the hostile session.
@@ -29,11 +29,34 @@ static PAGE: LazyLock<String> = LazyLock::new(|| {
     desk.read("run/report.html")
 });
 
-/// Sections of the page's lower half that scripts fill.
-const VIEWS: [&str; 5] =
-    ["probe-list", "bill-view", "context-view", "loss-view", "compaction-view"];
+/// The page of a run over a session in which the agent comes back to paths that
+/// were named eight turns before.
+static PAGE_OF_FACTS: LazyLock<String> = LazyLock::new(|| {
+    let desk = Desk::new();
+    let filler = "all work and no play makes a long session ".repeat(30);
+    let mut messages = Vec::new();
+    for turn in 0..32_i32 {
+        let (said, used) = (format!("src/part_{turn}.rs"), format!("src/part_{}.rs", turn - 8));
+        let call = json!({"id": format!("c{turn}"), "type": "function", "function":
+            {"name": "read", "arguments": json!({"path": used}).to_string()}});
+        messages.extend([
+            json!({"role": "user", "content": format!("Mind {said}. {filler}")}),
+            json!({"role": "assistant", "content": null, "tool_calls": [call]}),
+            json!({"role": "tool", "tool_call_id": format!("c{turn}"), "content": "done"}),
+            json!({"role": "assistant", "content": "Next."}),
+        ]);
+    }
+    desk.file("chat.json", Json::from(messages).to_string());
+    let run = ["replay", "chat.json", "--quiet", "--out", "run", "--strategy", "full"];
+    desk.good(&[&run[..], &["--strategy", "fifo", "--strategy", "sliding-window"]].concat());
+    desk.read("run/report.html")
+});
+
+/// Places that scripts fill.
+const VIEWS: [&str; 2] = ["session-view", "probe-list"];
 const TAB: char = '\u{e004}';
 const RIGHT: char = '\u{e014}';
+const HOME: char = '\u{e011}';
 
 /// The page in a browser.
 struct Opened {
@@ -42,10 +65,14 @@ struct Opened {
 }
 
 fn opened() -> Option<Opened> {
+    opened_with(&PAGE)
+}
+
+fn opened_with(page: &LazyLock<String>) -> Option<Opened> {
     if !browser::is_there() {
         return None;
     }
-    let (site, browser) = (Site::of(&PAGE), Browser::start());
+    let (site, browser) = (Site::of(page), Browser::start());
     browser.look(1280, 900, "light");
     browser.open(&site.url());
     Some(Opened { site, browser })
@@ -115,7 +142,8 @@ fn nothing_that_a_recording_says_runs_and_all_of_it_can_be_read() {
         page.view(view);
         page.browser.run("for (const closed of document.querySelectorAll('details:not([open])')) closed.open = true");
     }
-    page.browser.until("document.querySelectorAll('#compaction-view .sides').length");
+    page.browser.until("document.querySelectorAll('#session-view .sides').length");
+    page.browser.until("document.querySelectorAll('#probe-list dl').length");
     let lists = page.text("#probe-list");
     assert!(lists.contains("<script>window.pwned=1;alert(1)</script>"), "shown as text");
     page.assert_harmless();
@@ -166,45 +194,76 @@ fn questions_are_filtered_by_words_and_say_where_their_evidence_went() {
     page.browser.until(&format!(
         "document.querySelector('{status}').textContent.endsWith('of 1 questions')"
     ));
-    page.browser.run("document.querySelector('#probe-list details').open = true");
-    page.browser.until("document.querySelector('#probe-list details h5')");
-    let told = page.text("#probe-list details");
+    let open = |selector: &str| {
+        page.browser.run(&format!("document.querySelector('{selector}').open = true"));
+    };
+    open("#probe-list .probe");
+    page.browser.until("document.querySelector('#probe-list .probe details')");
+    open("#probe-list .probe details");
+    page.browser.until("document.querySelector('#probe-list .probe details h5')");
+    let told = page.text("#probe-list .probe details");
     assert!(told.contains("message 89, user") && told.contains("handle_22_9931"), "{told}");
     assert!(told.contains("gone: ") && told.contains("verbatim: full"), "{told}");
     page.choose("probe-list", "evidence", 4);
+    open("#probe-list .probe");
+    page.browser.until("document.querySelector('#probe-list .probe table')");
     assert!(page.text("#probe-list table").contains("gone"));
     assert!(!page.text("#probe-list tbody").contains("verbatim"));
 }
 
 #[test]
-fn the_loss_map_tells_every_cell_by_keyboard_and_by_pointer() {
+fn the_strip_of_a_session_tells_every_request_by_keyboard_and_by_pointer() {
     let Some(page) = opened() else { return };
-    page.view("loss-view");
-    let told = "#loss-view [aria-live]";
-    let first = page.text(told);
-    assert!(first.starts_with("message 1, user, ") && first.contains("since request"), "{first}");
-    page.browser.run("document.querySelector('#loss-view input[type=range]').focus()");
+    page.view("session-view");
+    let told = "#session-view [aria-live]";
+    page.browser.run("document.querySelector('#session-view input[type=range]').focus()");
+    page.browser.press(HOME);
+    assert!(page.text(told).starts_with("Request 1 of "), "{}", page.text(told));
     page.browser.press(RIGHT);
-    assert!(page.text(told).starts_with("message 2, assistant"), "{}", page.text(told));
+    assert!(page.text(told).starts_with("Request 2 of "), "{}", page.text(told));
+    let states = page.text("#session-view .told-states");
+    assert!(states.contains("sent as recorded: message"), "{states}");
     page.browser.run(
-        "const map = document.querySelector('#loss-view svg'), box = map.getBoundingClientRect();
-         map.dispatchEvent(new PointerEvent('pointermove', { clientX: box.left + 1, clientY: box.bottom - 1 }))",
+        "const strip = document.querySelector('#session-view svg'), box = strip.getBoundingClientRect();
+         strip.dispatchEvent(new PointerEvent('pointermove', { clientX: box.right - 1, clientY: box.top + 1 }))",
     );
-    assert!(page.text(told).ends_with("At request 1: not said yet."), "{}", page.text(told));
-    assert!(!page.text("#loss-view pre").is_empty());
+    let last = page.text(told);
+    let (request, all) = last.trim_start_matches("Request ").split_once(" of ").unwrap();
+    assert!(all.starts_with(request), "{last}");
+    page.browser.run("document.querySelector('#session-view .told-states details').open = true");
+    page.browser.until("document.querySelector('#session-view .told-states pre')");
+    assert!(!page.text("#session-view pre").is_empty());
 }
 
 #[test]
 fn every_compaction_shows_what_went_in_and_what_came_out() {
     let Some(page) = opened() else { return };
-    page.view("compaction-view");
-    let strategies = page.count("#compaction-view label:nth-of-type(3) option");
+    page.view("session-view");
+    let strategies = page.count("#session-view label:nth-of-type(2) option");
     assert!(strategies >= 3, "{strategies}");
-    page.browser.run("document.querySelector('#compaction-view details').open = true");
-    page.browser.until("document.querySelector('#compaction-view .sides')");
-    let sides = page.text("#compaction-view .sides");
+    page.browser.run(
+        "[...document.querySelectorAll('#session-view button')].find((b) => b.textContent.startsWith('previous')).click();
+         const folds = [...document.querySelectorAll('#session-view details')];
+         folds.find((fold) => fold.textContent.startsWith('compacted before')).open = true",
+    );
+    page.browser.until("document.querySelector('#session-view .sides')");
+    let sides = page.text("#session-view .sides");
     assert!(sides.contains("went in: ") && sides.contains("came out"), "{sides}");
-    assert!(page.count("#compaction-view .sides pre") > 0, "{sides}");
+    assert!(page.count("#session-view .sides pre") > 0, "{sides}");
+}
+
+#[test]
+fn facts_are_listed_by_what_became_of_them() {
+    let Some(page) = opened_with(&PAGE_OF_FACTS) else { return };
+    page.view("fact-view");
+    let status = "#fact-view [role=status]";
+    page.choose("fact-view", "what became of it", 1);
+    let (shown, all) = (page.text(status), page.count("#fact-view tbody tr"));
+    assert!(shown.contains(" at stake") && all > 0, "{shown}");
+    page.choose("fact-view", "strategy", 0);
+    page.choose("fact-view", "what became of it", 2);
+    let states = page.text("#fact-view tbody");
+    assert!(states.contains("verbatim") && !states.contains("lost"), "{states}");
 }
 
 #[test]
@@ -219,17 +278,19 @@ fn every_measure_stands_in_a_table_that_is_written_when_it_is_opened() {
 }
 
 #[test]
-fn the_bill_of_any_strategy_adds_up() {
+fn the_parts_of_a_receipt_are_as_wide_as_its_total_against_the_dearest() {
     let Some(page) = opened() else { return };
-    page.view("bill-view");
-    let sums = page.browser.run(
-        "const money = (row) => Number(row.cells[2].textContent.replace(/[$,]/g, ''));
-         const rows = [...document.querySelectorAll('#bill-view tbody tr')];
-         const total = money(rows.pop());
-         return [rows.reduce((sum, row) => sum + money(row), 0), total]",
+    let rows = page.browser.run(
+        "const money = (row) => Number(row.cells[1].textContent.replace(/[$,*\u{a0} ]/g, ''));
+         return [...document.querySelectorAll('.receipt')].filter((t) => t.checkVisibility()).flatMap((t) =>
+           [...t.tBodies[0].rows].map((row) => [money(row), [...row.querySelectorAll('.stack > span')].reduce((sum, bar) => sum + parseFloat(bar.style.width), 0)]))",
     );
-    let (sum, total) = (sums[0].as_f64().unwrap(), sums[1].as_f64().unwrap());
-    assert!(total > 0.0 && (sum - total).abs() < 0.02 + total * 0.01, "{sum} against {total}");
+    let rows: Vec<(f64, f64)> = serde_json::from_value(rows).unwrap();
+    let most = rows.iter().map(|(usd, _)| *usd).fold(0.0, f64::max);
+    assert!(rows.len() > 3 && most > 0.0, "{rows:?}");
+    for (usd, width) in &rows {
+        assert!((width - usd / most * 100.0).abs() < 3.0, "{usd} of {most} is {width} % wide");
+    }
 }
 
 #[test]
@@ -238,7 +299,7 @@ fn the_keyboard_reaches_the_controls_and_shows_where_it_is() {
     for view in VIEWS {
         page.view(view);
     }
-    page.browser.run("document.querySelector('#loss-view select').focus()");
+    page.browser.run("document.querySelector('#session-view select').focus()");
     let mut reached = Vec::new();
     for theme in ["light", "dark"] {
         page.browser.look(1280, 900, theme);
@@ -304,11 +365,10 @@ fn without_scripts_the_table_and_the_best_strategy_are_there() {
     assert_eq!(shown.as_u64(), Some(0), "no control that does nothing");
     assert!(page.count("#comparison tbody tr") >= 6);
     for part in [
-        "#probe-list",
-        "#context-view svg",
-        "#loss-view svg",
-        "#compaction-view details",
-        "#bill svg",
+        ".answer:not([hidden]) .quadrant",
+        ".answer:not([hidden]) .figure",
+        "#bill .receipt .stack span",
+        "#questions .stakes .stack span",
     ] {
         assert!(page.count(part) > 0, "{part}");
     }

@@ -3,19 +3,19 @@
 
 use std::collections::BTreeMap;
 
-use super::bills::payer;
-use super::comparison::class;
-use crate::model::{Cell, CellKey, Report, Standing, TranscriptFacts};
+use super::table::class;
+use crate::model::{Cell, CellKey, Cut, RECORDED, Report, Standing, TranscriptFacts};
 use crate::report::{block, plain};
 
 /// Strategies and windows in the order of the table, and every cell.
 pub(super) struct Cells<'a> {
     pub(super) presets: Vec<(&'a str, Standing)>,
     pub(super) windows: Vec<&'a str>,
-    /// Who pays for what is told of compactions.
+    /// Who pays for what is told of compactions: the first one asked for.
     pub(super) payer: &'a str,
     by_key: BTreeMap<&'a CellKey, &'a Cell>,
     transcripts: &'a [TranscriptFacts],
+    cuts: &'a [Cut],
 }
 
 impl<'a> Cells<'a> {
@@ -28,7 +28,9 @@ impl<'a> Cells<'a> {
             }
         }
         let by_key = report.cells.iter().map(|cell| (&cell.key, cell)).collect();
-        Cells { presets, windows, payer: payer(report), by_key, transcripts: &report.transcripts }
+        let payer = report.manifest.agent_models.first().map_or(RECORDED, String::as_str);
+        let (transcripts, cuts) = (&report.transcripts[..], &report.cuts[..]);
+        Cells { presets, windows, payer, by_key, transcripts, cuts }
     }
 
     pub(super) fn get(
@@ -51,6 +53,17 @@ impl<'a> Cells<'a> {
     pub(super) fn of(&self, facts: &TranscriptFacts) -> Vec<Option<&'a Cell>> {
         let pairs = self.presets.iter().flat_map(|p| self.windows.iter().map(move |w| (p.0, *w)));
         pairs.map(|(preset, window)| self.get(facts, preset, window)).collect()
+    }
+
+    /// The first request behind each cut of a session.
+    pub(super) fn cuts(&self, facts: &TranscriptFacts) -> Vec<u32> {
+        let of = |cut: &Cut| {
+            let own = (facts.dataset.as_str(), facts.transcript.as_str());
+            (cut.dataset.as_str(), cut.transcript.as_str()).cmp(&own)
+        };
+        let from = self.cuts.partition_point(|cut| of(cut).is_lt());
+        let mine = self.cuts[from..].iter().take_while(|cut| of(cut).is_eq());
+        mine.map(|cut| cut.request).collect()
     }
 
     /// The strategy that lists open with: the first that is ranked.

@@ -1,234 +1,89 @@
-//! `report.html`: the comparison for people, in one file that needs no network
-//! and no script. With a script tables can be sorted and filtered, and questions
-//! listed.
+//! `report.html`: the comparison for people, in one file that needs no network.
+//! The answer, the receipt and every table need no script either; single
+//! sessions, facts and questions are drawn and listed by scripts.
+//!
+//! Each section has a folder, in which stands what it takes from the report, its
+//! template and its script, under one name. The page is the sections in order.
 //!
 //! Everything that comes from recordings or presets reaches the page through the
-//! template's escaping, or through plotters' own inside drawings; only finished
-//! drawings are marked safe.
+//! templates' escaping, or packed (`packed.rs`) and as text through the scripts;
+//! only finished sections and drawings are marked safe.
 
 use askama::Template;
 
-use super::{Format, Source, block, number, plain, spend};
-use crate::model::{Finding, ProbeKind, Report};
-use crate::pricing::PriceList;
-use crate::wording;
+use super::{Format, Source, block, plain};
+use crate::model::Report;
 
-mod answers;
-mod bills;
-mod blind;
+mod answer;
 mod cells;
-mod certainty;
-mod checks;
-mod columns;
-mod comparison;
-mod context_chart;
-mod cost_chart;
-mod cut_picture;
 mod cuts;
-mod details;
-mod drawn;
-mod forgetting;
-mod forgetting_chart;
-mod gate;
-mod highlight;
-mod labels;
-mod loss_map;
-mod measures;
-mod pareto;
-mod placements;
+mod money;
 mod policy;
-mod probes;
-mod series;
-mod session_bills;
-mod sessions;
+mod questions;
+mod session;
 mod settings;
-mod shape;
-mod targets;
-mod tradeoff;
-mod tradeoff_chart;
-mod validation;
+mod table;
+mod trust;
 
 pub(super) const FORMAT: Format = Format {
     name: "html",
     file: "report.html",
-    about: "the comparison for people: one page, no network, no script needed",
+    about: "the comparison for people: one page, no network, no script needed for the answer",
     render: |source, out| out.write_all(&render(source)),
 };
-
-/// Limits that stand open at the top; the others are folded away below them.
-const LIMITS: usize = 3;
-/// Characters of such a limit; the rest is folded away too.
-const LIMIT: usize = 200;
 
 #[derive(Template)]
 #[template(path = "page.html")]
 struct Page {
     title: String,
     policy: String,
-    headlines: Vec<String>,
-    verdict: Option<String>,
-    sentences: Vec<String>,
-    gate: Option<gate::Shown>,
-    limits: Vec<Limit>,
-    more_limits_count: String,
-    more_limits: Vec<String>,
-    failures: Vec<String>,
-    filters: Filters,
-    spreads: comparison::Spreads,
-    lead: &'static comparison::Lead,
-    most: String,
-    margin: String,
-    heads: Vec<comparison::Head>,
-    answer_heads: &'static [answers::Head],
-    probed: bool,
-    tables: Vec<Table>,
-    cuts: Option<cuts::Cuts>,
-    /// Sessions that were cut nowhere, by reason.
-    uncut: Vec<(String, Vec<String>)>,
-    choices: Vec<Choices>,
-    charts: Vec<tradeoff::Chart>,
-    forgetting: Vec<forgetting::Window>,
-    probes: Option<probes::Probes>,
-    bills: Option<session_bills::Bills>,
-    placements: Vec<placements::Placements>,
-    validation: Option<validation::Table>,
-    spend: Vec<spend::Spent>,
-    spend_heads: [&'static str; 9],
-    contexts: Option<sessions::Session>,
-    loss: Option<sessions::Session>,
-    compactions: Option<sessions::Compactions>,
-    details: Option<details::Details>,
-    session: String,
-    agent_models: usize,
-    replicates: u32,
-    with_texts: bool,
-    certainty: Option<certainty::Certainty>,
-    targets: Vec<targets::Targets>,
-    checks: Vec<checks::Check>,
-    check_summary: String,
-    blind: Vec<blind::Line>,
-    measures: String,
-    settings: Vec<(&'static str, String)>,
-    transcripts: Vec<(String, String)>,
-    presets: Vec<(String, String)>,
     styles: &'static [&'static str],
     scripts: &'static [&'static str],
+    filters: Filters,
+    answer: answer::Answer,
+    money: Option<money::Money>,
+    sessions: Option<session::Sessions>,
+    cuts: Option<cuts::Cuts>,
+    questions: Option<questions::Questions>,
+    table: table::FullTable,
+    trust: trust::Trust,
+    settings: settings::Settings,
 }
 
-/// A limit of the run.
-struct Limit {
-    head: String,
-    /// All of it, where the head is not.
-    whole: Option<String>,
-}
-
-/// What the tables can be filtered by; each table names its own by number.
+/// What the page can be filtered by; each table names its own by number.
 struct Filters {
     windows: Vec<String>,
     datasets: Vec<String>,
     payers: Vec<String>,
-    kinds: Vec<&'static str>,
+    /// The table that the page opens with.
+    open: Keys,
 }
 
 /// Window, data set and payer of a table, as numbers in [`Filters`].
 type Keys = (usize, usize, usize);
 
-struct Choices {
-    id: String,
-    keys: Keys,
-    dataset: String,
-    window: String,
-    payer: Option<String>,
-    found: pareto::Choices,
-}
-
-struct Table {
-    id: String,
-    keys: Keys,
-    dataset: String,
-    window: String,
-    payer: Option<String>,
-    heads: Vec<comparison::Head>,
-    rows: Vec<comparison::Row>,
-    basis: String,
-    answers: Option<answers::Answers>,
-    notes: Vec<String>,
-}
-
 fn render(source: &Source<'_>) -> Vec<u8> {
     let report = source.report;
     let blocks = block::blocks(report);
-    let lead = comparison::lead(report.primary);
-    let colors = series::Colors::new(report);
-    let checks = checks::checks(report);
-    let prices = PriceList::from(&report.manifest.prices);
-    let longest = sessions::longest(report);
-    let all = report.findings.iter();
-    let (observed, warned): (Vec<&Finding>, Vec<&Finding>) =
-        all.partition(|finding| matches!(finding, Finding::Observation(_)));
-    let warnings = || warned.iter().map(|finding| plain::line(&finding.to_string()));
-    let kinds = answers::kinds(report, block::ALL);
-    let kinds: Vec<ProbeKind> = kinds.into_iter().map(|(kind, _)| kind).collect();
     let names = Names::new(&blocks);
     let cells = cells::Cells::new(report);
+    let (answer, open) = answer::answer(report, &blocks, &names);
     let page = Page {
         title: plain::line(&report.title),
         policy: policy::policy(),
-        headlines: headlines(report, &blocks),
-        verdict: report.recommendation.as_ref().map(|of| plain::line(&wording::paragraph(of))),
-        sentences: observed.iter().map(|finding| plain::line(&finding.to_string())).collect(),
-        gate: gate::gate(report),
-        limits: warnings().take(LIMITS).map(limit).collect(),
-        more_limits_count: block::counted(warnings().skip(LIMITS).count(), "more limit"),
-        more_limits: warnings().skip(LIMITS).collect(),
-        failures: failures(report),
-        filters: names.filters(report, &blocks, &kinds),
-        spreads: comparison::spreads(report),
-        most: number::any(lead.primary.most()),
-        margin: (lead.show)(report.manifest.margin * lead.primary.most()),
-        lead,
-        heads: lead.heads(),
-        answer_heads: &answers::HEADS,
-        probed: report.transcripts.iter().any(|t| !t.probes.is_empty()),
-        tables: (0..blocks.len()).map(|at| table(report, lead, &blocks, at, &kinds)).collect(),
-        cuts: cuts::cuts(source),
-        uncut: cuts::uncut(report),
-        choices: choices(report, lead, &blocks),
-        charts: tradeoff::charts(report, &blocks, &colors),
-        forgetting: forgetting::windows(report, &colors),
-        probes: probes::probes(source, &cells),
-        bills: longest.and_then(|t| session_bills::bills(report, t, &prices, &colors, &cells)),
-        placements: placements::placements(report, &prices),
-        validation: validation::table(report),
-        spend: spend::spent(&report.calls),
-        spend_heads: spend::HEADS,
-        contexts: longest.and_then(|t| sessions::contexts(report, t)),
-        loss: longest.and_then(|t| sessions::loss(source, t)),
-        compactions: longest.and_then(|t| sessions::compactions(source, t)),
-        details: details::details(source, &cells),
-        session: longest.map_or_else(String::new, |t| plain::line(&t.transcript)),
-        agent_models: report.manifest.agent_models.len(),
-        replicates: report.manifest.replicates,
-        with_texts: source.texts.is_some(),
-        certainty: certainty::certainty(report),
-        targets: targets::targets(report),
-        check_summary: checks::summary(&checks),
-        checks,
-        blind: blind::lines(report),
-        measures: measures::data(&blocks),
-        settings: settings::settings(report),
-        transcripts: settings::provenance(&report.manifest.transcripts),
-        presets: settings::provenance(&report.manifest.presets),
         styles: policy::STYLES,
         scripts: policy::SCRIPTS,
+        filters: names.filters(report, &blocks, open),
+        answer,
+        money: money::money(report, &blocks, &names, open),
+        sessions: session::sessions(source, &cells),
+        cuts: cuts::cuts(source, &cells),
+        questions: questions::questions(source, &cells, &blocks, open),
+        table: table::full_table(report, &blocks, &names),
+        trust: trust::trust(report),
+        settings: settings::settings(report, &blocks),
     };
     page.render().expect("writing to memory cannot fail").into_bytes()
-}
-
-/// What stands open of a limit, and all of it where that is more.
-fn limit(text: String) -> Limit {
-    let head = plain::shortened(&text, LIMIT);
-    Limit { whole: (head != text).then_some(text), head }
 }
 
 /// Windows, data sets and payers of the tables, in order.
@@ -265,12 +120,7 @@ impl<'a> Names<'a> {
         )
     }
 
-    fn filters(
-        &self,
-        report: &Report,
-        blocks: &[block::Block<'_>],
-        kinds: &[ProbeKind],
-    ) -> Filters {
+    fn filters(&self, report: &Report, blocks: &[block::Block<'_>], open: usize) -> Filters {
         let payer = |name: &&str| {
             let block = blocks.iter().find(|b| b.agent_model == *name)?;
             block::payer(report, block)
@@ -279,94 +129,27 @@ impl<'a> Names<'a> {
             windows: self.windows.iter().map(|w| block::window(w)).collect(),
             datasets: self.datasets.iter().map(|d| plain::line(d)).collect(),
             payers: self.payers.iter().filter_map(payer).collect(),
-            kinds: kinds.iter().map(|kind| kind.as_str()).collect(),
+            open: blocks.get(open).map_or((0, 0, 0), |block| self.keys(block)),
         }
     }
 }
 
-fn choices(
-    report: &Report,
-    lead: &'static comparison::Lead,
-    blocks: &[block::Block<'_>],
-) -> Vec<Choices> {
-    let names = Names::new(blocks);
-    let each = blocks.iter().enumerate().filter_map(|(at, block)| {
-        Some(Choices {
-            id: at.to_string(),
-            keys: names.keys(block),
-            dataset: plain::line(block.dataset),
-            window: block::window(block.window),
-            payer: block::payer(report, block),
-            found: pareto::choices(&block.rows, lead)?,
-        })
-    });
-    each.collect()
+/// What a table is about: data set, window and payer.
+fn heading(report: &Report, block: &block::Block<'_>) -> String {
+    let payer = block::payer(report, block).map_or_else(String::new, |payer| format!(", {payer}"));
+    format!("{}, {}{payer}", plain::line(block.dataset), block::titled(block.window))
 }
 
-fn table(
-    report: &Report,
-    lead: &comparison::Lead,
-    blocks: &[block::Block<'_>],
-    at: usize,
-    kinds: &[ProbeKind],
-) -> Table {
-    let block = &blocks[at];
-    // What was answered is the same whoever pays.
-    let same = |b: &block::Block<'_>| (b.dataset, b.window) == (block.dataset, block.window);
-    let said = blocks[..at].iter().any(same);
-    let comparison::Rows { heads, rows, basis } = lead.rows(&block.rows, kinds);
-    Table {
-        id: format!("table-{at}"),
-        keys: Names::new(blocks).keys(block),
-        dataset: plain::line(block.dataset),
-        window: block::window(block.window),
-        payer: block::payer(report, block),
-        heads,
-        rows,
-        basis,
-        answers: if said { None } else { answers::answers(report, block) },
-        notes: (block::at_cuts(&block.rows, report, true).into_iter())
-            .chain(block::over_window(&block.rows, true))
-            .chain(block::recovered(&block.rows, &report.manifest))
-            .chain(block::gaps(&block.rows))
-            .collect(),
-    }
-}
-
-/// Data sets in the order of their tables.
-fn datasets<'a>(blocks: &[block::Block<'a>]) -> Vec<&'a str> {
-    let mut datasets: Vec<&str> = Vec::new();
-    for block in blocks {
-        if !datasets.contains(&block.dataset) {
-            datasets.push(block.dataset);
-        }
-    }
-    datasets
-}
-
+/// A line about each data set.
 fn headlines(report: &Report, blocks: &[block::Block<'_>]) -> Vec<String> {
-    datasets(blocks)
-        .into_iter()
-        .map(|dataset| {
-            let mine = blocks.iter().filter(|b| b.dataset == dataset);
-            let mut windows: Vec<&str> = mine.map(|b| b.window).collect();
-            // A window has a block for each agent model.
-            windows.dedup();
-            block::headline(report, dataset, &windows)
-        })
-        .collect()
-}
-
-fn failures(report: &Report) -> Vec<String> {
-    let failed = report.rows.iter().filter(|row| row.dataset != block::ALL);
-    failed
-        .flat_map(|row| {
-            row.failed.iter().map(|error| {
-                let window = block::place(&row.window);
-                format!("{} at {window}: {}", plain::line(&row.strategy), plain::line(error))
-            })
-        })
-        .collect()
+    let headline = |dataset: &&str| {
+        let mine = blocks.iter().filter(|b| b.dataset == *dataset);
+        let mut windows: Vec<&str> = mine.map(|b| b.window).collect();
+        // A window has a block for each agent model.
+        windows.dedup();
+        block::headline(report, dataset, &windows)
+    };
+    Names::new(blocks).datasets.iter().map(headline).collect()
 }
 
 #[cfg(test)]

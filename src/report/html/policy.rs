@@ -6,19 +6,17 @@ use sha2::{Digest, Sha256};
 
 use crate::report::packed;
 
-/// Every style sheet, in order; each its own `<style>`.
-pub(super) const STYLES: &[&str] =
-    &[include_str!("../templates/style.css"), include_str!("../templates/details.css")];
+/// The style sheet.
+pub(super) const STYLES: &[&str] = &[include_str!("page.css")];
 
-/// Every script, in order; each its own `<script>`. `packed.js` serves those behind it.
+/// Every script, in order; each its own `<script>`. `page.js` serves those behind it.
 pub(super) const SCRIPTS: &[&str] = &[
-    include_str!("../templates/script.js"),
-    include_str!("../templates/compare.js"),
-    include_str!("../templates/packed.js"),
-    include_str!("../templates/measures.js"),
-    include_str!("../templates/sessions.js"),
-    include_str!("../templates/figures.js"),
-    include_str!("../templates/probes.js"),
+    include_str!("page.js"),
+    include_str!("table/table.js"),
+    include_str!("settings/settings.js"),
+    include_str!("session/session.js"),
+    include_str!("cuts/cuts.js"),
+    include_str!("questions/questions.js"),
 ];
 
 /// The policy of the page. Widths of bars are style attributes, which can hold
