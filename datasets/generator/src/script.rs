@@ -2,7 +2,7 @@
 
 use jiff::civil::Date;
 use recap::model::{Block, Message, MessageIndex, Role, ToolDefinition, Transcript};
-use recap::tokens::{Counter, Encoding};
+use recap::tokens::Counter;
 use serde_json::Value as Json;
 
 use super::calendar::Calendar;
@@ -71,7 +71,7 @@ impl Script {
             transcript: Transcript { id: id.to_owned(), ..Transcript::default() },
             questions: Vec::new(),
             facts: Vec::new(),
-            counter: Counter::new(Encoding::O200k),
+            counter: Counter::default(),
             tokens: 0,
             random,
             pace,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use recap::dataset::LoadOptions;
 use recap::model::{Block, Expectation, ProbeKind, Role};
-use recap::tokens::{Counter, Encoding};
+use recap::tokens::Counter;
 
 use super::near::{FEWEST_NEAR_MISSES, same_shape};
 use super::*;
@@ -73,7 +73,7 @@ fn sizes_out_of_range_are_refused() {
 #[test]
 fn every_session_of_every_kind_keeps_what_a_session_must_keep() {
     each(|kind, tokens, transcript, probes| {
-        let counter = Counter::new(Encoding::O200k);
+        let counter = Counter::default();
         let written: u64 = transcript.messages.iter().map(|m| counter.count(&m.sent())).sum();
         let said = format!("{} of {tokens} tokens", kind.name);
         assert!(written.abs_diff(tokens) * 10 <= tokens, "{said}: {written}");

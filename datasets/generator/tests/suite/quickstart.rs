@@ -11,7 +11,7 @@ use flate2::write::GzEncoder;
 use recap::dataset::{Dataset, LoadOptions, ProbeAudit, load, write_native};
 use recap::model::{Block, Expectation, Role, Transcript, TranscriptFacts};
 use recap::replay::Subject;
-use recap::tokens::{Counter, Encoding};
+use recap::tokens::Counter;
 use recap_generator::Recipe;
 use serde_json::Value as Json;
 
@@ -30,7 +30,7 @@ fn recipe() -> Recipe {
 }
 
 fn facts(transcript: Transcript) -> Arc<TranscriptFacts> {
-    Subject::new("quickstart", transcript, Arc::new(Counter::new(Encoding::O200k))).facts
+    Subject::new("quickstart", transcript, Arc::new(Counter::default())).facts
 }
 
 #[test]
@@ -148,7 +148,7 @@ struct Texture {
 
 impl Texture {
     fn of(transcript: &Transcript) -> Texture {
-        let counter = Counter::new(Encoding::O200k);
+        let counter = Counter::default();
         let (mut user, mut agent, mut result) = (Vec::new(), Vec::new(), Vec::new());
         let (mut all, mut tool) = (0, 0);
         let mut texts = Vec::new();
