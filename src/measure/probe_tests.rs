@@ -1,4 +1,4 @@
-//! The measures that rest on probes, on values worked out by hand.
+//! The measures of probes, compared with values computed by hand.
 
 use super::testkit::{absent, cell, close, facts, manifest, run, warnings};
 use super::*;

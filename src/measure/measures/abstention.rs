@@ -1,11 +1,11 @@
-//! `abstention_rate` and `fabrication_rate`: saying that one does not know, and
-//! asserting what is not so (measures §5).
+//! `abstention_rate` and `fabrication_rate`: how often answers say that they do
+//! not know, and how often they assert something wrong (measures §5).
 
 use crate::measure::probed::Wrong;
 use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec, mean};
 use crate::model::{Absent, ProbeKind, Source, Verdict, catalogue};
 
-/// Of what could have been answered.
+/// Share of answerable probes whose answer says that it does not know.
 pub const ABSTENTION: Spec =
     Spec::of_cell(catalogue::ABSTENTION_RATE, Pool::Mean, Basis::Probes, |sample| {
         let graded = sample.answered().filter(|result| result.row.judgement.score.is_some());
@@ -14,7 +14,7 @@ pub const ABSTENTION: Spec =
         Parts::one(mean(abstained), Absent::NoneGraded)
     });
 
-/// Asserted wrong / (abstain + update + lost probes), stale values included.
+/// Wrong assertions, stale values included / (abstain + update + lost probes).
 pub const FABRICATION: Spec =
     Spec::of_cell(catalogue::FABRICATION_RATE, Pool::Mean, Basis::Probes, fabrication);
 

@@ -1,21 +1,23 @@
-//! `continuity`: of what could be answered before compression, how much still
-//! can be (measures §5). With it the shares of its four outcomes.
+//! `continuity`: how many of the questions that were answered right without
+//! compression are still answered right (measures §5), with the shares of its
+//! four outcomes.
 //!
-//! 100 × the mean over kinds of kept / (kept + lost), on exposed probes, per
-//! transcript, then averaged. Kinds with fewer than 10 probes or 3 transcripts
-//! in the data set are pooled. `full` stands against itself (A/A).
+//! It is 100 × the mean over kinds of kept / (kept + lost), on exposed probes,
+//! per transcript, then averaged. Kinds with fewer than 10 probes or 3
+//! transcripts in the data set are pooled. `full` is compared with itself
+//! (A/A).
 
 use std::collections::BTreeMap;
 
 use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec, mean};
 use crate::model::{Absent, Agreement, Measure, ProbeKind, catalogue};
 
-/// See the module.
+/// `continuity`, the mean over transcripts.
 pub const SPEC: Spec = Spec::of_cell(catalogue::CONTINUITY, Pool::Mean, Basis::Probes, compute);
 
 /// 100 for each probe that is still right and 0 for each that no longer is.
-/// Their mean is `continuity` where no kind stands alone, as with one or two
-/// transcripts.
+/// Their mean is `continuity` if no kind has a figure of its own, as with one
+/// or two transcripts.
 pub fn series(sample: &Sample<'_>) -> Vec<Option<f64>> {
     let points = sample.answered().map(|result| match result.agreement() {
         Some(Agreement::Kept) if result.exposed => Some(100.0),
@@ -26,7 +28,7 @@ pub fn series(sample: &Sample<'_>) -> Vec<Option<f64>> {
 }
 
 fn compute(sample: &Sample<'_>) -> Parts {
-    // The pool of the small kinds is the group without a kind.
+    // The small kinds form the group without a kind.
     let mut groups: BTreeMap<Option<ProbeKind>, (f64, f64)> = BTreeMap::new();
     for (kind, agreement) in sample.agreements() {
         let alone = sample.kinds.contains(&kind).then_some(kind);
@@ -52,17 +54,17 @@ fn share_of(sample: &Sample<'_>, agreement: Agreement) -> Parts {
     Parts::one(mean(hits), Absent::NoneCompactedBeforeGraded)
 }
 
-/// Right before and after.
+/// Share of probes that are right before and after compression.
 pub const KEPT: Spec = share(catalogue::KEPT, |sample| share_of(sample, Agreement::Kept));
-/// Right before and wrong after.
+/// Share of probes that are right before and wrong after compression.
 pub const LOST: Spec =
     share(catalogue::CONTINUITY_LOST, |sample| share_of(sample, Agreement::Lost));
-/// Wrong before and right after.
+/// Share of probes that are wrong before and right after compression.
 pub const GAINED: Spec = share(catalogue::GAINED, |sample| share_of(sample, Agreement::Gained));
-/// Wrong before and after.
+/// Share of probes that are wrong before and after compression.
 pub const NEITHER: Spec = share(catalogue::NEITHER, |sample| share_of(sample, Agreement::Neither));
 
-/// One for each kind of probe that can be answered.
+/// A measure for each kind of probe that can be answered.
 pub fn by_kind() -> impl Iterator<Item = Spec> {
     catalogue::CONTINUITY_BY_KIND.iter().map(|measure| Spec {
         measure,

@@ -1,6 +1,6 @@
-//! `evidence_*`: what became of the messages that answer the probes, by the
-//! worst state of each probe's evidence (measures §4, semantics §29). No
-//! answerer and no judge is needed for them.
+//! `evidence_*`: the state of the messages that answer the probes, by the worst
+//! state of each probe's evidence (measures §4, semantics §29). These measures
+//! need no answerer and no judge.
 
 use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec, mean};
 use crate::model::{Absent, LedgerState, Measure, catalogue};
@@ -15,19 +15,19 @@ fn share(sample: &Sample<'_>, state: LedgerState) -> Parts {
     Parts::one(mean(hits), Absent::NoEvidenceNamed)
 }
 
-/// Sent as recorded.
+/// Share of probes whose evidence is sent as recorded.
 pub const VERBATIM: Spec =
     spec(catalogue::EVIDENCE_VERBATIM, |sample| share(sample, LedgerState::Verbatim));
-/// Sent with a part replaced.
+/// Share of probes whose evidence is sent with a part replaced.
 pub const EDITED: Spec =
     spec(catalogue::EVIDENCE_EDITED, |sample| share(sample, LedgerState::Edited));
-/// Covered by a summary.
+/// Share of probes whose evidence is covered by a summary.
 pub const FOLDED: Spec =
     spec(catalogue::EVIDENCE_FOLDED, |sample| share(sample, LedgerState::Folded));
-/// Not sent in any form.
+/// Share of probes whose evidence is not sent in any form.
 pub const GONE: Spec = spec(catalogue::EVIDENCE_GONE, |sample| share(sample, LedgerState::Gone));
 
-/// Whether the value itself is there, wherever it stands.
+/// Share of probes whose expected value is anywhere in the context.
 pub const ANSWERABLE: Spec = spec(catalogue::ANSWERABLE, |sample| {
     let there = sample.answered().filter_map(|result| result.has_value());
     Parts::one(mean(there.map(|yes| f64::from(u8::from(yes)))), Absent::NoValueExpected)

@@ -1,11 +1,11 @@
-//! `idle_compactions`: compactions that free less than 5 % of the context that
-//! they found (cuts §6).
+//! `idle_compactions`: compactions that free less than 5 % of the context (cuts
+//! §6).
 
 use crate::measure::idle::is_idle;
 use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec};
 use crate::model::catalogue;
 
-/// See the module.
+/// `idle_compactions`, summed over transcripts.
 pub const SPEC: Spec =
     Spec::of_cell(catalogue::IDLE_COMPACTIONS, Pool::Sum, Basis::Requests, compute);
 

@@ -1,22 +1,21 @@
-//! How many probes a row rests on, and how many of them say something:
-//! `probes`, `unscored`, `exposed`.
+//! Numbers of probes behind a row: `probes`, `unscored`, `exposed`.
 
 use crate::measure::spec::{Basis, Parts, Pool, Spec, mean};
 use crate::model::{Absent, catalogue};
 
-/// All that were put.
+/// Number of probes that were asked.
 pub const PROBES: Spec = Spec::of_cell(catalogue::PROBES, Pool::Sum, Basis::Probes, |sample| {
     Parts::One(sample.probe_results().count() as f64)
 });
 
-/// Those without a grade.
+/// Number of probes without a grade.
 pub const UNSCORED: Spec = Spec::of_cell(catalogue::UNSCORED, Pool::Sum, Basis::Probes, |sample| {
     Parts::One(
         sample.probe_results().filter(|result| result.row.judgement.score.is_none()).count() as f64
     )
 });
 
-/// Those that compression had a chance to hurt.
+/// Share of probes before which the preset had compacted.
 pub const EXPOSED: Spec = Spec::of_cell(catalogue::EXPOSED, Pool::Mean, Basis::Probes, |sample| {
     let exposed = sample.answered().map(|result| f64::from(u8::from(result.exposed)));
     Parts::one(mean(exposed), Absent::NothingSaid)

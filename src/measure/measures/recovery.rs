@@ -1,5 +1,5 @@
-//! `recall_recovery`, `recovery_calls`, `recovery_tokens`: what a channel back
-//! to what was dropped brings, and what it takes (measures §5).
+//! `recall_recovery`, `recovery_calls`, `recovery_tokens`: the benefit and the
+//! cost of a channel to dropped messages (measures §5).
 
 use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec, mean};
 use crate::model::{Absent, Measure, Recovered, catalogue};
@@ -8,7 +8,7 @@ const fn spec(measure: &'static Measure, compute: fn(&Sample<'_>) -> Parts) -> S
     Spec::of_cell(measure, Pool::Mean, Basis::Probes, compute)
 }
 
-/// `recall` with the channel.
+/// `recall` with the recovery channel.
 pub const RECALL: Spec = spec(catalogue::RECALL_RECOVERY, |sample| {
     if sample.probe_results().all(|result| result.row.recovered.is_none()) {
         return Parts::Absent(Absent::NoChannel);
@@ -17,11 +17,11 @@ pub const RECALL: Spec = spec(catalogue::RECALL_RECOVERY, |sample| {
     Parts::one(mean(scores), Absent::NoneGraded)
 });
 
-/// Searches made.
+/// Number of searches per probe.
 pub const CALLS: Spec =
     spec(catalogue::RECOVERY_CALLS, |sample| taken(sample, |recovered| f64::from(recovered.calls)));
 
-/// What they gave.
+/// Tokens of the search results.
 pub const TOKENS: Spec =
     spec(catalogue::RECOVERY_TOKENS, |sample| taken(sample, |recovered| recovered.tokens as f64));
 

@@ -3,7 +3,7 @@
 use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec};
 use crate::model::catalogue;
 
-/// See the module.
+/// `tokens_sent`, summed over transcripts.
 pub const SPEC: Spec = Spec::of_cell(catalogue::TOKENS_SENT, Pool::Sum, Basis::Requests, compute);
 
 fn compute(sample: &Sample<'_>) -> Parts {

@@ -1,5 +1,5 @@
-//! `lost`, `garbled`, `unused`: why wrong answers are wrong (measures §5),
-//! as shares of the graded probes that expect a value.
+//! `lost`, `garbled`, `unused`: why wrong answers are wrong (measures §5), as
+//! shares of the graded probes that expect a value.
 
 use crate::measure::probed::Wrong;
 use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec, mean};
@@ -15,9 +15,9 @@ fn share(sample: &Sample<'_>, why: Wrong) -> Parts {
     Parts::one(mean(hits), Absent::NoGradedValue)
 }
 
-/// The value went.
+/// The value is no longer in the context.
 pub const LOST: Spec = spec(catalogue::LOST, |sample| share(sample, Wrong::Lost));
-/// The value is there and was understood before.
+/// The value is in the context, and `full` answers right.
 pub const GARBLED: Spec = spec(catalogue::GARBLED, |sample| share(sample, Wrong::Garbled));
-/// The value is there and nobody finds it.
+/// The value is in the context, and `full` answers wrong too.
 pub const UNUSED: Spec = spec(catalogue::UNUSED, |sample| share(sample, Wrong::Unused));
