@@ -211,7 +211,7 @@ fn line(out: &mut dyn Write, between: &mut &str, value: &impl Serialize) -> io::
 /// A rule and the rows on which it compares with the baseline.
 #[derive(Clone, Debug)]
 pub struct Asked<'a> {
-    /// The rule.
+    /// The rule that compares with the baseline.
     pub rule: &'a Rule,
     /// Data set, preset and window of each row that the rule applies to.
     pub rows: Vec<(&'a str, &'a str, &'a str)>,

@@ -70,7 +70,7 @@ pub struct Contribution {
     pub row: u32,
     /// The transcript, so that replicates are averaged before transcripts.
     pub unit: u32,
-    /// The contribution itself.
+    /// The figure or figures of the cell.
     pub parts: Parts,
 }
 

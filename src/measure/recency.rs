@@ -1,19 +1,19 @@
-//! What the newest tokens alone keep: the curve that every strategy has to
-//! beat (measures §8).
+//! The recency curve: what the newest tokens alone keep at each size, as a
+//! standard for every strategy (measures §8).
 //!
 //! Plain recency sends the preamble and the newest B tokens of messages. Its
 //! mean context is that of `recency_gain`, `mean_j min(preamble + B, full_j)`,
-//! and what it keeps is read off the recording:
+//! and what it keeps is computed from the recording:
 //!
 //! - Reference recall: exactly the references nearer than B, over requests,
-//!   then transcripts, with the support that the measure asks for.
-//! - Continuity: the probes that `full` answers right, asked of contexts of
-//!   which something is dropped, whose evidence is all within B. Nobody was
-//!   asked again, so this is what recency keeps **at least**, as far as a
-//!   reader who is right with the whole conversation stays right when all of
-//!   the evidence is there (the self-check measures that). Some answers are
-//!   found without it: on LoCoMo `fifo` lies 2 to 12 points above this curve
-//!   at its own size.
+//!   then transcripts, with the support that the measure requires.
+//! - Continuity: the probes that `full` answers right and whose evidence is all
+//!   within B, in contexts from which something is dropped. Nothing is asked
+//!   again, so this is the **least** that recency keeps, provided that a reader
+//!   who is right with the whole conversation stays right with all of the
+//!   evidence (the self-check measures that). Some answers are found without
+//!   the evidence: on LoCoMo `fifo` is 2 to 12 points above this curve at its
+//!   own size.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -47,7 +47,7 @@ pub fn primary(facts: &[TranscriptFacts], exams: &Exams<'_>) -> Primary {
 
 /// A row with further data for sorting it and for findings.
 pub struct Entry {
-    /// The printed row.
+    /// The row as it is printed.
     pub row: PresetRow,
     /// The primary measure of each of the row's transcripts, by their position
     /// in the facts.

@@ -166,7 +166,7 @@ impl Spec {
 pub struct Sample<'a> {
     /// The facts that all presets of the transcript share.
     pub facts: &'a TranscriptFacts,
-    /// The cell itself.
+    /// The cell with its key and its outcome.
     pub cell: &'a Cell,
     /// The rows of the cell; as many request, reference and probe rows as
     /// `facts` has, except for cells without replayed requests.

@@ -18,7 +18,7 @@ pub struct Clusters(Vec<Vec<Weighted>>);
 /// A value with its weight relative to the others.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weighted {
-    /// The value itself.
+    /// The value of a transcript.
     pub value: f64,
     /// Its weight, above 0. Only the ratios of weights matter.
     pub weight: f64,

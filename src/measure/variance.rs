@@ -143,8 +143,8 @@ impl Layout {
         self.sum(of) / self.0.len() as f64
     }
 
-    /// Sum of squares and degrees of freedom of the rest, if probes and
-    /// replicates are crossed.
+    /// Variance of the rest and its degrees of freedom; `None` if no transcript
+    /// has several probes and several replicates.
     fn rest(&self) -> Option<(f64, u64)> {
         let freedom = self.sum(|t| (t.probes - 1.0) * (t.replicates - 1.0));
         (freedom > 0.0).then(|| (self.sum(|t| t.of_rest) / freedom, freedom as u64))

@@ -11,7 +11,7 @@ pub enum ReplayError {
     /// A mechanism cannot resume from a saved state.
     #[error(transparent)]
     Restore(#[from] StrategyError),
-    /// A mechanism failed.
+    /// A mechanism failed while it compacted.
     #[error("{mechanism}: {error}")]
     Mechanism {
         /// Name of the mechanism.
@@ -33,7 +33,7 @@ pub enum ReplayError {
     BrokenPair {
         /// Ordinal of the request.
         request: usize,
-        /// The incomplete pair.
+        /// The call without a result, or the result without a call.
         pair: BrokenPair,
     },
     /// The transcript has no request after the cut.

@@ -10,7 +10,7 @@ use crate::model::{
     ProbeRow,
 };
 
-/// An owned [`Cut::key`].
+/// A [`Cut::key`] with owned strings.
 pub(super) type CutKey = (String, String, u32, bool);
 
 /// The owned key of a cut.

@@ -59,7 +59,7 @@ pub struct RunSpec {
 pub struct Sample {
     /// Name of the data set.
     pub dataset: String,
-    /// The recorded session.
+    /// The recorded session to replay.
     pub transcript: Transcript,
     /// The probes of the session.
     pub probes: Vec<Probe>,
@@ -68,13 +68,13 @@ pub struct Sample {
 /// The model or stand-in of each seat.
 #[derive(Clone)]
 pub struct Seats {
-    /// Writes the summaries.
+    /// Writes the summaries of compactions.
     pub compactor: Arc<dyn Compactor>,
     /// Whether the compactor is the offline stand-in.
     pub offline: bool,
-    /// Answers the probes.
+    /// Answers the probes from a context.
     pub answerer: Arc<dyn Answerer>,
-    /// Grades the answers.
+    /// Grades the answers to the probes.
     pub judge: Arc<dyn Judge>,
     /// Ranks closed sessions by meaning; `None`: they are ranked by words.
     pub embedder: Option<Arc<Embedder>>,

@@ -21,7 +21,7 @@ pub const P50: Spec = spec(catalogue::BLOCKING_MS_P50, Pool::Percentile(50), lis
 /// 95th percentile of the waits.
 pub const P95: Spec = spec(catalogue::BLOCKING_MS_P95, Pool::Percentile(95), listed);
 
-/// The longest wait.
+/// The longest wait of all cells.
 pub const MAX: Spec = spec(catalogue::BLOCKING_MS_MAX, Pool::Max, |sample| match listed(sample) {
     Parts::Many(waits) => Parts::One(waits.into_iter().fold(0.0, f64::max)),
     other => other,

@@ -39,7 +39,7 @@ pub(super) enum Kind {
     Change,
     /// A call that changed no file.
     Action,
-    /// Any other sentence.
+    /// Any other sentence of the conversation.
     Statement,
 }
 
