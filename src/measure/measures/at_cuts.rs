@@ -90,7 +90,7 @@ pub const GAIN: [Spec; 2] = at_cuts(
     Basis::Cuts,
     |sample, depth| share(sample, depth, |at| at.kept() - at.recency()),
 );
-/// `tokens_at_cut`: size of the context after the cut.
+/// `tokens_at_cut`: tokens after the compaction / tokens before it.
 pub const TOKENS: [Spec; 2] = at_cuts(
     [catalogue::TOKENS_AT_CUT, catalogue::TOKENS_AT_CUT_FIRST],
     Pool::RatioOfSums,
@@ -114,7 +114,7 @@ pub const PER_1K: [Spec; 2] = at_cuts(
         })
     },
 );
-/// `first_miss`: requests until the first fact that is missing.
+/// `first_miss`: median number of requests until the first missing fact.
 pub const FIRST_MISS: [Spec; 2] = at_cuts(
     [catalogue::FIRST_MISS, catalogue::FIRST_MISS_FIRST],
     Pool::WaitMedian,
@@ -137,7 +137,8 @@ pub const IRRECOVERABLE: [Spec; 2] = at_cuts(
         share(sample, depth, |at| lost(at).filter(|fact| fact.refetch.is_none()).count() as f64)
     },
 );
-/// `refetch_at_cut`: tokens of the tool results that contain the lost facts.
+/// `refetch_at_cut`: mean tokens per cut of the tool results to be fetched again
+/// for the lost facts.
 pub const REFETCH: [Spec; 2] = at_cuts(
     [catalogue::REFETCH_AT_CUT, catalogue::REFETCH_AT_CUT_FIRST],
     Pool::RatioOfSums,
@@ -149,7 +150,8 @@ pub const REFETCH: [Spec; 2] = at_cuts(
         })
     },
 );
-/// `recovered_at_cut`: share of the facts that the preset's own search finds.
+/// `recovered_at_cut`: share of the facts that only the preset's own search
+/// finds.
 pub const RECOVERED: [Spec; 2] = at_cuts(
     [catalogue::RECOVERED_AT_CUT, catalogue::RECOVERED_AT_CUT_FIRST],
     Pool::AtCuts,
@@ -170,7 +172,8 @@ pub const COST: [Spec; 2] = at_cuts(
     Basis::Bill,
     cost,
 );
-/// `pays_after`: requests until the compaction has saved its cost.
+/// `pays_after`: median number of requests until the compaction has saved its
+/// cost.
 pub const PAYS: [Spec; 2] = at_cuts(
     [catalogue::PAYS_AFTER, catalogue::PAYS_AFTER_FIRST],
     Pool::WaitMedian,

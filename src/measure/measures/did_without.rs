@@ -8,7 +8,7 @@
 use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec};
 use crate::model::{Absent, Support, TranscriptFacts, catalogue};
 
-/// `did_without`, a ratio of sums over transcripts.
+/// `did_without`, the mean over transcripts.
 pub const SPEC: Spec =
     Spec::of_cell(catalogue::DID_WITHOUT, Pool::Mean, Basis::References(support), compute);
 

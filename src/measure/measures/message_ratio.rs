@@ -4,7 +4,7 @@
 use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec};
 use crate::model::{Absent, catalogue};
 
-/// `message_ratio`, pooled over transcripts.
+/// `message_ratio`, the mean over transcripts.
 pub const SPEC: Spec =
     Spec::of_cell(catalogue::MESSAGE_RATIO, Pool::Mean, Basis::Requests, compute);
 
