@@ -133,19 +133,20 @@ fn missing_cells(manifest: &Manifest, facts: &[TranscriptFacts], cells: &[Cell])
 fn variance_of(table: &[rows::Entry], primary: Primary) -> Vec<Variance> {
     let all = || table.iter().filter(|entry| entry.row.dataset == ALL);
     let payer = all().next().map(|entry| &entry.row.agent_model);
-    let told = all().filter(|entry| {
+    let ranked = all().filter(|entry| {
         let row = &entry.row;
         row.standing == Standing::Ranked
             && Some(&row.agent_model) == payer
             && !entry.variance.is_empty()
     });
-    told.map(|entry| Variance {
-        strategy: entry.row.strategy.clone(),
-        window: entry.row.window.clone(),
-        measure: primary,
-        parts: entry.variance.clone(),
-    })
-    .collect()
+    ranked
+        .map(|entry| Variance {
+            strategy: entry.row.strategy.clone(),
+            window: entry.row.window.clone(),
+            measure: primary,
+            parts: entry.variance.clone(),
+        })
+        .collect()
 }
 
 #[cfg(test)]

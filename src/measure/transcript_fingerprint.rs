@@ -54,9 +54,9 @@ fn probes(facts: &TranscriptFacts) -> String {
 
 fn words(facts: &TranscriptFacts) -> Option<String> {
     let mut hash = Fingerprint::default();
-    let mut told = false;
+    let mut has_words = false;
     for probe in facts.probes.iter().map(|asked| &asked.probe) {
-        told |= !probe.question.is_empty();
+        has_words |= !probe.question.is_empty();
         hash.add(&probe.question);
         let (kind, values): (&str, &[String]) = match &probe.expect {
             Expectation::AnyOf(values) => ("any of", values),
@@ -66,5 +66,5 @@ fn words(facts: &TranscriptFacts) -> Option<String> {
         hash.add(kind);
         values.iter().chain(&probe.stale).for_each(|value| hash.add(value));
     }
-    told.then(|| hash.short())
+    has_words.then(|| hash.short())
 }

@@ -108,9 +108,9 @@ fn keep_newest(index: &Index, question: &Question, ranked: &mut Vec<Ranked>) {
     // A value outside of a user's prose was measured: only a question about the
     // current state asks for the newest one.
     let stated = |one: &&Ranked| {
-        let told =
+        let by_user =
             index.sentence(one.sentence).prose && index.entry(one.sentence).role == Role::User;
-        one.signs.formed && (told || question.now)
+        one.signs.formed && (by_user || question.now)
     };
     let Some(best) = ranked.iter().find(stated).copied() else { return };
     let same = |one: &&Ranked| {
