@@ -11,7 +11,7 @@ pub enum ReplayError {
     /// A mechanism cannot resume from a saved state.
     #[error(transparent)]
     Restore(#[from] StrategyError),
-    /// A mechanism failed while it compacted.
+    /// A mechanism failed with an error of its own.
     #[error("{mechanism}: {error}")]
     Mechanism {
         /// Name of the mechanism.
