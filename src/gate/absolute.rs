@@ -68,7 +68,7 @@ mod tests {
     use crate::gate::rule::Mark;
 
     #[test]
-    fn only_size_money_and_time_of_a_row_with_only_void_replies_can_be_gated() {
+    fn a_row_with_void_replies_is_not_gated_by_quality_but_by_other_measures() {
         let values = [("reference_recall", 0.9), ("void_share", 0.3)];
         let mut row = PresetRow {
             dataset: "d".into(),

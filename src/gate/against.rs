@@ -12,7 +12,7 @@ use crate::model::{Check, CheckOutcome, Differs, Ground, PresetRow, RECORDED, Va
 /// The two runs that a rule compares.
 #[derive(Clone, Copy)]
 pub struct Both<'a> {
-    /// The earlier run.
+    /// The earlier run that this one must not fall behind.
     pub baseline: &'a Baseline,
     /// The run under test.
     pub own: &'a ByTranscript,

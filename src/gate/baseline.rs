@@ -201,7 +201,7 @@ fn line(out: &mut dyn Write, between: &mut &str, value: &impl Serialize) -> io::
 /// A rule and the rows on which it compares with the baseline.
 #[derive(Clone, Debug)]
 pub struct Asked<'a> {
-    /// The rule.
+    /// The rule that compares with the baseline.
     pub rule: &'a Rule,
     /// Data set, preset and window of each row that the rule applies to.
     pub rows: Vec<(&'a str, &'a str, &'a str)>,
@@ -271,15 +271,15 @@ fn ids(run: &ByTranscript) -> Ids<'_> {
 
 /// The sessions that only one of two runs has, as messages.
 fn lacking((a, b): (&Ids<'_>, &Ids<'_>), (name_a, name_b): (&str, &str)) -> Vec<String> {
-    let told = |only: Vec<&(&str, &str)>, name: &str| {
+    let message = |only: Vec<&(&str, &str)>, name: &str| {
         let first = only.first().map(|(set, id)| format!("`{id}` of `{set}`"));
         first.map(|first| match only.len() {
             1 => format!("only {name} has the session {first}"),
             n => format!("only {name} has the session {first} and {} more", n - 1),
         })
     };
-    let only_a = told(a.difference(b).collect(), name_a);
-    only_a.into_iter().chain(told(b.difference(a).collect(), name_b)).collect()
+    let only_a = message(a.difference(b).collect(), name_a);
+    only_a.into_iter().chain(message(b.difference(a).collect(), name_b)).collect()
 }
 
 fn known(asked: &Asked<'_>) -> Option<Known> {
@@ -304,12 +304,12 @@ pub fn differences_measured(
             }
         }
     }
-    let mut told = BTreeSet::new();
+    let mut named = BTreeSet::new();
     for (dataset, strategy, window) in asked.iter().flat_map(|asked| &asked.rows) {
         let side = |run| Side::find(run, dataset, strategy, window, None);
         let (Some(a), Some(b)) = (side(&baseline.run), side(own)) else { continue };
         let other = a.rows().iter().zip(b.rows()).any(|(a, b)| a.standing != b.standing);
-        if other && told.insert(*strategy) {
+        if other && named.insert(*strategy) {
             found.push(format!(
                 "`{strategy}` was measured with the compactor {}, here with {}: one of them is \
                  the offline stand-in",
@@ -331,7 +331,7 @@ fn sessions(a: &ByTranscript, b: &ByTranscript) -> Vec<String> {
         sat.words.as_ref().zip(other.words.as_ref()).is_some_and(|(a, b)| a != b)
     };
     let mut found = Vec::new();
-    let mut told =
+    let mut report =
         |what: &str, differ: &dyn Fn(&TranscriptFingerprint, &TranscriptFingerprint) -> bool| {
             let those = pairs.iter().filter(|(a, b)| differ(a, b));
             let ids: Vec<&str> = those.map(|(_, sat)| sat.transcript.as_str()).collect();
@@ -343,8 +343,8 @@ fn sessions(a: &ByTranscript, b: &ByTranscript) -> Vec<String> {
                 }
             }
         };
-    told("the messages", &|a, b| a.session != b.session);
-    told("the probes", &|a, b| a.probes != b.probes || words(a, b));
-    told("the token counts", &|a, b| a.tokens != b.tokens);
+    report("the messages", &|a, b| a.session != b.session);
+    report("the probes", &|a, b| a.probes != b.probes || words(a, b));
+    report("the token counts", &|a, b| a.tokens != b.tokens);
     found
 }

@@ -8,7 +8,7 @@ use crate::model::{ProbeKind, suggest};
 /// A rule with the columns of its parts, which error messages point to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parsed {
-    /// The rule.
+    /// The rule without its spelling.
     pub rule: Rule,
     /// The rule as typed.
     pub text: String,

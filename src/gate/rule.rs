@@ -25,9 +25,9 @@ pub struct Rule {
 /// What a figure is compared with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
-    /// This number.
+    /// A fixed number, in the measure's unit.
     Figure(Amount),
-    /// The baseline's figure.
+    /// The unchanged figure of the baseline.
     Baseline,
     /// The baseline's figure minus this amount.
     BaselineLess(Amount),
@@ -60,13 +60,13 @@ pub enum Mark {
     Plain,
     /// `%`: a share, points of a hundred, or a part of the baseline's figure.
     Percent,
-    /// `k`: thousands.
+    /// `k`: the number counts thousands.
     Thousand,
-    /// `M`: millions.
+    /// `M`: the number counts millions.
     Million,
-    /// `ms`: milliseconds.
+    /// `ms`: the number is in milliseconds.
     Milliseconds,
-    /// `s`: seconds.
+    /// `s`: the number is in seconds.
     Seconds,
 }
 

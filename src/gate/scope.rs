@@ -15,7 +15,7 @@ pub struct Scope<'a> {
     pub presets: &'a [String],
     /// The presets that the user named with `--strategy`.
     pub named: &'a [String],
-    /// Windows as typed.
+    /// Labels of the windows, as typed.
     pub windows: &'a [String],
     /// Names of the data sets.
     pub datasets: &'a [String],

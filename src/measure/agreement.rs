@@ -36,7 +36,7 @@ pub struct Graded<'a> {
     pub source: Source,
     /// Seed of the bootstrap.
     pub seed: u64,
-    /// The labelled answers.
+    /// The answers with their labels.
     pub cases: &'a [LabelledCase],
     /// A judgement for each answer.
     pub judgements: &'a [Judgement],

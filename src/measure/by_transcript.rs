@@ -48,7 +48,7 @@ pub struct UnitRow {
     pub strategy: String,
     /// Label of the window, as typed.
     pub window: String,
-    /// The payer: [`crate::model::Bill::billed_as`].
+    /// Name of the payer: [`crate::model::Bill::billed_as`].
     pub billed_as: String,
     /// The role of the row in the comparison.
     pub standing: Standing,
@@ -71,7 +71,7 @@ fn is_zero(n: &u64) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Figure {
-    /// A plain figure.
+    /// A figure that is no ratio.
     One(f64),
     /// Numerator and denominator of a ratio.
     Fraction(f64, f64),

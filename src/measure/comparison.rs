@@ -53,7 +53,7 @@ const TESTED_FROM: u64 = 10;
 pub struct Run<'a> {
     /// Name of the run in the report.
     pub name: &'a str,
-    /// The measured run.
+    /// The measures of the run, row by row.
     pub report: &'a Report,
     /// The figures of the run by transcript.
     pub by_transcript: &'a ByTranscript,

@@ -29,16 +29,17 @@ pub fn comparisons(table: &[Entry], primary: Primary) -> Vec<EqualSize> {
     // With one data set the rows over all of them would repeat its rows.
     let datasets = keys.iter().filter(|(dataset, _)| *dataset != ALL);
     let names: std::collections::BTreeSet<&str> = datasets.map(|(dataset, _)| *dataset).collect();
-    let told = keys.iter().filter(|(dataset, _)| *dataset != ALL || names.len() > 1);
+    let tables = keys.iter().filter(|(dataset, _)| *dataset != ALL || names.len() > 1);
     let rows = |key: &(&str, &str)| -> Vec<&PresetRow> {
         let mine = |row: &&PresetRow| (row.dataset.as_str(), row.agent_model.as_str()) == *key;
         table.iter().map(|entry| &entry.row).filter(mine).collect()
     };
-    told.flat_map(|key| {
-        let rows = rows(key);
-        SIZES.into_iter().filter_map(move |size| comparison(&rows, primary, size))
-    })
-    .collect()
+    tables
+        .flat_map(|key| {
+            let rows = rows(key);
+            SIZES.into_iter().filter_map(move |size| comparison(&rows, primary, size))
+        })
+        .collect()
 }
 
 /// Figures by size, ascending and of distinct sizes; or why there are too few.

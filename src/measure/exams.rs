@@ -41,7 +41,7 @@ pub struct Exams<'a> {
 /// The exam of a preset at a cut.
 #[derive(Clone, Copy, Debug)]
 pub struct AtCut<'a> {
-    /// The cut itself.
+    /// The cut at which the preset was examined.
     pub cut: &'a Cut,
     /// The result of the preset.
     pub exam: &'a CutExam,

@@ -157,12 +157,12 @@ fn limit(differences: &[&Clusters], made: usize) -> Option<String> {
     let few = differences.iter().filter(|pairs| pairs.n() < FEWEST).count();
     let asked = differences.len() - few;
     let withheld = asked - made;
-    let mut said = Vec::new();
+    let mut sentences = Vec::new();
     if withheld > 0 {
         let most = differences.iter().map(|pairs| pairs.n());
         let clusters = most.filter(|n| smallest_p(*n) * asked as f64 > LEVEL).max().unwrap_or(0);
         let of = if made == 0 { String::new() } else { format!(" in {withheld} of them") };
-        said.push(format!(
+        sentences.push(format!(
             "no difference can be significant{of} with so few sessions or projects and so many \
              comparisons: over {clusters} no p is smaller than {:.3}, corrected for {asked}",
             (smallest_p(clusters) * asked as f64).min(1.0)
@@ -173,12 +173,12 @@ fn limit(differences: &[&Clusters], made: usize) -> Option<String> {
         let rest = form_for(few, "rests", "rest");
         let some = format!("{few} of {} {rest}", counted(differences.len(), "comparison"));
         let of = if of.is_empty() { &some } else { of };
-        said.push(format!(
+        sentences.push(format!(
             "{of} on fewer than {FEWEST} sessions or projects: what was seen is described, and \
              nothing is tested"
         ));
     }
-    (!said.is_empty()).then(|| said.join("; "))
+    (!sentences.is_empty()).then(|| sentences.join("; "))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Sorts cells into the rows that they belong to, measured one by one.
+//! Assigns cells to the rows that they belong to.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -27,19 +27,20 @@ pub struct RowKey<'a> {
     pub strategy: &'a str,
 }
 
-/// What belongs to one row, gathered cell by cell.
+/// The data of one row, collected from its cells.
 pub struct Gathered<'a> {
     pub standing: Standing,
-    /// Transcripts with a cell that ran through.
+    /// Transcripts with a cell that reached its end.
     pub units: BTreeSet<usize>,
     /// The series of each of [`RESAMPLED`], by transcript, one per replicate.
     pub series: BTreeMap<usize, Vec<Rc<Series>>>,
-    /// What a panel's judges made of its answers.
+    /// Number of the row's answers that a panel's judges graded, and on how
+    /// many they differ.
     pub judged: Judged,
-    /// How the times of its compactions came about.
+    /// Sources of the times of its compactions.
     pub latencies: BTreeSet<LatencySource>,
     pub failed: Vec<String>,
-    /// Window of every cell that ran through.
+    /// Window of every cell that reached its end.
     pub windows: Vec<u64>,
     pub acted: bool,
     /// Replies of the compactor in all of its cells.
@@ -47,38 +48,40 @@ pub struct Gathered<'a> {
     pub key: RowKey<'a>,
 }
 
-/// A cell that ran through, as one or more of its payers see it: nothing but
-/// references, so that every cell of a run can be held.
+/// A cell that reached its end, for each of its payers. It consists of
+/// references, so that all cells of a run fit into memory.
 pub struct Observed<'a> {
     unit: usize,
-    /// By payer: the cell as that payer sees it, and the rows that it belongs to.
+    /// For each payer: the cell as that payer is billed, and the rows that it
+    /// belongs to.
     payers: Vec<(Sample<'a>, [u32; 2])>,
 }
 
 impl<'a> Observed<'a> {
-    /// By payer the row of the data set, the transcript's position, and the cell.
+    /// For each payer: the row of the data set, the transcript's position, and
+    /// the cell.
     pub fn samples(&'a self) -> impl Iterator<Item = (usize, usize, &'a Sample<'a>)> {
         self.payers.iter().map(|(sample, rows)| (rows[0] as usize, self.unit, sample))
     }
 }
 
-/// What one cell contributes to a measure of one row.
+/// The contribution of one cell to a measure of one row.
 pub struct Contribution {
-    /// The row.
+    /// Number of the row.
     pub row: u32,
-    /// The transcript, so that replicates are averaged before transcripts are.
+    /// The transcript, so that replicates are averaged before transcripts.
     pub unit: u32,
-    /// What it contributes.
+    /// The figure or figures of the cell.
     pub parts: Parts,
 }
 
-/// What the cells contribute to one measure, in the order of the cells. One
-/// measure is looked at after the other: all of them at once are many times as
-/// large as the cells.
+/// The contributions of the cells to one measure, in the order of the cells.
+/// Measures are processed one by one: all contributions at once are many times
+/// as large as the cells.
 pub fn contributions(spec: &Spec, observed: &[Observed<'_>]) -> Vec<Contribution> {
     let mut found = Vec::new();
     for Observed { unit, payers } in observed {
-        // The bill differs from payer to payer, all else is the same.
+        // Only bills differ between payers.
         let first = spec.of(&payers[0].0);
         for (at, (sample, rows)) in payers.iter().enumerate() {
             let parts = match spec.basis {
@@ -103,24 +106,24 @@ fn failure(cell: &Cell, error: &str) -> String {
 /// Cells of one control, by data set, transcript and window.
 type Beside<'a> = BTreeMap<(&'a str, &'a str, &'a str), &'a Cell>;
 
-/// The cells of a run, and what each is looked at beside.
+/// The cells of a run, with the data that their measures need.
 pub struct Scene<'a> {
     facts: &'a [TranscriptFacts],
     cells: &'a [Cell],
     full: Beside<'a>,
     recorded: Beside<'a>,
     kinds: BTreeMap<String, BTreeSet<ProbeKind>>,
-    /// By strategy and window.
+    /// Repeated texts of the compactor, by strategy and window.
     repeated: BTreeMap<(&'a str, &'a str), Repeated>,
     payers: &'a Payers<'a>,
     terms: Terms,
-    /// How answers were found.
+    /// Whether answers come from a model or from the offline reader.
     answered_by: Source,
     exams: &'a Exams<'a>,
 }
 
 impl<'a> Scene<'a> {
-    /// Transcripts and cells come sorted.
+    /// Creates a scene from sorted transcripts and cells.
     pub fn new(
         facts: &'a [TranscriptFacts],
         cells: &'a [Cell],
@@ -145,8 +148,8 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Sorts the cells into rows: for each payer one for the data set, one for
-    /// all.
+    /// Assigns the cells to rows: for each payer one row for the data set and
+    /// one for all.
     pub fn gather(&self) -> (Vec<Gathered<'_>>, Vec<Observed<'_>>) {
         let units: BTreeMap<(&str, &str), usize> = (self.facts.iter().enumerate())
             .map(|(at, f)| ((f.dataset.as_str(), f.transcript.as_str()), at))
@@ -196,13 +199,14 @@ impl<'a> Scene<'a> {
         payers.flat_map(move |payer| [&*cell.key.dataset, ALL].map(|dataset| row(dataset, *payer)))
     }
 
-    /// What the compactor repeated under the preset of a cell, at its window.
+    /// The texts that the compactor repeated for the preset of a cell, at its
+    /// window.
     fn repeated<'s>(&'s self, cell: &'s Cell) -> &'s Repeated {
         &self.repeated[&(cell.key.strategy.as_str(), cell.key.window.as_str())]
     }
 
-    /// The cell with its facts, if it ran through and fits them, as each payer
-    /// sees it.
+    /// The cell with its facts for each payer, if it reached its end and fits
+    /// the facts.
     fn samples<'s>(
         &'s self,
         facts: &'s TranscriptFacts,
@@ -234,7 +238,8 @@ fn place(cell: &Cell) -> (&str, &str, &str) {
     (&cell.key.dataset, &cell.key.transcript, &cell.key.window)
 }
 
-/// The cell of a control beside this one, if it fits the transcript as well.
+/// The cell of a control at the place of this cell, if it fits the transcript
+/// too.
 fn beside<'a>(cells: &Beside<'a>, facts: &TranscriptFacts, cell: &Cell) -> Option<&'a Cell> {
     let found = cells.get(&place(cell)).copied()?;
     fits(facts, found.rows()?).is_ok().then_some(found)
@@ -243,10 +248,10 @@ fn beside<'a>(cells: &Beside<'a>, facts: &TranscriptFacts, cell: &Cell) -> Optio
 /// Numbers of requests, references and probes.
 type Counts = (usize, usize, usize);
 
-/// Why a cell is none of its transcript.
+/// Why a cell does not fit its transcript.
 #[derive(Debug, thiserror::Error)]
 pub enum Unfit {
-    /// It has other rows than the transcript asks for: what it has, and what is due.
+    /// The cell has other numbers of rows than the transcript requires.
     #[error(
         "the cell has {}, its transcript {}: it is from another version of the data; run it again",
         told(.0), told(.1)
@@ -262,12 +267,12 @@ fn told((requests, references, probes): &Counts) -> String {
     format!("{requests}, {references} and {}", counted(*probes, "probe"))
 }
 
-/// Whether a cell has the rows that its transcript asks for: a run folder is a
-/// file that somebody may have edited.
+/// Checks that a cell has the rows that its transcript requires: a run folder
+/// may have been edited.
 pub fn fits(facts: &TranscriptFacts, rows: &CellRows) -> Result<(), Unfit> {
     let has = (rows.requests.len(), rows.references.len(), rows.probes.len());
     let due = (facts.requests.len(), facts.exam.references.len(), facts.probes.len());
-    // A null is examined at cuts and neither sends nor is asked anything else.
+    // A null is only examined at cuts; it has no requests and no questions.
     let whole = has == due || has == (0, 0, due.2) || has == (0, 0, 0);
     let in_order = (0u32..).zip(&rows.references).all(|(at, o)| o.reference == at)
         && (0u32..).zip(&rows.probes).all(|(at, p)| p.probe == at);
@@ -282,8 +287,8 @@ pub fn fits(facts: &TranscriptFacts, rows: &CellRows) -> Result<(), Unfit> {
     Ok(())
 }
 
-/// Whether references come in order and point into their transcript: a run
-/// folder is a file that somebody may have edited.
+/// Whether references are sorted and refer to positions in their transcript: a
+/// run folder may have been edited.
 fn sound(facts: &TranscriptFacts) -> bool {
     let references = &facts.exam.references;
     references.is_sorted_by_key(|r| r.request)
@@ -309,7 +314,7 @@ impl<'a> Gathered<'a> {
         }
     }
 
-    /// What the row is, once all of its cells are known.
+    /// Sets the standing of the row, once all of its cells are known.
     fn settle(&mut self) {
         if self.standing == Standing::Ranked && self.replies.are_too_many() {
             self.standing = Standing::Void;

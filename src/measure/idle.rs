@@ -1,23 +1,22 @@
-//! Compactions that free next to nothing: each is paid for, breaks the prompt
-//! cache and leaves the context as large as it was (cuts §6).
+//! Idle compactions, which free almost nothing: each is paid for, breaks the
+//! prompt cache and leaves the context almost as large as before (cuts §6).
 
 use std::collections::BTreeMap;
 
 use crate::model::CompactionRow;
 
-/// Per cent of the context below which a compaction frees too little.
+/// Share of the context in per cent below which a compaction is idle.
 const LEAST_FREED: u64 = 5;
 
-/// Whether a compaction frees less than 5 % of the context that it found. A view
-/// has no such duty: it hides anew, request by request, what it hid before. What
-/// failed or was overtaken changed nothing and is no compaction.
+/// Whether a compaction frees less than 5 % of the context. Views do not count:
+/// at each request they hide again what they hid before. A compaction that
+/// failed or was superseded changed nothing and does not count either.
 pub fn is_idle(row: &CompactionRow) -> bool {
     let left = row.tokens_before.saturating_mul(100 - LEAST_FREED);
     !row.view && row.error.is_none() && row.tokens_after.saturating_mul(100) > left
 }
 
-/// The longest run of idle compactions of one stage, among the compactions of
-/// one cell in their order.
+/// The largest number of successive idle compactions of one stage in one cell.
 pub fn longest_run<'a>(compactions: impl IntoIterator<Item = &'a CompactionRow>) -> u64 {
     let mut runs: BTreeMap<u32, u64> = BTreeMap::new();
     let mut longest = 0;
@@ -45,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn a_compaction_is_idle_that_frees_less_than_five_per_cent() {
+    fn a_compaction_that_frees_less_than_five_per_cent_is_idle() {
         let idle = |before, after, change: fn(&mut CompactionRow)| {
             let cell = cell("s", "x").compaction(before, after).with_compaction(change).build();
             is_idle(&cell.rows().unwrap().compactions[0])
@@ -73,13 +72,13 @@ mod tests {
     }
 
     #[test]
-    fn only_idle_compactions_of_one_stage_are_in_a_row() {
+    fn only_idle_compactions_of_one_stage_are_successive() {
         let idle = |cell: CellBuilder, stage| cell.compaction(100, 99).with_compaction(at(stage));
         let busy = |cell: CellBuilder, stage| cell.compaction(100, 50).with_compaction(at(stage));
         assert_eq!(longest(cell("s", "x")), 0);
         let three = [1, 1, 1].into_iter().fold(cell("s", "x"), idle);
         assert_eq!(longest(three), 3);
-        // Another stage between them does not part them.
+        // A compaction of another stage between them does not separate them.
         let apart = idle(busy(idle(cell("s", "x"), 0), 1), 0);
         assert_eq!(longest(apart), 2);
         let parted = idle(idle(busy(idle(cell("s", "x"), 0), 0), 1), 0);

@@ -1,9 +1,9 @@
-//! From cells to a report: what each preset keeps, what it saves, and how
+//! Computes a report from cells: what each preset keeps, what it saves, and how
 //! sure that is.
 //!
-//! Invariant: pure. The same cells in any order give the same report, byte
-//! for byte; a figure that cannot be computed is absent with a reason, and
-//! missing scores never move a mean.
+//! Invariant: pure. The same cells in any order give the same report, byte for
+//! byte; a figure that cannot be computed is absent with a reason, and missing
+//! scores never change a mean.
 
 mod against_full;
 mod aggregate;
@@ -121,8 +121,8 @@ pub fn measure(
     }
 }
 
-/// What an interrupted run lacks, as cells that failed, in the transcripts that
-/// it came to.
+/// The missing cells of an interrupted run as failed cells, for the transcripts
+/// that it prepared.
 fn missing_cells(manifest: &Manifest, facts: &[TranscriptFacts], cells: &[Cell]) -> Vec<Cell> {
     let known: BTreeSet<(&str, &str)> =
         facts.iter().map(|f| (f.dataset.as_str(), f.transcript.as_str())).collect();
@@ -130,24 +130,25 @@ fn missing_cells(manifest: &Manifest, facts: &[TranscriptFacts], cells: &[Cell])
     manifest.planned.missing_cells(cells).into_iter().filter(is_known).collect()
 }
 
-/// Parts of the variance of every ranked row over all transcripts, told once:
-/// they are the same for every payer.
+/// Parts of the variance of every ranked row over all transcripts, for one
+/// payer only: they are the same for every payer.
 fn variance_of(table: &[rows::Entry], primary: Primary) -> Vec<Variance> {
     let all = || table.iter().filter(|entry| entry.row.dataset == ALL);
     let payer = all().next().map(|entry| &entry.row.agent_model);
-    let told = all().filter(|entry| {
+    let ranked = all().filter(|entry| {
         let row = &entry.row;
         row.standing == Standing::Ranked
             && Some(&row.agent_model) == payer
             && !entry.variance.is_empty()
     });
-    told.map(|entry| Variance {
-        strategy: entry.row.strategy.clone(),
-        window: entry.row.window.clone(),
-        measure: primary,
-        parts: entry.variance.clone(),
-    })
-    .collect()
+    ranked
+        .map(|entry| Variance {
+            strategy: entry.row.strategy.clone(),
+            window: entry.row.window.clone(),
+            measure: primary,
+            parts: entry.variance.clone(),
+        })
+        .collect()
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
-//! A cell's bill with its prices: what the measures of money are made of.
+//! A cell's bill with its prices, from which the measures of money are
+//! computed.
 //!
-//! Invariant: an unknown price leaves the whole bill unknown. Nothing here
-//! takes it for 0, and nothing leaves it out of a sum.
+//! Invariant: an unknown price makes the whole bill unknown. It is never
+//! treated as 0, and never left out of a sum.
 
 use std::sync::Arc;
 
@@ -13,27 +14,28 @@ use crate::model::{
 };
 use crate::pricing::Tariff;
 
-/// Under which cache a prompt is billed.
+/// The buckets of a prompt under one kind of cache.
 pub type Cached = fn(&PromptBill) -> Buckets;
 
-/// As billed: the rules, and what befell the recording's cache.
+/// The billed buckets: the provider's rules with the events of the recording's
+/// cache.
 pub const AS_BILLED: Cached = |prompt| prompt.billed;
 
-/// A bill with the prices that hold for it.
+/// A bill with its prices.
 pub struct Account<'a> {
-    /// Tokens by bucket.
+    /// The tokens of the bill, by bucket.
     pub bill: &'a Bill,
-    /// Of the requests, by [`RequestBill::model`].
+    /// Tariffs of the requests, by [`RequestBill::model`].
     tariffs: Vec<Tariff<'a>>,
-    /// Of the calls of compactions; `None`: their model has no price.
+    /// Tariff of the calls of compactions; `None`: their model has no price.
     calls: Option<Tariff<'a>>,
     facts: &'a TranscriptFacts,
     rows: &'a CellRows,
 }
 
 impl Account<'_> {
-    /// The session in USD: prompts, recorded outputs and the calls of
-    /// compactions.
+    /// The cost of the session in USD: prompts, recorded outputs and the calls
+    /// of compactions.
     pub fn session(&mut self, cached: Cached) -> Result<f64, Absent> {
         let mut usd = self.compactions(cached)?;
         for (billed, request) in self.bill.requests.iter().zip(&self.facts.requests) {
@@ -45,8 +47,8 @@ impl Account<'_> {
         Ok(usd)
     }
 
-    /// The session in USD, request by request: a call of a compaction is billed
-    /// with the request that followed it.
+    /// The cost of the session in USD, request by request: a call of a
+    /// compaction is billed with the next request.
     pub fn by_request(&mut self, cached: Cached) -> Result<Vec<f64>, Absent> {
         let mut usd = vec![0.0; self.facts.requests.len()];
         let all = self.bill.requests.iter().zip(&self.facts.requests);
@@ -67,8 +69,8 @@ impl Account<'_> {
         Ok(usd)
     }
 
-    /// The calls of compactions in USD, each at the time of the request that
-    /// followed it.
+    /// The cost of the calls of compactions in USD, each at the time of the
+    /// next request.
     pub fn compactions(&mut self, cached: Cached) -> Result<f64, Absent> {
         let mut usd = 0.0;
         for call in &self.bill.calls {
@@ -86,7 +88,8 @@ impl Account<'_> {
         price.ok_or_else(|| unknown(self.bill.call_model()))
     }
 
-    /// A prompt in USD that is sent to the model of a request of the session.
+    /// The price in USD of a prompt that is sent to the model of a request of
+    /// the session.
     pub fn price(
         &mut self,
         like: &RequestBill,
@@ -105,12 +108,12 @@ fn unknown(model: &str) -> Absent {
 }
 
 impl<'a> Sample<'a> {
-    /// The cell's bill under the payer.
+    /// The cell's bill for the payer.
     pub fn bill(&self) -> Result<&'a Bill, Absent> {
         bill_of(self.rows, self.payer)
     }
 
-    /// The same, where the provider's cache rules are known.
+    /// The cell's bill for the payer, if the provider's cache rules are known.
     pub fn cached(&self) -> Result<&'a Bill, Absent> {
         let bill = self.bill()?;
         match self.terms.prices.priced(&bill.model) {
@@ -119,12 +122,12 @@ impl<'a> Sample<'a> {
         }
     }
 
-    /// The same with prices.
+    /// The cell's bill for the payer, with prices.
     pub fn account(&self) -> Result<Account<'a>, Absent> {
         self.account_of(self.rows)
     }
 
-    /// That of another cell of the transcript.
+    /// The bill of another cell of the transcript, with prices.
     pub fn account_beside(&self, other: &'a Cell) -> Result<Account<'a>, Absent> {
         self.account_of(other.rows().ok_or(Absent::NoBill)?)
     }
@@ -139,14 +142,13 @@ impl<'a> Sample<'a> {
     }
 }
 
-/// A cell's bill under one payer.
+/// A cell's bill for one payer.
 pub fn bill_of<'a>(rows: &'a CellRows, payer: &str) -> Result<&'a Bill, Absent> {
     let bill = rows.bills.iter().find(|bill| bill.billed_as == payer);
     bill.map(Arc::as_ref).ok_or(Absent::NoBill)
 }
 
-/// Whether a bill fits the rows beside it: a run folder is a file that somebody
-/// may have edited.
+/// Whether a bill fits the rows of its cell: a run folder may have been edited.
 pub fn sound(bill: &Bill, rows: &CellRows) -> bool {
     let mut prompts = (bill.requests.iter().flatten().map(|request| &request.prompt))
         .chain(bill.calls.iter().map(|call| &call.prompt));
@@ -156,7 +158,7 @@ pub fn sound(bill: &Bill, rows: &CellRows) -> bool {
         && bill.calls.iter().all(|call| (call.compaction as usize) < compactions)
 }
 
-/// A figure of the bill, or that nobody knows it.
+/// A figure of the bill; an absent one is unknown and not zero.
 pub fn known(usd: Result<f64, Absent>) -> Parts {
     usd.map_or_else(Parts::Unknown, Parts::One)
 }

@@ -1,7 +1,7 @@
-//! Money and time, worked out by hand. Prices are those of the testkit, in USD
-//! per million tokens: `dear` 4 uncached, 0.4 read, 5 written, 20 output, and 8
-//! uncached above 1,000 tokens of prompt; `cheap` a quarter. Every request of
-//! the testkit has 10 tokens of output.
+//! Tests of money and time with values computed by hand. Prices are those of
+//! the testkit, in USD per million tokens: `dear` 4 uncached, 0.4 read, 5
+//! written, 20 output, and 8 uncached above 1,000 tokens of prompt; `cheap` a
+//! quarter. Every request of the testkit has 10 tokens of output.
 
 use super::testkit::{CellBuilder, absent, cell, close, facts, manifest, prompt, run, warnings};
 use super::*;
@@ -31,8 +31,8 @@ fn full(id: &str) -> CellBuilder {
     cell(id, "full").control().sent(&[300, 600]).bill(RECORDED, "dear", &requests)
 }
 
-/// Sends 300 and 400, and reads nothing at the second: 1.7 + 2.0 + 0.2
-/// thousandths, 3.9 in all.
+/// A cell that sends 300 and 400 tokens, and reads nothing at the second
+/// request: 1.7 + 2.0 + 0.2 thousandths, 3.9 in all.
 fn breaking(id: &str) -> CellBuilder {
     let requests = [(0, 0, 300), (0, 0, 400)];
     let built = cell(id, "x").sent(&[300, 400]).bill(RECORDED, "dear", &requests).breaks(1);
@@ -63,7 +63,7 @@ fn a_session_is_billed_by_bucket_and_against_full() {
     close(own, "cost_ttl_only_usd", 0.003_9);
     close(own, "compaction_cost_usd", 0.0);
     close(own, "sidechain_cost_usd", 0.0);
-    // It computes 700 tokens anew, `full` 600, at 10,000 a second.
+    // It has 700 uncached tokens, `full` 600, at 10,000 a second.
     close(own, "prefill_ms_saved", -10.0);
     absent(own, "cost_savings_vs_recorded", "fits the window");
     absent(own, "break_even_requests", "nothing was compacted");
@@ -71,7 +71,7 @@ fn a_session_is_billed_by_bucket_and_against_full() {
 }
 
 #[test]
-fn cold_starts_of_the_recording_are_in_the_bill_and_not_in_that_of_the_rules() {
+fn cold_starts_of_the_recording_are_billed_but_not_by_the_rules_alone() {
     let cold = full("s").with_bill(|bill| {
         let second = &mut bill.requests[1].as_mut().unwrap().prompt;
         second.rules_only = Some(Box::new(second.billed));
@@ -85,7 +85,7 @@ fn cold_starts_of_the_recording_are_in_the_bill_and_not_in_that_of_the_rules() {
 }
 
 #[test]
-fn the_bill_with_the_other_first_breakpoint_is_told_where_it_differs() {
+fn the_bill_with_the_other_first_breakpoint_is_given_if_it_differs() {
     let other = breaking("s").with_bill(|bill| {
         let second = &mut bill.requests[1].as_mut().unwrap().prompt;
         second.head_breakpoint = Some(Box::new(prompt(0, 200, 200).billed));
@@ -111,7 +111,7 @@ fn a_request_that_was_not_billed_costs_nothing() {
 }
 
 #[test]
-fn rates_are_those_of_the_length_of_each_prompt() {
+fn rates_depend_on_the_length_of_each_prompt() {
     let one = facts("s").requests(&[1_000, 1_001]).build();
     let requests = [(1_000, 0, 0), (1_001, 0, 0)];
     let sent = cell("s", "x").sent(&[1_000, 1_001]).bill(RECORDED, "dear", &requests).build();
@@ -121,7 +121,7 @@ fn rates_are_those_of_the_length_of_each_prompt() {
 }
 
 #[test]
-fn compactions_are_part_of_the_bill_and_shown_apart() {
+fn compactions_are_part_of_the_bill_and_given_separately() {
     let sent = breaking("s").compaction(300, 100).with_bill(|bill| {
         bill.calls.push(CallBill { compaction: 0, prompt: prompt(500, 0, 0), output: 50 });
         let at = |compaction, requests| BreakEven { compaction, requests, formula: None, left: 9 };
@@ -138,7 +138,7 @@ fn compactions_are_part_of_the_bill_and_shown_apart() {
 
 #[test]
 fn dollars_are_summed_over_transcripts_and_savings_are_a_ratio_of_sums() {
-    // Session t is billed ten times as much and saves nothing.
+    // The bill of session t is ten times as large, without savings.
     let large = [(0, 0, 3_000), (0, 3_000, 3_000)];
     let of_t = |name| cell("t", name).sent(&[3_000, 6_000]).bill(RECORDED, "cheap", &large);
     let cells = vec![
@@ -173,16 +173,16 @@ fn an_unknown_price_leaves_the_whole_row_unknown_and_is_never_zero() {
     for id in ["cost_usd", "cost_ideal_cache_usd", "compaction_cost_usd"] {
         absent(own, id, "the price of local is unknown");
     }
-    // Session t has no `full` to be compared with: savings leave it out.
+    // Session t has no cell of `full`: savings leave it out.
     close(own, "cost_savings", 1.0 - 3.9 / 3.52);
-    // Nothing was read by any rule that is known: no rate, rather than 0.
+    // No known rule read anything: the rate is absent, not 0.
     absent(own, "cache_hit_rate", "the cache rules of local are unknown");
     close(own, "cache_breaks", 1.0);
     close(row(&report, "full"), "cost_usd", 0.003_52);
 }
 
 #[test]
-fn a_run_without_bills_has_no_dollars_and_says_so() {
+fn a_run_without_bills_has_no_dollars_and_a_reason() {
     let report = run(vec![two("s")], vec![cell("s", "x").sent(&[300, 400]).breaks(1).build()]);
     absent(row(&report, "x"), "cost_usd", "the run has no bill");
     absent(row(&report, "x"), "cache_hit_rate", "the run has no bill");
@@ -191,7 +191,7 @@ fn a_run_without_bills_has_no_dollars_and_says_so() {
 }
 
 #[test]
-fn each_agent_model_has_rows_of_its_own_that_differ_in_money_only() {
+fn each_agent_model_has_rows_of_its_own_that_differ_only_in_money() {
     let billed = |name: &str, requests: &[(u64, u64, u64)]| {
         let cell = cell("s", name).sent(&[300, 600]);
         cell.bill("dear", "dear", requests).bill("provider/cheap", "cheap", requests)
@@ -228,7 +228,7 @@ fn each_agent_model_has_rows_of_its_own_that_differ_in_money_only() {
 }
 
 #[test]
-fn among_equals_of_one_rank_the_cheaper_one_stands_first() {
+fn of_equal_rows_the_cheaper_one_comes_first() {
     let references = |id: &str| {
         let mut built = facts(id).requests(&[300; 10]);
         for request in 0..10 {
@@ -249,9 +249,10 @@ fn among_equals_of_one_rank_the_cheaper_one_stands_first() {
 }
 
 #[test]
-fn what_is_lost_may_have_to_be_fetched_again() {
-    // Message 2 has 30 tokens. At request 1 two references stood in it, at
-    // request 0 one that the recording read again, and one that no tool held.
+fn lost_references_may_have_to_be_fetched_again() {
+    // Message 2 has 30 tokens. At request 1 it contains two references; at
+    // request 0 one that the recording read again, and one that no tool result
+    // contained.
     let exam = || {
         facts("s")
             .requests(&[300, 600])
@@ -263,11 +264,11 @@ fn what_is_lost_may_have_to_be_fetched_again() {
             .build()
     };
     let report = run(vec![exam()], vec![breaking("s").states("llll").build()]);
-    // Once more: 400 read, 30 written, 150 of output: 0.16 + 0.15 + 3.
+    // One more request: 400 read, 30 written, 150 of output: 0.16 + 0.15 + 3.
     close(row(&report, "x"), "cost_usd_refetch", 0.003_9 + 0.003_31);
     let report = run(vec![exam()], vec![breaking("s").states("kkkk").build()]);
     close(row(&report, "x"), "cost_usd_refetch", 0.003_9);
-    // A session without references adds its bill, lest the sum pass for less.
+    // A session without references adds its bill, so that the sum is complete.
     let cells = vec![breaking("s").states("llll").build(), breaking("t").build()];
     let report = run(vec![exam(), two("t")], cells);
     close(row(&report, "x"), "cost_usd_refetch", 0.007_8 + 0.003_31);
@@ -276,7 +277,7 @@ fn what_is_lost_may_have_to_be_fetched_again() {
 }
 
 #[test]
-fn where_full_is_over_the_window_savings_are_given_against_the_recording() {
+fn if_full_is_over_the_window_savings_are_against_the_recording() {
     let recorded = cell("s", "recorded").control().sent(&[300, 500]);
     let recorded = recorded.bill(RECORDED, "dear", &[(300, 0, 0), (500, 0, 0)]);
     let cells = vec![full("s").overflow(1).build(), breaking("s").build(), recorded.build()];
@@ -289,7 +290,7 @@ fn where_full_is_over_the_window_savings_are_given_against_the_recording() {
 }
 
 #[test]
-fn sidechains_are_priced_as_recorded_and_stay_out_of_the_bill() {
+fn sidechains_are_priced_as_recorded_and_not_part_of_the_bill() {
     let usage = |output| Usage {
         input: 100,
         cache_read: 1_000,
@@ -315,7 +316,7 @@ fn sidechains_are_priced_as_recorded_and_stay_out_of_the_bill() {
 }
 
 #[test]
-fn waits_are_those_for_compactions_in_the_foreground() {
+fn waits_cover_compactions_in_the_foreground() {
     let timed = |cell: CellBuilder, ms| cell.called(ms, LatencySource::Recorded);
     let sent = cell("s", "x").sent(&[300, 400]);
     // Before request 0 two compactions, 300 ms together; before request 1 one
@@ -337,7 +338,7 @@ fn waits_are_those_for_compactions_in_the_foreground() {
 }
 
 #[test]
-fn without_a_model_nobody_waits_and_there_is_no_source() {
+fn without_a_model_there_is_no_wait_and_no_source() {
     let sent = cell("s", "x").sent(&[300, 400]).compaction(9, 1).build();
     let report = run(vec![two("s")], vec![sent]);
     close(row(&report, "x"), "blocking_ms_p95", 0.0);
@@ -359,7 +360,7 @@ fn times_of_two_sources_are_never_mixed() {
 }
 
 #[test]
-fn a_call_that_was_not_timed_leaves_the_waits_unknown() {
+fn a_call_without_a_time_makes_the_waits_unknown() {
     let mut sent = cell("s", "x").sent(&[300, 400]).compaction(9, 1).build();
     if let crate::model::CellOutcome::Done(rows) = &mut sent.outcome {
         rows.compactions[0].model_calls = 1;

@@ -1,20 +1,21 @@
-//! A measure of one row in two runs, transcript by transcript (measures §7).
+//! Compares a measure of one row in two runs, paired by transcript (measures
+//! §7).
 //!
-//! The difference is B less A, pooled as the measure is: mean over transcripts,
-//! sum, or ratio of sums. A ratio's interval is that of its linearised values
-//! (Cochran, "Sampling Techniques", 6.3), in which both numerators and
-//! denominators of a transcript vary together. Measures that are pooled by a
-//! maximum, a median or a percentile are compared by the mean over transcripts
-//! of each one's own.
+//! The difference is B minus A, pooled as the measure is: mean over
+//! transcripts, sum, or ratio of sums. The interval of a ratio is that of its
+//! linearised values (Cochran, "Sampling Techniques", 6.3), in which the
+//! numerators and denominators of a transcript vary together. Measures that are
+//! pooled by a maximum, a median or a percentile are compared by the mean over
+//! the transcripts' own figures.
 //!
-//! From six clusters on the interval speaks of sessions like these. Below, it
-//! is a moving-block bootstrap of the paired requests or probes, moved to the
-//! difference as pooled, and speaks of these very sessions only; measures
-//! without a figure for each request or probe have none.
+//! From six clusters on the interval describes sessions like these. Below, it
+//! is a moving-block bootstrap of the paired requests or probes, shifted to the
+//! pooled difference, and describes these sessions only; measures without a
+//! figure for each request or probe have no such interval.
 //!
-//! Shares of the facts at stake at cuts are paired by transcript: each
-//! transcript's difference weighs as many facts as it has, by cuts §3, and so
-//! do both figures. They take the same facts on both sides.
+//! Shares of the facts at stake at cuts are paired by transcript: the
+//! difference and both figures of a transcript are weighted by its number of
+//! facts (cuts §3). The facts must be the same on both sides.
 
 use crate::model::catalogue;
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,12 +31,12 @@ use super::spec::{Pool, mean};
 use super::statistics::{Bounds, Clusters, FEWEST_FOR_AN_INTERVAL};
 use super::variance::Figures;
 
-/// Fewest paired requests or probes that are resampled.
+/// Smallest number of paired requests or probes that are resampled.
 const FEWEST_PAIRS: usize = 10;
 
-/// Shares of the facts whose recorded text is no longer sent: two presets, or
-/// one that was changed, put other facts there at the same cuts. A transcript
-/// weighs the mean of both numbers.
+/// Shares of the facts whose recorded text is no longer sent. These facts may
+/// differ between two presets at the same cuts. A transcript has the mean of
+/// both numbers as its weight.
 const OF_EXPOSED: [&str; 2] = [catalogue::CARRIED_SHARE.id, catalogue::CARRIED_SHARE_FIRST.id];
 
 /// One row of a run, over one data set or all of them.
@@ -46,8 +47,9 @@ pub struct Side<'a> {
 }
 
 impl<'a> Side<'a> {
-    /// The row of a preset at a window; `None` where the run has none. Without
-    /// a payer it is the first one's: only the bill differs between them.
+    /// The row of a preset at a window; `None` if the run has none. Without a
+    /// payer it is the row of the first one, since only bills differ between
+    /// payers.
     pub fn find(
         run: &'a ByTranscript,
         dataset: &str,
@@ -67,12 +69,12 @@ impl<'a> Side<'a> {
         (!rows.is_empty()).then_some(Side { run, rows })
     }
 
-    /// Its rows, one for each data set.
+    /// The rows, one for each data set.
     pub fn rows(&self) -> &[&'a UnitRow] {
         &self.rows
     }
 
-    /// What each of its transcripts has of a measure.
+    /// The figures of each of its transcripts for a measure.
     fn units(&self, id: &str) -> BTreeMap<Key<'a>, Unit<'a>> {
         let of_row = |row: &&'a UnitRow| {
             let row: &'a UnitRow = row;
@@ -92,24 +94,24 @@ impl<'a> Side<'a> {
 
 type Key<'a> = (&'a str, &'a str);
 
-/// What a transcript has of a measure.
+/// The figures of a transcript for a measure.
 struct Unit<'a> {
     cluster: Option<&'a str>,
     figure: Figure,
     series: Option<&'a Figures>,
 }
 
-/// What an interval of a difference speaks of.
+/// The interval of a difference, by the sessions that it describes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Spread {
     /// Sessions like these: over six clusters or more.
     OverClusters(Bounds),
-    /// These very sessions: their requests or probes were resampled.
+    /// These sessions only: their requests or probes were resampled.
     TheseSessions(Bounds),
 }
 
 impl Spread {
-    /// The bounds, whatever they speak of.
+    /// The bounds of either interval.
     pub fn bounds(self) -> Bounds {
         match self {
             Spread::OverClusters(bounds) | Spread::TheseSessions(bounds) => bounds,
@@ -117,48 +119,50 @@ impl Spread {
     }
 }
 
-/// A measure of one row in two runs.
+/// The difference of a measure between two runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
     /// The figure in A, over the pairs.
     pub a: f64,
-    /// The figure in B.
+    /// The figure in B, over the pairs.
     pub b: f64,
-    /// B less A.
+    /// Figure in B minus figure in A.
     pub difference: f64,
-    /// Transcripts with a figure in both.
+    /// Number of transcripts with a figure in both.
     pub transcripts: usize,
-    /// Their clusters.
+    /// Number of clusters of these transcripts.
     pub clusters: usize,
-    /// Transcripts with a figure in A only.
+    /// Number of transcripts with a figure in A only.
     pub only_a: usize,
-    /// Transcripts with a figure in B only.
+    /// Number of transcripts with a figure in B only.
     pub only_b: usize,
-    /// Transcripts with a higher figure in B, a lower one, and the same.
+    /// Numbers of transcripts with a higher figure in B, a lower one, and an
+    /// equal one.
     pub higher_lower_alike: (usize, usize, usize),
-    /// Whether every pair is the same, request by request where that is known.
+    /// Whether all pairs are equal, also request by request if that is known.
     pub unchanged: bool,
-    /// Differences by cluster, ascending.
+    /// Differences of the clusters, ascending.
     pub dots: Vec<f64>,
-    /// 95 % interval of the difference.
+    /// The 95 % interval of the difference.
     pub spread: Option<Spread>,
-    /// Two-sided sign-flip p over clusters, from six on.
+    /// Two-sided p of the sign-flip test over clusters, from six on.
     pub p: Option<f64>,
-    /// Smallest difference found with a power of 0.8, from six clusters on.
+    /// Smallest difference that is detected with a power of 0.8, from six
+    /// clusters on.
     pub mde: Option<f64>,
 }
 
-/// Why a measure of two rows is not paired.
+/// Why a measure of two rows cannot be paired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unpaired {
     /// No transcript has a figure in both.
     NoPair,
-    /// Some transcript's cuts put other facts at stake: one failed in one of
-    /// the runs, or they were cut at other places.
+    /// The cuts of some transcript have other facts at stake: a cut failed in
+    /// one of the runs, or the cuts are at other places.
     OtherFacts,
 }
 
-/// A transcript's key, and what it has in both runs.
+/// A transcript's key, and its figures in both runs.
 type Pair<'p, 'a> = (Key<'a>, &'p Unit<'a>, &'p Unit<'a>);
 
 /// Both figures of a measure, and their difference by cluster.
@@ -167,11 +171,11 @@ struct Pooled {
     b: f64,
     difference: f64,
     clusters: Clusters,
-    /// What a mean over transcripts is multiplied by to give the figure.
+    /// The factor between a mean over transcripts and the figure.
     scale: f64,
 }
 
-/// Pairs a measure of two rows; else why it cannot be paired.
+/// Pairs a measure of two rows by transcript.
 pub fn paired(id: &str, a: &Side<'_>, b: &Side<'_>, seed: u64) -> Result<Difference, Unpaired> {
     let spec = MEASURES.iter().find(|spec| spec.id() == id);
     let pool = spec.ok_or(Unpaired::NoPair)?.pool;
@@ -206,7 +210,8 @@ pub fn paired(id: &str, a: &Side<'_>, b: &Side<'_>, seed: u64) -> Result<Differe
     })
 }
 
-/// What is not weighed by facts; `None` where a figure is none.
+/// Pools figures that are not weighted by facts; `None` if a figure is
+/// undefined.
 fn over_transcripts(both: &[Pair<'_, '_>], pool: Pool) -> Option<Pooled> {
     let pooled =
         |side: fn(&Pair<'_, '_>) -> Figure| total(pool, &both.iter().map(side).collect::<Vec<_>>());
@@ -221,8 +226,8 @@ fn over_transcripts(both: &[Pair<'_, '_>], pool: Pool) -> Option<Pooled> {
     })
 }
 
-/// Shares of facts, weighed by them (cuts §3). `None` where some transcript
-/// has other facts in the two runs, unless that is what presets differ in.
+/// Pools shares of facts, weighted by their number (cuts §3). `None` if a
+/// transcript has different facts in the two runs and that is not allowed.
 fn at_cuts(both: &[Pair<'_, '_>], may_differ: bool) -> Option<Pooled> {
     let (mut in_a, mut in_b, mut less) = (Vec::new(), Vec::new(), Vec::new());
     for pair in both {
@@ -246,26 +251,26 @@ fn at_cuts(both: &[Pair<'_, '_>], may_differ: bool) -> Option<Pooled> {
     Some(Pooled { a, b, difference: clusters.mean(), clusters, scale: 1.0 })
 }
 
-/// Project or developer behind a pair, where known.
+/// Project or developer of a pair, if known.
 fn owner<'a>(((set, _), a, _): &Pair<'_, 'a>) -> Option<Owner<'a>> {
     a.cluster.map(|name| (*set, name))
 }
 
-/// Series say that something changed only where both runs have them.
+/// Whether two series are equal; they can only differ if both runs have them.
 fn alike(a: Option<&Figures>, b: Option<&Figures>) -> bool {
     a.zip(b).is_none_or(|(a, b)| a == b)
 }
 
-/// A pooled figure, and what it takes to see a transcript's part in it.
+/// A pooled figure, with what is needed to compute each transcript's part.
 struct Total {
     figure: f64,
-    /// Mean denominator, of a ratio of sums.
+    /// The mean denominator of a ratio of sums.
     to: Option<f64>,
 }
 
 impl Total {
     /// A transcript's part: its figure, or its linearised value. The mean of
-    /// the parts is the figure, or of a sum the n-th part of it.
+    /// the parts is the figure, or for a sum the n-th part of it.
     fn part(&self, figure: Figure) -> f64 {
         match (figure, self.to) {
             (Figure::One(value), _) => value,
@@ -302,7 +307,8 @@ fn total(pool: Pool, figures: &[Figure]) -> Option<Total> {
     figure.is_finite().then_some(Total { figure, to })
 }
 
-/// Transcripts with a higher figure in B, a lower one, and the same.
+/// Numbers of transcripts with a higher figure in B, a lower one, and an equal
+/// one.
 fn counts(both: &[Pair<'_, '_>]) -> (usize, usize, usize) {
     let own = |figure: Figure| match figure {
         Figure::One(value) => value,
@@ -321,7 +327,7 @@ fn scaled(bounds: Bounds, scale: f64) -> Bounds {
     Bounds { lo: bounds.lo * scale, hi: bounds.hi * scale }
 }
 
-/// The block bootstrap of paired requests, probes or facts, moved to the
+/// The block bootstrap of paired requests, probes or facts, shifted to the
 /// difference.
 fn these_sessions(both: &[Pair<'_, '_>], pool: Pool, difference: f64, seed: u64) -> Option<Bounds> {
     let mut sessions: Vec<Vec<f64>> = Vec::new();
@@ -343,7 +349,8 @@ fn these_sessions(both: &[Pair<'_, '_>], pool: Pool, difference: f64, seed: u64)
         return None;
     }
     if pool == Pool::Sum {
-        // The mean over sessions of their sums, times the sessions, is the sum.
+        // The mean over sessions of their sums, times the number of sessions,
+        // is the sum.
         let times = sessions.len() as f64;
         for session in &mut sessions {
             let requests = session.len() as f64;

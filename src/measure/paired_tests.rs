@@ -64,7 +64,7 @@ fn six_clusters_give_the_t_interval_and_an_exact_p() {
 }
 
 #[test]
-fn sums_are_summed_and_so_is_their_interval() {
+fn sums_are_compared_as_sums_with_their_interval() {
     let a = run("tokens_sent", &ones(&[100.0; 6]), None);
     let b = run("tokens_sent", &ones(&[101.0, 102.0, 103.0, 104.0, 105.0, 106.0]), None);
     let found = pair("tokens_sent", &a, &b).unwrap();
@@ -87,14 +87,14 @@ fn a_ratio_of_sums_is_compared_by_its_linearised_values() {
 }
 
 #[test]
-fn one_session_is_looked_at_request_by_request_and_says_so() {
+fn one_session_is_compared_request_by_request_and_marked_so() {
     let figures = |x: f64| -> Figures { vec![Some(x); 20] };
     let a = run("recall", &ones(&[1.0]), Some(&[figures(1.0)]));
     let b = run("recall", &ones(&[0.0]), Some(&[figures(0.0)]));
     let found = pair("recall", &a, &b).unwrap();
     assert_eq!(found.spread, Some(Spread::TheseSessions(Bounds { lo: -1.0, hi: -1.0 })));
     assert!(!found.unchanged && pair("recall", &a, &a).unwrap().unchanged);
-    // Nine pairs are too few, and so is a run without them.
+    // Nine pairs are too few, and so is a run without requests.
     let short = |x: f64| run("recall", &ones(&[x]), Some(&[vec![Some(x); 9]]));
     assert_eq!(pair("recall", &short(1.0), &short(0.0)).unwrap().spread, None);
     assert_eq!(pair("recall", &a, &run("recall", &ones(&[0.0]), None)).unwrap().spread, None);
@@ -111,7 +111,7 @@ fn a_sum_over_requests_is_resampled_as_a_sum() {
 }
 
 #[test]
-fn the_same_mean_over_other_probes_is_a_change() {
+fn the_same_mean_over_different_probes_is_a_change() {
     let half = |first: f64| -> Vec<Figures> {
         vec![(0..10).map(|at| Some(if at < 5 { first } else { 1.0 - first })).collect()]
     };
@@ -122,7 +122,7 @@ fn the_same_mean_over_other_probes_is_a_change() {
 }
 
 #[test]
-fn clusters_count_where_several_are_known_and_transcripts_where_one_is() {
+fn projects_are_clusters_if_there_are_several_and_else_transcripts() {
     let named = |names: [Option<&'static str>; 3]| {
         grouped(&names.map(|name| (name.map(|name| ("d", name)), 1.0))).n()
     };
@@ -141,7 +141,7 @@ fn kept(of: &[(f64, f64)]) -> ByTranscript {
 }
 
 #[test]
-fn shares_at_cuts_weigh_their_facts_up_to_thirty() {
+fn shares_at_cuts_weigh_at_most_thirty_facts() {
     // 0.5 and 0.9 against 0.4 and 1, weights 30 and 10:
     // (15 + 9)/40, (12 + 10)/40, (−0.1·30 + 0.1·10)/40.
     let (a, b) = (kept(&[(15.0, 30.0), (9.0, 10.0)]), kept(&[(12.0, 30.0), (10.0, 10.0)]));
@@ -151,7 +151,7 @@ fn shares_at_cuts_weigh_their_facts_up_to_thirty() {
     assert_eq!((found.transcripts, found.clusters), (2, 2));
     assert_eq!(found.higher_lower_alike, (1, 1, 0));
     assert!(near(found.dots[0], -0.1) && near(found.dots[1], 0.1), "{found:?}");
-    // Twice the facts in the first one weigh no more.
+    // With twice the facts, the first transcript has the same weight.
     let (a, b) = (kept(&[(30.0, 60.0), (9.0, 10.0)]), kept(&[(24.0, 60.0), (10.0, 10.0)]));
     assert!(near(pair("kept_at_cut", &a, &b).unwrap().difference, -0.05));
 }
@@ -175,7 +175,7 @@ fn projects_are_clusters_of_both_figures_and_of_their_difference() {
 }
 
 #[test]
-fn other_facts_at_stake_are_no_pair_but_for_those_that_presets_differ_in() {
+fn different_facts_at_stake_are_no_pair_unless_presets_may_differ_in_them() {
     let (a, b) = (kept(&[(15.0, 30.0)]), kept(&[(15.0, 29.0)]));
     assert_eq!(pair("kept_at_cut", &a, &b), Err(Unpaired::OtherFacts));
     assert_eq!(pair("kept_at_cut", &a, &kept(&[])), Err(Unpaired::NoPair));
@@ -190,8 +190,8 @@ fn other_facts_at_stake_are_no_pair_but_for_those_that_presets_differ_in() {
 
 #[test]
 fn facts_are_resampled_with_the_weight_of_their_session() {
-    // Every fact is lost in a session of 30 and found in one of 10: −20/40
-    // whatever is drawn.
+    // Every fact is lost in a session of 30 and found in one of 10: every
+    // resample gives −20/40.
     let series =
         |first: f64| -> Vec<Figures> { vec![vec![Some(first); 30], vec![Some(1.0 - first); 10]] };
     let a = run("kept_at_cut", &facts(&[(30.0, 30.0), (0.0, 10.0)]), Some(&series(1.0)));

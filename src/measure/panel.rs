@@ -1,10 +1,10 @@
-//! How far the judges of a panel agree on the answers of a run (measures §7).
+//! How well the judges of a panel agree on the answers of a run (measures §7).
 
 use super::agreement::kappa;
 use crate::model::{Cell, PanelAgreement, ProbeRow, RIGHT, Vote};
 
-/// Over every answer that a panel was asked to grade; `None` where a single
-/// judge grades.
+/// The agreement over every answer that a panel had to grade; `None` with a
+/// single judge.
 pub fn agreement(cells: &[Cell]) -> Option<PanelAgreement> {
     let rows = cells.iter().filter_map(Cell::rows).flat_map(|rows| &rows.probes);
     let mut judges: Vec<String> = Vec::new();
@@ -31,9 +31,9 @@ pub fn agreement(cells: &[Cell]) -> Option<PanelAgreement> {
 #[derive(Default)]
 struct Counts {
     answers: u64,
-    /// Both find it right.
+    /// Answers that both find right.
     right: u64,
-    /// Both find it not right.
+    /// Answers that both find not right.
     wrong: u64,
     first_alone: u64,
     second_alone: u64,
@@ -53,7 +53,8 @@ impl Counts {
             (Some(false), Some(true)) => self.second_alone += 1,
             _ => {}
         }
-        // A single grade stands by itself; two that differ, or none, do not.
+        // A single grade holds by itself; two different grades, or none, leave
+        // it open.
         let open = match (first, second) {
             (Some(first), Some(second)) => first != second,
             (first, second) => first.is_none() && second.is_none(),
@@ -82,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn agreement_and_kappa_are_of_the_first_two_on_what_both_graded() {
+    fn agreement_and_kappa_cover_answers_that_the_first_two_judges_graded() {
         // Right and right 4, wrong and wrong 2, first alone 1, second alone 1:
         // 6 of 8 agree; both say right in 5 of 8, so that chance agrees in
         // 25/64 + 9/64 = 34/64, and kappa is (48 − 34) / (64 − 34) = 14/30.
@@ -95,16 +96,16 @@ mod tests {
     }
 
     #[test]
-    fn the_third_decides_where_the_first_two_leave_it_open() {
-        // The two differ: it decides twice, and once it did not grade either.
-        // Neither graded: once. A single grade stands without it.
+    fn the_third_judge_decides_if_the_first_two_leave_it_open() {
+        // If the two differ, the third decides twice, and once it did not grade
+        // either. Neither graded: once. A single grade holds without the third.
         let all = ["rwr", "wrr", "rwu", "uur", "urr", "ruw", "rr"];
         let panel = agreement(&[voted(&all)]).unwrap();
         assert_eq!((panel.third, panel.nobody), (3, 2), "{panel:?}");
     }
 
     #[test]
-    fn a_single_judge_is_no_panel_and_one_verdict_has_no_kappa() {
+    fn a_single_judge_is_not_a_panel_and_a_single_verdict_has_no_kappa() {
         let single = cell("s", "x").snapshot(0, 0).answers("rw").build();
         assert_eq!(agreement(&[single]), None);
         let panel = agreement(&[voted(&["rr", "rr"])]).unwrap();

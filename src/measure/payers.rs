@@ -1,21 +1,21 @@
-//! Who is billed in a run, and under which name a row says so.
+//! The payers of a run, and their names in rows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::names::ALL;
 use crate::model::{Bill, Cell, Manifest, RECORDED};
 
-/// The payers of a run: those of its bills, or where there are none those of
-/// its manifest. Never empty.
+/// The payers of a run: those of its bills, or without bills those of its
+/// manifest. Never empty.
 pub struct Payers<'a> {
     names: Vec<&'a str>,
-    /// By data set the models as which its sessions are billed where each is
-    /// billed as the model that it names.
+    /// For each data set, the models that its sessions name, if each session is
+    /// billed as its own model.
     recorded: BTreeMap<&'a str, BTreeSet<&'a str>>,
 }
 
 impl<'a> Payers<'a> {
-    /// Those of the cells.
+    /// Collects the payers from the cells.
     pub fn of(manifest: &'a Manifest, cells: &'a [Cell]) -> Self {
         let bills = || {
             let rows = cells.iter().filter_map(|cell| Some((cell, cell.rows()?)));
@@ -39,15 +39,15 @@ impl<'a> Payers<'a> {
         Payers { names, recorded }
     }
 
-    /// Their names, as in [`Bill::billed_as`].
+    /// Names of the payers, as in [`Bill::billed_as`].
     pub fn names(&self) -> &[&'a str] {
         &self.names
     }
 
-    /// The payer's name on rows of a data set: where sessions are billed as the
-    /// models that they name and all name one, that model. It is decided for a
-    /// data set as a whole, so that rows of one table bear one name, and a name
-    /// that is a payer's of its own is not taken.
+    /// The payer's name on rows of a data set. If sessions are billed as the
+    /// models that they name, and all name the same, it is the name of that
+    /// model. This is decided for a whole data set, so that all rows of a table
+    /// have one name, and not if another payer has that name.
     pub fn shown(&self, dataset: &str, payer: &'a str) -> &'a str {
         let models = self.recorded.get(dataset).filter(|_| payer == RECORDED);
         match models

@@ -1,8 +1,8 @@
-//! One figure from sessions of which some have many facts at stake and some
-//! few (cuts §3).
+//! Pools figures of sessions with very different numbers of facts at stake
+//! (cuts §3).
 //!
-//! Invariant: the clusters, their weights and so the figure depend on the
-//! numbers of facts and on the projects alone, never on what was kept.
+//! Invariant: the clusters and their weights depend only on the numbers of
+//! facts and on the projects, never on what was kept.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,29 +29,30 @@ pub fn groups<'a, T>(of: impl Iterator<Item = (Option<Owner<'a>>, T)>) -> Vec<Ve
 /// Fewest facts of a cluster of its own (cuts §3). Below, a single fact moves
 /// the cluster's share by more than a fifth.
 pub const FEWEST_FACTS: f64 = 5.0;
-/// Facts from which on a cluster weighs no more (cuts §3). Of 30 facts, half
-/// of them kept, chance alone moves the share by √(0.25 / 30) = 0.09; more facts
-/// of the same session say little of what other sessions would show.
+/// Largest weight of a cluster, in facts (cuts §3). With 30 facts, half of them
+/// kept, chance alone changes the share by √(0.25 / 30) = 0.09; more facts of
+/// the same session add little information on other sessions.
 pub const MOST_WEIGHT: f64 = 30.0;
-/// Fewest facts that are resampled, as many as pairs of two runs.
+/// Smallest number of facts that are resampled, the same as for pairs of two
+/// runs.
 pub const FEWEST_RESAMPLED: usize = 10;
 
-/// What was kept of a transcript's facts.
+/// The share of a transcript's facts that was kept.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PooledUnit<'a> {
-    /// Project or developer behind the transcript, where known.
+    /// Project or developer of the transcript, if known.
     pub owner: Option<Owner<'a>>,
-    /// Facts at stake.
+    /// Number of facts at stake.
     pub facts: f64,
-    /// Share of them that was kept, or the difference of two shares of the
+    /// Share of the facts that was kept, or the difference of two shares of the
     /// same facts.
     pub share: f64,
 }
 
-/// A transcript's facts one by one.
+/// The facts of a transcript one by one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FactsInOrder<'a> {
-    /// Project or developer behind the transcript, where known.
+    /// Project or developer of the transcript, if known.
     pub owner: Option<Owner<'a>>,
     /// 1 for each fact that was kept and 0 for each that was not, or the
     /// difference of two such values, in the order of the session.
@@ -60,9 +61,9 @@ pub struct FactsInOrder<'a> {
 
 /// The clusters, each with one value: the share kept of all its facts.
 ///
-/// A cluster is a project where several are known, else a transcript. Those
-/// with fewer than `FEWEST_FACTS` facts are one cluster together, however
-/// many facts that makes. Each cluster weighs as many facts as it has, at most
+/// A cluster is a project if several are known, else a transcript. All clusters
+/// with fewer than `FEWEST_FACTS` facts are joined to one, however many facts
+/// it then has. The weight of a cluster is its number of facts, at most
 /// `MOST_WEIGHT`. Transcripts without facts are left out.
 pub fn pooled(units: &[PooledUnit<'_>]) -> Clusters {
     let clusters = arranged(units.iter().map(|unit| (unit.owner, unit.facts, unit.share)));
@@ -74,9 +75,9 @@ pub fn pooled(units: &[PooledUnit<'_>]) -> Clusters {
     Clusters::weighted(clusters.into_iter().map(value).collect())
 }
 
-/// The interval where [`pooled`] gives one or two clusters: a block bootstrap
-/// over the facts of these very sessions, in their order. Sessions weigh what
-/// they weigh there, so that both have the same mean. `None` with fewer than
+/// The interval if [`pooled`] gives one or two clusters: a block bootstrap over
+/// the facts of these sessions, in their order. Sessions have the same weights
+/// as in [`pooled`], so that both have the same mean. `None` with fewer than
 /// `FEWEST_RESAMPLED` facts.
 pub fn these_sessions(sessions: &[FactsInOrder<'_>], seed: u64) -> Option<Bounds> {
     if sessions.iter().map(|session| session.kept.len()).sum::<usize>() < FEWEST_RESAMPLED {
@@ -92,8 +93,8 @@ pub fn these_sessions(sessions: &[FactsInOrder<'_>], seed: u64) -> Option<Bounds
     weighted_blocks(&weighted, seed)
 }
 
-/// Who is behind each transcript, its facts and what else is known of it, by
-/// cluster; the small ones are put together and stand last.
+/// The owner, the number of facts and the further data of each transcript, by
+/// cluster; the small clusters are joined and come last.
 fn arranged<'a, T>(units: impl Iterator<Item = (Option<Owner<'a>>, f64, T)>) -> Vec<Vec<(f64, T)>> {
     let with_facts = units.filter(|(_, facts, _)| *facts > 0.0);
     let groups = groups(with_facts.map(|(owner, facts, one)| (owner, (facts, one))));
@@ -110,7 +111,7 @@ fn arranged<'a, T>(units: impl Iterator<Item = (Option<Owner<'a>>, f64, T)>) -> 
     large
 }
 
-/// Facts of a cluster.
+/// Number of facts of a cluster.
 fn number<T>(cluster: &[(f64, T)]) -> f64 {
     cluster.iter().map(|(facts, _)| facts).sum()
 }

@@ -1,4 +1,4 @@
-//! Worked out by hand; `fixtures_tests` compares with pandas.
+//! Values computed by hand; `fixtures_tests` compares with pandas.
 
 use super::*;
 
@@ -15,7 +15,7 @@ fn found(units: &[PooledUnit<'_>]) -> Vec<(f64, f64)> {
 }
 
 #[test]
-fn a_session_weighs_its_facts_up_to_thirty() {
+fn the_weight_of_a_session_is_at_most_thirty_facts() {
     let units = [unit(None, 10.0, 0.5), unit(None, 30.0, 0.25), unit(None, 400.0, 0.75)];
     assert_eq!(found(&units), [(0.5, 10.0), (0.25, 30.0), (0.75, 30.0)]);
     let clusters = pooled(&units);
@@ -25,7 +25,7 @@ fn a_session_weighs_its_facts_up_to_thirty() {
 }
 
 #[test]
-fn sessions_of_one_project_are_clusters_and_those_of_several_are_not() {
+fn sessions_are_clusters_unless_there_are_several_projects() {
     let one = [unit(ONE, 10.0, 0.5), unit(ONE, 30.0, 0.25)];
     assert_eq!(found(&one), [(0.5, 10.0), (0.25, 30.0)]);
     // (5 + 7.5) / 40 in the first project.
@@ -34,20 +34,21 @@ fn sessions_of_one_project_are_clusters_and_those_of_several_are_not() {
 }
 
 #[test]
-fn sessions_under_five_facts_are_one_cluster_together() {
+fn sessions_under_five_facts_form_one_cluster() {
     let units = [unit(None, 4.0, 1.0), unit(None, 5.0, 0.2), unit(None, 2.0, 0.5)];
     // (4 + 1) / 6, last.
     assert_eq!(found(&units), [(0.2, 5.0), (5.0 / 6.0, 6.0)]);
     let project = units.map(|unit| PooledUnit { owner: ONE, ..unit });
     assert_eq!(found(&project), found(&units));
-    // However few facts they have, and however many.
+    // This does not depend on the number of facts.
     assert_eq!(found(&units[..1]), [(1.0, 4.0)]);
     assert_eq!(found(&vec![unit(None, 4.0, 0.5); 20]), [(0.5, 30.0)]);
 }
 
 #[test]
-fn small_projects_and_small_sessions_without_one_are_pooled_too() {
-    // The first project has 6 facts between its sessions: it stands alone.
+fn small_projects_and_small_sessions_without_one_are_joined_too() {
+    // The sessions of the first project have 6 facts together: it is a cluster
+    // of its own.
     let units = [
         unit(ONE, 3.0, 1.0),
         unit(TWO, 2.0, 0.5),
@@ -75,12 +76,13 @@ fn differences_are_pooled_as_shares_are() {
 
 #[test]
 fn within_these_sessions_the_mean_is_that_of_the_clusters() {
-    // Nothing varies within a session, so that the interval is the mean.
+    // Nothing varies within a session, so that both ends of the interval are
+    // the mean.
     let (one, zero) = ([1.0; 40], [0.0; 10]);
     let facts = |owner, kept| FactsInOrder { owner, kept };
     let sessions = [facts(None, one.as_slice()), facts(None, zero.as_slice())];
     assert_eq!(these_sessions(&sessions, 1), Some(Bounds { lo: 0.75, hi: 0.75 }));
-    // Projects of 50 and 40 facts weigh 30 each: 0.8 and 0.
+    // Projects of 50 and 40 facts have weight 30 each, with shares 0.8 and 0.
     let zeros = [0.0; 40];
     let projects =
         [facts(ONE, one.as_slice()), facts(ONE, zero.as_slice()), facts(TWO, zeros.as_slice())];

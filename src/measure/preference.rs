@@ -1,33 +1,33 @@
-//! Which row to use (cuts §5): never one that had nothing to do, keeps too
-//! little to be of use, or brings nothing over what needs no preset: what the
-//! recorded agent does today, and the whole conversation where it fits. Among
-//! rows that cannot be told apart the cheapest. Everything that recommends a
-//! row goes through here.
+//! Selects the row to recommend (cuts §5): never a row that compressed nothing,
+//! keeps too little to be useful, or has no advantage over what needs no
+//! preset: what the recorded agent does today, and the whole conversation if it
+//! fits. Of rows that cannot be distinguished the cheapest is selected.
+//! Everything that recommends a row uses this module.
 
 use super::cluster::{paired, weighed};
 use super::names::{BASELINE, RECORDED};
 use super::rows::Entry;
 use crate::model::{Manifest, PresetRow, Primary, TranscriptFacts, catalogue};
 
-/// Room for rounding in what is kept.
+/// Tolerance for rounding in what is kept.
 const ROUNDING: f64 = 1e-9;
-/// Bills this close are the same.
+/// Ratio of two bills up to which they count as equal.
 const SAME_BILL: f64 = 1.005;
-/// Least share of what is asked that a row may be recommended for: with less,
-/// more is lost than kept.
+/// Smallest share at which a row may be recommended: below, more is lost than
+/// kept.
 pub const ENOUGH: f64 = 0.5;
 
-/// Whether a row keeps enough to be of use.
+/// Whether a row keeps enough to be useful.
 pub fn keeps_enough(row: &PresetRow, primary: Primary) -> bool {
     row.number(primary.measure()).is_some_and(|kept| kept >= ENOUGH * primary.most() - ROUNDING)
 }
 
-/// What preferring one row to another rests on.
+/// The data that a preference is computed from.
 #[derive(Clone, Copy)]
 pub struct Judge<'a> {
-    /// The transcripts.
+    /// The facts of the transcripts.
     pub facts: &'a [TranscriptFacts],
-    /// What was asked for.
+    /// The settings of the run.
     pub manifest: &'a Manifest,
     /// The measure that ranks.
     pub primary: Primary,
@@ -35,25 +35,24 @@ pub struct Judge<'a> {
 
 /// The row to use at a window.
 pub struct Preferred<'a> {
-    /// It.
+    /// The recommended row itself.
     pub row: &'a Entry,
-    /// The one that keeps most, where that is another.
+    /// The row that keeps most, if it is another one.
     pub best: Option<&'a Entry>,
 }
 
 /// Why no row is preferred.
 #[derive(Clone, Copy)]
 pub enum NotPreferred<'a> {
-    /// None is ranked.
+    /// No row has a rank.
     NoneRanked,
-    /// None compressed anything; this one keeps most.
+    /// No row compressed anything; this one keeps most.
     NoneActed(&'a Entry),
-    /// Each keeps too little; this one keeps most.
+    /// Every row keeps too little; this one keeps most.
     TooLittle(&'a Entry),
-    /// Each brings nothing over `other`, which needs no preset; this one keeps
-    /// most.
+    /// No row has an advantage over `other`, which needs no preset.
     NoGain {
-        /// The one that keeps most.
+        /// The row that keeps most.
         best: &'a Entry,
         /// What the recorded agent does today, or the whole conversation.
         other: &'a Entry,
@@ -61,7 +60,7 @@ pub enum NotPreferred<'a> {
 }
 
 impl<'a> NotPreferred<'a> {
-    /// The row that keeps most of those that come into question.
+    /// The row that keeps most of those that were considered.
     pub fn best(self) -> Option<&'a Entry> {
         match self {
             NotPreferred::NoneRanked => None,
@@ -72,9 +71,9 @@ impl<'a> NotPreferred<'a> {
 }
 
 impl<'a> Judge<'a> {
-    /// The row to use among those of one window, in printing order. Those of
-    /// which a provider would have refused requests are left out while others
-    /// are there.
+    /// The row to use among those of one window, in printing order. Rows with
+    /// requests that a provider would have refused are left out as long as
+    /// there are others.
     pub fn prefer(self, rows: &[&'a Entry]) -> Result<Preferred<'a>, NotPreferred<'a>> {
         let ranked: Vec<&'a Entry> =
             rows.iter().filter(|e| e.row.rank.is_some()).copied().collect();
@@ -93,8 +92,8 @@ impl<'a> Judge<'a> {
         Ok(Preferred { row, best: (!std::ptr::eq(best, row)).then_some(best) })
     }
 
-    /// Those that bring something over what needs no preset; without any of
-    /// that, over the cheapest.
+    /// The rows with an advantage over what needs no preset; if there is none,
+    /// the error names the cheapest of the latter.
     fn worth(
         self,
         rows: &[&'a Entry],
@@ -126,8 +125,8 @@ impl<'a> Judge<'a> {
     }
 
     /// Whether one row keeps more than another: beyond the interval of their
-    /// paired difference, or with too few clusters for one by more than the
-    /// margin. What is not known to be more is not.
+    /// paired difference, or with too few clusters for an interval by more than
+    /// the margin. An unknown difference does not count as more.
     fn keeps_more(self, one: &Entry, other: &Entry) -> bool {
         let pairs = weighed(self.facts, &paired(&one.scores, &other.scores), &one.facts);
         if pairs.n() == 0 {
@@ -140,7 +139,7 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// Whether a provider would have refused some of its requests.
+/// Whether a provider would have refused some of the row's requests.
 fn is_over(entry: &Entry) -> bool {
     entry.row.number(catalogue::OVERFLOWS).is_some_and(|n| n > 0.0)
 }
@@ -150,13 +149,13 @@ fn is_dearer(one: &Entry, other: &Entry) -> bool {
     usd(one).zip(usd(other)).is_some_and(|(one, other)| one > other * SAME_BILL)
 }
 
-/// Where a bill is not known, nothing says that it is not.
+/// A row with an unknown bill counts as cheaper.
 fn is_cheaper(one: &Entry, other: &Entry) -> bool {
     let usd = |entry: &Entry| entry.row.number(catalogue::COST_USD);
     usd(one).zip(usd(other)).is_none_or(|(one, other)| one * SAME_BILL < other)
 }
 
-/// The one with the smallest bill, the first of equals; `None` where no bill is
+/// The row with the smallest bill, the first of equals; `None` if no bill is
 /// known.
 fn cheapest<'a>(rows: impl Iterator<Item = &'a Entry>) -> Option<&'a Entry> {
     let billed = rows.filter_map(|entry| Some((entry, entry.row.number(catalogue::COST_USD)?)));
@@ -168,7 +167,8 @@ mod tests {
     use crate::measure::testkit::{CellBuilder, answer, cell, run, twenty_references};
     use crate::model::RECORDED;
 
-    /// Keeps so many of 20 references at so many tokens a request.
+    /// A cell that keeps this many of 20 references at this many tokens a
+    /// request.
     fn row(id: &str, strategy: &str, kept: usize, tokens: u64) -> CellBuilder {
         let states = "k".repeat(kept) + &"l".repeat(20 - kept);
         let cell = cell(id, strategy).sent(&[100; 10]).states(&states).compaction(90, 50);
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_costs_more_than_the_recorded_agent_and_keeps_no_more_is_not_recommended() {
+    fn a_row_that_costs_more_than_the_recorded_agent_and_keeps_no_more_is_not_recommended() {
         let cells = |tokens| {
             let today = row("s", "recorded", 20, 200).control().build();
             vec![today, row("s", "prune", 18, tokens).build()]
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_costs_no_less_than_the_whole_conversation_that_fits_is_not_recommended() {
+    fn a_row_that_is_not_cheaper_than_the_whole_conversation_is_not_recommended() {
         let cells =
             |full: CellBuilder, tokens| vec![full.build(), row("s", "prune", 18, tokens).build()];
         let whole = || row("s", "full", 20, 200).control();
@@ -201,14 +201,15 @@ mod tests {
         }
         let cheap = run(vec![twenty_references("s")], cells(whole(), 150));
         assert!(answer(&cheap).contains("prune is the one to use"), "{}", answer(&cheap));
-        // Over the window it is no choice.
+        // Over the window the whole conversation is not an alternative.
         let over = run(vec![twenty_references("s")], cells(whole().overflow(3), 400));
         assert!(answer(&over).contains("prune is the one to use"), "{}", answer(&over));
     }
 
     #[test]
-    fn of_rows_that_cannot_be_told_apart_the_cheaper_is_recommended() {
-        // The margin is 0.05: 19 of 20 keep no less than 20 of 20, 18 do.
+    fn the_cheaper_of_rows_that_cannot_be_distinguished_is_recommended() {
+        // The margin is 0.05: 19 of 20 count as no less than 20 of 20, and 18
+        // do not.
         for (kept, chosen) in [(19, "b is the one to use"), (18, "a is the one to use")] {
             let cells = vec![row("s", "a", 20, 400).build(), row("s", "b", kept, 200).build()];
             let report = run(vec![twenty_references("s")], cells);
@@ -217,9 +218,9 @@ mod tests {
     }
 
     #[test]
-    fn over_six_sessions_the_interval_decides_and_not_the_margin() {
+    fn from_six_sessions_on_the_interval_decides_and_not_the_margin() {
         // Nine of ten sessions lose 1 of 20 and one gains 4: -0.025, and the
-        // interval of the difference holds 0; where all lose 2 it does not.
+        // interval of the difference contains 0; if all lose 2 it does not.
         let ids: Vec<String> = (0..10).map(|n| format!("s{n}")).collect();
         let sat = || ids.iter().map(|id| twenty_references(id)).collect::<Vec<_>>();
         let cells = |b: &dyn Fn(usize) -> usize| {

@@ -1,4 +1,4 @@
-//! The measures that rest on probes, on values worked out by hand.
+//! The measures of probes, compared with values computed by hand.
 
 use super::testkit::{absent, cell, close, facts, manifest, run, warnings};
 use super::*;
@@ -35,8 +35,9 @@ fn row<'a>(report: &'a Report, strategy: &str) -> &'a PresetRow {
 }
 
 #[test]
-fn recall_is_the_mean_score_and_abstain_probes_stand_alone() {
-    // Facts score 1, 0.5 and 0; the unanswerable one scores 1 by itself.
+fn recall_is_the_mean_score_and_abstain_probes_are_separate() {
+    // Facts have scores 1, 0.5 and 0; the unanswerable probe has score 1 and is
+    // separate.
     let report = run(vec![four("s")], vec![full("s", "RRRr"), compacted("s", "RhwR")]);
     let x = row(&report, "x");
     close(x, "probes", 4.0);
@@ -48,12 +49,12 @@ fn recall_is_the_mean_score_and_abstain_probes_stand_alone() {
 }
 
 #[test]
-fn unscored_probes_are_counted_and_never_move_a_mean() {
+fn unscored_probes_are_counted_and_never_change_a_mean() {
     let report = run(vec![four("s")], vec![full("s", "RRRr"), compacted("s", "RuwR")]);
     let x = row(&report, "x");
     close(x, "recall", 0.5);
     close(x, "unscored", 1.0);
-    // Neither graded pair includes the unscored probe: one kept, one lost.
+    // The unscored probe is in neither graded pair: one kept, one lost.
     close(x, "continuity", 50.0);
     close(x, "kept", 0.5);
     let said = warnings(&report)
@@ -79,13 +80,13 @@ fn continuity_is_kept_over_kept_and_lost_and_its_four_outcomes_are_printed() {
 }
 
 #[test]
-fn a_score_of_a_half_is_right() {
+fn a_score_of_one_half_is_right() {
     let report = run(vec![four("s")], vec![full("s", "hhWr"), compacted("s", "hwWR")]);
     close(row(&report, "x"), "continuity", 50.0);
 }
 
 #[test]
-fn what_was_never_compacted_has_no_continuity() {
+fn a_session_that_was_never_compacted_has_no_continuity() {
     let idle = cell("s", "x").sent(&[1_000, 2_000]).snapshot(1, 0).answers("RRRR").build();
     let report = run(vec![four("s")], vec![full("s", "RRRr"), idle]);
     let x = row(&report, "x");
@@ -97,8 +98,9 @@ fn what_was_never_compacted_has_no_continuity() {
 
 #[test]
 fn continuity_is_the_mean_over_kinds_with_small_kinds_pooled() {
-    // Three transcripts with four facts and one update each: twelve facts
-    // stand alone, three updates are pooled with two plans of one transcript.
+    // Three transcripts with four facts and one update each: twelve facts have
+    // a figure of their own, three updates are pooled with two plans of one
+    // transcript.
     let session = |id: &str, plans: usize| {
         let mut builder = facts(id).requests(&[1_000, 2_000]);
         for _ in 0..4 {
@@ -115,7 +117,7 @@ fn continuity_is_the_mean_over_kinds_with_small_kinds_pooled() {
         full("a", "RRRRRRR"),
         full("b", "RRRRR"),
         full("c", "RRRRR"),
-        // Facts 1/4; update and plans 2/3 together.
+        // Facts 1/4; update and plans together 2/3.
         compacted("a", "RwwwRRw"),
         // Facts 4/4, update 0/1.
         compacted("b", "RRRRw"),
@@ -145,14 +147,15 @@ fn a_probe_at_a_refused_request_is_wrong_and_its_value_lost_except_for_controls(
     close(x, "continuity", 0.0);
     close(x, "answerable", 0.0);
     close(x, "lost", 1.0);
-    // The ledger tells what the context holds, sent or not.
+    // The ledger describes the context, whether it is sent or not.
     close(x, "evidence_verbatim", 1.0);
     close(row(&report, "recorded"), "recall", 1.0);
 }
 
 #[test]
 fn a_wrong_answer_is_lost_garbled_or_unused() {
-    // Value gone; there and right before; there and wrong before too.
+    // Three values: gone; in the context and right before; in the context and
+    // wrong before.
     let report = run(vec![four("s")], vec![full("s", "RRWr"), compacted("s", "wWDR")]);
     let x = row(&report, "x");
     for id in ["lost", "garbled", "unused"] {
@@ -165,16 +168,17 @@ fn a_wrong_answer_is_lost_garbled_or_unused() {
 }
 
 #[test]
-fn retention_lies_between_floor_and_ceiling_and_is_never_clamped() {
+fn retention_is_on_a_scale_from_floor_to_ceiling_and_never_clamped() {
     // Floor 0, ceiling 1, own 2/3.
     let cells =
         |own: &str, floor: &str| vec![full("s", "RRRr"), empty("s", floor), compacted("s", own)];
     let report = run(vec![four("s")], cells("RRwR", "wwwr"));
     close(row(&report, "x"), "retention", 2.0 / 3.0);
-    // Floor 2/3, ceiling 1, own 0: worse than nothing, (0 − 2/3) / (1/3) = −2.
+    // Floor 2/3, ceiling 1, own score 0, which is below the floor: (0 − 2/3) /
+    // (1/3) = −2.
     let report = run(vec![four("s")], cells("wwwR", "rrwr"));
     close(row(&report, "x"), "retention", -2.0);
-    // Floor and ceiling are alike: there is no room to measure in.
+    // Floor and ceiling are equal, so that there is no scale.
     let report = run(vec![four("s")], cells("wwwR", "rrrr"));
     absent(row(&report, "x"), "retention", "are 0.00 apart, less than 0.2");
 }
@@ -198,13 +202,14 @@ fn retention_has_an_interval_from_six_transcripts_on() {
 }
 
 #[test]
-fn fabrication_is_counted_for_models_alone() {
-    // Tempting: the lost first fact and the unanswerable probe. One asserts.
+fn fabrication_is_counted_for_models_only() {
+    // Two probes tempt to fabricate: the lost first fact and the unanswerable
+    // probe. One answer asserts something.
     let cells = || vec![full("s", "RRRr"), compacted("s", "wRRD")];
     let report = run(vec![four("s")], cells());
     absent(row(&report, "x"), "fabrication_rate", "the offline reader only copies");
     absent(row(&report, "x"), "recall_filtered", "takes a model as answerer");
-    // Who grades does not matter: the answers are a model's.
+    // The judge makes no difference: the answers are a model's.
     for judge in ["offline", "openai/j"] {
         let mut made = manifest(&["25%"]);
         (made.answerer, made.judge) = ("openai/a".into(), judge.into());
@@ -219,7 +224,7 @@ fn fabrication_is_counted_for_models_alone() {
 }
 
 #[test]
-fn a_reader_that_does_better_in_smaller_contexts_is_warned_of() {
+fn a_reader_that_is_better_in_smaller_contexts_is_reported() {
     // Two probes with all of their evidence: right under x, wrong under full.
     let cells = vec![full("s", "WWRr"), compacted("s", "RRwR")];
     let report = run(vec![four("s")], cells);
@@ -232,7 +237,7 @@ fn a_reader_that_does_better_in_smaller_contexts_is_warned_of() {
 }
 
 #[test]
-fn a_control_that_is_asked_only_has_no_sizes() {
+fn a_control_without_replayed_requests_has_no_sizes() {
     let evidence = cell("s", "evidence").control().snapshot(1, 0).answers("RRRR").build();
     let report = run(vec![four("s")], vec![full("s", "RRRr"), evidence]);
     let control = row(&report, "evidence");
@@ -257,7 +262,7 @@ fn compactions_for_the_probes_at_the_end_are_not_counted() {
 }
 
 #[test]
-fn the_forgetting_curve_goes_by_compactions_and_by_tokens() {
+fn the_forgetting_curve_is_by_compactions_and_by_tokens() {
     let facts = facts("s")
         .requests(&[1_000, 2_000])
         .probe(ProbeKind::Fact, 0, 1_999)
@@ -286,8 +291,8 @@ fn the_forgetting_curve_goes_by_compactions_and_by_tokens() {
             (64_000, None, 1, Some(0.0)),
         ]
     );
-    // The reference was last seen in message 0 and asked for at request 1: the
-    // compaction before request 1 lies between.
+    // The reference was last seen in message 0 and is used at request 1: the
+    // compaction before request 1 is between them.
     let one = &curve(AgeUnit::Compactions).bins[1];
     assert_eq!((one.references, one.reference_recall), (1, Some(0.0)));
 }
@@ -307,8 +312,8 @@ fn a_forgetting_curve_keeps_nothing_at_a_refused_request_except_for_controls() {
 
 #[test]
 fn a_recovery_channel_has_its_own_recall_calls_and_tokens_and_changes_no_other_figure() {
-    // Without: facts score 1, 0 and 0. With: 1, 0.5 and 1; the unanswerable
-    // probe counts among calls and tokens alone.
+    // Without the channel the facts have scores 1, 0 and 0. With it they have
+    // 1, 0.5 and 1; the unanswerable probe counts only among calls and tokens.
     let searched = [(5, 400), (5, 200), (3, 0), (1, 10)];
     let plain = || cell("s", "x").sent(&[1_000, 500]).snapshot(1, 1).answers("RwwR");
     let with = plain().recovers("rhrw", &searched).build();

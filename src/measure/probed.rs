@@ -1,5 +1,5 @@
-//! The probes of a cell as measures read them: scores, what `full` made of
-//! them, and which of them count.
+//! The probes of a cell as input of measures: their scores, their scores under
+//! `full`, and which of them count.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,12 +9,13 @@ use crate::model::{
     Agreement, Cell, ProbeFacts, ProbeKind, ProbeRow, RIGHT, Snapshot, TranscriptFacts, Verdict,
 };
 
-/// Fewest probes of a kind for a figure of its own (measures §5).
+/// Smallest number of probes of a kind for a figure of its own (measures §5).
 const KIND_PROBES: usize = 10;
-/// Fewest transcripts with that kind.
+/// Smallest number of transcripts with such probes.
 const KIND_TRANSCRIPTS: usize = 3;
 
-/// Kinds that stand alone in `continuity`, by data set; the others are pooled.
+/// Kinds with a figure of their own in `continuity`, by data set; the others
+/// are pooled.
 pub fn kinds_by_dataset(facts: &[TranscriptFacts]) -> BTreeMap<String, BTreeSet<ProbeKind>> {
     let mut seen: BTreeMap<(&str, ProbeKind), (usize, BTreeSet<&str>)> = BTreeMap::new();
     for transcript in facts {
@@ -35,62 +36,63 @@ pub fn kinds_by_dataset(facts: &[TranscriptFacts]) -> BTreeMap<String, BTreeSet<
     kinds
 }
 
-/// One probe under one preset.
+/// The result of one probe under one preset.
 #[derive(Clone, Copy)]
 pub struct ProbeResult<'a> {
-    /// What the transcript tells about it.
+    /// The facts of the probe that do not depend on the preset.
     pub facts: &'a ProbeFacts,
-    /// What came of it.
+    /// The answer and its grade.
     pub row: &'a ProbeRow,
-    /// The context that it was put to.
+    /// The context in which the probe was asked.
     pub snapshot: &'a Snapshot,
-    /// Score `0.0..=1.0`; 0 where the provider would have refused the request,
-    /// absent where it was not graded.
+    /// Score `0.0..=1.0`; 0 if the provider would have refused the request,
+    /// absent if the answer was not graded.
     pub score: Option<f64>,
     /// Whether the provider would have refused the request.
     pub refused: bool,
-    /// Score under `full`.
+    /// Score of the probe under `full`.
     pub before: Option<f64>,
-    /// Whether the preset had compacted before it was asked. `full` never
-    /// does: it stands against itself, so all of its probes count (A/A).
+    /// Whether the preset had compacted before the probe. `full` never
+    /// compacts: it is compared with itself, so all of its probes count (A/A).
     pub exposed: bool,
 }
 
 /// Why a wrong answer is wrong (measures §5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wrong {
-    /// The value is not in the context.
+    /// The context does not contain the value.
     Lost,
-    /// It is, and `full` is right.
+    /// The context contains the value, and `full` is right.
     Garbled,
-    /// It is, and `full` is wrong too.
+    /// The context contains the value, and `full` is wrong too.
     Unused,
 }
 
 impl ProbeResult<'_> {
-    /// What it asks for.
+    /// The kind of the probe.
     pub fn kind(&self) -> ProbeKind {
         self.facts.probe.kind
     }
 
-    /// What compression did to it; absent unless both answers were graded.
+    /// How compression changed the result; absent unless both answers were
+    /// graded.
     pub fn agreement(&self) -> Option<Agreement> {
         Some(Agreement::of(self.before? >= RIGHT, self.score? >= RIGHT))
     }
 
-    /// Whether it was answered with a claim that is wrong.
+    /// Whether the answer asserts something wrong.
     pub fn is_asserted_wrong(&self) -> bool {
         matches!(self.row.judgement.verdict, Verdict::Incorrect | Verdict::Stale)
     }
 
-    /// Whether the value that it asks for is in what the provider would have
-    /// read; absent where no value is expected.
+    /// Whether the context, as the provider would have read it, contains the
+    /// expected value; absent if no value is expected.
     pub fn has_value(&self) -> Option<bool> {
         self.row.answerable.map(|there| there && !self.refused)
     }
 
-    /// Why it is wrong: `None` if it was not graded or expects no value,
-    /// `Some(None)` if it is right.
+    /// Why the answer is wrong: `None` if it was not graded or no value is
+    /// expected, `Some(None)` if it is right.
     pub fn wrong(&self) -> Option<Option<Wrong>> {
         let there = self.has_value()?;
         if self.score? >= RIGHT {
@@ -106,7 +108,7 @@ impl ProbeResult<'_> {
 }
 
 impl<'a> Sample<'a> {
-    /// Every probe of the cell, in the order of their ids.
+    /// Every probe of the cell, in the order of the probes' ids.
     pub fn probe_results(&self) -> impl Iterator<Item = ProbeResult<'a>> + use<'a> {
         let Sample { facts, cell, rows, full, .. } = *self;
         let asked_only = self.is_asked_only();
@@ -126,18 +128,18 @@ impl<'a> Sample<'a> {
         })
     }
 
-    /// The probes that ask for something that was said: all but those whose
-    /// right answer is that it is not known (semantics §30).
+    /// The probes with a known answer: all except those that are right if the
+    /// answer is called unknown (semantics §30).
     pub fn answered(&self) -> impl Iterator<Item = ProbeResult<'a>> + use<'a> {
         self.probe_results().filter(|result| result.kind() != ProbeKind::Abstain)
     }
 
-    /// The unanswerable ones.
+    /// The probes whose answer cannot be known.
     pub fn unanswerable(&self) -> impl Iterator<Item = ProbeResult<'a>> + use<'a> {
         self.probe_results().filter(|result| result.kind() == ProbeKind::Abstain)
     }
 
-    /// What compression did to each exposed probe with both answers graded.
+    /// How compression changed each exposed probe, if both answers were graded.
     pub fn agreements(&self) -> impl Iterator<Item = (ProbeKind, Agreement)> + use<'a> {
         let exposed = self.answered().filter(|result| result.exposed);
         exposed.filter_map(|result| Some((result.kind(), result.agreement()?)))

@@ -1,4 +1,4 @@
-//! The order in which rows are printed, and who is ranked (semantics §40).
+//! The printing order of rows, and their ranks (semantics §40).
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -9,24 +9,24 @@ use super::names::{ALL, BASELINE};
 use super::rows::Entry;
 use crate::text::counted;
 
-/// Controls below the ranking, in this order; others follow by name.
+/// Order of the controls below the ranked rows; other controls follow by name.
 const SCALE: &[&str] = &["evidence", "empty", "id-list", "recorded"];
 
-/// Fewest questions or facts that a rank rests on: as many as a session takes to
-/// stand for itself at cuts (cuts §3).
+/// Smallest number of questions or facts for a rank: the same as for a session
+/// to be a separate cluster at cuts (cuts §3).
 pub const FEWEST_ASKED: usize = 5;
 
 /// Sorts rows for printing and ranks them: data sets by name and `ALL` last,
-/// windows and agent models as typed, then `full`, the ranked, the stand-ins,
-/// other controls.
+/// windows and agent models as typed, then `full`, the ranked rows, the
+/// stand-ins, other controls.
 ///
-/// Ranked by the primary measure. Rows that are alike in every transcript share
-/// a rank and the next one counts them all (1, 2, 2, 4); among them the smaller
-/// bill stands first, then fewer tokens sent. A row that could not be scored,
-/// or with cells that failed, has no rank: it sat another exam. Nor has one at
-/// which nothing was at stake (cuts §3) or that rests on too few questions,
-/// nor one with too many void replies of its compactor: its fallback sat the
-/// exam.
+/// The primary measure ranks. Rows with equal figures in every transcript share
+/// a rank, and the next rank counts all of them (1, 2, 2, 4); among them the
+/// smaller bill comes first, then fewer tokens sent. A row without a score, or
+/// with failed cells, has no rank, because its exam is another one. A row also
+/// has no rank if nothing was at stake (cuts §3), if it has too few questions,
+/// or if too many replies of its compactor are void, because they lead to its
+/// fallback.
 pub fn arrange(table: &mut [Entry], manifest: &Manifest, primary: Primary) {
     for entry in table.iter_mut().filter(|entry| entry.row.standing == Standing::Ranked) {
         if let Some(why) = unranked(entry, primary) {
@@ -45,7 +45,7 @@ pub fn arrange(table: &mut [Entry], manifest: &Manifest, primary: Primary) {
     }
 }
 
-/// Why a row is not ranked though it was scored.
+/// Why a row with a score has no rank.
 fn unranked(entry: &Entry, primary: Primary) -> Option<String> {
     if entry.row.risked_nothing(primary) {
         return Some("nothing was at stake".to_owned());
@@ -53,15 +53,14 @@ fn unranked(entry: &Entry, primary: Primary) -> Option<String> {
     let what = match primary {
         Primary::Continuity => "question",
         Primary::KeptAtCut => "fact",
-        // Reference recall has no figure at all where it rests on too little.
+        // Reference recall is absent if there are too few references.
         Primary::ReferenceRecall => return None,
     };
     let few = entry.row.number(primary.measure()).is_some() && entry.asked < FEWEST_ASKED;
     few.then(|| format!("rests on {}", counted(entry.asked, what)))
 }
 
-/// Gives the ranked rows of one table their places, those that are alike beside
-/// each other.
+/// Ranks the rows of one table and moves rows with the same rank together.
 fn rank(group: &mut [Entry], primary: Primary) {
     let is_ranked = |entry: &&Entry| {
         let row = &entry.row;
@@ -78,7 +77,8 @@ fn rank(group: &mut [Entry], primary: Primary) {
     let firsts: BTreeMap<String, Option<usize>> =
         ranked.iter().map(|entry| (entry.row.strategy.clone(), first(entry))).collect();
     let first = |entry: &Entry| firsts.get(&entry.row.strategy).copied().flatten();
-    // Rows without a place stand around those with one: the sort is stable.
+    // Rows without a rank keep their places around those with one: the sort is
+    // stable.
     let places: Vec<usize> = (0..group.len()).filter(|at| first(&group[*at]).is_some()).collect();
     let Some((from, to)) = places.first().zip(places.last()) else { return };
     let ranked = &mut group[*from..=*to];
@@ -92,7 +92,7 @@ fn rank(group: &mut [Entry], primary: Primary) {
     }
 }
 
-/// Everything that stands above merit.
+/// The parts of the order that come before the rank.
 type Place<'a> = (bool, &'a str, (usize, &'a str), (usize, &'a str), u8, usize);
 
 fn place<'a>(row: &'a PresetRow, manifest: &Manifest) -> Place<'a> {
@@ -133,12 +133,12 @@ mod tests {
     use crate::model::{PresetRow, Standing, Void};
 
     #[test]
-    fn rows_that_are_alike_in_every_transcript_share_a_rank() {
+    fn rows_with_equal_figures_in_every_transcript_share_a_rank() {
         let kept = |id: &str, name: &str, kept: usize, tokens: u64| {
             let states = "k".repeat(kept) + &"l".repeat(20 - kept);
             cell(id, name).sent(&[tokens; 10]).states(&states).build()
         };
-        // `other` has the same mean as the two that are alike, not the same scores.
+        // `other` has the same mean as the two equal presets, but other scores.
         let presets = [
             ("best", [20, 20], 100),
             ("dear", [10, 14], 90),
@@ -157,8 +157,8 @@ mod tests {
         assert_eq!(ranks, expected.map(|(name, rank)| (name, Some(rank))));
     }
 
-    /// Rows over all data sets of presets that keep everything and whose
-    /// compactor gave so many replies, so many of them empty.
+    /// Rows over all data sets of presets that keep everything, with these
+    /// numbers of compactor replies and of empty ones.
     fn replied(presets: &[(&str, u64, u64)]) -> Vec<PresetRow> {
         let cells = presets.iter().map(|&(name, all, empty)| {
             let replies = (0..all).map(|at| match at < empty {

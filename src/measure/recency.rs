@@ -1,19 +1,19 @@
-//! What the newest tokens alone keep: the curve that every strategy has to
-//! beat (measures §8).
+//! The recency curve: what the newest tokens alone keep at each size, as a
+//! standard for every strategy (measures §8).
 //!
 //! Plain recency sends the preamble and the newest B tokens of messages. Its
 //! mean context is that of `recency_gain`, `mean_j min(preamble + B, full_j)`,
-//! and what it keeps is read off the recording:
+//! and what it keeps is computed from the recording:
 //!
 //! - Reference recall: exactly the references nearer than B, over requests,
-//!   then transcripts, with the support that the measure asks for.
-//! - Continuity: the probes that `full` answers right, asked of contexts of
-//!   which something is dropped, whose evidence is all within B. Nobody was
-//!   asked again, so this is what recency keeps **at least**, as far as a
-//!   reader who is right with the whole conversation stays right when all of
-//!   the evidence is there (the self-check measures that). Some answers are
-//!   found without it: on LoCoMo `fifo` lies 2 to 12 points above this curve
-//!   at its own size.
+//!   then transcripts, with the support that the measure requires.
+//! - Continuity: the probes that `full` answers right and whose evidence is all
+//!   within B, in contexts from which something is dropped. Nothing is asked
+//!   again, so this is the **least** that recency keeps, provided that a reader
+//!   who is right with the whole conversation stays right with all of the
+//!   evidence (the self-check measures that). Some answers are found without
+//!   the evidence: on LoCoMo `fifo` is 2 to 12 points above this curve at its
+//!   own size.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,9 +23,9 @@ use super::probed::kinds_by_dataset;
 use super::spec::mean;
 use crate::model::{Cell, Primary, ProbeKind, RIGHT, RecencyCurve, Support, TranscriptFacts};
 
-/// Sizes along a curve.
+/// Number of sizes along a curve.
 const STEPS: usize = 24;
-/// The smallest B, in tokens. Contexts of agents begin above it.
+/// The smallest B, in tokens. Contexts of agents are larger from the beginning.
 const FROM: f64 = 1_000.0;
 
 /// The curve of each data set, and of all of them together.
@@ -45,24 +45,25 @@ pub fn curves(facts: &[TranscriptFacts], cells: &[Cell], primary: Primary) -> Ve
     names.into_iter().chain([ALL]).filter_map(curve).collect()
 }
 
-/// What has to be remembered of one transcript.
+/// The references or probes of one transcript.
 struct Exam<'a> {
     facts: &'a TranscriptFacts,
     asked: Asked,
 }
 
-/// Distances in tokens of the run.
+/// What is asked, with distances in tokens of the run.
 enum Asked {
-    /// By request, those of its references.
+    /// For each request, the distances of its references.
     References(Vec<Vec<f64>>),
-    /// By kind of probe with a figure of its own, those of probes that `full`
+    /// For each kind of probe with a figure of its own, the probes that `full`
     /// answers right.
     Probes(BTreeMap<Option<ProbeKind>, Vec<Evidence>>),
 }
 
-/// How far back the evidence of a probe reaches.
+/// The position of a probe's evidence.
 struct Evidence {
-    /// Tokens from the beginning of the oldest message to the request.
+    /// Tokens from the beginning of the oldest message of the evidence to the
+    /// request.
     reach: f64,
     /// Tokens of all messages before the request.
     context: f64,
@@ -85,7 +86,8 @@ fn exams<'a>(facts: &'a [TranscriptFacts], cells: &[Cell], primary: Primary) -> 
     facts.iter().map(exam).collect()
 }
 
-/// Nothing where the exam does not suffice, as in the measure itself.
+/// The distances of the references; empty if the exam is too small, as in the
+/// measure itself.
 fn references(facts: &TranscriptFacts) -> Asked {
     if !Support::whole(facts).suffices() {
         return Asked::References(Vec::new());
@@ -132,8 +134,8 @@ fn probes(facts: &TranscriptFacts, full: Option<&Cell>, alone: &BTreeSet<ProbeKi
 }
 
 impl Exam<'_> {
-    /// What the newest `tokens` of messages keep, as a share; `None` where
-    /// nothing is asked, or nothing is dropped.
+    /// The share that the newest `tokens` of messages keep; `None` if nothing
+    /// is asked, or nothing is dropped.
     fn kept(&self, tokens: f64) -> Option<f64> {
         match &self.asked {
             Asked::References(requests) => mean(requests.iter().map(|distances| {
@@ -175,14 +177,14 @@ fn points(exams: &[&Exam<'_>]) -> Vec<(f64, f64)> {
     points
 }
 
-/// B, evenly spaced on a logarithmic scale.
+/// Values of B, evenly spaced on a logarithmic scale.
 fn ladder(largest: f64) -> Vec<f64> {
     if largest <= 0.0 {
         return Vec::new();
     }
     let from = FROM.min(largest / 10.0);
     let step = |at: usize| from * (largest / from).powf(at as f64 / (STEPS - 1) as f64);
-    // The last one is exact: nothing is dropped there.
+    // The last value is exact: nothing is dropped there.
     (0..STEPS - 1).map(step).chain([largest]).collect()
 }
 

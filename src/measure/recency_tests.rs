@@ -12,9 +12,9 @@ fn sizes_are_spaced_on_a_logarithmic_scale_and_end_with_the_largest_context() {
     assert_eq!(ladder.len(), 24);
     close(ladder[0], 1_000.0);
     assert_eq!(ladder[23].to_bits(), 1_000_000.0_f64.to_bits());
-    // 1,000 times as much in 23 steps.
+    // A factor of 1,000 in 23 steps.
     close(ladder[1] / ladder[0], 1_000.0_f64.powf(1.0 / 23.0));
-    // A short session begins at a tenth.
+    // The curve of a short session begins at a tenth of its size.
     close(super::ladder(500.0)[0], 50.0);
     assert!(super::ladder(0.0).is_empty());
 }
@@ -27,7 +27,8 @@ fn references_nearer_than_the_newest_tokens_are_kept() {
     }
     let facts = builder.build();
     let exam = Exam { facts: &facts, asked: references(&facts) };
-    // At the distance itself it is not within reach yet, as in `recency_gain`.
+    // At exactly its distance a reference is not kept yet, as in
+    // `recency_gain`.
     for (tokens, kept) in [(5_000.0, 0.0), (5_001.0, 0.5), (10_000.0, 0.5), (10_001.0, 1.0)] {
         close(exam.kept(tokens).unwrap(), kept);
     }
@@ -36,7 +37,7 @@ fn references_nearer_than_the_newest_tokens_are_kept() {
 }
 
 #[test]
-fn a_thin_exam_draws_no_curve() {
+fn an_exam_that_is_too_small_has_no_curve() {
     let thin = facts("s").requests(&[20_000]).reference(0, 5_000, None).build();
     let states = cell("s", "x").sent(&[20_000]).states("k").build();
     assert!(run(vec![thin], vec![states]).recency.is_empty());
@@ -57,31 +58,32 @@ fn the_curve_ends_where_everything_is_kept() {
     assert!(points.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1));
 }
 
-/// Three messages of 10, 20, … tokens before request 1 and a probe about the first.
+/// A probe about the first of three messages of 10, 20, … tokens before request
+/// 1.
 fn probed() -> (TranscriptFacts, Cell) {
-    // Messages 0…3 have 10, 20, 30, 40 tokens; request 1 stands before message 3.
+    // Messages 0…3 have 10, 20, 30, 40 tokens; request 1 is before message 3.
     let facts = facts("s").requests(&[10, 60]).probe(ProbeKind::Fact, 1, 50).build();
     let full = cell("s", "full").control().sent(&[10, 60]).snapshot(1, 0).answers("R").build();
     (facts, full)
 }
 
 #[test]
-fn a_probe_is_kept_where_all_of_its_evidence_is_within_reach() {
+fn a_probe_is_kept_if_all_of_its_evidence_is_within_reach() {
     let (facts, full) = probed();
     let alone = BTreeSet::new();
     let exam = Exam { facts: &facts, asked: probes(&facts, Some(&full), &alone) };
-    // The context has 60 tokens and its evidence begins with it: nothing less
-    // than all of it keeps the probe, and all of it exposes nothing.
+    // The context has 60 tokens and begins with the evidence: only the whole
+    // context keeps the probe, and then nothing is dropped.
     assert_eq!(exam.kept(59.0), Some(0.0));
     assert_eq!(exam.kept(60.0), None);
 }
 
 #[test]
-fn evidence_in_the_newest_message_survives_any_cut_behind_it() {
+fn evidence_in_the_newest_message_is_kept_at_every_size_from_its_own_on() {
     let (mut facts, full) = probed();
     facts.probes[0].evidence = vec![2];
     let exam = Exam { facts: &facts, asked: probes(&facts, Some(&full), &BTreeSet::new()) };
-    // Message 2 is the newest 30 tokens.
+    // Message 2 is the newest message, with 30 tokens.
     assert_eq!((exam.kept(29.0), exam.kept(30.0)), (Some(0.0), Some(1.0)));
     facts.probes[0].evidence = vec![0, 2];
     let exam = Exam { facts: &facts, asked: probes(&facts, Some(&full), &BTreeSet::new()) };
@@ -89,7 +91,7 @@ fn evidence_in_the_newest_message_survives_any_cut_behind_it() {
 }
 
 #[test]
-fn probes_that_the_whole_conversation_gets_wrong_are_not_asked() {
+fn probes_that_full_answers_wrong_are_left_out() {
     let (facts, _) = probed();
     let wrong = cell("s", "full").control().sent(&[10, 60]).snapshot(1, 0).answers("W").build();
     for full in [Some(&wrong), None] {

@@ -1,6 +1,6 @@
-//! Which preset to use, what it keeps and costs, how sure that is and what puts
-//! it in doubt most (cuts §5, measures §2 and §7). Every part rests on measures
-//! of this run and is left out where they are absent.
+//! Recommends a preset: what it keeps and costs, how sure that is and what
+//! questions it most (cuts §5, measures §2 and §7). Every part is computed from
+//! measures of this run, and left out if they are absent.
 
 use std::collections::BTreeSet;
 
@@ -16,12 +16,12 @@ use crate::model::{
     SMALLEST_NATIVE, Savings, Source, Standing, Sure, Value, catalogue,
 };
 
-/// Shares below this are not told as a figure of their own.
+/// Shares below this value are not mentioned as numbers.
 const LEAST_TOLD: f64 = 0.001;
-/// Share of ungraded answers that puts a figure in doubt (semantics §41).
+/// Share of ungraded answers from which a figure is questioned (semantics §41).
 const UNSCORED: f64 = 0.05;
 
-/// The recommendation; `None` of a run without rows.
+/// The recommendation; `None` for a run without rows.
 pub fn recommendation(run: &Evidence<'_>, findings: &[Finding]) -> Option<Recommendation> {
     run.rows.first()?;
     let (choice, sure, doubt) = match choose(run) {
@@ -47,7 +47,7 @@ pub fn recommendation(run: &Evidence<'_>, findings: &[Finding]) -> Option<Recomm
     Some(Recommendation { replayed: replayed(run), choice, sure, doubt, next })
 }
 
-/// The run that would tell most of what this one leaves open.
+/// The further run that would answer most of the open questions.
 fn next(run: &Evidence<'_>, findings: &[Finding]) -> Option<NextStep> {
     let idle =
         |finding: &Finding| matches!(finding, Finding::Problem(Problem::NothingCompacts { .. }));
@@ -96,9 +96,9 @@ fn replayed(run: &Evidence<'_>) -> Replayed {
     }
 }
 
-/// The row to use at the window at which most is kept by one, the smaller bill
-/// and the window typed first deciding between equals; or why there is none at
-/// any.
+/// The row to use, at the window whose row keeps most; of equals the smaller
+/// bill and then the first window decide. The error says why there is none at
+/// any window.
 fn choose<'a>(run: &Evidence<'a>) -> Result<Preferred<'a>, Choice> {
     let better = |a: Preferred<'a>, b: Preferred<'a>| {
         if leads(run, &b.row.row, &a.row.row) { b } else { a }
@@ -115,14 +115,14 @@ fn judge<'a>(run: &Evidence<'a>) -> Judge<'a> {
     Judge { facts: run.facts, manifest: run.manifest, primary: run.primary }
 }
 
-/// Whether the row of one window comes before that of another: what fits its
-/// window, then what keeps more, then what costs less.
+/// Whether the row of one window comes before that of another: first by fitting
+/// its window, then by what it keeps, then by its cost.
 fn leads(run: &Evidence<'_>, one: &PresetRow, other: &PresetRow) -> bool {
     let usd = |row: &PresetRow| row.number(catalogue::COST_USD).unwrap_or(0.0);
     let apart = kept(run, one) - kept(run, other);
     match is_over(one) == is_over(other) {
         false => is_over(other),
-        // What prints the same is the same.
+        // Figures that are printed alike count as equal.
         true if apart.abs() < 0.005 * run.primary.most() => usd(one) < usd(other),
         true => apart > 0.0,
     }
@@ -132,12 +132,12 @@ fn kept(run: &Evidence<'_>, row: &PresetRow) -> f64 {
     row.number(run.primary.measure()).unwrap_or(0.0)
 }
 
-/// Whether a provider would have refused some of its requests.
+/// Whether a provider would have refused some of the row's requests.
 fn is_over(row: &PresetRow) -> bool {
     row.number(catalogue::OVERFLOWS).is_some_and(|n| n > 0.0)
 }
 
-/// Requests that a provider would have refused, of all of them.
+/// Number of requests that a provider would have refused, and of all requests.
 fn over(row: &PresetRow) -> Option<(f64, f64)> {
     is_over(row).then_some((row.number(catalogue::OVERFLOWS)?, row.number(catalogue::REQUESTS)?))
 }
@@ -150,7 +150,7 @@ fn chosen(run: &Evidence<'_>, preferred: &Preferred<'_>) -> Chosen {
     let elsewhere = leaders(run).map(|other| &other.row.row).filter(|r| r.window != row.window);
     let none_at = run.at_windows().filter(|rows| judge(run).prefer(rows).is_err());
     let adds = row.added().filter(|(added, bounds)| {
-        // The lower bound, where there is one.
+        // The lower bound, if there is one.
         bounds.map_or(*added, |(least, _)| least) <= 0.0
     });
     Chosen {
@@ -179,18 +179,20 @@ fn rival(run: &Evidence<'_>, row: &PresetRow) -> Rival {
     }
 }
 
-/// Who keeps more than the best of a window, but not within the window.
+/// The row that keeps more than the best one of a window, but has requests over
+/// the window.
 fn refused<'a>(run: &Evidence<'a>, best: &PresetRow) -> Option<&'a PresetRow> {
     let ahead = |e: &&&Entry| e.row.window == best.window && e.row.rank < best.rank;
     let first = run.rows.iter().filter(|e| e.row.rank.is_some()).find(ahead)?;
     is_over(&first.row).then_some(&first.row)
 }
 
-/// What its interval allows to be said beside the figure.
+/// The range that is shown with the figure.
 fn spread(run: &Evidence<'_>, row: &PresetRow) -> Option<Range> {
     let (lo, hi, of) = match row.intervals.get(run.primary.id())? {
         Interval::Dots { values } => {
-            // One value per cluster: sessions of one project count once.
+            // There is one value per cluster: sessions of one project count
+            // once.
             let alone = row.number(catalogue::TRANSCRIPTS) == Some(values.len() as f64);
             let of = if alone { RangeOf::Sessions } else { RangeOf::Projects };
             (*values.first()?, *values.last()?, of)
@@ -201,9 +203,9 @@ fn spread(run: &Evidence<'_>, row: &PresetRow) -> Option<Range> {
     Some(Range { lo, hi, of })
 }
 
-/// The bill (measures §2). Where the whole conversation is over the window nobody
-/// could have sent it, so nothing is called cheaper than it; what the recorded
-/// agent sent is set beside it then, where that is known.
+/// The bill (measures §2). If the whole conversation is larger than the window,
+/// nobody could have sent it, so nothing is called cheaper than it; the bill is
+/// then compared with that of the recorded agent, if it is known.
 fn bill(run: &Evidence<'_>, row: &PresetRow) -> Option<Priced> {
     let usd = row.number(catalogue::COST_USD)?;
     let dearer = row.number(catalogue::COST_USD_REFETCH).map(|refetch| refetch / usd);
@@ -225,7 +227,8 @@ fn bill(run: &Evidence<'_>, row: &PresetRow) -> Option<Priced> {
     Some(Priced { usd, billed_as: run.payer(row), against: against.unwrap_or(Against::Nothing) })
 }
 
-/// How the choice stands against the whole conversation (measures §7).
+/// The statistical comparison of the choice with the whole conversation
+/// (measures §7).
 fn sure(run: &Evidence<'_>, entry: &Entry) -> Option<Sure> {
     let row = &entry.row;
     let most = run.primary.most();
@@ -239,14 +242,15 @@ fn sure(run: &Evidence<'_>, entry: &Entry) -> Option<Sure> {
         noun: noun(entry.scores.keys().map(|unit| &run.facts[*unit])),
         margin: run.manifest.margin * most,
         difference: mean.zip(bounds).map(|(mean, (lo, hi))| (mean, lo, hi)),
-        // Without any spread every difference would be found: that says nothing.
+        // Without any spread every difference would be detected, which is not
+        // informative.
         detectable: row.number(catalogue::MDE).filter(|mde| *mde >= LEAST_TOLD * most),
         by: run.primary,
     })
 }
 
-/// The finding that weighs most against a row. Those that concern other rows, or
-/// every replay alike, do not count.
+/// The finding that questions a row most. Findings on other rows, or on every
+/// replay, do not count.
 fn doubt(run: &Evidence<'_>, findings: &[Finding], row: &PresetRow) -> Option<Finding> {
     let weighed = findings.iter().filter_map(|finding| Some((weight(run, finding, row)?, finding)));
     let heaviest = weighed.reduce(|a, b| if b.0 > a.0 { b } else { a })?;
@@ -292,7 +296,7 @@ fn none(why: NoChoice) -> Choice {
     Choice::None { why, nor_at: Vec::new() }
 }
 
-/// Why no row is to be used.
+/// Why no row is recommended.
 fn why_none(run: &Evidence<'_>) -> Choice {
     not_preferred(run).unwrap_or_else(|| none(none_ranked(run)))
 }
@@ -333,7 +337,7 @@ fn not_preferred(run: &Evidence<'_>) -> Option<Choice> {
     Some(Choice::None { why, nor_at: others.cloned().collect() })
 }
 
-/// Why nothing is ranked.
+/// Why no row has a rank.
 fn none_ranked(run: &Evidence<'_>) -> NoChoice {
     let by = run.primary;
     let presets = run.rows.iter().filter(|e| e.row.standing != Standing::Control);

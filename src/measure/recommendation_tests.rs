@@ -5,7 +5,7 @@ fn session(id: &str) -> TranscriptFacts {
     asking(id, 2)
 }
 
-/// Ten requests, each of which asks for so many references.
+/// Ten requests, each with this many references.
 fn asking(id: &str, references: usize) -> TranscriptFacts {
     let mut builder = facts(id).requests(&[100; 10]);
     for request in 0..10 {
@@ -38,7 +38,7 @@ fn silent(report: &Report, words: &str) {
 }
 
 #[test]
-fn one_session_is_described_and_nothing_is_concluded() {
+fn a_single_session_is_described_without_a_conclusion() {
     let report = run(
         vec![session("s")],
         vec![full("s"), keeps("s", "prune", 20).build(), keeps("s", "fifo", 4).build()],
@@ -55,13 +55,13 @@ fn one_session_is_described_and_nothing_is_concluded() {
 }
 
 #[test]
-fn a_heavy_loss_is_not_recommended_without_saying_so() {
+fn a_heavy_loss_is_mentioned_with_the_recommendation() {
     let report = run(vec![session("s")], vec![full("s"), keeps("s", "fifo", 10).build()]);
     says(&report, "At 25 % fifo loses least: it keeps 0.50");
 }
 
 #[test]
-fn a_run_of_stand_ins_recommends_nobody() {
+fn a_run_of_stand_ins_has_no_recommendation() {
     let cells = vec![full("s"), keeps("s", "summary", 20).stand_in().build()];
     let report = run(vec![session("s")], cells);
     says(&report, "an offline stand-in wrote them: none is ranked");
@@ -69,10 +69,11 @@ fn a_run_of_stand_ins_recommends_nobody() {
 }
 
 #[test]
-fn a_run_in_which_nothing_compacts_says_what_to_change() {
+fn a_run_without_compactions_suggests_a_change() {
     let idle = cell("s", "prune").sent(&[100; 10]).states(&"k".repeat(20)).build();
     let report = run(vec![session("s")], vec![full("s"), idle.clone()]);
-    // It is ranked, for it kept everything, and not recommended.
+    // The preset has a rank, because it kept everything, and is not
+    // recommended.
     silent(&report, "the one to use");
     says(&report, "Nothing compacted: the largest context seen has 100 tokens.");
     let acts = keeps("s", "summary", 12).stand_in().build();
@@ -85,7 +86,7 @@ fn a_run_in_which_nothing_compacts_says_what_to_change() {
 }
 
 #[test]
-fn controls_alone_leave_nothing_to_choose() {
+fn a_run_of_controls_has_no_recommendation() {
     let report = run(vec![session("s")], vec![full("s")]);
     says(&report, "replayed through the controls alone");
     says(&report, "there is no strategy to choose from");
@@ -93,7 +94,7 @@ fn controls_alone_leave_nothing_to_choose() {
 }
 
 #[test]
-fn a_conversation_over_the_window_makes_nothing_cheaper() {
+fn a_conversation_over_the_window_is_no_standard_for_cheaper() {
     let billed = |cell: crate::measure::testkit::CellBuilder, tokens: u64| {
         cell.bill(RECORDED, "dear", &[(tokens, 0, 0); 10])
     };
@@ -107,7 +108,7 @@ fn a_conversation_over_the_window_makes_nothing_cheaper() {
 }
 
 #[test]
-fn leaders_of_other_windows_are_named() {
+fn recommended_presets_of_other_windows_are_named() {
     let at = |window: &str, name: &str, kept: usize| {
         keeps("s", name, kept).window(window, 10_000).build()
     };
@@ -115,7 +116,7 @@ fn leaders_of_other_windows_are_named() {
     let report = run_at(&["25%", "50%"], vec![session("s")], cells);
     says(&report, "At 50 % b is the one to use: it keeps 0.80");
     says(&report, "Best at other windows: a at 25 % (0.60).");
-    // At 25 % nobody keeps enough.
+    // At 25 % no preset keeps enough.
     let cells = vec![at("25%", "a", 3), at("50%", "a", 12)];
     let report = run_at(&["25%", "50%"], vec![session("s")], cells);
     says(&report, "At 50 % a is the one to use: it keeps 0.60");
@@ -124,14 +125,14 @@ fn leaders_of_other_windows_are_named() {
     let report = run_at(&["25%", "50%"], vec![session("s")], cells);
     says(&report, "At 50 % nothing here keeps enough to be recommended: a keeps most (0.40)");
     says(&report, "Nor is one recommended at 25 %.");
-    // Over the window comes after what fits, however much it keeps.
+    // A row over the window comes after rows that fit, however much it keeps.
     let over = keeps("s", "a", 20).window("25%", 10_000).overflow(3).build();
     let report = run_at(&["25%", "50%"], vec![session("s")], vec![over, at("50%", "a", 12)]);
     says(&report, "At 50 % a is the one to use: it keeps 0.60");
 }
 
 #[test]
-fn words_alone_are_the_largest_doubt_about_probes() {
+fn an_offline_judge_is_the_largest_doubt_about_probes() {
     let probes = |id: &str| {
         let mut built = facts(id).requests(&[100; 10]);
         for _ in 0..8 {
@@ -149,7 +150,8 @@ fn words_alone_are_the_largest_doubt_about_probes() {
             answers("prune", half).build(),
         ]
     };
-    // The whole conversation answers one question right: no rank rests on that.
+    // The whole conversation answers only one question right, which is too few
+    // for a rank.
     let report = run(vec![probes("s")], cells("Rwwwwwww", "wwwwwwww", "Rwwwwwww"));
     silent(&report, "the one to use");
     says(&report, "it rests on 1 question, and a rank takes 5");
@@ -162,11 +164,11 @@ fn words_alone_are_the_largest_doubt_about_probes() {
 }
 
 #[test]
-fn what_a_provider_would_refuse_is_not_the_choice_and_is_named() {
+fn a_preset_with_refused_requests_is_not_recommended_but_named() {
     let over = keeps("s", "prune", 18).overflow(3).build();
     let report = run(vec![session("s")], vec![full("s"), over, keeps("s", "fifo", 15).build()]);
     says(&report, "At 25 % fifo loses least: it keeps 0.75");
-    // 18 of 20, less the two that the refused request asks for.
+    // It keeps 18 of 20, minus the two references of the refused request.
     says(&report, "prune keeps 0.80");
     says(&report, "but 1 of its 10 requests is over the window");
     let over = keeps("s", "prune", 18).overflow(3).build();
@@ -179,15 +181,16 @@ fn what_a_provider_would_refuse_is_not_the_choice_and_is_named() {
 }
 
 #[test]
-fn a_bargain_within_the_margin_is_told_with_its_price() {
+fn a_cheaper_preset_within_the_margin_is_named_with_its_bill() {
     // The margin is 0.05: a keeps 1.00, b 0.95 at half the tokens, c 0.90 for less still.
     let billed = |name: &str, kept: usize, tokens: u64| {
         keeps("s", name, kept).bill(RECORDED, "dear", &[(tokens, 0, 0); 10]).build()
     };
     let cells = vec![full("s"), billed("a", 20, 400), billed("b", 19, 200), billed("c", 18, 100)];
     let report = run(vec![session("s")], cells);
-    // 10 requests of 200 tokens at 4 dollars a million, and 10 outputs of 10 at 20.
-    // b costs more than c and keeps no more within the margin; a keeps more.
+    // 10 requests of 200 tokens at 4 dollars a million, and 10 outputs of 10 at
+    // 20. b costs more than c and keeps no more within the margin; a keeps
+    // more.
     says(&report, "At 25 % a is the one to use: it keeps 1.00");
     let report = run(vec![session("s")], vec![billed("a", 20, 400), billed("b", 19, 380)]);
     // b is no worse within the margin, at a smaller price.
@@ -196,7 +199,7 @@ fn a_bargain_within_the_margin_is_told_with_its_price() {
 }
 
 #[test]
-fn what_keeps_next_to_nothing_is_not_praised() {
+fn a_preset_that_keeps_almost_nothing_is_not_recommended() {
     let billed = |name: &str, kept: usize, tokens: u64| {
         keeps("s", name, kept).bill(RECORDED, "dear", &[(tokens, 0, 0); 10])
     };
@@ -209,8 +212,8 @@ fn what_keeps_next_to_nothing_is_not_praised() {
     }
 }
 
-/// Six sessions of 200 references, of these projects in turn, that keep as much
-/// as `full`, less what is lost of each.
+/// Six sessions of 200 references, of these projects in turn. The preset keeps
+/// as much as `full`, minus `lost` references of each session.
 fn six(projects: &[&str], lost: [usize; 6]) -> Report {
     let (mut facts, mut cells) = (Vec::new(), Vec::new());
     for (at, lost) in lost.into_iter().enumerate() {
@@ -246,8 +249,9 @@ fn only_projects_are_called_independent() {
 }
 
 #[test]
-fn no_difference_below_nothing_is_said_to_be_missed() {
-    // None loses anything: there is no spread, and any difference would be found.
+fn without_any_loss_no_detectable_difference_is_mentioned() {
+    // No session loses anything: without a spread any difference would be
+    // detected.
     let report = six(&[], [0; 6]);
     says(&report, "stays open with 6 sessions.");
     silent(&report, "would be missed");

@@ -1,4 +1,5 @@
-//! Rows of the comparison: every figure of a preset on a data set at a window.
+//! The rows of a comparison: every figure of a preset on a data set at a
+//! window.
 
 mod probes;
 
@@ -37,29 +38,29 @@ pub fn primary(facts: &[TranscriptFacts], exams: &Exams<'_>) -> Primary {
     }
 }
 
-/// A row with what is needed to arrange and to talk about it.
+/// A row with further data for sorting it and for findings.
 pub struct Entry {
-    /// The row.
+    /// The row as it is printed.
     pub row: PresetRow,
-    /// The primary measure of each of its transcripts, by their position in
-    /// the facts.
+    /// The primary measure of each of the row's transcripts, by their position
+    /// in the facts.
     pub scores: BTreeMap<usize, f64>,
-    /// Facts at stake that each of them rests on; none where they are not
-    /// weighed by them.
+    /// The facts at stake behind each of these scores; empty if scores are not
+    /// weighted by them.
     pub facts: BTreeMap<usize, f64>,
-    /// Questions, or facts, that the primary measure rests on.
+    /// Number of questions or facts behind the primary measure.
     pub asked: usize,
-    /// Parts of the primary measure's variance; none where it is absent.
+    /// Parts of the primary measure's variance; empty if the measure is absent.
     pub variance: Vec<VariancePart>,
-    /// Mean window of its cells in tokens; 0 where every cell failed.
+    /// Mean window of the row's cells in tokens; 0 if every cell failed.
     pub window_tokens: f64,
-    /// Whether some cell of it compacted or hid a message.
+    /// Whether one of its cells compacted or hid a message.
     pub acted: bool,
-    /// Replies of the compactor, and how many were void.
+    /// Numbers of all replies of the compactor and of void ones.
     pub replies: VoidReplies,
 }
 
-/// Every row, in the order of their keys. Transcripts and cells come sorted.
+/// All rows, in the order of their keys. Transcripts and cells must be sorted.
 pub fn table<'a>(
     facts: &'a [TranscriptFacts],
     cells: &'a [Cell],
@@ -85,14 +86,15 @@ pub fn table<'a>(
     gathered.iter().enumerate().map(entry).collect()
 }
 
-/// Builds one row.
+/// The data from which one row is built.
 struct Builder<'a> {
     facts: &'a [TranscriptFacts],
     row: &'a Gathered<'a>,
     code: usize,
-    /// Row of the baseline on the same data set and window, for the same payer.
+    /// Number of the baseline's row on the same data set and window, for the
+    /// same payer.
     baseline: Option<usize>,
-    /// Row of the floor.
+    /// Number of the floor's row, likewise.
     floor: Option<usize>,
     pooled: &'a Pooled,
     payers: &'a Payers<'a>,
@@ -160,8 +162,8 @@ impl Builder<'_> {
         Entry { row, scores, facts: weights, asked, variance, window_tokens, acted, replies }
     }
 
-    /// Questions, or facts, that the primary measure of these transcripts rests
-    /// on: replicates sit the same exam.
+    /// Number of questions or facts behind the primary measure of these
+    /// transcripts; replicates have the same exam and count once.
     fn asked(&self, scores: &BTreeMap<usize, f64>) -> usize {
         let Some(at) = RESAMPLED.iter().position(|resampled| resampled.id == self.primary.id())
         else {
@@ -174,7 +176,7 @@ impl Builder<'_> {
         scores.keys().filter_map(|unit| self.row.series.get(unit)).map(of).sum()
     }
 
-    /// A measure's figure, or why there is none.
+    /// The figure of a measure, or why there is none.
     fn value(&self, spec: &super::Spec) -> Value {
         if self.row.units.is_empty() {
             return Value::Absent(Absent::CellsFailed);
@@ -195,12 +197,12 @@ impl Builder<'_> {
         }
     }
 
-    /// A measure of each transcript of a row, replicates averaged.
+    /// A measure of each transcript of a row, averaged over replicates.
     fn each(&self, code: usize, id: &'static str) -> &ByUnit {
         self.pooled.units(code as u32, id)
     }
 
-    /// The facts at stake that they rest on, where they are weighed by them.
+    /// The facts at stake behind these figures, if they are weighted by them.
     fn facts_each(&self, code: usize, id: &'static str) -> &ByUnit {
         self.pooled.facts(code as u32, id)
     }
@@ -209,13 +211,13 @@ impl Builder<'_> {
         clusters(self.facts, values)
     }
 
-    /// The clusters of a measure, as it is pooled.
+    /// The clusters of a measure, by its pooling rule.
     fn clusters_of(&self, id: &'static str, values: &BTreeMap<usize, f64>) -> Clusters {
         weighed(self.facts, values, self.facts_each(self.code, id))
     }
 
-    /// What the number of clusters allows (measures §7), for one of
-    /// [`RESAMPLED`].
+    /// The interval that the number of clusters allows (measures §7), for one
+    /// of [`RESAMPLED`].
     fn interval(&self, at: usize) -> Option<Interval> {
         let resampled = &RESAMPLED[at];
         let each = self.each(self.code, resampled.id);
@@ -249,7 +251,7 @@ impl Builder<'_> {
         }
     }
 
-    /// What chance may do within these very sessions, fact by fact.
+    /// The interval within these sessions only, by resampling facts.
     fn of_these_sessions<'u>(
         &self,
         units: impl Iterator<Item = &'u usize>,
@@ -262,7 +264,7 @@ impl Builder<'_> {
         Some(bounds)
     }
 
-    /// Where chance comes in, of the primary measure.
+    /// The parts of the variance of the primary measure.
     fn variance(&self) -> Vec<VariancePart> {
         let Some(at) = RESAMPLED.iter().position(|resampled| resampled.id == self.primary.id())
         else {
@@ -295,8 +297,9 @@ impl Builder<'_> {
         self.primary.most()
     }
 
-    /// Controls are a scale, stand-ins measure us and void rows a fallback: none
-    /// is judged.
+    /// The verdict; absent for controls, which are a scale, for stand-ins,
+    /// which measure the offline compactor, and for void rows, which measure a
+    /// fallback.
     fn verdict(&self, difference: Option<&Difference>) -> Option<AgainstFull> {
         match self.row.standing {
             Standing::Ranked => difference.map(|d| d.verdict),
@@ -304,7 +307,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Columns that describe the row rather than measure it.
+    /// Adds the columns that describe the row and are not measures.
     fn counts(&self, scores: &BTreeMap<usize, f64>, values: &mut BTreeMap<String, Value>) {
         let units = &self.row.units;
         let all: BTreeMap<usize, f64> = units.iter().map(|unit| (*unit, 0.0)).collect();
@@ -321,7 +324,7 @@ impl Builder<'_> {
         sources::complete(self.row, &facts, full, values);
     }
 
-    /// What the figures of cuts rest on.
+    /// Adds the numbers behind the figures of cuts.
     fn stakes(&self, values: &mut BTreeMap<String, Value>) {
         if let Some(depth) = self.exams.depth(Depth::Greatest) {
             values.insert(catalogue::DEPTH.id.into(), Value::Known(f64::from(depth)));
@@ -338,8 +341,8 @@ impl Builder<'_> {
     }
 }
 
-/// Place by place the mean over the replicates that have a figure there:
-/// replicates sit the same exam.
+/// At each position the mean over the replicates that have a figure there;
+/// replicates have the same exam.
 fn averaged(replicates: Vec<&Figures>) -> Vec<f64> {
     let places = replicates.iter().map(|figures| figures.len()).max().unwrap_or(0);
     let mean = |at: usize| {

@@ -5,16 +5,18 @@ use rand_chacha::ChaCha8Rng;
 
 use super::statistics::{Clusters, sums};
 
-/// Most clusters whose 2ⁿ patterns of signs are all tried.
+/// Largest number of clusters for which all 2ⁿ patterns of signs are
+/// enumerated.
 const EXACT_UP_TO: usize = 16;
-/// Patterns drawn where there are more.
+/// Number of patterns drawn for more clusters.
 const SIGN_FLIPS: u32 = 100_000;
 
 /// Two-sided p of the sign-flip test: the share of patterns of signs over
-/// clusters under which the weighted sum of differences lies at least as far from
-/// zero as it does (Fisher 1935, "The Design of Experiments", 21). All 2ⁿ of them up
-/// to sixteen clusters; beyond, drawn from the seed, the pattern seen counted
-/// in (Phipson and Smyth 2010, "Permutation P-values Should Never Be Zero").
+/// clusters at which the weighted sum of differences is at least as far from
+/// zero as the observed sum (Fisher 1935, "The Design of Experiments", 21). Up
+/// to sixteen clusters all 2ⁿ patterns are used; beyond, patterns are drawn
+/// from the seed, and the observed one is added (Phipson and Smyth 2010,
+/// "Permutation P-values Should Never Be Zero").
 pub fn sign_flip(differences: &Clusters, seed: u64) -> f64 {
     let sums: Vec<f64> = differences.groups().iter().map(|c| sums(c).0).collect();
     let seen = sums.iter().sum::<f64>().abs();
@@ -40,7 +42,7 @@ pub fn sign_flip(differences: &Clusters, seed: u64) -> f64 {
 }
 
 /// Holm's step-down correction (1979, "A Simple Sequentially Rejective Multiple
-/// Test Procedure"): each p as it counts within the family, in the given order.
+/// Test Procedure"): each p adjusted for the family, in the given order.
 pub fn holm(ps: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..ps.len()).collect();
     order.sort_by(|a, b| ps[*a].total_cmp(&ps[*b]));
@@ -63,36 +65,36 @@ mod tests {
     }
 
     #[test]
-    fn the_sign_flip_test_counts_every_pattern_of_few_clusters() {
+    fn all_patterns_of_few_clusters_are_enumerated() {
         // Of the eight patterns of 1, 2, 3 only +++ and −−− reach 6.
         assert_eq!(sign_flip(&clusters(&[1.0, 2.0, 3.0]), 1), 0.25);
-        // 3 − 1 − 1 = 1: reached by all but none; |±3±1±1| ≥ 1 always.
+        // 3 − 1 − 1 = 1: every pattern reaches it, since |±3±1±1| ≥ 1.
         assert_eq!(sign_flip(&clusters(&[3.0, -1.0, -1.0]), 1), 1.0);
         assert_eq!(sign_flip(&clusters(&[0.0; 6]), 1), 1.0);
     }
 
     #[test]
-    fn differences_count_by_their_weight() {
-        // 3·0.1, 0.2 and 0.1·4: no pattern but +++ and −−− reaches 0.9, though
-        // the differences as they stand are 0.1, 0.2 and 0.1.
+    fn differences_count_with_their_weight() {
+        // The weighted differences are 3·0.1, 0.2 and 0.1·4: only +++ and −−−
+        // reach 0.9, although the unweighted differences are 0.1, 0.2 and 0.1.
         let value = |value, weight| vec![Weighted { value, weight }];
         let agree = vec![value(0.1, 3.0), value(0.2, 1.0), value(0.1, 4.0)];
         assert_eq!(sign_flip(&Clusters::weighted(agree), 1), 0.25);
-        // 0.6 − 0.2 − 0.1 = 0.3 is reached by every pattern; unweighted, 0.1
-        // less 0.2 less 0.1 is 0.2, which six of eight reach.
+        // Every pattern reaches 0.6 − 0.2 − 0.1 = 0.3; unweighted, six of eight
+        // patterns reach 0.1 − 0.2 − 0.1 = −0.2.
         let heavy = vec![value(0.1, 6.0), value(-0.2, 1.0), value(-0.1, 1.0)];
         assert_eq!(sign_flip(&Clusters::weighted(heavy), 1), 1.0);
         assert_eq!(sign_flip(&clusters(&[0.1, -0.2, -0.1]), 1), 0.75);
     }
 
     #[test]
-    fn twenty_clusters_that_agree_are_as_sure_as_the_draws_allow() {
+    fn equal_signs_of_twenty_clusters_give_the_smallest_p_of_the_draws() {
         let p = sign_flip(&clusters(&[1.0; 20]), 1);
         assert!((p - 1.0 / 100_001.0).abs() < 3e-5, "{p}");
     }
 
     #[test]
-    fn holm_multiplies_by_what_is_left_and_never_falls() {
+    fn holm_multiplies_by_the_number_of_remaining_tests_and_never_decreases() {
         // 0.01·3, max(0.03, 0.02·2), max(0.04, 0.03·1).
         assert_eq!(holm(&[0.03, 0.01, 0.02]), vec![0.04, 0.03, 0.04]);
         assert_eq!(holm(&[0.6, 0.7]), vec![1.0, 1.0]);

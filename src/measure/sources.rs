@@ -1,5 +1,5 @@
-//! How the figures of a row came about, and which of them must not be printed
-//! for that reason.
+//! The sources of the figures of a row, and which figures must not be printed
+//! because of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,8 +7,8 @@ use super::gather::Gathered;
 use super::measures::waits;
 use crate::model::{Absent, TranscriptFacts, Value, catalogue};
 
-/// Adds the columns of sources. `full` is how many requests of the whole
-/// conversation are over the window.
+/// Adds the columns of sources. `full` is the number of requests of the whole
+/// conversation that are over the window.
 pub fn complete(
     row: &Gathered<'_>,
     facts: &[&TranscriptFacts],
@@ -31,7 +31,7 @@ pub fn complete(
     if facts.iter().all(|f| f.exam.references.is_empty()) {
         withhold(catalogue::COST_USD_REFETCH.id, &Absent::NothingToFetch, values);
     }
-    // Without a model there is no latency, and no source of one.
+    // Without a model there is no latency and no source of it.
     let sources = [
         (catalogue::OUTPUT_SOURCE.id, one_word(outputs.collect(), Absent::NoRequestBilled)),
         (catalogue::TOKENS_SOURCE.id, one_word(counts.collect(), Absent::CellsFailed)),
@@ -40,14 +40,15 @@ pub fn complete(
     values.extend(sources.map(|(id, source)| (id.to_owned(), source)));
 }
 
-/// Takes a figure back. One that is absent anyway keeps its own reason.
+/// Replaces a figure by a reason. A figure that is already absent keeps its own
+/// reason.
 fn withhold(id: &str, reason: &Absent, values: &mut BTreeMap<String, Value>) {
     if let Some(value @ Value::Known(_)) = values.get_mut(id) {
         *value = Value::Absent(reason.clone());
     }
 }
 
-/// The word, `mixed` where there are several.
+/// The only word, or `mixed` if there are several.
 fn one_word(words: BTreeSet<&str>, without: Absent) -> Value {
     match (words.len(), words.first()) {
         (0, _) | (_, None) => Value::Absent(without),

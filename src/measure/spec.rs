@@ -1,4 +1,5 @@
-//! What a measure is: an id, what it counts, and how one cell yields it.
+//! The definition of a measure: its id, its pooling, and its computation from
+//! one cell.
 
 use std::collections::BTreeSet;
 
@@ -9,52 +10,54 @@ use crate::model::{
     Source, Support, TranscriptFacts,
 };
 
-/// How the values of cells become the value of a row (measures §7).
+/// How the values of cells are pooled to the value of a row (measures §7).
 ///
 /// Replicates of one transcript are averaged first, except under [`Pool::Max`],
 /// [`Pool::Median`] and [`Pool::Percentile`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pool {
-    /// Mean over transcripts: every transcript weighs the same.
+    /// Mean over transcripts, all with the same weight.
     Mean,
-    /// Sum over transcripts.
+    /// Sum over all transcripts.
     Sum,
-    /// Largest of all cells.
+    /// Largest value of all cells.
     Max,
     /// Sum of the numerators over sum of the denominators.
     RatioOfSums,
-    /// Median of everything that the cells list.
+    /// Median of all values of all cells.
     Median,
     /// Within a cluster a ratio of sums, over clusters a mean weighted by the
     /// facts at stake (cuts §3).
     AtCuts,
-    /// Kaplan–Meier median of everything that the cells list.
+    /// Kaplan–Meier median of all waits of all cells.
     WaitMedian,
-    /// That percentile, by nearest rank, of everything that the cells list.
+    /// Percentile, by nearest rank, of all values of all cells.
     Percentile(u8),
 }
 
-/// What one cell contributes to a measure.
+/// The contribution of one cell to a measure.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Parts {
     /// One figure, for [`Pool::Mean`], [`Pool::Sum`] and [`Pool::Max`].
     One(f64),
-    /// A fraction kept in two, for [`Pool::RatioOfSums`] and [`Pool::AtCuts`].
+    /// A fraction as two numbers, for [`Pool::RatioOfSums`] and
+    /// [`Pool::AtCuts`].
     Fraction {
-        /// Numerator.
+        /// Numerator of the fraction.
         of: f64,
-        /// Denominator.
+        /// Denominator of the fraction.
         to: f64,
     },
     /// Several figures, for [`Pool::Median`] and [`Pool::Percentile`].
     Many(Vec<f64>),
-    /// Waiting times, each with whether its end was seen, for
+    /// Waiting times, each with whether its end was observed, for
     /// [`Pool::WaitMedian`].
     Waits(Vec<(f64, bool)>),
-    /// Nothing, and why: never zero. The row is made of the other cells.
+    /// No figure, and the reason; never zero. The row is computed from the
+    /// other cells.
     Absent(Absent),
-    /// There is a figure and nobody knows it (a price, a time): the row has
-    /// none either, for a sum over the rest would pass for the whole.
+    /// A figure that exists but is unknown (a price, a time). The row has no
+    /// figure either, because a sum over the rest would be incomplete.
     Unknown(Absent),
 }
 
@@ -65,43 +68,43 @@ impl Parts {
     }
 }
 
-/// Which part of the exam a measure rests on, of one transcript.
+/// Returns the size of the part of a transcript's exam that a measure uses.
 pub type SupportOf = fn(&TranscriptFacts) -> Support;
 
-/// How a measure is computed and pooled.
+/// The computation and pooling of a measure.
 #[derive(Clone, Copy)]
 pub struct Spec {
-    /// Which measure.
+    /// The measure in the catalogue.
     pub measure: &'static Measure,
-    /// How cells become a row.
+    /// How the values of cells are pooled.
     pub pool: Pool,
-    /// What the figure rests on.
+    /// The data that the measure is computed from.
     pub basis: Basis,
-    /// What one cell contributes, however small its exam.
+    /// The computation for one cell, whatever the size of its exam.
     pub compute: Compute,
 }
 
-/// What one cell contributes to a measure.
+/// The computation of a cell's contribution.
 #[derive(Clone, Copy)]
 pub enum Compute {
-    /// Of the whole cell.
+    /// A computation from the whole cell.
     Cell(fn(&Sample<'_>) -> Parts),
-    /// Of its probes of the measure's kind.
+    /// A computation from the probes of the measure's kind.
     OfKind(fn(&Sample<'_>, ProbeKind) -> Parts),
-    /// Of its cuts at a depth.
+    /// A computation from the cuts at a depth.
     AtDepth(fn(&Sample<'_>, Depth) -> Parts, Depth),
 }
 
-/// What a figure rests on.
+/// The data that a figure is computed from.
 #[derive(Clone, Copy)]
 pub enum Basis {
     /// The requests of the recording.
     Requests,
-    /// The part of the exam that this function finds.
+    /// The part of the exam that this function returns.
     ///
-    /// Transcripts whose whole exam does not suffice are left out: two lucky
-    /// references must not weigh like a hundred. A row's figure is absent
-    /// where this part, over the transcripts that are left, does not suffice.
+    /// Transcripts whose whole exam is too small are left out: two references
+    /// must not weigh as much as a hundred. A row has no figure if this part is
+    /// too small over the remaining transcripts.
     References(SupportOf),
     /// The probes of the data set.
     Probes,
@@ -112,7 +115,7 @@ pub enum Basis {
 }
 
 impl Spec {
-    /// That of a measure which is computed of the whole cell.
+    /// The definition of a measure that is computed from the whole cell.
     pub const fn of_cell(
         measure: &'static Measure,
         pool: Pool,
@@ -132,7 +135,8 @@ impl Spec {
         self.measure.id
     }
 
-    /// At which depth it looks at cuts; `None`: it does not.
+    /// The depth of the cuts that the measure is computed at; `None` if it is
+    /// not computed at cuts.
     pub fn depth(&self) -> Option<Depth> {
         match self.compute {
             Compute::AtDepth(_, depth) => Some(depth),
@@ -140,8 +144,7 @@ impl Spec {
         }
     }
 
-    /// What one cell contributes; nothing where what the measure rests on is
-    /// not there or does not suffice.
+    /// The contribution of one cell; absent if its data are missing or too few.
     pub fn of(&self, sample: &Sample<'_>) -> Parts {
         match self.basis {
             Basis::Probes if sample.facts.probes.is_empty() => Parts::Absent(Absent::NoProbes),
@@ -163,41 +166,41 @@ impl Spec {
     }
 }
 
-/// One cell that ran through, with the facts of its transcript.
+/// One cell that reached its end, with the facts of its transcript.
 #[derive(Clone, Copy)]
 pub struct Sample<'a> {
-    /// What all presets of the transcript share.
+    /// The facts that all presets of the transcript share.
     pub facts: &'a TranscriptFacts,
-    /// The cell.
+    /// The cell with its key and its outcome.
     pub cell: &'a Cell,
-    /// What it left behind; as many request, reference and probe rows as
-    /// `facts` has, but for cells that are asked only.
+    /// The rows of the cell; as many request, reference and probe rows as
+    /// `facts` has, except for cells without replayed requests.
     pub rows: &'a CellRows,
     /// The cell of `full` on the same transcript at the same window.
     pub full: Option<&'a Cell>,
-    /// That of the control `recorded`.
+    /// The cell of the control `recorded` at the same place.
     pub recorded: Option<&'a Cell>,
-    /// Whose bill is looked at: [`crate::model::Bill::billed_as`].
+    /// The payer whose bill is used: [`crate::model::Bill::billed_as`].
     pub payer: &'a str,
     /// Prices and speeds of the run.
     pub terms: &'a Terms,
-    /// Kinds of probes with enough of them to stand alone.
+    /// Kinds of probes with enough probes for a figure of their own.
     pub kinds: &'a BTreeSet<ProbeKind>,
-    /// How answers were found.
+    /// Whether answers come from a model or from the offline reader.
     pub answered_by: Source,
-    /// Every exam at a cut.
+    /// All exams at cuts.
     pub exams: &'a Exams<'a>,
-    /// Texts that the compactor gave for too many inputs, over all cells of the
-    /// preset at the window.
+    /// Texts that the compactor returned for too many inputs, over all cells of
+    /// the preset at the window.
     pub repeated: &'a Repeated,
 }
 
-/// A request that asks for references, and what became of them.
+/// A request that uses references, with their states.
 pub struct Asked<'a> {
-    /// Whether the provider would have refused the request, so that the
-    /// preset scores nothing there (measures §1). Controls are exempt.
+    /// Whether the provider would have refused the request, so that the preset
+    /// has score 0 there (measures §1). Controls are exempt.
     pub refused: bool,
-    /// Its references, with their states.
+    /// The references of the request, with their states.
     pub references: Vec<(&'a Reference, ReferenceState)>,
 }
 
@@ -208,19 +211,20 @@ impl Asked<'_> {
         hits as f64 / self.references.len() as f64
     }
 
-    /// Share that the context still tells, nothing where the request was refused.
+    /// Share of the references that the context still contains; 0 if the
+    /// request was refused.
     pub fn share_kept(&self) -> f64 {
         if self.refused { 0.0 } else { self.share(|_, state| state.is_kept()) }
     }
 
-    /// Share in `state`, nothing where the request was refused.
+    /// Share of the references in `state`; 0 if the request was refused.
     pub fn share_in(&self, state: ReferenceState) -> f64 {
         if self.refused { 0.0 } else { self.share(|_, s| s == state) }
     }
 }
 
 impl<'a> Sample<'a> {
-    /// The requests that ask for a reference that `select` lets through, in order.
+    /// The requests that use a reference for which `select` holds, in order.
     pub fn asked(&self, select: impl Fn(&Reference) -> bool) -> Vec<Asked<'a>> {
         let outcomes = self.rows.references.iter().map(|o| o.state);
         let chosen: Vec<(&Reference, ReferenceState)> =
@@ -234,26 +238,27 @@ impl<'a> Sample<'a> {
             .collect()
     }
 
-    /// Whether the preset answers for an overflow at this request.
+    /// Whether an overflow at this request counts against the preset.
     fn refused(&self, request: u32) -> bool {
         self.cell.refuses_request(request)
     }
 
-    /// Whether nothing was replayed, and probes only were put to chosen messages.
+    /// Whether the cell has no replayed requests, only probes asked with chosen
+    /// messages.
     pub fn is_asked_only(&self) -> bool {
         self.rows.requests.is_empty() && !self.facts.requests.is_empty()
     }
 
-    /// The compactions that the session made: those for the probes at its end
-    /// are no part of it (semantics §28).
+    /// The compactions of the session, without those for the probes at its end
+    /// (semantics §28).
     pub fn compactions(&self) -> impl Iterator<Item = &'a CompactionRow> + use<'a> {
         self.rows.compactions.iter().filter(|compaction| !compaction.at_end)
     }
 
     /// References in the state `lost`, in the order of the exam.
     ///
-    /// Overflows do not matter here: what the context holds is asked, not
-    /// whether the provider would have read it.
+    /// Overflows do not matter here: the state describes the context, whether
+    /// the provider would have read it or not.
     pub fn lost(&self) -> impl Iterator<Item = &'a Reference> {
         let references = &self.facts.exam.references;
         references
@@ -264,7 +269,7 @@ impl<'a> Sample<'a> {
     }
 }
 
-/// Mean of the figures; `None` of none.
+/// Mean of the figures; `None` without figures.
 pub fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     let (mut sum, mut n) = (0.0, 0u64);
     for value in values {

@@ -1,24 +1,24 @@
 //! Intervals for few transcripts (measures §7), in plain Rust.
 //!
 //! The unit is the cluster. Values are per transcript, grouped by cluster, and
-//! each has a weight, 1 unless it is given; with one transcript per cluster and
-//! weights of 1 every formula is the textbook one.
+//! each has a weight, by default 1; with one transcript per cluster and weights
+//! of 1 every formula is the textbook one.
 
 use statrs::distribution::{Beta, ContinuousCDF, StudentsT};
 
 use super::bootstrap::bca;
 
-/// Fewest clusters with an interval (measures §7).
+/// Smallest number of clusters with an interval (measures §7).
 pub const FEWEST_FOR_AN_INTERVAL: usize = 6;
 
 /// Values of transcripts, grouped by cluster.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Clusters(Vec<Vec<Weighted>>);
 
-/// A value and how much it counts beside the others.
+/// A value with its weight relative to the others.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weighted {
-    /// The value.
+    /// The value of a transcript.
     pub value: f64,
     /// Its weight, above 0. Only the ratios of weights matter.
     pub weight: f64,
@@ -35,18 +35,18 @@ pub(super) fn sums(values: &[Weighted]) -> (f64, f64) {
     (values.iter().map(Weighted::product).sum(), values.iter().map(|v| v.weight).sum())
 }
 
-/// Two bounds.
+/// The two ends of an interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
-    /// Lower bound.
+    /// Lower end of the interval.
     pub lo: f64,
-    /// Upper bound.
+    /// Upper end of the interval.
     pub hi: f64,
 }
 
 impl Bounds {
-    /// Both bounds, moved into a range that the parameter cannot leave.
-    /// Cutting an interval so costs no coverage.
+    /// Both ends, moved into a range that the parameter cannot leave. This does
+    /// not reduce the coverage of an interval.
     pub fn within(self, lo: f64, hi: f64) -> Self {
         Bounds { lo: self.lo.clamp(lo, hi), hi: self.hi.clamp(lo, hi) }
     }
@@ -63,14 +63,14 @@ impl Bounds {
 /// 91 % at 10, the wider of the two 95 % at 20 and 96 % at 40.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Confidence {
-    /// 6–19 clusters: t.
+    /// 6–19 clusters: the t interval.
     Student(Bounds),
-    /// 20 or more: the wider of BCa and t.
+    /// 20 or more clusters: the wider of BCa and t.
     Wider(Bounds),
 }
 
 impl Confidence {
-    /// The bounds, whatever the rule.
+    /// The bounds of either kind of interval.
     pub fn bounds(self) -> Bounds {
         match self {
             Confidence::Student(bounds) | Confidence::Wider(bounds) => bounds,
@@ -79,8 +79,8 @@ impl Confidence {
 }
 
 impl Clusters {
-    /// Values that all weigh 1. Clusters without values are dropped: missing
-    /// scores move nothing.
+    /// Values with weight 1. Clusters without values are removed: missing
+    /// scores change nothing.
     pub fn new(clusters: Vec<Vec<f64>>) -> Self {
         let one = |value| Weighted { value, weight: 1.0 };
         let weighted = clusters.into_iter().map(|c| c.into_iter().map(one).collect());
@@ -88,29 +88,29 @@ impl Clusters {
     }
 
     /// Values with weights. Values without a weight above 0, and clusters
-    /// without values, are dropped.
+    /// without values, are removed.
     pub fn weighted(mut clusters: Vec<Vec<Weighted>>) -> Self {
         clusters.iter_mut().for_each(|cluster| cluster.retain(|value| value.weight > 0.0));
         clusters.retain(|cluster| !cluster.is_empty());
         Clusters(clusters)
     }
 
-    /// Number of clusters.
+    /// Number of clusters with a value.
     pub fn n(&self) -> usize {
         self.0.len()
     }
 
-    /// Number of values.
+    /// Number of values in all clusters.
     pub fn transcripts(&self) -> usize {
         self.values().count()
     }
 
-    /// Every value.
+    /// Every value of every cluster.
     pub fn values(&self) -> impl Iterator<Item = f64> + '_ {
         self.0.iter().flatten().map(|v| v.value)
     }
 
-    /// The clusters.
+    /// The values of each cluster.
     pub fn groups(&self) -> &[Vec<Weighted>] {
         &self.0
     }
@@ -131,7 +131,7 @@ impl Clusters {
         self.0.iter().flatten().map(Weighted::product).sum::<f64>() / self.weight()
     }
 
-    /// Sum of the weights.
+    /// Sum of all weights.
     pub fn weight(&self) -> f64 {
         self.0.iter().flatten().map(|v| v.weight).sum()
     }
@@ -142,17 +142,17 @@ impl Clusters {
         weights.max_by(f64::total_cmp).map(|largest| largest / self.weight())
     }
 
-    /// How many clusters the weights leave, as far as the spread of a mean or a
-    /// share is concerned: `n · (Σ w)² / (N Σ w²)`, N the number of values, which
-    /// is Kish's design effect of unequal weights (1965, "Survey Sampling",
-    /// 11.7). Weights that are all alike leave every cluster.
+    /// The effective number of clusters for the spread of a mean or a share,
+    /// given the weights: `n · (Σ w)² / (N Σ w²)`, N the number of values, by
+    /// Kish's design effect of unequal weights (1965, "Survey Sampling", 11.7).
+    /// With equal weights it is the number of clusters.
     pub fn effective(&self) -> f64 {
         let squares: f64 = self.0.iter().flatten().map(|v| v.weight.powi(2)).sum();
         let weight = self.weight();
         self.n() as f64 * (weight * weight / (self.transcripts() as f64 * squares))
     }
 
-    /// Standard error of [`Self::mean`], robust to likeness within clusters:
+    /// Standard error of [`Self::mean`], robust to similarity within clusters:
     /// `√(G/(G−1) · Σ_g (Σ_i∈g w_i (x_i − x̄))²) / Σ w` (Liang and Zeger 1986
     /// with the usual small-sample factor). With one transcript per cluster and
     /// weights of 1 it is `s/√n`.
@@ -186,7 +186,7 @@ impl Clusters {
         }
     }
 
-    /// Smallest true difference that would be found with a power of 0.8:
+    /// Smallest true difference that would be detected with a power of 0.8:
     /// `(t.975 + t.80)` times the standard error (measures §7).
     pub fn minimal_detectable(&self) -> f64 {
         let freedom = self.n() - 1;
@@ -201,11 +201,11 @@ pub(super) fn t_quantile(p: f64, freedom: usize) -> f64 {
         .inverse_cdf(p)
 }
 
-/// Upper bound of the two-sided 95 % Clopper–Pearson interval for a share of
-/// which `hits` of `n` were seen. Neither need be whole: samples of clusters
-/// are as good as a smaller number of independent ones (Korn and Graubard 1998,
-/// "Confidence Intervals for Proportions with Small Expected Number of Positive
-/// Counts Estimated from Survey Data").
+/// Upper bound of the two-sided 95 % Clopper–Pearson interval for a share with
+/// `hits` of `n` observed. Neither must be a whole number: samples of clusters
+/// are equivalent to a smaller number of independent ones (Korn and Graubard
+/// 1998, "Confidence Intervals for Proportions with Small Expected Number of
+/// Positive Counts Estimated from Survey Data").
 pub fn clopper_pearson_upper(hits: f64, n: f64) -> f64 {
     if hits >= n {
         return 1.0;

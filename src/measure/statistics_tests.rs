@@ -44,7 +44,8 @@ fn the_clopper_pearson_bound_is_that_of_scipy() {
 
 #[test]
 fn transcripts_of_one_cluster_do_not_count_as_independent() {
-    // Each of six projects three times: as uncertain as six single sessions.
+    // Each value of six projects three times: as uncertain as six single
+    // sessions.
     let single = singles(&SEVEN[..6]);
     let tripled = Clusters::new(SEVEN[..6].iter().map(|v| vec![*v; 3]).collect());
     close(tripled.mean(), single.mean());
@@ -72,13 +73,13 @@ fn weighted(values: &[(f64, f64)]) -> Clusters {
 }
 
 #[test]
-fn weights_pull_the_mean_and_its_standard_error() {
+fn weights_change_the_mean_and_its_standard_error() {
     // (10·0.2 + 30·0.6) / 40 = 0.5; residuals −0.3·10 and 0.1·30: √(2/1 · 18) / 40.
     let clusters = weighted(&[(0.2, 10.0), (0.6, 30.0)]);
     close(clusters.mean(), 0.5);
     close(clusters.standard_error(), 6.0 / 40.0);
     close(clusters.largest_share().unwrap(), 0.75);
-    // Within a cluster too.
+    // The same holds within a cluster.
     let value = |value, weight| Weighted { value, weight };
     let project = vec![value(0.2, 10.0), value(0.6, 30.0)];
     let clusters = Clusters::weighted(vec![project, vec![value(0.1, 40.0)]]);
@@ -107,21 +108,21 @@ fn weights_of_one_change_nothing() {
 }
 
 #[test]
-fn what_weighs_nothing_is_no_cluster() {
+fn a_value_without_weight_is_not_a_cluster() {
     let clusters = weighted(&[(0.2, 1.0), (0.9, 0.0), (0.4, 1.0)]);
     assert_eq!(clusters.n(), 2);
     close(clusters.mean(), 0.3);
 }
 
 #[test]
-fn a_heavy_cluster_leaves_the_others_little_to_say() {
+fn a_heavy_cluster_reduces_the_effective_number() {
     // (30 + 3·1)² / (30² + 3·1²) = 1.206.
     let clusters = weighted(&[(0.5, 30.0), (0.5, 1.0), (0.5, 1.0), (0.5, 1.0)]);
     close(clusters.effective(), 1089.0 / 903.0);
 }
 
 #[test]
-fn the_rule_follows_the_number_of_clusters() {
+fn the_kind_of_interval_depends_on_the_number_of_clusters() {
     let of = |n: usize| {
         let values: Vec<f64> = (0..n).map(|i| i as f64 / n as f64).collect();
         singles(&values).confidence(1)
@@ -133,7 +134,7 @@ fn the_rule_follows_the_number_of_clusters() {
 }
 
 #[test]
-fn values_that_are_all_alike_give_a_point() {
+fn equal_values_give_a_point() {
     for n in [6, 20] {
         let bounds = singles(&vec![1.0; n]).confidence(1).unwrap().bounds();
         assert_eq!(bounds, Bounds { lo: 1.0, hi: 1.0 });
@@ -151,11 +152,11 @@ fn quantiles_are_interpolated() {
 }
 
 #[test]
-fn the_t_interval_covers_the_truth_as_often_as_it_says() {
+fn the_t_interval_covers_the_truth_at_its_level() {
     let mut rng = ChaCha8Rng::seed_from_u64(11);
     let runs = 3_000;
     let covered = (0..runs).filter(|_| {
-        // The sum of twelve uniforms less 6 is close to a standard normal.
+        // The sum of twelve uniforms minus 6 is close to a standard normal.
         let draw = |_| (0..12).map(|_| rng.random_range(0.0..1.0)).sum::<f64>() - 6.0;
         let bounds = singles(&(0..8).map(draw).collect::<Vec<f64>>()).student();
         bounds.lo <= 0.0 && 0.0 <= bounds.hi

@@ -28,7 +28,7 @@ mod facts;
 pub use cells::*;
 pub use facts::*;
 
-/// Round figures.
+/// A time profile of round figures.
 pub const PROFILE: TimeProfile = TimeProfile {
     user_ms: 60_000.0,
     tool_ms: 1_000.0,
@@ -59,7 +59,7 @@ pub fn sample<'a>(facts: &'a TranscriptFacts, cell: &'a Cell) -> Sample<'a> {
     }
 }
 
-/// A sound reply of a hundred tokens in place of a thousand.
+/// A valid reply of a hundred tokens for an input of a thousand.
 pub fn reply(input: u64, text: u64) -> ReplyFacts {
     let (replaced, written, bound) = (1_000, 100, 500);
     ReplyFacts { input, text: Some(text), replaced, written, bound, void: None }
@@ -120,12 +120,12 @@ fn prices() -> Prices {
     Prices { name, date, hash: "0123456789abcdef".into(), models }
 }
 
-/// A prompt of so many uncached, read and written tokens.
+/// A prompt of this many uncached, read and written tokens.
 pub fn buckets(uncached: u64, read: u64, write: u64) -> Buckets {
     Buckets { uncached, read, write, ..Buckets::default() }
 }
 
-/// The same as a bill has it; an ideal cache would read what this one does.
+/// A prompt as a bill contains it; an ideal cache would read the same tokens.
 pub fn prompt(uncached: u64, read: u64, write: u64) -> PromptBill {
     let billed = buckets(uncached, read, write);
     PromptBill { billed, ideal_read: read, ..PromptBill::default() }
@@ -154,7 +154,7 @@ pub fn vote(judgement: &mut Judgement, votes: &str) {
     (judgement.verdict, judgement.score) = verdict(majority);
 }
 
-/// What a judge made of an answer: `answers` explains the letters.
+/// A judgement by a letter that `CellBuilder::answers` explains.
 fn judgement(outcome: char) -> Judgement {
     let (verdict, score) = match outcome.to_ascii_lowercase() {
         'r' => (Verdict::Correct, Some(1.0)),
@@ -202,13 +202,13 @@ pub(super) fn twenty_references(id: &str) -> TranscriptFacts {
     builder.build()
 }
 
-/// Problems and limits of a report in words, in their order.
+/// Problems and limits of a report as text, in their order.
 pub fn warnings(report: &Report) -> Vec<String> {
     let told = report.findings.iter().filter(|f| !matches!(f, Finding::Observation(_)));
     told.map(Finding::to_string).collect()
 }
 
-/// The whole answer of a report.
+/// The whole recommendation of a report as text.
 pub fn answer(report: &Report) -> String {
     wording::paragraph(report.recommendation.as_ref().expect("there are rows"))
 }

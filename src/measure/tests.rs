@@ -11,9 +11,9 @@ fn row<'a>(report: &'a Report, dataset: &str, strategy: &str) -> &'a PresetRow {
     report.rows.iter().find(|r| r.dataset == dataset && r.strategy == strategy).unwrap()
 }
 
-/// Ten requests of 1,000 to 10,000 tokens (55,000 in all) that ask for two
-/// references each: one 5,000 tokens back that stood in tool result 2, one
-/// 20,000 tokens back that never stood in any.
+/// Ten requests of 1,000 to 10,000 tokens (55,000 in all) with two references
+/// each: one 5,000 tokens back, in tool result 2, and one 20,000 tokens back,
+/// in no tool result.
 fn ten_requests(id: &str) -> TranscriptFacts {
     let full: Vec<u64> = (1..=10).map(|k| k * 1_000).collect();
     let mut builder = facts(id).requests(&full);
@@ -23,7 +23,7 @@ fn ten_requests(id: &str) -> TranscriptFacts {
     builder.build()
 }
 
-/// Keeps the near and loses the far one at each of the ten requests.
+/// Keeps the near reference and loses the far one at each of the ten requests.
 const HALF: &str = "klklklklklklklklklkl";
 const WHOLE: &str = "kkkkkkkkkkkkkkkkkkkk";
 
@@ -72,7 +72,7 @@ fn size_is_counted_over_every_request() {
     close(row, "overflows", 1.0);
     // Errors +0.1 and −0.1.
     close(row, "estimator_error", 0.0);
-    // Two messages in the context; five stand before message 5.
+    // Two messages are in the context; five are before message 5.
     close(row, "message_ratio", 0.4);
     close(row, "cpu_ms", 1.5);
 }
@@ -91,7 +91,7 @@ fn a_compaction_that_failed_is_neither_counted_nor_measured() {
 }
 
 #[test]
-fn a_failed_cell_contributes_nothing_and_costs_the_rank() {
+fn a_failed_cell_contributes_nothing_and_its_row_has_no_rank() {
     let cells = vec![
         preset("s", "x", HALF).build(),
         preset("t", "x", HALF).failed("the strategy lost a tool call"),
@@ -112,7 +112,7 @@ fn a_failed_cell_contributes_nothing_and_costs_the_rank() {
 }
 
 #[test]
-fn a_cell_that_does_not_fit_its_transcript_fails_instead_of_being_misread() {
+fn a_cell_that_does_not_fit_its_transcript_fails() {
     let short = cell("s", "x").sent(&[10; 3]).states(HALF).build();
     let stray = preset("elsewhere", "x", HALF).build();
     let report = run(vec![ten_requests("s")], vec![short, stray]);
@@ -123,7 +123,7 @@ fn a_cell_that_does_not_fit_its_transcript_fails_instead_of_being_misread() {
 }
 
 #[test]
-fn references_that_point_nowhere_fail_the_cell_and_not_the_program() {
+fn references_to_missing_positions_fail_the_cell_without_a_panic() {
     let spoil: [fn(&mut TranscriptFacts); 3] = [
         |facts| facts.exam.references[19].request = 10,
         |facts| facts.exam.references[0].refetch = Some(99),
@@ -182,7 +182,7 @@ fn cells_in_any_order_give_the_same_report_byte_for_byte() {
 }
 
 #[test]
-fn replicates_weigh_a_transcript_once() {
+fn replicates_count_as_one_transcript() {
     let cells = vec![
         preset("s", "x", WHOLE).build(),
         preset("s", "x", HALF).replicate(1).build(),
@@ -196,7 +196,7 @@ fn replicates_weigh_a_transcript_once() {
 }
 
 #[test]
-fn rows_stand_full_first_then_ranked_then_stand_ins_then_controls() {
+fn rows_are_in_the_order_full_ranked_stand_ins_controls() {
     let thrifty = cell("s", "thrifty").sent(&[900; 10]).states(HALF).build();
     let cells = vec![
         preset("s", "recorded", WHOLE).control().build(),
@@ -229,7 +229,7 @@ fn rows_stand_full_first_then_ranked_then_stand_ins_then_controls() {
 }
 
 #[test]
-fn windows_stand_as_typed_and_all_comes_last() {
+fn windows_are_in_the_order_typed_and_all_comes_last() {
     let (facts, cells) = mixed();
     let report = run_at(&["50%", "25%"], facts, cells);
     let mut order: Vec<(&str, &str)> =
@@ -239,7 +239,7 @@ fn windows_stand_as_typed_and_all_comes_last() {
 }
 
 #[test]
-fn the_number_of_transcripts_decides_what_is_said() {
+fn the_number_of_transcripts_decides_the_conclusions() {
     let interval = |n: usize| {
         let names: Vec<String> = (0..n).map(|i| format!("s{i:02}")).collect();
         let states = |i: usize| if i.is_multiple_of(2) { HALF } else { WHOLE };
@@ -275,7 +275,7 @@ fn projects_are_the_unit_where_there_are_several() {
 }
 
 #[test]
-fn columns_of_probes_are_not_there_at_all_without_any() {
+fn columns_of_probes_are_absent_without_probes() {
     let report = run(vec![ten_requests("s")], vec![preset("s", "x", HALF).build()]);
     let x = row(&report, "d", "x");
     for id in ["recall", "continuity", "lost"] {
@@ -297,7 +297,7 @@ fn every_measure_is_computed_in_one_way_and_is_in_the_catalogue() {
 }
 
 #[test]
-fn every_measure_yields_what_its_pooling_takes() {
+fn every_measure_yields_the_kind_of_parts_of_its_pool() {
     let mut facts = ten_requests("s");
     facts.recorded_compactions = 1;
     facts.requests.iter_mut().for_each(|r| r.output_recorded = true);
@@ -345,7 +345,7 @@ fn an_empty_run_gives_an_empty_report() {
 }
 
 #[test]
-fn all_weighs_transcripts_alike_and_tokens_by_their_sums() {
+fn all_gives_transcripts_equal_weight_and_sums_tokens() {
     let mut other = ten_requests("s");
     other.dataset = "e".into();
     other.requests.iter_mut().for_each(|r| r.tokens_full *= 10);

@@ -1,11 +1,10 @@
-//! A transcript as another run knows it again: hashes of what presets and
-//! probes were put to.
+//! Hashes of a transcript, by which two runs recognise the same transcript.
 
 use serde::{Deserialize, Serialize};
 
 use crate::model::{Expectation, Fingerprint, TranscriptFacts};
 
-/// A transcript, such that another run can tell whether it is the same.
+/// A transcript with hashes of everything that results depend on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TranscriptFingerprint {
@@ -13,21 +12,21 @@ pub struct TranscriptFingerprint {
     pub dataset: String,
     /// Id of the transcript.
     pub transcript: String,
-    /// Project or developer, where known.
+    /// Project or developer of the transcript, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<String>,
     /// Hash of its messages, requests and references.
     pub session: String,
-    /// Hash of its probes, their words apart.
+    /// Hash of its probes without their text.
     pub probes: String,
-    /// Hash of their words; `None` where the run kept none of them.
+    /// Hash of the text of its probes; `None` if the run did not keep it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub words: Option<String>,
     /// How its tokens are counted.
     pub tokens: String,
 }
 
-/// The transcript of a run.
+/// The fingerprint of a transcript in a run.
 pub fn fingerprint_of(facts: &TranscriptFacts) -> TranscriptFingerprint {
     TranscriptFingerprint {
         dataset: facts.dataset.clone(),
@@ -55,9 +54,9 @@ fn probes(facts: &TranscriptFacts) -> String {
 
 fn words(facts: &TranscriptFacts) -> Option<String> {
     let mut hash = Fingerprint::default();
-    let mut told = false;
+    let mut has_words = false;
     for probe in facts.probes.iter().map(|asked| &asked.probe) {
-        told |= !probe.question.is_empty();
+        has_words |= !probe.question.is_empty();
         hash.add(&probe.question);
         let (kind, values): (&str, &[String]) = match &probe.expect {
             Expectation::AnyOf(values) => ("any of", values),
@@ -67,5 +66,5 @@ fn words(facts: &TranscriptFacts) -> Option<String> {
         hash.add(kind);
         values.iter().chain(&probe.stale).for_each(|value| hash.add(value));
     }
-    told.then(|| hash.short())
+    has_words.then(|| hash.short())
 }

@@ -1,11 +1,11 @@
-//! Where the chance in a row comes from (measures §7).
+//! Estimates how much each source of chance contributes to a row (measures §7).
 //!
 //! A figure y of probe p of transcript t under replicate r of its compaction is
 //! taken as `μ + transcript_t + probe_p(t) + compaction_r(t) + rest`: probes and
-//! replicates are crossed within a transcript, and both are nested in it. Where
-//! there are no probes, requests stand for them. The parts are estimated by the
-//! method of moments: sums of squares are set equal to what they are expected
-//! to be (Henderson 1953, "Estimation of Variance and Covariance Components",
+//! replicates are crossed within a transcript, and both are nested in it. If
+//! there are no probes, requests replace them. The parts are estimated by the
+//! method of moments: sums of squares are set equal to their expected values
+//! (Henderson 1953, "Estimation of Variance and Covariance Components",
 //! method 1; Searle, Casella and McCulloch 1992, "Variance Components", 5).
 //! With nₜ probes and Rₜ replicates of transcript t
 //!
@@ -13,13 +13,13 @@
 //! - `E[SS_compaction] = Σ (Rₜ − 1)(σ²_rest + nₜ σ²_compaction)`
 //! - `E[SS_probe] = Σ (nₜ − 1)(σ²_rest + Rₜ σ²_probe)`
 //! - `E[s²(ȳₜ)] = σ²_transcript + mean(1/Rₜ) σ²_compaction + mean(1/nₜ) σ²_probe
-//!   + mean(1/nₜRₜ) σ²_rest`, transcripts unweighted, as the measure weighs them.
+//!   + mean(1/nₜRₜ) σ²_rest`, transcripts unweighted, as in the measure.
 //!
-//! An estimate below zero is given as zero. Without replicates σ²_probe holds
-//! the rest as well, and σ²_transcript what a whole compaction shifts. Every
-//! answer is asked for once, so that its part is never told from the rest. A
-//! panel's first two judges grade the same answer: half of their mean squared
-//! difference is the variance of one of them.
+//! An estimate below zero is replaced by zero. Without replicates σ²_probe
+//! includes the rest, and σ²_transcript the effect of a whole compaction. Every
+//! question is answered once, so that the variance of answers cannot be
+//! separated from the rest. A panel's first two judges grade the same answer:
+//! half of their mean squared difference is the variance of one of them.
 
 use std::collections::BTreeMap;
 
@@ -31,14 +31,14 @@ pub type Figures = Vec<Option<f64>>;
 /// What the first two judges of a panel made of the same answers.
 #[derive(Clone, Copy, Default)]
 pub struct Judged {
-    /// Answers that both graded.
+    /// Number of answers that both graded.
     answers: u64,
-    /// Those that one of them finds right and the other does not.
+    /// Number of answers that only one of them finds right.
     apart: u64,
 }
 
 impl Judged {
-    /// Adds an answer, if two judges graded it.
+    /// Counts an answer, if two judges graded it.
     pub fn add(&mut self, row: &ProbeRow) {
         if let [first, second, ..] = row.judgement.votes.as_slice()
             && let Some((first, second)) = first.score.zip(second.score)
@@ -49,11 +49,12 @@ impl Judged {
     }
 }
 
-/// A variance with its degrees of freedom; or why it is not known.
+/// A variance with its degrees of freedom, or why it is unknown.
 type Estimate = Result<(f64, u64), Absent>;
 
-/// The parts, in the order of [`ChanceOf`], from the figures of each transcript,
-/// one list per replicate. `most` is the largest value of the measure.
+/// The parts, in the order of [`ChanceOf`], from the figures of each
+/// transcript, one list per replicate. `most` is the largest value of the
+/// measure.
 pub fn parts(
     transcripts: &BTreeMap<usize, Vec<&Figures>>,
     judged: Judged,
@@ -90,7 +91,8 @@ pub fn parts(
     .collect()
 }
 
-/// Sums of one transcript: probes that every replicate has a figure for.
+/// The figures of one transcript, for the probes with a figure in every
+/// replicate.
 struct Table {
     probes: f64,
     replicates: f64,
@@ -131,7 +133,7 @@ impl Table {
     }
 }
 
-/// Every transcript with a figure.
+/// The transcripts with a figure.
 struct Layout(Vec<Table>);
 
 impl Layout {
@@ -143,7 +145,8 @@ impl Layout {
         self.sum(of) / self.0.len() as f64
     }
 
-    /// What is left, where probes and replicates are crossed.
+    /// Variance of the rest and its degrees of freedom; `None` if no transcript
+    /// has several probes and several replicates.
     fn rest(&self) -> Option<(f64, u64)> {
         let freedom = self.sum(|t| (t.probes - 1.0) * (t.replicates - 1.0));
         (freedom > 0.0).then(|| (self.sum(|t| t.of_rest) / freedom, freedom as u64))

@@ -28,9 +28,9 @@ fn absent(parts: &[VariancePart], of: ChanceOf, because: &str) {
 }
 
 #[test]
-fn without_replicates_probes_and_transcripts_are_told_apart_and_nothing_else() {
+fn without_replicates_only_probes_and_transcripts_are_separated() {
     // Means 1 and 5; within, squares of 2 + 2 over 1 + 1 degrees of freedom: 2.
-    // Between: 8, less 2/2: 7.
+    // Between: 8, minus 2/2: 7.
     let parts = of(&[&[&[0.0, 2.0]], &[&[4.0, 6.0]]]);
     known(&parts, ChanceOf::Probe, 2.0, 2);
     known(&parts, ChanceOf::Transcript, 7.0, 1);
@@ -40,7 +40,7 @@ fn without_replicates_probes_and_transcripts_are_told_apart_and_nothing_else() {
 }
 
 #[test]
-fn replicates_tell_the_compaction_from_the_probes() {
+fn replicates_separate_the_compaction_from_the_probes() {
     // One transcript, probes 0 and 4 apart by 4, replicates apart by 2, nothing
     // else: SS_probe = 2·(2² + 2²) = 16 = 2σ², SS_compaction = 2·(1 + 1) = 4 = 2σ².
     let parts = of(&[&[&[0.0, 4.0], &[2.0, 6.0]]]);
@@ -58,7 +58,7 @@ fn an_estimate_below_zero_is_zero() {
 }
 
 #[test]
-fn a_probe_that_some_replicate_has_no_figure_for_is_left_out() {
+fn a_probe_without_a_figure_in_some_replicate_is_left_out() {
     let first: Figures = vec![Some(0.0), Some(9.0), Some(4.0)];
     let second: Figures = vec![Some(2.0), None, Some(6.0)];
     let parts = parts(&BTreeMap::from([(0, vec![&first, &second])]), Judged::default(), 1.0);
@@ -66,8 +66,9 @@ fn a_probe_that_some_replicate_has_no_figure_for_is_left_out() {
 }
 
 #[test]
-fn two_judges_of_one_answer_show_how_far_one_of_them_strays() {
-    // Apart on one of four: half of 1/4, in points of a hundred.
+fn two_judges_of_one_answer_show_the_variance_of_one_judge() {
+    // The judges differ on one of four answers: half of 1/4, in points of a
+    // hundred.
     let judged = Judged { answers: 4, apart: 1 };
     let parts = parts(&BTreeMap::new(), judged, 100.0);
     known(&parts, ChanceOf::Judge, 1_250.0, 4);

@@ -157,8 +157,8 @@ impl From<String> for NoGrade {
 
 impl From<String> for NoCut {
     fn from(words: String) -> Self {
-        let told: Vec<u64> = numbers(&words).collect();
-        let short = match told[..] {
+        let figures: Vec<u64> = numbers(&words).collect();
+        let short = match figures[..] {
             [requests, tokens, _, least, _] => Some(NoCut::Short { requests, tokens, least }),
             _ => None,
         };

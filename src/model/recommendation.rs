@@ -33,7 +33,7 @@ pub enum NextStep {
 /// The amount of data that a recommendation is based on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Replayed {
-    /// Number of transcripts.
+    /// Number of replayed transcripts.
     pub sessions: usize,
     /// Number of requests of all transcripts.
     pub requests: usize,
@@ -54,7 +54,7 @@ pub enum AtStake {
     FactsAtCuts {
         /// Number of facts at stake.
         facts: usize,
-        /// Number of cuts.
+        /// Number of examined cuts.
         cuts: usize,
     },
     /// Number of facts that the agent used from request to request.

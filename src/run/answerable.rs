@@ -51,8 +51,8 @@ impl Stated {
     ) -> Option<bool> {
         let values = self.values[probe as usize].as_ref()?;
         Some(values.iter().any(|value| {
-            let said = value.parts.iter().filter(|part| self.says(part, snapshot, texts));
-            said.take(value.needed).count() == value.needed
+            let stated = value.parts.iter().filter(|part| self.says(part, snapshot, texts));
+            stated.take(value.needed).count() == value.needed
         }))
     }
 

@@ -61,7 +61,7 @@ const ANYONE: &[&str] = &[
     "yourname",
 ];
 
-/// JSON fields that may contain the whole name of an owner.
+/// JSON fields in which names of users are replaced too.
 const NAMED: &[&str] = &[
     "dataset",
     "transcript",

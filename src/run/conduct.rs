@@ -14,7 +14,7 @@ const RESTORED: u32 = 3;
 pub struct Conduct {
     /// Number of requests of the session.
     pub requests: u64,
-    /// Number of compactions.
+    /// Number of compactions on the session.
     pub compactions: u64,
     /// Tokens of the context before each compaction, summed.
     pub tokens_before: u64,

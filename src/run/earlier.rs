@@ -84,7 +84,7 @@ pub(super) fn unlike(there: &Manifest, here: &Manifest) -> Vec<String> {
     let names: BTreeSet<&String> = there.keys().chain(here.keys()).collect();
     let names = names.into_iter().filter(|name| *name != "warnings");
     let differs = names.filter(|name| there.get(*name) != here.get(*name));
-    let told = |name: &String| {
+    let difference = |name: &String| {
         let value = |of: &serde_json::Map<String, Value>| match of.get(name) {
             None => "absent".to_owned(),
             Some(value) => value.to_string(),
@@ -95,5 +95,5 @@ pub(super) fn unlike(there: &Manifest, here: &Manifest) -> Vec<String> {
             _ => name.clone(),
         }
     };
-    differs.map(told).collect()
+    differs.map(difference).collect()
 }

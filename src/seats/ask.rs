@@ -168,8 +168,8 @@ pub(super) fn object<T: DeserializeOwned>(text: &str) -> Result<T, String> {
 
 /// Why an object has the wrong fields, without quoting its text.
 fn misfit(why: &serde_json::Error) -> String {
-    let told = why.to_string();
-    let name = |kind| told.strip_prefix(kind)?.split('`').nth(1);
+    let message = why.to_string();
+    let name = |kind| message.strip_prefix(kind)?.split('`').nth(1);
     match (name("missing field"), name("duplicate field")) {
         (Some(field), _) => format!("it lacks the field `{field}`"),
         (_, Some(field)) => format!("it has the field `{field}` twice"),

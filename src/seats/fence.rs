@@ -22,7 +22,7 @@ impl Fence {
         Self(mark.expect("no text holds every mark"))
     }
 
-    /// The mark itself.
+    /// The mark as text.
     pub(super) fn mark(&self) -> &str {
         &self.0
     }

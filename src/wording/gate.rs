@@ -79,12 +79,12 @@ fn compared(unit: Unit, own: f64, operator: Operator, limit: f64, holds: bool) -
         Operator::AtLeast => "at least",
     };
     let not = if holds { "" } else { "not " };
-    let (mut told, mut against) = (figure(unit, own), figure(unit, limit));
-    if told == against && own != limit {
+    let (mut shown, mut against) = (figure(unit, own), figure(unit, limit));
+    if shown == against && own != limit {
         // Rounded, the two numbers would be equal and contradict the finding.
-        (told, against) = (own.to_string(), limit.to_string());
+        (shown, against) = (own.to_string(), limit.to_string());
     }
-    format!("{told} is {not}{words} {against}")
+    format!("{shown} is {not}{words} {against}")
 }
 
 /// For example `0.71 against 0.8: -0.09, 95 % interval -0.15 to -0.03 over 10

@@ -1,5 +1,5 @@
-//! `abstention_rate` and `fabrication_rate`: saying that one does not know, and
-//! asserting what is not so (measures §5).
+//! `abstention_rate` and `fabrication_rate`: how often answers say that they do
+//! not know, and how often they assert something wrong (measures §5).
 
 use crate::measure::probed::Wrong;
 use crate::measure::spec::{Parts, Sample, Spec, mean};

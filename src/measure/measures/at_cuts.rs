@@ -1,9 +1,9 @@
-//! What is left of what the recorded agent used next, at places where a
-//! compaction was made to happen (cuts §2). Each at the greatest depth of the
-//! run; those of the first compaction end in `_first`.
+//! What is kept of the facts that the recorded agent used next, at places where
+//! a compaction is forced (cuts §2). Each measure exists at the greatest depth
+//! of the run, and after the first compaction with the suffix `_first`.
 //!
-//! Shares are pooled by cuts §3: within a session or project a ratio of sums,
-//! over them a mean weighted by min(facts, 30).
+//! Shares are pooled by cuts §3: within a session or project as a ratio of
+//! sums, over these as a mean weighted by min(facts, 30).
 
 mod figures;
 
@@ -17,8 +17,8 @@ use crate::measure::exams::Depth;
 use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec};
 use crate::model::{Measure, ReferenceState, catalogue};
 
-/// A measure at the greatest depth of the run, and the same after the first
-/// compaction.
+/// A measure at the greatest depth of the run, and the same measure after the
+/// first compaction.
 const fn at_cuts(
     [greatest, first]: [&'static Measure; 2],
     pool: Pool,
@@ -33,19 +33,19 @@ const fn at_cuts(
     ]
 }
 
-/// `cuts`.
+/// `cuts`: how many cuts were examined.
 pub const CUTS: [Spec; 2] =
     at_cuts([catalogue::CUTS, catalogue::CUTS_FIRST], Pool::Sum, Basis::Cuts, |sample, depth| {
         each(sample, depth, |exams| Parts::One(exams.len() as f64))
     });
-/// `facts_at_stake`.
+/// `facts_at_stake`: how many facts were at stake.
 pub const FACTS: [Spec; 2] = at_cuts(
     [catalogue::FACTS_AT_STAKE, catalogue::FACTS_AT_STAKE_FIRST],
     Pool::Sum,
     Basis::Cuts,
     |sample, depth| each(sample, depth, |exams| Parts::One(facts(exams))),
 );
-/// `sessions_at_stake`.
+/// `sessions_at_stake`: how many sessions had a fact at stake.
 pub const SESSIONS: [Spec; 2] = at_cuts(
     [catalogue::SESSIONS_AT_STAKE, catalogue::SESSIONS_AT_STAKE_FIRST],
     Pool::Sum,
@@ -54,42 +54,43 @@ pub const SESSIONS: [Spec; 2] = at_cuts(
         each(sample, depth, |exams| Parts::One(if facts(exams) > 0.0 { 1.0 } else { 0.0 }))
     },
 );
-/// `kept_at_cut`.
+/// `kept_at_cut`: share of the facts that the context still contains.
 pub const KEPT: [Spec; 2] = at_cuts(
     [catalogue::KEPT_AT_CUT, catalogue::KEPT_AT_CUT_FIRST],
     Pool::AtCuts,
     Basis::Cuts,
     |sample, depth| share(sample, depth, |at| at.kept()),
 );
-/// `exposed_share`.
+/// `exposed_share`: share of the facts whose recorded text is no longer sent.
 pub const EXPOSED: [Spec; 2] = at_cuts(
     [catalogue::EXPOSED_SHARE, catalogue::EXPOSED_SHARE_FIRST],
     Pool::AtCuts,
     Basis::Cuts,
     |sample, depth| share(sample, depth, exposed),
 );
-/// `carried_share`.
+/// `carried_share`: share of the exposed facts that are carried.
 pub const CARRIED: [Spec; 2] = at_cuts(
     [catalogue::CARRIED_SHARE, catalogue::CARRIED_SHARE_FIRST],
     Pool::AtCuts,
     Basis::Cuts,
     carried,
 );
-/// `added_at_cut`.
+/// `added_at_cut`: what is kept minus what the null keeps.
 pub const ADDED: [Spec; 2] = at_cuts(
     [catalogue::ADDED_AT_CUT, catalogue::ADDED_AT_CUT_FIRST],
     Pool::AtCuts,
     Basis::Cuts,
     added,
 );
-/// `gain_at_cut`.
+/// `gain_at_cut`: what is kept minus what the newest messages of the same size
+/// keep.
 pub const GAIN: [Spec; 2] = at_cuts(
     [catalogue::GAIN_AT_CUT, catalogue::GAIN_AT_CUT_FIRST],
     Pool::AtCuts,
     Basis::Cuts,
     |sample, depth| share(sample, depth, |at| at.kept() - at.recency()),
 );
-/// `tokens_at_cut`.
+/// `tokens_at_cut`: tokens after the compaction / tokens before it.
 pub const TOKENS: [Spec; 2] = at_cuts(
     [catalogue::TOKENS_AT_CUT, catalogue::TOKENS_AT_CUT_FIRST],
     Pool::RatioOfSums,
@@ -101,7 +102,7 @@ pub const TOKENS: [Spec; 2] = at_cuts(
         })
     },
 );
-/// `kept_per_1k`.
+/// `kept_per_1k`: kept facts per 1,000 tokens.
 pub const PER_1K: [Spec; 2] = at_cuts(
     [catalogue::KEPT_PER_1K, catalogue::KEPT_PER_1K_FIRST],
     Pool::RatioOfSums,
@@ -113,7 +114,7 @@ pub const PER_1K: [Spec; 2] = at_cuts(
         })
     },
 );
-/// `first_miss`.
+/// `first_miss`: median number of requests until the first missing fact.
 pub const FIRST_MISS: [Spec; 2] = at_cuts(
     [catalogue::FIRST_MISS, catalogue::FIRST_MISS_FIRST],
     Pool::WaitMedian,
@@ -126,7 +127,8 @@ pub const FIRST_MISS: [Spec; 2] = at_cuts(
         })
     },
 );
-/// `irrecoverable_at_cut`.
+/// `irrecoverable_at_cut`: share of facts that are lost and not in any tool
+/// result.
 pub const IRRECOVERABLE: [Spec; 2] = at_cuts(
     [catalogue::IRRECOVERABLE_AT_CUT, catalogue::IRRECOVERABLE_AT_CUT_FIRST],
     Pool::AtCuts,
@@ -135,7 +137,8 @@ pub const IRRECOVERABLE: [Spec; 2] = at_cuts(
         share(sample, depth, |at| lost(at).filter(|fact| fact.refetch.is_none()).count() as f64)
     },
 );
-/// `refetch_at_cut`.
+/// `refetch_at_cut`: mean tokens per cut of the tool results to be fetched again
+/// for the lost facts.
 pub const REFETCH: [Spec; 2] = at_cuts(
     [catalogue::REFETCH_AT_CUT, catalogue::REFETCH_AT_CUT_FIRST],
     Pool::RatioOfSums,
@@ -147,35 +150,37 @@ pub const REFETCH: [Spec; 2] = at_cuts(
         })
     },
 );
-/// `recovered_at_cut`.
+/// `recovered_at_cut`: share of the facts that only the preset's own search
+/// finds.
 pub const RECOVERED: [Spec; 2] = at_cuts(
     [catalogue::RECOVERED_AT_CUT, catalogue::RECOVERED_AT_CUT_FIRST],
     Pool::AtCuts,
     Basis::Cuts,
     |sample, depth| share(sample, depth, |at| at.count(|s| s == ReferenceState::Recovered)),
 );
-/// `bare_at_cut`.
+/// `bare_at_cut`: share of the facts that are named without support.
 pub const BARE: [Spec; 2] = at_cuts(
     [catalogue::BARE_AT_CUT, catalogue::BARE_AT_CUT_FIRST],
     Pool::AtCuts,
     Basis::Cuts,
     |sample, depth| share(sample, depth, |at| at.count(|s| s == ReferenceState::Bare)),
 );
-/// `cut_cost_usd`.
+/// `cut_cost_usd`: cost of a cut against no compaction, in USD.
 pub const COST: [Spec; 2] = at_cuts(
     [catalogue::CUT_COST_USD, catalogue::CUT_COST_USD_FIRST],
     Pool::RatioOfSums,
     Basis::Bill,
     cost,
 );
-/// `pays_after`.
+/// `pays_after`: median number of requests until the compaction has saved its
+/// cost.
 pub const PAYS: [Spec; 2] = at_cuts(
     [catalogue::PAYS_AFTER, catalogue::PAYS_AFTER_FIRST],
     Pool::WaitMedian,
     Basis::Bill,
     pays,
 );
-/// `continuity_at_cut`.
+/// `continuity_at_cut`: continuity of the questions at the cuts.
 pub const CONTINUITY: [Spec; 2] = at_cuts(
     [catalogue::CONTINUITY_AT_CUT, catalogue::CONTINUITY_AT_CUT_FIRST],
     Pool::Mean,
@@ -183,14 +188,15 @@ pub const CONTINUITY: [Spec; 2] = at_cuts(
     continuity,
 );
 
-/// Kept at cuts, of what was used 1 to 5 requests behind the cut.
+/// Kept at cuts, of the facts that were used 1 to 5 requests after the cut.
 pub const NEAR: Spec = behind(catalogue::KEPT_AT_CUT_1_5, |sample, _| between(sample, 1, 5));
-/// The same of 6 to 20 requests behind it.
+/// Kept at cuts, of the facts that were used 6 to 20 requests after the cut.
 pub const MIDDLE: Spec = behind(catalogue::KEPT_AT_CUT_6_20, |sample, _| between(sample, 6, 20));
-/// The same of 21 to 40 requests behind it.
+/// Kept at cuts, of the facts that were used 21 to 40 requests after the cut.
 pub const FAR: Spec = behind(catalogue::KEPT_AT_CUT_21_40, |sample, _| between(sample, 21, 40));
 
-/// Kept at cuts by how far behind the cut the fact was used.
+/// Kept at cuts, by the number of requests between the cut and the use of the
+/// fact.
 const fn behind(measure: &'static Measure, compute: fn(&Sample<'_>, Depth) -> Parts) -> Spec {
     let compute = Compute::AtDepth(compute, Depth::Greatest);
     Spec { measure, pool: Pool::AtCuts, basis: Basis::Cuts, compute }

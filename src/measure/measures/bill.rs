@@ -1,9 +1,10 @@
 //! The bill of the whole session as the agent would have paid it under the
-//! preset (measures §2): prompts by bucket, recorded outputs, and the calls
-//! of compactions. One column per cache that the same prompts might have met.
+//! preset (measures §2): prompts by bucket, recorded outputs, and the calls of
+//! compactions. There is one column for each kind of cache that the prompts
+//! might have used.
 //!
-//! Rates are those of each request's prompt length and moment, at the standard
-//! service class. Outputs stay as recorded: an open-loop assumption.
+//! Rates are those for each request's prompt length and time, at the standard
+//! service class. Outputs are the recorded ones: an open-loop assumption.
 
 use crate::measure::money::{AS_BILLED, Cached, known};
 use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec};
@@ -17,27 +18,28 @@ fn session(sample: &Sample<'_>, cached: Cached) -> Parts {
     known(sample.account().and_then(|mut account| account.session(cached)))
 }
 
-/// As billed, what befell the recording's cache included. Ranking uses this one.
+/// The bill with the events of the recording's cache. Ranking uses this one.
 pub const COST: Spec = spec(catalogue::COST_USD, |sample| session(sample, AS_BILLED));
 
-/// By the provider's rules alone.
+/// The bill by the provider's rules alone.
 pub const TTL_ONLY: Spec =
     spec(catalogue::COST_TTL_ONLY_USD, |sample| session(sample, PromptBill::rules_only));
 
-/// With the first breakpoint in the other place where agents may set it.
+/// The bill with the first breakpoint at the other position where agents may
+/// set it.
 pub const HEAD_BREAKPOINT: Spec = spec(catalogue::COST_HEAD_BREAKPOINT_USD, |sample| {
     session(sample, PromptBill::head_breakpoint)
 });
 
-/// With a cache that forgets nothing.
+/// The bill with a cache that never forgets.
 pub const IDEAL: Spec =
     spec(catalogue::COST_IDEAL_CACHE_USD, |sample| session(sample, PromptBill::ideal));
 
-/// Without any cache.
+/// The bill without any cache.
 pub const NO_CACHE: Spec =
     spec(catalogue::COST_NO_CACHE_USD, |sample| session(sample, PromptBill::uncached));
 
-/// The part that compactions are billed.
+/// The part of the bill for the calls of compactions.
 pub const COMPACTIONS: Spec = spec(catalogue::COMPACTION_COST_USD, |sample| {
     known(sample.account().and_then(|mut account| account.compactions(AS_BILLED)))
 });

@@ -1,10 +1,10 @@
-//! After how many requests a compaction has paid for itself (measures §2): the
-//! simulated crossing of the bills with and without it.
+//! The number of requests after which a compaction has saved its cost (measures
+//! §2): the simulated crossing of the bills with and without it.
 
 use crate::measure::spec::{Basis, Parts, Pool, Spec};
 use crate::model::{Absent, catalogue};
 
-/// Median over the compactions that do.
+/// Median over the compactions that break even.
 pub const REQUESTS: Spec =
     Spec::of_cell(catalogue::BREAK_EVEN_REQUESTS, Pool::Median, Basis::Bill, |sample| match sample
         .bill()
@@ -21,7 +21,7 @@ pub const REQUESTS: Spec =
         }
     });
 
-/// Share of those that do not.
+/// Share of the compactions that never break even.
 pub const NEVER: Spec =
     Spec::of_cell(catalogue::NEVER_EVEN, Pool::RatioOfSums, Basis::Bill, |sample| {
         match sample.bill() {

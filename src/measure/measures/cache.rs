@@ -1,4 +1,4 @@
-//! What a preset makes of the prompt cache (measures §2).
+//! The effects of a preset on the prompt cache (measures §2).
 
 use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec};
 use crate::model::{Absent, RequestBill, catalogue};
@@ -15,13 +15,15 @@ pub const HIT_RATE: Spec =
         }
     });
 
-/// Requests whose prompt parts from the one before it before that one's end.
+/// Requests whose prompt differs from the previous one before the end of the
+/// latter.
 pub const BREAKS: Spec =
     Spec::of_cell(catalogue::CACHE_BREAKS, Pool::Sum, Basis::Requests, |sample| {
         Parts::One(sample.rows.requests.iter().filter(|row| row.cache_break).count() as f64)
     });
 
-/// Tokens billed as new though they would have been read.
+/// Tokens that were billed as uncached although they would otherwise have been
+/// read.
 pub const REWRITTEN: Spec =
     Spec::of_cell(catalogue::REWRITTEN_TOKENS, Pool::Sum, Basis::Bill, |sample| {
         of_requests(sample, |request| request.rewritten).map_or_else(Parts::Unknown, Parts::One)

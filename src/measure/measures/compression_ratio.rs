@@ -3,7 +3,7 @@
 use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec};
 use crate::model::{Absent, catalogue};
 
-/// See the module.
+/// `compression_ratio`, the median over all compactions.
 pub const SPEC: Spec =
     Spec::of_cell(catalogue::COMPRESSION_RATIO, Pool::Median, Basis::Requests, compute);
 

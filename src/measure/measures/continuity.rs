@@ -1,9 +1,11 @@
-//! `continuity`: of what could be answered before compression, how much still
-//! can be (measures §5). With it the shares of its four outcomes.
+//! `continuity`: how many of the questions that were answered right without
+//! compression are still answered right (measures §5), with the shares of its
+//! four outcomes.
 //!
-//! 100 × the mean over kinds of kept / (kept + lost), on exposed probes, per
-//! transcript, then averaged. Kinds with fewer than 10 probes or 3 transcripts
-//! in the data set are pooled. `full` stands against itself (A/A).
+//! It is 100 × the mean over kinds of kept / (kept + lost), on exposed probes,
+//! per transcript, then averaged. Kinds with fewer than 10 probes or 3
+//! transcripts in the data set are pooled. `full` is compared with itself
+//! (A/A).
 
 use std::collections::BTreeMap;
 
@@ -14,8 +16,8 @@ use crate::model::{Absent, Agreement, ProbeKind, catalogue};
 pub const SPEC: Spec = Spec::of_probes(catalogue::CONTINUITY, compute);
 
 /// 100 for each probe that is still right and 0 for each that no longer is.
-/// Their mean is `continuity` where no kind stands alone, as with one or two
-/// transcripts.
+/// Their mean is `continuity` if no kind has a figure of its own, as with one
+/// or two transcripts.
 pub fn series(sample: &Sample<'_>) -> Vec<Option<f64>> {
     let points = sample.answered().map(|result| match result.agreement() {
         Some(Agreement::Kept) if result.exposed => Some(100.0),
@@ -26,7 +28,7 @@ pub fn series(sample: &Sample<'_>) -> Vec<Option<f64>> {
 }
 
 fn compute(sample: &Sample<'_>) -> Parts {
-    // The pool of the small kinds is the group without a kind.
+    // The small kinds form the group without a kind.
     let mut groups: BTreeMap<Option<ProbeKind>, (f64, f64)> = BTreeMap::new();
     for (kind, agreement) in sample.agreements() {
         let alone = sample.kinds.contains(&kind).then_some(kind);
@@ -59,7 +61,7 @@ pub const GAINED: Spec =
 pub const NEITHER: Spec =
     Spec::of_probes(catalogue::NEITHER, |sample| share_of(sample, Agreement::Neither));
 
-/// One for each kind of probe that can be answered.
+/// A measure for each kind of probe that can be answered.
 pub fn by_kind() -> impl Iterator<Item = Spec> {
     catalogue::CONTINUITY_BY_KIND.iter().map(|measure| Spec {
         measure,

@@ -1,11 +1,12 @@
-//! `cost_usd_refetch`: the other end of the bill (measures §2).
+//! `cost_usd_refetch`: an upper estimate of the bill (measures §2).
 //!
-//! The recorded agent does not notice what a preset lost, so nobody pays for
-//! looking it up. Here it is looked up each time: per request with a lost
-//! reference that stood in a tool result, one more request that reads its
-//! context again from the cache, is given the smallest such results anew (once
-//! per source, those left out that the recording read again anyway, as
-//! `refetch_tokens` counts) and writes 150 tokens to ask for them.
+//! The recorded agent does not notice what a preset lost, so the plain bill
+//! contains no cost for fetching it again. Here every loss is fetched again:
+//! each request with a lost reference that was in a tool result is followed by
+//! one more request, which reads its context again from the cache, receives the
+//! smallest such results uncached (once per source, without those that the
+//! recording read again anyway, as `refetch_tokens` counts) and writes 150
+//! tokens to request them.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +15,10 @@ use crate::measure::money::{AS_BILLED, known};
 use crate::measure::spec::{Basis, Pool, Sample, Spec};
 use crate::model::{Absent, Buckets, catalogue};
 
-/// Tokens that the agent writes to ask for it (measures §2).
+/// Tokens that the agent writes to fetch a result (measures §2).
 const ASKING: u64 = 150;
 
-/// See the module.
+/// `cost_usd_refetch`, summed over transcripts.
 pub const SPEC: Spec =
     Spec::of_cell(catalogue::COST_USD_REFETCH, Pool::Sum, Basis::Bill, |sample| {
         known(cost(sample))

@@ -1,21 +1,21 @@
 //! `cost_savings`: 1 − the bill / the bill of `full` at the same window under
-//! the same agent model (measures §2). Negative where compression costs more
-//! than it saves, and it often is.
+//! the same agent model (measures §2). It is negative if compression costs more
+//! than it saves, which is frequent.
 //!
-//! Where `full` is over the window its bill is hypothetical, and
-//! `cost_savings_vs_recorded` stands beside it.
+//! If `full` is larger than the window, its bill is hypothetical, and
+//! `cost_savings_vs_recorded` is the relevant figure.
 
 use crate::measure::money::AS_BILLED;
 use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec};
 use crate::model::{Absent, Cell, catalogue};
 
-/// Against the whole conversation.
+/// Savings against the whole conversation.
 pub const AGAINST_FULL: Spec =
     Spec::of_cell(catalogue::COST_SAVINGS, Pool::RatioOfSums, Basis::Bill, |sample| {
         against(sample, sample.full, Absent::NoBillOfFull)
     });
 
-/// Against what the vendor's agent really did.
+/// Savings against what the recorded agent really sent.
 pub const AGAINST_RECORDED: Spec =
     Spec::of_cell(catalogue::COST_SAVINGS_VS_RECORDED, Pool::RatioOfSums, Basis::Bill, |sample| {
         against(sample, sample.recorded, Absent::NoBillOfRecorded)

@@ -1,14 +1,14 @@
 //! `did_without`: the instrument's own error (measures §4).
 //!
-//! Identifiers that the recorded agent used after a boundary although they
-//! stood only before it and not in its summary: it demonstrably did without.
-//! The exam leaves them out; their share says how often "used later" does not
-//! mean "needed from the context".
+//! Identifiers that the recorded agent used after a boundary although they were
+//! only before it and not in its summary: the agent did not need them from the
+//! context. The exam leaves them out; their share shows how often "used later"
+//! does not mean "needed from the context".
 
 use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec};
 use crate::model::{Absent, Support, TranscriptFacts, catalogue};
 
-/// See the module.
+/// `did_without`, the mean over transcripts.
 pub const SPEC: Spec =
     Spec::of_cell(catalogue::DID_WITHOUT, Pool::Mean, Basis::References(support), compute);
 

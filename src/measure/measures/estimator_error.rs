@@ -3,7 +3,7 @@
 use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec};
 use crate::model::{Absent, catalogue};
 
-/// See the module.
+/// `estimator_error`, the median over all values of all cells.
 pub const SPEC: Spec =
     Spec::of_cell(catalogue::ESTIMATOR_ERROR, Pool::Median, Basis::Requests, compute);
 

@@ -1,6 +1,6 @@
-//! `evidence_*`: what became of the messages that answer the probes, by the
-//! worst state of each probe's evidence (measures §4, semantics §29). No
-//! answerer and no judge is needed for them.
+//! `evidence_*`: the state of the messages that answer the probes, by the worst
+//! state of each probe's evidence (measures §4, semantics §29). These measures
+//! need no answerer and no judge.
 
 use crate::measure::spec::{Parts, Sample, Spec, mean};
 use crate::model::{Absent, LedgerState, catalogue};
@@ -11,7 +11,7 @@ fn share(sample: &Sample<'_>, state: LedgerState) -> Parts {
     Parts::one(mean(hits), Absent::NoEvidenceNamed)
 }
 
-/// Sent as recorded.
+/// Share of probes whose evidence is sent as recorded.
 pub const VERBATIM: Spec =
     Spec::of_probes(catalogue::EVIDENCE_VERBATIM, |sample| share(sample, LedgerState::Verbatim));
 /// Sent with a part replaced.

@@ -1,15 +1,15 @@
-//! `irrecoverable`: lost references that never stood in a tool result
-//! (measures §4). They were said by the user or worked out, so no tool can
-//! bring them back.
+//! `irrecoverable`: lost references that were never in a tool result (measures
+//! §4). The user mentioned them or the agent derived them, so no tool can fetch
+//! them again.
 
 use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec};
 use crate::model::{Absent, Support, catalogue};
 
-/// Share of the lost references, transcripts that lose nothing left out.
+/// Share of the lost references; transcripts without losses are left out.
 pub const SHARE: Spec =
     Spec::of_cell(catalogue::IRRECOVERABLE, Pool::Mean, Basis::References(Support::whole), share);
 
-/// Their number.
+/// Number of irrecoverable references.
 pub const COUNT: Spec =
     Spec::of_cell(catalogue::IRRECOVERABLE_REFERENCES, Pool::Sum, Basis::Requests, |sample| {
         Parts::One(count(sample) as f64)

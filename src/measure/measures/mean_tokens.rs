@@ -3,7 +3,7 @@
 use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec};
 use crate::model::{Absent, catalogue};
 
-/// See the module.
+/// `mean_tokens`, a ratio of sums over all requests.
 pub const SPEC: Spec =
     Spec::of_cell(catalogue::MEAN_TOKENS, Pool::RatioOfSums, Basis::Requests, compute);
 

@@ -1,10 +1,10 @@
-//! `message_ratio`: active over total messages at the last request, GenCode's figure
-//! (measures §1).
+//! `message_ratio`: active messages / all messages at the last request, as
+//! GenCode computes it (measures §1).
 
 use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec};
 use crate::model::{Absent, catalogue};
 
-/// See the module.
+/// `message_ratio`, the mean over transcripts.
 pub const SPEC: Spec =
     Spec::of_cell(catalogue::MESSAGE_RATIO, Pool::Mean, Basis::Requests, compute);
 

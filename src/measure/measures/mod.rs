@@ -43,19 +43,19 @@ mod wrong_answers;
 use super::exams::Depth;
 use super::spec::{Sample, Spec};
 
-/// A measure with an interval.
+/// A measure that has an interval.
 pub struct Resampled {
-    /// Its id.
+    /// Id of the measure.
     pub id: &'static str,
-    /// Its smallest value.
+    /// Smallest possible value of the measure.
     pub least: f64,
-    /// Its largest value.
+    /// Largest possible value of the measure.
     pub most: f64,
-    /// A figure per request or probe: their mean is the measure of a session.
+    /// A figure per request or probe, whose mean is the measure of a session.
     pub series: fn(&Sample<'_>) -> Vec<Option<f64>>,
 }
 
-/// Every measure with an interval.
+/// Every measure that has an interval.
 pub static RESAMPLED: [Resampled; 7] = [
     Resampled {
         id: catalogue::REFERENCE_RECALL.id,
@@ -91,7 +91,7 @@ pub static RESAMPLED: [Resampled; 7] = [
     },
 ];
 
-/// How every measure of the catalogue that a cell contributes to is computed.
+/// All measures of the catalogue that are computed from cells.
 pub static MEASURES: LazyLock<Vec<Spec>> = LazyLock::new(|| {
     let at_cuts = AT_CUTS.into_iter().flatten();
     let by_kind = recall::by_kind().chain(continuity::by_kind());
@@ -182,7 +182,8 @@ const OF_CELLS: [Spec; 81] = [
     at_cuts::FAR,
 ];
 
-/// Each at the greatest depth and after the first compaction.
+/// The measures at cuts: each at the greatest depth and after the first
+/// compaction.
 const AT_CUTS: [[Spec; 2]; 18] = [
     at_cuts::CUTS,
     at_cuts::FACTS,
@@ -204,7 +205,8 @@ const AT_CUTS: [[Spec; 2]; 18] = [
     at_cuts::CONTINUITY,
 ];
 
-/// At which depth a measure looks at cuts; `None`: it does not.
+/// The depth of the cuts that a measure is computed at; `None` if it is not
+/// computed at cuts.
 pub fn depth_of(id: &str) -> Option<Depth> {
     MEASURES.iter().find(|spec| spec.id() == id)?.depth()
 }

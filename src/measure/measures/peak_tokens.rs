@@ -3,7 +3,7 @@
 use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec};
 use crate::model::{Absent, catalogue};
 
-/// See the module.
+/// `peak_tokens`, the maximum over all cells.
 pub const SPEC: Spec = Spec::of_cell(catalogue::PEAK_TOKENS, Pool::Max, Basis::Requests, compute);
 
 fn compute(sample: &Sample<'_>) -> Parts {

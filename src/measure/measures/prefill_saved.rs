@@ -1,13 +1,13 @@
-//! `prefill_ms_saved`: time that providers spend less on reading prompts than
-//! under `full` (measures §3), modelled from the profile's speed: tokens that
-//! no cache held take time, tokens read from it none. Negative where a preset
-//! breaks the cache more than it saves.
+//! `prefill_ms_saved`: time for reading prompts that providers save compared
+//! with `full` (measures §3), modelled from the profile's speed: uncached
+//! tokens take time, tokens read from the cache take none. It is negative if
+//! cache breaks cost more time than the preset saves.
 
 use crate::measure::money::bill_of;
 use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec};
 use crate::model::{Absent, Bill, Cell, catalogue};
 
-/// See the module.
+/// `prefill_ms_saved`, summed over transcripts.
 pub const SPEC: Spec = Spec::of_cell(catalogue::PREFILL_MS_SAVED, Pool::Sum, Basis::Bill, compute);
 
 fn compute(sample: &Sample<'_>) -> Parts {
@@ -25,7 +25,7 @@ fn compute(sample: &Sample<'_>) -> Parts {
     }
 }
 
-/// Tokens that no cache held.
+/// Tokens that were not read from a cache.
 fn fresh(bill: &Bill) -> f64 {
     let billed = bill.requests.iter().flatten().map(|request| request.prompt.billed);
     billed.map(|prompt| (prompt.uncached + prompt.written()) as f64).sum()

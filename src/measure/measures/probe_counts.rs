@@ -1,15 +1,14 @@
-//! How many probes a row rests on, and how many of them say something:
-//! `probes`, `unscored`, `exposed`.
+//! Numbers of probes behind a row: `probes`, `unscored`, `exposed`.
 
 use crate::measure::spec::{Basis, Parts, Pool, Spec, mean};
 use crate::model::{Absent, catalogue};
 
-/// All that were put.
+/// Number of probes that were asked.
 pub const PROBES: Spec = Spec::of_cell(catalogue::PROBES, Pool::Sum, Basis::Probes, |sample| {
     Parts::One(sample.probe_results().count() as f64)
 });
 
-/// Those without a grade.
+/// Number of probes without a grade.
 pub const UNSCORED: Spec = Spec::of_cell(catalogue::UNSCORED, Pool::Sum, Basis::Probes, |sample| {
     Parts::One(
         sample.probe_results().filter(|result| result.row.judgement.score.is_none()).count() as f64

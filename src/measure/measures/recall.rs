@@ -1,8 +1,9 @@
-//! `recall` and `recall_<kind>`: the mean score of the probes, as the judge
-//! gave it (measures §5).
+//! `recall` and `recall_<kind>`: the mean score of the probes according to the
+//! judge (measures §5).
 //!
-//! Probes that are unanswerable stand alone (`recall_abstain`). A probe at a
-//! request that the provider would have refused scores 0, controls apart.
+//! Unanswerable probes have a column of their own (`recall_abstain`). A probe
+//! at a request that the provider would have refused has score 0, except for
+//! controls.
 
 use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec, mean};
 use crate::model::{Absent, ProbeKind, catalogue};
@@ -10,7 +11,7 @@ use crate::model::{Absent, ProbeKind, catalogue};
 /// Over every kind but abstain.
 pub const SPEC: Spec = Spec::of_probes(catalogue::RECALL, compute);
 
-/// The score of every probe, in their order.
+/// The score of every probe, in the order of the probes.
 pub fn series(sample: &Sample<'_>) -> Vec<Option<f64>> {
     sample.answered().map(|result| result.score).collect()
 }
@@ -19,7 +20,7 @@ fn compute(sample: &Sample<'_>) -> Parts {
     Parts::one(mean(series(sample).into_iter().flatten()), Absent::NoneGraded)
 }
 
-/// One for each kind of probe.
+/// A measure for each kind of probe.
 pub fn by_kind() -> impl Iterator<Item = Spec> {
     let measures = catalogue::RECALL_BY_KIND.iter().chain([catalogue::RECALL_ABSTAIN]);
     measures.map(|measure| Spec {

@@ -1,45 +1,46 @@
-//! `recency_gain`: what a preset does better than plain recency at its own
+//! `recency_gain`: how much better a preset is than plain recency of the same
 //! size (measures §4).
 //!
 //! Plain recency sends the preamble and the newest B tokens of messages. B is
 //! chosen so that its mean context is as large as the preset's; it then keeps
 //! exactly the references that are nearer than B.
 //!
-//! It is `reference_recall` less that share, so a preset that is over the
-//! window pays for it here as it does there. `recency_gain_survival` leaves
-//! overflows out.
+//! The measure is `reference_recall` minus that share, so requests over the
+//! window lower it as they lower `reference_recall`. `recency_gain_survival`
+//! leaves them out.
 
 use crate::measure::spec::{Asked, Basis, Parts, Pool, Sample, Spec, mean};
 use crate::model::{Absent, Support, catalogue};
 
-/// See the module.
+/// `recency_gain`, the mean over transcripts.
 pub const SPEC: Spec =
     Spec::of_cell(catalogue::RECENCY_GAIN, Pool::Mean, Basis::References(Support::whole), compute);
 
-/// Halvings of the bisection: enough to exhaust an `f64` between 0 and any context.
+/// Steps of the bisection: enough for the precision of an `f64` between 0 and
+/// any context.
 const HALVINGS: u32 = 80;
 
 fn compute(sample: &Sample<'_>) -> Parts {
     less_plain_recency(sample, |asked| asked.share_kept())
 }
 
-/// A mean over requests less what plain recency of the same mean size scores.
+/// A mean over requests minus the score of plain recency of the same mean size.
 pub fn less_plain_recency(sample: &Sample<'_>, own: impl Fn(&Asked<'_>) -> f64) -> Parts {
     let newest = newest_tokens(sample);
     let asked = sample.asked(|_| true);
     let own = mean(asked.iter().map(own));
-    // Distances are exact counts, sizes may be calibrated.
+    // Distances are exact counts, while sizes may be calibrated.
     let far = |distance: u64| distance as f64 * sample.facts.factor();
     let plain = mean(asked.iter().map(|a| a.share(|r, _| newest.reaches(far(r.distance_tokens)))));
     Parts::one(own.zip(plain).map(|(own, plain)| own - plain), Absent::NoReferences)
 }
 
-/// How far back plain recency of the preset's size reaches.
+/// The part of the conversation that plain recency of the preset's size sends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Reach {
-    /// This many tokens of messages.
+    /// This many tokens of the newest messages.
     Tokens(f64),
-    /// The preset sends at least as much as the whole conversation.
+    /// All of it: the preset sends at least as much as the whole conversation.
     Everything,
 }
 
@@ -103,9 +104,10 @@ mod tests {
     }
 
     #[test]
-    fn distances_are_brought_to_the_unit_of_calibrated_sizes() {
-        // B = 1,500 as above. The one reference is 1,300 exact tokens back: within
-        // it; at 1.2 of the provider's for one of ours it is 1,560 back: beyond.
+    fn distances_are_converted_to_the_unit_of_calibrated_sizes() {
+        // B = 1,500 as above. The only reference is 1,300 exact tokens back,
+        // which is within B; if the provider counts 1.2 tokens for one of ours,
+        // it is 1,560 back, which is beyond B.
         let gain = |factor| {
             let facts = facts("s").preamble(100).requests(&[1_100, 2_100, 3_100]);
             let facts = facts.reference(2, 1_300, None).calibrated(factor, Some(0.01)).build();

@@ -1,11 +1,11 @@
-//! `recency_gain_survival`: `recency_gain` with overflows left out, so that
-//! what is over the window and what is lost can be told apart.
+//! `recency_gain_survival`: `recency_gain` without the effect of overflows,
+//! which separates requests over the window from losses.
 
 use super::recency_gain::less_plain_recency;
 use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec};
 use crate::model::{Support, catalogue};
 
-/// See the module.
+/// `recency_gain_survival`, the mean over transcripts.
 pub const SPEC: Spec = Spec::of_cell(
     catalogue::RECENCY_GAIN_SURVIVAL,
     Pool::Mean,

@@ -1,5 +1,5 @@
-//! `recall_recovery`, `recovery_calls`, `recovery_tokens`: what a channel back
-//! to what was dropped brings, and what it takes (measures §5).
+//! `recall_recovery`, `recovery_calls`, `recovery_tokens`: the benefit and the
+//! cost of a channel to dropped messages (measures §5).
 
 use crate::measure::spec::{Parts, Sample, Spec, mean};
 use crate::model::{Absent, Recovered, catalogue};

@@ -1,10 +1,11 @@
-//! `reference_recall_*`: reference recall by the distance over which the agent
-//! had to remember (measures §4).
+//! `reference_recall_*`: reference recall by the distance since the reference
+//! was last seen (measures §4).
 
 use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec, mean};
 use crate::model::{Absent, Measure, Reference, Support, TranscriptFacts, catalogue};
 
-/// Tokens from `FROM` to below `TO` since the reference was last seen.
+/// References that were last seen at least `FROM` and less than `TO` tokens
+/// before.
 struct Band<const FROM: u64, const TO: u64>;
 
 impl<const FROM: u64, const TO: u64> Band<FROM, TO> {
@@ -27,13 +28,13 @@ impl<const FROM: u64, const TO: u64> Band<FROM, TO> {
     }
 }
 
-/// 4,000 to below 8,000 tokens.
+/// References from 4,000 to below 8,000 tokens back.
 pub const BAND_4K: Spec = Band::<4_000, 8_000>::spec(catalogue::REFERENCE_RECALL_4K_8K);
-/// 8,000 to below 16,000 tokens.
+/// References from 8,000 to below 16,000 tokens back.
 pub const BAND_8K: Spec = Band::<8_000, 16_000>::spec(catalogue::REFERENCE_RECALL_8K_16K);
-/// 16,000 to below 32,000 tokens.
+/// References from 16,000 to below 32,000 tokens back.
 pub const BAND_16K: Spec = Band::<16_000, 32_000>::spec(catalogue::REFERENCE_RECALL_16K_32K);
-/// 32,000 to below 64,000 tokens.
+/// References from 32,000 to below 64,000 tokens back.
 pub const BAND_32K: Spec = Band::<32_000, 64_000>::spec(catalogue::REFERENCE_RECALL_32K_64K);
-/// 64,000 tokens and more.
+/// References 64,000 tokens back and more.
 pub const BAND_64K: Spec = Band::<64_000, { u64::MAX }>::spec(catalogue::REFERENCE_RECALL_64K);

@@ -1,10 +1,10 @@
-//! `reference_bare`: named by summaries that no longer say what it was
-//! about (measures §4).
+//! `reference_bare`: references that summaries name without words about their
+//! subject (measures §4).
 
 use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec, mean};
 use crate::model::{Absent, ReferenceState, Support, catalogue};
 
-/// See the module.
+/// `reference_bare`, the mean over transcripts.
 pub const SPEC: Spec = Spec::of_cell(
     catalogue::REFERENCE_BARE,
     Pool::Mean,

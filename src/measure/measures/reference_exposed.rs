@@ -1,11 +1,11 @@
-//! `reference_exposed`: of the references, how many rest on something else than
-//! their recorded text. Where it is 0 nothing was at stake, and reference
-//! recall says nothing of quality (cuts §3).
+//! `reference_exposed`: share of the references whose recorded text is no
+//! longer sent. If it is 0, no reference was at stake, and reference recall
+//! does not measure quality (cuts §3).
 
 use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec, mean};
 use crate::model::{Absent, ReferenceState, Support, catalogue};
 
-/// See the module.
+/// `reference_exposed`, the mean over transcripts.
 pub const SPEC: Spec = Spec::of_cell(
     catalogue::REFERENCE_EXPOSED,
     Pool::Mean,

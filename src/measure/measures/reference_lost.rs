@@ -1,11 +1,11 @@
-//! `reference_lost`: what is not there in any form. At a request that the
-//! provider would have refused everything is lost, so that recall, partial,
-//! bare and lost always add up to 1.
+//! `reference_lost`: share of the references that are absent in every form. At
+//! a request that the provider would have refused everything is lost, so that
+//! recall, partial, bare and lost always add up to 1.
 
 use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec, mean};
 use crate::model::{Absent, ReferenceState, Support, catalogue};
 
-/// See the module.
+/// `reference_lost`, the mean over transcripts.
 pub const SPEC: Spec = Spec::of_cell(
     catalogue::REFERENCE_LOST,
     Pool::Mean,

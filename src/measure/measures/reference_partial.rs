@@ -3,7 +3,7 @@
 use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec, mean};
 use crate::model::{Absent, ReferenceState, Support, catalogue};
 
-/// See the module.
+/// `reference_partial`, the mean over transcripts.
 pub const SPEC: Spec = Spec::of_cell(
     catalogue::REFERENCE_PARTIAL,
     Pool::Mean,

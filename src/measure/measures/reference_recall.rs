@@ -1,10 +1,10 @@
-//! `reference_recall`: does what the agent went on to use survive
-//! (measures §4)? Kept and supported counts, over requests, then transcripts.
+//! `reference_recall`: share of the references that survive, verbatim or
+//! carried (measures §4), averaged over requests, then over transcripts.
 
 use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec, mean};
 use crate::model::{Absent, Support, catalogue};
 
-/// See the module.
+/// `reference_recall`, the mean over transcripts.
 pub const SPEC: Spec = Spec::of_cell(
     catalogue::REFERENCE_RECALL,
     Pool::Mean,
@@ -12,7 +12,7 @@ pub const SPEC: Spec = Spec::of_cell(
     compute,
 );
 
-/// The share at every request that asks for something, in order.
+/// The share at every request that uses a reference, in order.
 pub fn series(sample: &Sample<'_>) -> Vec<Option<f64>> {
     let asked = sample.asked(|_| true);
     asked.iter().map(|asked| Some(asked.share_kept())).collect()

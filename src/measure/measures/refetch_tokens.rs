@@ -1,16 +1,16 @@
-//! `refetch_tokens`: what it would cost to read the lost references again
+//! `refetch_tokens`: tokens that reading the lost references again would take
 //! (measures §4).
 //!
-//! Per lost reference the smallest tool result that held it, once per result
-//! and request; those that the recording read again anyway are left out, for
-//! the bill has them already.
+//! For each lost reference the smallest tool result that contained it, once per
+//! result and request; results that the recording read again are left out,
+//! since the bill already contains them.
 
 use std::collections::BTreeSet;
 
 use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec};
 use crate::model::{Absent, catalogue};
 
-/// See the module.
+/// `refetch_tokens`, summed over transcripts.
 pub const SPEC: Spec =
     Spec::of_cell(catalogue::REFETCH_TOKENS, Pool::Sum, Basis::Requests, compute);
 

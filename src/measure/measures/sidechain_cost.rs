@@ -1,17 +1,17 @@
-//! `sidechain_cost_usd`: what the requests of subagents were billed
-//! (measures §2). Each runs on a prefix of its own that no preset touches, so
-//! it is a constant, outside `cost_usd` and the savings.
+//! `sidechain_cost_usd`: the bill of the requests of subagents (measures §2).
+//! Each subagent has a prefix of its own that no preset changes, so this cost
+//! is constant, and not part of `cost_usd` and the savings.
 //!
-//! Priced as recorded: by the usage that was reported, at the model that it
-//! names, or at the one billed instead where that has no price, else at the
-//! agent model.
+//! It is priced as recorded: by the reported usage, at the model that the
+//! request names; if that has no price, at the model that was billed instead,
+//! or else at the agent model.
 
 use crate::measure::money::known;
 use crate::measure::spec::{Basis, Pool, Sample, Spec};
 use crate::model::{Absent, Buckets, catalogue};
 use crate::pricing::billed_instead;
 
-/// See the module.
+/// `sidechain_cost_usd`, summed over transcripts.
 pub const SPEC: Spec =
     Spec::of_cell(catalogue::SIDECHAIN_COST_USD, Pool::Sum, Basis::Bill, |sample| {
         known(cost(sample))

@@ -1,10 +1,11 @@
-//! `token_savings`: `1 − tokens_sent / tokens_full` (measures §1). Never the headline: two
-//! strategies with equal savings have differed by 41 % in cost.
+//! `token_savings`: `1 − tokens_sent / tokens_full` (measures §1). It must not
+//! be used alone: two strategies with equal savings have differed by 41 % in
+//! cost.
 
 use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec};
 use crate::model::{Absent, catalogue};
 
-/// See the module.
+/// `token_savings`, a ratio of sums over transcripts.
 pub const SPEC: Spec =
     Spec::of_cell(catalogue::TOKEN_SAVINGS, Pool::RatioOfSums, Basis::Requests, compute);
 

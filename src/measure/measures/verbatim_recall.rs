@@ -1,6 +1,7 @@
-//! Built-in validity (1) of the offline mode (measures §6): is a probe whose
-//! evidence is all there as often right as under `full`? A smaller context
-//! makes retrieval easier, so a difference is the reader's, not the preset's.
+//! Built-in check (1) of the offline mode (measures §6): is a probe whose
+//! evidence is all in the context as often right as under `full`? A smaller
+//! context makes retrieval easier, so a difference is due to the reader and not
+//! to the preset.
 
 use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec};
 use crate::model::{Absent, LedgerState, Measure, catalogue};
@@ -24,11 +25,11 @@ fn fraction(scores: impl ExactSizeIterator<Item = f64>) -> Parts {
     }
 }
 
-/// Under the preset.
+/// Mean score under the preset.
 pub const OWN: Spec = spec(catalogue::RECALL_VERBATIM, |sample| {
     fraction(verbatim(sample).iter().map(|(own, _)| *own))
 });
-/// Under `full`, on the same probes.
+/// Mean score under `full`, on the same probes.
 pub const FULL: Spec = spec(catalogue::RECALL_VERBATIM_FULL, |sample| {
     fraction(verbatim(sample).iter().map(|(_, full)| *full))
 });

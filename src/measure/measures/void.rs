@@ -1,19 +1,19 @@
-//! `void_replies`, `void_share`: replies of the compactor from which nothing of
-//! the strategy can be learnt (cuts §5).
+//! `void_replies`, `void_share`: replies of the compactor from which nothing
+//! about the strategy can be learnt (cuts §5).
 //!
-//! Those of compactions for the probes at the end of a session are among them:
-//! the answers rest on them.
+//! Replies in compactions for the probes at the end of a session are included,
+//! because the answers depend on them.
 
 use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec};
 use crate::model::{Absent, VoidReplies, catalogue};
 
-/// How many.
+/// Number of void replies.
 pub const REPLIES: Spec =
     Spec::of_cell(catalogue::VOID_REPLIES, Pool::Sum, Basis::Requests, |sample| {
         Parts::One(counted(sample).void as f64)
     });
 
-/// Of how many.
+/// Share of void replies among all replies.
 pub const SHARE: Spec =
     Spec::of_cell(catalogue::VOID_SHARE, Pool::RatioOfSums, Basis::Requests, share);
 

@@ -1,10 +1,10 @@
-//! How long the user waits for compactions (measures §3): latency of the
-//! compactor's model only.
+//! How long the user waits for compactions (measures §3): only the latency of
+//! the compactor's model.
 //!
-//! A wait belongs to a request before which something was compacted: the sum
-//! over what ran in the foreground, 0 where no model was called. What ran in
-//! the background costs no wait and is summed apart. Where the sources of a
-//! row's times differ, none of these is printed (`sources`).
+//! Each request before which something was compacted has one wait: the sum over
+//! compactions in the foreground, 0 if no model was called. Compactions in the
+//! background cause no wait and are summed separately. If the times of a row
+//! have different sources, none of these figures is printed (`sources`).
 
 use std::collections::BTreeMap;
 
@@ -15,29 +15,29 @@ const fn spec(measure: &'static Measure, pool: Pool, compute: fn(&Sample<'_>) ->
     Spec::of_cell(measure, pool, Basis::Requests, compute)
 }
 
-/// Median.
+/// Median of the waits.
 pub const P50: Spec = spec(catalogue::BLOCKING_MS_P50, Pool::Percentile(50), listed);
 
-/// 95th percentile.
+/// 95th percentile of the waits.
 pub const P95: Spec = spec(catalogue::BLOCKING_MS_P95, Pool::Percentile(95), listed);
 
-/// Longest.
+/// The longest wait of all cells.
 pub const MAX: Spec = spec(catalogue::BLOCKING_MS_MAX, Pool::Max, |sample| match listed(sample) {
     Parts::Many(waits) => Parts::One(waits.into_iter().fold(0.0, f64::max)),
     other => other,
 });
 
-/// All of it.
+/// The sum of all waits.
 pub const SUM: Spec = spec(catalogue::BLOCKING_MS_SUM, Pool::Sum, |sample| {
     total(sample, |compaction| !compaction.background)
 });
 
-/// What the user does not wait for.
+/// Time of compactions in the background.
 pub const BACKGROUND: Spec = spec(catalogue::BACKGROUND_MS, Pool::Sum, |sample| {
     total(sample, |compaction| compaction.background)
 });
 
-/// Every column of times that rest on the latency of models.
+/// Every column of times that depends on the latency of models.
 pub const IDS: [&str; 5] =
     [P50.measure.id, P95.measure.id, MAX.measure.id, SUM.measure.id, BACKGROUND.measure.id];
 
@@ -60,7 +60,7 @@ fn total(sample: &Sample<'_>, counts: fn(&CompactionRow) -> bool) -> Parts {
     times.map_or_else(not_timed, |times| Parts::One(times.iter().sum()))
 }
 
-/// Nothing was waited for where no model was called.
+/// Latency of a compaction; 0 if no model was called.
 fn latency(compaction: &CompactionRow) -> Option<f64> {
     compaction.latency_ms.or((compaction.model_calls == 0).then_some(0.0))
 }

@@ -1,5 +1,5 @@
-//! `lost`, `garbled`, `unused`: why wrong answers are wrong (measures §5),
-//! as shares of the graded probes that expect a value.
+//! `lost`, `garbled`, `unused`: why wrong answers are wrong (measures §5), as
+//! shares of the graded probes that expect a value.
 
 use crate::measure::probed::Wrong;
 use crate::measure::spec::{Parts, Sample, Spec, mean};

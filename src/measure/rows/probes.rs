@@ -1,4 +1,4 @@
-//! What is said of a row's probes as a whole.
+//! The columns of a row that cover all of its probes together.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,17 @@ use crate::measure::spec::mean;
 use crate::measure::statistics::Confidence;
 use crate::model::{Absent, ProbeKind, SPREAD, Source, Value, catalogue};
 
-/// Fewest probes of a kind that may be called a row's worst.
+/// Smallest number of probes of a kind that may be called a row's worst.
 const WORST_OF: usize = 10;
 
 impl Builder<'_> {
-    /// What is said of a row's probes as a whole.
+    /// Adds the columns that cover all probes of the row.
     pub(super) fn of_probes(&self, values: &mut BTreeMap<String, Value>) {
         self.retention(values);
         let source = self.manifest.source.as_str();
         values.insert(catalogue::CONTINUITY_SOURCE.id.into(), Value::Text(source.into()));
-        // Leaks show as answers of a model without any history; words alone guess nothing.
+        // Answers that a model knows without any history show leaks; a reader
+        // without a model cannot guess.
         let reason = match self.manifest.answered_by() {
             Source::Lexical => Absent::LeaksNeedModel,
             Source::Model => Absent::LeaksNeedAnswers,
@@ -63,7 +64,7 @@ impl Builder<'_> {
         bounds(catalogue::RETENTION.id, interval.map(|b| (b.lo, b.hi)), values);
     }
 
-    /// The kind with the lowest continuity, of those with enough probes.
+    /// The kind with the lowest continuity, among those with enough probes.
     fn worst_kind(&self, values: &BTreeMap<String, Value>) -> Value {
         let probes = self.row.units.iter().flat_map(|unit| &self.facts[*unit].probes);
         let mut counts: BTreeMap<ProbeKind, usize> = BTreeMap::new();

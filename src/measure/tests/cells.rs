@@ -1,9 +1,9 @@
-//! A cell, piece by piece.
+//! Builds a cell for tests.
 
 use super::*;
 
-/// A cell of that transcript at window `25%`, by default a ranked preset that
-/// has done nothing.
+/// A cell of this transcript at window `25%`, by default of a ranked preset
+/// without any effect.
 pub fn cell(id: &str, strategy: &str) -> CellBuilder {
     CellBuilder {
         key: CellKey {
@@ -89,7 +89,7 @@ impl CellBuilder {
         self
     }
 
-    /// What became of each reference: `k`ept, `p`artial, `b`are, `l`ost.
+    /// The state of each reference: `k`ept, `p`artial, `b`are, `l`ost.
     pub fn states(mut self, states: &str) -> Self {
         for (at, state) in (0u32..).zip(states.chars()) {
             let state = match state {
@@ -105,23 +105,24 @@ impl CellBuilder {
         self
     }
 
-    /// The context that probes from here on are put to, after so many compactions.
+    /// The context in which the following probes are asked, after this many
+    /// compactions.
     pub fn snapshot(mut self, request: u32, compactions: u32) -> Self {
         let (tokens, overflow, parts) = (100, false, Vec::new());
         self.rows.snapshots.push(Snapshot { request, tokens, overflow, compactions, parts });
         self
     }
 
-    /// The last snapshot is over the window.
+    /// Marks the last snapshot as over the window.
     pub fn over(mut self) -> Self {
         self.rows.snapshots.last_mut().unwrap().overflow = true;
         self
     }
 
-    /// What came of each probe put to the last snapshot: `r`ight, `h`alf
-    /// right, `w`rong, `d`oes not know, `u`nscored. In capitals the value is in the
-    /// context and the evidence is verbatim; else the value is not and the
-    /// evidence is gone.
+    /// The result of each probe asked at the last snapshot: `r`ight, `h`alf
+    /// right, `w`rong, `d`oes not know, `u`nscored. A capital means that the
+    /// value is in the context and the evidence is verbatim; a small letter
+    /// that the value is not and the evidence is gone.
     pub fn answers(mut self, outcomes: &str) -> Self {
         let snapshot = self.rows.snapshots.len() as u32 - 1;
         let compactions = self.rows.snapshots[snapshot as usize].compactions;
@@ -141,8 +142,8 @@ impl CellBuilder {
         self
     }
 
-    /// What came of every probe with a recovery channel, in the same letters,
-    /// and each time the calls and tokens of its searches.
+    /// The result of every probe with a recovery channel, in the same letters,
+    /// with the calls and tokens of its searches.
     pub fn recovers(mut self, outcomes: &str, searched: &[(u32, u64)]) -> Self {
         let rows = self.rows.probes.iter_mut().zip(outcomes.chars()).zip(searched);
         for ((row, outcome), &(calls, tokens)) in rows {
@@ -188,7 +189,7 @@ impl CellBuilder {
         self
     }
 
-    /// What the compactor replied for the last compaction.
+    /// Sets the replies of the compactor in the last compaction.
     pub fn replies(self, replies: &[ReplyFacts]) -> Self {
         self.with_compaction(|row| {
             row.replies = replies.to_vec();
@@ -196,7 +197,8 @@ impl CellBuilder {
         })
     }
 
-    /// The last compaction called a model: for so long, and timed how.
+    /// Marks the last compaction as one that called a model, with this latency
+    /// and its source.
     pub fn called(mut self, latency_ms: f64, source: LatencySource) -> Self {
         let compaction = self.rows.compactions.last_mut().unwrap();
         compaction.model_calls = 1;
@@ -205,20 +207,20 @@ impl CellBuilder {
         self
     }
 
-    /// The last compaction ran while the conversation went on.
+    /// Marks the last compaction as one that ran in the background.
     pub fn background(mut self) -> Self {
         self.rows.compactions.last_mut().unwrap().background = true;
         self
     }
 
-    /// The last compaction ran before that request.
+    /// Moves the last compaction before that request.
     pub fn before(mut self, request: u32) -> Self {
         let compaction = self.rows.compactions.last_mut().unwrap();
         (compaction.request, compaction.begun) = (request, request);
         self
     }
 
-    /// A bill of each request's uncached, read and written tokens.
+    /// Adds a bill with each request's uncached, read and written tokens.
     pub fn bill(mut self, payer: &str, model: &str, requests: &[(u64, u64, u64)]) -> Self {
         let billed = |&(uncached, read, write): &(u64, u64, u64)| {
             Some(RequestBill { prompt: prompt(uncached, read, write), rewritten: 0, model: 0 })
@@ -236,7 +238,7 @@ impl CellBuilder {
         self
     }
 
-    /// Changes the last bill.
+    /// Changes the last bill in any way.
     pub fn with_bill(mut self, change: impl FnOnce(&mut Bill)) -> Self {
         change(Arc::make_mut(self.rows.bills.last_mut().unwrap()));
         self

@@ -1,4 +1,4 @@
-//! The facts of a transcript, piece by piece.
+//! Builds the facts of a transcript for tests.
 
 use super::*;
 
@@ -46,7 +46,8 @@ impl FactsBuilder {
         self
     }
 
-    /// Request j stands before message 2j + 1 and sends `full[j]` tokens.
+    /// Adds requests: request j is before message 2j + 1 and sends `full[j]`
+    /// tokens.
     pub fn requests(mut self, full: &[u64]) -> Self {
         for (at, tokens_full) in (0u32..).zip(full) {
             self.0.requests.push(RequestFacts {
@@ -70,8 +71,9 @@ impl FactsBuilder {
         self
     }
 
-    /// One reference, last seen `distance` tokens before `request`, standing in
-    /// the tool result `refetch`. Call it in the order of the requests.
+    /// Adds a reference that was last seen `distance` tokens before `request`
+    /// and is in the tool result `refetch`. Must be called in the order of the
+    /// requests.
     pub fn reference(mut self, request: u32, distance: u64, refetch: Option<u32>) -> Self {
         let at = self.0.exam.references.len();
         self.0.exam.references.push(Reference {
@@ -88,7 +90,8 @@ impl FactsBuilder {
         self
     }
 
-    /// A probe of a kind about message 0, asked at `request`, `age` tokens later.
+    /// Adds a probe of a kind about message 0, asked at `request`, `age` tokens
+    /// later.
     pub fn probe(mut self, kind: ProbeKind, request: u32, age: u64) -> Self {
         let id = format!("p{:03}", self.0.probes.len());
         let expect = match kind {
@@ -110,7 +113,7 @@ impl FactsBuilder {
         self
     }
 
-    /// The last reference was read again by the recording itself.
+    /// Marks the last reference as read again by the recording itself.
     pub fn reread(mut self) -> Self {
         self.0.exam.references.last_mut().unwrap().reread = true;
         self
@@ -122,13 +125,13 @@ impl FactsBuilder {
         self
     }
 
-    /// Changes anything else.
+    /// Changes the facts in any way.
     pub fn with(mut self, change: impl FnOnce(&mut TranscriptFacts)) -> Self {
         change(&mut self.0);
         self
     }
 
-    /// Its tokens are scaled by a factor, with this error of forecasting.
+    /// Scales the tokens by a factor, with this error of predicted counts.
     pub fn calibrated(self, factor: f64, forward: Option<f64>) -> Self {
         let mut scaled = self.reported(forward);
         scaled.0.tokens_source = TokensSource::Calibrated;
@@ -136,7 +139,8 @@ impl FactsBuilder {
         scaled
     }
 
-    /// The recording has usage, with this error of forecasting it.
+    /// Marks the recording as one with usage, with this error of predicted
+    /// counts.
     pub fn reported(mut self, forward: Option<f64>) -> Self {
         let fit = Fit { from: 0, hidden: 0.0, factor: 1.0, requests: 10 };
         self.0.calibration = Some(Calibration {

@@ -1,11 +1,11 @@
-//! Measures of the references.
+//! Tests of the measures of references.
 
 use super::*;
 
 #[test]
 fn recall_is_the_mean_over_requests_of_the_share_kept() {
-    // Request 0 asks for three and keeps one, requests 1–9 for two and keep
-    // both: (1/3 + 9) / 10, not 19/21.
+    // Request 0 uses three references and keeps one, requests 1–9 use two and
+    // keep both: (1/3 + 9) / 10, not 19/21.
     let mut builder = facts("s").requests(&[1_000; 10]).reference(0, 5_000, None);
     for request in 0..10 {
         builder = builder.reference(request, 5_000, None).reference(request, 5_000, None);
@@ -22,7 +22,7 @@ fn recall_is_the_mean_over_requests_of_the_share_kept() {
 }
 
 #[test]
-fn a_preset_scores_nothing_where_it_overflows_but_a_control_does() {
+fn a_preset_scores_zero_at_an_overflow_but_a_control_does_not() {
     let facts = || vec![ten_requests("s")];
     let states = WHOLE;
     let over = preset("s", "x", states).overflow(3).overflow(4).build();
@@ -51,7 +51,7 @@ fn recall_partial_bare_and_lost_add_up_to_one() {
 
 #[test]
 fn bands_are_by_distance_and_absent_when_thin() {
-    // 20 references at 4–8k and at 16–32k each; the near ones survive.
+    // 20 references at 4–8k and at 16–32k each; the near ones are kept.
     let mut builder = facts("s").requests(&[1_000; 10]);
     for request in 0..10 {
         for distance in [4_000, 7_999, 16_000, 31_999] {
@@ -94,7 +94,7 @@ fn recall_is_absent_under_twenty_references_or_ten_requests() {
 
 #[test]
 fn thin_transcripts_stay_out_of_the_mean_and_of_the_interval() {
-    // Ten references at five requests, all lost: no working session.
+    // Ten references at five requests, all lost: too few for an exam.
     let mut builder = facts("thin").requests(&[1_000; 5]);
     for request in 0..5 {
         builder = builder.reference(request, 5_000, None).reference(request, 5_000, None);
@@ -113,7 +113,7 @@ fn thin_transcripts_stay_out_of_the_mean_and_of_the_interval() {
 }
 
 #[test]
-fn overflows_cost_recency_gain_what_they_cost_recall_and_not_its_survival() {
+fn overflows_lower_recency_gain_as_recall_but_not_its_survival() {
     // Half is kept, but two of ten requests are refused; plain recency keeps none.
     let over = preset("s", "x", HALF).overflow(3).overflow(4).build();
     let report = run(vec![ten_requests("s")], vec![over]);
@@ -130,15 +130,15 @@ fn recency_gain_compares_with_the_newest_messages_of_the_same_size() {
     // preset keeps half.
     let report = run(vec![ten_requests("s")], vec![preset("s", "x", HALF).build()]);
     close(row(&report, "d", "x"), "recency_gain", 0.5);
-    // 41,000 tokens: 1 + 2 + 3 + 4 + 5 thousand and 5 × B, so B = 5,200 and
-    // plain recency keeps the near ones too.
+    // The preset sends 41,000 tokens: 1 + 2 + 3 + 4 + 5 thousand and 5 × B, so
+    // B = 5,200 and plain recency keeps the near references too.
     let same = cell("s", "x").sent(&[4_100; 10]).states(HALF).build();
     let report = run(vec![ten_requests("s")], vec![same]);
     close(row(&report, "d", "x"), "recency_gain", 0.0);
 }
 
 #[test]
-fn what_never_stood_in_a_tool_result_is_irrecoverable() {
+fn references_in_no_tool_result_are_irrecoverable() {
     // Loses both at request 0 and the far one elsewhere: 11 lost, 10 of them
     // never in a tool result.
     let states = format!("l{}", &HALF[1..]);
@@ -152,9 +152,9 @@ fn what_never_stood_in_a_tool_result_is_irrecoverable() {
 
 #[test]
 fn refetching_reads_each_result_once_per_request_and_not_what_was_reread() {
-    // Message m holds 10 × (m + 1) tokens. Request 0 loses two that stood in
-    // message 2 (30 tokens, once) and one in message 0 (10); request 1 loses
-    // one in message 2 (30) and one that the recording read again.
+    // Message m has 10 × (m + 1) tokens. Request 0 loses two references that
+    // are in message 2 (30 tokens, once) and one in message 0 (10); request 1
+    // loses one in message 2 (30) and one that the recording read again.
     let one = facts("s")
         .requests(&[1_000, 2_000])
         .reference(0, 5_000, Some(2))
@@ -173,7 +173,7 @@ fn refetching_reads_each_result_once_per_request_and_not_what_was_reread() {
 }
 
 #[test]
-fn did_without_is_asked_of_sessions_with_boundaries_only() {
+fn did_without_is_measured_only_in_sessions_with_boundaries() {
     let mut with = ten_requests("s");
     with.recorded_compactions = 1;
     with.exam.did_without = 5;
@@ -186,7 +186,7 @@ fn did_without_is_asked_of_sessions_with_boundaries_only() {
 }
 
 #[test]
-fn a_transcript_without_references_never_moves_the_mean() {
+fn a_transcript_without_references_never_changes_the_mean() {
     let quiet = facts("quiet").requests(&[1_000; 10]).build();
     let cells = vec![preset("s", "x", HALF).build(), cell("quiet", "x").sent(&[900; 10]).build()];
     let report = run(vec![ten_requests("s"), quiet], cells);

@@ -77,7 +77,7 @@ pub trait Answerer: Send + Sync {
         answers.map(|answer| Searched { answer, calls: 0, tokens: 0 }).collect()
     }
 
-    /// `offline`, or `provider/model`.
+    /// Name of the answerer: `offline`, or `provider/model`.
     fn name(&self) -> &str;
 
     /// Whether the answerer is a model or the stand-in, and which one.

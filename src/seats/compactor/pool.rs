@@ -124,12 +124,12 @@ impl<'a> Pool<'a> {
             .sum();
         // Identifiers in calls and results count less than those in what was
         // said.
-        let told = match self.units[at].kind {
+        let weight = match self.units[at].kind {
             Kind::Action => 0.3,
             Kind::Problem => 0.6,
             _ => 1.0,
         };
-        (self.base[at] + told * named) / (80.0 + self.units[at].text.len() as f64).sqrt()
+        (self.base[at] + weight * named) / (80.0 + self.units[at].text.len() as f64).sqrt()
     }
 }
 

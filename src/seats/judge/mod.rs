@@ -39,7 +39,7 @@ pub trait Judge: Send + Sync {
     /// has a reason.
     async fn grade(&self, grading: &Grading<'_>) -> Judgement;
 
-    /// `offline`, or `provider/model`.
+    /// Name of the judge: `offline`, or `provider/model`.
     fn name(&self) -> &str;
 
     /// Whether the judge is a model or the stand-in, and which one.

@@ -118,11 +118,11 @@ fn decided(judgements: Vec<Judgement>, votes: &[Vote]) -> Judgement {
 
 /// The vote of each judge as text; a missing vote has its reason.
 fn said(votes: &[Vote]) -> String {
-    let told = votes.iter().map(|vote| match &vote.verdict {
+    let texts = votes.iter().map(|vote| match &vote.verdict {
         Verdict::Unscored(why) => format!("{}: {why}", vote.judge),
         verdict => format!("{} says {}", vote.judge, verdict.as_str()),
     });
-    told.collect::<Vec<_>>().join(", ")
+    texts.collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

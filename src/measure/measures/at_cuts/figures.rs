@@ -1,4 +1,4 @@
-//! What one cell contributes to the measures of cuts.
+//! The contributions of one cell to the measures of cuts.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ pub fn kept_series(sample: &Sample<'_>, depth: Depth) -> Vec<Option<f64>> {
     states.map(|state| Some(kept(*state))).collect()
 }
 
-/// The same less that of the null.
+/// The values of [`kept_series`] minus those of the null.
 pub fn added_series(sample: &Sample<'_>, depth: Depth) -> Vec<Option<f64>> {
     let (own, null) = (sample.exams.at(sample.cell, depth), sample.exams.null(sample.cell, depth));
     let states = |exams: &[AtCut<'_>]| {
@@ -35,7 +35,7 @@ pub(super) fn kept(state: ReferenceState) -> f64 {
     if state.is_kept() { 1.0 } else { 0.0 }
 }
 
-/// What the exams of a cell give; nothing where it has none.
+/// The result of `of` for the exams of a cell; absent if the cell has none.
 pub(super) fn each(sample: &Sample<'_>, depth: Depth, of: impl Fn(&[AtCut<'_>]) -> Parts) -> Parts {
     let exams = sample.exams.at(sample.cell, depth);
     if exams.is_empty() { Parts::Absent(Absent::NotCut) } else { of(&exams) }
@@ -74,7 +74,7 @@ pub(super) fn carried(sample: &Sample<'_>, depth: Depth) -> Parts {
 pub(super) fn added(sample: &Sample<'_>, depth: Depth) -> Parts {
     let null = sample.exams.null(sample.cell, depth);
     each(sample, depth, |exams| {
-        // A null that failed at some cut sat another exam.
+        // A null that failed at some cut has another exam.
         let same = null.iter().map(|at| at.cut.key()).eq(exams.iter().map(|at| at.cut.key()));
         match facts(exams) {
             _ if null.is_empty() => Parts::Absent(Absent::NoNull),
@@ -87,7 +87,8 @@ pub(super) fn added(sample: &Sample<'_>, depth: Depth) -> Parts {
     })
 }
 
-/// Requests to the first fact that is missed, and whether one is.
+/// Requests until the first fact that is missing, and whether a fact is
+/// missing.
 pub(super) fn first_miss(at: &AtCut<'_>) -> (f64, bool) {
     let facts = at.cut.facts.iter().zip(&at.exam.states);
     let missed = facts.filter(|(_, state)| !state.is_kept()).map(|(fact, _)| fact.request);
@@ -102,8 +103,8 @@ pub(super) fn lost<'a>(at: &AtCut<'a>) -> impl Iterator<Item = &'a FactAtStake> 
     facts.filter(|(_, state)| **state == ReferenceState::Lost).map(|(fact, _)| fact)
 }
 
-/// Each source is fetched once; what the recording fetched anyway costs
-/// nothing.
+/// Tokens of the sources of lost facts, each counted once; a source that the
+/// recording fetched again anyway is not counted.
 pub(super) fn refetch(sample: &Sample<'_>, at: &AtCut<'_>) -> u64 {
     let sources: BTreeSet<MessageIndex> =
         lost(at).filter(|fact| !fact.reread).filter_map(|fact| fact.refetch).collect();
@@ -167,10 +168,11 @@ pub(super) fn pays(sample: &Sample<'_>, depth: Depth) -> Parts {
     })
 }
 
-/// 100 × kept / (kept + lost) over the questions put at the cuts of a session.
+/// 100 × kept / (kept + lost), over the questions asked at the cuts of a
+/// session.
 pub(super) fn continuity(sample: &Sample<'_>, depth: Depth) -> Parts {
     let full = sample.exams.beside(sample.cell, "full", depth);
-    // At a first compaction the window is made for the cut.
+    // At a first compaction the window is chosen for the cut.
     let deep = sample.exams.depth(depth).is_some_and(|depth| depth > 1);
     let answers = deep && sample.cell.standing != Standing::Control;
     each(sample, depth, |exams| {
@@ -196,8 +198,8 @@ pub(super) fn continuity(sample: &Sample<'_>, depth: Depth) -> Parts {
     })
 }
 
-/// Whether each probe is right uncompressed, and under the preset; those that
-/// stand alone or have no score are left out.
+/// Whether each probe is right without compression, and under the preset.
+/// Unpaired probes and those without a score are left out.
 pub(super) fn pairs<'a>(
     full: &'a [ProbeRow],
     own: &'a [ProbeRow],

@@ -346,7 +346,8 @@ mod tests {
     fn without_a_price_the_picture_stands_against_tokens() {
         let mut report = priced();
         for row in &mut report.rows {
-            row.values.insert("cost_usd".to_owned(), Value::Absent("no price".to_owned()));
+            row.values
+                .insert("cost_usd".to_owned(), Value::Absent(crate::model::Absent::SomePrice));
         }
         let picture = pictured(&report).unwrap();
         assert_eq!(picture.axes[0], "mean tokens of a request (no price is known)");

@@ -30,7 +30,7 @@ const SEARCHES: u32 = 4;
 enum Step {
     /// A call of the tool with this name and this query.
     Search(&'static str, String),
-    /// The final answer.
+    /// The final answer to the question.
     Answer(String),
 }
 

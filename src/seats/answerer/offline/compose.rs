@@ -105,12 +105,12 @@ const SHARED: f64 = 0.6;
 /// Of the statements that name a value of the requested form, keeps the newest:
 /// a question about the present is not answered by an old value.
 fn keep_newest(index: &Index, question: &Question, ranked: &mut Vec<Ranked>) {
-    // Older measured values are dropped only if the question asks for the
-    // newest one.
+    // A value outside of a user's prose was measured: only a question about the
+    // current state asks for the newest one.
     let stated = |one: &&Ranked| {
-        let told =
+        let by_user =
             index.sentence(one.sentence).prose && index.entry(one.sentence).role == Role::User;
-        one.signs.formed && (told || question.now)
+        one.signs.formed && (by_user || question.now)
     };
     let Some(best) = ranked.iter().find(stated).copied() else { return };
     let same = |one: &&Ranked| {

@@ -48,7 +48,7 @@ struct Posting {
     last: usize,
 }
 
-/// An indexed context.
+/// A context whose sentences can be found by their terms.
 #[derive(Debug)]
 pub(super) struct Index {
     pub entries: Vec<Entry>,

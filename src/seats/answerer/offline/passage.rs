@@ -38,7 +38,7 @@ pub(super) struct Sentence {
     pub values: Vec<Value>,
 }
 
-/// An analysed passage.
+/// A passage with its speaker, sentences and terms.
 #[derive(Clone, Debug)]
 pub(super) struct Analysed {
     /// Text of the passage.

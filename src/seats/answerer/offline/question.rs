@@ -15,7 +15,7 @@ pub(super) enum Ask {
     Other,
 }
 
-/// An analysed question.
+/// A question with its terms and what it asks for.
 #[derive(Clone, Debug)]
 pub(super) struct Question {
     pub ask: Ask,

@@ -265,8 +265,8 @@ impl<'a> Found<'a> {
 
     /// Whether a sentence contains a date, or one relative to its own day.
     fn is_dated_at(&self, at: usize) -> bool {
-        let (said, text) = (self.index.entry(at).date, self.index.text(at));
-        said.is_some_and(|said| !relative(text, said).is_empty()) || !dates(text).is_empty()
+        let (day, text) = (self.index.entry(at).date, self.index.text(at));
+        day.is_some_and(|day| !relative(text, day).is_empty()) || !dates(text).is_empty()
     }
 }
 

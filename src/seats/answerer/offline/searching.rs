@@ -20,7 +20,7 @@ pub(super) struct Found<'a> {
     /// The messages in their order, with a session's summary before its
     /// messages.
     messages: Vec<&'a Archived>,
-    /// Number of searches.
+    /// Number of searches that were made.
     pub calls: u32,
     /// Tokens of the results; a repeated result counts again.
     pub tokens: u64,
