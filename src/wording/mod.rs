@@ -4,7 +4,9 @@
 
 mod findings;
 mod gate;
+mod limits;
 pub mod number;
+mod observations;
 mod recommendation;
 
 use std::fmt::{Display, Formatter, Result};
