@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::selection::DataContents;
 use super::{Bench, BenchError, manifest, native};
 use crate::dataset::Dataset;
-use crate::model::{Manifest, Probe};
+use crate::model::{Manifest, Probe, Transcript};
 use crate::pricing::{Agents, PriceList};
 use crate::probes::Cuts;
 use crate::run::{Conceal, Finished, Folder, RunSpec, Sample, Seats, Windows};
@@ -53,7 +53,8 @@ pub(super) fn plan(bench: Bench) -> Result<BenchPlan, BenchError> {
     if let Some(conceal) = &conceal {
         datasets.iter_mut().for_each(|dataset| conceal.dataset(dataset));
     }
-    let samples = samples(&datasets, bench.limit)?;
+    let windows = Windows::or_default(bench.windows, &datasets);
+    let samples = samples(&mut datasets, bench.limit)?;
     let unreadable = unreadable(&samples);
     let presets = bench.selection.presets(DataContents {
         probes: samples.iter().any(|s| !s.probes.is_empty()),
@@ -68,7 +69,7 @@ pub(super) fn plan(bench: Bench) -> Result<BenchPlan, BenchError> {
         compactor: bench.compactor_model.map(|model| Arc::new(agents.named(&model))),
         agents,
         presets,
-        windows: Windows::or_default(bench.windows, &datasets),
+        windows,
         replicates: bench.replicates,
         seed: bench.seed,
         scaled: bench.scaled,
@@ -91,8 +92,9 @@ fn depths(cuts: Cuts, asked: BTreeSet<u32>) -> Vec<u32> {
     if cuts == Cuts::Recorded { vec![1] } else { asked.into_iter().collect() }
 }
 
-/// The first transcripts of each data set, with their probes.
-fn samples(datasets: &[Dataset], limit: Option<usize>) -> Result<Vec<Sample>, BenchError> {
+/// The first transcripts of each data set, with their probes. Their messages
+/// move: they are most of a data set, and must not be held twice.
+fn samples(datasets: &mut [Dataset], limit: Option<usize>) -> Result<Vec<Sample>, BenchError> {
     let mut seen = BTreeSet::new();
     let mut samples = Vec::new();
     for dataset in datasets {
@@ -100,15 +102,16 @@ fn samples(datasets: &[Dataset], limit: Option<usize>) -> Result<Vec<Sample>, Be
         for probe in &dataset.probes {
             probes.entry(probe.transcript.clone()).or_default().push(probe.clone());
         }
-        for transcript in dataset.transcripts.iter().take(limit.unwrap_or(usize::MAX)) {
+        for transcript in dataset.transcripts.iter_mut().take(limit.unwrap_or(usize::MAX)) {
             if !seen.insert((dataset.name.clone(), transcript.id.clone())) {
                 let (dataset, transcript) = (dataset.name.clone(), transcript.id.clone());
                 return Err(BenchError::GivenTwice { dataset, transcript });
             }
+            let messages = std::mem::take(&mut transcript.messages);
             samples.push(Sample {
                 dataset: dataset.name.clone(),
-                transcript: transcript.clone(),
                 probes: probes.remove(&transcript.id).unwrap_or_default(),
+                transcript: Transcript { messages, ..transcript.clone() },
             });
         }
     }

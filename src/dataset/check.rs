@@ -75,6 +75,8 @@ impl Draft {
     /// Appends a message that is in the file at `line`.
     pub fn push(&mut self, mut message: Message, line: impl Into<Option<u64>>) {
         message.blocks.iter_mut().for_each(|block| self.flatten(block));
+        // Most have one block, and room was made for four.
+        message.blocks.shrink_to_fit();
         self.transcript.messages.push(message);
         self.lines.push(line.into());
     }

@@ -301,6 +301,11 @@ impl<'a> Source<'a> {
     /// The rest of the input as one JSON document.
     pub fn document<T: DeserializeOwned>(&mut self) -> Result<T, DatasetError> {
         let text = self.text()?;
+        self.parsed(&text)
+    }
+
+    /// A text of this input as one JSON document.
+    pub(crate) fn parsed<T: DeserializeOwned>(&self, text: &str) -> Result<T, DatasetError> {
         let text = text.trim_start_matches('\u{feff}');
         let mut reader = serde_json::Deserializer::from_str(text);
         let value = serde_path_to_error::deserialize(&mut reader).map_err(|e| {

@@ -50,8 +50,15 @@ impl Format for OpenAiChat {
     fn read(&self, source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
         let mut reader = Reader::default();
         if is_document(source)? {
-            let document: Json = source.document()?;
-            let conversations = conversations(document).map_err(|p| source.error(None, p))?;
+            let text = source.text()?;
+            let conversations = match plain(&text) {
+                Some(conversation) => vec![conversation],
+                None => {
+                    let document = source.parsed(&text)?;
+                    conversations(document).map_err(|p| source.error(None, p))?
+                }
+            };
+            drop(text);
             let single = conversations.len() == 1;
             for (n, conversation) in conversations.into_iter().enumerate() {
                 let id = conversation.name(source.stem(), (!single).then_some(n + 1));
@@ -84,6 +91,19 @@ impl Format for OpenAiChat {
 fn is_document(source: &mut Source<'_>) -> Result<bool, DatasetError> {
     let head = Head::new(source.head(HEAD)?);
     Ok(head.first_char() == Some('[') || head.spread)
+}
+
+/// A document that is one conversation and nothing odd, without holding it as
+/// JSON, which takes many times its bytes. `None`: it has to be looked at.
+fn plain(text: &str) -> Option<Conversation> {
+    let text = text.trim_start_matches('\u{feff}').trim_ascii_start();
+    if text.starts_with('{') {
+        return serde_json::from_str(text).ok();
+    }
+    let items = text.strip_prefix('[')?;
+    let is_list_of_objects = items.trim_ascii_start().starts_with('{');
+    let messages = is_list_of_objects.then(|| serde_json::from_str(text).ok())?;
+    Some(Conversation { messages: Some(messages?), ..Conversation::default() })
 }
 
 fn conversations(document: Json) -> Result<Vec<Conversation>, Problem> {
@@ -137,10 +157,10 @@ struct WireMessage {
     reasoning_content: Option<String>,
     refusal: Option<String>,
     tool_calls: Option<Vec<WireCall>>,
-    function_call: Option<WireFunction>,
+    function_call: Option<Box<WireFunction>>,
     tool_call_id: Option<String>,
     name: Option<String>,
-    usage: Option<WireUsage>,
+    usage: Option<Box<WireUsage>>,
 }
 
 #[derive(Deserialize)]
@@ -277,7 +297,7 @@ impl Reader {
         content_blocks(wire.content, &mut blocks, draft);
         blocks.extend(wire.refusal.map(|text| Block::Text { text }));
         let made = wire.tool_calls.into_iter().flatten();
-        let legacy = wire.function_call.map(|function| WireCall { id: None, function });
+        let legacy = wire.function_call.map(|function| WireCall { id: None, function: *function });
         let made: Vec<WireCall> = made.chain(legacy).collect();
         self.call_blocks(&id, made, calls, &mut blocks, draft);
         Ok(Message {
