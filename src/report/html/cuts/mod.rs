@@ -128,9 +128,11 @@ const STATES: [State; 6] = [
 /// Nothing where the run has no cuts, or nothing was at stake at them.
 pub(super) fn cuts(source: &Source<'_>, cells: &Cells<'_>) -> Option<Cuts> {
     let stakes = stakes::stakes(source.report).filter(|stakes| stakes.facts > 0)?;
-    let (data, left_out) = facts(source, cells, stakes.depths.last()?.depth);
+    // A session may be too short for a greater depth.
+    let looked = || stakes.depths.iter().enumerate().filter(|(_, of)| of.facts > 0);
+    let (data, left_out) = facts(source, cells, looked().next_back()?.1.depth);
     let mut depths: Vec<(Depth, Vec<Row>)> =
-        stakes.depths.iter().enumerate().map(|(at, of)| (depth(of), rows(&stakes, at))).collect();
+        looked().map(|(at, of)| (depth(of), rows(&stakes, at))).collect();
     let (depth, mut rows) = depths.pop()?;
     let folded = rows.split_off(rows.len().min(OPEN));
     Some(Cuts {

@@ -44,6 +44,19 @@ fn bars_are_counts_of_facts_by_state_at_each_depth() {
 }
 
 #[test]
+fn where_no_session_is_long_enough_for_a_depth_the_one_before_it_is_shown() {
+    let mut report = cut(Kit::default().report());
+    for cut in &mut report.cuts {
+        cut.rows.retain(|row| row.depth == 1);
+    }
+    let cells = Cells::new(&report);
+    let cuts = cuts(&Source { report: &report, texts: None }, &cells).unwrap();
+    assert_eq!(cuts.depth.label, "after the first compaction");
+    assert!(cuts.rows.iter().any(|row| row.bar.is_some()) && cuts.others.is_empty());
+    assert!(unpacked(&cuts.data).to_string().contains("\"found\":[\"0"));
+}
+
+#[test]
 fn tables_tell_the_share_kept_of_each_group_with_its_counts() {
     let cuts = made(false);
     let distance = &cuts.tables[0];

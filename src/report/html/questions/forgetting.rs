@@ -40,13 +40,16 @@ const VIEWS: [View; 4] = [
     },
 ];
 
+/// Share that is right and how many there are, where there are any.
+type Cell = Option<(f64, u64)>;
+
 /// One table.
 #[derive(Serialize)]
 struct Table {
     title: String,
     heads: Vec<String>,
-    /// Name, and share and number of each bin.
-    rows: Vec<(String, Vec<Option<(f64, u64)>>)>,
+    /// Each strategy by its name.
+    rows: Vec<(String, Vec<Cell>)>,
 }
 
 /// The curves of every window; nothing where there are none.

@@ -5,6 +5,7 @@
   const groups = [...document.querySelectorAll("#controls, #table-controls")];
   const tables = [...document.querySelectorAll("table.compared")];
   if (tables.length === 0) return;
+  const { make } = recap;
   const one = (id) => document.getElementById(id);
 
   // What leads a row when no kind of question is chosen.
@@ -18,12 +19,6 @@
     const words = head.querySelector("button") ?? head;
     return { words, own: words.textContent };
   });
-
-  const make = (name, text) => {
-    const node = document.createElement(name);
-    node.textContent = text;
-    return node;
-  };
 
   const lead = () => {
     const kind = one("by-kind")?.value ?? "";
