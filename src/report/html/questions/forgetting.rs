@@ -1,10 +1,12 @@
 //! Forgetting curves: what is still right, by how long ago it was last said
-//! (measures §5). Packed for the script, which writes a table of each.
+//! (measures §5). The first ones are drawn; all are packed for the script, which
+//! writes a table of each.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::curve;
 use crate::model::{AgeBin, AgeUnit, Forgetting, Report};
 use crate::report::{block, number, packed, plain};
 
@@ -52,10 +54,31 @@ struct Table {
     rows: Vec<(String, Vec<Cell>)>,
 }
 
-/// The curves of every window; nothing where there are none.
-pub(super) fn packed(report: &Report) -> Option<String> {
+/// Curves that are drawn.
+const DRAWN: usize = 2;
+
+/// The curves of every window.
+pub(super) struct Curves {
+    /// Title and drawing.
+    pub(super) drawn: Vec<(String, String)>,
+    /// The tables, packed.
+    pub(super) packed: String,
+}
+
+/// The curves of a report; nothing where there are none.
+pub(super) fn curves(report: &Report) -> Option<Curves> {
     let tables = tables(report);
-    (!tables.is_empty()).then(|| packed::packed(&tables))
+    let drawn = |table: &Table| {
+        let share = |cell: &Cell| cell.map(|(share, _)| share);
+        let lines = table.rows.iter();
+        let lines = lines.map(|(name, cells)| (&**name, cells.iter().map(share).collect()));
+        let lines: Vec<curve::Line<'_>> = lines.collect();
+        (table.title.clone(), curve::draw(&table.heads, &lines))
+    };
+    (!tables.is_empty()).then(|| Curves {
+        drawn: tables.iter().take(DRAWN).map(drawn).collect(),
+        packed: packed::packed(&tables),
+    })
 }
 
 fn tables(report: &Report) -> Vec<Table> {

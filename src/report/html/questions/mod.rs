@@ -10,6 +10,7 @@
 //! cut or left out for it is whole in `probes.csv`, and the page says so.
 
 pub(super) mod answers;
+mod curve;
 mod forgetting;
 
 use askama::Template;
@@ -43,7 +44,7 @@ pub(super) struct Questions {
     /// What had to be cut.
     cut: Option<String>,
     /// Forgetting curves for the script, where there are any.
-    forgetting: Option<String>,
+    forgetting: Option<forgetting::Curves>,
     with_texts: bool,
     replicates: u32,
 }
@@ -132,7 +133,7 @@ pub(super) fn questions(
         tables: tables(source, blocks, open),
         data,
         cut,
-        forgetting: forgetting::packed(report),
+        forgetting: forgetting::curves(report),
         with_texts: source.texts.is_some(),
         replicates: report.manifest.replicates,
     })
