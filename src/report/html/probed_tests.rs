@@ -352,7 +352,7 @@ fn a_run_without_questions_says_nothing_of_them() {
     for words in ["id=\"probe-data\"", "Questions: what", "forgetting-data\">", "guessed"] {
         assert!(!page.contains(words), "{words}");
     }
-    assert!(page.contains("Self-check</h3>"));
+    assert!(page.contains("Self-check: "));
 }
 
 /// The state and the findings of a line of the panel.

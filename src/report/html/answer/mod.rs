@@ -95,7 +95,7 @@ pub(super) fn answer(
         title: plain::line(&report.title),
         headlines: super::headlines(report, blocks),
         blocks: shown.collect(),
-        more: said.iter().flat_map(|said| more(report, said)).collect(),
+        more: more(report, said.as_ref()),
         sentence: said.map_or_else(
             || "Nothing was measured: see the full table.".to_owned(),
             |said| plain::line(&said.answer),
@@ -111,13 +111,16 @@ pub(super) fn answer(
 
 /// How sure the answer is, what was at stake, what else a reader should know, and
 /// what the figures show.
-fn more(report: &Report, said: &wording::Answer) -> Vec<String> {
+fn more(report: &Report, said: Option<&wording::Answer>) -> Vec<String> {
     let observed = report.findings.iter().filter_map(|finding| match finding {
         Finding::Observation(_) => Some(finding.to_string()),
         Finding::Problem(_) | Finding::Limit(_) => None,
     });
-    let next = said.next.iter().map(|next| format!("To learn more: {next}."));
-    let parts = [&said.how_sure, &said.at_stake].into_iter().chain(&said.also).cloned();
+    let parts = said
+        .into_iter()
+        .flat_map(|said| [&said.how_sure, &said.at_stake].into_iter().chain(&said.also).cloned());
+    let next = said.and_then(|said| said.next.as_ref());
+    let next = next.map(|next| format!("To learn more: {next}."));
     parts.chain(observed).chain(next).map(|text| plain::line(&text)).collect()
 }
 
