@@ -220,7 +220,7 @@ fn read(path: &Path) -> Result<Baseline, Failure> {
     if path.is_dir() {
         let Results { report, .. } = Loaded::read(path)?.into();
         if let Some(missing) = &report.missing {
-            let what = format!("{}: {}", path.display(), missing.to_string());
+            let what = format!("{}: {missing}", path.display());
             return Err(Failure::usage(what).help("only a complete run can be a baseline"));
         }
         return Ok(Baseline::of(name.into_owned(), &report));

@@ -178,9 +178,9 @@ impl<'a> ReplaySession<'a> {
         sent.fold(whole, |left, id| left - self.context.weight_of(id))
     }
 
-    /// Adjusts a reported figure after the context changed: reported − removed
-    /// + added, in the preset's own unit (semantics §13). Text that the report
-    /// did not count is not subtracted. `before`: the result of
+    /// Adjusts a reported figure after the context changed, in the preset's own unit
+    /// (semantics §13): it subtracts what was removed and adds what was added. Text
+    /// that the report did not count is not subtracted. `before`: the result of
     /// [`ReplaySession::reported_weight`] before the change.
     pub(super) fn adjust_reported(&mut self, before: Weight) {
         let after = self.reported_weight();
