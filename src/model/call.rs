@@ -15,7 +15,7 @@ pub enum LatencySource {
     Live,
     /// Measured when the call was recorded, and read from that recording.
     Recorded,
-    /// Computed from a [`TimeProfile`].
+    /// Computed from a [`super::TimeProfile`].
     Modelled,
 }
 

@@ -4,7 +4,7 @@ mod date;
 mod reader;
 pub(crate) mod relative;
 
-pub use date::{DateSpan, PartialDate};
+pub use date::{DateSpan, MONTHS, PartialDate};
 pub(crate) use date::{month, weekday};
 use reader::Reader;
 
