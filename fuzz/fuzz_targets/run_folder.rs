@@ -46,7 +46,7 @@ fn baseline(bytes: &[u8]) {
     let Some(text) = text(bytes).filter(|text| !text.is_empty()) else { return };
     match Baseline::parse("baseline.json".to_owned(), text) {
         Ok(_) => {}
-        Err(problem) => told_text(&problem),
+        Err(problem) => told_text(&problem.to_string()),
     }
 }
 
@@ -96,6 +96,6 @@ fuzz_target!(|input: &[u8]| {
             assert!(std::str::from_utf8(&bytes).is_ok(), "{} is text", format.file);
         }
     }
-    report::table(&measured, 80, false);
+    report::table(&measured, report::Screen { width: 80, color: false, wide: true });
     same_again(&measured);
 });

@@ -64,7 +64,7 @@ fn answered(llm: Arc<Says>) {
     let shown = Shown::default();
     for answer in block_on(answerer.answer(&shown, &["Which port?", "Why?"])) {
         answer.unwrap_or_else(|why| {
-            told_text(&why.0);
+            told_text(&why.to_string());
             String::new()
         });
     }
@@ -130,7 +130,7 @@ fuzz_target!(|input: &[u8]| {
         answered(says());
         compacted(says());
         if let Err(why) = block_on(Embedder::new(says()).nearness("a", &["b", "c"])) {
-            told_text(&why.0);
+            told_text(&why.to_string());
         }
     }
 });

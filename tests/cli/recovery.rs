@@ -130,7 +130,7 @@ fn sessions_are_ranked_by_the_embeddings_of_their_summaries_each_embedded_once()
     assert_eq!(desk.json("words/manifest.json")["embedder"], "offline");
 
     let server = seeing(true);
-    let ran = bench(&desk, &server.base(), &["--out", "near"]);
+    let ran = bench(&desk, &server.base(), &["--out", "near", "--wide"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     assert_eq!(recovered(&desk, "near").1, "1");
     let calls = desk.csv("near/calls.csv");
