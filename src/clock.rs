@@ -41,7 +41,11 @@ pub const PROFILE: TimeProfile = TimeProfile {
 
 /// Milliseconds from sending a request to its complete answer: time to the
 /// first token, prefill of what is read from no cache, and decoding.
-pub fn response_ms(profile: &TimeProfile, uncached_prompt_tokens: u64, output_tokens: u64) -> f64 {
+pub(super) fn response_ms(
+    profile: &TimeProfile,
+    uncached_prompt_tokens: u64,
+    output_tokens: u64,
+) -> f64 {
     let seconds = uncached_prompt_tokens as f64 / profile.prefill_per_s
         + output_tokens as f64 / profile.decode_per_s;
     profile.first_token_ms + 1_000.0 * seconds
@@ -122,7 +126,7 @@ impl Timeline {
     }
 
     /// Whether any time is assumed.
-    pub fn is_modelled(&self) -> bool {
+    pub(super) fn is_modelled(&self) -> bool {
         self.modelled
     }
 }

@@ -92,7 +92,7 @@ impl Draft {
     }
 
     /// Moves leading messages of role system into the preamble (semantics §5).
-    pub fn leading_system_to_preamble(&mut self) {
+    pub(super) fn leading_system_to_preamble(&mut self) {
         let transcript = &mut self.transcript;
         let lead = transcript.messages.iter().take_while(|m| m.role == Role::System).count();
         self.lines.drain(..lead);
@@ -115,12 +115,12 @@ impl Draft {
     }
 
     /// Index that the next message will have.
-    pub fn next_index(&self) -> u32 {
+    pub(super) fn next_index(&self) -> u32 {
         self.transcript.messages.len() as u32
     }
 
     /// Counts something that was left out.
-    pub fn leave_out(&mut self, reason: impl Into<String>, count: u64) {
+    pub(super) fn leave_out(&mut self, reason: impl Into<String>, count: u64) {
         if count > 0 {
             *self.transcript.left_out.entry(reason.into()).or_default() += count;
         }

@@ -64,7 +64,7 @@ impl Head {
     }
 
     /// The first character that is not white space.
-    pub fn first_char(&self) -> Option<char> {
+    pub(super) fn first_char(&self) -> Option<char> {
         self.text.trim_start_matches('\u{feff}').trim_start().chars().next()
     }
 }

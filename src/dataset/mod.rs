@@ -30,7 +30,7 @@ pub use labels::{LABEL_FORMATS, LabelFolder, LabelFormat, Labels, load_label_fol
 pub use load::{load, load_reader};
 pub use native::{CARD_FILE, PROBES_FILE, TRANSCRIPTS_FILE, write_native};
 pub use probes::{KindCoverage, ProbeAudit, ProbeFlaw, audit_probes};
-pub use source::{MAX_DOCUMENT, MAX_LINE, Source};
+pub use source::{MAX_LINE, Source};
 pub use unpack::TooMuch;
 
 use crate::model::{Probe, Transcript};

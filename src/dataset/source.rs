@@ -16,7 +16,7 @@ use super::unpack::{Counting, TooMuch, Unpacking};
 pub const MAX_LINE: u64 = 64 << 20;
 
 /// Longest single JSON document that is read, in bytes.
-pub const MAX_DOCUMENT: u64 = 512 << 20;
+pub(super) const MAX_DOCUMENT: u64 = 512 << 20;
 
 /// Bytes that are read first to detect the format.
 pub(crate) const HEAD: usize = 1 << 20;
@@ -193,7 +193,7 @@ impl<'a> Source<'a> {
     }
 
     /// The next line that is not blank, with its number from 1.
-    pub fn next_line(&mut self) -> Result<Option<(u64, &str)>, DatasetError> {
+    pub(super) fn next_line(&mut self) -> Result<Option<(u64, &str)>, DatasetError> {
         loop {
             self.buffer.clear();
             let mut limited = (&mut self.reader).take(MAX_LINE + 1);
@@ -238,7 +238,7 @@ impl<'a> Source<'a> {
     ///
     /// # Errors
     /// A line that is broken anywhere but at the end of the input.
-    pub fn next_record<T>(
+    pub(super) fn next_record<T>(
         &mut self,
         parse: impl Fn(&str) -> Result<T, Problem>,
     ) -> Result<Option<(u64, T)>, DatasetError> {

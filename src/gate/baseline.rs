@@ -134,7 +134,7 @@ impl Baseline {
 
     /// The windows of a run at which this baseline may have rows of a data set:
     /// all windows but those that the baseline uses only for other data sets.
-    pub fn windows_of(&self, dataset: &str, all: &[String]) -> Vec<String> {
+    pub(super) fn windows_of(&self, dataset: &str, all: &[String]) -> Vec<String> {
         let is_there = |window: &str, of: &dyn Fn(&str) -> bool| {
             self.run.rows.iter().any(|row| row.window == window && of(&row.dataset))
         };
@@ -287,7 +287,7 @@ fn known(asked: &Asked<'_>) -> Option<Known> {
 }
 
 /// The further differences that are known only after the run was measured.
-pub fn differences_measured(
+pub(super) fn differences_measured(
     baseline: &Baseline,
     manifest: &Manifest,
     own: &ByTranscript,

@@ -12,7 +12,7 @@ pub fn by_kind() -> impl Iterator<Item = &'static str> {
 
 /// Why a measure cannot have this amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum WrongUnit {
+pub(super) enum WrongUnit {
     /// The amount is a percentage, and the measure is not a share.
     #[error("a percentage of what? it is no share")]
     Percentage,
@@ -76,12 +76,12 @@ impl Known {
 
     /// Whether the measure depends on prices, so that it differs between agent
     /// models.
-    pub fn is_billed(self) -> bool {
+    pub(super) fn is_billed(self) -> bool {
         matches!(self, Known::Measure(spec) if matches!(spec.basis, Basis::Bill))
     }
 
     /// Whether the measure is computed from graded answers.
-    pub fn rests_on_probes(self) -> bool {
+    pub(super) fn rests_on_probes(self) -> bool {
         match self {
             Known::Measure(spec) => {
                 matches!(spec.basis, Basis::Probes) || spec.measure.nature == Nature::Answers
@@ -93,7 +93,7 @@ impl Known {
     /// Whether the text of the summaries decides the measure, and not only the
     /// length of the contexts: quality, and the costs of losses. If a stand-in
     /// wrote the summaries, such a figure describes the stand-in (measures §6).
-    pub fn is_quality(self) -> bool {
+    pub(super) fn is_quality(self) -> bool {
         match self {
             Known::Measure(spec) => match spec.basis {
                 Basis::Cuts => spec.measure.nature != Nature::Sizes,
@@ -115,7 +115,7 @@ impl Known {
 
     /// Whether the measure is a median of waits. A session has that median only
     /// if at least half of its waits are known to have ended.
-    pub fn is_median_wait(self) -> bool {
+    pub(super) fn is_median_wait(self) -> bool {
         matches!(self, Known::Measure(spec) if spec.pool == Pool::WaitMedian)
     }
 

@@ -121,7 +121,7 @@ impl fmt::Display for Name<'_> {
 }
 
 /// Whether a character may stand in a name without quotes.
-pub fn in_word(c: char) -> bool {
+pub(super) fn in_word(c: char) -> bool {
     !c.is_whitespace() && !matches!(c, '<' | '>' | '"' | '\'')
 }
 

@@ -126,7 +126,7 @@ impl Endpoint {
 
     /// The most tokens that the provider may count for a prompt; 0 where no
     /// price is known.
-    pub fn prompt_bound(&self, request: &Request, counter: &Counter) -> u64 {
+    pub(super) fn prompt_bound(&self, request: &Request, counter: &Counter) -> u64 {
         match self.prices {
             Some(_) => bound(request, counter),
             None => 0,
@@ -137,7 +137,12 @@ impl Endpoint {
     ///
     /// The whole prompt is billed at the highest rate of any tier that it may
     /// reach, and the reply is as long as it may be.
-    pub fn worst_usd(&self, prompt_bound: u64, max_tokens: u64, at: Timestamp) -> Option<f64> {
+    pub(super) fn worst_usd(
+        &self,
+        prompt_bound: u64,
+        max_tokens: u64,
+        at: Timestamp,
+    ) -> Option<f64> {
         let prices = self.prices.as_ref()?;
         let tiers = prices.tiers().into_iter().filter(|above| *above < prompt_bound);
         let usd = tiers.chain([prompt_bound]).map(|prompt_tokens| {

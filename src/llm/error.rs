@@ -85,7 +85,7 @@ impl FaultKind {
 
     /// The kind of fault that a status alone stands for (RFC 9110 §15; RFC 6585
     /// §4 for 429; Anthropic, "Errors", for 529).
-    pub fn of_status(status: u16) -> Self {
+    pub(super) fn of_status(status: u16) -> Self {
         match status {
             401 | 403 => FaultKind::Auth,
             402 => FaultKind::Quota,

@@ -109,7 +109,7 @@ impl HaltSwitch {
 impl FaultKind {
     /// Whether the fault concerns the model or the account, so that no request
     /// to this model can succeed.
-    pub fn is_permanent(self) -> bool {
+    pub(super) fn is_permanent(self) -> bool {
         matches!(self, FaultKind::Auth | FaultKind::Quota | FaultKind::NotFound)
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use thiserror::Error;
 
 /// The text that replaces a key.
-pub const SCRUBBED: &str = "[key]";
+pub(super) const SCRUBBED: &str = "[key]";
 
 /// Length up to which a key counts as a placeholder, not a secret: servers that
 /// accept any key are given words such as `none`, `EMPTY` or `ollama`, and

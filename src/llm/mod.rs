@@ -39,7 +39,7 @@ pub use error::{Fault, FaultKind, WireError};
 pub use failed_calls::{FailedCalls, FailureRecorder, PlainOrScrubbed};
 pub use halt::{Halt, HaltCause};
 pub use http::StartError;
-pub use key::{Key, KeyError, SCRUBBED};
+pub use key::{Key, KeyError};
 pub use limiter::Limits;
 pub use live::{Client, Live, LiveError, Options};
 pub use memoized::Memoized;

@@ -18,11 +18,11 @@ use crate::model::Absent;
 type Key = (u32, &'static str);
 
 /// A figure of each transcript, by its position in the facts.
-pub type ByUnit = BTreeMap<usize, f64>;
+pub(super) type ByUnit = BTreeMap<usize, f64>;
 
 /// The figures of rows, and of their transcripts.
 #[derive(Default)]
-pub struct Pooled {
+pub(super) struct Pooled {
     rows: BTreeMap<Key, f64>,
     /// Only of measures with an interval.
     units: BTreeMap<Key, ByUnit>,
@@ -67,7 +67,7 @@ impl Pooled {
 }
 
 /// The project or developer of each transcript, if known.
-pub type Owners<'a> = [Option<Owner<'a>>];
+type Owners<'a> = [Option<Owner<'a>>];
 
 /// Pools the contributions of the cells into rows. Cells are sorted by key, so
 /// that sums are always computed in the same order.
@@ -181,7 +181,7 @@ fn figure(pool: Pool, units: &Row) -> Option<f64> {
 }
 
 /// That percentile of sorted figures, by nearest rank.
-pub fn nearest_rank(sorted: &[f64], percent: u8) -> Option<f64> {
+pub(super) fn nearest_rank(sorted: &[f64], percent: u8) -> Option<f64> {
     let rank = (sorted.len() * usize::from(percent)).div_ceil(100).max(1);
     sorted.get(rank - 1).copied()
 }

@@ -7,15 +7,15 @@ use statrs::distribution::{ContinuousCDF, Normal};
 use super::statistics::{Bounds, Clusters, quantile, sums};
 
 /// Number of resamples of requests within sessions.
-pub const BLOCK_RESAMPLES: usize = 1_000;
+const BLOCK_RESAMPLES: usize = 1_000;
 /// Number of resamples of clusters. The tails of BCa need more than a plain
 /// percentile does.
-pub const BCA_RESAMPLES: usize = 2_000;
+pub(super) const BCA_RESAMPLES: usize = 2_000;
 
 /// BCa interval of the weighted mean over transcripts by resampling clusters
 /// (Efron 1987, "Better bootstrap confidence intervals"). `None` if all
 /// resamples are equal.
-pub fn bca(clusters: &Clusters, seed: u64) -> Option<Bounds> {
+pub(super) fn bca(clusters: &Clusters, seed: u64) -> Option<Bounds> {
     let mut resampled = cluster_means(clusters, seed);
     resampled.sort_by(f64::total_cmp);
     let (lo, hi) = adjusted_levels(&resampled, clusters.mean(), acceleration(clusters)?)?;
@@ -97,7 +97,7 @@ const CAUTIOUS_LEVEL: f64 = 0.05;
 /// Variable"): without assumptions on the distribution, and equal to that of
 /// Clopper and Pearson for losses of all or nothing. Clusters of unequal weight
 /// are weighted at random in addition, for which the bound is an approximation.
-pub fn cautious_lower(clusters: &Clusters, most: f64, seed: u64) -> f64 {
+pub(super) fn cautious_lower(clusters: &Clusters, most: f64, seed: u64) -> f64 {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut parts: Vec<(f64, f64)> = clusters.groups().iter().map(|c| sums(c)).collect();
     let size = clusters.weight() / clusters.n() as f64;
@@ -134,7 +134,7 @@ pub fn blocks(sessions: &[Vec<f64>], seed: u64) -> Option<Bounds> {
 /// than a block, the interval is too narrow: in simulations of 120 requests,
 /// similar for five in a row on average, it covered 72 %. `None` without any
 /// value.
-pub fn weighted_blocks(sessions: &[(f64, &[f64])], seed: u64) -> Option<Bounds> {
+pub(super) fn weighted_blocks(sessions: &[(f64, &[f64])], seed: u64) -> Option<Bounds> {
     let sessions: Vec<&(f64, &[f64])> = sessions.iter().filter(|(_, s)| !s.is_empty()).collect();
     let weight: f64 = sessions.iter().map(|(weight, _)| weight).sum();
     if weight <= 0.0 {

@@ -87,7 +87,7 @@ impl<'a> Exams<'a> {
     }
 
     /// Whether any cut has a fact at stake.
-    pub fn had_stakes(&self) -> bool {
+    pub(super) fn had_stakes(&self) -> bool {
         self.rows.values().flatten().any(|(cut, _)| !cut.facts.is_empty())
     }
 

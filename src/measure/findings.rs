@@ -62,7 +62,7 @@ impl<'a> Evidence<'a> {
     }
 
     /// The rows of each window, windows as typed.
-    pub fn at_windows(&self) -> impl Iterator<Item = &[&'a Entry]> {
+    pub(super) fn at_windows(&self) -> impl Iterator<Item = &[&'a Entry]> {
         self.rows.chunk_by(|a, b| a.row.window == b.row.window)
     }
 

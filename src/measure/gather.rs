@@ -20,7 +20,7 @@ use super::terms::Terms;
 use super::variance::{Figures, Judged};
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct RowKey<'a> {
+pub(super) struct RowKey<'a> {
     pub dataset: &'a str,
     pub window: &'a str,
     pub payer: &'a str,
@@ -50,7 +50,7 @@ pub struct Gathered<'a> {
 
 /// A cell that reached its end, for each of its payers. It consists of
 /// references, so that all cells of a run fit into memory.
-pub struct Observed<'a> {
+pub(super) struct Observed<'a> {
     unit: usize,
     /// For each payer: the cell as that payer is billed, and the rows that it
     /// belongs to.
@@ -66,7 +66,7 @@ impl<'a> Observed<'a> {
 }
 
 /// The contribution of one cell to a measure of one row.
-pub struct Contribution {
+pub(super) struct Contribution {
     /// Number of the row.
     pub row: u32,
     /// The transcript, so that replicates are averaged before transcripts.
@@ -78,7 +78,7 @@ pub struct Contribution {
 /// The contributions of the cells to one measure, in the order of the cells.
 /// Measures are processed one by one: all contributions at once are many times
 /// as large as the cells.
-pub fn contributions(spec: &Spec, observed: &[Observed<'_>]) -> Vec<Contribution> {
+pub(super) fn contributions(spec: &Spec, observed: &[Observed<'_>]) -> Vec<Contribution> {
     let mut found = Vec::new();
     for Observed { unit, payers } in observed {
         // Only bills differ between payers.
@@ -107,7 +107,7 @@ fn failure(cell: &Cell, error: &str) -> String {
 type Beside<'a> = BTreeMap<(&'a str, &'a str, &'a str), &'a Cell>;
 
 /// The cells of a run, with the data that their measures need.
-pub struct Scene<'a> {
+pub(super) struct Scene<'a> {
     facts: &'a [TranscriptFacts],
     cells: &'a [Cell],
     full: Beside<'a>,
@@ -250,7 +250,7 @@ type Counts = (usize, usize, usize);
 
 /// Why a cell does not fit its transcript.
 #[derive(Debug, thiserror::Error)]
-pub enum Unfit {
+pub(super) enum Unfit {
     /// The cell has other numbers of rows than the transcript requires.
     #[error(
         "the cell has {}, its transcript {}: it is from another version of the data; run it again",

@@ -11,7 +11,7 @@ const LEAST_FREED: u64 = 5;
 /// Whether a compaction frees less than 5 % of the context. Views do not count:
 /// at each request they hide again what they hid before. A compaction that
 /// failed or was superseded changed nothing and does not count either.
-pub fn is_idle(row: &CompactionRow) -> bool {
+pub(super) fn is_idle(row: &CompactionRow) -> bool {
     let left = row.tokens_before.saturating_mul(100 - LEAST_FREED);
     !row.view && row.error.is_none() && row.tokens_after.saturating_mul(100) > left
 }

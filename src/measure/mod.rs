@@ -51,11 +51,9 @@ pub use measures::{MEASURES, depth_of};
 pub use names::ALL;
 pub use paired::{Difference, Side, Spread, Unpaired, paired};
 pub use pooling::{FactsInOrder, PooledUnit, pooled, these_sessions};
-pub use sign_flip::{holm, sign_flip};
 pub use spec::{Asked, Basis, Compute, Parts, Pool, Sample, Spec, SupportOf};
 pub use statistics::{Bounds, Clusters, Confidence, FEWEST_FOR_AN_INTERVAL, Weighted};
 pub use transcript_fingerprint::{TranscriptFingerprint, fingerprint_of};
-pub use waiting::km_median;
 
 use std::collections::BTreeSet;
 

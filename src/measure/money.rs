@@ -15,11 +15,11 @@ use crate::model::{
 use crate::pricing::Tariff;
 
 /// The buckets of a prompt under one kind of cache.
-pub type Cached = fn(&PromptBill) -> Buckets;
+pub(super) type Cached = fn(&PromptBill) -> Buckets;
 
 /// The billed buckets: the provider's rules with the events of the recording's
 /// cache.
-pub const AS_BILLED: Cached = |prompt| prompt.billed;
+pub(super) const AS_BILLED: Cached = |prompt| prompt.billed;
 
 /// A bill with its prices.
 pub struct Account<'a> {
@@ -128,7 +128,7 @@ impl<'a> Sample<'a> {
     }
 
     /// The bill of another cell of the transcript, with prices.
-    pub fn account_beside(&self, other: &'a Cell) -> Result<Account<'a>, Absent> {
+    pub(super) fn account_beside(&self, other: &'a Cell) -> Result<Account<'a>, Absent> {
         self.account_of(other.rows().ok_or(Absent::NoBill)?)
     }
 
@@ -143,7 +143,7 @@ impl<'a> Sample<'a> {
 }
 
 /// A cell's bill for one payer.
-pub fn bill_of<'a>(rows: &'a CellRows, payer: &str) -> Result<&'a Bill, Absent> {
+pub(super) fn bill_of<'a>(rows: &'a CellRows, payer: &str) -> Result<&'a Bill, Absent> {
     let bill = rows.bills.iter().find(|bill| bill.billed_as == payer);
     bill.map(Arc::as_ref).ok_or(Absent::NoBill)
 }

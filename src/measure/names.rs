@@ -10,4 +10,4 @@ pub const BASELINE: &str = "full";
 pub const RECORDED: &str = "recorded";
 
 /// The control without any history: the floor.
-pub const FLOOR: &str = "empty";
+pub(super) const FLOOR: &str = "empty";

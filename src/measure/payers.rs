@@ -7,7 +7,7 @@ use crate::model::{Bill, Cell, Manifest, RECORDED};
 
 /// The payers of a run: those of its bills, or without bills those of its
 /// manifest. Never empty.
-pub struct Payers<'a> {
+pub(super) struct Payers<'a> {
     names: Vec<&'a str>,
     /// For each data set, the models that its sessions name, if each session is
     /// billed as its own model.

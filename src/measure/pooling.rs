@@ -28,14 +28,14 @@ pub fn groups<'a, T>(of: impl Iterator<Item = (Option<Owner<'a>>, T)>) -> Vec<Ve
 
 /// Fewest facts of a cluster of its own (cuts §3). Below, a single fact moves
 /// the cluster's share by more than a fifth.
-pub const FEWEST_FACTS: f64 = 5.0;
+const FEWEST_FACTS: f64 = 5.0;
 /// Largest weight of a cluster, in facts (cuts §3). With 30 facts, half of them
 /// kept, chance alone changes the share by √(0.25 / 30) = 0.09; more facts of
 /// the same session add little information on other sessions.
-pub const MOST_WEIGHT: f64 = 30.0;
+const MOST_WEIGHT: f64 = 30.0;
 /// Smallest number of facts that are resampled, the same as for pairs of two
 /// runs.
-pub const FEWEST_RESAMPLED: usize = 10;
+const FEWEST_RESAMPLED: usize = 10;
 
 /// The share of a transcript's facts that was kept.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -15,10 +15,10 @@ const ROUNDING: f64 = 1e-9;
 const SAME_BILL: f64 = 1.005;
 /// Smallest share at which a row may be recommended: below, more is lost than
 /// kept.
-pub const ENOUGH: f64 = 0.5;
+pub(super) const ENOUGH: f64 = 0.5;
 
 /// Whether a row keeps enough to be useful.
-pub fn keeps_enough(row: &PresetRow, primary: Primary) -> bool {
+pub(super) fn keeps_enough(row: &PresetRow, primary: Primary) -> bool {
     row.number(primary.measure()).is_some_and(|kept| kept >= ENOUGH * primary.most() - ROUNDING)
 }
 
@@ -34,7 +34,7 @@ pub struct Judge<'a> {
 }
 
 /// The row to use at a window.
-pub struct Preferred<'a> {
+pub(super) struct Preferred<'a> {
     /// The recommended row itself.
     pub row: &'a Entry,
     /// The row that keeps most, if it is another one.
@@ -43,7 +43,7 @@ pub struct Preferred<'a> {
 
 /// Why no row is preferred.
 #[derive(Clone, Copy)]
-pub enum NotPreferred<'a> {
+pub(super) enum NotPreferred<'a> {
     /// No row has a rank.
     NoneRanked,
     /// No row compressed anything; this one keeps most.

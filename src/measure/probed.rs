@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::names::BASELINE;
 use super::spec::Sample;
 use crate::model::{
-    Agreement, Cell, ProbeFacts, ProbeKind, ProbeRow, RIGHT, Snapshot, TranscriptFacts, Verdict,
+    Agreement, Cell, ProbeFacts, ProbeKind, ProbeRow, RIGHT, TranscriptFacts, Verdict,
 };
 
 /// Smallest number of probes of a kind for a figure of its own (measures §5).
@@ -16,7 +16,7 @@ const KIND_TRANSCRIPTS: usize = 3;
 
 /// Kinds with a figure of their own in `continuity`, by data set; the others
 /// are pooled.
-pub fn kinds_by_dataset(facts: &[TranscriptFacts]) -> BTreeMap<String, BTreeSet<ProbeKind>> {
+pub(super) fn kinds_by_dataset(facts: &[TranscriptFacts]) -> BTreeMap<String, BTreeSet<ProbeKind>> {
     let mut seen: BTreeMap<(&str, ProbeKind), (usize, BTreeSet<&str>)> = BTreeMap::new();
     for transcript in facts {
         for asked in &transcript.probes {
@@ -38,13 +38,11 @@ pub fn kinds_by_dataset(facts: &[TranscriptFacts]) -> BTreeMap<String, BTreeSet<
 
 /// The result of one probe under one preset.
 #[derive(Clone, Copy)]
-pub struct ProbeResult<'a> {
+pub(super) struct ProbeResult<'a> {
     /// The facts of the probe that do not depend on the preset.
     pub facts: &'a ProbeFacts,
     /// The answer and its grade.
     pub row: &'a ProbeRow,
-    /// The context in which the probe was asked.
-    pub snapshot: &'a Snapshot,
     /// Score `0.0..=1.0`; 0 if the provider would have refused the request,
     /// absent if the answer was not graded.
     pub score: Option<f64>,
@@ -81,13 +79,13 @@ impl ProbeResult<'_> {
     }
 
     /// Whether the answer asserts something wrong.
-    pub fn is_asserted_wrong(&self) -> bool {
+    pub(super) fn is_asserted_wrong(&self) -> bool {
         matches!(self.row.judgement.verdict, Verdict::Incorrect | Verdict::Stale)
     }
 
     /// Whether the context, as the provider would have read it, contains the
     /// expected value; absent if no value is expected.
-    pub fn has_value(&self) -> Option<bool> {
+    pub(super) fn has_value(&self) -> Option<bool> {
         self.row.answerable.map(|there| there && !self.refused)
     }
 
@@ -109,7 +107,7 @@ impl ProbeResult<'_> {
 
 impl<'a> Sample<'a> {
     /// Every probe of the cell, in the order of the probes' ids.
-    pub fn probe_results(&self) -> impl Iterator<Item = ProbeResult<'a>> + use<'a> {
+    pub(super) fn probe_results(&self) -> impl Iterator<Item = ProbeResult<'a>> + use<'a> {
         let Sample { facts, cell, rows, full, .. } = *self;
         let asked_only = self.is_asked_only();
         let before = full.and_then(Cell::rows).map(|rows| rows.probes.as_slice());
@@ -119,7 +117,6 @@ impl<'a> Sample<'a> {
             ProbeResult {
                 facts: &facts.probes[row.probe as usize],
                 row,
-                snapshot,
                 score: cell.score(row),
                 refused: cell.refuses(row),
                 before: full.zip(scored).and_then(|(full, row)| full.score(row)),
@@ -130,13 +127,8 @@ impl<'a> Sample<'a> {
 
     /// The probes with a known answer: all except those that are right if the
     /// answer is called unknown (semantics §30).
-    pub fn answered(&self) -> impl Iterator<Item = ProbeResult<'a>> + use<'a> {
+    pub(super) fn answered(&self) -> impl Iterator<Item = ProbeResult<'a>> + use<'a> {
         self.probe_results().filter(|result| result.kind() != ProbeKind::Abstain)
-    }
-
-    /// The probes whose answer cannot be known.
-    pub fn unanswerable(&self) -> impl Iterator<Item = ProbeResult<'a>> + use<'a> {
-        self.probe_results().filter(|result| result.kind() == ProbeKind::Abstain)
     }
 
     /// How compression changed each exposed probe, if both answers were graded.

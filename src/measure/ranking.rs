@@ -14,7 +14,7 @@ const SCALE: &[&str] = &["evidence", "empty", "id-list", "recorded"];
 
 /// Smallest number of questions or facts for a rank: the same as for a session
 /// to be a separate cluster at cuts (cuts §3).
-pub const FEWEST_ASKED: usize = 5;
+pub(super) const FEWEST_ASKED: usize = 5;
 
 /// Sorts rows for printing and ranks them: data sets by name and `ALL` last,
 /// windows and agent models as typed, then `full`, the ranked rows, the

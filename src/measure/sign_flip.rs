@@ -17,7 +17,7 @@ const SIGN_FLIPS: u32 = 100_000;
 /// to sixteen clusters all 2ⁿ patterns are used; beyond, patterns are drawn
 /// from the seed, and the observed one is added (Phipson and Smyth 2010,
 /// "Permutation P-values Should Never Be Zero").
-pub fn sign_flip(differences: &Clusters, seed: u64) -> f64 {
+pub(super) fn sign_flip(differences: &Clusters, seed: u64) -> f64 {
     let sums: Vec<f64> = differences.groups().iter().map(|c| sums(c).0).collect();
     let seen = sums.iter().sum::<f64>().abs();
     // Sums of the same numbers in another order may differ in the last digits.
@@ -43,7 +43,7 @@ pub fn sign_flip(differences: &Clusters, seed: u64) -> f64 {
 
 /// Holm's step-down correction (1979, "A Simple Sequentially Rejective Multiple
 /// Test Procedure"): each p adjusted for the family, in the given order.
-pub fn holm(ps: &[f64]) -> Vec<f64> {
+pub(super) fn holm(ps: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..ps.len()).collect();
     order.sort_by(|a, b| ps[*a].total_cmp(&ps[*b]));
     let mut adjusted = vec![0.0; ps.len()];

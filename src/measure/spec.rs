@@ -116,7 +116,7 @@ pub enum Basis {
 
 impl Spec {
     /// The definition of a measure that is computed from the whole cell.
-    pub const fn of_cell(
+    pub(super) const fn of_cell(
         measure: &'static Measure,
         pool: Pool,
         basis: Basis,
@@ -126,7 +126,10 @@ impl Spec {
     }
 
     /// The same of a mean over the probes.
-    pub const fn of_probes(measure: &'static Measure, compute: fn(&Sample<'_>) -> Parts) -> Self {
+    pub(super) const fn of_probes(
+        measure: &'static Measure,
+        compute: fn(&Sample<'_>) -> Parts,
+    ) -> Self {
         Self::of_cell(measure, Pool::Mean, Basis::Probes, compute)
     }
 
@@ -213,12 +216,12 @@ impl Asked<'_> {
 
     /// Share of the references that the context still contains; 0 if the
     /// request was refused.
-    pub fn share_kept(&self) -> f64 {
+    pub(super) fn share_kept(&self) -> f64 {
         if self.refused { 0.0 } else { self.share(|_, state| state.is_kept()) }
     }
 
     /// Share of the references in `state`; 0 if the request was refused.
-    pub fn share_in(&self, state: ReferenceState) -> f64 {
+    pub(super) fn share_in(&self, state: ReferenceState) -> f64 {
         if self.refused { 0.0 } else { self.share(|_, s| s == state) }
     }
 }
@@ -245,7 +248,7 @@ impl<'a> Sample<'a> {
 
     /// Whether the cell has no replayed requests, only probes asked with chosen
     /// messages.
-    pub fn is_asked_only(&self) -> bool {
+    pub(super) fn is_asked_only(&self) -> bool {
         self.rows.requests.is_empty() && !self.facts.requests.is_empty()
     }
 

@@ -156,7 +156,7 @@ impl Clusters {
     /// `√(G/(G−1) · Σ_g (Σ_i∈g w_i (x_i − x̄))²) / Σ w` (Liang and Zeger 1986
     /// with the usual small-sample factor). With one transcript per cluster and
     /// weights of 1 it is `s/√n`.
-    pub fn standard_error(&self) -> f64 {
+    pub(super) fn standard_error(&self) -> f64 {
         let mean = self.mean();
         let groups = self.n() as f64;
         let off = |cluster: &Vec<Weighted>| {
@@ -174,7 +174,7 @@ impl Clusters {
     }
 
     /// The interval that the number of clusters allows; `None` below six.
-    pub fn confidence(&self, seed: u64) -> Option<Confidence> {
+    pub(super) fn confidence(&self, seed: u64) -> Option<Confidence> {
         match self.n() {
             0..6 => None,
             6..20 => Some(Confidence::Student(self.student())),
@@ -188,7 +188,7 @@ impl Clusters {
 
     /// Smallest true difference that would be detected with a power of 0.8:
     /// `(t.975 + t.80)` times the standard error (measures §7).
-    pub fn minimal_detectable(&self) -> f64 {
+    pub(super) fn minimal_detectable(&self) -> f64 {
         let freedom = self.n() - 1;
         (t_quantile(0.975, freedom) + t_quantile(0.80, freedom)) * self.standard_error()
     }
@@ -206,7 +206,7 @@ pub(super) fn t_quantile(p: f64, freedom: usize) -> f64 {
 /// are equivalent to a smaller number of independent ones (Korn and Graubard
 /// 1998, "Confidence Intervals for Proportions with Small Expected Number of
 /// Positive Counts Estimated from Survey Data").
-pub fn clopper_pearson_upper(hits: f64, n: f64) -> f64 {
+pub(super) fn clopper_pearson_upper(hits: f64, n: f64) -> f64 {
     if hits >= n {
         return 1.0;
     }

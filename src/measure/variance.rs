@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 use crate::model::{Absent, ChanceOf, ProbeRow, RIGHT, Value, VariancePart};
 
 /// One figure per request or probe; `None` where there is none.
-pub type Figures = Vec<Option<f64>>;
+pub(super) type Figures = Vec<Option<f64>>;
 
 /// What the first two judges of a panel made of the same answers.
 #[derive(Clone, Copy, Default)]

@@ -11,7 +11,7 @@ const ROUNDING: f64 = 1e-9;
 /// waiting. A wait whose observation ends exactly when another wait ends counts
 /// as still waiting then. `None` if more than half are estimated to wait beyond
 /// the last observed end, or without any wait.
-pub fn km_median(waits: &[(f64, bool)]) -> Option<f64> {
+pub(super) fn km_median(waits: &[(f64, bool)]) -> Option<f64> {
     let mut ends: Vec<f64> = waits.iter().filter(|(_, seen)| *seen).map(|(at, _)| *at).collect();
     ends.sort_by(f64::total_cmp);
     let mut waiting = 1.0;

@@ -93,7 +93,7 @@ pub use reference::{Exam, Reference};
 pub use reply::{ReplyFacts, Void};
 pub use report::{
     AgainstFull, AgeBin, AgeUnit, Forgetting, INSTRUMENT, Interval, PresetRow, Report, UNRANKED,
-    VALID_WITHIN, VOID_WITHIN, is_exam_doubtful,
+    VALID_WITHIN, is_exam_doubtful,
 };
 pub use role::{MessageIndex, Role};
 pub use suggest::{alike, suggest};

@@ -22,7 +22,7 @@ pub fn is_exam_doubtful(did_without: f64) -> bool {
 
 /// Share of void replies of the compactor up to which a row is ranked: beyond it,
 /// what the row keeps is what its fallback keeps (cuts §5).
-pub const VOID_WITHIN: f64 = 0.05;
+pub(super) const VOID_WITHIN: f64 = 0.05;
 
 /// Largest difference of the reader's results from those under `full`, where
 /// all of the evidence is in the context (measures §6).

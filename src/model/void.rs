@@ -7,7 +7,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Cell, Cut, ReplyFacts, VOID_WITHIN, Void};
+use super::report::VOID_WITHIN;
+use super::{Cell, Cut, ReplyFacts, Void};
 
 /// Number of different inputs for which the same text makes all of the replies
 /// void (cuts §5).

@@ -8,7 +8,7 @@ use crate::model::RECORDED;
 
 /// Bills a recording that names no model with a price (semantics §39), unless
 /// its name shows the family.
-pub const DEFAULT_AGENT_MODEL: &str = "claude-sonnet-5-5";
+pub(super) const DEFAULT_AGENT_MODEL: &str = "claude-sonnet-5-5";
 
 /// The substitute of a model without a price, by a part of its name: the
 /// provider's cache rules matter more than the exact model.

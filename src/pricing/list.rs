@@ -11,9 +11,9 @@ use crate::model::alike;
 /// The list that ships with the program.
 const BUNDLED: &str = include_str!("litellm.json");
 /// The name of the bundled list.
-pub const BUNDLED_NAME: &str = "litellm 1.109.1, trimmed";
+pub(super) const BUNDLED_NAME: &str = "litellm 1.109.1, trimmed";
 /// The date on which the bundled list was fetched.
-pub const BUNDLED_DATE: &str = "2026-11-21";
+pub(super) const BUNDLED_DATE: &str = "2026-11-21";
 
 /// Entries of the untrimmed list that are not models.
 const NO_MODELS: &[&str] = &["sample_spec", "fallback_generalizations"];

@@ -17,8 +17,8 @@ mod off_peak;
 mod rates;
 mod run;
 
-pub use agents::{Agent, Agents, DEFAULT_AGENT_MODEL, billed_instead};
+pub use agents::{Agent, Agents, billed_instead};
 pub use bill::Tariff;
-pub use list::{BUNDLED_DATE, BUNDLED_NAME, PriceError, PriceList, Unpriced};
+pub use list::{PriceError, PriceList, Unpriced};
 pub use model::{EntryError, ModelPrices, Moment};
 pub use rates::{Class, Rate, Rates};

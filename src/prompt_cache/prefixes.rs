@@ -113,7 +113,7 @@ impl Prefixes {
 
     /// Whether a request reads all of the newest prompt, and may therefore also
     /// read the model's answer to it.
-    pub fn ends_newest(&self, known: usize) -> bool {
+    pub(super) fn ends_newest(&self, known: usize) -> bool {
         known > 0 && known == self.newest.len() && matches!(self.found, Found::All)
     }
 

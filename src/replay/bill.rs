@@ -117,7 +117,7 @@ impl Biller {
 
     /// Omits what only the bill of a whole session needs: caches without the
     /// recording's events, caches with another breakpoint, and the ideal cache.
-    pub fn only_as_billed(&mut self) {
+    pub(super) fn only_as_billed(&mut self) {
         self.ideal = None;
         self.elsewhere = None;
         for caches in self.payers.iter_mut().flat_map(|payer| &mut payer.caches) {
@@ -238,7 +238,7 @@ impl Biller {
 
     /// The bills, once the session is over. `places` maps the number of each
     /// compaction to its position among those of the cell.
-    pub fn into_bills(
+    pub(super) fn into_bills(
         self,
         facts: &TranscriptFacts,
         places: &BTreeMap<u32, u32>,

@@ -29,7 +29,7 @@ const NOTHING: f64 = 1e-12;
 
 /// The state of the cache at a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CacheState {
+pub(super) enum CacheState {
     /// The prompt of the previous request could be read.
     Warm,
     /// Only a part of the previous prompt, or nothing, could be read.
@@ -43,7 +43,7 @@ pub enum CacheState {
 
 /// The billed requests of a session with the state of the cache at each.
 #[derive(Clone, Debug, Default)]
-pub struct CacheHistory {
+pub(super) struct CacheHistory {
     requests: Vec<BilledRequest>,
     /// Total tokens of the messages before each message.
     arrived: Vec<u64>,
@@ -132,7 +132,7 @@ impl BilledRequest {
 
 /// The prices: the session's requests and the compactor's calls may go to two
 /// models.
-pub struct Tariffs<'a> {
+pub(super) struct Tariffs<'a> {
     /// Prices of the session's requests.
     pub session: Tariff<'a>,
     /// Prices of the compactor's calls; `None`: their model has no price.

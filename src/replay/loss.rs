@@ -40,7 +40,7 @@ impl Loss {
     /// Recorded messages whose state may have changed since the last call: new
     /// messages, messages that operations changed, and messages that were newly
     /// hidden or shown.
-    pub fn take_moved(&mut self, context: &mut Context) -> BTreeSet<MessageIndex> {
+    pub(super) fn take_moved(&mut self, context: &mut Context) -> BTreeSet<MessageIndex> {
         let mut moved: BTreeSet<MessageIndex> = context.take_touched().into_iter().collect();
         moved.extend(self.states.len() as MessageIndex..context.seen_count());
         let before = context.hidden_before();
@@ -102,7 +102,7 @@ impl Loss {
 
     /// The rows, by request and message; those without an effective change are
     /// left out.
-    pub fn into_rows(self) -> Vec<LossRow> {
+    pub(super) fn into_rows(self) -> Vec<LossRow> {
         let mut rows = self.rows;
         rows.sort_unstable_by_key(|r| (r.message, r.request));
         let mut last: Option<LossRow> = None;

@@ -347,7 +347,7 @@ impl<'a> ReplaySession<'a> {
     }
 
     /// Number of requests so far.
-    pub fn requests_made(&self) -> u32 {
+    pub(super) fn requests_made(&self) -> u32 {
         self.requests.len() as u32
     }
 

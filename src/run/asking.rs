@@ -83,7 +83,7 @@ impl Asking {
 
     /// Asks the probes that belong to a cut, in the context right behind the
     /// cut, without a recovery channel.
-    pub async fn at_cut(
+    pub(super) async fn at_cut(
         &self,
         snapshot: &Snapshot,
         texts: &BTreeMap<String, String>,

@@ -163,14 +163,14 @@ impl Folder {
     }
 
     /// Adds the facts of a transcript to the journal.
-    pub fn append_transcript(&mut self, facts: &TranscriptFacts) -> Result<(), FolderError> {
+    pub(super) fn append_transcript(&mut self, facts: &TranscriptFacts) -> Result<(), FolderError> {
         let facts = self.facts(facts.clone());
         self.append(&mut Record::Transcript(Box::new(facts)))
     }
 
     /// Adds a cell to the journal. Returns the cell as written: concealed, and
     /// sharing equal requests and bills with other cells.
-    pub fn append_cell(&mut self, cell: Cell) -> Result<Cell, FolderError> {
+    pub(super) fn append_cell(&mut self, cell: Cell) -> Result<Cell, FolderError> {
         let cell = match &self.conceal {
             Some(conceal) => conceal.cell(cell),
             None => cell,
@@ -184,7 +184,7 @@ impl Folder {
     }
 
     /// Adds a cut to the journal. Returns the cut as written.
-    pub fn append_cut(&mut self, cut: Cut) -> Result<Cut, FolderError> {
+    pub(super) fn append_cut(&mut self, cut: Cut) -> Result<Cut, FolderError> {
         let cut = match &self.conceal {
             Some(conceal) => conceal.cut(cut),
             None => cut,
@@ -194,13 +194,16 @@ impl Folder {
     }
 
     /// Adds calls of real models to the journal.
-    pub fn append_calls(&mut self, calls: &[CallRow]) -> Result<(), FolderError> {
+    pub(super) fn append_calls(&mut self, calls: &[CallRow]) -> Result<(), FolderError> {
         calls.iter().try_for_each(|call| self.append(&mut Record::Call(call.clone())))
     }
 
     /// Adds texts to the journal; the end of the run moves them to a file of
     /// their own.
-    pub fn append_texts(&mut self, texts: &BTreeMap<String, String>) -> Result<(), FolderError> {
+    pub(super) fn append_texts(
+        &mut self,
+        texts: &BTreeMap<String, String>,
+    ) -> Result<(), FolderError> {
         if self.conceal.is_some() {
             return Ok(());
         }

@@ -32,7 +32,7 @@ impl Windows {
     /// A data set is a recording of agents if at least one of its requests
     /// reports the tokens that its provider counted
     /// ([`Dataset::reports_usage`]).
-    pub fn by_default(datasets: &[Dataset]) -> Self {
+    fn by_default(datasets: &[Dataset]) -> Self {
         let own = |dataset: &Dataset| match dataset.reports_usage() {
             true => WindowSpec::native(),
             false => WindowSpec::share(SHARE),

@@ -24,7 +24,7 @@ pub fn counted(n: impl TryInto<u64>, noun: &str) -> String {
 }
 
 /// The noun alone, as it stands behind such a count.
-pub fn noun_for(n: impl TryInto<u64>, noun: &str) -> String {
+pub(super) fn noun_for(n: impl TryInto<u64>, noun: &str) -> String {
     match whole(n) {
         1 => noun.to_owned(),
         _ => match noun.split_once(" of ") {

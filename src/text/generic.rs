@@ -24,7 +24,7 @@ static EXTENSIONS: LazyLock<FxHashSet<&str>> =
     LazyLock::new(|| list(include_str!("extensions.txt")));
 
 /// Whether `word` is an extension that file names end in.
-pub fn is_file_extension(word: &str) -> bool {
+pub(super) fn is_file_extension(word: &str) -> bool {
     EXTENSIONS.contains(word)
 }
 

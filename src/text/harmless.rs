@@ -33,7 +33,7 @@ pub fn is_command(c: char) -> bool {
 /// Invisible characters, which hide in a word or spell words of their own:
 /// spaces and joiners of no width, fillers, tags (U+E0000 and the following)
 /// and the selectors after them.
-pub fn is_unseen(c: char) -> bool {
+fn is_unseen(c: char) -> bool {
     matches!(
         c,
         '\u{00AD}'

@@ -20,7 +20,7 @@ pub mod words;
 
 pub use bounded::{Needle, NeedleSet, contains_bounded};
 pub use calendar::{DateSpan, PartialDate, dates};
-pub use counted::{counted, form_for, grouped, noun_for};
+pub use counted::{counted, form_for, grouped};
 pub use excerpt::{brief, excerpt};
 pub use generic::{is_generic, recompiled, restyled};
 pub use harmless::{harmless, harmless_data, is_command, one_line};

@@ -24,7 +24,7 @@ use crate::dataset::source::{Source, from_json};
 use crate::model::{Block, Expectation, Message, Probe, ProbeKind, Role};
 
 /// The format of BEAM chats.
-pub struct Beam;
+pub(super) struct Beam;
 
 impl Format for Beam {
     fn name(&self) -> &'static str {

@@ -24,7 +24,7 @@ use crate::dataset::source::{Source, from_json};
 use crate::model::{Block, Expectation, Message, Probe, ProbeKind, Role};
 
 /// The format of LoCoMo conversations with their questions.
-pub struct Locomo;
+pub(super) struct Locomo;
 
 impl Format for Locomo {
     fn name(&self) -> &'static str {

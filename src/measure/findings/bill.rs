@@ -23,7 +23,7 @@ fn bills<'a>(run: &Evidence<'a>) -> impl Iterator<Item = &'a Bill> + use<'a> {
 }
 
 /// The assumptions of every bill.
-pub fn what_bills_assume(run: &Evidence<'_>) -> Option<Limit> {
+pub(super) fn what_bills_assume(run: &Evidence<'_>) -> Option<Limit> {
     let prices = &run.manifest.prices;
     bills(run).next().map(|_| Limit::BillsAssume {
         prices: prices.name.clone(),
@@ -34,7 +34,7 @@ pub fn what_bills_assume(run: &Evidence<'_>) -> Option<Limit> {
 
 /// Summaries of the recorded agent whose calls are not on record: the bill of
 /// the preset that repeats them does not include their cost.
-pub fn unbilled_summaries(run: &Evidence<'_>) -> Option<Problem> {
+pub(super) fn unbilled_summaries(run: &Evidence<'_>) -> Option<Problem> {
     let cells = run.cells.iter().filter(|cell| cell.key.strategy == REPEATED);
     let rows = cells.filter_map(|cell| cell.rows()).flat_map(|rows| &rows.compactions);
     let folds: Vec<_> = rows.filter(|row| row.messages_folded > 0).collect();
@@ -44,7 +44,7 @@ pub fn unbilled_summaries(run: &Evidence<'_>) -> Option<Problem> {
 
 /// Bills that depend on where the agent sets its first cache breakpoint, which
 /// recordings do not show.
-pub fn first_breakpoint(run: &Evidence<'_>) -> Option<Problem> {
+pub(super) fn first_breakpoint(run: &Evidence<'_>) -> Option<Problem> {
     let other = |entry: &Entry| {
         let own = entry.row.number(catalogue::COST_USD)?;
         let other = entry.row.number(catalogue::COST_HEAD_BREAKPOINT_USD)?;
@@ -70,7 +70,7 @@ pub fn unpriced(run: &Evidence<'_>) -> Option<Problem> {
 }
 
 /// Sessions that are billed as a model that they do not name.
-pub fn default_model(run: &Evidence<'_>) -> Option<Problem> {
+pub(super) fn default_model(run: &Evidence<'_>) -> Option<Problem> {
     let list = PriceList::from(&run.manifest.prices);
     let stranger = |facts: &&TranscriptFacts| {
         facts.model.as_deref().is_none_or(|model| list.find(model).is_err())
@@ -100,7 +100,7 @@ pub fn default_model(run: &Evidence<'_>) -> Option<Problem> {
 }
 
 /// Sessions without recorded times.
-pub fn modelled_clock(run: &Evidence<'_>) -> Option<Limit> {
+pub(super) fn modelled_clock(run: &Evidence<'_>) -> Option<Limit> {
     let sessions = run.facts.iter().filter(|facts| facts.clock_modelled).count();
     let profile = &run.manifest.profile;
     (sessions > 0 && bills(run).next().is_some()).then_some(Limit::ModelledClock {
@@ -112,7 +112,7 @@ pub fn modelled_clock(run: &Evidence<'_>) -> Option<Limit> {
 }
 
 /// Waits that are modelled and not measured.
-pub fn modelled_waits(run: &Evidence<'_>) -> Option<Limit> {
+pub(super) fn modelled_waits(run: &Evidence<'_>) -> Option<Limit> {
     let modelled = |entry: &&Entry| {
         let source = entry.row.values.get(catalogue::LATENCY_SOURCE.id);
         matches!(source, Some(Value::Text(word)) if word == "modelled" || word == "mixed")
@@ -126,7 +126,7 @@ pub fn modelled_waits(run: &Evidence<'_>) -> Option<Limit> {
 }
 
 /// Sessions whose simulated bill differs much from the recorded one.
-pub fn simulation_off(run: &Evidence<'_>) -> Option<Problem> {
+pub(super) fn simulation_off(run: &Evidence<'_>) -> Option<Problem> {
     let errors = |facts: &TranscriptFacts| Some(facts.validation.as_ref()?.errors());
     let checked: Vec<(&TranscriptFacts, BillErrors)> =
         run.facts.iter().filter_map(|facts| Some((facts, errors(facts)?))).collect();

@@ -21,7 +21,7 @@ impl<'a> Evidence<'a> {
 }
 
 /// What a small number of transcripts allows to conclude (measures §7).
-pub fn few_clusters(run: &Evidence<'_>) -> Option<Limit> {
+pub(super) fn few_clusters(run: &Evidence<'_>) -> Option<Limit> {
     let n = run.rows.iter().filter_map(|e| e.row.number(catalogue::N_CLUSTERS)).fold(0.0, f64::max);
     let any = |verdict| run.rows.iter().any(|e| e.row.verdict == Some(verdict));
     let allows = match n as u64 {
@@ -38,7 +38,7 @@ pub fn few_clusters(run: &Evidence<'_>) -> Option<Limit> {
 }
 
 /// Sessions that all come from one project.
-pub fn one_project(run: &Evidence<'_>) -> Option<Limit> {
+pub(super) fn one_project(run: &Evidence<'_>) -> Option<Limit> {
     let behind = run.scored();
     let projects: BTreeSet<Option<&str>> = behind.iter().map(|f| f.cluster.as_deref()).collect();
     let only = projects.len() == 1 && !projects.contains(&None) && behind.len() > 1;

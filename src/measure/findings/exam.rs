@@ -16,7 +16,7 @@ use crate::model::{
 const GAMED: f64 = 0.8;
 
 /// Windows at which no preset compacted anything (semantics §40).
-pub fn nothing_compacts(run: &Evidence<'_>) -> Vec<Problem> {
+pub(super) fn nothing_compacts(run: &Evidence<'_>) -> Vec<Problem> {
     let largest = |window: &str| {
         // A data set may have windows of its own.
         let here = run.cells.iter().filter(|c| c.key.window == window);
@@ -34,7 +34,7 @@ pub fn nothing_compacts(run: &Evidence<'_>) -> Vec<Problem> {
 
 /// Windows at which an empty context has nearly the score of the whole
 /// conversation (measures §5).
-pub fn narrow_scale(run: &Evidence<'_>) -> Vec<Problem> {
+pub(super) fn narrow_scale(run: &Evidence<'_>) -> Vec<Problem> {
     let narrow = |rows: &[&Entry]| {
         let recall = |name: &str| {
             let row = rows.iter().find(|e| e.row.strategy == name)?;
@@ -48,7 +48,7 @@ pub fn narrow_scale(run: &Evidence<'_>) -> Vec<Problem> {
 }
 
 /// The instrument's own error, if a recording shows it (measures §4).
-pub fn in_doubt(run: &Evidence<'_>) -> Option<Problem> {
+pub(super) fn in_doubt(run: &Evidence<'_>) -> Option<Problem> {
     let full = run.rows.iter().find(|e| e.row.strategy == BASELINE).or(run.rows.first())?;
     let share = full.row.number(catalogue::DID_WITHOUT)?;
     is_exam_doubtful(share).then_some(Problem::ExamInDoubt { share })
@@ -56,7 +56,7 @@ pub fn in_doubt(run: &Evidence<'_>) -> Option<Problem> {
 
 /// A bare list of identifiers with nearly the score of the best row that keeps
 /// enough to be useful.
-pub fn names_suffice(run: &Evidence<'_>) -> Option<Problem> {
+pub(super) fn names_suffice(run: &Evidence<'_>) -> Option<Problem> {
     let measure = run.primary.measure();
     let worst = run.at_windows().filter_map(|rows| {
         let of = |e: &Entry| e.row.number(measure);
@@ -72,7 +72,7 @@ pub fn names_suffice(run: &Evidence<'_>) -> Option<Problem> {
 
 /// Rows in which the smaller context made the answerer better or worse, which
 /// would be credited to the preset (measures §6).
-pub fn size_matters(run: &Evidence<'_>) -> Option<Problem> {
+pub(super) fn size_matters(run: &Evidence<'_>) -> Option<Problem> {
     let apart = run.presets().filter_map(|entry| {
         let own = entry.row.number(catalogue::RECALL_VERBATIM)?;
         let full = entry.row.number(catalogue::RECALL_VERBATIM_FULL)?;
@@ -94,7 +94,7 @@ pub fn thin(run: &Evidence<'_>) -> Option<Problem> {
 }
 
 /// Sessions without a place for a cut (cuts §1).
-pub fn not_cut(run: &Evidence<'_>) -> Option<Problem> {
+pub(super) fn not_cut(run: &Evidence<'_>) -> Option<Problem> {
     let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for facts in run.facts {
         if let Some(why) = &facts.no_cut {
@@ -108,7 +108,7 @@ pub fn not_cut(run: &Evidence<'_>) -> Option<Problem> {
 }
 
 /// Windows smaller than those of recorded agents (semantics §10).
-pub fn small_windows(run: &Evidence<'_>) -> Option<Limit> {
+pub(super) fn small_windows(run: &Evidence<'_>) -> Option<Limit> {
     let is_small = |cell: &&Cell| {
         let window = &cell.key.window;
         let tokens = cell.rows().map(|rows| rows.window);
@@ -122,6 +122,6 @@ pub fn small_windows(run: &Evidence<'_>) -> Option<Limit> {
 }
 
 /// An exam of identifiers does not measure whether intent is kept.
-pub fn identifiers_only(run: &Evidence<'_>) -> Option<Limit> {
+pub(super) fn identifiers_only(run: &Evidence<'_>) -> Option<Limit> {
     (run.primary == Primary::KeptAtCut).then_some(Limit::IdentifiersOnly)
 }

@@ -12,7 +12,7 @@ use crate::model::{
 const REASONS: usize = 5;
 
 /// A model that grades, whose error was not measured.
-pub fn uncalibrated(run: &Evidence<'_>) -> Option<Limit> {
+pub(super) fn uncalibrated(run: &Evidence<'_>) -> Option<Limit> {
     let judges = || run.manifest.judges().map(str::to_owned).collect();
     let judge = run.manifest.judge.clone();
     (run.manifest.graded_by() == Source::Model && run.asks())
@@ -20,7 +20,7 @@ pub fn uncalibrated(run: &Evidence<'_>) -> Option<Limit> {
 }
 
 /// Judges that contradict each other, so that not all can be right.
-pub fn at_odds(run: &Evidence<'_>) -> Option<Problem> {
+pub(super) fn at_odds(run: &Evidence<'_>) -> Option<Problem> {
     let panel = run.panel.filter(|panel| panel.is_doubtful())?;
     Some(Problem::JudgesDisagree {
         judges: panel.judges[..2].to_vec(),
@@ -41,7 +41,7 @@ pub fn offline(run: &Evidence<'_>) -> Option<Limit> {
 
 /// Summaries in a model's own words, which a seat without a model may not
 /// recognise.
-pub fn paraphrased(run: &Evidence<'_>) -> Option<Limit> {
+pub(super) fn paraphrased(run: &Evidence<'_>) -> Option<Limit> {
     let manifest = run.manifest;
     let seats = [("reader", manifest.answered_by()), ("judge", manifest.graded_by())];
     let seats: Vec<&str> =
@@ -103,7 +103,7 @@ pub fn ungraded(run: &Evidence<'_>) -> Vec<Problem> {
 
 /// Missing searches and answers with a recovery channel. Answers that cannot be
 /// graded are already reported elsewhere.
-pub fn unrecovered(run: &Evidence<'_>) -> Vec<Problem> {
+pub(super) fn unrecovered(run: &Evidence<'_>) -> Vec<Problem> {
     let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
     let mut answers = 0;
     let recovered = run.cells.iter().flat_map(rows).filter_map(|(_, row)| row.recovered.as_ref());

@@ -6,7 +6,7 @@ use crate::measure::spec::{Parts, Sample, Spec, mean};
 use crate::model::{Absent, ProbeKind, Source, Verdict, catalogue};
 
 /// Of what could have been answered.
-pub const ABSTENTION: Spec = Spec::of_probes(catalogue::ABSTENTION_RATE, |sample| {
+pub(super) const ABSTENTION: Spec = Spec::of_probes(catalogue::ABSTENTION_RATE, |sample| {
     let graded = sample.answered().filter(|result| result.row.judgement.score.is_some());
     let abstained = graded
         .map(|result| f64::from(u8::from(result.row.judgement.verdict == Verdict::Abstained)));
@@ -14,7 +14,7 @@ pub const ABSTENTION: Spec = Spec::of_probes(catalogue::ABSTENTION_RATE, |sample
 });
 
 /// Asserted wrong / (abstain + update + lost probes), stale values included.
-pub const FABRICATION: Spec = Spec::of_probes(catalogue::FABRICATION_RATE, fabrication);
+pub(super) const FABRICATION: Spec = Spec::of_probes(catalogue::FABRICATION_RATE, fabrication);
 
 fn fabrication(sample: &Sample<'_>) -> Parts {
     if sample.answered_by == Source::Lexical {

@@ -103,7 +103,7 @@ pub const TOKENS: [Spec; 2] = at_cuts(
     },
 );
 /// `kept_per_1k`: kept facts per 1,000 tokens.
-pub const PER_1K: [Spec; 2] = at_cuts(
+pub(super) const PER_1K: [Spec; 2] = at_cuts(
     [catalogue::KEPT_PER_1K, catalogue::KEPT_PER_1K_FIRST],
     Pool::RatioOfSums,
     Basis::Cuts,
@@ -152,14 +152,14 @@ pub const REFETCH: [Spec; 2] = at_cuts(
 );
 /// `recovered_at_cut`: share of the facts that only the preset's own search
 /// finds.
-pub const RECOVERED: [Spec; 2] = at_cuts(
+pub(super) const RECOVERED: [Spec; 2] = at_cuts(
     [catalogue::RECOVERED_AT_CUT, catalogue::RECOVERED_AT_CUT_FIRST],
     Pool::AtCuts,
     Basis::Cuts,
     |sample, depth| share(sample, depth, |at| at.count(|s| s == ReferenceState::Recovered)),
 );
 /// `bare_at_cut`: share of the facts that are named without support.
-pub const BARE: [Spec; 2] = at_cuts(
+pub(super) const BARE: [Spec; 2] = at_cuts(
     [catalogue::BARE_AT_CUT, catalogue::BARE_AT_CUT_FIRST],
     Pool::AtCuts,
     Basis::Cuts,
@@ -174,7 +174,7 @@ pub const COST: [Spec; 2] = at_cuts(
 );
 /// `pays_after`: median number of requests until the compaction has saved its
 /// cost.
-pub const PAYS: [Spec; 2] = at_cuts(
+pub(super) const PAYS: [Spec; 2] = at_cuts(
     [catalogue::PAYS_AFTER, catalogue::PAYS_AFTER_FIRST],
     Pool::WaitMedian,
     Basis::Bill,
@@ -189,11 +189,12 @@ pub const CONTINUITY: [Spec; 2] = at_cuts(
 );
 
 /// Kept at cuts, of the facts that were used 1 to 5 requests after the cut.
-pub const NEAR: Spec = behind(catalogue::KEPT_AT_CUT_1_5, |sample, _| between(sample, 1, 5));
+pub(super) const NEAR: Spec = behind(catalogue::KEPT_AT_CUT_1_5, |sample, _| between(sample, 1, 5));
 /// Kept at cuts, of the facts that were used 6 to 20 requests after the cut.
 pub const MIDDLE: Spec = behind(catalogue::KEPT_AT_CUT_6_20, |sample, _| between(sample, 6, 20));
 /// Kept at cuts, of the facts that were used 21 to 40 requests after the cut.
-pub const FAR: Spec = behind(catalogue::KEPT_AT_CUT_21_40, |sample, _| between(sample, 21, 40));
+pub(super) const FAR: Spec =
+    behind(catalogue::KEPT_AT_CUT_21_40, |sample, _| between(sample, 21, 40));
 
 /// Kept at cuts, by the number of requests between the cut and the use of the
 /// fact.

@@ -22,21 +22,21 @@ fn session(sample: &Sample<'_>, cached: Cached) -> Parts {
 pub const COST: Spec = spec(catalogue::COST_USD, |sample| session(sample, AS_BILLED));
 
 /// The bill by the provider's rules alone.
-pub const TTL_ONLY: Spec =
+pub(super) const TTL_ONLY: Spec =
     spec(catalogue::COST_TTL_ONLY_USD, |sample| session(sample, PromptBill::rules_only));
 
 /// The bill with the first breakpoint at the other position where agents may
 /// set it.
-pub const HEAD_BREAKPOINT: Spec = spec(catalogue::COST_HEAD_BREAKPOINT_USD, |sample| {
+pub(super) const HEAD_BREAKPOINT: Spec = spec(catalogue::COST_HEAD_BREAKPOINT_USD, |sample| {
     session(sample, PromptBill::head_breakpoint)
 });
 
 /// The bill with a cache that never forgets.
-pub const IDEAL: Spec =
+pub(super) const IDEAL: Spec =
     spec(catalogue::COST_IDEAL_CACHE_USD, |sample| session(sample, PromptBill::ideal));
 
 /// The bill without any cache.
-pub const NO_CACHE: Spec =
+pub(super) const NO_CACHE: Spec =
     spec(catalogue::COST_NO_CACHE_USD, |sample| session(sample, PromptBill::uncached));
 
 /// The part of the bill for the calls of compactions.

@@ -4,7 +4,7 @@ use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec};
 use crate::model::{Absent, RequestBill, catalogue};
 
 /// Tokens read from the cache / tokens sent, over the session's requests.
-pub const HIT_RATE: Spec =
+pub(super) const HIT_RATE: Spec =
     Spec::of_cell(catalogue::CACHE_HIT_RATE, Pool::RatioOfSums, Basis::Bill, |sample| {
         let read = of_requests(sample, |request| request.prompt.billed.read);
         let sent = of_requests(sample, |request| request.prompt.billed.prompt());
@@ -17,14 +17,14 @@ pub const HIT_RATE: Spec =
 
 /// Requests whose prompt differs from the previous one before the end of the
 /// latter.
-pub const BREAKS: Spec =
+pub(super) const BREAKS: Spec =
     Spec::of_cell(catalogue::CACHE_BREAKS, Pool::Sum, Basis::Requests, |sample| {
         Parts::One(sample.rows.requests.iter().filter(|row| row.cache_break).count() as f64)
     });
 
 /// Tokens that were billed as uncached although they would otherwise have been
 /// read.
-pub const REWRITTEN: Spec =
+pub(super) const REWRITTEN: Spec =
     Spec::of_cell(catalogue::REWRITTEN_TOKENS, Pool::Sum, Basis::Bill, |sample| {
         of_requests(sample, |request| request.rewritten).map_or_else(Parts::Unknown, Parts::One)
     });

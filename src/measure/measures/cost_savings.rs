@@ -10,13 +10,13 @@ use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec};
 use crate::model::{Absent, Cell, catalogue};
 
 /// Savings against the whole conversation.
-pub const AGAINST_FULL: Spec =
+pub(super) const AGAINST_FULL: Spec =
     Spec::of_cell(catalogue::COST_SAVINGS, Pool::RatioOfSums, Basis::Bill, |sample| {
         against(sample, sample.full, Absent::NoBillOfFull)
     });
 
 /// Savings against what the recorded agent really sent.
-pub const AGAINST_RECORDED: Spec =
+pub(super) const AGAINST_RECORDED: Spec =
     Spec::of_cell(catalogue::COST_SAVINGS_VS_RECORDED, Pool::RatioOfSums, Basis::Bill, |sample| {
         against(sample, sample.recorded, Absent::NoBillOfRecorded)
     });

@@ -12,10 +12,10 @@ fn share(sample: &Sample<'_>, state: LedgerState) -> Parts {
 }
 
 /// Share of probes whose evidence is sent as recorded.
-pub const VERBATIM: Spec =
+pub(super) const VERBATIM: Spec =
     Spec::of_probes(catalogue::EVIDENCE_VERBATIM, |sample| share(sample, LedgerState::Verbatim));
 /// Sent with a part replaced.
-pub const EDITED: Spec =
+pub(super) const EDITED: Spec =
     Spec::of_probes(catalogue::EVIDENCE_EDITED, |sample| share(sample, LedgerState::Edited));
 /// Covered by a summary.
 pub const FOLDED: Spec =

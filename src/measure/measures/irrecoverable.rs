@@ -10,7 +10,7 @@ pub const SHARE: Spec =
     Spec::of_cell(catalogue::IRRECOVERABLE, Pool::Mean, Basis::References(Support::whole), share);
 
 /// Number of irrecoverable references.
-pub const COUNT: Spec =
+pub(super) const COUNT: Spec =
     Spec::of_cell(catalogue::IRRECOVERABLE_REFERENCES, Pool::Sum, Basis::Requests, |sample| {
         Parts::One(count(sample) as f64)
     });

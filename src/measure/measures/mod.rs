@@ -44,7 +44,7 @@ use super::exams::Depth;
 use super::spec::{Sample, Spec};
 
 /// A measure that has an interval.
-pub struct Resampled {
+pub(in crate::measure) struct Resampled {
     /// Id of the measure.
     pub id: &'static str,
     /// Smallest possible value of the measure.

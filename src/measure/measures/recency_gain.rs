@@ -25,7 +25,7 @@ fn compute(sample: &Sample<'_>) -> Parts {
 }
 
 /// A mean over requests minus the score of plain recency of the same mean size.
-pub fn less_plain_recency(sample: &Sample<'_>, own: impl Fn(&Asked<'_>) -> f64) -> Parts {
+pub(super) fn less_plain_recency(sample: &Sample<'_>, own: impl Fn(&Asked<'_>) -> f64) -> Parts {
     let newest = newest_tokens(sample);
     let asked = sample.asked(|_| true);
     let own = mean(asked.iter().map(own));

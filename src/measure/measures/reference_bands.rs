@@ -29,12 +29,13 @@ impl<const FROM: u64, const TO: u64> Band<FROM, TO> {
 }
 
 /// References from 4,000 to below 8,000 tokens back.
-pub const BAND_4K: Spec = Band::<4_000, 8_000>::spec(catalogue::REFERENCE_RECALL_4K_8K);
+pub(super) const BAND_4K: Spec = Band::<4_000, 8_000>::spec(catalogue::REFERENCE_RECALL_4K_8K);
 /// References from 8,000 to below 16,000 tokens back.
-pub const BAND_8K: Spec = Band::<8_000, 16_000>::spec(catalogue::REFERENCE_RECALL_8K_16K);
+pub(super) const BAND_8K: Spec = Band::<8_000, 16_000>::spec(catalogue::REFERENCE_RECALL_8K_16K);
 /// References from 16,000 to below 32,000 tokens back.
-pub const BAND_16K: Spec = Band::<16_000, 32_000>::spec(catalogue::REFERENCE_RECALL_16K_32K);
+pub(super) const BAND_16K: Spec = Band::<16_000, 32_000>::spec(catalogue::REFERENCE_RECALL_16K_32K);
 /// References from 32,000 to below 64,000 tokens back.
-pub const BAND_32K: Spec = Band::<32_000, 64_000>::spec(catalogue::REFERENCE_RECALL_32K_64K);
+pub(super) const BAND_32K: Spec = Band::<32_000, 64_000>::spec(catalogue::REFERENCE_RECALL_32K_64K);
 /// References 64,000 tokens back and more.
-pub const BAND_64K: Spec = Band::<64_000, { u64::MAX }>::spec(catalogue::REFERENCE_RECALL_64K);
+pub(super) const BAND_64K: Spec =
+    Band::<64_000, { u64::MAX }>::spec(catalogue::REFERENCE_RECALL_64K);

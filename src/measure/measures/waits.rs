@@ -16,10 +16,10 @@ const fn spec(measure: &'static Measure, pool: Pool, compute: fn(&Sample<'_>) ->
 }
 
 /// Median of the waits.
-pub const P50: Spec = spec(catalogue::BLOCKING_MS_P50, Pool::Percentile(50), listed);
+pub(super) const P50: Spec = spec(catalogue::BLOCKING_MS_P50, Pool::Percentile(50), listed);
 
 /// 95th percentile of the waits.
-pub const P95: Spec = spec(catalogue::BLOCKING_MS_P95, Pool::Percentile(95), listed);
+pub(super) const P95: Spec = spec(catalogue::BLOCKING_MS_P95, Pool::Percentile(95), listed);
 
 /// The longest wait of all cells.
 pub const MAX: Spec = spec(catalogue::BLOCKING_MS_MAX, Pool::Max, |sample| match listed(sample) {
@@ -33,7 +33,7 @@ pub const SUM: Spec = spec(catalogue::BLOCKING_MS_SUM, Pool::Sum, |sample| {
 });
 
 /// Time of compactions in the background.
-pub const BACKGROUND: Spec = spec(catalogue::BACKGROUND_MS, Pool::Sum, |sample| {
+pub(super) const BACKGROUND: Spec = spec(catalogue::BACKGROUND_MS, Pool::Sum, |sample| {
     total(sample, |compaction| compaction.background)
 });
 

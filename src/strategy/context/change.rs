@@ -168,14 +168,6 @@ impl Context {
             hidden.also.remove(&id);
             hidden.except.remove(&id);
         }
-        if let Some(call) = id.index().and_then(|i| self.recording.call_of(i)) {
-            let tool = &self.recording.calls[call.0 as usize].tool;
-            if let Some(results) = self.results.get_mut(tool)
-                && let Ok(at) = results.binary_search(&id)
-            {
-                results.remove(at);
-            }
-        }
     }
 
     /// Sets or removes a note, and what it stands for.

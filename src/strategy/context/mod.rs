@@ -70,7 +70,6 @@ pub struct Context {
     fates: Vec<Fate>,
     covers: Vec<Cover>,
     hidden: BTreeMap<u32, Hidden>,
-    results: BTreeMap<String, Vec<EntryId>>,
     exchanges: Vec<MessageIndex>,
     touched: Vec<MessageIndex>,
     /// Number of changes of entries by editing or removal: caches over entries compare it.
@@ -117,7 +116,6 @@ impl Context {
             fates: Vec::new(),
             covers: Vec::new(),
             hidden: BTreeMap::new(),
-            results: BTreeMap::new(),
             exchanges: Vec::new(),
             touched: Vec::new(),
             changes: 0,
@@ -140,10 +138,6 @@ impl Context {
         self.push_entry(EntryId(index), self.weight_of(EntryId(index)));
         if message.opens_exchange() {
             self.exchanges.push(index);
-        }
-        if let Some(call) = self.recording.call_of(index) {
-            let tool = &self.recording.calls[call.0 as usize].tool;
-            self.results.entry(tool.clone()).or_default().push(EntryId(index));
         }
     }
 

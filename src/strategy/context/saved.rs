@@ -60,10 +60,6 @@ impl Context {
         context.order = saved.order;
         context.positions = context.order.iter().map(|&id| (id, 0)).collect();
         context.touched.clear();
-        let stored: BTreeSet<EntryId> = context.order.iter().copied().collect();
-        for results in context.results.values_mut() {
-            results.retain(|id| stored.contains(id));
-        }
         context.rebuild(&BTreeSet::new(), None);
         context
     }

@@ -115,11 +115,6 @@ impl Context {
         named.filter(|&id| !self.is_hidden(id)).collect()
     }
 
-    /// Results of a tool that are still stored, oldest first.
-    pub fn results_of(&self, tool: &str) -> &[EntryId] {
-        self.results.get(tool).map_or(&[], Vec::as_slice)
-    }
-
     /// Indices of the user messages that open exchanges, all that were ever appended.
     pub fn exchanges(&self) -> &[MessageIndex] {
         &self.exchanges

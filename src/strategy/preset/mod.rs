@@ -157,7 +157,7 @@ pub struct PresetError {
 impl Preset {
     /// The same as a control of another name.
     #[must_use]
-    pub fn control_named(&self, name: String) -> Self {
+    fn control_named(&self, name: String) -> Self {
         Self { name, control: true, ..self.clone() }
     }
 

@@ -15,7 +15,7 @@ pub static SPEC: RecoverySpec = RecoverySpec {
 };
 
 /// The channel under Zoea's names.
-pub static ZOEA: RecoverySpec = RecoverySpec {
+pub(super) static ZOEA: RecoverySpec = RecoverySpec {
     name: "zoea-search",
     summary: "the same, under the names of Zoea Nova's tools",
     recovery: &Search { tools: &OWN },

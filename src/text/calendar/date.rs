@@ -79,7 +79,7 @@ pub fn weekday(word: &str) -> Option<Weekday> {
 }
 
 /// The English weekdays, Monday first.
-pub const WEEKDAYS: [&str; 7] =
+pub(super) const WEEKDAYS: [&str; 7] =
     ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
 /// The English months, January first.

@@ -160,17 +160,6 @@ fn named(kind: RedactedKind, number: u64) -> String {
 }
 
 impl Originals {
-    /// Whether nothing was replaced.
-    pub fn is_empty(&self) -> bool {
-        self.values.is_empty()
-    }
-
-    /// Number of distinct values that were replaced: secrets, and e-mail addresses.
-    pub fn counts(&self) -> (usize, usize) {
-        let of = |wanted| self.values.values().filter(|(kind, _)| *kind == wanted).count();
-        (of(RedactedKind::Secret), of(RedactedKind::Email))
-    }
-
     /// Restores the originals in a text.
     pub fn restore(&self, text: &str) -> String {
         self.substitute(text, str::to_owned)

@@ -17,7 +17,7 @@ fn taken(text: &str, value: &str) {
     let redacted = once(text);
     assert!(!redacted.contains(value), "{value} is left in: {redacted}");
     assert!(redacted.contains("<SECRET_1>"), "{redacted}");
-    assert_eq!(redact(&[text]).originals.counts(), (1, 0), "{redacted}");
+    assert_eq!(redact(&[text]).originals.values.len(), 1, "{redacted}");
 }
 
 #[test]
@@ -336,7 +336,7 @@ fn equal_values_have_equal_placeholders_in_one_numbering() {
     let (first, second) = (format!("a@x.org {key}"), format!("{key} b@x.org a@x.org"));
     let redaction = redact(&[&first, &second]);
     assert_eq!(redaction.texts, ["<EMAIL_1> <SECRET_2>", "<SECRET_2> <EMAIL_3> <EMAIL_1>"]);
-    assert_eq!(redaction.originals.counts(), (1, 2));
+    assert_eq!(redaction.originals.values.len(), 3);
     assert_eq!(redact(&[&first, &second]), redaction);
 }
 

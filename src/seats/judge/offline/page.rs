@@ -72,7 +72,7 @@ impl Page {
 
     /// Marks the whole of each value whose first word is denied in the text,
     /// also beyond a comma or a full stop: `not Cannes, France`.
-    pub fn deny_whole(&mut self, values: &[String]) {
+    pub(super) fn deny_whole(&mut self, values: &[String]) {
         for value in values {
             let value = read(value);
             let Some(first) = value.first() else { continue };
@@ -94,7 +94,7 @@ impl Page {
     }
 
     /// Marks former values in the text if `question` asks for the current one.
-    pub fn mark_former(&mut self, question: &Question) {
+    pub(super) fn mark_former(&mut self, question: &Question) {
         former::mark(&mut self.terms, question);
     }
 

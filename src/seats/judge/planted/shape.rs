@@ -146,7 +146,7 @@ impl Right {
     /// shares no word with an expected value, or if both have numbers, neither
     /// has all numbers of the other. Nuggets may share words: they are
     /// sentences.
-    pub fn is_apart_from(&self, value: &str) -> bool {
+    pub(super) fn is_apart_from(&self, value: &str) -> bool {
         let value = Normal::new(value);
         let within = |other: &Normal| value.contains(other) || other.contains(&value);
         if value.is_empty() || self.question.contains(&value) || self.stale.iter().any(within) {

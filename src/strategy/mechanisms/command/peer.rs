@@ -67,7 +67,7 @@ impl Peer {
     }
 
     /// The CPU time since the last call, where that is known.
-    pub fn computed(&mut self) -> Option<Duration> {
+    pub(super) fn computed(&mut self) -> Option<Duration> {
         match self {
             Self::Program(program) => program.computed(),
             Self::Server(_) => None,
@@ -75,7 +75,7 @@ impl Peer {
     }
 
     /// Describes the fault, ends the other side, and returns its last output.
-    pub async fn post_mortem(self, fault: &Fault) -> (String, String) {
+    pub(super) async fn post_mortem(self, fault: &Fault) -> (String, String) {
         match (self, fault) {
             (Self::Program(program), Fault::Program(fault)) => program.post_mortem(fault).await,
             (Self::Server(server), fault) => {

@@ -130,7 +130,7 @@ impl Program {
 
     /// CPU time of its threads since the last call; `None` where the system has
     /// no clock for that.
-    pub fn computed(&mut self) -> Option<Duration> {
+    pub(super) fn computed(&mut self) -> Option<Duration> {
         let now = cpu_clock(&self.child)?;
         let since = now.saturating_sub(self.reported);
         self.reported = now;
@@ -138,7 +138,7 @@ impl Program {
     }
 
     /// Describes the fault, ends the program, and returns its last output.
-    pub async fn post_mortem(mut self, fault: &Fault) -> (String, String) {
+    pub(super) async fn post_mortem(mut self, fault: &Fault) -> (String, String) {
         if matches!(fault, Fault::Ended) {
             // It may be about to end: its output is closed shortly before.
             self.drain().await;
