@@ -4,13 +4,28 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use statrs::distribution::{ContinuousCDF, Normal};
 
-use super::statistics::{Bounds, Clusters, quantile, sums};
+use super::statistics::{Bounds, Clusters, Confidence, quantile, sums};
 
 /// Number of resamples of requests within sessions.
 const BLOCK_RESAMPLES: usize = 1_000;
 /// Number of resamples of clusters. The tails of BCa need more than a plain
 /// percentile does.
 pub(super) const BCA_RESAMPLES: usize = 2_000;
+
+impl Clusters {
+    /// The interval that the number of clusters allows; `None` below six.
+    pub(super) fn confidence(&self, seed: u64) -> Option<Confidence> {
+        match self.n() {
+            0..6 => None,
+            6..20 => Some(Confidence::Student(self.student())),
+            _ => {
+                let student = self.student();
+                let wider = bca(self, seed).filter(|b| b.width() > student.width());
+                Some(Confidence::Wider(wider.unwrap_or(student)))
+            }
+        }
+    }
+}
 
 /// BCa interval of the weighted mean over transcripts by resampling clusters
 /// (Efron 1987, "Better bootstrap confidence intervals"). `None` if all

@@ -6,8 +6,6 @@
 
 use statrs::distribution::{Beta, ContinuousCDF, StudentsT};
 
-use super::bootstrap::bca;
-
 /// Smallest number of clusters with an interval (measures §7).
 pub const FEWEST_FOR_AN_INTERVAL: usize = 6;
 
@@ -51,7 +49,7 @@ impl Bounds {
         Bounds { lo: self.lo.clamp(lo, hi), hi: self.hi.clamp(lo, hi) }
     }
 
-    fn width(self) -> f64 {
+    pub(super) fn width(self) -> f64 {
         self.hi - self.lo
     }
 }
@@ -171,19 +169,6 @@ impl Clusters {
         let half = t_quantile(0.975, self.n() - 1) * self.standard_error();
         let mean = self.mean();
         Bounds { lo: mean - half, hi: mean + half }
-    }
-
-    /// The interval that the number of clusters allows; `None` below six.
-    pub(super) fn confidence(&self, seed: u64) -> Option<Confidence> {
-        match self.n() {
-            0..6 => None,
-            6..20 => Some(Confidence::Student(self.student())),
-            _ => {
-                let student = self.student();
-                let wider = bca(self, seed).filter(|b| b.width() > student.width());
-                Some(Confidence::Wider(wider.unwrap_or(student)))
-            }
-        }
     }
 
     /// Smallest true difference that would be detected with a power of 0.8:

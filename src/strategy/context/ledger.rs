@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::Context;
 use super::op::EntryId;
-use crate::model::{LedgerState, MessageIndex};
+use crate::model::MessageIndex;
 
 /// The state of a recorded message in the stored context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,29 +47,5 @@ impl Hidden {
     pub(super) fn covers(&self, id: EntryId) -> bool {
         let is_before = id.index().is_some_and(|i| i < self.before);
         is_before && !self.except.contains(&id) || self.also.contains(&id)
-    }
-}
-
-impl Context {
-    /// The recorded messages that a synthetic entry stands for.
-    pub(crate) fn covered_by(&self, id: EntryId) -> &[MessageIndex] {
-        let Some(ordinal) = id.ordinal() else { return &[] };
-        let entry = self.synthetic.get(ordinal);
-        entry.map_or(&[], |entry| &self.covers[entry.cover as usize].messages)
-    }
-
-    /// The state of a recorded message, as sent now.
-    pub fn state(&self, message: MessageIndex) -> LedgerState {
-        match self.fates.get(message as usize) {
-            None | Some(Fate::Gone) => LedgerState::Gone,
-            Some(Fate::Folded(cover)) => {
-                let cover = &self.covers[*cover as usize];
-                let shown = cover.entries.iter().any(|&entry| !self.is_hidden(entry));
-                if shown || cover.note.is_some() { LedgerState::Folded } else { LedgerState::Gone }
-            }
-            Some(Fate::Live) if self.is_hidden(EntryId(message)) => LedgerState::Gone,
-            Some(Fate::Live) if self.edits.contains_key(&message) => LedgerState::Edited,
-            Some(Fate::Live) => LedgerState::Verbatim,
-        }
     }
 }

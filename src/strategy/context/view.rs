@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::entry::{Entry, edited_blocks};
+use super::ledger::Fate;
 use super::op::{EntryId, SYNTHETIC};
 use super::{Context, Recording};
-use crate::model::{Block, Call, CallId, Message, MessageIndex, Preamble};
+use crate::model::{Block, Call, CallId, LedgerState, Message, MessageIndex, Preamble};
 
 impl Context {
     /// An entry that is or was in the context, as it was last sent.
@@ -118,6 +119,28 @@ impl Context {
     /// Indices of the user messages that open exchanges, all that were ever appended.
     pub fn exchanges(&self) -> &[MessageIndex] {
         &self.exchanges
+    }
+
+    /// The recorded messages that a synthetic entry stands for.
+    pub(crate) fn covered_by(&self, id: EntryId) -> &[MessageIndex] {
+        let Some(ordinal) = id.ordinal() else { return &[] };
+        let entry = self.synthetic.get(ordinal);
+        entry.map_or(&[], |entry| &self.covers[entry.cover as usize].messages)
+    }
+
+    /// The state of a recorded message, as sent now.
+    pub fn state(&self, message: MessageIndex) -> LedgerState {
+        match self.fates.get(message as usize) {
+            None | Some(Fate::Gone) => LedgerState::Gone,
+            Some(Fate::Folded(cover)) => {
+                let cover = &self.covers[*cover as usize];
+                let shown = cover.entries.iter().any(|&entry| !self.is_hidden(entry));
+                if shown || cover.note.is_some() { LedgerState::Folded } else { LedgerState::Gone }
+            }
+            Some(Fate::Live) if self.is_hidden(EntryId(message)) => LedgerState::Gone,
+            Some(Fate::Live) if self.edits.contains_key(&message) => LedgerState::Edited,
+            Some(Fate::Live) => LedgerState::Verbatim,
+        }
     }
 
     /// The call that a tool result answers.

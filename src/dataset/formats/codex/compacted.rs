@@ -8,13 +8,12 @@
 
 use std::borrow::Cow;
 
-use jiff::Timestamp;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::Reader;
 use super::wire::{Compacted, Kept, texts};
-use crate::dataset::error::Problem;
-use crate::model::{Block, Message, Piece, RecordedCompaction, RecordedTrigger, Role};
+use crate::model::{
+    Block, Message, MessageIndex, Piece, RecordedCompaction, RecordedTrigger, Role, Transcript,
+};
 
 /// The beginning of a summary that Codex sends as a message of its own
 /// (`templates/compact/summary_prefix.md`, since 2025-10).
@@ -82,54 +81,54 @@ impl MessageLookup {
     }
 }
 
-impl Reader {
-    /// Notes a compaction.
-    ///
-    /// # Errors
-    /// Compactions that together keep more than can be held.
+/// A compaction as it was read, and what is counted of it.
+pub(super) struct ReadCompaction {
+    pub compaction: RecordedCompaction,
+    /// Whether its summary is encrypted.
+    pub is_encrypted: bool,
+    /// Number of items that it kept apart from the messages.
+    pub others: u64,
+}
+
+impl MessageLookup {
+    /// Reads a compaction behind the messages of a transcript.
     pub(super) fn compaction(
         &mut self,
-        at: Option<Timestamp>,
+        transcript: &Transcript,
         compacted: Compacted,
-    ) -> Result<(), Problem> {
-        let transcript = &self.draft.transcript;
-        self.said.add_new(&transcript.messages, &transcript.preamble.system);
-        let after = self.draft.next_index();
+    ) -> ReadCompaction {
+        self.add_new(&transcript.messages, &transcript.preamble.system);
+        let after = transcript.messages.len() as MessageIndex;
         let summary = compacted.message;
         let encrypted = |history: &Vec<Kept>| history.iter().any(|item| item.kind == "compaction");
-        let encrypted = compacted.replacement_history.as_ref().is_some_and(encrypted);
-        if encrypted {
-            self.encrypted += 1;
-            self.draft.leave_out("encrypted summary", 1);
-        }
-        let mut pieces = match compacted.replacement_history {
+        let is_encrypted = compacted.replacement_history.as_ref().is_some_and(encrypted);
+        let (mut pieces, others) = match compacted.replacement_history {
             Some(history) => self.listed(history),
-            None if summary.is_empty() => Vec::new(),
-            None => by_rule(&self.said, &self.draft.transcript.messages, &summary),
+            None if summary.is_empty() => (Vec::new(), 0),
+            None => (by_rule(self, &transcript.messages, &summary), 0),
         };
         let mut kept_from = after;
         while kept_from > 0 && pieces.last() == Some(&Piece::Message(kept_from - 1)) {
             pieces.pop();
             kept_from -= 1;
         }
-        self.draft.compact(RecordedCompaction {
+        let compaction = RecordedCompaction {
             after,
             kept_from,
             // In a redacted file an empty message may have text.
-            summary: (!encrypted && !summary.is_empty()).then_some(summary),
+            summary: (!is_encrypted && !summary.is_empty()).then_some(summary),
             pieces,
-            unreadable: encrypted.then(|| "the vendor encrypted its summary".to_owned()),
+            unreadable: is_encrypted.then(|| "the vendor encrypted its summary".to_owned()),
             trigger: RecordedTrigger::Unknown,
-            tokens_before: self.prompt,
-            at,
             ..RecordedCompaction::default()
-        })
+        };
+        ReadCompaction { compaction, is_encrypted, others }
     }
 
     /// The new context as the record lists it: messages of the old context (the
     /// newest of several with the same text), and new texts. Instructions of
-    /// the preamble stay there.
-    fn listed(&mut self, history: Vec<Kept>) -> Vec<Piece> {
+    /// the preamble stay there. Also the number of items kept apart.
+    fn listed(&self, history: Vec<Kept>) -> (Vec<Piece>, u64) {
         let mut pieces = Vec::with_capacity(history.len());
         let mut before = u32::MAX;
         let mut others = 0;
@@ -144,11 +143,11 @@ impl Reader {
                 continue;
             }
             let text = texts(item.content).join("\n");
-            if role == Role::System && self.said.system.contains(&text) {
+            if role == Role::System && self.system.contains(&text) {
                 continue;
             }
             let key = (role, text);
-            let place = self.said.alone.get(&key).and_then(|places| {
+            let place = self.alone.get(&key).and_then(|places| {
                 let behind = places.partition_point(|&place| place < before);
                 places[..behind].last().copied()
             });
@@ -156,9 +155,8 @@ impl Reader {
             let (role, text) = key;
             pieces.push(place.map_or_else(|| Piece::Text { role, text }, Piece::Message));
         }
-        self.draft.leave_out("item that a compaction kept apart", others);
         pieces.reverse();
-        pieces
+        (pieces, others)
     }
 }
 

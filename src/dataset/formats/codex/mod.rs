@@ -12,8 +12,8 @@ use jiff::Timestamp;
 use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
 
-use self::compacted::MessageLookup;
-use self::wire::{Body, Counts, Item, Output, Part, Record, Session, Turn};
+use self::compacted::{MessageLookup, ReadCompaction};
+use self::wire::{Body, Compacted, Counts, Item, Output, Part, Record, Session, Turn};
 use super::content::{Content, Models, arguments, home_of, project_of, result_message};
 use crate::dataset::LoadOptions;
 use crate::dataset::check::Draft;
@@ -21,7 +21,7 @@ use crate::dataset::error::{DatasetError, Problem};
 use crate::dataset::format::Format;
 use crate::dataset::format::Head;
 use crate::dataset::source::Source;
-use crate::model::{Block, Message, Role, Usage};
+use crate::model::{Block, Message, RecordedCompaction, Role, Usage};
 
 /// The format of Codex CLI's session logs.
 pub struct Codex;
@@ -334,6 +334,22 @@ impl Reader {
         self.models.name_models(&mut self.draft.transcript);
         self.draft.transcript.metadata = self.metadata.into_iter().collect();
         self.draft
+    }
+
+    /// Notes a compaction.
+    ///
+    /// # Errors
+    /// Compactions that together keep more than can be held.
+    fn compaction(&mut self, at: Option<Timestamp>, compacted: Compacted) -> Result<(), Problem> {
+        let ReadCompaction { compaction, is_encrypted, others } =
+            self.said.compaction(&self.draft.transcript, compacted);
+        self.draft.leave_out("item that a compaction kept apart", others);
+        if is_encrypted {
+            self.encrypted += 1;
+            self.draft.leave_out("encrypted summary", 1);
+        }
+        let tokens_before = self.prompt;
+        self.draft.compact(RecordedCompaction { tokens_before, at, ..compaction })
     }
 
     /// Puts consecutive results in the order of their calls (semantics §2).

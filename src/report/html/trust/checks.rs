@@ -1,6 +1,7 @@
 //! The self-check panel: what proves the instrument on the reader's own
 //! recording (measures §6). Each line says what was found, what it means and
-//! whether it is fine; nothing is graded here that the report does not hold.
+//! whether it is fine. Whether it is fine is decided by the findings of the
+//! report alone, so that the panel never contradicts them.
 
 mod bill;
 mod seats;
@@ -8,8 +9,7 @@ mod seats;
 use std::collections::BTreeMap;
 
 use crate::model::{
-    Cell, PresetRow, Primary, Report, SPREAD, Standing, VALID_WITHIN, Value, Verdict, catalogue,
-    is_exam_doubtful,
+    Cell, Finding, Place, PresetRow, Primary, Problem, Report, Standing, Value, Verdict, catalogue,
 };
 use crate::report::{block, number, plain};
 
@@ -101,6 +101,19 @@ impl<'a> Run<'a> {
         self.rows.iter().copied().filter(|row| row.standing != Standing::Control)
     }
 
+    /// The problems of the run.
+    fn problems(&self) -> impl Iterator<Item = &'a Problem> {
+        self.report.findings.iter().filter_map(|finding| match finding {
+            Finding::Problem(problem) => Some(problem),
+            Finding::Observation(_) | Finding::Limit(_) => None,
+        })
+    }
+
+    /// The state of a line, by whether the run has such a problem.
+    fn state(&self, is: impl Fn(&Problem) -> bool) -> State {
+        if self.problems().any(is) { State::Look } else { State::Fine }
+    }
+
     /// Why a measure of a preset is absent.
     fn reason(&self, name: &'a str, id: &str) -> String {
         let reason = self.of(name).find_map(|row| match row.values.get(id) {
@@ -129,8 +142,7 @@ fn did_without(run: &Run<'_>) -> Check {
                 context”; doubtful from 10 % on",
         state: match share {
             None => State::Absent,
-            Some(share) if is_exam_doubtful(share) => State::Look,
-            Some(_) => State::Fine,
+            Some(_) => run.state(|problem| matches!(problem, Problem::ExamInDoubt { .. })),
         },
     }
 }
@@ -183,12 +195,10 @@ fn id_list(run: &Run<'_>) -> Check {
 
 fn empty(run: &Run<'_>) -> Check {
     let mut found = Vec::new();
-    let mut near = false;
     for row in run.of("empty") {
         let full = run.of("full").find(|full| full.window == row.window);
         let recall = |row: &PresetRow| row.number(catalogue::RECALL);
         let (Some(floor), Some(ceiling)) = (recall(row), full.and_then(recall)) else { continue };
-        near |= ceiling - floor < SPREAD;
         found.push(format!(
             "recall {} against {} with the whole conversation, at {}",
             number::share(floor),
@@ -196,10 +206,9 @@ fn empty(run: &Run<'_>) -> Check {
             at(row)
         ));
     }
-    let state = match (found.is_empty(), near) {
-        (true, _) => State::Absent,
-        (_, true) => State::Look,
-        (_, false) => State::Fine,
+    let state = match found.is_empty() {
+        true => State::Absent,
+        false => run.state(|problem| matches!(problem, Problem::NarrowScale { .. })),
     };
     if found.is_empty() {
         found.push(run.reason("empty", catalogue::RECALL.id));
@@ -222,17 +231,26 @@ fn verbatim(run: &Run<'_>) -> Check {
     let mut figures: Vec<(&PresetRow, f64, f64)> = figures.collect();
     // The farthest apart first.
     figures.sort_by(|a, b| (b.1 - b.2).abs().total_cmp(&(a.1 - a.2).abs()));
-    let flagged = |own: f64, full: f64| (own - full).abs() > VALID_WITHIN;
+    let apart: Vec<&Place> = run
+        .problems()
+        .filter_map(|problem| match problem {
+            Problem::SizeMatters { rows } => Some(rows.iter().map(|(place, ..)| place)),
+            _ => None,
+        })
+        .flatten()
+        .collect();
+    let is_apart = |row: &PresetRow| {
+        apart.iter().any(|place| place.strategy == row.strategy && place.window == row.window)
+    };
     let words = figures.iter().map(|(row, own, full)| {
-        let mark = if flagged(*own, *full) { "! " } else { "" };
+        let mark = if is_apart(row) { "! " } else { "" };
         let (own, full) = (number::share(*own), number::share(*full));
         format!("{mark}{} {own} against {full}, at {}", block::label(row), at(row))
     });
     let mut found: Vec<String> = words.collect();
-    let state = match figures.first() {
-        None => State::Absent,
-        Some((_, own, full)) if flagged(*own, *full) => State::Look,
-        Some(_) => State::Fine,
+    let state = match figures.is_empty() {
+        true => State::Absent,
+        false => run.state(|problem| matches!(problem, Problem::SizeMatters { .. })),
     };
     if found.is_empty() {
         found.push("no strategy leaves all of the evidence of a graded question".to_owned());
@@ -297,3 +315,6 @@ fn estimators(run: &Run<'_>) -> Check {
         state,
     }
 }
+
+#[cfg(test)]
+mod tests;

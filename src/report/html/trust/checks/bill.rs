@@ -1,7 +1,7 @@
 //! What the panel says of the simulated bill.
 
 use super::{Check, Run, State};
-use crate::model::{BillErrors, TranscriptFacts};
+use crate::model::{BillErrors, Problem, TranscriptFacts};
 use crate::report::{block, number, plain};
 
 /// The simulated bill of what was really sent against what the provider
@@ -13,10 +13,9 @@ pub(super) fn bill(run: &Run<'_>) -> Check {
     // The farthest off first; equals stay in the order of their names.
     checked.sort_by(|a, b| b.1.size().total_cmp(&a.1.size()));
     let off = checked.iter().filter(|(_, errors)| errors.are_far_off()).count();
-    let state = match (checked.is_empty(), off) {
-        (true, _) => State::Absent,
-        (false, 0) => State::Fine,
-        (false, _) => State::Look,
+    let state = match checked.is_empty() {
+        true => State::Absent,
+        false => run.state(|problem| matches!(problem, Problem::BillOff { .. })),
     };
     let found = match checked.first() {
         None => vec!["no session reports what the provider billed".to_owned()],
@@ -52,7 +51,7 @@ fn told(errors: &BillErrors) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::{checks, summary};
-    use crate::model::Report;
+    use crate::model::{Finding, Problem, Report};
     use crate::report::testkit::{Kit, validation};
 
     fn self_check(report: &Report) -> String {
@@ -64,6 +63,12 @@ mod tests {
         let mut report = Kit::default().report();
         report.transcripts[0].validation = Some(validation(0.01));
         report.transcripts[1].validation = Some(validation(by));
+        let errors = validation(by).errors();
+        if errors.are_far_off() {
+            let worst = report.transcripts[1].transcript.clone();
+            let off = Problem::BillOff { off: 1, checked: 2, worst, errors };
+            report.findings.push(Finding::Problem(off));
+        }
         report
     }
 

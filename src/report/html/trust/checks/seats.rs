@@ -1,7 +1,7 @@
 //! What the panel says of those who answer and grade.
 
 use super::{Check, Run, State};
-use crate::model::{Source, TRUSTED_KAPPA, catalogue};
+use crate::model::{Problem, Source, catalogue};
 use crate::report::{number, panel, plain};
 
 /// The same question twice.
@@ -98,8 +98,7 @@ pub(super) fn panel(run: &Run<'_>) -> Option<Check> {
     let figures = run.report.panel.as_ref()?;
     let state = match figures.kappa {
         None => State::Absent,
-        Some(kappa) if kappa < TRUSTED_KAPPA => State::Look,
-        Some(_) => State::Fine,
+        Some(_) => run.state(|problem| matches!(problem, Problem::JudgesDisagree { .. })),
     };
     let kappa = figures.kappa.map(number::share);
     let kappa = kappa.map_or_else(|| "no kappa".to_owned(), |kappa| format!("kappa {kappa}"));
