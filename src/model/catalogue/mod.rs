@@ -34,13 +34,13 @@ macro_rules! by_kind {
     };
 }
 
-by_kind!(RECALL_BY_KIND "recall" Share "mean score of the probes of this kind":
+by_kind!(RECALL_BY_KIND "recall" Share "mean score of the questions of this kind":
     Always "fact" Always "decision" Always "artifact" Always "plan"
     Always "update" Always "temporal" Always "multi-hop" Always "constraint"
     Always "preference" Always "tone" Always "shared-concept" Always "snapshot"
     Always "ordering" Always "summary" Always "contradiction" IfKnown "open-domain");
 by_kind!(CONTINUITY_BY_KIND "continuity" Points
-    "continuity over the probes of this kind, all transcripts together":
+    "continuity over the questions of this kind, all transcripts together":
     IfKnown "fact" IfKnown "decision" IfKnown "artifact" IfKnown "plan"
     IfKnown "update" IfKnown "temporal" IfKnown "multi-hop" IfKnown "constraint"
     IfKnown "preference" IfKnown "tone" IfKnown "shared-concept" IfKnown "snapshot"
