@@ -10,7 +10,7 @@ use crate::bench::Results;
 use crate::gate::{self, Baseline, Head};
 use crate::measure::{self, MEASURES, Run, depth_of};
 use crate::model::{Manifest, Report, Unit, suggest};
-use crate::report::{comparison_json, comparison_md, comparison_table};
+use crate::report::{comparison_html, comparison_json, comparison_md, comparison_table};
 use crate::run::Loaded;
 
 /// Options of `recap compare`.
@@ -42,6 +42,8 @@ enum Format {
     Md,
     /// JSON, for scripts
     Json,
+    /// A page with both runs in one picture; no script, no network
+    Html,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
@@ -74,6 +76,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         }
         Format::Md => wire::print(&comparison_md(&comparison))?,
         Format::Json => wire::print_exact(&comparison_json(&comparison))?,
+        Format::Html => wire::print_exact(&comparison_html(&comparison))?,
     }
     Ok(if is_whole { Exit::Done } else { Exit::Incomplete })
 }

@@ -30,11 +30,11 @@ const TRIED_AT: &str = "25%";
 /// Which presets, with which overrides.
 #[derive(Debug, Args)]
 pub struct Selection {
-    /// A preset by name, or a TOML file of your own; repeat for several. `mechanisms`, `systems`
-    /// and `agents` stand for their presets, `all` for every built-in one; full, empty and id-list
-    /// always run, evidence where there are probes [default: mechanisms, with agents for recordings
-    /// and with systems for data sets]
-    #[arg(long, value_name = "NAME|FILE")]
+    /// A preset by name, or a TOML file of your own; several are separated by commas, or repeated.
+    /// `mechanisms`, `systems` and `agents` stand for their presets, `all` for every built-in one;
+    /// full, empty and id-list always run, evidence where there are probes [default: mechanisms,
+    /// with agents for recordings and with systems for data sets]
+    #[arg(long, value_name = "NAME|FILE", value_delimiter = ',')]
     pub strategy: Vec<String>,
 
     /// Override a value; the row is named after it (`--set prune.protect=20000`)

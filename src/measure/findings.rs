@@ -12,8 +12,8 @@ mod seats;
 use std::collections::BTreeSet;
 
 use crate::model::{
-    Cell, Finding, Limit, Manifest, Missing, PanelAgreement, Place, PresetRow, Primary, Problem,
-    Standing, TranscriptFacts,
+    Cell, Cut, Finding, Limit, Manifest, Missing, PanelAgreement, Place, PresetRow, Primary,
+    Problem, Standing, TranscriptFacts,
 };
 
 use super::names::ALL;
@@ -34,6 +34,8 @@ pub struct Evidence<'a> {
     pub facts: &'a [TranscriptFacts],
     /// All cells of the run.
     pub cells: &'a [Cell],
+    /// All cuts of the run.
+    pub cuts: &'a [Cut],
     /// How far the judges of a panel agree.
     pub panel: Option<&'a PanelAgreement>,
     /// What is missing in an interrupted run.
@@ -46,14 +48,14 @@ impl<'a> Evidence<'a> {
         manifest: &'a Manifest,
         primary: Primary,
         table: &'a [Entry],
-        (facts, cells): (&'a [TranscriptFacts], &'a [Cell]),
+        (facts, cells, cuts): (&'a [TranscriptFacts], &'a [Cell], &'a [Cut]),
         panel: Option<&'a PanelAgreement>,
         missing: Option<&'a Missing>,
     ) -> Self {
         let billed: Vec<&Entry> = table.iter().filter(|e| e.row.dataset == ALL).collect();
         let payer = billed.first().map(|e| &e.row.agent_model);
         let rows = billed.iter().copied().filter(|e| Some(&e.row.agent_model) == payer).collect();
-        Evidence { manifest, primary, billed, rows, facts, cells, panel, missing }
+        Evidence { manifest, primary, billed, rows, facts, cells, cuts, panel, missing }
     }
 
     /// Rows of presets without controls.

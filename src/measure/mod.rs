@@ -81,7 +81,7 @@ pub fn measure(
     ranking::arrange(&mut table, &manifest, primary);
     let panel = panel::agreement(&cells);
     let family = family::family(&table, &transcripts, &manifest, primary);
-    let inputs = (&*transcripts, &*cells);
+    let inputs = (&*transcripts, &*cells, &*cuts);
     let evidence = findings::Evidence::of(
         &manifest,
         primary,

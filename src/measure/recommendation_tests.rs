@@ -43,11 +43,8 @@ fn a_single_session_is_described_without_a_conclusion() {
         vec![session("s")],
         vec![full("s"), keeps("s", "prune", 20).build(), keeps("s", "fifo", 4).build()],
     );
-    says(
-        &report,
-        "1 session with 10 requests and 20 needed facts was replayed through 2 strategies",
-    );
-    says(&report, "At 25 % prune is the one to use: it keeps 1.00");
+    says(&report, "20 needed facts in 1 session with 10 requests, through 2 strategies");
+    says(&report, "Use prune at 25 %: it keeps 1.00");
     says(&report, "It rests on 1 session: what was seen is described");
     says(&report, "The largest doubt:");
     silent(&report, "significant");
@@ -65,7 +62,7 @@ fn a_run_of_stand_ins_has_no_recommendation() {
     let cells = vec![full("s"), keeps("s", "summary", 20).stand_in().build()];
     let report = run(vec![session("s")], cells);
     says(&report, "an offline stand-in wrote them: none is ranked");
-    silent(&report, "is the one to use");
+    silent(&report, "Use ");
 }
 
 #[test]
@@ -74,11 +71,11 @@ fn a_run_without_compactions_suggests_a_change() {
     let report = run(vec![session("s")], vec![full("s"), idle.clone()]);
     // The preset has a rank, because it kept everything, and is not
     // recommended.
-    silent(&report, "the one to use");
+    silent(&report, "Use ");
     says(&report, "Nothing compacted: the largest context seen has 100 tokens.");
     let acts = keeps("s", "summary", 12).stand_in().build();
     let report = run(vec![session("s")], vec![full("s"), idle, acts]);
-    silent(&report, "the one to use");
+    silent(&report, "Use ");
     says(&report, "At 25 % no strategy that is ranked had anything to compress");
     let thin = facts("s").requests(&[700]).build();
     let report = run(vec![thin], vec![cell("s", "prune").sent(&[700]).build()]);
@@ -88,7 +85,7 @@ fn a_run_without_compactions_suggests_a_change() {
 #[test]
 fn a_run_of_controls_has_no_recommendation() {
     let report = run(vec![session("s")], vec![full("s")]);
-    says(&report, "replayed through the controls alone");
+    says(&report, "through the controls alone");
     says(&report, "there is no strategy to choose from");
     assert_eq!(run(Vec::new(), Vec::new()).recommendation, None);
 }
@@ -100,11 +97,11 @@ fn a_conversation_over_the_window_is_no_standard_for_cheaper() {
     };
     let whole = billed(keeps("s", "full", 20).control(), 500).overflow(3).build();
     let report = run(vec![session("s")], vec![whole, billed(keeps("s", "prune", 20), 100).build()]);
-    says(&report, "with no bill to set it against");
-    silent(&report, "below that of the whole conversation");
+    says(&report, "it has no bill to compare with");
+    silent(&report, "less than the whole conversation");
     let whole = billed(keeps("s", "full", 20).control(), 500).build();
     let report = run(vec![session("s")], vec![whole, billed(keeps("s", "prune", 20), 100).build()]);
-    says(&report, "below that of the whole conversation");
+    says(&report, "less than the whole conversation");
 }
 
 #[test]
@@ -114,21 +111,21 @@ fn recommended_presets_of_other_windows_are_named() {
     };
     let cells = vec![at("25%", "a", 12), at("25%", "b", 8), at("50%", "a", 12), at("50%", "b", 16)];
     let report = run_at(&["25%", "50%"], vec![session("s")], cells);
-    says(&report, "At 50 % b is the one to use: it keeps 0.80");
+    says(&report, "Use b at 50 %: it keeps 0.80");
     says(&report, "Best at other windows: a at 25 % (0.60).");
     // At 25 % no preset keeps enough.
     let cells = vec![at("25%", "a", 3), at("50%", "a", 12)];
     let report = run_at(&["25%", "50%"], vec![session("s")], cells);
-    says(&report, "At 50 % a is the one to use: it keeps 0.60");
+    says(&report, "Use a at 50 %: it keeps 0.60");
     says(&report, "None is to be preferred at 25 %.");
     let cells = vec![at("25%", "a", 3), at("50%", "a", 8)];
     let report = run_at(&["25%", "50%"], vec![session("s")], cells);
-    says(&report, "At 50 % nothing here keeps enough to be recommended: a keeps most (0.40)");
+    says(&report, "Nothing at 50 % keeps enough to be recommended: a keeps most (0.40)");
     says(&report, "Nor is one recommended at 25 %.");
     // A row over the window comes after rows that fit, however much it keeps.
     let over = keeps("s", "a", 20).window("25%", 10_000).overflow(3).build();
     let report = run_at(&["25%", "50%"], vec![session("s")], vec![over, at("50%", "a", 12)]);
-    says(&report, "At 50 % a is the one to use: it keeps 0.60");
+    says(&report, "Use a at 50 %: it keeps 0.60");
 }
 
 #[test]
@@ -153,13 +150,13 @@ fn an_offline_judge_is_the_largest_doubt_about_probes() {
     // The whole conversation answers only one question right, which is too few
     // for a rank.
     let report = run(vec![probes("s")], cells("Rwwwwwww", "wwwwwwww", "Rwwwwwww"));
-    silent(&report, "the one to use");
+    silent(&report, "Use ");
     says(&report, "it rests on 1 question, and a rank takes 5");
     let prune = report.rows.iter().find(|row| row.strategy == "prune").unwrap();
     assert_eq!(prune.rank, None);
     let report = run(vec![probes("s")], cells("RRRRRRRR", "wwwwwwww", "RRRRwwww"));
     says(&report, "it keeps 50 %");
-    says(&report, "of what the whole conversation answers right");
+    says(&report, "of the right answers");
     says(&report, "questions are answered and graded by words and dates");
 }
 
@@ -173,7 +170,7 @@ fn a_preset_with_refused_requests_is_not_recommended_but_named() {
     says(&report, "but 1 of its 10 requests is over the window");
     let over = keeps("s", "prune", 18).overflow(3).build();
     let report = run(vec![session("s")], vec![full("s"), over, keeps("s", "fifo", 5).build()]);
-    says(&report, "fifo keeps most within the window (0.25), and less than 0.50 is too little");
+    says(&report, "fifo keeps most within the window (0.25); the least is 0.50");
     let over = keeps("s", "prune", 18).overflow(3).build();
     let report = run(vec![session("s")], vec![full("s"), over]);
     says(&report, "At 25 % prune");
@@ -191,10 +188,10 @@ fn a_cheaper_preset_within_the_margin_is_named_with_its_bill() {
     // 10 requests of 200 tokens at 4 dollars a million, and 10 outputs of 10 at
     // 20. b costs more than c and keeps no more within the margin; a keeps
     // more.
-    says(&report, "At 25 % a is the one to use: it keeps 1.00");
+    says(&report, "Use a at 25 %: it keeps 1.00");
     let report = run(vec![session("s")], vec![billed("a", 20, 400), billed("b", 19, 380)]);
     // b is no worse within the margin, at a smaller price.
-    says(&report, "At 25 % b is the one to use: it keeps 0.95");
+    says(&report, "Use b at 25 %: it keeps 0.95");
     says(&report, "a keeps 1.00 for");
 }
 
@@ -205,9 +202,9 @@ fn a_preset_that_keeps_almost_nothing_is_not_recommended() {
     };
     let whole = billed("full", 20, 500).control().build();
     let report = run(vec![session("s")], vec![whole, billed("fifo", 1, 20).build()]);
-    says(&report, "At 25 % nothing here keeps enough to be recommended: fifo keeps most (0.05)");
-    says(&report, "less than 0.50 is too little");
-    for words in ["the one to use", "loses least"] {
+    says(&report, "Nothing at 25 % keeps enough to be recommended: fifo keeps most (0.05)");
+    says(&report, "the least is 0.50");
+    for words in ["Use ", "loses least"] {
         silent(&report, words);
     }
 }

@@ -20,12 +20,20 @@ pub struct Recommendation {
 }
 
 /// A further run that would show more than this one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum NextStep {
     /// A run at a window at which presets compress something.
     SmallerWindow,
-    /// A run with summaries of a model for these presets.
-    RealSummaries(Vec<String>),
+    /// A run with summaries of a model.
+    RealSummaries {
+        /// The presets whose summaries a stand-in wrote and that kept most.
+        strategies: Vec<String>,
+        /// The presets to compare them with.
+        beside: Vec<String>,
+        /// Expected cost of the summaries in USD: the bills of the stand-in's
+        /// calls. Absent where a price is unknown.
+        usd: Option<f64>,
+    },
     /// A run with the same answers, graded by a model.
     ModelJudge,
 }

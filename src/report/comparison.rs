@@ -26,11 +26,16 @@ pub(super) fn title(row: &ComparedRow) -> String {
     let (a, b) = (plain::line(&row.strategy_a), plain::line(&row.strategy_b));
     let preset = if a == b { a } else { format!("{a} in A, {b} in B") };
     let stand_in = if row.standing == Standing::StandIn { " (stand-in)" } else { "" };
+    format!("{preset}{stand_in} · {}", place(row))
+}
+
+/// Window and data set of a row.
+pub(super) fn place(row: &ComparedRow) -> String {
     let dataset = match row.dataset.as_str() {
         block::ALL => "all data sets".to_owned(),
         name => plain::line(name),
     };
-    format!("{preset}{stand_in} · {} · {dataset}", block::titled(&row.window))
+    format!("{} · {dataset}", block::titled(&row.window))
 }
 
 /// The cells of a measure, under [`HEADS`].

@@ -150,10 +150,11 @@ fn reason(check: &Check) -> String {
 fn answer(report: &Report) -> String {
     let mut text = String::new();
     if let Some(recommendation) = &report.recommendation {
-        let Answer { answer, how_sure, at_stake, also, .. } = wording::answer(recommendation);
+        let Answer { answer, how_sure, doubt, at_stake, also, .. } =
+            wording::answer(recommendation);
         let first = format!("**{}**", escaped::prose(&answer, 2 * SENTENCE));
         line(&mut text, &first);
-        for sentence in also.iter().chain([&how_sure, &at_stake]) {
+        for sentence in also.iter().chain([&how_sure]).chain(&doubt).chain([&at_stake]) {
             line(&mut text, &escaped::prose(sentence, SENTENCE));
         }
     }

@@ -32,6 +32,7 @@ mod probes_csv;
 mod references_csv;
 mod requests_csv;
 mod sheet;
+mod short_ids;
 mod spend;
 mod stakes;
 mod summary_csv;
@@ -51,6 +52,7 @@ pub use comparison::comparison_table;
 pub use comparison_json::comparison_json;
 pub use comparison_md::comparison_md;
 pub use grid::STYLES;
+pub use html::comparison_html;
 pub use spend::calls_table;
 pub use table::{Screen, table};
 

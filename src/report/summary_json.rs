@@ -118,13 +118,14 @@ fn render(source: &Source<'_>) -> Vec<u8> {
 }
 
 fn answered(recommendation: &Recommendation) -> Json {
-    let Answer { answer, how_sure, at_stake, also, next } = wording::answer(recommendation);
+    let Answer { answer, how_sure, doubt, at_stake, also, next } = wording::answer(recommendation);
     let place = recommendation.choice.place();
     serde_json::json!({
         "strategy": place.map(|place| &place.strategy),
         "window": place.map(|place| &place.window),
         "answer": answer,
         "how_sure": how_sure,
+        "doubt": doubt,
         "at_stake": at_stake,
         "also": also,
         "next": next,

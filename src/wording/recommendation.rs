@@ -22,8 +22,10 @@ pub struct Answer {
     /// The preset to use, what it keeps and what it costs; or why there is no
     /// choice.
     pub answer: String,
-    /// The conclusions that chance and the instrument allow.
+    /// The conclusion that chance allows; without one, the largest doubt.
     pub how_sure: String,
+    /// The finding that questions the answer most, unless `how_sure` is that.
+    pub doubt: Option<String>,
     /// What was replayed, and by which questions or facts it was measured.
     pub at_stake: String,
     /// What else a reader should know before choosing: ties, rivals, other
@@ -40,10 +42,15 @@ pub fn answer(of: &Recommendation) -> Answer {
         Choice::None { why, nor_at } => (none(why, nor_at), Vec::new()),
     };
     let doubt = of.doubt.as_ref().map_or_else(|| Finding::from(Limit::OpenLoop), Finding::clone);
-    let sure = of.sure.as_ref().map(|sure| format!("{} ", how_sure(sure))).unwrap_or_default();
+    let (how_sure, doubt) = match &of.sure {
+        Some(sure) => (how_sure(sure), Some(format!("The largest doubt: {doubt}."))),
+        None if of.choice.place().is_some() => (format!("The largest doubt: {doubt}."), None),
+        None => (capital(&format!("{doubt}.")), None),
+    };
     Answer {
         answer,
-        how_sure: format!("{sure}The largest doubt: {doubt}."),
+        how_sure,
+        doubt,
         at_stake: at_stake(&of.replayed),
         also,
         next: of.next.as_ref().map(next),
@@ -52,8 +59,8 @@ pub fn answer(of: &Recommendation) -> Answer {
 
 /// The whole recommendation as one paragraph.
 pub fn paragraph(of: &Recommendation) -> String {
-    let Answer { answer, how_sure, at_stake, also, .. } = self::answer(of);
-    let parts = [answer].into_iter().chain(also).chain([how_sure, at_stake]);
+    let Answer { answer, how_sure, doubt, at_stake, also, .. } = self::answer(of);
+    let parts = [answer].into_iter().chain(also).chain([how_sure]).chain(doubt).chain([at_stake]);
     parts.collect::<Vec<_>>().join(" ")
 }
 
@@ -62,11 +69,19 @@ fn next(step: &NextStep) -> String {
         NextStep::SmallerWindow => "the same command with `--window 25%`, a quarter of each \
                                     session, so that there is something to compress"
             .to_owned(),
-        NextStep::RealSummaries(strategies) => format!(
-            "the same command with `--compactor MODEL --dry-run`: what it costs to have a model \
-             write the summaries of {} (nothing is spent)",
-            listed(strategies)
-        ),
+        NextStep::RealSummaries { strategies, beside, usd } => {
+            let run: Vec<&str> = beside.iter().chain(strategies).map(String::as_str).collect();
+            let price = match usd {
+                Some(usd) => format!("about {} at the price of the recorded model", dollars(*usd)),
+                None => "`--dry-run` tells the price".to_owned(),
+            };
+            format!(
+                "real summaries of {}: the same command with `--strategy {} --compactor MODEL \
+                 --replicates 1`, {price}",
+                listed(strategies),
+                run.join(",")
+            )
+        }
         NextStep::ModelJudge => {
             "`recap judge RUN --judge MODEL --max-cost USD`: a model grades the \
                                  same answers, and nothing is replayed again"
@@ -77,11 +92,11 @@ fn next(step: &NextStep) -> String {
 
 fn at_stake(replayed: &Replayed) -> String {
     let asked = match replayed.asked {
-        AtStake::Questions(n) => format!(" and {}", counted(n, "question")),
+        AtStake::Questions(n) => format!("{} in ", counted(n, "question")),
         AtStake::FactsAtCuts { facts, cuts } => {
-            format!(" and {} at stake at {}", counted(facts, "fact"), counted(cuts, "cut"))
+            format!("{} at {} in ", counted(facts, "fact"), counted(cuts, "cut"))
         }
-        AtStake::NeededFacts(n) => format!(" and {}", counted(n, "needed fact")),
+        AtStake::NeededFacts(n) => format!("{} in ", counted(n, "needed fact")),
         AtStake::Nothing => String::new(),
     };
     let through = match replayed.strategies {
@@ -90,28 +105,27 @@ fn at_stake(replayed: &Replayed) -> String {
     };
     let windows: Vec<String> = replayed.windows.iter().map(|label| window(label)).collect();
     format!(
-        "{} with {}{asked} {} replayed through {through} at {}.",
+        "{asked}{} with {}, through {through} at {}.",
         counted(replayed.sessions, "session"),
         counted(replayed.requests, "request"),
-        form_for(replayed.sessions, "was", "were"),
         listed(&windows)
     )
 }
 
 fn used(chosen: &Chosen) -> String {
     let Place { strategy, window: at } = &chosen.row;
-    let says = match chosen.loses_much {
-        true => "loses least: it keeps",
-        false => "is the one to use: it keeps",
+    let at = window(at);
+    let head = match chosen.loses_much {
+        true => format!("At {at} {strategy} loses least"),
+        false => format!("Use {strategy} at {at}"),
     };
     let of_what = match chosen.by {
-        Primary::Continuity => "of what the whole conversation answers right",
-        Primary::KeptAtCut => "of the facts that the agent needed behind the cuts",
-        Primary::ReferenceRecall => "of the facts that the agent needed next",
+        Primary::Continuity => "of the right answers",
+        Primary::KeptAtCut => "of the facts needed after cuts",
+        Primary::ReferenceRecall => "of the facts needed next",
     };
     format!(
-        "At {} {strategy} {says} {} {of_what}{}{}.",
-        window(at),
+        "{head}: it keeps {} {of_what}{}{}.",
         kept(chosen.by, chosen.kept),
         chosen.spread.map(|range| spread(chosen.by, range)).unwrap_or_default(),
         chosen.bill.as_ref().map(bill).unwrap_or_default()
@@ -133,10 +147,10 @@ fn bill(Priced { usd, billed_as, against }: &Priced) -> String {
     let payer = billed_as.as_ref().map(|name| format!(" (billed as {name})")).unwrap_or_default();
     let than = match against {
         Against::Nothing => String::new(),
-        Against::Whole(savings) => told(*savings, "that of the whole conversation"),
-        Against::Recorded(savings) => told(*savings, "what the recorded agent sent"),
-        Against::OverWindow => ", with no bill to set it against, for the whole conversation is \
-                                over the window"
+        Against::Whole(savings) => told(*savings, "the whole conversation"),
+        Against::Recorded(savings) => told(*savings, "what the agent does today"),
+        Against::OverWindow => " (the whole conversation is over the window, so it has no bill to \
+                                compare with)"
             .to_owned(),
     };
     format!(" and costs {}{payer}{than}", dollars(*usd))
@@ -147,21 +161,24 @@ fn told(savings: Savings, whose: &str) -> String {
     if share.abs() < LEAST {
         return format!(", as much as {whose}");
     }
-    let side = if share > 0.0 { "below" } else { "above" };
-    let refetched = match savings.refetched {
-        Some(left) if share > 0.0 && left >= LEAST => {
-            format!(" ({} if everything lost is fetched again)", percent(left))
-        }
-        Some(_) if share > 0.0 => ", but not if everything lost is fetched again".to_owned(),
-        _ => String::new(),
-    };
-    format!(", {} {side} {whose}{refetched}", percent(share.abs()))
+    let side = if share > 0.0 { "less" } else { "more" };
+    format!(", {} {side} than {whose}", percent(share.abs()))
+}
+
+/// What remains of the savings if everything lost is fetched again.
+fn refetched(Priced { against, .. }: &Priced) -> Option<String> {
+    let (Against::Whole(savings) | Against::Recorded(savings)) = against else { return None };
+    let left = savings.refetched.filter(|_| savings.share >= LEAST)?;
+    Some(match left >= LEAST {
+        true => format!("If everything lost is fetched again, {} is saved.", percent(left)),
+        false => "If everything lost is fetched again, nothing is saved.".to_owned(),
+    })
 }
 
 /// Sentences about ties, rivals, requests over the window and other windows.
 fn also(chosen: &Chosen) -> Vec<String> {
     let name = &chosen.row.strategy;
-    let mut also = Vec::new();
+    let mut also: Vec<String> = chosen.bill.as_ref().and_then(refetched).into_iter().collect();
     match chosen.alike.as_slice() {
         [] => {}
         [one] => also.push(format!("{one} does exactly as well.")),
@@ -229,27 +246,27 @@ fn none(why: &NoChoice, nor_at: &[String]) -> String {
     };
     let text = match why {
         NoChoice::TooLittle { best, kept: figure, within, least, by } => format!(
-            "At {} nothing here keeps enough to be recommended: {}, and less than {} is too little.",
+            "Nothing at {} keeps enough to be recommended: {}; the least is {}.",
             window(&best.window),
             most(best, *figure, *within, *by),
             kept(*by, *least)
         ),
         NoChoice::NoGain { best, kept: figure, within, usd, over, by } => {
-            let than = match over {
+            let at = window(&best.window);
+            let instead = match over {
                 Instead::Recorded(bill) => format!(
-                    "what the recorded agent does today: each that keeps enough costs more than \
-                     what the recorded agent sent ({}), and none is known to keep more",
+                    "Keep what the agent does today ({}): at {at} nothing that keeps enough costs \
+                     less, or is known to keep more",
                     dollars(*bill)
                 ),
                 Instead::Whole(bill) => format!(
-                    "sending the whole conversation, which fits the window and costs {}: none that \
-                     keeps enough costs less",
+                    "Send the whole conversation ({}): it fits {at}, and nothing that keeps enough \
+                     costs less",
                     dollars(*bill)
                 ),
             };
             format!(
-                "At {} no strategy is to be preferred to {than}. {} and costs {}.",
-                window(&best.window),
+                "{instead}. {} for {}.",
                 most(best, *figure, *within, *by),
                 dollars(*usd)
             )

@@ -137,3 +137,14 @@ fn runs_that_are_about_something_else_are_refused_by_name() {
     assert!(compared("tokens_sent") && compared("cost_usd"), "{}", ran.out);
     assert!(!compared("kept_at_cut") && !compared("cut_cost_usd"), "{}", ran.out);
 }
+
+#[test]
+fn the_page_shows_both_runs_in_one_picture_and_has_no_script() {
+    let page = two_runs().good(&["compare", "a", "b", "--format", "html"]).out;
+    assert!(page.starts_with("<!DOCTYPE html>"), "{page}");
+    // The legend, and the preset in the drawings for a screen and a telephone.
+    assert!(page.matches("class=\"before ranked\"").count() >= 3, "{page}");
+    assert!(page.contains("default-src 'none'") && !page.contains("<script"));
+    assert!(!page.contains("mine|<b>") && page.contains("mine|&#60;b&#62;"));
+    assert!(page.contains("Of 1 row tested on continuity"), "{page}");
+}

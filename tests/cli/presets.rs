@@ -320,3 +320,18 @@ fn show_writes_the_files_that_a_system_keeps() {
     let none = ["show", "pi.jsonl", "--strategy", "fifo", "--files", "other"];
     assert_says(&desk.refused(&none), &["keeps no files"]);
 }
+
+#[test]
+fn presets_are_separated_by_commas_or_repeated() {
+    let desk = desk(MINE);
+    let names = |strategy: &[&str], out: &str| -> Vec<String> {
+        let flags = strategy.iter().flat_map(|name| ["--strategy", name]);
+        let line: Vec<&str> =
+            ["bench", "--quiet", "pi.jsonl", "--out", out].into_iter().chain(flags).collect();
+        desk.good(&line);
+        desk.csv(&format!("{out}/summary.csv")).iter().map(|row| row["strategy"].clone()).collect()
+    };
+    let listed = names(&["fifo,mine.toml"], "a");
+    assert_eq!(listed, names(&["fifo", "mine.toml"], "b"));
+    assert!(listed.contains(&"fifo".to_owned()) && listed.contains(&"mine".to_owned()));
+}

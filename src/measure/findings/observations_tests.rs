@@ -39,7 +39,7 @@ fn row_at(
 
 fn said(table: &[Entry]) -> Vec<String> {
     let manifest = manifest(&["25%"]);
-    let run = Evidence::of(&manifest, Primary::ReferenceRecall, table, (&[], &[]), None, None);
+    let run = Evidence::of(&manifest, Primary::ReferenceRecall, table, (&[], &[], &[]), None, None);
     choose(&run).into_iter().map(|found| Finding::from(found).to_string()).collect()
 }
 

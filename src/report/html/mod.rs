@@ -16,6 +16,7 @@ use crate::model::Report;
 
 mod answer;
 mod cells;
+mod compare;
 mod cuts;
 mod money;
 mod policy;
@@ -24,6 +25,8 @@ mod session;
 mod settings;
 mod table;
 mod trust;
+
+pub use compare::comparison_html;
 
 pub(super) const FORMAT: Format = Format {
     name: "html",

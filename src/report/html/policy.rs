@@ -30,6 +30,12 @@ pub(super) fn policy() -> String {
     )
 }
 
+/// The policy of a page without scripts.
+pub(super) fn policy_without_scripts() -> String {
+    let styles = hashes(STYLES);
+    format!("default-src 'none'; style-src {styles}; base-uri 'none'; form-action 'none'")
+}
+
 /// Hashes of texts, as a policy names them (Content Security Policy 3, §2.3.1).
 fn hashes(texts: &[&str]) -> String {
     let hash = |text: &&str| {

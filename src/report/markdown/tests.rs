@@ -132,9 +132,9 @@ fn a_run_fits_a_comment_and_reads_from_the_verdict_down() {
     insta::assert_snapshot!(markdown(&report), @r"
     ❌ **recap: the gate failed** · `my-sessions` · `reference_recall < 0.9` on `sliding-window` at 25 %: 0.21 is below 0.9
 
-    - **At 25 % prune is the one to use: it keeps 0.86 of the facts that the agent needed next.**
+    - **Use prune at 25 %: it keeps 0.86 of the facts needed next.**
     - The largest doubt: replay is open loop: the recorded agent does not react to what was forgotten, so this measures memory and size, not task success.
-    - 1 session with 6 requests and 60 needed facts was replayed through 4 strategies at 25 %.
+    - 60 needed facts in 1 session with 6 requests, through 4 strategies at 25 %.
 
     Baseline: `main`.
 

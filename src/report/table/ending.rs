@@ -4,7 +4,7 @@
 use super::Screen;
 use crate::model::{Finding, Report};
 use crate::report::grid::{paragraph, wrapped};
-use crate::report::{block, plain};
+use crate::report::{block, plain, short_ids};
 use crate::wording::{self, Answer};
 
 /// Problems that are shown on a screen that is not wide.
@@ -18,7 +18,11 @@ pub(super) fn push(out: &mut String, report: &Report, screen: Screen) {
     }
     let of = |is: fn(&Finding) -> bool| -> Vec<String> {
         let those = report.findings.iter().filter(|finding| is(finding));
-        those.map(|finding| plain::line(&finding.to_string())).collect()
+        let text = |finding: &Finding| match screen.wide {
+            true => finding.to_string(),
+            false => short_ids::shortened(report, &finding.to_string()),
+        };
+        those.map(|finding| plain::line(&text(finding))).collect()
     };
     if screen.wide {
         list(out, "what the figures show:", &of(|f| matches!(f, Finding::Observation(_))), screen);
@@ -41,9 +45,12 @@ pub(super) fn push(out: &mut String, report: &Report, screen: Screen) {
 fn answer(out: &mut String, answer: &Answer, screen: Screen) {
     let first = (screen.wide).then(|| answer.also.join(" ")).filter(|also| !also.is_empty());
     let first = [Some(answer.answer.clone()), first].into_iter().flatten().collect::<Vec<_>>();
+    let doubt = answer.doubt.as_ref().filter(|_| screen.wide);
+    let how_sure = [Some(&answer.how_sure), doubt].into_iter().flatten().cloned();
+    let how_sure = how_sure.collect::<Vec<_>>().join(" ");
     let parts = [
         ("answer", Some(first.join(" "))),
-        ("how sure", Some(answer.how_sure.clone())),
+        ("how sure", Some(how_sure)),
         ("at stake", Some(answer.at_stake.clone())),
         ("next", answer.next.clone()),
     ];

@@ -2,8 +2,8 @@
 //! run in few lines. Works without a script.
 
 mod labels;
-mod points;
-mod quadrant;
+pub(super) mod points;
+pub(super) mod quadrant;
 
 use askama::Template;
 
@@ -116,9 +116,14 @@ fn more(report: &Report, said: Option<&wording::Answer>) -> Vec<String> {
         Finding::Observation(_) => Some(finding.to_string()),
         Finding::Problem(_) | Finding::Limit(_) => None,
     });
-    let parts = said
-        .into_iter()
-        .flat_map(|said| [&said.how_sure, &said.at_stake].into_iter().chain(&said.also).cloned());
+    let parts = said.into_iter().flat_map(|said| {
+        [&said.how_sure]
+            .into_iter()
+            .chain(&said.doubt)
+            .chain([&said.at_stake])
+            .chain(&said.also)
+            .cloned()
+    });
     let next = said.and_then(|said| said.next.as_ref());
     let next = next.map(|next| format!("To learn more: {next}."));
     parts.chain(observed).chain(next).map(|text| plain::line(&text)).collect()

@@ -1,7 +1,7 @@
 //! What the picture of one table shows: a mark for each preset that is a choice,
 //! and the row that they are held against.
 
-use crate::model::{Interval, PresetRow, Primary, Report, Standing, catalogue};
+use crate::model::{ComparedRow, Interval, PresetRow, Primary, Report, Standing, catalogue};
 use crate::report::{block, number, plain};
 
 /// A preset, or several that stand in one point.
@@ -14,6 +14,8 @@ pub(super) struct Mark {
     pub(super) x: f64,
     pub(super) y: f64,
     pub(super) spread: Option<Spread>,
+    /// Cost and quality in the run that this one is compared with.
+    pub(super) before: Option<(f64, f64)>,
     /// Whether the sentence above the picture names it.
     pub(super) is_chosen: bool,
 }
@@ -48,10 +50,10 @@ impl Kind {
 }
 
 /// Everything that a drawing needs.
-pub(super) struct Picture {
+pub(in crate::report::html) struct Picture {
     pub(super) marks: Vec<Mark>,
-    /// Cost and quality of the reference row.
-    pub(super) cross: (f64, f64),
+    /// Cost and quality of the reference row; two runs have none.
+    pub(super) cross: Option<(f64, f64)>,
     /// Largest quality that there can be.
     pub(super) most: f64,
     /// What stands across and up.
@@ -61,7 +63,7 @@ pub(super) struct Picture {
     /// The drawing in a sentence.
     pub(super) label: String,
     /// What the cross-hair stands for.
-    pub(super) reference: String,
+    pub(in crate::report::html) reference: String,
 }
 
 /// The preset that sends everything, and the row of what was really sent.
@@ -122,7 +124,8 @@ impl Mark {
     /// Quality as drawn: the figure and its spread.
     pub(super) fn heights(&self, most: f64) -> impl Iterator<Item = f64> {
         let ends = self.spread.iter().flat_map(|spread| [spread.lo, spread.hi]);
-        ends.chain([self.y]).map(move |y| y.clamp(0.0, most))
+        let before = self.before.map(|(_, y)| y);
+        ends.chain(before).chain([self.y]).map(move |y| y.clamp(0.0, most))
     }
 }
 
@@ -163,6 +166,7 @@ pub(super) fn picture(
             x,
             y,
             spread,
+            before: None,
             is_chosen: chosen == Some(row.strategy.as_str()),
         };
         match marks.iter_mut().find(|other| other.is_at(&mark)) {
@@ -175,12 +179,58 @@ pub(super) fn picture(
     (!marks.is_empty()).then(|| Picture {
         label: label(&marks, across.axis),
         marks,
-        cross,
+        cross: Some(cross),
         most: 1.0,
         axes: [across.axis.to_owned(), up(primary).to_owned()],
         show_x: across.show,
         show_y: number::percent,
         reference: told(reference, quality(reference).is_some(), cross, across.show),
+    })
+}
+
+/// The rows of two runs in one picture, each in run B and where it was in run A.
+/// Rows without a price in both runs are left out.
+pub(in crate::report::html) fn compared(
+    primary: Primary,
+    rows: &[&ComparedRow],
+) -> Option<Picture> {
+    let of = |row: &ComparedRow, id: &str| {
+        let figure = row.measures.iter().find(|measure| measure.measure == id)?;
+        Some((figure.a, figure.b))
+    };
+    let points = |row: &ComparedRow| {
+        let (x, y) = (of(row, catalogue::COST_USD.id)?, of(row, primary.id())?);
+        Some(((x.0, share(primary, y.0)), (x.1, share(primary, y.1))))
+    };
+    let mark = |row: &&ComparedRow| {
+        let (before, (x, y)) = points(row)?;
+        let name = plain::line(&row.strategy_b);
+        let told =
+            |(x, y): (f64, f64)| format!("{} kept, {}", number::percent(y), number::dollars(x));
+        let title = format!("{name}: {} in B, {} in A", told((x, y)), told(before));
+        let class = class(row.standing);
+        let names = vec![name];
+        Some(Mark {
+            names,
+            class,
+            title,
+            x,
+            y,
+            spread: None,
+            before: Some(before),
+            is_chosen: false,
+        })
+    };
+    let marks: Vec<Mark> = rows.iter().filter_map(mark).collect();
+    (!marks.is_empty()).then(|| Picture {
+        label: label(&marks, DOLLARS.axis),
+        marks,
+        cross: None,
+        most: 1.0,
+        axes: [DOLLARS.axis.to_owned(), up(primary).to_owned()],
+        show_x: DOLLARS.show,
+        show_y: number::percent,
+        reference: String::new(),
     })
 }
 
@@ -295,7 +345,7 @@ mod tests {
             pair("continuation", "hollow"),
         ];
         assert_eq!(told, expected, "the one to look at first, and no control");
-        assert_eq!(picture.cross, (8.0, 1.0));
+        assert_eq!(picture.cross, Some((8.0, 1.0)));
         let whole = "the whole conversation sent every time (full): 100 %, $8.00";
         assert_eq!(picture.reference, whole);
     }
@@ -309,11 +359,11 @@ mod tests {
         row.values.insert("reference_recall".to_owned(), Value::Known(0.85));
         report.rows.push(row);
         let picture = pictured(&report).unwrap();
-        assert_eq!(picture.cross, (6.0, 0.85));
+        assert_eq!(picture.cross, Some((6.0, 0.85)));
         assert!(picture.marks.iter().any(|mark| mark.names == ["full"]), "a choice beside it");
         report.rows.last_mut().unwrap().values.remove("reference_recall");
         let picture = pictured(&report).unwrap();
-        assert_eq!(picture.cross, (6.0, 1.0), "kept as by the whole conversation");
+        assert_eq!(picture.cross, Some((6.0, 1.0)), "kept as by the whole conversation");
         assert!(picture.reference.contains("what the whole conversation keeps"));
     }
 

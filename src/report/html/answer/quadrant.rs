@@ -8,7 +8,7 @@ use super::labels::{self, Label, Rectangle};
 use super::points::{Kind, Mark, Picture, Spread};
 
 /// Sizes of a drawing.
-pub(super) struct Frame {
+pub(in crate::report::html) struct Frame {
     /// How the style sheet calls it.
     class: &'static str,
     width: i32,
@@ -22,7 +22,7 @@ pub(super) struct Frame {
 }
 
 /// On a screen, and on a telephone.
-pub(super) const FRAMES: [Frame; 2] = [
+pub(in crate::report::html) const FRAMES: [Frame; 2] = [
     Frame { class: "wide", width: 800, height: 430, left: 58, font: 13.0, name: 32 },
     Frame { class: "narrow", width: 360, height: 400, left: 46, font: 11.0, name: 18 },
 ];
@@ -51,6 +51,8 @@ struct Dot {
     x: i32,
     y: i32,
     title: String,
+    /// Where it was in the run that this one is compared with.
+    before: Option<(i32, i32)>,
     /// What is known of its spread.
     bar: Option<Bar>,
 }
@@ -74,9 +76,9 @@ struct Corner {
 /// One drawing.
 #[derive(Template)]
 #[template(path = "answer/quadrant.html")]
-pub(super) struct Quadrant {
+pub(in crate::report::html) struct Quadrant {
     /// How the style sheet calls its frame.
-    pub(super) class: &'static str,
+    pub(in crate::report::html) class: &'static str,
     width: i32,
     height: i32,
     /// Left, top, right and bottom of the field.
@@ -85,31 +87,35 @@ pub(super) struct Quadrant {
     down: Vec<Tick>,
     across: Vec<Tick>,
     axes: [String; 2],
-    cross: (i32, i32),
+    cross: Option<(i32, i32)>,
     corners: Vec<Corner>,
     dots: Vec<Dot>,
     names: Vec<labels::Placed>,
     radius: i32,
     /// Whether marks bear numbers, since their names found no room.
-    pub(super) is_numbered: bool,
+    pub(in crate::report::html) is_numbered: bool,
 }
 
 impl Quadrant {
     /// Draws a picture in a frame.
-    pub(super) fn new(picture: &Picture, frame: &Frame) -> Self {
+    pub(in crate::report::html) fn new(picture: &Picture, frame: &Frame) -> Self {
         let field = (frame.left, TOP, frame.width - RIGHT, frame.height - BOTTOM);
-        let xs = picture.marks.iter().map(|mark| mark.x);
+        let before = |mark: &Mark| mark.before.map(|(x, _)| x);
+        let xs = picture.marks.iter().flat_map(|mark| before(mark).into_iter().chain([mark.x]));
         let room = CORNER.0 * frame.font / f64::from(field.2 - field.0);
-        let x = Scale::new(xs, picture.cross.0, (0.04, room), WIDE);
+        let x = Scale::new(xs, picture.cross.map(|at| at.0), (0.04, room), WIDE);
         let ys = picture.marks.iter().flat_map(|mark| mark.heights(picture.most));
         let room = CORNER.1 * frame.font / f64::from(field.3 - field.1);
         // Nothing stands as low as the words of the lower corners.
-        let y = Scale::new(ys, picture.cross.1, (room, room), f64::INFINITY);
+        let y = Scale::new(ys, picture.cross.map(|at| at.1), (room, room), f64::INFINITY);
         let place = Place { x, y, field };
-        let cross = place.of(picture.cross);
+        let cross = picture.cross.map(|at| place.of(at));
         let dots: Vec<Dot> =
             picture.marks.iter().map(|mark| place.dot(mark, picture.most)).collect();
-        let corners = corners(field, frame.font);
+        let corners = match cross {
+            Some(_) => corners(field, frame.font),
+            None => Vec::new(),
+        };
         // Names may cross a thin line, which their halo interrupts.
         let mut taken: Vec<Rectangle> =
             corners.iter().map(|corner| corner.covers(frame.font)).collect();
@@ -121,8 +127,8 @@ impl Quadrant {
             height: frame.height,
             field,
             label: picture.label.clone(),
-            down: place.ticks(&place.y, |at| place.of((picture.cross.0, at)).1, picture.show_y),
-            across: place.ticks(&place.x, |at| place.of((at, picture.cross.1)).0, picture.show_x),
+            down: place.ticks(&place.y, |at| place.of((0.0, at)).1, picture.show_y),
+            across: place.ticks(&place.x, |at| place.of((at, 0.0)).0, picture.show_x),
             axes: [picture.axes[0].clone(), picture.axes[1].clone()],
             cross,
             corners,
@@ -202,7 +208,8 @@ impl Place {
             to: height(hi),
             capped: kind != Kind::Sessions,
         });
-        Dot { class: mark.class, x, y, title: mark.title.clone(), bar }
+        let before = mark.before.map(|before| self.of(before));
+        Dot { class: mark.class, x, y, title: mark.title.clone(), before, bar }
     }
 
     fn ticks(&self, scale: &Scale, at: impl Fn(f64) -> i32, show: fn(f64) -> String) -> Vec<Tick> {
@@ -224,20 +231,25 @@ impl Scale {
     /// With `room`, shares of the field, around all values and on both sides of
     /// the cross-hair for the words of the corners. Logarithmic where values lie
     /// more than `wide` times apart.
-    fn new(values: impl Iterator<Item = f64>, cross: f64, room: (f64, f64), wide: f64) -> Self {
-        let (mut from, mut to) = (cross, cross);
-        for value in values {
+    fn new(
+        values: impl Iterator<Item = f64>,
+        cross: Option<f64>,
+        room: (f64, f64),
+        wide: f64,
+    ) -> Self {
+        let (mut from, mut to) = (f64::INFINITY, f64::NEG_INFINITY);
+        for value in values.chain(cross) {
             (from, to) = (from.min(value), to.max(value));
         }
         let log = from > 0.0 && to > wide * from;
         let scaled = |value: f64| if log { value.log10() } else { value };
-        let (from, to, cross) = (scaled(from), scaled(to), scaled(cross));
+        let (from, to, cross) = (scaled(from), scaled(to), cross.map(scaled));
         // All in one point still need a scale.
         let length = (to - from).max(to.abs() * 0.1).max(1e-6);
         let part = |share: f64| length * share / (1.0 - share);
         let (margin, least) = (part(room.0), part(room.1));
-        let from = (from - margin).min(cross - least);
-        let to = (to + margin).max(cross + least);
+        let from = cross.map_or(f64::INFINITY, |cross| cross - least).min(from - margin);
+        let to = cross.map_or(f64::NEG_INFINITY, |cross| cross + least).max(to + margin);
         Scale { log, from, to }
     }
 
@@ -272,7 +284,7 @@ mod tests {
 
     #[test]
     fn a_scale_begins_near_its_points_and_leaves_room_for_the_corners() {
-        let scale = Scale::new([80.0, 90.0].into_iter(), 100.0, (0.05, 0.1), WIDE);
+        let scale = Scale::new([80.0, 90.0].into_iter(), Some(100.0), (0.05, 0.1), WIDE);
         assert!(!scale.log && scale.from > 70.0, "{scale:?}");
         assert!(1.0 - scale.share(100.0) > 0.09, "{scale:?}");
         assert_eq!(scale.ticks(), [80.0, 85.0, 90.0, 95.0, 100.0]);
@@ -280,18 +292,18 @@ mod tests {
 
     #[test]
     fn a_scale_is_logarithmic_where_its_points_lie_more_than_ten_times_apart() {
-        let scale = Scale::new([3.0].into_iter(), 130.0, (0.05, 0.05), WIDE);
+        let scale = Scale::new([3.0].into_iter(), Some(130.0), (0.05, 0.05), WIDE);
         assert!(scale.log);
         assert_eq!(scale.ticks(), [5.0, 10.0, 20.0, 50.0, 100.0]);
         assert!(
-            !Scale::new([0.0].into_iter(), 130.0, (0.05, 0.05), WIDE).log,
+            !Scale::new([0.0].into_iter(), Some(130.0), (0.05, 0.05), WIDE).log,
             "nothing has no logarithm"
         );
     }
 
     #[test]
     fn points_in_one_place_still_have_a_scale() {
-        let scale = Scale::new([1.0].into_iter(), 1.0, (0.05, 0.1), WIDE);
+        let scale = Scale::new([1.0].into_iter(), Some(1.0), (0.05, 0.1), WIDE);
         assert!(scale.to > scale.from && scale.share(1.0) > 0.0, "{scale:?}");
     }
 }
