@@ -113,39 +113,43 @@ impl Conceal {
         };
         Self {
             key: *hasher.finalize().as_bytes(),
-            within: searching(secrets.iter().filter(long)),
-            users: searching(&users(&all)),
+            within: matcher_of(secrets.iter().filter(long)),
+            users: matcher_of(&users(&all)),
             secrets,
         }
     }
 
     /// Conceals the names and paths of a data set, before it is processed.
     pub fn dataset(&self, dataset: &mut Dataset) {
-        dataset.name = self.named(&dataset.name);
-        dataset.warnings.iter_mut().for_each(|warning| *warning = self.said(warning));
-        dataset.files.iter_mut().for_each(|(name, _)| *name = self.file(name));
+        dataset.name = self.concealed_name(&dataset.name);
+        dataset.warnings.iter_mut().for_each(|warning| *warning = self.concealed_sentence(warning));
+        dataset.files.iter_mut().for_each(|(name, _)| *name = self.concealed_file_name(name));
         dataset
             .probes
             .iter_mut()
-            .for_each(|probe| probe.transcript = self.named(&probe.transcript));
+            .for_each(|probe| probe.transcript = self.concealed_name(&probe.transcript));
         for transcript in &mut dataset.transcripts {
-            transcript.id = self.named(&transcript.id);
-            transcript.project = transcript.project.as_deref().map(|name| self.named(name));
+            transcript.id = self.concealed_name(&transcript.id);
+            transcript.project =
+                transcript.project.as_deref().map(|name| self.concealed_name(name));
         }
     }
 
     /// Conceals the manifest of a run.
     #[must_use]
     pub fn manifest(&self, manifest: &Manifest) -> Manifest {
-        let mut manifest: Manifest = self.walked(manifest);
-        manifest.warnings.iter_mut().for_each(|warning| *warning = self.said(warning));
+        let mut manifest: Manifest = self.with_texts_concealed(manifest);
+        manifest
+            .warnings
+            .iter_mut()
+            .for_each(|warning| *warning = self.concealed_sentence(warning));
         manifest
     }
 
     /// Conceals the findings of a gate.
     #[must_use]
     pub fn gate(&self, gate: &Gate) -> Gate {
-        self.walked(gate)
+        self.with_texts_concealed(gate)
     }
 
     /// Conceals the facts of a transcript and removes questions and
@@ -153,7 +157,7 @@ impl Conceal {
     #[must_use]
     pub fn facts(&self, facts: TranscriptFacts) -> TranscriptFacts {
         let fingerprint = facts.fingerprint();
-        let mut facts: TranscriptFacts = self.walked(&wordless::facts(facts));
+        let mut facts: TranscriptFacts = self.with_texts_concealed(&wordless::facts(facts));
         for reference in &mut facts.exam.references {
             reference.text = self.alias(reference.class.as_str(), &reference.text);
         }
@@ -164,13 +168,13 @@ impl Conceal {
     /// Conceals a cell and removes answers and the judges' sentences.
     #[must_use]
     pub fn cell(&self, cell: Cell) -> Cell {
-        self.walked(&wordless::cell(cell))
+        self.with_texts_concealed(&wordless::cell(cell))
     }
 
     /// Conceals a cut and removes answers and the judges' sentences.
     #[must_use]
     pub fn cut(&self, cut: Cut) -> Cut {
-        let mut cut: Cut = self.walked(&wordless::cut(cut));
+        let mut cut: Cut = self.with_texts_concealed(&wordless::cut(cut));
         for fact in &mut cut.facts {
             fact.text = self.alias(fact.class.as_str(), &fact.text);
         }
@@ -179,43 +183,47 @@ impl Conceal {
 
     /// A copy of a value in which every text is concealed, whatever its fields
     /// are.
-    fn walked<T: Serialize + DeserializeOwned>(&self, value: &T) -> T {
+    fn with_texts_concealed<T: Serialize + DeserializeOwned>(&self, value: &T) -> T {
         let mut json = serde_json::to_value(value).expect("plain data serialises");
-        self.walk(&mut json, "");
+        self.conceal_json(&mut json, "");
         serde_json::from_value(json).expect("only words were changed")
     }
 
-    fn walk(&self, json: &mut Json, field: &str) {
+    fn conceal_json(&self, json: &mut Json, field: &str) {
         match json {
-            Json::String(text) if NAMED.contains(&field) => *text = self.named(text),
-            Json::String(text) => *text = self.told(text),
-            Json::Array(items) => items.iter_mut().for_each(|item| self.walk(item, field)),
+            Json::String(text) if NAMED.contains(&field) => *text = self.concealed_name(text),
+            Json::String(text) => *text = self.concealed_text(text),
+            Json::Array(items) => items.iter_mut().for_each(|item| self.conceal_json(item, field)),
             Json::Object(members) => {
-                members.iter_mut().for_each(|(name, member)| self.walk(member, name));
+                members.iter_mut().for_each(|(name, member)| self.conceal_json(member, name));
             }
             _ => {}
         }
     }
 
     /// Conceals a sentence of this program, including relative paths of files.
-    fn said(&self, text: &str) -> String {
+    fn concealed_sentence(&self, text: &str) -> String {
         static FILE: LazyLock<Regex> = LazyLock::new(|| {
             Regex::new(r"[\w.@+-]+(?:/[\w.@+-]+)+\.[A-Za-z][A-Za-z0-9]{0,9}\b")
                 .expect("it is valid")
         });
-        let text = self.named(text);
+        let text = self.concealed_name(text);
         FILE.replace_all(&text, |hit: &regex::Captures<'_>| self.alias("path", &hit[0]))
             .into_owned()
     }
 
     /// Conceals the name of a file below an input: its folders are paths too.
-    fn file(&self, name: &str) -> String {
-        if name.contains(['/', '\\']) { self.alias("path", name) } else { self.named(name) }
+    fn concealed_file_name(&self, name: &str) -> String {
+        if name.contains(['/', '\\']) {
+            self.alias("path", name)
+        } else {
+            self.concealed_name(name)
+        }
     }
 
     /// Conceals a name, including names of users in it.
-    fn named(&self, text: &str) -> String {
-        let told = self.told(text);
+    fn concealed_name(&self, text: &str) -> String {
+        let told = self.concealed_text(text);
         let Some(users) = &self.users else { return told };
         let bounded = |range: &Range<usize>| {
             let inside = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
@@ -227,7 +235,7 @@ impl Conceal {
     }
 
     /// Conceals the paths, secrets and addresses in a text.
-    fn told(&self, text: &str) -> String {
+    fn concealed_text(&self, text: &str) -> String {
         if self.secrets.contains(text) {
             return self.alias("secret", text);
         }
@@ -301,7 +309,7 @@ static PATH: LazyLock<Regex> = LazyLock::new(|| {
     .expect("it is valid")
 });
 
-fn searching<'a>(words: impl IntoIterator<Item = &'a String>) -> Option<AhoCorasick> {
+fn matcher_of<'a>(words: impl IntoIterator<Item = &'a String>) -> Option<AhoCorasick> {
     let words: Vec<&String> = words.into_iter().collect();
     let some = (!words.is_empty()).then_some(words)?;
     AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(some).ok()
@@ -352,18 +360,19 @@ mod tests {
             ("to ada@x.org", "secret-", "ada@"),
             ("-home-ada-acme", "user-", "ada"),
         ] {
-            let named = conceal.named(text);
+            let named = conceal.concealed_name(text);
             assert!(named.contains(kind) && !named.contains(secret), "{text}: {named}");
-            assert_eq!(conceal.named(&named), named);
+            assert_eq!(conceal.concealed_name(&named), named);
         }
-        let file = conceal.said("acme/deep/log.jsonl: no transcript of openai/gpt-5.4 at 1/2");
+        let file = conceal
+            .concealed_sentence("acme/deep/log.jsonl: no transcript of openai/gpt-5.4 at 1/2");
         assert!(
             file.starts_with("path-") && file.ends_with(": no transcript of openai/gpt-5.4 at 1/2")
         );
         for text in
             ["sliding-window", "25%", "user", "https://x.org/a/b", "a/b", "2026-01-01T00:00:00Z"]
         {
-            assert_eq!(conceal.named(text), text);
+            assert_eq!(conceal.concealed_name(text), text);
         }
     }
 

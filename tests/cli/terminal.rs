@@ -12,12 +12,23 @@ use crate::desk::{Desk, session};
 
 /// What the program writes to a terminal of that many columns.
 fn shown(desk: &Desk, columns: u16, arguments: &[&str]) -> String {
+    shown_with(desk, columns, &[], arguments)
+}
+
+/// The same with these variables.
+fn shown_with(
+    desk: &Desk,
+    columns: u16,
+    variables: &[(&str, String)],
+    arguments: &[&str],
+) -> String {
     let size = Winsize { ws_row: 50, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
     let terminal = openpty(Some(&size), None).unwrap();
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("recap"));
     command.current_dir(desk.path(".")).args(arguments);
     // Another terminal's width: what the terminal itself says holds.
     command.env("COLUMNS", "132").env("NO_COLOR", "1");
+    command.envs(variables.iter().map(|(name, value)| (name, value)));
     command.stdin(Stdio::null()).stdout(terminal.slave).stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
     // The reader comes to an end when nobody holds the other side.
@@ -63,4 +74,46 @@ fn a_recording_is_exact_for_a_program_and_harmless_on_a_terminal() {
     assert!(desk.good(&show).out.contains(text));
     let told = shown(&desk, 100, &show);
     assert!(told.contains("a\u{fffd}[2Jb\u{fffd}\u{fffd}c\u{fffd}d"), "{told:?}");
+}
+
+#[test]
+fn the_program_alone_tells_what_was_found_on_this_machine_and_what_to_run() {
+    let desk = Desk::new();
+    let home = |name: &str| desk.path(name).display().to_string();
+    let variables = [
+        ("CLAUDE_CONFIG_DIR", home("claude")),
+        ("CODEX_HOME", home("codex")),
+        ("PI_CODING_AGENT_DIR", home("pi")),
+        ("HOME", home("home")),
+    ];
+    let told = shown_with(&desk, 100, &variables, &[]);
+    assert!(!told.contains("--latest") && told.contains("recap bench FILE|FOLDER"), "{told}");
+    desk.file("claude/projects/a/one.jsonl", "{}\n");
+    desk.file("claude/projects/b/two.jsonl", "{}\n");
+    let told = shown_with(&desk, 100, &variables, &[]);
+    assert!(told.contains("Claude Code: 2 sessions in "), "{told}");
+    assert!(told.contains("recap bench --latest --open"), "{told}");
+    assert!(!told.contains("Codex CLI"), "{told}");
+}
+
+/// The opener of Linux desktops is a program on the path.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_page_is_handed_to_the_opener_of_the_desktop() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let desk = Desk::new();
+    let (bin, opened) = (desk.path("bin"), desk.path("opened"));
+    desk.file("bin/xdg-open", format!("#!/bin/sh\necho \"$1\" > {}\n", opened.display()));
+    let executable = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(bin.join("xdg-open"), executable).unwrap();
+    let path = format!("{}:/usr/bin:/bin", bin.display());
+    let line = ["bench", &session(), "--quiet", "--strategy", "prune", "--out", "run", "--open"];
+    shown_with(&desk, 100, &[("PATH", path)], &line);
+    // The opener runs on its own.
+    let told = (0..1_000).find_map(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        std::fs::read_to_string(&opened).ok().filter(|text| text.ends_with('\n'))
+    });
+    assert!(told.expect("the opener was called").ends_with("run/report.html\n"));
 }
