@@ -1,0 +1,1 @@
+"""Carries the program `recap`; `python -m recap_bench` starts it."""
