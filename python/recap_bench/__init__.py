@@ -1,1 +1,0 @@
-"""Carries the program `recap`; `python -m recap_bench` starts it."""
