@@ -15,6 +15,7 @@ mod import;
 mod init;
 mod inputs;
 mod judge;
+mod man;
 mod model_name;
 mod models;
 mod out;
@@ -74,6 +75,8 @@ enum Command {
     Init(init::Arguments),
     /// Print a completion script for a shell
     Completions(completions::Arguments),
+    /// Write the man pages of recap and its commands into a folder
+    Man(man::Arguments),
 }
 
 /// The parsed command line, completed by the environment and `recap.toml`.
@@ -101,5 +104,6 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Models(arguments) => models::run(&arguments),
         Command::Init(arguments) => init::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
+        Command::Man(arguments) => man::run(&arguments),
     }
 }

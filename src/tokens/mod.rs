@@ -83,7 +83,7 @@ impl Counter {
     /// Tokens of a text, without any chat framing (semantics §9).
     pub fn count(&self, text: &str) -> u64 {
         self.texts.fetch_add(1, Ordering::Relaxed);
-        scale(bpe_openai::o200k_base().count(text) as u64, self.factor)
+        scale(recap_vocabulary::count(text) as u64, self.factor)
     }
 
     /// Texts counted so far.

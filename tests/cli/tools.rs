@@ -1,4 +1,4 @@
-//! The smaller commands: import, strategies, datasets, completions, help.
+//! The smaller commands: import, strategies, datasets, completions, man pages, help.
 
 use crate::desk::{Desk, without};
 
@@ -144,6 +144,19 @@ fn completions_name_every_subcommand() {
         assert!(out.contains(&format!("recap__subcmd__{command}")), "{command}");
     }
     assert_eq!(desk.recap(&["completions", "tcsh"]).code, 2);
+}
+
+#[test]
+fn man_pages_describe_every_command_with_its_options() {
+    let desk = Desk::new();
+    desk.good(&["man", "pages/man1"]);
+    let read = |name| std::fs::read_to_string(desk.path(name)).unwrap();
+    let page = read("pages/man1/recap.1");
+    assert!(page.contains(".TH recap 1") && page.contains("recap\\-bench(1)"), "{page}");
+    assert!(read("pages/man1/recap-bench.1").contains("\\-\\-max\\-cost"));
+    assert!(read("pages/man1/recap-strategies-show.1").contains(".SH SYNOPSIS"));
+    let error = desk.refused(&["man", "pages/man1/recap.1"]);
+    assert!(error.contains("cannot write to pages/man1/recap.1"), "{error}");
 }
 
 #[test]

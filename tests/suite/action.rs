@@ -1,4 +1,4 @@
-//! The GitHub Action: it parses, takes nothing of a stranger into a script, and
+//! The GitHub Action (and workflows): it parses, takes nothing of a stranger into a script, and
 //! is told in the book.
 
 use std::path::{Path, PathBuf};
@@ -43,7 +43,12 @@ fn scripts(value: &Json) -> Vec<String> {
 
 #[test]
 fn no_expression_stands_in_a_script() {
-    let workflows = ["src/cli/init/recap.yml", "src/cli/init/comment.yml", "action.yml"];
+    let workflows = [
+        "src/cli/init/recap.yml",
+        "src/cli/init/comment.yml",
+        "action.yml",
+        ".github/workflows/release.yml",
+    ];
     let mut seen = 0;
     for name in workflows {
         let text = read(name).replace("@PERMISSION@", "").replace("@COMMENT@", "");
@@ -54,7 +59,7 @@ fn no_expression_stands_in_a_script() {
             seen += 1;
         }
     }
-    assert_eq!(seen, 3 + 1 + 4, "scripts that were looked at");
+    assert_eq!(seen, 3 + 1 + 4 + 5, "scripts that were looked at");
 }
 
 #[test]
@@ -64,7 +69,8 @@ fn every_script_is_one_that_bash_and_shellcheck_accept() {
         println!("shellcheck is absent: bash alone reads the scripts");
     }
     let folder = tempfile::tempdir().unwrap();
-    for (at, script) in scripts(&action()).into_iter().enumerate() {
+    let release = yaml(&read(".github/workflows/release.yml"));
+    for (at, script) in [action(), release].iter().flat_map(scripts).enumerate() {
         let path = folder.path().join(format!("{at}.sh"));
         // As GitHub runs it.
         std::fs::write(&path, format!("#!/usr/bin/env bash\nset -eo pipefail\n{script}")).unwrap();

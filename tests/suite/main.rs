@@ -44,6 +44,7 @@ mod layers;
 mod llm_cassette;
 mod llm_faults;
 mod mechanisms;
+mod packages;
 mod parquet;
 mod preset_numbers;
 mod presets;

@@ -57,7 +57,7 @@ fn sessions() -> Option<Vec<Transcript>> {
 
 /// Tokens of a message as it is sent (semantics §9).
 fn size(message: &Message) -> u64 {
-    bpe_openai::o200k_base().count(&message.sent()) as u64
+    recap_vocabulary::count(&message.sent()) as u64
 }
 
 #[test]

@@ -1,0 +1,64 @@
+//! What stands in several files of the packages is the same in all of them.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use serde_json::Value as Json;
+
+fn read(name: &str) -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap()
+}
+
+fn toml(name: &str) -> toml::Table {
+    read(name).parse().unwrap()
+}
+
+fn npm() -> Json {
+    serde_json::from_str(&read("npm/package.json")).unwrap()
+}
+
+fn names(table: &toml::Value) -> BTreeSet<&str> {
+    table.as_table().unwrap().keys().map(String::as_str).collect()
+}
+
+#[test]
+fn npm_packages_have_the_version_of_the_crate() {
+    let npm = npm();
+    assert_eq!(npm["version"], env!("CARGO_PKG_VERSION"));
+    for (name, version) in npm["optionalDependencies"].as_object().unwrap() {
+        assert_eq!(version, env!("CARGO_PKG_VERSION"), "{name}");
+    }
+}
+
+#[test]
+fn every_package_has_the_name_the_licence_and_the_description_of_the_crate() {
+    let (npm, python) = (npm(), toml("pyproject.toml"));
+    for (key, expected) in [
+        ("name", env!("CARGO_PKG_NAME")),
+        ("license", env!("CARGO_PKG_LICENSE")),
+        ("description", env!("CARGO_PKG_DESCRIPTION")),
+    ] {
+        assert_eq!(npm[key], expected);
+        assert_eq!(python["project"][key].as_str(), Some(expected));
+    }
+}
+
+#[test]
+fn the_workflow_builds_every_platform_that_npm_may_ask_for() {
+    let workflow: Json = serde_saphyr::from_str(&read(".github/workflows/release.yml")).unwrap();
+    let builds = workflow["jobs"]["build"]["strategy"]["matrix"]["include"].as_array().unwrap();
+    let built: BTreeSet<String> = builds
+        .iter()
+        .map(|build| format!("@recap-bench/{}", build["platform"].as_str().unwrap()))
+        .collect();
+    let npm = npm();
+    let asked = npm["optionalDependencies"].as_object().unwrap().keys().cloned().collect();
+    assert_eq!(built, asked);
+}
+
+#[test]
+fn shipped_builds_make_the_same_crates_small_that_release_builds_do_not_optimise() {
+    let manifest = toml("Cargo.toml");
+    let profile = |name: &str| manifest["profile"][name]["package"].clone();
+    assert_eq!(names(&profile("dist")), names(&profile("release")));
+}
