@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
 use super::wire;
 use crate::model::{CallOutcome, CallRow};
@@ -116,8 +116,13 @@ impl State {
 }
 
 fn style() -> ProgressStyle {
-    ProgressStyle::with_template("{bar:30} {pos}/{len} cells or cuts  {per_sec}  eta {eta}  {msg}")
+    // Whole numbers: decimals would change at every step.
+    let rate = |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+        let _ = write!(out, "{:.0}/s", state.per_sec());
+    };
+    ProgressStyle::with_template("{bar:30} {pos}/{len} cells or cuts  {rate}  eta {eta}  {msg}")
         .expect("the template is fixed")
+        .with_key("rate", rate)
 }
 
 impl Observer for Progress {

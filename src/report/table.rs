@@ -46,7 +46,7 @@ pub fn table(report: &Report, screen: Screen) -> String {
         }
         paragraph(&mut out, &format!("recap · {headline}"), width, "");
         out.push('\n');
-        rows(&mut out, &block.rows, &columns(report.primary, &block.rows, wide), screen);
+        rows(&mut out, &block.rows, &columns(report.primary, &block.rows, screen), screen);
         for note in notes(&block.rows, report, wide) {
             paragraph(&mut out, &note, width, " ");
         }
@@ -152,19 +152,25 @@ fn folded(out: &mut String, rows: &[&PresetRow], columns: &[&Column], screen: Sc
     push_blocks(out, &labels, blocks, screen.width);
 }
 
-/// What is done today, then the presets, then the other controls.
-fn arranged<'a>(rows: &[&'a PresetRow]) -> (Vec<&'a PresetRow>, Vec<&'a PresetRow>) {
-    let is_control = |row: &&PresetRow| row.standing == Standing::Control;
+/// What is done today and the presets, then the stand-ins, then the other
+/// controls.
+fn arranged<'a>(rows: &[&'a PresetRow]) -> [Vec<&'a PresetRow>; 3] {
+    let of = |standing: Standing| move |row: &&PresetRow| row.standing == standing;
     let (controls, presets): (Vec<&PresetRow>, Vec<&PresetRow>) =
-        rows.iter().copied().partition(is_control);
+        rows.iter().copied().partition(of(Standing::Control));
+    let (stand_ins, presets): (Vec<&PresetRow>, Vec<&PresetRow>) =
+        presets.into_iter().partition(of(Standing::StandIn));
     let (today, controls): (Vec<&PresetRow>, Vec<&PresetRow>) =
         controls.into_iter().partition(|row| TODAY.contains(&row.strategy.as_str()));
-    (today.into_iter().rev().chain(presets).collect(), controls)
+    [today.into_iter().rev().chain(presets).collect(), stand_ins, controls]
 }
 
+/// What stands above the second and the third group of [`arranged`].
+const GROUPS: [&str; 3] = ["", "a stand-in for the model wrote the summaries", "controls"];
+
 fn rows(out: &mut String, rows: &[&PresetRow], columns: &[&Column], screen: Screen) {
-    let (shown, controls) = arranged(rows);
-    let rows: Vec<&PresetRow> = shown.iter().chain(&controls).copied().collect();
+    let groups = arranged(rows);
+    let rows: Vec<&PresetRow> = groups.iter().flatten().copied().collect();
     // A column that nobody fills says nothing; one that cannot be left out stays.
     let filled = |column: &&&Column| {
         column.dispensable == 0 || rows.iter().any(|row| (column.cell)(row) != absent())
@@ -184,13 +190,9 @@ fn rows(out: &mut String, rows: &[&PresetRow], columns: &[&Column], screen: Scre
         longest.unwrap_or(0).min(VERDICT_WIDTH)
     };
     while taken(&widths) + last_width(&body) > width {
-        let Some(at) = (0..columns.len())
-            .filter(|&at| columns[at].dispensable > 0)
-            .max_by_key(|&at| columns[at].dispensable)
-        else {
+        if !narrower(&mut columns, screen.wide) {
             break;
-        };
-        columns.remove(at);
+        }
         body = cells(&columns);
         widths = natural(&columns, &body);
     }
@@ -207,13 +209,37 @@ fn rows(out: &mut String, rows: &[&PresetRow], columns: &[&Column], screen: Scre
         }
         push_line(out, &right, &widths, &cells, color.then_some("1"));
     }
-    for (at, (row, cells)) in rows.iter().zip(body).enumerate() {
-        if at == shown.len() && at > 0 {
-            let rule = vec!["─".repeat(taken(&widths).min(width) - 1)];
+    let mut body = rows.iter().zip(body);
+    for (group, title) in groups.iter().zip(GROUPS) {
+        if !group.is_empty() && !title.is_empty() {
+            let rule = format!("── {title} ");
+            let rest = (taken(&widths).min(width) - 1).saturating_sub(rule.width());
+            let rule = vec![rule + &"─".repeat(rest)];
             push_line(out, &[false], &[width], &rule, color.then_some("2"));
         }
-        push_row(out, &right, &widths, cells, style(row, color));
+        for (row, cells) in body.by_ref().take(group.len()) {
+            push_row(out, &right, &widths, cells, style(row, color));
+        }
     }
+}
+
+/// Leaves out a column, or an interval: on a screen that is not wide the
+/// interval first. `false` where nothing can be spared.
+fn narrower(columns: &mut Vec<&Column>, wide: bool) -> bool {
+    let spare = (0..columns.len()).filter(|&at| columns[at].dispensable > 0);
+    let spare = spare.max_by_key(|&at| columns[at].dispensable);
+    let interval = columns.iter().enumerate().find_map(|(at, column)| Some((at, column.plain?)));
+    match (spare, interval) {
+        (Some(at), None) => {
+            columns.remove(at);
+        }
+        (Some(at), Some(_)) if wide => {
+            columns.remove(at);
+        }
+        (_, Some((at, plain))) => columns[at] = plain,
+        (None, None) => return false,
+    }
+    true
 }
 
 /// Grey for what is not ranked.

@@ -1,5 +1,6 @@
 //! The columns of the ranked table, on a terminal and in `report.md`.
 
+use super::Screen;
 use crate::model::{
     Absent, AgainstFull, Interval, Measure, PresetRow, Primary, Standing, UNRANKED, Value,
     catalogue,
@@ -16,6 +17,8 @@ pub(in crate::report) struct Column {
     /// Dropped first on a narrow terminal: the highest number.
     pub(in crate::report) dispensable: u8,
     pub(in crate::report) cell: fn(&PresetRow) -> String,
+    /// The same without an interval, which takes its place on a narrow terminal.
+    pub(in crate::report) plain: Option<&'static Column>,
 }
 
 impl Column {
@@ -25,100 +28,130 @@ impl Column {
     }
 }
 
-const STRATEGY: Column =
-    Column { head: ["strategy", ""], right: false, dispensable: 0, cell: block::label };
-const CONTINUITY: Column =
-    Column { head: ["continuity", ""], right: false, dispensable: 0, cell: continuity };
+const STRATEGY: Column = Column {
+    head: ["strategy", ""],
+    right: false,
+    dispensable: 0,
+    cell: block::label,
+    plain: None,
+};
+const CONTINUITY: Column = Column {
+    head: ["continuity", ""],
+    right: false,
+    dispensable: 0,
+    cell: continuity,
+    plain: None,
+};
 const RECALL: Column = Column {
     head: ["recall", ""],
     right: true,
     dispensable: 0,
     cell: |row| row.number(catalogue::RECALL).map_or_else(absent, number::share),
+    plain: None,
 };
 const GONE: Column = Column {
     head: ["evidence", "gone"],
     right: true,
     dispensable: 4,
     cell: |row| row.number(catalogue::EVIDENCE_GONE).map_or_else(absent, number::percent),
+    plain: None,
 };
-const KEPT: Column =
-    Column { head: ["needed facts", "kept"], right: false, dispensable: 0, cell: kept };
+const KEPT: Column = Column {
+    head: ["needed facts", "kept"],
+    right: false,
+    dispensable: 0,
+    cell: kept,
+    plain: None,
+};
 const KEPT_BESIDE: Column = Column {
     head: ["needed", "facts"],
     right: true,
     dispensable: 2,
     cell: |row| row.number(catalogue::REFERENCE_RECALL).map_or_else(absent, number::share),
+    plain: None,
 };
 const GAIN: Column = Column {
     head: ["gain over", "recency"],
     right: false,
     dispensable: 0,
     cell: |row| row.number(catalogue::RECENCY_GAIN).map_or_else(absent, number::gain),
+    plain: None,
 };
 const COST: Column =
-    Column { head: ["session cost", ""], right: false, dispensable: 0, cell: cost };
+    Column { head: ["session cost", ""], right: false, dispensable: 0, cell: cost, plain: None };
 const TOKENS: Column = Column {
     head: ["tokens", ""],
     right: true,
     dispensable: 1,
     cell: |row| block::token_share(row).map_or_else(absent, number::multiple),
+    plain: None,
 };
 const WAIT: Column = Column {
     head: ["wait", "p95"],
     right: true,
     dispensable: 3,
     cell: |row| row.number(catalogue::BLOCKING_MS_P95).map_or_else(absent, number::time),
+    plain: None,
 };
 const PEAK: Column = Column {
     head: ["peak", ""],
     right: true,
     dispensable: 5,
     cell: |row| row.number(catalogue::PEAK_TOKENS).map_or_else(absent, number::tokens),
+    plain: None,
 };
 const COMPACTIONS: Column = Column {
     head: ["compac-", "tions"],
     right: true,
     dispensable: 6,
     cell: |row| row.number(catalogue::COMPACTIONS).map_or_else(absent, number::any),
+    plain: None,
 };
 const VERDICT: Column =
-    Column { head: ["verdict", ""], right: false, dispensable: 0, cell: verdict };
+    Column { head: ["verdict", ""], right: false, dispensable: 0, cell: verdict, plain: None };
 
 const KEPT_AT_CUT: Column = Column {
     head: ["kept at cuts", ""],
     right: false,
     dispensable: 0,
     cell: |row| measured(row, catalogue::KEPT_AT_CUT, number::share),
+    plain: Some(&KEPT_AT_CUT_PLAIN),
 };
 const KEPT_AT_CUT_BESIDE: Column = Column {
     head: ["kept", "at cuts"],
     right: true,
     dispensable: 2,
     cell: |row| row.number(catalogue::KEPT_AT_CUT).map_or_else(absent, number::share),
+    plain: None,
 };
+const KEPT_AT_CUT_PLAIN: Column = Column { dispensable: 0, ..KEPT_AT_CUT_BESIDE };
 const KEPT_FIRST: Column = Column {
     head: ["after", "first"],
     right: true,
     dispensable: 1,
     cell: |row| row.number(catalogue::KEPT_AT_CUT_FIRST).map_or_else(absent, number::share),
+    plain: None,
 };
 const CARRIED: Column = Column {
     head: ["carried", ""],
     right: true,
     dispensable: 3,
     cell: |row| row.number(catalogue::CARRIED_SHARE).map_or_else(absent, number::share),
+    plain: None,
 };
 const ADDED: Column = Column {
     head: ["added", "over null"],
     right: true,
     dispensable: 2,
     cell: |row| row.number(catalogue::ADDED_AT_CUT).map_or_else(absent, number::gain),
+    plain: None,
 };
 const SIZE_AT_CUT: Column = Column {
     head: ["tokens", "at cuts"],
     right: true,
     dispensable: 4,
     cell: |row| row.number(catalogue::TOKENS_AT_CUT).map_or_else(absent, number::multiple),
+    plain: None,
 };
 
 /// The bill against that of what the recorded agent sent.
@@ -127,6 +160,7 @@ const COST_TODAY: Column = Column {
     right: false,
     dispensable: 0,
     cell: |row| cost_against(row, catalogue::COST_SAVINGS_VS_RECORDED),
+    plain: None,
 };
 /// The bill against that of the whole conversation.
 const COST_WHOLE: Column = Column {
@@ -134,14 +168,19 @@ const COST_WHOLE: Column = Column {
     right: false,
     dispensable: 0,
     cell: |row| cost_against(row, catalogue::COST_SAVINGS),
+    plain: None,
 };
 const NAME: Column = Column {
     head: ["strategy", ""],
     right: false,
     dispensable: 0,
     cell: |row| plain::line(&row.strategy),
+    plain: None,
 };
-const NOTE: Column = Column { head: ["note", ""], right: false, dispensable: 0, cell: note };
+const NOTE: Column =
+    Column { head: ["note", ""], right: false, dispensable: 0, cell: note, plain: None };
+const NOTE_IN_GROUP: Column =
+    Column { head: ["note", ""], right: false, dispensable: 0, cell: note_in_group, plain: None };
 
 /// Columns where rows are ranked by what is kept at cuts.
 const BY_CUTS: &[&Column] = &[
@@ -188,16 +227,22 @@ pub(in crate::report) fn all_columns(primary: Primary) -> &'static [&'static Col
 
 /// The columns of a terminal: all of them where it is wide, else those that an
 /// answer needs. The bill is set against what is done today.
-pub(super) fn columns(primary: Primary, rows: &[&PresetRow], wide: bool) -> Vec<&'static Column> {
+pub(super) fn columns(
+    primary: Primary,
+    rows: &[&PresetRow],
+    Screen { width, wide, .. }: Screen,
+) -> Vec<&'static Column> {
     if wide {
         return all_columns(primary).to_vec();
     }
     let recorded = rows.iter().any(|row| row.number(catalogue::COST_SAVINGS_VS_RECORDED).is_some());
     let cost = if recorded { &COST_TODAY } else { &COST_WHOLE };
+    // A table names stand-ins and controls once, above their rows.
+    let note = if width < grid::NARROWEST { &NOTE } else { &NOTE_IN_GROUP };
     match primary {
-        Primary::Continuity => vec![&NAME, &CONTINUITY, &KEPT_AT_CUT_BESIDE, cost, &WAIT, &NOTE],
-        Primary::KeptAtCut => vec![&NAME, &KEPT_AT_CUT, &CARRIED, cost, &WAIT, &NOTE],
-        Primary::ReferenceRecall => vec![&NAME, &KEPT, cost, &WAIT, &NOTE],
+        Primary::Continuity => vec![&NAME, &CONTINUITY, &KEPT_AT_CUT_BESIDE, cost, &WAIT, note],
+        Primary::KeptAtCut => vec![&NAME, &KEPT_AT_CUT, &CARRIED, cost, &WAIT, note],
+        Primary::ReferenceRecall => vec![&NAME, &KEPT, cost, &WAIT, note],
     }
 }
 
@@ -243,10 +288,21 @@ fn cost_against(row: &PresetRow, savings: &Measure) -> String {
 
 /// What keeps a row from being read like the others.
 fn note(row: &PresetRow) -> String {
-    let standing = match row.standing {
+    let group = match row.standing {
         Standing::Control if super::TODAY.contains(&row.strategy.as_str()) => None,
         Standing::Control => Some("control".to_owned()),
         Standing::StandIn => Some("stand-in".to_owned()),
+        Standing::Void | Standing::Ranked => None,
+    };
+    let own = Some(note_in_group(row)).filter(|note| !note.is_empty());
+    let parts: Vec<String> = [group, own].into_iter().flatten().collect();
+    parts.join(", ")
+}
+
+/// The same below a line that says what the rows are.
+fn note_in_group(row: &PresetRow) -> String {
+    let standing = match row.standing {
+        Standing::Control | Standing::StandIn => None,
         Standing::Void => Some("void replies".to_owned()),
         Standing::Ranked => match row.values.get(UNRANKED) {
             Some(Value::Text(why)) => Some(why.clone()),
