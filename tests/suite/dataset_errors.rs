@@ -296,6 +296,7 @@ fn samples() -> Vec<(&'static str, Vec<u8>)> {
         ("pi", read("pi.jsonl")),
         ("codex", read("codex.jsonl")),
         ("opencode", read("opencode.json")),
+        ("gemini-cli", read("gemini-cli.jsonl")),
         ("locomo", read("locomo.json")),
         ("beam", read("beam/7/chat.json")),
         ("openai-chat", read("openai-chat.json")),

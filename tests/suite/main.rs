@@ -26,6 +26,7 @@ mod dataset_benchmarks;
 mod dataset_codex;
 mod dataset_detection;
 mod dataset_errors;
+mod dataset_gemini_cli;
 mod dataset_hostile;
 mod dataset_labels;
 mod dataset_native;

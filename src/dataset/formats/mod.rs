@@ -6,6 +6,7 @@ mod beam;
 mod claude_code;
 mod codex;
 mod content;
+mod gemini_cli;
 mod locomo;
 mod openai_chat;
 mod opencode;
@@ -21,6 +22,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &pi::Pi,
     &codex::Codex,
     &opencode::OpenCode,
+    &gemini_cli::GeminiCli,
     &locomo::Locomo,
     &beam::Beam,
     &openai_chat::OpenAiChat,
