@@ -297,6 +297,7 @@ fn samples() -> Vec<(&'static str, Vec<u8>)> {
         ("codex", read("codex.jsonl")),
         ("opencode", read("opencode.json")),
         ("gemini-cli", read("gemini-cli.jsonl")),
+        ("openhands", read("openhands.jsonl")),
         ("locomo", read("locomo.json")),
         ("beam", read("beam/7/chat.json")),
         ("openai-chat", read("openai-chat.json")),

@@ -31,6 +31,7 @@ mod dataset_hostile;
 mod dataset_labels;
 mod dataset_native;
 mod dataset_opencode;
+mod dataset_openhands;
 mod dataset_order;
 mod dataset_probes;
 mod dataset_real;

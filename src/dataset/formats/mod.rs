@@ -10,6 +10,7 @@ mod gemini_cli;
 mod locomo;
 mod openai_chat;
 mod opencode;
+mod openhands;
 mod pi;
 
 use super::format::Format;
@@ -23,6 +24,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &codex::Codex,
     &opencode::OpenCode,
     &gemini_cli::GeminiCli,
+    &openhands::OpenHands,
     &locomo::Locomo,
     &beam::Beam,
     &openai_chat::OpenAiChat,

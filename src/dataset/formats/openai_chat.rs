@@ -43,6 +43,8 @@ impl Format for OpenAiChat {
             && !head.mentions(&["$schema"])
             // BEAM wraps chat messages in batches of turns.
             && !head.mentions(&["turns"])
+            // Inspect has messages in its samples.
+            && !head.mentions(&["eval", "status"])
             && (head.first_char() == Some('[') || head.mentions(&["messages"]));
         head.any(|r| is_chat(r) || is_list(r)) || document
     }
@@ -171,21 +173,23 @@ struct Part {
     refusal: Option<String>,
 }
 
+/// A call of a function.
 #[derive(Deserialize)]
-struct WireCall {
-    id: Option<String>,
-    function: WireFunction,
+pub(super) struct WireCall {
+    pub(super) id: Option<String>,
+    pub(super) function: WireFunction,
 }
 
 #[derive(Deserialize)]
-struct WireFunction {
-    name: String,
+pub(super) struct WireFunction {
+    pub(super) name: String,
     #[serde(default)]
-    arguments: Json,
+    pub(super) arguments: Json,
 }
 
+/// A function that could be called.
 #[derive(Deserialize)]
-struct WireTool {
+pub(super) struct WireTool {
     function: ToolBody,
 }
 
@@ -356,7 +360,8 @@ impl Calls {
     }
 }
 
-fn tools(tools: Option<Vec<WireTool>>) -> Vec<ToolDefinition> {
+/// The definitions of the functions that could be called.
+pub(super) fn tools(tools: Option<Vec<WireTool>>) -> Vec<ToolDefinition> {
     let tools = tools.into_iter().flatten();
     tools
         .map(|tool| ToolDefinition {
