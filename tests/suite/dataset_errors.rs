@@ -298,6 +298,7 @@ fn samples() -> Vec<(&'static str, Vec<u8>)> {
         ("opencode", read("opencode.json")),
         ("gemini-cli", read("gemini-cli.jsonl")),
         ("openhands", read("openhands.jsonl")),
+        ("swe-agent", read("swe-agent.json")),
         ("locomo", read("locomo.json")),
         ("beam", read("beam/7/chat.json")),
         ("openai-chat", read("openai-chat.json")),

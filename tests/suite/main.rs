@@ -36,6 +36,7 @@ mod dataset_order;
 mod dataset_probes;
 mod dataset_real;
 mod dataset_semantics;
+mod dataset_swe_agent;
 mod dataset_unpacked;
 mod docs;
 mod external;

@@ -12,6 +12,7 @@ mod openai_chat;
 mod opencode;
 mod openhands;
 mod pi;
+mod swe_agent;
 
 use super::format::Format;
 use super::native::Native;
@@ -25,6 +26,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &opencode::OpenCode,
     &gemini_cli::GeminiCli,
     &openhands::OpenHands,
+    &swe_agent::SweAgent,
     &locomo::Locomo,
     &beam::Beam,
     &openai_chat::OpenAiChat,
