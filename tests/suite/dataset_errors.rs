@@ -299,6 +299,7 @@ fn samples() -> Vec<(&'static str, Vec<u8>)> {
         ("gemini-cli", read("gemini-cli.jsonl")),
         ("openhands", read("openhands.jsonl")),
         ("swe-agent", read("swe-agent.json")),
+        ("inspect", read("inspect.json")),
         ("locomo", read("locomo.json")),
         ("beam", read("beam/7/chat.json")),
         ("openai-chat", read("openai-chat.json")),

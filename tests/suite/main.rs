@@ -28,6 +28,7 @@ mod dataset_detection;
 mod dataset_errors;
 mod dataset_gemini_cli;
 mod dataset_hostile;
+mod dataset_inspect;
 mod dataset_labels;
 mod dataset_native;
 mod dataset_opencode;

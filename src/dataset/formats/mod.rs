@@ -7,6 +7,7 @@ mod claude_code;
 mod codex;
 mod content;
 mod gemini_cli;
+mod inspect;
 mod locomo;
 mod openai_chat;
 mod opencode;
@@ -27,6 +28,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &gemini_cli::GeminiCli,
     &openhands::OpenHands,
     &swe_agent::SweAgent,
+    &inspect::Inspect,
     &locomo::Locomo,
     &beam::Beam,
     &openai_chat::OpenAiChat,
