@@ -25,6 +25,7 @@ mod controls;
 mod dataset_benchmarks;
 mod dataset_codex;
 mod dataset_detection;
+mod dataset_documented;
 mod dataset_errors;
 mod dataset_gemini_cli;
 mod dataset_hostile;

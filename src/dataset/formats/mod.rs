@@ -2,6 +2,8 @@
 //!
 //! A new format is one file, one `mod` line and one line in [`FORMATS`].
 
+mod anthropic;
+mod atif;
 mod beam;
 mod claude_code;
 mod codex;
@@ -13,6 +15,7 @@ mod openai_chat;
 mod opencode;
 mod openhands;
 mod pi;
+mod role_content;
 mod swe_agent;
 
 use super::format::Format;
@@ -29,7 +32,10 @@ pub static FORMATS: &[&dyn Format] = &[
     &openhands::OpenHands,
     &swe_agent::SweAgent,
     &inspect::Inspect,
+    &atif::Atif,
+    &anthropic::Anthropic,
     &locomo::Locomo,
     &beam::Beam,
+    &role_content::RoleContent,
     &openai_chat::OpenAiChat,
 ];

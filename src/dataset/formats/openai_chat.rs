@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use serde_json::Value as Json;
 
+use super::anthropic::is_request;
 use super::content::{Content, arguments, result_message, result_text};
 use crate::dataset::LoadOptions;
 use crate::dataset::check::Draft;
@@ -45,8 +46,11 @@ impl Format for OpenAiChat {
             && !head.mentions(&["turns"])
             // Inspect has messages in its samples.
             && !head.mentions(&["eval", "status"])
+            && !head.mentions(&["tool_use_id"])
             && (head.first_char() == Some('[') || head.mentions(&["messages"]));
-        head.any(|r| is_chat(r) || is_list(r)) || document
+        // The same roles, but parts of another kind.
+        let is_other = |record: &Json| is_request(record) || record.get(0).is_some_and(is_request);
+        head.any(|r| (is_chat(r) || is_list(r)) && !is_other(r)) || document
     }
 
     fn read(&self, source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
