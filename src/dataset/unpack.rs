@@ -96,7 +96,7 @@ impl Packing {
 }
 
 enum Decoder<R: BufRead> {
-    Gzip(MultiGzDecoder<R>),
+    Gzip(Box<MultiGzDecoder<R>>),
     Zstd(ZstdDecoder<'static, R>),
 }
 
@@ -118,7 +118,7 @@ impl<R: Read + Counting> Unpacking<R> {
         allowance: Allowance,
     ) -> std::io::Result<Self> {
         let decoder = match packing {
-            Packing::Gzip => Decoder::Gzip(MultiGzDecoder::new(stored)),
+            Packing::Gzip => Decoder::Gzip(Box::new(MultiGzDecoder::new(stored))),
             Packing::Zstd => Decoder::Zstd(ZstdDecoder::with_buffer(stored)?),
         };
         Ok(Self { decoder, unpacked: 0, allowance })

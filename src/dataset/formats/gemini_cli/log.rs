@@ -102,8 +102,8 @@ impl Log {
             Arrived::Turn(turn, responses) => {
                 self.respond(responses);
                 match turn.id.as_ref().and_then(|id| self.place(id)) {
-                    Some(at) => self.replace(at, turn),
-                    None => self.say(turn),
+                    Some(at) => self.replace(at, *turn),
+                    None => self.say(*turn),
                 }
             }
         }
@@ -284,7 +284,7 @@ impl Log {
         for message in messages {
             match Arrived::new(message) {
                 Arrived::Turn(turn, results) => {
-                    turns.push(turn);
+                    turns.push(*turn);
                     responses.extend(results);
                 }
                 Arrived::Responses(results) => responses.extend(results),

@@ -39,7 +39,7 @@ pub(super) struct Outcome {
 /// A record as the log takes it.
 pub(super) enum Arrived {
     /// A message, perhaps with results of earlier calls.
-    Turn(Turn, Vec<Response>),
+    Turn(Box<Turn>, Vec<Response>),
     /// Results of earlier calls alone.
     Responses(Vec<Response>),
     /// A note to the user that the model never saw.
@@ -76,7 +76,7 @@ impl Arrived {
         if role == Role::User && nothing_else && !responses.is_empty() {
             Arrived::Responses(responses)
         } else {
-            Arrived::Turn(turn, responses)
+            Arrived::Turn(Box::new(turn), responses)
         }
     }
 }
