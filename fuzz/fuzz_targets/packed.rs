@@ -1,5 +1,5 @@
 //! Transcripts of a format that is not named: the format is told by the first
-//! bytes, and gzip is unpacked. Also the archives that a strategy packs.
+//! bytes, and gzip and zstd are unpacked. Also the archives that a strategy packs.
 
 #![no_main]
 
@@ -17,13 +17,16 @@ fuzz_target!(|input: &[u8]| {
     packed.write_all(input).expect("memory takes every byte");
     let packed = packed.finish().expect("memory takes every byte");
     let options = LoadOptions { max_unpacked: Some(1 << 16), ..LoadOptions::default() };
-    let plain = load_reader("input", input, &options);
-    match (plain, load_reader("input", &packed[..], &options)) {
-        (Ok(plain), Ok(unpacked)) => assert_eq!(plain.transcripts, unpacked.transcripts),
-        (Err(plain), Err(unpacked)) => [plain, unpacked].into_iter().for_each(told),
-        // Plain inputs are not bounded, and a packed one may itself be packed.
-        (Ok(_), Err(error)) => told(error),
-        (Err(error), Ok(_)) => panic!("only the packed one can be read: {error}"),
+    let by_zstd = zstd::stream::encode_all(input, 1).expect("memory takes every byte");
+    for packed in [&packed, &by_zstd] {
+        let plain = load_reader("input", input, &options);
+        match (plain, load_reader("input", &packed[..], &options)) {
+            (Ok(plain), Ok(unpacked)) => assert_eq!(plain.transcripts, unpacked.transcripts),
+            (Err(plain), Err(unpacked)) => [plain, unpacked].into_iter().for_each(told),
+            // Plain inputs are not bounded, and a packed one may itself be packed.
+            (Ok(_), Err(error)) => told(error),
+            (Err(error), Ok(_)) => panic!("only the packed one can be read: {error}"),
+        }
     }
     for bytes in [input, &packed] {
         if let Err(error) = read_archive(bytes) {

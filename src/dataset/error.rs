@@ -40,6 +40,15 @@ impl fmt::Display for LineNumber {
     }
 }
 
+fn it_is(what: &Option<String>) -> String {
+    what.as_ref().map_or_else(String::new, |what| format!(": it looks like {what}"))
+}
+
+fn first_looks(first: &Option<(String, String)>) -> String {
+    let told = |(name, what): &(String, String)| format!("; {} looks like {what}", excerpt(name));
+    first.as_ref().map_or_else(String::new, told)
+}
+
 /// The kinds of problems in an input.
 #[derive(Debug, Error)]
 pub enum Problem {
@@ -58,18 +67,27 @@ pub enum Problem {
     #[error("the file is empty")]
     Empty,
     /// No format recognises the file.
-    #[error("no known transcript format (known: {known})")]
+    #[error("no known transcript format{} (known: {known})", it_is(.what))]
     UnknownFormat {
         /// Names of the known formats.
         known: String,
+        /// What the file looks like, where that is known.
+        what: Option<String>,
+        /// How it could be converted, where that is known.
+        advice: Option<String>,
     },
     /// Nothing in the folder is a transcript.
-    #[error("the folder holds no transcript ({files} files looked at; known formats: {known})")]
+    #[error(
+        "the folder holds no transcript ({files} files looked at{}; known formats: {known})",
+        first_looks(.first)
+    )]
     NoTranscripts {
         /// Names of the known formats.
         known: String,
         /// Number of files that were read.
         files: u64,
+        /// The first of them whose kind is known, with its kind.
+        first: Option<(String, String)>,
     },
     /// Every transcript of the input was set aside.
     #[error("no transcript could be read: {reason}")]
@@ -92,6 +110,12 @@ pub enum Problem {
     /// A compressed input that unpacks to too much.
     #[error("{0}")]
     Unpacked(TooMuch),
+    /// An archive that cannot be read.
+    #[error("broken archive: {}", brief(.message))]
+    Archive {
+        /// The member and what is wrong with it.
+        message: String,
+    },
     /// A line longer than the limit.
     #[error("line longer than {limit} bytes")]
     LineTooLong {
@@ -208,12 +232,14 @@ impl DatasetError {
             Problem::Missing => "check the path; `recap datasets` lists the bundled data sets",
             Problem::Io { .. } => "check permissions, free space, and that a packed file is whole",
             Problem::Empty => "give a recorded session; this one may not have been written yet",
+            Problem::UnknownFormat { advice: Some(advice), .. } => advice,
             Problem::UnknownFormat { .. } => {
                 "give a session of a known format, or write the native format: \
                  datasets/transcript.schema.json"
             }
             Problem::NoTranscripts { .. } => {
-                "give the folder that holds the sessions, for example ~/.claude/projects/NAME"
+                "give the folder in which an agent keeps its sessions: docs/formats.md names \
+                 that of each format"
             }
             Problem::NoneReadable { .. } => "mend one of them, or give another folder",
             Problem::NoConversation { .. } => {
@@ -224,6 +250,7 @@ impl DatasetError {
                 "a recording packs 5 to 20 times; if you trust this one, allow it with --max-unpacked \
                  SIZE, or unpack it yourself"
             }
+            Problem::Archive { .. } => "check that the file is whole, or write the log again",
             Problem::LineTooLong { .. } => {
                 "split or drop that record: no provider takes a message of that size"
             }

@@ -10,9 +10,10 @@ use super::probes::{self, Placed};
 use super::usage;
 use crate::model::{Probe, Transcript};
 
-/// File name without its last extension; that of a packed file is the one before `.gz`.
+/// File name without its last extension; that of a packed file is the one before `.gz` or `.zst`.
 pub(super) fn stem_of(name: &str) -> &str {
-    let name = name.strip_suffix(".gz").unwrap_or(name);
+    let packed = [".gz", ".zst"].into_iter().find_map(|end| name.strip_suffix(end));
+    let name = packed.unwrap_or(name);
     match name.rsplit_once('.') {
         Some((stem, _)) if !stem.is_empty() => stem,
         _ => name,
@@ -61,6 +62,8 @@ pub(super) struct Gathered {
     pub(super) problems: Vec<DatasetError>,
     /// Files that could not be read, each with the reason.
     pub(super) set_aside: Vec<String>,
+    /// The first file of no known format that looks like something.
+    pub(super) first_unknown: Option<(String, String)>,
 }
 
 /// A transcript with the questions that came with it.

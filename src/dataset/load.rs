@@ -8,12 +8,13 @@ use std::path::Path;
 use super::check::{Draft, check};
 use super::detect::{Looked, look};
 use super::error::{DatasetError, Problem};
-use super::format::Format;
+use super::format::{Format, MAX_HEAD};
 use super::formats::FORMATS;
 use super::gathered::{Gathered, Loaded, stem_of};
 use super::native::{CARD_FILE, Native, PROBES_FILE, TRANSCRIPTS_FILE, read_card};
 use super::probes;
-use super::source::Source;
+use super::source::{HEAD, Source};
+use super::unknown::{Looks, looks};
 use super::walk::{self, Found};
 use super::{Dataset, LoadOptions};
 
@@ -138,16 +139,21 @@ fn unknown(source: &mut Source<'_>, is_blank: bool) -> DatasetError {
     if is_blank {
         return source.error(None, Problem::Empty);
     }
+    let known = known_formats();
+    let seen = match source.head(MAX_HEAD) {
+        Ok(bytes) => looks(bytes),
+        Err(error) => return error,
+    };
     // Reading the lines detects invalid text and lines that are too long.
-    loop {
+    while seen.as_ref().is_none_or(|looks| looks.is_text) {
         match source.next_line() {
             Ok(Some(_)) => {}
             Ok(None) => break,
             Err(error) => return error,
         }
     }
-    let known = known_formats();
-    source.error(None, Problem::UnknownFormat { known })
+    let (what, advice) = seen.map(|Looks { what, advice, .. }| (what, advice)).unzip();
+    source.error(None, Problem::UnknownFormat { known, what, advice: advice.flatten() })
 }
 
 fn known_formats() -> String {
@@ -187,7 +193,8 @@ fn load_folder(root: &Path, options: &LoadOptions) -> Result<Loaded, DatasetErro
     if gathered.drafts.is_empty() {
         let files = found.len() as u64;
         let known = known_formats();
-        let problem = Problem::NoTranscripts { known, files };
+        let first = gathered.first_unknown.take();
+        let problem = Problem::NoTranscripts { known, files, first };
         return Err(DatasetError::whole(shown, problem));
     }
     // Files of questions are read together with their chat.
@@ -224,7 +231,14 @@ impl Gathered {
             Some(format) => format,
             None => match look(&mut source, options.only)? {
                 Looked::Known(format) => format,
-                Looked::Unknown { .. } => return Ok(false),
+                Looked::Unknown { .. } => {
+                    if self.first_unknown.is_none() {
+                        let seen = looks(source.head(HEAD)?);
+                        let relative = file.relative.clone();
+                        self.first_unknown = seen.map(|looks| (relative, looks.what));
+                    }
+                    return Ok(false);
+                }
             },
         };
         let beside = |name: &&str| {

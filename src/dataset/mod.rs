@@ -5,6 +5,7 @@
 //! counted (`Transcript::left_out`, `Dataset::warnings`); nothing is dropped
 //! silently.
 
+mod archive;
 mod bundled;
 mod check;
 mod detect;
@@ -17,6 +18,7 @@ mod load;
 mod native;
 mod probes;
 mod source;
+mod unknown;
 mod unpack;
 mod usage;
 mod walk;

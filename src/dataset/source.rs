@@ -9,7 +9,7 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 
 use super::error::{DatasetError, Problem};
-use super::unpack::{Counting, TooMuch, Unpacking};
+use super::unpack::{Allowance, Counting, Packing, TooMuch, Unpacking};
 
 /// Longest line that is read, in bytes: far above any provider's request
 /// limit (32 MB), so a longer one is no recording.
@@ -44,33 +44,27 @@ impl Read for Hashing<'_> {
     }
 }
 
-/// First bytes of a gzip member (RFC 1952, 2.3.1).
-const GZIP: [u8; 2] = [0x1f, 0x8b];
-
-/// The bytes of an input, unpacked where they are gzip; the hash is that of the
+/// The bytes of an input, unpacked where they are packed; the hash is that of the
 /// packed bytes.
 enum Input<'a> {
-    /// Before the first read, with the bytes that it may unpack to, where a
-    /// limit was given.
-    Unread(BufReader<Hashing<'a>>, Option<u64>),
+    /// Before the first read.
+    Unread(BufReader<Hashing<'a>>, Allowance),
     Plain(BufReader<Hashing<'a>>),
-    Gzip(Box<Unpacking<Hashing<'a>>>),
+    Packed(Box<Unpacking<Hashing<'a>>>),
     /// While the first bytes are being read, and after that failed.
     Failed,
 }
 
 impl Input<'_> {
-    /// Detects gzip by its first bytes.
+    /// Detects gzip and zstd by the first bytes.
     fn open(self) -> std::io::Result<Self> {
         match self {
-            Input::Unread(mut stored, allowed) => {
-                let gzip = stored.fill_buf()?.starts_with(&GZIP);
-                Ok(if gzip {
-                    Input::Gzip(Box::new(Unpacking::new(stored, allowed)))
-                } else {
-                    Input::Plain(stored)
-                })
-            }
+            Input::Unread(mut stored, allowance) => Ok(match Packing::of(stored.fill_buf()?) {
+                Some(packing) => {
+                    Input::Packed(Box::new(Unpacking::new(stored, packing, allowance)?))
+                }
+                None => Input::Plain(stored),
+            }),
             open => Ok(open),
         }
     }
@@ -78,7 +72,7 @@ impl Input<'_> {
     fn hash(&self) -> blake3::Hash {
         match self {
             Input::Unread(stored, _) | Input::Plain(stored) => stored.get_ref().hasher.finalize(),
-            Input::Gzip(decoder) => decoder.stored().hasher.finalize(),
+            Input::Packed(decoder) => decoder.stored().hasher.finalize(),
             Input::Failed => blake3::Hasher::new().finalize(),
         }
     }
@@ -91,7 +85,7 @@ impl Read for Input<'_> {
         }
         match self {
             Input::Plain(stored) => stored.read(buffer),
-            Input::Gzip(decoder) => decoder.read(buffer),
+            Input::Packed(decoder) => decoder.read(buffer),
             Input::Unread(..) | Input::Failed => Err(std::io::Error::other("could not be opened")),
         }
     }
@@ -107,6 +101,7 @@ pub struct Source<'a> {
     buffer: Vec<u8>,
     torn: u64,
     warnings: Vec<String>,
+    allowance: Allowance,
 }
 
 impl<'a> Source<'a> {
@@ -114,7 +109,8 @@ impl<'a> Source<'a> {
     /// their own are named after `stem`.
     pub(crate) fn new(name: &str, stem: &str, inner: Box<dyn Read + 'a>) -> Self {
         let inner = Hashing { inner, hasher: blake3::Hasher::new() };
-        let inner = Input::Unread(BufReader::with_capacity(BUFFER, inner), None);
+        let allowance = Allowance::default();
+        let inner = Input::Unread(BufReader::with_capacity(BUFFER, inner), allowance);
         Source {
             name: name.to_owned(),
             stem: stem.to_owned(),
@@ -123,16 +119,23 @@ impl<'a> Source<'a> {
             buffer: Vec::new(),
             torn: 0,
             warnings: Vec::new(),
+            allowance,
         }
     }
 
     /// Lets it unpack to this many bytes, whatever its packed size. Nothing may
     /// have been read yet.
     pub(crate) fn allowing(mut self, bytes: Option<u64>) -> Self {
-        if let (_, Input::Unread(_, allowed)) = self.reader.get_mut().get_mut() {
-            *allowed = bytes;
+        self.allowance = Allowance { bytes };
+        if let (_, Input::Unread(_, allowance)) = self.reader.get_mut().get_mut() {
+            *allowance = self.allowance;
         }
         self
+    }
+
+    /// How far archives within the input may unpack.
+    pub(super) fn allowance(&self) -> Allowance {
+        self.allowance
     }
 
     /// The name of the input in errors: its path, or the name of the stream.
@@ -266,6 +269,17 @@ impl<'a> Source<'a> {
             let byte = valid.len() - memchr::memrchr(b'\n', valid).map_or(0, |at| at + 1);
             self.error(Some(line), Problem::NotUtf8 { byte })
         })
+    }
+
+    /// The rest of the input, byte by byte.
+    pub(super) fn bytes(&mut self) -> Result<Vec<u8>, DatasetError> {
+        let mut bytes = Vec::new();
+        let mut bounded = (&mut self.reader).take(MAX_DOCUMENT + 1);
+        bounded.read_to_end(&mut bytes).map_err(|e| self.io(e))?;
+        if bytes.len() as u64 > MAX_DOCUMENT {
+            return Err(self.error(None, Problem::DocumentTooLong { limit: MAX_DOCUMENT }));
+        }
+        Ok(bytes)
     }
 
     /// The rest of the input. Of a long run of white space only the line feeds

@@ -1,11 +1,12 @@
 //! Limits how far a packed input may unpack.
 //!
-//! A gzip of a hundred kilobytes may contain a hundred megabytes of blank lines
+//! A pack of a hundred kilobytes may contain a hundred megabytes of blank lines
 //! or of brackets, and what is read of those takes many times as much memory.
 
-use std::io::{BufReader, Read};
+use std::io::{BufRead, BufReader, Read};
 
 use flate2::bufread::MultiGzDecoder;
+use zstd::stream::read::Decoder as ZstdDecoder;
 
 /// Most bytes that an input may unpack to, unless more are allowed.
 const MOST: u64 = 1 << 30;
@@ -47,34 +48,25 @@ pub(super) trait Counting {
     fn count(&self) -> u64;
 }
 
-/// Unpacks an input up to a limit.
-pub(super) struct Unpacking<R: Read> {
-    decoder: MultiGzDecoder<BufReader<R>>,
-    unpacked: u64,
-    /// Limit in bytes, if one was given.
-    allowed: Option<u64>,
+/// How far packed inputs may unpack.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Allowance {
+    /// Limit in bytes, if one was given; otherwise [`MOST`], and [`RATIO`] times
+    /// the packed size where that is more than [`FREE`].
+    pub bytes: Option<u64>,
 }
 
-impl<R: Read + Counting> Unpacking<R> {
-    /// Unpacks up to `allowed` bytes; by default up to [`MOST`], and up to
-    /// [`RATIO`] times the packed size where that is more than [`FREE`].
-    pub fn new(stored: BufReader<R>, allowed: Option<u64>) -> Self {
-        Self { decoder: MultiGzDecoder::new(stored), unpacked: 0, allowed }
-    }
-
-    /// The packed input that is read.
-    pub fn stored(&self) -> &R {
-        self.decoder.get_ref().get_ref()
-    }
-
-    fn check(&self) -> Result<(), TooMuch> {
-        if let Some(most) = self.allowed {
-            return if self.unpacked > most { Err(TooMuch::Bytes(most)) } else { Ok(()) };
+impl Allowance {
+    /// Whether so many packed bytes may unpack to so many.
+    ///
+    /// # Errors
+    /// The limit that this exceeds.
+    pub fn check(self, packed: u64, unpacked: u64) -> Result<(), TooMuch> {
+        if let Some(most) = self.bytes {
+            return if unpacked > most { Err(TooMuch::Bytes(most)) } else { Ok(()) };
         }
-        let stored = self.decoder.get_ref();
-        let packed = stored.get_ref().count() - stored.buffer().len() as u64;
         let most = (packed * RATIO).max(FREE);
-        match self.unpacked {
+        match unpacked {
             n if n > MOST => Err(TooMuch::Bytes(MOST)),
             n if n > most => Err(TooMuch::Ratio { packed, unpacked: most }),
             _ => Ok(()),
@@ -82,11 +74,78 @@ impl<R: Read + Counting> Unpacking<R> {
     }
 }
 
+/// A kind of packed input.
+#[derive(Clone, Copy)]
+pub(super) enum Packing {
+    Gzip,
+    Zstd,
+}
+
+impl Packing {
+    /// Tells a packed input by its first bytes: those of a gzip member (RFC
+    /// 1952, 2.3.1), or of a frame of zstd (RFC 8878, 3.1.1).
+    pub fn of(first: &[u8]) -> Option<Packing> {
+        if first.starts_with(&[0x1f, 0x8b]) {
+            Some(Packing::Gzip)
+        } else if first.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
+            Some(Packing::Zstd)
+        } else {
+            None
+        }
+    }
+}
+
+enum Decoder<R: BufRead> {
+    Gzip(Box<MultiGzDecoder<R>>),
+    Zstd(ZstdDecoder<'static, R>),
+}
+
+/// Unpacks an input up to a limit.
+pub(super) struct Unpacking<R: Read> {
+    decoder: Decoder<BufReader<R>>,
+    unpacked: u64,
+    allowance: Allowance,
+}
+
+impl<R: Read + Counting> Unpacking<R> {
+    /// Unpacks as far as `allowance` goes.
+    ///
+    /// # Errors
+    /// A decoder that cannot be made.
+    pub fn new(
+        stored: BufReader<R>,
+        packing: Packing,
+        allowance: Allowance,
+    ) -> std::io::Result<Self> {
+        let decoder = match packing {
+            Packing::Gzip => Decoder::Gzip(Box::new(MultiGzDecoder::new(stored))),
+            Packing::Zstd => Decoder::Zstd(ZstdDecoder::with_buffer(stored)?),
+        };
+        Ok(Self { decoder, unpacked: 0, allowance })
+    }
+
+    fn buffered(&self) -> &BufReader<R> {
+        match &self.decoder {
+            Decoder::Gzip(decoder) => decoder.get_ref(),
+            Decoder::Zstd(decoder) => decoder.get_ref(),
+        }
+    }
+
+    /// The packed input that is read.
+    pub fn stored(&self) -> &R {
+        self.buffered().get_ref()
+    }
+}
+
 impl<R: Read + Counting> Read for Unpacking<R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let n = self.decoder.read(buffer)?;
+        let n = match &mut self.decoder {
+            Decoder::Gzip(decoder) => decoder.read(buffer)?,
+            Decoder::Zstd(decoder) => decoder.read(buffer)?,
+        };
         self.unpacked += n as u64;
-        self.check().map_err(std::io::Error::other)?;
+        let packed = self.stored().count() - self.buffered().buffer().len() as u64;
+        self.allowance.check(packed, self.unpacked).map_err(std::io::Error::other)?;
         Ok(n)
     }
 }

@@ -188,6 +188,94 @@ fn opencode_sessions_keep_every_step_result_and_compaction() {
     assert_eq!(dataset.transcripts[4].messages[pruned.after as usize].sent(), "Then for it ");
 }
 
+/// Messages, results, calls without one, requests, largest prompt, all outputs.
+fn counts(transcript: &Transcript) -> [u64; 6] {
+    let usages = transcript.messages.iter().filter_map(|message| message.usage);
+    let open = transcript.calls().iter().filter(|call| call.result.is_none()).count();
+    [
+        transcript.messages.len() as u64,
+        results(transcript) as u64,
+        open as u64,
+        transcript.requests().count() as u64,
+        usages.clone().map(|usage| usage.prompt()).max().unwrap_or(0),
+        usages.map(|usage| usage.output).sum(),
+    ]
+}
+
+#[test]
+fn gemini_cli_sessions_keep_every_response_and_call() {
+    let Some(dataset) = data("gemini-cli") else {
+        return;
+    };
+    // Notes to the user are left out; a message has its calls and results.
+    let expected = [
+        ("agentcmd-session-2025-10-27T19-55", [31, 13, 0, 15, 9_198, 6_456]),
+        ("entire-f7633853", [21, 9, 0, 11, 14_200, 1_812]),
+        ("toolpath-sample_main_with_subagent_ref", [12, 4, 0, 5, 12_083, 1_380]),
+        ("toolpath-sample_subagent", [14, 6, 0, 6, 13_022, 905]),
+        ("vibecodingtracker-gemini", [21, 12, 0, 6, 40_914, 4_293]),
+    ];
+    assert_eq!(dataset.transcripts.len(), expected.len());
+    for (transcript, (id, numbers)) in dataset.transcripts.iter().zip(expected) {
+        assert_eq!((transcript.id.as_str(), counts(transcript)), (id, numbers));
+        let answers = transcript.messages.iter().filter(|message| message.is_request());
+        assert!(answers.clone().all(|message| message.at.is_some()), "{id}");
+    }
+    // The log of events repeats most responses.
+    let log = dataset.transcripts.last().expect("it is there");
+    assert_eq!(log.other_models.len(), 1);
+}
+
+#[test]
+fn openhands_runs_keep_every_response_and_what_it_used() {
+    let Some(dataset) = data("openhands") else {
+        return;
+    };
+    let [first, second] = &dataset.transcripts[..] else { panic!() };
+    // 23 and 33 responses with a call each; the last ends the run.
+    assert_eq!(counts(first), [46, 22, 1, 23, 33_459, 2_558]);
+    assert_eq!(counts(second), [67, 32, 1, 33, 19_391, 5_156]);
+    // What the run's own sums say.
+    let prompts = |transcript: &Transcript| {
+        let usages = transcript.messages.iter().filter_map(|message| message.usage);
+        usages.map(|usage| usage.prompt()).sum::<u64>()
+    };
+    assert_eq!((prompts(first), prompts(second)), (565_158, 410_169));
+    assert!(first.preamble.tools.len() == 4 && first.preamble.system.len() == 1);
+}
+
+#[test]
+fn swe_agent_trajectories_pair_every_command_with_its_output() {
+    let Some(dataset) = data("swe-agent") else {
+        return;
+    };
+    // Most end with a command that has no output.
+    let expected = [
+        ("ctf__crypto__katy", [36, 17, 1, 18, 0, 0]),
+        ("ctf__web__i_got_id_demo", [42, 20, 1, 21, 0, 0]),
+        ("function_calling__install-1__marshmallow-1867", [23, 11, 0, 11, 0, 0]),
+        ("pydicom__pydicom-1458", [25, 11, 1, 12, 0, 0]),
+    ];
+    assert_eq!(dataset.transcripts.len(), expected.len());
+    for (transcript, (id, numbers)) in dataset.transcripts.iter().zip(expected) {
+        assert_eq!((transcript.id.as_str(), counts(transcript)), (id, numbers));
+        assert_eq!(transcript.preamble.system.len(), 1, "{id}");
+    }
+}
+
+#[test]
+fn the_inspect_log_keeps_every_page_and_request() {
+    let Some(dataset) = data("inspect-logs") else {
+        return;
+    };
+    let [transcript] = &dataset.transcripts[..] else { panic!() };
+    assert_eq!(counts(transcript), [10, 4, 0, 5, 5_915, 281]);
+    assert_eq!(transcript.preamble.tools.len(), 8);
+    let read = transcript.messages.iter().filter_map(|m| m.usage.map(|u| u.cache_read));
+    assert_eq!(read.sum::<u64>(), 9_088);
+    assert_eq!(transcript.compactions, []);
+}
+
 #[test]
 fn a_resumed_response_was_sent_before_the_break() {
     let path = "claude-code-sessions/other-sources/vibecodingtracker-claude_code.jsonl";
@@ -249,7 +337,17 @@ fn sidechains_become_transcripts_on_request_and_lose_no_result() {
 
 #[test]
 fn real_sessions_survive_the_native_format() {
-    for name in ["claude-code-sessions", "pi-sessions", "codex-rollouts", "opencode", "tau-bench"] {
+    for name in [
+        "claude-code-sessions",
+        "pi-sessions",
+        "codex-rollouts",
+        "opencode",
+        "tau-bench",
+        "gemini-cli",
+        "openhands",
+        "swe-agent",
+        "inspect-logs",
+    ] {
         let Some(dataset) = data(name) else {
             return;
         };

@@ -8,6 +8,11 @@ use recap::dataset::{Dataset, DatasetError, LoadOptions, Problem, TooMuch, load_
 
 const MIB: u64 = 1 << 20;
 
+/// A pack by zstd of a text and what is read behind it.
+fn by_zstd(text: &str, more: impl Read) -> Vec<u8> {
+    zstd::stream::encode_all(text.as_bytes().chain(more), 3).unwrap()
+}
+
 /// A pack of a text and what is read behind it.
 fn packed(text: &str, more: impl Read) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
@@ -47,6 +52,8 @@ fn a_small_pack_that_unpacks_a_thousandfold_is_refused() {
         ("blank lines in a document", blanks(24)),
         ("a line without an end", packed("{\"a\":\"", repeated(b'x', 24))),
         ("a document that is written out", packed(&pretty(1_000_000), std::io::empty())),
+        ("zeros by zstd", by_zstd("", repeated(0, 24))),
+        ("blank lines by zstd", by_zstd(HEAD, repeated(b'\n', 24).chain(TAIL.as_bytes()))),
     ] {
         assert!(bytes.len() < 100_000, "{name}: {}", bytes.len());
         let error = read(&bytes, None).expect_err(name);
@@ -69,6 +76,35 @@ fn what_is_allowed_is_read_and_no_more() {
     for text in [pretty(1_000), pretty(400_000)] {
         assert_eq!(read(&packed(&text, std::io::empty()), None).unwrap().transcripts.len(), 1);
     }
+}
+
+#[test]
+fn zstd_is_told_by_its_first_bytes_and_read_like_gzip() {
+    let text = format!("{HEAD}{TAIL}");
+    let whole = by_zstd(&text, std::io::empty());
+    let plain = read(text.as_bytes(), None).unwrap();
+    // Frames that follow one another are one text.
+    let (head, tail) = (by_zstd(HEAD, std::io::empty()), by_zstd(TAIL, std::io::empty()));
+    for bytes in [whole.clone(), [head, tail].concat()] {
+        let dataset = read(&bytes, None).unwrap();
+        assert_eq!(dataset.transcripts, plain.transcripts);
+        assert_eq!(dataset.files[0].1, blake3::hash(&bytes).to_hex().to_string());
+    }
+    for end in 4..whole.len() {
+        assert!(read(&whole[..end], None).is_err(), "cut at {end}");
+    }
+    let blanks = by_zstd(HEAD, repeated(b'\n', 24).chain(TAIL.as_bytes()));
+    assert_eq!(read(&blanks, Some(25 * MIB)).unwrap().transcripts.len(), 1);
+    let error = read(&blanks, Some(20 * MIB)).unwrap_err();
+    assert!(matches!(error.problem, Problem::Unpacked(TooMuch::Bytes(n)) if n == 20 * MIB));
+}
+
+#[test]
+fn the_name_of_a_packed_file_is_that_of_what_it_packs() {
+    let bytes = by_zstd(&format!("{HEAD}{TAIL}"), std::io::empty());
+    let options = LoadOptions::default();
+    let dataset = load_reader("talk.json.zst", &bytes[..], &options).unwrap();
+    assert_eq!(dataset.transcripts[0].id, "talk");
 }
 
 #[test]

@@ -2,14 +2,21 @@
 //!
 //! A new format is one file, one `mod` line and one line in [`FORMATS`].
 
+mod anthropic;
+mod atif;
 mod beam;
 mod claude_code;
 mod codex;
 mod content;
+mod gemini_cli;
+mod inspect;
 mod locomo;
 mod openai_chat;
 mod opencode;
+mod openhands;
 mod pi;
+mod role_content;
+mod swe_agent;
 
 use super::format::Format;
 use super::native::Native;
@@ -21,7 +28,14 @@ pub static FORMATS: &[&dyn Format] = &[
     &pi::Pi,
     &codex::Codex,
     &opencode::OpenCode,
+    &gemini_cli::GeminiCli,
+    &openhands::OpenHands,
+    &swe_agent::SweAgent,
+    &inspect::Inspect,
+    &atif::Atif,
+    &anthropic::Anthropic,
     &locomo::Locomo,
     &beam::Beam,
+    &role_content::RoleContent,
     &openai_chat::OpenAiChat,
 ];

@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use serde_json::Value as Json;
 
+use super::anthropic::is_request;
 use super::content::{Content, arguments, result_message, result_text};
 use crate::dataset::LoadOptions;
 use crate::dataset::check::Draft;
@@ -43,8 +44,13 @@ impl Format for OpenAiChat {
             && !head.mentions(&["$schema"])
             // BEAM wraps chat messages in batches of turns.
             && !head.mentions(&["turns"])
+            // Inspect has messages in its samples.
+            && !head.mentions(&["eval", "status"])
+            && !head.mentions(&["tool_use_id"])
             && (head.first_char() == Some('[') || head.mentions(&["messages"]));
-        head.any(|r| is_chat(r) || is_list(r)) || document
+        // The same roles, but parts of another kind.
+        let is_other = |record: &Json| is_request(record) || record.get(0).is_some_and(is_request);
+        head.any(|r| (is_chat(r) || is_list(r)) && !is_other(r)) || document
     }
 
     fn read(&self, source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
@@ -171,21 +177,23 @@ struct Part {
     refusal: Option<String>,
 }
 
+/// A call of a function.
 #[derive(Deserialize)]
-struct WireCall {
-    id: Option<String>,
-    function: WireFunction,
+pub(super) struct WireCall {
+    pub(super) id: Option<String>,
+    pub(super) function: WireFunction,
 }
 
 #[derive(Deserialize)]
-struct WireFunction {
-    name: String,
+pub(super) struct WireFunction {
+    pub(super) name: String,
     #[serde(default)]
-    arguments: Json,
+    pub(super) arguments: Json,
 }
 
+/// A function that could be called.
 #[derive(Deserialize)]
-struct WireTool {
+pub(super) struct WireTool {
     function: ToolBody,
 }
 
@@ -356,7 +364,8 @@ impl Calls {
     }
 }
 
-fn tools(tools: Option<Vec<WireTool>>) -> Vec<ToolDefinition> {
+/// The definitions of the functions that could be called.
+pub(super) fn tools(tools: Option<Vec<WireTool>>) -> Vec<ToolDefinition> {
     let tools = tools.into_iter().flatten();
     tools
         .map(|tool| ToolDefinition {

@@ -1,0 +1,5 @@
+//! Trajectories in ATIF.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| recap_fuzz::import(Some("atif"), input));

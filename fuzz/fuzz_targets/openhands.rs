@@ -1,0 +1,5 @@
+//! Events of OpenHands.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| recap_fuzz::import(Some("openhands"), input));

@@ -1,0 +1,131 @@
+//! Requests and responses of Anthropic's Messages API.
+
+use serde::Deserialize;
+use serde_json::Value as Json;
+
+use crate::dataset::formats::content::{Content, ImageSource};
+use crate::model::Usage;
+
+/// A request's body.
+#[derive(Default, Deserialize)]
+pub(super) struct Body {
+    pub(super) model: Option<String>,
+    #[serde(default)]
+    pub(super) system: Content<Part>,
+    pub(super) tools: Option<Vec<Tool>>,
+    pub(super) messages: Vec<Json>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Tool {
+    pub(super) name: Option<String>,
+    pub(super) description: Option<String>,
+    #[serde(default)]
+    pub(super) input_schema: Json,
+}
+
+#[derive(Deserialize)]
+pub(super) struct WireMessage {
+    pub(super) role: String,
+    #[serde(default)]
+    pub(super) content: Content<Part>,
+    /// Milliseconds since 1970, which agents add to messages that they keep.
+    pub(super) ts: Option<i64>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Part {
+    #[serde(rename = "type")]
+    pub(super) kind: String,
+    pub(super) text: Option<String>,
+    pub(super) thinking: Option<String>,
+    pub(super) id: Option<String>,
+    pub(super) name: Option<String>,
+    pub(super) input: Option<Json>,
+    pub(super) tool_use_id: Option<String>,
+    #[serde(default)]
+    pub(super) content: Content<ResultPart>,
+    pub(super) is_error: Option<bool>,
+    pub(super) source: Option<ImageSource>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct ResultPart {
+    #[serde(rename = "type")]
+    pub(super) kind: String,
+    pub(super) text: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Response {
+    pub(super) model: Option<String>,
+    pub(super) content: Option<Json>,
+    pub(super) usage: Option<WireUsage>,
+}
+
+/// Anthropic's usage: cached tokens are counted beside the input.
+#[derive(Clone, Copy, Deserialize)]
+pub(super) struct WireUsage {
+    #[serde(default)]
+    input_tokens: u64,
+    cache_creation_input_tokens: Option<u64>,
+    cache_read_input_tokens: Option<u64>,
+    cache_creation: Option<Written>,
+    #[serde(default)]
+    output_tokens: u64,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+struct Written {
+    ephemeral_1h_input_tokens: Option<u64>,
+}
+
+impl WireUsage {
+    pub(super) fn usage(&self) -> Usage {
+        let written = self.cache_creation_input_tokens.unwrap_or(0);
+        let hour = self.cache_creation.and_then(|written| written.ephemeral_1h_input_tokens);
+        let cache_write_1h = hour.unwrap_or(0).min(written);
+        Usage {
+            input: self.input_tokens,
+            cache_read: self.cache_read_input_tokens.unwrap_or(0),
+            cache_write_5m: written - cache_write_1h,
+            cache_write_1h,
+            output: self.output_tokens,
+            output_final: true,
+        }
+    }
+}
+
+/// An entry of a log: the request's body, and the response where it is there.
+pub(super) fn entry(mut value: Json) -> (Json, Option<Json>) {
+    let Some(request) = value.get_mut("request").map(Json::take) else { return (value, None) };
+    let inner = |mut value: Json| match value.get_mut("body").map(Json::take) {
+        Some(body) => body,
+        None => value,
+    };
+    let response = value.get_mut("response").map(Json::take).filter(|value| !value.is_null());
+    (inner(request), response.map(inner))
+}
+
+/// Whether a record can only be a request to this API: other APIs have roles
+/// and contents, too.
+pub(in crate::dataset::formats) fn is_request(record: &Json) -> bool {
+    let request = record.get("request").unwrap_or(record);
+    let body = request.get("body").unwrap_or(request);
+    let tools = body.get("tools").and_then(|tools| tools.get(0));
+    let own_tools = tools.is_some_and(|tool| tool.get("input_schema").is_some());
+    let Some(messages) = body.get("messages").or(Some(body)).and_then(Json::as_array) else {
+        return false;
+    };
+    let is_message = |message: &Json| {
+        message.get("role").is_some_and(Json::is_string) && message.get("content").is_some()
+    };
+    let blocks = |message: &Json| {
+        let parts = message.get("content").and_then(Json::as_array).into_iter().flatten();
+        parts.filter_map(|part| part.get("type")?.as_str()).any(|kind| {
+            matches!(kind, "tool_use" | "tool_result" | "thinking" | "redacted_thinking")
+        })
+    };
+    let system = body.get("system").is_some_and(|system| system.is_string() || system.is_array());
+    messages.first().is_some_and(is_message) && (system || own_tools || messages.iter().any(blocks))
+}

@@ -1,0 +1,326 @@
+//! Events of OpenHands: the lines of an evaluation's output, each a run with
+//! its `history`, or the list of events of one session.
+//!
+//! What was sent follows OpenHands' own conversion of events into messages
+//! (OpenHands/OpenHands, `openhands/memory/conversation_memory.py`). Outputs
+//! are imported whole; the agent cuts very long ones in their middle.
+
+mod condensation;
+mod wire;
+
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashMap;
+use serde_json::Value as Json;
+
+use self::condensation::View;
+use self::wire::{Event, ModelResponse, Run, ToolCallMetadata};
+use super::content::{Models, ResultText, arguments, result_message};
+use super::openai_chat::tools;
+use crate::dataset::LoadOptions;
+use crate::dataset::check::Draft;
+use crate::dataset::error::{DatasetError, Problem};
+use crate::dataset::format::{Format, Head};
+use crate::dataset::source::{HEAD, Source, parse};
+use crate::model::{Block, Message, Role, Usage};
+
+/// The format of OpenHands' events.
+pub struct OpenHands;
+
+impl Format for OpenHands {
+    fn name(&self) -> &'static str {
+        "openhands"
+    }
+
+    fn describe(&self) -> &'static str {
+        "OpenHands events (JSON lines of an evaluation with history, or a JSON list of events)"
+    }
+
+    fn sniff(&self, head: &Head) -> bool {
+        let is_event = |value: &Json| {
+            let has = |key: &str| value.get(key).is_some_and(Json::is_string);
+            has("source") && (has("action") || has("observation"))
+        };
+        let first = |record: &Json| {
+            let events = record.get("history").unwrap_or(record);
+            events.get(0).is_some_and(is_event)
+        };
+        let long = head.records.is_empty()
+            && (head.mentions(&["instance_id", "history", "source", "timestamp"])
+                || (head.first_char() == Some('[')
+                    && head.mentions(&["source", "action", "args", "timestamp"])));
+        head.any(first) || long
+    }
+
+    fn read(&self, source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+        let mut drafts = Vec::new();
+        let head = Head::new(source.head(HEAD)?);
+        if head.first_char() == Some('[') {
+            let history = source.document()?;
+            let run = Run { instance_id: None, history, metrics: None };
+            drafts.push((None, run));
+        } else if head.spread {
+            drafts.push((None, source.document()?));
+        } else {
+            while let Some((line, run)) = source.next_record(parse::<Run>)? {
+                drafts.push((Some(line), run));
+            }
+        }
+        let single = drafts.len() == 1;
+        let stem = source.stem().to_owned();
+        let mut read = Vec::new();
+        for (number, (line, run)) in (1..).zip(drafts) {
+            let id = match &run.instance_id {
+                Some(id) => id.clone(),
+                None if single => stem.clone(),
+                None => format!("{stem}-{number}"),
+            };
+            let draft = Reader::new(id).run(run, line);
+            read.push(draft.map_err(|problem| source.error(line, problem))?);
+        }
+        read.retain(|draft| !draft.transcript.messages.is_empty());
+        if let Some(last) = read.last_mut() {
+            last.leave_out("torn last line", source.torn());
+        }
+        Ok(read)
+    }
+}
+
+struct Reader {
+    draft: Draft,
+    models: Models,
+    metadata: BTreeSet<String>,
+    /// What each response used, by its id.
+    usage: FxHashMap<String, Usage>,
+    /// Message of each response whose calls were read.
+    responses: FxHashMap<String, u32>,
+    /// How often the id of a call was used, and the newest id that it became.
+    calls: FxHashMap<String, (u64, String)>,
+    /// Id of the call of each action without one of its own.
+    actions: FxHashMap<i64, String>,
+    /// Tokens of all responses so far.
+    accumulated: Usage,
+    /// The prompt that was reported last.
+    prompt: Option<u64>,
+    view: View,
+    line: Option<u64>,
+}
+
+impl Reader {
+    fn new(id: String) -> Reader {
+        let mut draft = Draft::default();
+        draft.transcript.id = id;
+        Reader {
+            draft,
+            models: Models::default(),
+            metadata: BTreeSet::new(),
+            usage: FxHashMap::default(),
+            responses: FxHashMap::default(),
+            calls: FxHashMap::default(),
+            actions: FxHashMap::default(),
+            accumulated: Usage::default(),
+            prompt: None,
+            view: View::default(),
+            line: None,
+        }
+    }
+
+    fn run(mut self, run: Run, line: Option<u64>) -> Result<Draft, Problem> {
+        self.line = line;
+        self.metadata.extend(run.instance_id);
+        self.usage = run.metrics.unwrap_or_default().by_response();
+        for event in run.history {
+            match (event.action.as_deref(), event.observation.is_some()) {
+                (Some(_), _) => self.action(event)?,
+                (None, true) => self.observation(event),
+                (None, false) => self.draft.leave_out("unknown event", 1),
+            }
+        }
+        self.models.name_models(&mut self.draft.transcript);
+        self.draft.transcript.metadata = self.metadata.into_iter().collect();
+        Ok(self.draft)
+    }
+
+    fn action(&mut self, mut event: Event) -> Result<(), Problem> {
+        let used = self.used(&event);
+        let kind = event.action.take().unwrap_or_default();
+        match (kind.as_str(), event.source.as_str()) {
+            ("system", _) => self.system(event),
+            ("message", "user") => self.said(event, Role::User, None),
+            ("message", _) if event.tool_call_metadata.is_none() => {
+                self.said(event, Role::Assistant, used);
+            }
+            ("condensation", _) => {
+                let prompt = self.prompt;
+                return self.view.condense(event, prompt, &mut self.draft);
+            }
+            ("condensation_request", _) => self.view.ask(&event),
+            ("recall" | "change_agent_state" | "null" | "start" | "pause" | "resume", _) => {
+                self.draft.leave_out(format!("{kind} action"), 1);
+            }
+            (_, "user") => self.draft.leave_out("action of the user", 1),
+            _ => self.call(event, kind, used),
+        }
+        Ok(())
+    }
+
+    /// Tokens that were added to those of the session since the last action.
+    fn used(&mut self, event: &Event) -> Option<Usage> {
+        let all = event.llm_metrics.as_ref()?.accumulated_token_usage.as_ref()?.usage();
+        let before = std::mem::replace(&mut self.accumulated, all);
+        let input = all.input.checked_sub(before.input)?;
+        let used = Usage {
+            input,
+            cache_read: all.cache_read.checked_sub(before.cache_read)?,
+            cache_write_5m: all.cache_write_5m.checked_sub(before.cache_write_5m)?,
+            output: all.output.checked_sub(before.output)?,
+            ..all
+        };
+        (used.prompt() > 0).then_some(used)
+    }
+
+    fn system(&mut self, event: Event) {
+        let preamble = &mut self.draft.transcript.preamble;
+        if preamble.system.is_empty() {
+            preamble.system.extend(event.args.content);
+            preamble.tools = tools(event.args.tools);
+        } else {
+            self.draft.leave_out("later system prompt", 1);
+        }
+    }
+
+    /// A message without a call.
+    fn said(&mut self, event: Event, role: Role, used: Option<Usage>) {
+        let text = event.args.content.unwrap_or_default();
+        let pictures = event.args.image_urls.map_or(0, |urls| urls.len());
+        let mut blocks = vec![Block::Text { text }];
+        blocks.extend((0..pictures).map(|_| Block::Image { media_type: None }));
+        let message = self.message(event.id, role, event.timestamp, blocks);
+        self.push(event.id, Message { usage: used, ..message });
+    }
+
+    /// An action of the agent. All calls of one response are one message.
+    fn call(&mut self, event: Event, kind: String, used: Option<Usage>) {
+        let Some(ToolCallMetadata { tool_call_id, function_name, model_response }) =
+            event.tool_call_metadata
+        else {
+            let id = self.open(format!("action-{}", event.id.unwrap_or(-1)));
+            self.actions.extend(event.id.map(|event| (event, id.clone())));
+            let thought = event.args.thought.filter(|text| !text.is_empty());
+            let mut blocks: Vec<Block> =
+                thought.map(|text| Block::Text { text }).into_iter().collect();
+            let arguments = Json::Object(event.args.others);
+            blocks.push(Block::ToolCall { id, name: kind, arguments });
+            let message = self.message(event.id, Role::Assistant, event.timestamp, blocks);
+            return self.push(event.id, Message { usage: used, ..message });
+        };
+        let response = model_response.unwrap_or(ModelResponse {
+            id: None,
+            model: None,
+            choices: Vec::new(),
+            usage: None,
+        });
+        if let Some(&message) = response.id.as_ref().and_then(|id| self.responses.get(id)) {
+            self.view.add(event.id, message);
+            return;
+        }
+        let own = response.id.as_ref().and_then(|id| self.usage.get(id)).copied();
+        let usage = own.or(response.usage.map(|usage| usage.usage())).or(used);
+        self.responses.extend(response.id.map(|id| (id, self.draft.next_index())));
+        let mut blocks = Vec::new();
+        let said = response.choices.into_iter().next().map(|choice| choice.message);
+        let calls = said.map_or_else(Vec::new, |said| {
+            let nonempty = |text: &String| !text.is_empty();
+            let reasoning = said.reasoning_content.filter(nonempty);
+            blocks.extend(reasoning.map(|text| Block::Reasoning { text }));
+            blocks.extend(said.content.filter(nonempty).map(|text| Block::Text { text }));
+            said.tool_calls.unwrap_or_default()
+        });
+        let mut made = false;
+        for (n, call) in calls.into_iter().enumerate() {
+            let id = call.id.unwrap_or_else(|| format!("{tool_call_id}-{}", n + 1));
+            made |= id == tool_call_id;
+            let arguments = arguments(call.function.arguments, &mut self.draft);
+            let id = self.open(id);
+            blocks.push(Block::ToolCall { id, name: call.function.name, arguments });
+        }
+        if !made {
+            let id = self.open(tool_call_id);
+            let arguments = Json::Object(event.args.others);
+            blocks.push(Block::ToolCall { id, name: function_name.unwrap_or(kind), arguments });
+        }
+        let message = self.message(event.id, Role::Assistant, event.timestamp, blocks);
+        if let Some(model) = response.model {
+            self.models.add(&model, &message.id);
+            self.metadata.insert(model);
+        }
+        self.push(event.id, Message { usage, ..message });
+    }
+
+    /// The id of a new call: some servers number those of each response anew.
+    fn open(&mut self, id: String) -> String {
+        let (uses, newest) = self.calls.entry(id.clone()).or_default();
+        *uses += 1;
+        *newest = if *uses == 1 { id } else { format!("{id}#{uses}") };
+        newest.clone()
+    }
+
+    fn observation(&mut self, event: Event) {
+        let kind = event.observation.clone().unwrap_or_default();
+        let listed = event
+            .tool_call_metadata
+            .as_ref()
+            .and_then(|call| self.calls.get(&call.tool_call_id).map(|(_, newest)| newest.clone()));
+        let call = listed.or_else(|| self.actions.get(&event.cause?).cloned());
+        let command = event.extras.metadata.as_ref();
+        let failed = kind == "error" || command.is_some_and(|command| command.exit_code > 0);
+        let mut text = match command {
+            Some(command) => command.around(&event.content),
+            None => event.content.clone(),
+        };
+        match kind.as_str() {
+            "error" => text.push_str("\n[Error occurred in processing last action]"),
+            "user_rejected" => {
+                text.push_str("\n[Last action has been rejected by the user]");
+            }
+            _ => {}
+        }
+        let images = event.extras.image_urls.map_or(0, |urls| urls.len()) as u32;
+        match call {
+            Some(call) => {
+                let id = event_id(event.id, self.draft.next_index());
+                let result = ResultText { text, images };
+                let message = result_message(id, call, result, failed, event.timestamp);
+                self.push(event.id, message);
+            }
+            None if matches!(kind.as_str(), "error" | "user_rejected") => {
+                let blocks = vec![Block::Text { text }];
+                let message = self.message(event.id, Role::User, event.timestamp, blocks);
+                self.push(event.id, message);
+            }
+            None => self.draft.leave_out(format!("{kind} observation without a call"), 1),
+        }
+    }
+
+    fn message(
+        &self,
+        id: Option<i64>,
+        role: Role,
+        at: Option<jiff::Timestamp>,
+        blocks: Vec<Block>,
+    ) -> Message {
+        let id = event_id(id, self.draft.next_index());
+        Message { id, role, at, blocks, usage: None, synthetic: false, broadcast: false }
+    }
+
+    fn push(&mut self, event: Option<i64>, message: Message) {
+        self.view.add(event, self.draft.next_index());
+        let prompt = message.usage.map(|usage| usage.prompt()).filter(|&prompt| prompt > 0);
+        self.prompt = prompt.or(self.prompt);
+        self.draft.push(message, self.line);
+    }
+}
+
+fn event_id(id: Option<i64>, index: u32) -> String {
+    id.map_or_else(|| format!("message-{}", index + 1), |id| format!("event-{id}"))
+}

@@ -1,0 +1,179 @@
+//! Conversations of other programs: lists of turns with a role and a text under
+//! any of their usual names, such as ShareGPT's `from` and `value`.
+//!
+//! Read from public descriptions of these files. There are no tool calls in
+//! them that could be told from text.
+
+use serde_json::Value as Json;
+
+use crate::dataset::LoadOptions;
+use crate::dataset::check::Draft;
+use crate::dataset::error::{DatasetError, Problem};
+use crate::dataset::format::{Format, Head};
+use crate::dataset::source::{HEAD, Source, parse};
+use crate::model::{Block, Message, Role};
+
+/// The format of conversations with a role and a text a turn.
+pub struct RoleContent;
+
+/// Names of the list of turns.
+const LISTS: [&str; 7] =
+    ["conversations", "conversation", "dialogue", "dialog", "turns", "messages", "utterances"];
+
+/// Names of who speaks, in the order in which they are looked for.
+const SPEAKERS: [&str; 4] = ["role", "from", "speaker", "interlocutor"];
+
+/// Names of what is said.
+const TEXTS: [&str; 4] = ["content", "value", "text", "utterance"];
+
+impl Format for RoleContent {
+    fn name(&self) -> &'static str {
+        "role-content"
+    }
+
+    fn describe(&self) -> &'static str {
+        "Conversations with a role and a text a turn (ShareGPT and the like; from documentation)"
+    }
+
+    fn sniff(&self, head: &Head) -> bool {
+        let is_talk = |record: &Json| {
+            let first = turns(record).and_then(|turns| turns.first());
+            // Roles and contents alone are OpenAI's.
+            first.is_some_and(|turn| {
+                let names = speaker(turn).zip(text(turn));
+                names.is_some_and(|((key, name), (own, _))| {
+                    role(key, name).is_some()
+                        && !(key == "role" && own == "content" && is_chat(name))
+                })
+            })
+        };
+        let long = head.records.is_empty()
+            && head.mentions(&["conversations", "from", "value"])
+            && !head.mentions(&["blocks"]);
+        let is_keyed = |record: &Json| {
+            let fields = record.as_object().filter(|_| turns(record).is_none());
+            fields.and_then(|fields| fields.values().next()).is_some_and(is_talk)
+        };
+        let is_list = |record: &Json| record.get(0).is_some_and(is_talk);
+        head.any(|record| is_talk(record) || is_list(record) || is_keyed(record)) || long
+    }
+
+    fn read(&self, source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+        let head = Head::new(source.head(HEAD)?);
+        let mut drafts = Vec::new();
+        if head.first_char() == Some('[') || head.spread {
+            let conversations = conversations(source.document()?);
+            let single = conversations.len() == 1;
+            for (number, conversation) in (1..).zip(&conversations) {
+                let id = name(conversation, source.stem(), (!single).then_some(number));
+                let draft = read(conversation, id, None);
+                drafts.push(draft.map_err(|problem| source.error(None, problem))?);
+            }
+        } else {
+            let mut number = 0;
+            while let Some((line, value)) = source.next_record(parse::<Json>)? {
+                for conversation in conversations(value) {
+                    number += 1;
+                    let id = name(&conversation, source.stem(), Some(number));
+                    let draft = read(&conversation, id, Some(line));
+                    drafts.push(draft.map_err(|problem| source.error(Some(line), problem))?);
+                }
+            }
+        }
+        drafts.retain(|draft| !draft.transcript.messages.is_empty());
+        if let Some(last) = drafts.last_mut() {
+            last.leave_out("torn last line", source.torn());
+        }
+        Ok(drafts)
+    }
+}
+
+/// A document is a conversation, a list of them, or an object with one a field.
+fn conversations(document: Json) -> Vec<Json> {
+    match document {
+        Json::Array(items) if items.iter().any(|item| turns(item).is_some()) => items,
+        Json::Object(fields) if fields.values().next().is_some_and(|one| turns(one).is_some()) => {
+            let keyed = fields.into_iter().map(|(key, mut conversation)| {
+                if let Json::Object(fields) = &mut conversation {
+                    fields.insert("id".to_owned(), Json::String(key));
+                }
+                conversation
+            });
+            keyed.collect()
+        }
+        one => vec![one],
+    }
+}
+
+/// The turns of a conversation: a list, or a field of it.
+fn turns(conversation: &Json) -> Option<&Vec<Json>> {
+    match conversation {
+        Json::Array(turns) => Some(turns),
+        other => LISTS.iter().find_map(|key| other.get(key)?.as_array()),
+    }
+}
+
+fn speaker(turn: &Json) -> Option<(&'static str, &str)> {
+    SPEAKERS.iter().find_map(|key| Some((*key, turn.get(key)?.as_str()?)))
+}
+
+fn text(turn: &Json) -> Option<(&'static str, &str)> {
+    TEXTS.iter().find_map(|key| Some((*key, turn.get(key)?.as_str()?)))
+}
+
+/// Whether a role is one of OpenAI's.
+fn is_chat(role: &str) -> bool {
+    matches!(role, "system" | "developer" | "user" | "assistant" | "tool" | "function")
+}
+
+fn role(key: &str, name: &str) -> Option<Role> {
+    Some(match name.to_ascii_lowercase().as_str() {
+        // Of two interlocutors one is the program.
+        "system" if key == "interlocutor" => Role::Assistant,
+        "system" => Role::System,
+        "user" | "human" | "usr" | "prompter" | "observation" => Role::User,
+        "assistant" | "gpt" | "chatgpt" | "model" | "bot" | "ai" | "sys" | "agent" => {
+            Role::Assistant
+        }
+        _ => return None,
+    })
+}
+
+/// Its own id; else the file's name, with a number where there are several.
+fn name(conversation: &Json, stem: &str, number: Option<usize>) -> String {
+    let own = ["id", "conversation_id", "dialogue_id"].iter().find_map(|key| {
+        let id = conversation.get(key)?;
+        id.as_str().map(str::to_owned).or_else(|| id.as_i64().map(|id| id.to_string()))
+    });
+    own.unwrap_or_else(|| match number {
+        Some(number) => format!("{stem}-{number}"),
+        None => stem.to_owned(),
+    })
+}
+
+fn read(conversation: &Json, id: String, line: Option<u64>) -> Result<Draft, Problem> {
+    let mut draft = Draft::default();
+    draft.transcript.id = id;
+    let turns = turns(conversation).ok_or_else(|| lacks(".", "a list of turns"))?;
+    for (number, turn) in (1..).zip(turns) {
+        let (key, name) = speaker(turn).ok_or_else(|| lacks("turns", "who speaks"))?;
+        let (_, text) = text(turn).ok_or_else(|| lacks("turns", "a text"))?;
+        let role = role(key, name).ok_or_else(|| Problem::UnknownRole { role: name.to_owned() })?;
+        let message = Message {
+            id: format!("m{number}"),
+            role,
+            at: None,
+            blocks: vec![Block::Text { text: text.to_owned() }],
+            usage: None,
+            synthetic: false,
+            broadcast: false,
+        };
+        draft.push(message, line);
+    }
+    draft.leading_system_to_preamble();
+    Ok(draft)
+}
+
+fn lacks(at: &str, what: &str) -> Problem {
+    Problem::Shape { at: at.to_owned(), message: format!("lacks {what}") }
+}

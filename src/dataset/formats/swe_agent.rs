@@ -1,0 +1,230 @@
+//! Trajectories of SWE-agent (`.traj`): one JSON document, whose `history` is
+//! what the model was sent.
+//!
+//! Older agents have no tool calls: an answer ends in a command in a fence, and
+//! the next message of the user is its output. Both are imported as a call and
+//! its result. Of the observations that a history processor hides from later
+//! requests the file has no record.
+
+use rustc_hash::FxHashMap;
+use serde::Deserialize;
+use serde_json::Value as Json;
+
+use super::content::{Content, ResultText, arguments, result_message, result_text};
+use super::openai_chat::WireCall;
+use crate::dataset::LoadOptions;
+use crate::dataset::check::Draft;
+use crate::dataset::error::{DatasetError, Problem};
+use crate::dataset::format::{Format, Head};
+use crate::dataset::source::Source;
+use crate::model::{Block, Message, Role};
+
+/// The format of SWE-agent's trajectories.
+pub struct SweAgent;
+
+impl Format for SweAgent {
+    fn name(&self) -> &'static str {
+        "swe-agent"
+    }
+
+    fn describe(&self) -> &'static str {
+        "SWE-agent trajectory (JSON, *.traj)"
+    }
+
+    fn sniff(&self, head: &Head) -> bool {
+        let is_trajectory = |record: &Json| {
+            let has = |key: &str| record.get(key).is_some_and(Json::is_array);
+            has("trajectory") && has("history")
+        };
+        let long = head.records.is_empty()
+            && head.first_char() == Some('{')
+            && head.mentions(&["trajectory", "observation", "thought", "state"]);
+        head.any(is_trajectory) || long
+    }
+
+    fn read(&self, source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+        let trajectory: Trajectory = source.document()?;
+        let mut reader = Reader::default();
+        reader.draft.transcript.id = source.stem().to_owned();
+        let model = trajectory.replay_config.map(ReplayConfig::parsed);
+        reader.draft.transcript.model = model.and_then(|config| config.agent?.model?.name);
+        let agent = trajectory.history.first().and_then(|entry| entry.agent.clone());
+        for (number, entry) in (1..).zip(trajectory.history) {
+            if entry.agent != agent {
+                reader.draft.leave_out("message of another agent", 1);
+                continue;
+            }
+            let read = reader.entry(format!("m{number}"), entry);
+            read.map_err(|problem| source.error(None, problem))?;
+        }
+        let mut draft = reader.draft;
+        draft.leading_system_to_preamble();
+        Ok(if draft.transcript.messages.is_empty() { vec![] } else { vec![draft] })
+    }
+}
+
+#[derive(Deserialize)]
+struct Trajectory {
+    history: Vec<Entry>,
+    replay_config: Option<ReplayConfig>,
+}
+
+/// How the run was configured: an object, or the same as a string.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum ReplayConfig {
+    Text(String),
+    Object(Config),
+}
+
+#[derive(Default, Deserialize)]
+struct Config {
+    agent: Option<AgentConfig>,
+}
+
+#[derive(Deserialize)]
+struct AgentConfig {
+    model: Option<ModelConfig>,
+}
+
+#[derive(Deserialize)]
+struct ModelConfig {
+    name: Option<String>,
+}
+
+impl ReplayConfig {
+    /// The configuration; it names the model, and nothing depends on it.
+    fn parsed(self) -> Config {
+        match self {
+            ReplayConfig::Text(text) => serde_json::from_str(&text).unwrap_or_default(),
+            ReplayConfig::Object(config) => config,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    role: String,
+    #[serde(default)]
+    content: Content<Part>,
+    agent: Option<String>,
+    thought: Option<String>,
+    action: Option<String>,
+    tool_calls: Option<Vec<WireCall>>,
+    tool_call_ids: Option<Vec<String>>,
+    thinking_blocks: Option<Vec<Thinking>>,
+    #[serde(default)]
+    is_demo: bool,
+}
+
+#[derive(Deserialize)]
+struct Part {
+    #[serde(rename = "type")]
+    kind: String,
+    text: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Thinking {
+    #[serde(default)]
+    thinking: String,
+}
+
+/// The name of the call that stands for a command in a fence.
+const COMMAND: &str = "command";
+
+#[derive(Default)]
+struct Reader {
+    draft: Draft,
+    /// How often the id of a call was used, and the newest id that it became.
+    calls: FxHashMap<String, (u64, String)>,
+    /// The command in a fence that has no output yet.
+    command: Option<String>,
+}
+
+impl Reader {
+    fn entry(&mut self, id: String, entry: Entry) -> Result<(), Problem> {
+        let command = self.command.take();
+        match entry.role.as_str() {
+            "system" => self.text(id, Role::System, entry.content),
+            "user" => match command {
+                Some(call) if !entry.is_demo => self.result(id, call, entry.content),
+                _ => self.text(id, Role::User, entry.content),
+            },
+            "assistant" => self.answer(id, entry),
+            "tool" => {
+                let call = entry.tool_call_ids.into_iter().flatten().next().ok_or_else(|| {
+                    let message = "a tool result lacks `tool_call_ids`".to_owned();
+                    Problem::Shape { at: "history".to_owned(), message }
+                })?;
+                let call = self.calls.get(&call).map_or(call, |(_, newest)| newest.clone());
+                self.result(id, call, entry.content);
+            }
+            _ => return Err(Problem::UnknownRole { role: entry.role }),
+        }
+        Ok(())
+    }
+
+    fn text(&mut self, id: String, role: Role, content: Content<Part>) {
+        let text = self.plain(content);
+        let mut blocks = vec![Block::Text { text: text.text }];
+        blocks.extend((0..text.images).map(|_| Block::Image { media_type: None }));
+        self.push(id, role, blocks, false);
+    }
+
+    fn result(&mut self, id: String, call: String, content: Content<Part>) {
+        let text = self.plain(content);
+        self.draft.push(result_message(id, call, text, false, None), None);
+    }
+
+    fn plain(&mut self, content: Content<Part>) -> ResultText {
+        result_text(content, |part| (part.kind, part.text), "image_url", &mut self.draft)
+    }
+
+    /// A response: what it says, and its calls or the command in its fence.
+    fn answer(&mut self, id: String, entry: Entry) {
+        let said = self.plain(entry.content).text;
+        let mut blocks: Vec<Block> = entry
+            .thinking_blocks
+            .into_iter()
+            .flatten()
+            .map(|block| Block::Reasoning { text: block.thinking })
+            .collect();
+        let action = entry.action.filter(|action| !action.trim().is_empty());
+        let calls = entry.tool_calls.unwrap_or_default();
+        let call = action.filter(|_| calls.is_empty());
+        let text = match (&call, entry.thought) {
+            (Some(_), Some(thought)) => thought.trim().to_owned(),
+            _ => said,
+        };
+        blocks.extend((!text.is_empty()).then_some(Block::Text { text }));
+        for (n, call) in calls.into_iter().enumerate() {
+            let made = call.id.unwrap_or_else(|| format!("{id}-call-{}", n + 1));
+            let arguments = arguments(call.function.arguments, &mut self.draft);
+            let made = self.open(made);
+            blocks.push(Block::ToolCall { id: made, name: call.function.name, arguments });
+        }
+        if let Some(action) = call {
+            let made = self.open(format!("{id}-command"));
+            let arguments = serde_json::json!({COMMAND: action.trim_end()});
+            blocks.push(Block::ToolCall { id: made.clone(), name: COMMAND.to_owned(), arguments });
+            self.command = Some(made);
+        }
+        // A demonstration is no request of this run.
+        self.push(id, Role::Assistant, blocks, entry.is_demo);
+    }
+
+    /// The id of a new call. Demonstrations use one several times.
+    fn open(&mut self, id: String) -> String {
+        let (uses, newest) = self.calls.entry(id.clone()).or_default();
+        *uses += 1;
+        *newest = if *uses == 1 { id } else { format!("{id}#{uses}") };
+        newest.clone()
+    }
+
+    fn push(&mut self, id: String, role: Role, blocks: Vec<Block>, synthetic: bool) {
+        let message =
+            Message { id, role, at: None, blocks, usage: None, synthetic, broadcast: false };
+        self.draft.push(message, None);
+    }
+}

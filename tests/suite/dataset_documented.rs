@@ -1,0 +1,197 @@
+//! Formats that were written from documentation: requests to Anthropic's
+//! Messages API, ATIF trajectories, and lists of turns.
+
+use recap::dataset::{Dataset, DatasetError, LoadOptions, load_reader};
+use recap::model::{Role, Transcript};
+use serde_json::{Value as Json, json};
+
+const REQUESTS: &str = include_str!("../fixtures/dataset/anthropic.jsonl");
+const ATIF: &str = include_str!("../fixtures/dataset/atif.json");
+const TALKS: &str = include_str!("../fixtures/dataset/role-content.json");
+
+fn try_read(text: &str) -> Result<Dataset, DatasetError> {
+    load_reader("file.jsonl", text.as_bytes(), &LoadOptions::default())
+}
+
+fn read(text: &str) -> Vec<Transcript> {
+    try_read(text).unwrap_or_else(|error| panic!("{error}")).transcripts
+}
+
+fn refused(text: &str) -> String {
+    try_read(text).expect_err("must be refused").to_string()
+}
+
+/// Roles and texts, a result with its call.
+fn outline(transcript: &Transcript) -> Vec<String> {
+    let messages = transcript.messages.iter();
+    let line = messages.map(|message| match message.tool_result() {
+        Some((call, text)) => format!("{call}: {text}"),
+        None => format!("{}: {}", message.role.as_str(), message.first_text()),
+    });
+    line.collect()
+}
+
+fn usages(transcript: &Transcript) -> Vec<[u64; 4]> {
+    let usages = transcript.messages.iter().filter_map(|message| message.usage);
+    usages.map(|u| [u.input, u.cache_read, u.written(), u.output]).collect()
+}
+
+#[test]
+fn a_log_of_requests_is_the_conversation_that_was_extended_last() {
+    let dataset = try_read(REQUESTS).unwrap();
+    let transcript = &dataset.transcripts[0];
+    let expected = [
+        "user: Find the limit of the valve.",
+        "assistant: I look.",
+        "t1: pub const LIMIT: u32 = 4210;",
+        "assistant: It is 4210.",
+    ];
+    assert_eq!(outline(transcript), expected);
+    assert_eq!(transcript.preamble.system, ["Be brief."]);
+    assert_eq!(transcript.preamble.tools[0].name, "read");
+    assert_eq!(usages(transcript), [[10, 0, 900, 40], [30, 900, 60, 12]]);
+    assert_eq!(transcript.requests().collect::<Vec<_>>(), [1, 3]);
+    assert_eq!(transcript.other_models.len(), 1);
+    // A request for a title is none of it.
+    assert_eq!(transcript.left_out["request of another conversation"], 1);
+    assert!(dataset.warnings[0].contains("of 3 requests, 1 are no part"), "{:?}", dataset.warnings);
+}
+
+#[test]
+fn a_body_or_a_list_of_messages_alone_is_read() {
+    let call = json!({"type": "tool_use", "id": "t", "name": "read", "input": {}});
+    let result =
+        json!({"type": "tool_result", "tool_use_id": "t", "content": "4210", "is_error": true});
+    let picture = json!({"type": "image", "source": {"type": "base64", "media_type": "image/png"}});
+    let said = json!({"type": "text", "text": "Go on."});
+    let messages = json!([
+        {"role": "user", "content": "go", "ts": 1_770_000_000_000_i64},
+        {"role": "assistant", "content": [call]},
+        {"role": "user", "content": [result, picture, said]},
+    ]);
+    let expected = ["user: go", "assistant: ", "t: 4210", "user: Go on."];
+    let body = json!({"model": "claude-sonnet-5", "messages": messages});
+    for document in [&messages, &body, &json!([body])] {
+        for text in [document.to_string(), serde_json::to_string_pretty(document).unwrap()] {
+            let transcript = &read(&text)[0];
+            assert_eq!(outline(transcript), expected);
+            assert_eq!(transcript.messages[0].at.unwrap().as_second(), 1_770_000_000);
+            assert_eq!(transcript.messages[3].images(), 1);
+        }
+    }
+}
+
+#[test]
+fn hostile_requests_are_refused() {
+    let with = |message: Json| json!({"system": "x", "messages": [{"role": "user", "content": "go"}, message]});
+    let part = |part: Json| json!({"role": "assistant", "content": [part]});
+    for (message, says) in [
+        (json!({"role": "robot", "content": "x"}), "unknown role `robot`"),
+        (json!({"content": "x"}), "messages[1]"),
+        (part(json!({"type": "tool_use", "name": "x"})), "lacks `id`"),
+        (part(json!({"type": "text"})), "lacks `text`"),
+        (part(json!({"type": 7})), "messages[1]"),
+        (
+            json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c"}]}),
+            "no call before",
+        ),
+    ] {
+        let error = refused(&with(message).to_string());
+        assert!(error.contains(says), "`{says}` is missing in {error}");
+    }
+    let bad = json!({"request": with(json!({"role": "user", "content": "x"})), "response": {"usage": {"input_tokens": -1}}});
+    assert!(refused(&format!("{bad}\n{bad}\n")).contains("input_tokens"));
+}
+
+#[test]
+fn very_many_requests_are_read_in_linear_time() {
+    let one =
+        |n: usize| json!({"system": "x", "messages": [{"role": "user", "content": n.to_string()}]});
+    let log: String = (0..40_000).map(|n| format!("{}\n", one(n % 7))).collect();
+    assert_eq!(read(&log)[0].messages.len(), 1);
+}
+
+#[test]
+fn an_atif_trajectory_becomes_messages_with_results_behind_their_calls() {
+    let transcript = &read(ATIF)[0];
+    let expected = [
+        "user: Find the limit.",
+        "assistant: I look.",
+        "c1: LIMIT = 4210",
+        "assistant: It is 4210.",
+    ];
+    assert_eq!(outline(transcript), expected);
+    assert_eq!(transcript.preamble.system, ["Be brief."]);
+    assert_eq!(usages(transcript), [[300, 200, 0, 30], [600, 0, 0, 9]]);
+    assert_eq!(transcript.messages[1].reasoning(), "Hm.");
+    assert_eq!(transcript.messages[1].at.unwrap().to_string(), "2026-05-04T10:00:05Z");
+    assert_eq!((transcript.model.as_deref(), transcript.other_models.len()), (Some("gpt-5"), 1));
+}
+
+#[test]
+fn odd_atif_steps_are_told_apart_or_refused() {
+    let of = |steps: Json| {
+        json!({"schema_version": "ATIF-v1.5", "agent": {}, "steps": steps}).to_string()
+    };
+    let call = json!({"tool_call_id": "c", "function_name": "bash", "arguments": {}});
+    let step = |id: u64, more: Json| {
+        let mut step =
+            json!({"step_id": id, "source": "agent", "message": "x", "tool_calls": [call]});
+        step.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        step
+    };
+    // A result without a name belongs to the only call; copies are no requests.
+    let seen = json!({"observation": {"results": [{"content": "4210"}]}});
+    let copied = json!({"is_copied_context": true});
+    let transcript = &read(&of(json!([step(1, copied), step(2, seen)])))[0];
+    assert_eq!(outline(transcript), ["assistant: x", "assistant: x", "c#2: 4210"]);
+    assert_eq!(transcript.requests().collect::<Vec<_>>(), [1]);
+    for (steps, says) in [
+        (json!([step(1, json!({"source": "robot"}))]), "unknown role `robot`"),
+        (json!([{"source": "user"}]), "steps[0]"),
+        (json!([step(1, json!({})), step(1, json!({}))]), "second message"),
+        (json!([step(1, json!({"metrics": {"prompt_tokens": -1}}))]), "prompt_tokens"),
+        (json!(7), "steps"),
+    ] {
+        let text = of(steps);
+        let error = refused(&text);
+        assert!(
+            error.contains(says) || error.contains("no known"),
+            "`{says}` is missing in {error}"
+        );
+    }
+}
+
+#[test]
+fn turns_are_read_under_their_usual_names() {
+    let talks = read(TALKS);
+    assert_eq!(outline(&talks[0]), ["user: What is the limit?", "assistant: It is 4210."]);
+    assert_eq!((talks[0].id.as_str(), talks[1].id.as_str()), ("talk-1", "file-2"));
+    assert_eq!(talks[0].preamble.system, ["Be brief."]);
+    let keyed = json!({"7": {"messages": [{"role": "usr", "content": "a"}, {"role": "sys", "content": "b"}]}});
+    let talk = &read(&keyed.to_string())[0];
+    assert_eq!((talk.id.as_str(), talk.messages[1].role), ("7", Role::Assistant));
+    let program = json!({"utterances": [{"interlocutor": "user", "text": "a"}, {"interlocutor": "system", "text": "b"}]});
+    assert_eq!(outline(&read(&program.to_string())[0]), ["user: a", "assistant: b"]);
+    for (turn, says) in [
+        (json!({"from": "robot", "value": "x"}), "unknown role `robot`"),
+        (json!({"from": "gpt", "value": 7}), "lacks a text"),
+        (json!({"value": "x"}), "lacks who speaks"),
+    ] {
+        let talk = json!({"conversations": [{"from": "human", "value": "go"}, turn]});
+        let error = refused(&talk.to_string());
+        assert!(error.contains(says), "`{says}` is missing in {error}");
+    }
+}
+
+#[test]
+fn openai_chat_is_still_told_as_such() {
+    for text in [
+        r#"[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"text","text":"b"}]}]"#,
+        r#"{"messages":[{"role":"system","content":"a"},{"role":"user","content":"b"}]}"#,
+    ] {
+        let options = LoadOptions { only: Some("openai-chat"), ..LoadOptions::default() };
+        let only = load_reader("file.jsonl", text.as_bytes(), &options).unwrap();
+        assert_eq!(read(text), only.transcripts);
+    }
+}

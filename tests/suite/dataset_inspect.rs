@@ -1,0 +1,246 @@
+//! Logs of Inspect: documents and archives, and what its requests sent.
+
+use std::io::{Cursor, Write};
+
+use recap::dataset::{Dataset, DatasetError, LoadOptions, Problem, TooMuch, load_reader};
+use recap::model::{Block, Piece, Role, Transcript};
+use serde_json::{Value as Json, json};
+use zip::CompressionMethod;
+use zip::write::{SimpleFileOptions, ZipWriter};
+
+const FIXTURE: &str = include_str!("../fixtures/dataset/inspect.json");
+
+fn try_read(bytes: &[u8]) -> Result<Dataset, DatasetError> {
+    load_reader("run.eval", bytes, &LoadOptions::default())
+}
+
+fn read(log: &Json) -> Transcript {
+    let dataset = try_read(log.to_string().as_bytes());
+    dataset.unwrap_or_else(|error| panic!("{error}")).transcripts.remove(0)
+}
+
+fn fixture() -> Transcript {
+    let mut dataset = try_read(FIXTURE.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(dataset.transcripts.len(), 1);
+    dataset.transcripts.remove(0)
+}
+
+/// The parsed fixture; its one number that is none is left out.
+fn document() -> Json {
+    serde_json::from_str(&FIXTURE.replace("NaN", "null")).unwrap()
+}
+
+fn log(sample: Json) -> Json {
+    json!({"version": 2, "status": "success", "eval": {"task": "plant", "run_id": "r"},
+           "samples": [sample]})
+}
+
+fn message(id: &str, role: &str, content: &str) -> Json {
+    json!({"id": id, "role": role, "content": content})
+}
+
+/// The request that `answer` answered.
+fn request(input: &[Json], answer: &str) -> Json {
+    json!({"event": "model", "input": input,
+           "output": {"choices": [{"message": {"id": answer}}],
+                      "usage": {"input_tokens": 100, "output_tokens": 1, "total_tokens": 101}}})
+}
+
+fn archive(members: &[(&str, &str)], method: CompressionMethod) -> Vec<u8> {
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    let options = SimpleFileOptions::default().compression_method(method);
+    for (name, text) in members {
+        zip.start_file(*name, options).unwrap();
+        zip.write_all(text.as_bytes()).unwrap();
+    }
+    zip.finish().unwrap().into_inner()
+}
+
+#[test]
+fn a_sample_becomes_a_transcript_with_its_calls_times_and_tools() {
+    let transcript = fixture();
+    let roles: Vec<Role> = transcript.messages.iter().map(|message| message.role).collect();
+    use Role::{Assistant, Tool, User};
+    assert_eq!(roles, [User, Assistant, Tool, Assistant, Tool, Assistant]);
+    assert_eq!(
+        (transcript.id.as_str(), transcript.project.as_deref()),
+        ("run", Some("plant-valve"))
+    );
+    assert_eq!(transcript.preamble.system, ["You browse."]);
+    assert_eq!(transcript.preamble.tools[0].name, "go");
+    // Long texts stand elsewhere in the sample.
+    let text = "pub const LIMIT: u32 = 4210;";
+    assert_eq!(transcript.preamble.tools[0].description, text);
+    assert_eq!(transcript.messages[2].tool_result(), Some(("c1", text)));
+    let failed = &transcript.messages[4].blocks[0];
+    assert!(
+        matches!(failed, Block::ToolResult { text, is_error: true, .. } if text == "Command timed out."),
+        "{failed:?}"
+    );
+    assert_eq!(transcript.messages[1].reasoning(), "I go there.");
+    assert_eq!(transcript.model.as_deref(), Some("gpt-5-mini-2026-01-05"));
+    let at = |n: usize| transcript.messages[n].at.unwrap().to_string();
+    assert_eq!([at(1), at(2)], ["2026-05-04T14:00:05.25Z", "2026-05-04T14:00:08.25Z"]);
+    assert_eq!(transcript.left_out["model call outside the conversation"], 1);
+}
+
+#[test]
+fn the_total_tells_whether_cached_tokens_are_part_of_the_input() {
+    let usages = fixture().messages.iter().filter_map(|m| m.usage).collect::<Vec<_>>();
+    let buckets = usages.iter().map(|u| [u.input, u.cache_read, u.cache_write_5m, u.output]);
+    let expected = [[400, 600, 0, 20], [400, 700, 300, 15], [500, 0, 0, 9]];
+    assert_eq!(buckets.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn a_request_that_left_messages_out_is_a_compaction() {
+    let transcript = fixture();
+    let [compaction] = &transcript.compactions[..] else { panic!("{:?}", transcript.compactions) };
+    let summary = "[SUMMARY] The limit is 4210.";
+    assert_eq!((compaction.after, compaction.kept_from), (5, 3));
+    assert_eq!(compaction.summary.as_deref(), Some(summary));
+    let text = Piece::Text { role: Role::User, text: summary.to_owned() };
+    assert_eq!(compaction.pieces, [Piece::Message(0), text]);
+    assert_eq!(compaction.tokens_before, Some(1_400));
+}
+
+#[test]
+fn trimmed_messages_and_cleared_results_are_compactions_once() {
+    let call = |id: &str, call: &str| {
+        json!({"id": id, "role": "assistant", "content": "",
+               "tool_calls": [{"id": call, "function": "go", "arguments": {}}]})
+    };
+    let result = |id: &str, call: &str, text: &str| json!({"id": id, "role": "tool", "content": text, "tool_call_id": call});
+    let all = [
+        message("u", "user", "go"),
+        call("a1", "c1"),
+        result("t1", "c1", "long"),
+        call("a2", "c2"),
+        result("t2", "c2", "other"),
+        message("a3", "assistant", "done"),
+        message("u2", "user", "on"),
+        message("a4", "assistant", "well"),
+    ];
+    let short = result("t1", "c1", "(removed)");
+    let cleared =
+        |n: usize| [&[all[0].clone(), all[1].clone(), short.clone()], &all[3..n]].concat();
+    let trimmed = [&all[..1], &all[3..7]].concat();
+    let events = [
+        request(&all[..1], "a1"),
+        request(&all[..3], "a2"),
+        request(&cleared(5), "a3"),
+        request(&cleared(7), "a4"),
+    ];
+    let transcript = read(&log(json!({"messages": all, "events": events})));
+    let [one] = &transcript.compactions[..] else { panic!("{:?}", transcript.compactions) };
+    assert_eq!((one.after, one.kept_from, &one.cleared[..]), (5, 0, &["c1".to_owned()][..]));
+    assert_eq!(transcript.messages[2].tool_result(), Some(("c1", "long")));
+    let events = [request(&all[..1], "a1"), request(&all[..3], "a2"), request(&trimmed, "a4")];
+    let transcript = read(&log(json!({"messages": all, "events": events})));
+    let [one] = &transcript.compactions[..] else { panic!("{:?}", transcript.compactions) };
+    assert_eq!((one.after, one.kept_from, &one.summary), (7, 3, &None));
+    assert_eq!(one.pieces, [Piece::Message(0)]);
+}
+
+#[test]
+fn an_archive_has_a_member_a_sample() {
+    let log = document();
+    let sample = log["samples"][0].to_string();
+    let other = sample.replacen("\"epoch\":1", "\"epoch\":2", 1);
+    let header = json!({"version": 2, "status": "success", "eval": log["eval"]}).to_string();
+    for method in [CompressionMethod::Stored, CompressionMethod::Deflated, CompressionMethod::Zstd]
+    {
+        for start in ["header.json", "_journal/start.json"] {
+            let one = [(start, header.as_str()), ("samples/valve_epoch_1.json", &sample)];
+            let dataset = try_read(&archive(&one, method)).unwrap();
+            assert_eq!(dataset.transcripts, [fixture()]);
+            let two = [&one[..], &[("samples/valve_epoch_2.json", &other[..])]].concat();
+            let dataset = try_read(&archive(&two, method)).unwrap();
+            let ids: Vec<&str> = dataset.transcripts.iter().map(|t| t.id.as_str()).collect();
+            assert_eq!(ids, ["valve-epoch-1", "valve-epoch-2"]);
+            assert!(
+                dataset.transcripts.iter().all(|t| t.project.as_deref() == Some("plant-valve"))
+            );
+        }
+    }
+}
+
+#[test]
+fn an_archive_unpacks_no_further_than_other_packs() {
+    let big = format!("{{\"messages\":[],\"x\":\"{}\"}}", "x".repeat(24 << 20));
+    let bytes = archive(&[("samples/a.json", &big)], CompressionMethod::Zstd);
+    assert!(bytes.len() < 100_000, "{}", bytes.len());
+    let error = try_read(&bytes).unwrap_err();
+    assert!(matches!(error.problem, Problem::Unpacked(TooMuch::Ratio { .. })), "{error}");
+    // All members count together.
+    let half = format!("{{\"messages\":[],\"x\":\"{}\"}}", "x".repeat(6 << 20));
+    let members = [("samples/a.json", &half[..]), ("samples/b.json", &half[..])];
+    let bytes = archive(&members, CompressionMethod::Zstd);
+    assert!(matches!(try_read(&bytes).unwrap_err().problem, Problem::Unpacked(_)));
+    let options = LoadOptions { max_unpacked: Some(20 << 20), ..LoadOptions::default() };
+    let error = load_reader("run.eval", &bytes[..], &options).unwrap_err();
+    assert!(matches!(error.problem, Problem::NoConversation { .. }), "{error}");
+}
+
+#[test]
+fn broken_archives_are_refused() {
+    let sample = document()["samples"][0].to_string();
+    let whole = archive(&[("samples/a.json", &sample)], CompressionMethod::Zstd);
+    for end in (40..whole.len()).step_by(7) {
+        let error = try_read(&whole[..end]).unwrap_err();
+        assert!(error.to_string().contains("archive"), "cut at {end}: {error}");
+    }
+    for at in 0..whole.len() {
+        let mut changed = whole.clone();
+        changed[at] ^= 0x55;
+        if let Err(error) = try_read(&changed) {
+            assert!(!error.to_string().is_empty());
+        }
+    }
+    let text = archive(&[("samples/a.json", "{\"messages\":")], CompressionMethod::Stored);
+    assert!(try_read(&text).unwrap_err().to_string().contains("broken JSON"));
+    let other = archive(&[("notes.txt", "x")], CompressionMethod::Stored);
+    assert!(matches!(
+        try_read(&other).unwrap_err().problem,
+        Problem::NotUtf8 { .. } | Problem::UnknownFormat { .. }
+    ));
+}
+
+#[test]
+fn hostile_logs_are_refused() {
+    let result = json!({"id": "t", "role": "tool", "content": "x", "tool_call_id": "c"});
+    for (sample, says) in [
+        (json!({"messages": [message("a", "robot", "x")]}), "unknown role `robot`"),
+        (json!({"messages": [{"id": "a", "content": "x"}]}), "messages[0]"),
+        (json!({"messages": [{"id": "a", "role": "user", "content": 7}]}), "messages[0].content"),
+        (
+            json!({"messages": [{"id": "a", "role": "tool", "content": "x"}]}),
+            "lacks `tool_call_id`",
+        ),
+        (json!({"messages": [result]}), "no call before it has that id"),
+        (json!({"messages": 7}), "messages"),
+        (
+            json!({"messages": [], "events": [{"event": "model", "output": {"choices": 7}}]}),
+            "choices",
+        ),
+        (json!({"messages": [], "events": [{"event": "model", "timestamp": "soon"}]}), "timestamp"),
+    ] {
+        let error = try_read(log(sample).to_string().as_bytes()).unwrap_err().to_string();
+        assert!(error.contains(says), "`{says}` is missing in {error}");
+    }
+    let nothing = json!({"version": 2, "status": "started", "eval": {}});
+    let error = try_read(nothing.to_string().as_bytes()).unwrap_err();
+    assert!(matches!(error.problem, Problem::NoConversation { .. }), "{error}");
+    // The number that is none stays where it is text.
+    let said = FIXTURE.replace("You browse.", "NaN \\\" Infinity");
+    let dataset = try_read(said.as_bytes()).unwrap();
+    assert_eq!(dataset.transcripts[0].preamble.system, ["NaN \" Infinity"]);
+}
+
+#[test]
+fn very_many_messages_of_one_id_are_read_in_linear_time() {
+    let n = 40_000;
+    let messages: Vec<Json> = (0..n).map(|_| message("a", "assistant", "x")).collect();
+    let events: Vec<Json> = (0..n).map(|_| request(&[], "a")).collect();
+    assert_eq!(read(&log(json!({"messages": messages, "events": events}))).messages.len(), n);
+}

@@ -1,0 +1,214 @@
+//! Events of OpenHands: actions, observations and condensations.
+
+use recap::dataset::{Dataset, DatasetError, LoadOptions, load_reader};
+use recap::model::{Block, Piece, RecordedTrigger, Role, Transcript};
+use serde_json::{Value as Json, json};
+
+const FIXTURE: &str = include_str!("../fixtures/dataset/openhands.jsonl");
+
+fn try_read(text: &str) -> Result<Dataset, DatasetError> {
+    load_reader("output.jsonl", text.as_bytes(), &LoadOptions::default())
+}
+
+fn read_all(text: &str) -> Vec<Transcript> {
+    try_read(text).unwrap_or_else(|error| panic!("{error}")).transcripts
+}
+
+fn read(events: &[Json]) -> Transcript {
+    read_all(&json!(events).to_string()).remove(0)
+}
+
+/// A message of the user.
+fn said(id: i64, text: &str) -> Json {
+    json!({"id": id, "source": "user", "action": "message", "args": {"content": text}})
+}
+
+/// A call and its result, of a model that gives no ids.
+fn ran(id: i64, output: &str) -> [Json; 2] {
+    let args = json!({"command": "ls", "thought": "I look."});
+    [
+        json!({"id": id, "source": "agent", "action": "run", "args": args}),
+        json!({"id": id + 1, "source": "agent", "observation": "run", "content": output,
+               "cause": id, "extras": {}}),
+    ]
+}
+
+/// Roles and texts, a result with its call.
+fn outline(transcript: &Transcript) -> Vec<String> {
+    let messages = transcript.messages.iter();
+    let line = messages.map(|message| match message.tool_result() {
+        Some((call, text)) => format!("{call}: {text}"),
+        None => format!("{}: {}", message.role.as_str(), message.first_text()),
+    });
+    line.collect()
+}
+
+#[test]
+fn a_run_becomes_messages_with_all_calls_of_a_response_in_one() {
+    let transcript = &read_all(FIXTURE)[0];
+    let end = |code| {
+        format!(
+            "\n[Current working directory: /workspace/plant]\n[Command finished with exit code {code}]"
+        )
+    };
+    let expected = [
+        "user: Find the limit of the valve.".to_owned(),
+        "assistant: I look at two files.".to_owned(),
+        format!("call_1: pub const LIMIT: u32 = 4210;{}", end(0)),
+        format!("call_2: cat: src/pump.rs: No such file{}", end(1)),
+        "assistant: ".to_owned(),
+        "call_3: ERROR: invalid path\n[Error occurred in processing last action]".to_owned(),
+        "assistant: Done.".to_owned(),
+    ];
+    assert_eq!(outline(transcript), expected);
+    assert_eq!(transcript.id, "plant__valve-1");
+    assert_eq!(transcript.preamble.system, ["You are an agent."]);
+    assert_eq!(transcript.preamble.tools[0].name, "execute_bash");
+    // Both calls were made at once; the arguments are those that the model wrote.
+    assert_eq!(transcript.messages[1].calls().collect::<Vec<_>>(), ["call_1", "call_2"]);
+    let call = &transcript.messages[4].blocks[0];
+    let path = json!({"command": "view", "path": "/workspace/plant/src/pipe.rs"});
+    assert!(matches!(call, Block::ToolCall { arguments, .. } if *arguments == path), "{call:?}");
+    let failed = [2, 3, 5].map(|at| {
+        matches!(transcript.messages[at].blocks[0], Block::ToolResult { is_error: true, .. })
+    });
+    assert_eq!(failed, [false, true, true]);
+    assert_eq!(transcript.requests().collect::<Vec<_>>(), [1, 4, 6]);
+    assert_eq!(transcript.model.as_deref(), Some("openai/gpt-5"));
+    assert_eq!(transcript.messages[1].at.unwrap().to_string(), "2026-05-04T10:00:05.5Z");
+    assert_eq!(transcript.left_out["recall action"], 1);
+    assert_eq!(transcript.left_out["recall observation without a call"], 1);
+}
+
+#[test]
+fn usage_is_that_of_the_response_in_disjoint_buckets() {
+    let transcripts = read_all(FIXTURE);
+    let usage = |transcript: &Transcript| -> Vec<[u64; 4]> {
+        let usages = transcript.messages.iter().filter_map(|message| message.usage);
+        usages.map(|u| [u.input, u.cache_read, u.cache_write_5m, u.output]).collect()
+    };
+    // The first is listed with what was written to a cache.
+    let expected = [[500, 200, 300, 40], [200, 1_000, 0, 10], [600, 0, 0, 12]];
+    assert_eq!(usage(&transcripts[0]), expected);
+    // A message without a call: what was added to the session's tokens.
+    assert_eq!(usage(&transcripts[1]), [[300, 0, 0, 9]]);
+    let messages = &transcripts[1].messages;
+    assert_eq!(messages[0].images(), 1);
+    let error = "Agent got stuck\n[Error occurred in processing last action]";
+    assert_eq!((messages[2].role, messages[2].first_text()), (Role::User, error));
+}
+
+#[test]
+fn a_condensation_is_a_summary_in_the_place_of_forgotten_events() {
+    let transcript = &read_all(FIXTURE)[0];
+    let [compaction] = &transcript.compactions[..] else { panic!("{:?}", transcript.compactions) };
+    let summary = "The limit in src/valve.rs is 4210.";
+    assert_eq!((compaction.after, compaction.kept_from), (6, 4));
+    assert_eq!(compaction.summary.as_deref(), Some(summary));
+    let text = Piece::Text { role: Role::User, text: summary.to_owned() };
+    assert_eq!(compaction.pieces, [Piece::Message(0), text]);
+    assert_eq!(compaction.trigger, RecordedTrigger::Auto);
+    assert_eq!(compaction.tokens_before, Some(1_200));
+}
+
+#[test]
+fn condensations_forget_what_those_before_them_kept() {
+    let mut events = vec![said(1, "go")];
+    (0..4).for_each(|n| events.extend(ran(10 * n + 10, &format!("output {n}"))));
+    let condense =
+        |args: Json| json!({"id": 90, "source": "agent", "action": "condensation", "args": args});
+    events.push(condense(json!({"forgotten_event_ids": [10, 11], "summary": "ONE"})));
+    events.push(json!({"id": 91, "source": "user", "action": "condensation_request", "args": {}}));
+    events.push(condense(json!({"forgotten_event_ids": [20, 21, 7], "summary": "TWO"})));
+    // Without a summary: the events are gone.
+    events.push(condense(json!({"forgotten_events_start_id": 40, "forgotten_events_end_id": 41})));
+    events.push(condense(json!({"forgotten_event_ids": []})));
+    let transcript = read(&events);
+    let of = |at: usize| {
+        let compaction = &transcript.compactions[at];
+        (compaction.kept_from, compaction.summary.as_deref(), compaction.trigger)
+    };
+    assert_eq!(of(0), (3, Some("ONE"), RecordedTrigger::Auto));
+    assert_eq!(of(1), (5, Some("TWO"), RecordedTrigger::Manual));
+    assert_eq!(of(2), (9, None, RecordedTrigger::Auto));
+    let kept = [0, 5, 6].map(Piece::Message);
+    assert_eq!(transcript.compactions[2].pieces, kept);
+    assert_eq!(transcript.compactions.len(), 3);
+    assert_eq!(transcript.left_out["condensation that removed no message"], 1);
+}
+
+#[test]
+fn results_are_paired_by_their_cause_where_calls_have_no_ids() {
+    let [first, result] = ran(10, "a");
+    let [second, other] = ran(20, "b");
+    let lost =
+        json!({"id": 40, "source": "agent", "observation": "run", "content": "c", "cause": 5});
+    let transcript = read(&[said(1, "go"), first, second, other, result, lost]);
+    let expected =
+        ["user: go", "assistant: I look.", "assistant: I look.", "action-20: b", "action-10: a"];
+    assert_eq!(outline(&transcript), expected);
+    assert_eq!(transcript.left_out["run observation without a call"], 1);
+    let call = &transcript.messages[1].blocks[1];
+    let arguments = json!({"command": "ls"});
+    assert!(
+        matches!(call, Block::ToolCall { name, arguments: a, .. } if name == "run" && *a == arguments)
+    );
+}
+
+#[test]
+fn the_events_of_one_session_are_a_list() {
+    let events = [said(1, "go"), said(2, "on")];
+    for text in [json!(events).to_string(), serde_json::to_string_pretty(&events).unwrap()] {
+        let all = read_all(&text);
+        assert_eq!((all.len(), all[0].id.as_str(), all[0].messages.len()), (1, "output", 2));
+    }
+    let long = "valve ".repeat(2 << 20);
+    let event = json!({"id": 1, "timestamp": "2026-05-04T10:00:00", "source": "user",
+                       "action": "message", "args": {"content": long}});
+    let run = json!({"instance_id": "a", "history": [event]});
+    let line = run.to_string();
+    assert_eq!(read_all(&format!("{line}\n{}\n", line.replacen("\"a\"", "\"b\"", 1))).len(), 2);
+}
+
+#[test]
+fn hostile_events_are_refused_with_their_line() {
+    let run = |event: Json| json!({"instance_id": "a", "history": [said(1, "go"), event]});
+    for (event, says) in [
+        (json!({"id": "x"}), "history[1].id"),
+        (json!({"id": 2, "action": 7}), "history[1].action"),
+        (json!({"id": 2, "timestamp": "soon"}), "history[1].timestamp"),
+        (json!({"id": 2, "action": "message", "args": {"content": 7}}), "history[1].args"),
+        (json!({"id": 2, "tool_call_metadata": {}}), "tool_call_metadata"),
+        (
+            json!({"id": 2, "llm_metrics": {"accumulated_token_usage": {"prompt_tokens": -1}}}),
+            "prompt_tokens",
+        ),
+    ] {
+        let first = json!({"instance_id": "z", "history": [said(1, "go")]});
+        let error = try_read(&format!("{first}\n{}\n{first}\n", run(event))).unwrap_err();
+        assert!(error.to_string().contains(says), "`{says}` is missing in {error}");
+        assert_eq!(error.line, Some(2), "{error}");
+    }
+    let [call, result] = ran(10, "a");
+    let error = try_read(&json!([said(1, "x"), call, result, result]).to_string()).unwrap_err();
+    assert!(error.to_string().contains("second"), "{error}");
+    let odd = json!({"id": 2, "source": "agent"});
+    assert_eq!(read(&[said(1, "x"), odd]).left_out["unknown event"], 1);
+}
+
+#[test]
+fn very_many_condensations_are_read_in_linear_time() {
+    let n = 30_000;
+    let talk = (0..n).map(|id| said(id, "x"));
+    let forget = |id: i64| {
+        let args = json!({"forgotten_event_ids": [id], "summary": "S"});
+        json!({"id": n + id, "source": "agent", "action": "condensation", "args": args})
+    };
+    let events: Vec<Json> = talk.chain((0..n).map(forget)).collect();
+    assert_eq!(read(&events).compactions.len(), n as usize);
+    // What they keep together is bounded.
+    let talk = (0..6_000).map(|id| said(id, "x"));
+    let events: Vec<Json> = talk.chain((0..6_000).rev().map(forget)).collect();
+    let error = try_read(&json!(events).to_string()).unwrap_err();
+    assert!(error.to_string().contains("its compactions keep more than"), "{error}");
+}

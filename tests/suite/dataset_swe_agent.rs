@@ -1,0 +1,119 @@
+//! Trajectories of SWE-agent, with commands in fences and with tool calls.
+
+use recap::dataset::{Dataset, DatasetError, LoadOptions, load_reader};
+use recap::model::{Block, Transcript};
+use serde_json::{Value as Json, json};
+
+const FIXTURE: &str = include_str!("../fixtures/dataset/swe-agent.json");
+
+fn try_read(text: &str) -> Result<Dataset, DatasetError> {
+    load_reader("task.traj", text.as_bytes(), &LoadOptions::default())
+}
+
+fn read(text: &str) -> Transcript {
+    let mut dataset = try_read(text).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(dataset.transcripts.len(), 1);
+    dataset.transcripts.remove(0)
+}
+
+fn trajectory(history: &[Json]) -> String {
+    json!({"trajectory": [], "history": history, "info": {}}).to_string()
+}
+
+fn calling(id: &str, more: Json) -> Json {
+    let call = json!({"id": id, "type": "function",
+                      "function": {"name": "bash", "arguments": "{\"command\":\"ls\"}"}});
+    let mut entry = json!({"role": "assistant", "content": "I look.", "action": "ls",
+                           "tool_calls": [call]});
+    entry.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    entry
+}
+
+fn result(id: &str, text: &str) -> Json {
+    json!({"role": "tool", "content": [{"type": "text", "text": text}], "tool_call_ids": [id]})
+}
+
+/// Roles and texts, a result with its call.
+fn outline(transcript: &Transcript) -> Vec<String> {
+    let messages = transcript.messages.iter();
+    let line = messages.map(|message| match message.tool_result() {
+        Some((call, text)) => format!("{call}: {text}"),
+        None => format!("{}: {}", message.role.as_str(), message.first_text()),
+    });
+    line.collect()
+}
+
+#[test]
+fn a_command_in_a_fence_is_a_call_and_the_next_message_its_result() {
+    let transcript = read(FIXTURE);
+    let expected = [
+        "user: Here is a demonstration.",
+        "user: Find the limit of the valve.",
+        "assistant: I open the file.",
+        "m4-command: [File: src/valve.rs (1 lines total)]\n1:pub const LIMIT: u32 = 4210;",
+        "assistant: The limit is 4210.",
+    ];
+    assert_eq!(outline(&transcript), expected);
+    assert_eq!(transcript.id, "task");
+    assert_eq!(transcript.preamble.system, ["SETTING: You are a programmer."]);
+    let call = &transcript.messages[2].blocks[1];
+    let arguments = json!({"command": "open src/valve.rs"});
+    assert!(matches!(call, Block::ToolCall { arguments: a, .. } if *a == arguments), "{call:?}");
+    // The last command ended the run; another agent's words are no message.
+    assert_eq!(transcript.calls().iter().filter(|call| call.result.is_none()).count(), 1);
+    assert_eq!(transcript.left_out["message of another agent"], 1);
+    assert_eq!(transcript.requests().count(), 2);
+}
+
+#[test]
+fn ids_that_a_demonstration_repeats_are_told_apart() {
+    let demo = json!({"is_demo": true});
+    let history = [
+        json!({"role": "user", "content": "go"}),
+        calling("c", demo),
+        result("c", "1"),
+        calling("c", json!({})),
+        result("c", "2"),
+    ];
+    let transcript = read(&trajectory(&history));
+    let expected = ["user: go", "assistant: I look.", "c: 1", "assistant: I look.", "c#2: 2"];
+    assert_eq!(outline(&transcript), expected);
+    // The answer of the demonstration was not asked for here.
+    assert_eq!(transcript.requests().collect::<Vec<_>>(), [3]);
+}
+
+#[test]
+fn the_model_and_its_thoughts_are_read_where_they_are() {
+    let thinking = json!({"thinking_blocks": [{"type": "thinking", "thinking": "Hm."}]});
+    let history = [json!({"role": "user", "content": "go"}), calling("c", thinking)];
+    let config = json!({"agent": {"model": {"name": "gpt-5"}}});
+    for config in [config.clone(), json!(config.to_string())] {
+        let text = json!({"trajectory": [], "history": history, "replay_config": config});
+        let transcript = read(&text.to_string());
+        assert_eq!(transcript.model.as_deref(), Some("gpt-5"));
+        assert_eq!(transcript.messages[1].reasoning(), "Hm.");
+    }
+}
+
+#[test]
+fn hostile_trajectories_are_refused() {
+    for (entry, says) in [
+        (json!({"role": "robot"}), "unknown role `robot`"),
+        (json!({"content": "x"}), "history[0]"),
+        (json!({"role": "user", "content": 7}), "history[0].content"),
+        (json!({"role": "tool", "content": "x"}), "lacks `tool_call_ids`"),
+        (result("c", "x"), "no call before it has that id"),
+        (calling("c", json!({"tool_calls": [{"id": "c"}]})), "tool_calls[0]"),
+    ] {
+        let error = try_read(&trajectory(&[entry])).unwrap_err().to_string();
+        assert!(error.contains(says), "`{says}` is missing in {error}");
+    }
+    assert!(try_read(&trajectory(&[])).unwrap_err().to_string().contains("no conversation"));
+}
+
+#[test]
+fn very_many_calls_of_one_id_are_read_in_linear_time() {
+    let pair = |_| [calling("c", json!({})), result("c", "x")];
+    let history: Vec<Json> = (0..30_000).flat_map(pair).collect();
+    assert_eq!(read(&trajectory(&history)).messages.len(), 60_000);
+}
