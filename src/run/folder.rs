@@ -240,6 +240,8 @@ impl Folder {
         let file = File::create(&partial).map_err(io(&partial))?;
         let _ = file.try_lock();
         let mut out = BufWriter::new(&file);
+        // What the cells share is found anew, and not needed afterwards.
+        self.shared = Shared::default();
         let mut shared = Shared::default();
         (transcripts.iter().try_for_each(|facts| write_line(&mut out, Kind::Transcript, facts)))
             .and_then(|()| cells.iter_mut().try_for_each(|c| shared.write_cell(c, &mut out)))
