@@ -82,15 +82,21 @@ pub fn pool(observed: &[Observed<'_>], owners: &Owners<'_>) -> Pooled {
 /// The contributions of each transcript's replicates to one row.
 type Row = BTreeMap<u32, Vec<Parts>>;
 
-/// Contributions by row and transcript, without those that have no figure.
-fn by_row(contributions: Vec<Contribution>) -> BTreeMap<u32, Row> {
-    let mut rows: BTreeMap<u32, Row> = BTreeMap::new();
-    for Contribution { row, unit, parts } in contributions {
-        if !matches!(parts, Parts::Absent(_) | Parts::Unknown(_)) {
-            rows.entry(row).or_default().entry(unit).or_default().push(parts);
+/// Contributions by row and transcript, without those that have no figure. Rows
+/// are built one by one: together they are many times as large as the
+/// contributions.
+fn by_row(mut contributions: Vec<Contribution>) -> impl Iterator<Item = (u32, Row)> {
+    contributions.retain(|c| !matches!(c.parts, Parts::Absent(_) | Parts::Unknown(_)));
+    contributions.sort_by_key(|c| c.row);
+    let mut rest = contributions.into_iter().peekable();
+    std::iter::from_fn(move || {
+        let row = rest.peek()?.row;
+        let mut units = Row::new();
+        while let Some(Contribution { unit, parts, .. }) = rest.next_if(|c| c.row == row) {
+            units.entry(unit).or_default().push(parts);
         }
-    }
-    rows
+        Some((row, units))
+    })
 }
 
 impl Pooled {

@@ -79,7 +79,8 @@ pub(super) struct Contribution {
 /// Measures are processed one by one: all contributions at once are many times
 /// as large as the cells.
 pub(super) fn contributions(spec: &Spec, observed: &[Observed<'_>]) -> Vec<Contribution> {
-    let mut found = Vec::new();
+    let size = observed.iter().map(|cell| 2 * cell.payers.len()).sum();
+    let mut found = Vec::with_capacity(size);
     for Observed { unit, payers } in observed {
         // Only bills differ between payers.
         let first = spec.of(&payers[0].0);
@@ -157,6 +158,8 @@ impl<'a> Scene<'a> {
         let keyed: BTreeSet<RowKey<'_>> = self.cells.iter().flat_map(|c| self.keys(c)).collect();
         let mut rows: Vec<Gathered<'_>> = keyed.into_iter().map(Gathered::new).collect();
         let mut observed = Vec::new();
+        // Most sessions of a large run have no series, and share this one.
+        let none: Rc<Series> = Rc::default();
         for cell in self.cells {
             let at =
                 |key: RowKey<'_>| rows.binary_search_by(|row| row.key.cmp(&key)).expect("keyed");
@@ -176,7 +179,11 @@ impl<'a> Scene<'a> {
                     continue;
                 }
             };
-            let series = Rc::new(RESAMPLED.each_ref().map(|of| (of.series)(&samples[0])));
+            let series = RESAMPLED.each_ref().map(|of| (of.series)(&samples[0]));
+            let series = match series.iter().all(Vec::is_empty) {
+                true => Rc::clone(&none),
+                false => Rc::new(series),
+            };
             for code in &codes {
                 rows[*code].take(unit, &samples[0], Rc::clone(&series));
             }

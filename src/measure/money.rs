@@ -154,6 +154,7 @@ pub fn sound(bill: &Bill, rows: &CellRows) -> bool {
         .chain(bill.calls.iter().map(|call| &call.prompt));
     let compactions = rows.compactions.len();
     bill.requests.len() == rows.requests.len()
+        && bill.break_even.is_sorted_by_key(|even| even.compaction)
         && prompts.all(|prompt| prompt.ideal_read <= prompt.billed.prompt())
         && bill.calls.iter().all(|call| (call.compaction as usize) < compactions)
 }

@@ -256,6 +256,13 @@ impl Bill {
         self.models().nth(request.model as usize).unwrap_or(&self.model)
     }
 
+    /// The break-even of a compaction by its position among the cell's; `None`
+    /// if it is not part of the session.
+    pub fn break_even_of(&self, compaction: u32) -> Option<&BreakEven> {
+        let at = self.break_even.binary_search_by_key(&compaction, |even| even.compaction);
+        self.break_even.get(at.ok()?)
+    }
+
     /// The model whose prices apply to the compactor's calls.
     pub fn call_model(&self) -> &str {
         self.compactor.as_deref().unwrap_or(&self.model)

@@ -1,5 +1,7 @@
 //! One compaction: its trigger, its effect and its cost.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::{LatencySource, ReplyFacts};
@@ -27,9 +29,9 @@ pub struct CompactionRow {
     /// Position of the stage in the preset, from 0.
     pub stage: u32,
     /// Mechanism of the stage.
-    pub mechanism: String,
+    pub mechanism: Arc<str>,
     /// The trigger, as written in the preset.
-    pub trigger: String,
+    pub trigger: Arc<str>,
     /// Tokens of the context before. What a stage that hides (a window, `fifo`)
     /// had hidden the last time is shown again by then, so this is all it hides from.
     pub tokens_before: u64,

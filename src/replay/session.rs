@@ -116,6 +116,7 @@ impl<'a> ReplaySession<'a> {
         let built = plan.preset.build(plan.window, plan.scaled)?;
         let stages = plan.preset.stages.iter().zip(built);
         let stages = stages.map(|(stage, built)| Running {
+            names: [stage.mechanism.name.into(), built.when.to_string().into()],
             stage: stage.clone(),
             when: built.when,
             mechanism: built.mechanism,

@@ -3,6 +3,7 @@
 use super::error::ReplayError;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
@@ -26,6 +27,8 @@ pub(super) struct Running {
     pub stage: Stage,
     pub when: When,
     pub mechanism: Box<dyn Strategy>,
+    /// Names of mechanism and trigger, as the stage's compactions hold them.
+    pub names: [Arc<str>; 2],
 }
 
 /// Adds up the thread's CPU time over the polls of a future, so that a slow
@@ -206,8 +209,8 @@ impl<'a> ReplaySession<'a> {
             messages_seen: self.context.seen_count(),
             at_end: self.at_end,
             stage: number as u32,
-            mechanism: running.stage.mechanism.name.to_owned(),
-            trigger: running.when.to_string(),
+            mechanism: Arc::clone(&running.names[0]),
+            trigger: Arc::clone(&running.names[1]),
             tokens_before: before.tokens,
             tokens_after: self.context.weight().tokens,
             messages_folded: 0,

@@ -6,7 +6,8 @@ use std::io::{Result, Write};
 use super::sheet::{self, Field, Kind};
 use super::{Format, Source};
 use crate::model::{
-    Bill, BreakEven, Cell, CompactionRow, Repeated, TranscriptFacts, VoidReplies, repeated,
+    Bill, BreakEven, CallBill, Cell, CompactionRow, Repeated, TranscriptFacts, VoidReplies,
+    repeated,
 };
 use crate::pricing::PriceList;
 
@@ -50,20 +51,43 @@ fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
     let header = sheet::ROW_KEY.into_iter().chain(COLUMNS);
     let prices = PriceList::from(&source.report.manifest.prices);
     let repeated = repeated(&source.report.cells, &source.report.cuts);
-    let mut rows = Vec::new();
-    for cell in &source.report.cells {
-        let Some(measured) = cell.rows() else { continue };
+    let done = source.report.cells.iter().filter_map(|cell| Some((cell, cell.rows()?)));
+    // Made one after the other: a session may have very many.
+    let rows = done.flat_map(|(cell, measured)| {
         let facts = source.report.facts_of(&cell.key.dataset, &cell.key.transcript);
-        let bills = sheet::bills(measured);
+        let bills: Vec<_> = sheet::bills(measured).into_iter().map(Sorted::new).collect();
         let repeated = &repeated[&(cell.key.strategy.as_str(), cell.key.window.as_str())];
-        for (at, row) in (0u32..).zip(&measured.compactions) {
-            for bill in &bills {
-                let billed = Billed::new(*bill, at, row, facts, &prices);
-                rows.push(fields(cell, row, &billed, repeated));
-            }
-        }
-    }
+        let prices = &prices;
+        (0u32..).zip(&measured.compactions).flat_map(move |(at, row)| {
+            let by_bill = bills.iter().map(|bill| {
+                let billed = Billed::new(bill, at, row, facts, prices);
+                fields(cell, row, &billed, repeated)
+            });
+            by_bill.collect::<Vec<_>>()
+        })
+    });
     sheet::csv(header, rows, out)
+}
+
+/// A bill with its calls sorted by compaction, so that they are found without
+/// a look at all of them.
+struct Sorted<'a> {
+    bill: Option<&'a Bill>,
+    calls: Vec<&'a CallBill>,
+}
+
+impl<'a> Sorted<'a> {
+    fn new(bill: Option<&'a Bill>) -> Self {
+        let mut calls: Vec<_> = bill.iter().flat_map(|bill| &bill.calls).collect();
+        calls.sort_by_key(|call| call.compaction);
+        Self { bill, calls }
+    }
+
+    /// The calls of a compaction, in the order in which they were made.
+    fn calls(&self, compaction: u32) -> impl Iterator<Item = &'a CallBill> {
+        let first = self.calls.partition_point(|call| call.compaction < compaction);
+        self.calls[first..].iter().copied().take_while(move |call| call.compaction == compaction)
+    }
 }
 
 /// What one agent model is billed for a compaction.
@@ -76,22 +100,21 @@ struct Billed<'a> {
 
 impl<'a> Billed<'a> {
     fn new(
-        bill: Option<&'a Bill>,
+        sorted: &Sorted<'a>,
         at: u32,
         row: &CompactionRow,
         facts: Option<&TranscriptFacts>,
         prices: &PriceList,
     ) -> Self {
+        let bill = sorted.bill;
         let session = bill.filter(|_| !row.at_end);
         let usd = session.and_then(|bill| {
             let requests = &facts?.requests;
             let moment = requests.get(row.begun as usize).or(requests.last())?.at;
             let mut tariff = prices.find(bill.call_model()).ok()?.standard();
-            let calls = bill.calls.iter().filter(|call| call.compaction == at);
-            calls.map(|c| tariff.request_usd(&c.prompt.billed, c.output, moment)).sum()
+            sorted.calls(at).map(|c| tariff.request_usd(&c.prompt.billed, c.output, moment)).sum()
         });
-        let even = bill.and_then(|b| b.break_even.iter().find(|even| even.compaction == at));
-        Billed { bill, usd, even }
+        Billed { bill, usd, even: bill.and_then(|bill| bill.break_even_of(at)) }
     }
 }
 

@@ -25,37 +25,36 @@ const COLUMNS: [(&str, Kind); 7] = [
 
 fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
     let header = sheet::ROW_KEY.into_iter().chain(COLUMNS);
-    let rows = source.report.cells.iter().flat_map(|cell| cell_rows(source.report, cell));
+    let cells = source.report.cells.iter();
+    let rows = cells.filter_map(|cell| cell_rows(source.report, cell)).flatten();
     sheet::csv(header, rows, out)
 }
 
-fn cell_rows(report: &Report, cell: &Cell) -> Vec<Vec<Field>> {
-    let (Some(rows), Some(facts)) =
-        (cell.rows(), report.facts_of(&cell.key.dataset, &cell.key.transcript))
-    else {
-        return Vec::new();
-    };
-    rows.references
-        .iter()
-        .filter_map(|outcome| {
-            let reference = facts.exam.references.get(outcome.reference as usize)?;
-            let last_seen = facts.messages.get(reference.last_seen as usize);
-            let state = match outcome.state {
-                _ if cell.refuses_request(reference.request) => "refused",
-                state if state.is_kept() => "kept",
-                state => state.as_str(),
-            };
-            let mut fields = sheet::row_key(&cell.key);
-            fields.extend([
-                Field::Count(u64::from(reference.request)),
-                Field::text(&reference.text),
-                Field::text(reference.class.as_str()),
-                Field::maybe_text(last_seen.map(|m| m.id.as_str())),
-                Field::Count(reference.distance_tokens),
-                Field::text(state),
-                Field::Flag(reference.refetch.is_some()),
-            ]);
-            Some(fields)
-        })
-        .collect()
+/// The rows of a cell, made one after the other: a session may have very many.
+fn cell_rows<'a>(
+    report: &'a Report,
+    cell: &'a Cell,
+) -> Option<impl Iterator<Item = Vec<Field>> + 'a> {
+    let facts = report.facts_of(&cell.key.dataset, &cell.key.transcript)?;
+    let each = cell.rows()?.references.iter().filter_map(move |outcome| {
+        let reference = facts.exam.references.get(outcome.reference as usize)?;
+        let last_seen = facts.messages.get(reference.last_seen as usize);
+        let state = match outcome.state {
+            _ if cell.refuses_request(reference.request) => "refused",
+            state if state.is_kept() => "kept",
+            state => state.as_str(),
+        };
+        let mut fields = sheet::row_key(&cell.key);
+        fields.extend([
+            Field::Count(u64::from(reference.request)),
+            Field::text(&reference.text),
+            Field::text(reference.class.as_str()),
+            Field::maybe_text(last_seen.map(|m| m.id.as_str())),
+            Field::Count(reference.distance_tokens),
+            Field::text(state),
+            Field::Flag(reference.refetch.is_some()),
+        ]);
+        Some(fields)
+    });
+    Some(each)
 }

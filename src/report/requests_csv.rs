@@ -39,22 +39,24 @@ fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
     let header = sheet::ROW_KEY.into_iter().chain(COLUMNS);
     let prices = PriceList::from(&source.report.manifest.prices);
     let cells = source.report.cells.iter();
-    let rows = cells.flat_map(|cell| cell_rows(source.report, &prices, cell));
+    let rows = cells.filter_map(|cell| cell_rows(source.report, &prices, cell)).flatten();
     sheet::csv(header, rows, out)
 }
 
-fn cell_rows(report: &Report, prices: &PriceList, cell: &Cell) -> Vec<Vec<Field>> {
-    let (Some(rows), Some(facts)) =
-        (cell.rows(), report.facts_of(&cell.key.dataset, &cell.key.transcript))
-    else {
-        return Vec::new();
-    };
+/// The rows of a cell, made one after the other: a session may have very many.
+fn cell_rows<'a>(
+    report: &'a Report,
+    prices: &'a PriceList,
+    cell: &'a Cell,
+) -> Option<impl Iterator<Item = Vec<Field>> + 'a> {
+    let rows = cell.rows()?;
+    let facts = report.facts_of(&cell.key.dataset, &cell.key.transcript)?;
     let asked = asked_and_kept(cell, rows, facts);
     let bills = sheet::bills(rows);
     let sent = rows.requests.iter().zip(&facts.requests).zip(asked).enumerate();
-    let each = sent.flat_map(|(at, ((row, request), (references, kept)))| {
+    let each = sent.flat_map(move |(at, ((row, request), (references, kept)))| {
         let message = facts.messages.get(request.message as usize);
-        bills.iter().map(move |bill| {
+        let by_bill = bills.iter().map(|bill| {
             let [read, write, uncached, cost] = billed(*bill, at, request, prices);
             let mut fields = sheet::row_key(&cell.key);
             fields.extend([
@@ -76,9 +78,10 @@ fn cell_rows(report: &Report, prices: &PriceList, cell: &Cell) -> Vec<Vec<Field>
                 Field::maybe_text(bill.map(sheet::agent_model)),
             ]);
             fields
-        })
+        });
+        by_bill.collect::<Vec<_>>()
     });
-    each.collect()
+    Some(each)
 }
 
 /// Tokens read, written and uncached, and dollars, the output included; empty

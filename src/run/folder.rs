@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::Conceal;
 use super::earlier::{Earlier, unlike};
 use super::files::{FolderError, GATE, MANIFEST, TEXTS, io};
-use super::journal::{JOURNAL, Record, Shared, Text};
+use super::journal::{JOURNAL, Kind, Shared, Text, write_line};
 use super::loaded::Loaded;
 use crate::model::{CallRow, Cell, Cut, Gate, Manifest, TranscriptFacts};
 
@@ -164,23 +164,25 @@ impl Folder {
 
     /// Adds the facts of a transcript to the journal.
     pub(super) fn append_transcript(&mut self, facts: &TranscriptFacts) -> Result<(), FolderError> {
-        let facts = self.facts(facts.clone());
-        self.append(&mut Record::Transcript(Box::new(facts)))
+        match &self.conceal {
+            Some(conceal) => self.append(Kind::Transcript, &conceal.facts(facts.clone())),
+            None => self.append(Kind::Transcript, facts),
+        }
     }
 
     /// Adds a cell to the journal. Returns the cell as written: concealed, and
     /// sharing equal requests and bills with other cells.
     pub(super) fn append_cell(&mut self, cell: Cell) -> Result<Cell, FolderError> {
-        let cell = match &self.conceal {
+        let mut cell = match &self.conceal {
             Some(conceal) => conceal.cell(cell),
             None => cell,
         };
-        let mut record = Record::Cell(cell);
-        self.append(&mut record)?;
-        match record {
-            Record::Cell(cell) => Ok(cell),
-            _ => unreachable!("it stays a cell"),
-        }
+        let wrote = match &mut self.journal {
+            Some(journal) => self.shared.write_cell(&mut cell, journal),
+            None => self.shared.write_cell(&mut cell, &mut std::io::sink()),
+        };
+        wrote.map_err(io(&self.path.join(JOURNAL)))?;
+        Ok(cell)
     }
 
     /// Adds a cut to the journal. Returns the cut as written.
@@ -189,13 +191,13 @@ impl Folder {
             Some(conceal) => conceal.cut(cut),
             None => cut,
         };
-        self.append(&mut Record::Cut(cut.clone()))?;
+        self.append(Kind::Cut, &cut)?;
         Ok(cut)
     }
 
     /// Adds calls of real models to the journal.
     pub(super) fn append_calls(&mut self, calls: &[CallRow]) -> Result<(), FolderError> {
-        calls.iter().try_for_each(|call| self.append(&mut Record::Call(call.clone())))
+        calls.iter().try_for_each(|call| self.append(Kind::Call, call))
     }
 
     /// Adds texts to the journal; the end of the run moves them to a file of
@@ -207,10 +209,7 @@ impl Folder {
         if self.conceal.is_some() {
             return Ok(());
         }
-        texts.iter().try_for_each(|(hash, text)| {
-            let text = Text { hash: hash.clone(), text: text.clone() };
-            self.append(&mut Record::Text(text))
-        })
+        texts.iter().try_for_each(|(hash, text)| self.append(Kind::Text, &Text { hash, text }))
     }
 
     /// The facts of a transcript as this folder stores them.
@@ -221,10 +220,9 @@ impl Folder {
         }
     }
 
-    fn append(&mut self, record: &mut Record) -> Result<(), FolderError> {
-        let lines = self.shared.lines(record);
+    fn append(&self, kind: Kind, content: &impl Serialize) -> Result<(), FolderError> {
         let Some(mut journal) = self.journal.as_ref() else { return Ok(()) };
-        journal.write_all(&lines).map_err(io(&self.path.join(JOURNAL)))
+        write_line(&mut journal, kind, content).map_err(io(&self.path.join(JOURNAL)))
     }
 
     /// Rewrites the journal in sorted order, so that equal runs give equal
@@ -232,29 +230,26 @@ impl Folder {
     pub fn sort_journal(
         &mut self,
         transcripts: &[TranscriptFacts],
-        cells: &[Cell],
+        cells: &mut [Cell],
         cuts: &[Cut],
         calls: &[CallRow],
     ) -> Result<(), FolderError> {
         if self.journal.is_none() {
             return Ok(());
         }
-        let facts = transcripts.iter().cloned().map(|facts| Record::Transcript(Box::new(facts)));
-        let cells = cells.iter().cloned().map(Record::Cell);
-        let cuts = cuts.iter().cloned().map(Record::Cut);
-        let calls = calls.iter().cloned().map(Record::Call);
         // The new file is locked before it replaces the journal, so that the
         // folder is never unlocked.
         let partial = self.path.join(format!("{JOURNAL}.partial"));
         let file = File::create(&partial).map_err(io(&partial))?;
         let _ = file.try_lock();
         let mut out = BufWriter::new(&file);
+        // What the cells share is found anew, and not needed afterwards.
+        self.shared = Shared::default();
         let mut shared = Shared::default();
-        facts
-            .chain(cells)
-            .chain(cuts)
-            .chain(calls)
-            .try_for_each(|mut record| out.write_all(&shared.lines(&mut record)))
+        (transcripts.iter().try_for_each(|facts| write_line(&mut out, Kind::Transcript, facts)))
+            .and_then(|()| cells.iter_mut().try_for_each(|c| shared.write_cell(c, &mut out)))
+            .and_then(|()| cuts.iter().try_for_each(|cut| write_line(&mut out, Kind::Cut, cut)))
+            .and_then(|()| calls.iter().try_for_each(|c| write_line(&mut out, Kind::Call, c)))
             .and_then(|()| out.flush())
             .map_err(io(&partial))?;
         drop(out);
@@ -272,8 +267,7 @@ impl Folder {
         }
         self.write_with(TEXTS, |out| {
             texts.iter().try_for_each(|(hash, text)| {
-                let line = Text { hash: hash.clone(), text: text.clone() };
-                serde_json::to_writer(&mut *out, &line)?;
+                serde_json::to_writer(&mut *out, &Text { hash, text })?;
                 out.write_all(b"\n")
             })
         })

@@ -58,7 +58,14 @@ pub async fn run(
         .await?;
     let Ran { mut cells, mut cuts, calls, mut texts } = ran;
     let mut calls = earlier.with_calls(calls);
-    texts.extend(recorded.into_iter().flat_map(Arc::unwrap_or_clone));
+    for mut recorded in recorded.into_iter().map(Arc::unwrap_or_clone) {
+        // The smaller map moves into the larger one: a single long session is
+        // not held twice.
+        if recorded.len() > texts.len() {
+            std::mem::swap(&mut recorded, &mut texts);
+        }
+        texts.extend(recorded);
+    }
     let mut facts: Vec<_> =
         facts.into_iter().map(|facts| folder.facts(Arc::unwrap_or_clone(facts))).collect();
     cuts.extend(earlier.cuts.into_values());
@@ -70,7 +77,7 @@ pub async fn run(
     // The texts are written first, because they are in the journal until it is
     // sorted.
     folder.write_texts(&texts)?;
-    folder.sort_journal(&facts, &cells, &cuts, &calls)?;
+    folder.sort_journal(&facts, &mut cells, &cuts, &calls)?;
     Ok(Finished { transcripts: facts, cells, cuts, calls, texts })
 }
 

@@ -137,7 +137,7 @@ fn calls_are_billed_to_their_own_compaction_where_another_took_effect_first() {
     let CellOutcome::Done(rows) = outcome else { panic!("it failed") };
     let row = |at: u32| {
         let row = &rows.compactions[at as usize];
-        (row.mechanism.as_str(), row.begun, row.request)
+        (&*row.mechanism, row.begun, row.request)
     };
     assert_eq!(row(0), ("sliding-window", 3, 3));
     assert_eq!(row(1), ("continuation", 2, 4));

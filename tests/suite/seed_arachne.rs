@@ -40,7 +40,7 @@ fn a_jump_from_below_70_to_above_85_per_cent_is_folded_before_the_call_and_nothi
     // 12 turns are 6,000 tokens; the next user message brings 4,000 at once.
     let talk = chat(12).user(4_000).says(1).user(1).says(1).end();
     let rows = rows(&talk, &real("arachne", WINDOW, &[]));
-    let stages: Vec<&str> = rows.compactions.iter().map(|row| row.mechanism.as_str()).collect();
+    let stages: Vec<&str> = rows.compactions.iter().map(|row| &*row.mechanism).collect();
     assert_eq!(stages, ["session-state"]);
     assert_eq!(rows.compactions[0].messages_evicted, 0);
     assert!(rows.requests.iter().all(|request| !request.overflow));

@@ -32,7 +32,7 @@ fn rows(transcript: &Transcript, plan: &Plan) -> CellRows {
 }
 
 fn stages(rows: &CellRows) -> Vec<&str> {
-    rows.compactions.iter().map(|compaction| compaction.mechanism.as_str()).collect()
+    rows.compactions.iter().map(|compaction| &*compaction.mechanism).collect()
 }
 
 fn overflows(rows: &CellRows) -> usize {

@@ -60,7 +60,7 @@ pub(in crate::cli) fn run(arguments: &RegradeArguments) -> Result<Exit, Failure>
     cells.sort_by(|a, b| a.key.cmp(&b.key));
     let mut folder = Folder::create(&out, &manifest)?;
     bench::clear(&folder)?;
-    folder.sort_journal(&transcripts, &cells, &cuts, &calls)?;
+    folder.sort_journal(&transcripts, &mut cells, &cuts, &calls)?;
     folder.write_texts(&texts)?;
     let results = Results::of(manifest, Finished { transcripts, cells, cuts, calls, texts });
     results.write(&folder, &[])?;

@@ -119,7 +119,7 @@ mod tests {
     /// A preset with that many successive compactions that free one per cent.
     fn idling(name: &str, trigger: &str, times: usize) -> CellBuilder {
         (0..times).fold(cell("s", name).sent(&[100]), |cell, _| {
-            cell.compaction(100, 99).with_compaction(|row| row.trigger = trigger.to_owned())
+            cell.compaction(100, 99).with_compaction(|row| row.trigger = trigger.into())
         })
     }
 

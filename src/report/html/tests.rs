@@ -62,7 +62,7 @@ fn hostile() -> (Report, crate::report::testkit::Echo) {
                 (bill.billed_as, bill.model) = (bad("payer"), bad(&bill.model));
             }
             for (at, c) in rows.compactions.iter_mut().enumerate() {
-                (c.mechanism, c.trigger) = (bad("mechanism"), bad("trigger"));
+                (c.mechanism, c.trigger) = (bad("mechanism").into(), bad("trigger").into());
                 c.fallback = (at == 0).then(|| bad("fallback"));
                 c.error = (at == 1).then(|| bad("error"));
             }

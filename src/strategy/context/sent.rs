@@ -320,8 +320,10 @@ impl Sent {
         let mut head = self.prompt.head().clone();
         let notes = context.notes.len();
         let rest = head.at(BASE + notes - added);
-        let new = context.notes.iter().rev().take(added).rev().map(note_piece);
-        let pieces = new.chain([rest]).collect::<Vec<_>>();
+        // Not `rev().take(added).rev()`, which steps over all older notes.
+        let newest = context.notes.iter().rev().take(added).map(note_piece);
+        let mut pieces: Vec<_> = std::iter::once(rest).chain(newest).collect();
+        pieces.reverse();
         for (place, piece) in (BASE + notes - added..).zip(pieces) {
             self.moved.note(head.at(place), piece);
             if place < head.places() { head.set(place, piece) } else { head.push(piece) }

@@ -195,7 +195,7 @@ fn compactions<'a>(
         let note = note.or_else(|| row.fallback.as_ref().map(|f| format!("fell back: {f}")));
         out.notes.extend(note.map(|note| (at, plain::line(&note))));
         if let Some(bill) = paid {
-            let even = bill.break_even.iter().find(|even| even.compaction as usize == at);
+            let even = bill.break_even_of(at as u32);
             out.paid.push(even.map_or(-2, |even| even.requests.map_or(-1, i64::from)));
         }
     }
