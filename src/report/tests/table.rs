@@ -15,9 +15,10 @@ fn the_table_shows_ranks_controls_stand_ins_overflows_and_failures() {
      prune                    0.86  0.77…0.95  +0.27      $23.07  −44 %   0.46×   0 ms  descriptive
      sliding-window           0.21  0.19…0.23  +0.11      $50.26  +22 %   0.21×   0 ms  descriptive
      fifo                     0.40  0.36…0.44  +0.00      $42.44  +3 %    0.50×   0 ms  descriptive
+     ── a stand-in for the model wrote the summaries ───────────────────────────────────
      continuation (stand-in)  0.64  0.58…0.70  +0.20      $36.26  −12 %   0.30×  4.2 s  not ranked:
                                                                                         offline stand-in
-     ───────────────────────────────────────────────────────────────────────────────────
+     ── controls ───────────────────────────────────────────────────────────────────────
      empty                    0.00  0.00…0.00  −0.02      $3.71  −91 %    0.06×      –  control
      a…b: lowest and highest session or project; too few for an interval.
      *: requests over the window, which a provider would have refused: they keep nothing, controls
@@ -33,9 +34,10 @@ fn the_table_shows_ranks_controls_stand_ins_overflows_and_failures() {
      sliding-window           0.21  0.19…0.23  +0.11      $50.26  +22 %   0.31×   0 ms  descriptive
      fifo                     0.50  0.45…0.55  +0.00      $42.44  +3 %    0.60×   0 ms  descriptive; 1
                                                                                         cell failed
+     ── a stand-in for the model wrote the summaries ───────────────────────────────────
      continuation (stand-in)  0.64  0.58…0.70  +0.20      $36.26  −12 %   0.40×  4.2 s  not ranked:
                                                                                         offline stand-in
-     ───────────────────────────────────────────────────────────────────────────────────
+     ── controls ───────────────────────────────────────────────────────────────────────
      empty                    0.00  0.00…0.00  −0.02      $3.71  −91 %    0.06×      –  control
      a…b: lowest and highest session or project; too few for an interval.
 
@@ -265,9 +267,10 @@ fn a_narrow_terminal_keeps_the_figure_the_bill_and_the_verdict() {
      prune           86  [77–100]†   $23.07    −44 %   0 ms
      sliding-window  21  [19–100]†   $50.26    +22 %   0 ms
      fifo            40  [36–100]†   $42.44     +3 %   0 ms
-     continuation    64  [58–100]†   $36.26    −12 %  4.2 s  stand-in
-     ────────────────────────────────────────────────────────
-     empty           0  [0–100]†     $3.71     −91 %      –  control
+     ── a stand-in for the model wrote the summaries ────────
+     continuation    64  [58–100]†   $36.26    −12 %  4.2 s
+     ── controls ────────────────────────────────────────────
+     empty           0  [0–100]†     $3.71     −91 %      –
      continuity: of what the whole conversation answers right, what the preset still
      does, in per cent.
      †: over what was asked in this session only; says nothing of others.
@@ -287,9 +290,10 @@ fn a_wide_terminal_has_every_column() {
      prune                    86  [77–100]†     0.86      14 %    0.86  $23.07  −44 %   0.46×   0 ms  8.4k       12  descriptive
      sliding-window           21  [19–100]†     0.21      79 %    0.21  $50.26  +22 %   0.21×   0 ms  3.8k       12  descriptive
      fifo                     40  [36–100]†     0.40      60 %    0.40  $42.44  +3 %    0.50×   0 ms  9.1k       12  descriptive
+     ── a stand-in for the model wrote the summaries ────────────────────────────────────────────────────────────────
      continuation (stand-in)  64  [58–100]†     0.64      36 %    0.64  $36.26  −12 %   0.30×  4.2 s  5.5k       12  not ranked: offline
                                                                                                                      stand-in
-     ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+     ── controls ────────────────────────────────────────────────────────────────────────────────────────────────────
      empty                    0  [0–100]†       0.00     100 %    0.00  $3.71  −91 %    0.06×      –  1.1k       12  control
      continuity: of what the whole conversation answers right, what the preset still does, in per cent.
      †: over what was asked in this session only; says nothing of others.
@@ -311,9 +315,10 @@ fn references_alone_fit_a_narrow_terminal_too() {
      prune           0.86  0.77…0.95  $23.07    −44 %   0 ms
      sliding-window  0.21  0.19…0.23  $50.26    +22 %   0 ms
      fifo            0.40  0.36…0.44  $42.44     +3 %   0 ms
-     continuation    0.64  0.58…0.70  $36.26    −12 %  4.2 s  stand-in
-     ─────────────────────────────────────────────────────────
-     empty           0.00  0.00…0.00  $3.71     −91 %      –  control
+     ── a stand-in for the model wrote the summaries ─────────
+     continuation    0.64  0.58…0.70  $36.26    −12 %  4.2 s
+     ── controls ─────────────────────────────────────────────
+     empty           0.00  0.00…0.00  $3.71     −91 %      –
      a…b: lowest and highest session or project; too few for an interval.
      over N×: requests over the window, which a provider would have refused: they
      keep nothing, controls apart, and the bill is hypothetical.
