@@ -4,9 +4,9 @@ use std::fmt;
 use std::net::IpAddr;
 
 use jiff::Timestamp;
-use reqwest::Url;
 use thiserror::Error;
 
+use super::http::Url;
 use super::{Key, Provider, Reply, Request};
 use crate::model::Buckets;
 use crate::pricing::{Class, ModelPrices, Moment};

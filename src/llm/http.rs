@@ -15,7 +15,7 @@ use thiserror::Error;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
 
-use reqwest::Url;
+pub(super) use reqwest::Url;
 
 use super::Endpoint;
 use crate::text::first_cause;

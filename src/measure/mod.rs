@@ -22,6 +22,7 @@ mod idle;
 mod measures;
 mod money;
 mod names;
+mod next_step;
 mod paired;
 mod panel;
 mod payers;

@@ -7,19 +7,18 @@ use std::collections::BTreeSet;
 use super::cluster::noun;
 use super::findings::{Evidence, place_of};
 use super::names::{BASELINE, RECORDED};
+use super::next_step;
 use super::preference::{ENOUGH, Judge, NotPreferred, Preferred};
 use super::ranking::FEWEST_ASKED;
 use super::rows::Entry;
 use crate::model::{
-    Against, Allows, AtStake, Choice, Chosen, CutRow, Finding, Instead, Interval, Limit, NATIVE,
-    NextStep, NoChoice, PresetRow, Priced, Primary, Problem, Range, RangeOf, Recommendation,
-    Replayed, Rival, SMALLEST_NATIVE, Savings, Source, Standing, Sure, Value, catalogue,
+    Against, Allows, AtStake, Choice, Chosen, Finding, Instead, Interval, Limit, NATIVE, NoChoice,
+    PresetRow, Priced, Primary, Problem, Range, RangeOf, Recommendation, Replayed, Rival,
+    SMALLEST_NATIVE, Savings, Standing, Sure, Value, catalogue,
 };
 
 /// Shares below this value are not mentioned as numbers.
 const LEAST_TOLD: f64 = 0.001;
-/// Number of presets for which the next run is to have summaries of a model.
-const TRIED: usize = 2;
 /// Share of ungraded answers from which a figure is questioned (semantics §41).
 const UNSCORED: f64 = 0.05;
 
@@ -45,50 +44,8 @@ pub fn recommendation(run: &Evidence<'_>, findings: &[Finding]) -> Option<Recomm
             (choice, None, few.or_else(|| doubt(run, findings, &best?.row)))
         }
     };
-    let next = next(run, findings);
+    let next = next_step::next(run, findings);
     Some(Recommendation { replayed: replayed(run), choice, sure, doubt, next })
-}
-
-/// The further run that would answer most of the open questions.
-fn next(run: &Evidence<'_>, findings: &[Finding]) -> Option<NextStep> {
-    let idle =
-        |finding: &Finding| matches!(finding, Finding::Problem(Problem::NothingCompacts { .. }));
-    if run.missing.is_some() {
-        return None;
-    }
-    if findings.iter().any(idle) {
-        return Some(NextStep::SmallerWindow);
-    }
-    let offline = run.asks() && run.manifest.graded_by() == Source::Lexical;
-    real_summaries(run).or(offline.then_some(NextStep::ModelJudge))
-}
-
-/// A run with summaries of a model for the stand-ins that keep most at the first
-/// window.
-fn real_summaries(run: &Evidence<'_>) -> Option<NextStep> {
-    let rows = run.at_windows().next()?;
-    let mut stand_ins: Vec<&PresetRow> =
-        rows.iter().map(|e| &e.row).filter(|row| row.standing == Standing::StandIn).collect();
-    stand_ins.sort_by(|a, b| kept(run, b).total_cmp(&kept(run, a)));
-    stand_ins.truncate(TRIED);
-    let strategies: Vec<String> = stand_ins.iter().map(|row| row.strategy.clone()).collect();
-    let recorded = rows.iter().find(|e| e.row.strategy == RECORDED);
-    let best = rows.iter().find(|e| e.row.rank.is_some());
-    let beside = recorded.into_iter().chain(best).map(|e| e.row.strategy.clone()).collect();
-    let usd = strategies.iter().map(|name| summaries_usd(run, name)).sum();
-    (!strategies.is_empty()).then_some(NextStep::RealSummaries { strategies, beside, usd })
-}
-
-/// The bill of all calls that a preset's compactions made: in the sessions, and
-/// for the contexts at cuts.
-fn summaries_usd(run: &Evidence<'_>, strategy: &str) -> Option<f64> {
-    let of_preset = run.rows.iter().filter(|e| e.row.strategy == strategy);
-    let sessions: Option<f64> =
-        of_preset.map(|e| e.row.number(catalogue::COMPACTION_COST_USD)).sum();
-    let exams = run.cuts.iter().flat_map(|cut| &cut.rows).filter(|row| row.strategy == strategy);
-    let cuts: Option<f64> =
-        exams.filter_map(CutRow::exam).map(|exam| exam.bills.first()?.compactions_usd).sum();
-    Some(sessions? + cuts?)
 }
 
 fn replayed(run: &Evidence<'_>) -> Replayed {
@@ -151,7 +108,7 @@ fn leads(run: &Evidence<'_>, one: &PresetRow, other: &PresetRow) -> bool {
     }
 }
 
-fn kept(run: &Evidence<'_>, row: &PresetRow) -> f64 {
+pub(super) fn kept(run: &Evidence<'_>, row: &PresetRow) -> f64 {
     row.number(run.primary.measure()).unwrap_or(0.0)
 }
 

@@ -1,7 +1,10 @@
 //! Numbers as text: plain decimals for files, few digits for people.
 
-use crate::model::{Unit, catalogue};
+use crate::model::{Primary, Unit, catalogue};
 pub use crate::text::grouped;
+
+/// Shares below this value are not mentioned as numbers.
+const LEAST_TOLD: f64 = 0.001;
 
 /// A number for a file: at most six decimals, no exponent, no trailing zeros,
 /// so that equal values are equal bytes everywhere. `None` if the number is not
@@ -130,6 +133,30 @@ pub fn any(x: f64) -> String {
 fn signless(text: String) -> String {
     let zero = text.trim_start_matches('-').chars().all(|c| c == '0' || c == '.');
     if zero { text.trim_start_matches('-').to_owned() } else { text.replace('-', "−") }
+}
+
+/// A difference without its sign, with enough digits that a difference other
+/// than 0 is not shown as 0.
+pub fn distance(by: Primary, difference: f64) -> String {
+    let difference = difference.abs();
+    match by == Primary::Continuity {
+        false if difference >= 0.005 || difference == 0.0 => format!("{difference:.2}"),
+        false if difference >= LEAST_TOLD => format!("{difference:.3}"),
+        false => format!("less than {LEAST_TOLD}"),
+        true if difference >= 0.95 => format!("{difference:.0} points"),
+        true if difference >= 0.05 || difference == 0.0 => format!("{difference:.1} points"),
+        true => "less than 0.1 points".to_owned(),
+    }
+}
+
+/// A loss as a positive number; a gain with its sign.
+pub fn loss(by: Primary, difference: f64) -> String {
+    let digits = if by == Primary::Continuity { 0 } else { 2 };
+    let text = format!("{:.digits$}", -difference);
+    match text.trim_start_matches(['-', '0', '.']).is_empty() {
+        true => text.trim_start_matches('-').to_owned(),
+        false => text.replace('-', "−"),
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The recommendation of a run in sentences: what to use, how sure that is,
 //! what was tested, and what else matters for the choice.
 
-use super::number::{dollars, gain, percent};
+use super::number::{distance, dollars, gain, loss, percent};
 use super::{kept, listed, window};
 use crate::model::{
     Against, AgainstFull, AtStake, Choice, Chosen, Finding, Instead, Limit, NextStep, NoChoice,
@@ -11,8 +11,6 @@ use crate::text::{counted, form_for, grouped};
 
 /// Differences below this share of a bill are not mentioned.
 const LEAST: f64 = 0.005;
-/// Shares below this value are not mentioned as numbers.
-const LEAST_TOLD: f64 = 0.001;
 /// Largest number of other windows that are named.
 const OTHERS: usize = 3;
 
@@ -371,30 +369,6 @@ fn how_sure(sure: &Sure) -> String {
             "Over {with} it is not worse than the whole conversation by more than the margin of \
              {margin}."
         ),
-    }
-}
-
-/// A difference without its sign, with enough digits that a difference other
-/// than 0 is not shown as 0.
-fn distance(by: Primary, difference: f64) -> String {
-    let difference = difference.abs();
-    match by == Primary::Continuity {
-        false if difference >= 0.005 || difference == 0.0 => format!("{difference:.2}"),
-        false if difference >= LEAST_TOLD => format!("{difference:.3}"),
-        false => format!("less than {LEAST_TOLD}"),
-        true if difference >= 0.95 => format!("{difference:.0} points"),
-        true if difference >= 0.05 || difference == 0.0 => format!("{difference:.1} points"),
-        true => "less than 0.1 points".to_owned(),
-    }
-}
-
-/// A loss as a positive number; a gain with its sign.
-fn loss(by: Primary, difference: f64) -> String {
-    let digits = if by == Primary::Continuity { 0 } else { 2 };
-    let text = format!("{:.digits$}", -difference);
-    match text.trim_start_matches(['-', '0', '.']).is_empty() {
-        true => text.trim_start_matches('-').to_owned(),
-        false => text.replace('-', "−"),
     }
 }
 
