@@ -43,7 +43,7 @@ pub enum Standing {
     /// stand-in, not the strategy, and is never ranked (measures §6).
     StandIn,
     /// Of rows alone: it would be ranked, but too many replies of the compactor
-    /// were void ([`super::VOID_WITHIN`]).
+    /// were void (`VOID_WITHIN`).
     Void,
 }
 

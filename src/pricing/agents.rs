@@ -60,7 +60,7 @@ pub struct Agents {
 impl Agents {
     /// The models asked for; none: each session is billed as the model that it
     /// names, or where that has no price as one of its family, or as
-    /// [`DEFAULT_AGENT_MODEL`].
+    /// `DEFAULT_AGENT_MODEL`.
     pub fn new(list: Arc<PriceList>, asked: Vec<String>) -> Self {
         Self { list, asked }
     }

@@ -19,7 +19,7 @@ pub enum Windows {
 }
 
 impl Windows {
-    /// The windows that the user asked for, or else [`Windows::by_default`].
+    /// The windows that the user asked for, or else those of each data set.
     pub fn or_default(asked: Vec<WindowSpec>, datasets: &[Dataset]) -> Self {
         if asked.is_empty() { Windows::by_default(datasets) } else { Windows::Same(asked) }
     }
