@@ -91,14 +91,14 @@ fn hostile_requests_are_refused() {
         (part(json!({"type": "tool_use", "name": "x"})), "lacks `id`"),
         (part(json!({"type": "text"})), "lacks `text`"),
         (part(json!({"type": 7})), "messages[1]"),
-        (
-            json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c"}]}),
-            "no call before",
-        ),
     ] {
         let error = refused(&with(message).to_string());
         assert!(error.contains(says), "`{says}` is missing in {error}");
     }
+    // An agent that dropped the oldest messages may keep a result without its call.
+    let orphan = json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c"}]});
+    let left = &read(&with(orphan).to_string())[0].left_out;
+    assert_eq!(left["tool result whose call is not in the recording"], 1);
     let bad = json!({"request": with(json!({"role": "user", "content": "x"})), "response": {"usage": {"input_tokens": -1}}});
     assert!(refused(&format!("{bad}\n{bad}\n")).contains("input_tokens"));
 }
@@ -149,7 +149,6 @@ fn odd_atif_steps_are_told_apart_or_refused() {
     for (steps, says) in [
         (json!([step(1, json!({"source": "robot"}))]), "unknown role `robot`"),
         (json!([{"source": "user"}]), "steps[0]"),
-        (json!([step(1, json!({})), step(1, json!({}))]), "second message"),
         (json!([step(1, json!({"metrics": {"prompt_tokens": -1}}))]), "prompt_tokens"),
         (json!(7), "steps"),
     ] {

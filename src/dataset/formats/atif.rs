@@ -3,18 +3,18 @@
 //! (harbor-framework/harbor, `docs/rfcs`), without recordings at hand.
 
 use jiff::Timestamp;
-use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use serde_json::Value as Json;
 
-use super::content::{Content, Models, ResultText, arguments, result_message, result_text};
+use super::content::{Content, ResultText, result_text};
 use super::openai_chat::{WireTool, tools};
+use super::recorder::{Outcome, Recorder, Turn};
 use crate::dataset::LoadOptions;
 use crate::dataset::check::Draft;
 use crate::dataset::error::{DatasetError, Problem};
 use crate::dataset::format::{Format, Head};
 use crate::dataset::source::Source;
-use crate::model::{Block, Message, Role, Usage};
+use crate::model::{Block, Role, Usage};
 
 /// The format of ATIF trajectories.
 pub struct Atif;
@@ -42,7 +42,7 @@ impl Format for Atif {
 
     fn read(&self, source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
         let trajectory: Trajectory = source.document()?;
-        let draft = Reader::default().trajectory(trajectory, source.stem());
+        let draft = session(trajectory, source.stem());
         let draft = draft.map_err(|problem| source.error(None, problem))?;
         Ok(if draft.transcript.messages.is_empty() { vec![] } else { vec![draft] })
     }
@@ -98,11 +98,11 @@ struct Call {
 #[derive(Deserialize)]
 struct Observation {
     #[serde(default)]
-    results: Vec<Outcome>,
+    results: Vec<Observed>,
 }
 
 #[derive(Deserialize)]
-struct Outcome {
+struct Observed {
     source_call_id: Option<String>,
     #[serde(default)]
     content: Content<Part>,
@@ -130,98 +130,81 @@ impl Metrics {
     }
 }
 
-#[derive(Default)]
-struct Reader {
-    draft: Draft,
-    models: Models,
-    /// How often the id of a call was used, and the newest id that it became.
-    calls: FxHashMap<String, (u64, String)>,
+/// Reads a trajectory into a session named after its file.
+fn session(trajectory: Trajectory, stem: &str) -> Result<Draft, Problem> {
+    let Trajectory { session_id, agent, steps } = trajectory;
+    let mut recorder = Recorder::new(stem);
+    let transcript = recorder.transcript();
+    transcript.metadata = session_id.into_iter().chain(agent.name).collect();
+    transcript.metadata.sort();
+    transcript.preamble.tools = tools(agent.tool_definitions);
+    for step in steps {
+        add(&mut recorder, step, agent.model_name.as_deref())?;
+    }
+    Ok(recorder.finish())
 }
 
-impl Reader {
-    fn trajectory(mut self, trajectory: Trajectory, stem: &str) -> Result<Draft, Problem> {
-        let Trajectory { session_id, agent, steps } = trajectory;
-        let transcript = &mut self.draft.transcript;
-        transcript.id = stem.to_owned();
-        transcript.metadata = session_id.into_iter().chain(agent.name).collect();
-        transcript.metadata.sort();
-        transcript.preamble.tools = tools(agent.tool_definitions);
-        for step in steps {
-            self.step(step, agent.model_name.as_deref())?;
-        }
-        self.draft.leading_system_to_preamble();
-        self.models.name_models(&mut self.draft.transcript);
-        Ok(self.draft)
+fn add(recorder: &mut Recorder, step: Step, model: Option<&str>) -> Result<(), Problem> {
+    let role = match step.source.as_str() {
+        "system" => Role::System,
+        "user" => Role::User,
+        "agent" => Role::Assistant,
+        _ => return Err(Problem::UnknownRole { role: step.source }),
+    };
+    let id = format!("step-{}", step.step_id);
+    let is_copy = step.is_copied_context == Some(true);
+    let mut turn = Turn::new(role);
+    turn.id = Some(id.clone());
+    turn.at = step.timestamp;
+    turn.model = step.model_name.or_else(|| model.map(str::to_owned));
+    turn.usage = step.metrics.and_then(|metrics| metrics.usage()).filter(|_| !is_copy);
+    turn.synthetic = is_copy && role == Role::Assistant;
+    turn.reasoning(step.reasoning_content.unwrap_or_default());
+    let ResultText { text, images } = plain(recorder, step.message);
+    turn.text(text);
+    turn.blocks.extend((0..images).map(|_| Block::Image { media_type: None }));
+    let calls = step.tool_calls.unwrap_or_default();
+    let made: Vec<String> = calls.iter().map(|call| call.tool_call_id.clone()).collect();
+    let blocks = calls
+        .into_iter()
+        .map(|call| recorder.call(call.tool_call_id, call.function_name, call.arguments));
+    turn.blocks.extend(blocks);
+    recorder.turn(turn);
+    let results = step.observation.map_or_else(Vec::new, |observation| observation.results);
+    for (number, result) in (1..).zip(results) {
+        add_result(recorder, format!("{id}-result-{number}"), result, &made, step.timestamp);
     }
+    Ok(())
+}
 
-    fn step(&mut self, step: Step, model: Option<&str>) -> Result<(), Problem> {
-        let role = match step.source.as_str() {
-            "system" => Role::System,
-            "user" => Role::User,
-            "agent" => Role::Assistant,
-            _ => return Err(Problem::UnknownRole { role: step.source }),
-        };
-        let id = format!("step-{}", step.step_id);
-        let reasoning = step.reasoning_content.filter(|text| !text.is_empty());
-        let mut blocks: Vec<Block> =
-            reasoning.map(|text| Block::Reasoning { text }).into_iter().collect();
-        let ResultText { text, images } = self.plain(step.message);
-        blocks.extend((!text.is_empty()).then_some(Block::Text { text }));
-        blocks.extend((0..images).map(|_| Block::Image { media_type: None }));
-        let mut made = Vec::new();
-        for call in step.tool_calls.into_iter().flatten() {
-            let (uses, newest) = self.calls.entry(call.tool_call_id.clone()).or_default();
-            *uses += 1;
-            let own = call.tool_call_id;
-            *newest = if *uses == 1 { own } else { format!("{own}#{uses}") };
-            made.push(newest.clone());
-            let arguments = arguments(call.arguments, &mut self.draft);
-            let (id, name) = (newest.clone(), call.function_name);
-            blocks.push(Block::ToolCall { id, name, arguments });
+/// A result names its call; without a name it belongs to the only one of its
+/// step, or is what the user's side told the agent.
+fn add_result(
+    recorder: &mut Recorder,
+    id: String,
+    result: Observed,
+    made: &[String],
+    at: Option<Timestamp>,
+) {
+    let text = plain(recorder, result.content);
+    let call = match (result.source_call_id, made) {
+        (Some(id), _) => Some(id),
+        (None, [only]) => Some(only.clone()),
+        (None, _) => None,
+    };
+    match call {
+        Some(call) => {
+            recorder.result(&call, text, Outcome { id: Some(id), at, ..Outcome::default() });
         }
-        let is_copy = step.is_copied_context == Some(true);
-        let model = step.model_name.as_deref().or(model);
-        if let (Some(model), Role::Assistant) = (model, role) {
-            self.models.add(model, &id);
+        None => {
+            let mut turn = Turn::new(Role::User);
+            (turn.id, turn.at) = (Some(id), at);
+            turn.text(text.text);
+            recorder.turn(turn);
         }
-        let usage = step.metrics.and_then(|metrics| metrics.usage()).filter(|_| !is_copy);
-        let synthetic = is_copy && role == Role::Assistant;
-        let at = step.timestamp;
-        let message =
-            Message { id: id.clone(), role, at, blocks, usage, synthetic, broadcast: false };
-        self.draft.push(message, None);
-        let results = step.observation.map_or_else(Vec::new, |observation| observation.results);
-        for (number, result) in (1..).zip(results) {
-            self.result(format!("{id}-result-{number}"), result, &made, at);
-        }
-        Ok(())
     }
+}
 
-    /// A result names its call; without a name it belongs to the only one of its
-    /// step, or is what the user's side told the agent.
-    fn result(&mut self, id: String, result: Outcome, made: &[String], at: Option<Timestamp>) {
-        let call = match (&result.source_call_id, made) {
-            (Some(id), _) => self.calls.get(id).map(|(_, newest)| newest.clone()),
-            (None, [only]) => Some(only.clone()),
-            (None, _) => None,
-        };
-        let text = self.plain(result.content);
-        let message = match call {
-            Some(call) => result_message(id, call, text, false, at),
-            None => Message {
-                id,
-                role: Role::User,
-                at,
-                blocks: vec![Block::Text { text: text.text }],
-                usage: None,
-                synthetic: false,
-                broadcast: false,
-            },
-        };
-        self.draft.push(message, None);
-    }
-
-    fn plain(&mut self, content: Content<Part>) -> ResultText {
-        result_text(content, |part| (part.kind, part.text), "image", &mut self.draft)
-    }
+fn plain(recorder: &mut Recorder, content: Content<Part>) -> ResultText {
+    result_text(content, |part| (part.kind, part.text), "image", &mut recorder.draft)
 }

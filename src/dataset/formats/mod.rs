@@ -15,6 +15,7 @@ mod openai_chat;
 mod opencode;
 mod openhands;
 mod pi;
+mod recorder;
 mod role_content;
 mod swe_agent;
 

@@ -16,13 +16,14 @@ use serde_json::Value as Json;
 use self::chains::{Chain, Chains};
 pub(super) use self::wire::is_request;
 use self::wire::{Body, Part, Response, ResultPart, WireMessage, entry};
-use super::content::{Content, Models, result_message, result_text};
+use super::content::{Content, result_text};
+use super::recorder::{Outcome, Recorder, Turn};
 use crate::dataset::LoadOptions;
 use crate::dataset::check::Draft;
 use crate::dataset::error::{DatasetError, Problem};
 use crate::dataset::format::{Format, Head};
 use crate::dataset::source::{HEAD, Source, from_json, parse};
-use crate::model::{Block, Message, Role, ToolDefinition, Usage};
+use crate::model::{Block, Role, ToolDefinition, Usage};
 
 /// The format of requests to Anthropic's Messages API.
 pub struct Anthropic;
@@ -64,9 +65,8 @@ impl Format for Anthropic {
                 others + chain.requests.len()
             ));
         }
-        let mut reader = Reader::default();
-        reader.draft.transcript.id = source.stem().to_owned();
-        reader.draft.leave_out("request of another conversation", others as u64);
+        let mut reader = Reader { recorder: Recorder::new(source.stem()), ..Reader::default() };
+        reader.recorder.draft.leave_out("request of another conversation", others as u64);
         let mut draft = reader.chain(chain).map_err(|problem| source.error(None, problem))?;
         draft.leave_out("torn last line", source.torn());
         Ok(if draft.transcript.messages.is_empty() { vec![] } else { vec![draft] })
@@ -94,10 +94,7 @@ fn add(chains: &mut Chains, value: Json) -> Result<(), Problem> {
 
 #[derive(Default)]
 struct Reader {
-    draft: Draft,
-    models: Models,
-    /// How often the id of a call was used, and the newest id that it became.
-    calls: FxHashMap<String, (u64, String)>,
+    recorder: Recorder,
     /// What the request after so many messages used, and its model.
     requests: FxHashMap<usize, (Option<Usage>, Option<String>)>,
 }
@@ -105,7 +102,7 @@ struct Reader {
 impl Reader {
     fn chain(mut self, chain: Chain) -> Result<Draft, Problem> {
         let Chain { body, response, requests, .. } = chain;
-        let preamble = &mut self.draft.transcript.preamble;
+        let preamble = &mut self.recorder.transcript().preamble;
         preamble.system = match body.system {
             Content::Text(text) => vec![text],
             Content::Parts(parts) => parts.into_iter().filter_map(|part| part.text).collect(),
@@ -119,10 +116,10 @@ impl Reader {
             let message = from_json(message).map_err(|problem| within(at, problem))?;
             self.message(at, message)?;
         }
-        self.models.name_models(&mut self.draft.transcript);
-        let model = &mut self.draft.transcript.model;
+        let mut draft = self.recorder.finish();
+        let model = &mut draft.transcript.model;
         *model = model.take().or(body.model);
-        Ok(self.draft)
+        Ok(draft)
     }
 
     fn message(&mut self, at: usize, wire: WireMessage) -> Result<(), Problem> {
@@ -132,41 +129,38 @@ impl Reader {
             "assistant" => Role::Assistant,
             _ => return Err(Problem::UnknownRole { role: wire.role }),
         };
-        let time = wire.ts.and_then(|ts| Timestamp::from_millisecond(ts).ok());
-        let mut blocks = Vec::new();
+        let mut turn = Turn::new(role);
+        turn.at = wire.ts.and_then(|ts| Timestamp::from_millisecond(ts).ok());
         let parts = match wire.content {
             Content::Text(text) => {
-                blocks.push(Block::Text { text });
+                turn.text(text);
                 Vec::new()
             }
             Content::Parts(parts) => parts,
         };
         for (n, part) in parts.into_iter().enumerate() {
             if part.kind == "tool_result" {
-                self.result(format!("message-{}-result-{}", at + 1, n + 1), part, time)?;
+                self.result(format!("message-{}-result-{}", at + 1, n + 1), part, turn.at)?;
             } else {
-                blocks.extend(self.block(part)?);
+                turn.blocks.extend(self.block(part)?);
             }
         }
-        if blocks.is_empty() {
+        if turn.blocks.is_empty() {
             return Ok(());
         }
-        let id = format!("message-{}", at + 1);
+        turn.id = Some(format!("message-{}", at + 1));
         let request = self.requests.remove(&at).filter(|_| role == Role::Assistant);
-        let (usage, model) = request.unwrap_or_default();
-        model.iter().for_each(|model| self.models.add(model, &id));
-        let (synthetic, broadcast) = (false, false);
-        self.draft.push(Message { id, role, at: time, blocks, usage, synthetic, broadcast }, None);
+        (turn.usage, turn.model) = request.unwrap_or_default();
+        self.recorder.turn(turn);
         Ok(())
     }
 
     fn result(&mut self, id: String, part: Part, at: Option<Timestamp>) -> Result<(), Problem> {
         let call = part.tool_use_id.ok_or_else(|| lacks("tool_result", "tool_use_id"))?;
-        let call = self.calls.get(&call).map_or(call, |(_, newest)| newest.clone());
         let read = |part: ResultPart| (part.kind, part.text);
-        let text = result_text(part.content, read, "image", &mut self.draft);
-        let failed = part.is_error == Some(true);
-        self.draft.push(result_message(id, call, text, failed, at), None);
+        let text = result_text(part.content, read, "image", &mut self.recorder.draft);
+        let is_error = part.is_error == Some(true);
+        self.recorder.result(&call, text, Outcome { id: Some(id), is_error, at, line: None });
         Ok(())
     }
 
@@ -178,17 +172,13 @@ impl Reader {
             "tool_use" => {
                 let id = part.id.ok_or_else(|| lacks("tool_use", "id"))?;
                 let name = part.name.ok_or_else(|| lacks("tool_use", "name"))?;
-                let (uses, newest) = self.calls.entry(id.clone()).or_default();
-                *uses += 1;
-                *newest = if *uses == 1 { id } else { format!("{id}#{uses}") };
-                let arguments = part.input.unwrap_or_else(|| serde_json::json!({}));
-                Block::ToolCall { id: newest.clone(), name, arguments }
+                self.recorder.call(id, name, part.input.unwrap_or_default())
             }
             "image" => {
                 Block::Image { media_type: part.source.and_then(|source| source.media_type()) }
             }
             other => {
-                self.draft.leave_out(format!("{other} part"), 1);
+                self.recorder.draft.leave_out(format!("{other} part"), 1);
                 return Ok(None);
             }
         }))
