@@ -69,6 +69,26 @@ impl Head {
     }
 }
 
+/// Takes the next transcript of an input.
+pub type Take<'a> = dyn FnMut(&Source<'_>, Draft) -> Result<(), DatasetError> + 'a;
+
+/// Every transcript of a format that reads them one after another.
+///
+/// # Errors
+/// As [`Format::read_each`].
+pub(super) fn collected(
+    format: &dyn Format,
+    source: &mut Source<'_>,
+    options: &LoadOptions,
+) -> Result<Vec<Draft>, DatasetError> {
+    let mut drafts = Vec::new();
+    format.read_each(source, options, &mut |_, draft| {
+        drafts.push(draft);
+        Ok(())
+    })?;
+    Ok(drafts)
+}
+
 /// Reads one kind of recording.
 pub trait Format: Sync {
     /// Kebab-case name, as typed after `recap import`.
@@ -89,6 +109,21 @@ pub trait Format: Sync {
         source: &mut Source<'_>,
         options: &LoadOptions,
     ) -> Result<Vec<Draft>, DatasetError>;
+
+    /// Reads the transcripts one after another, so that only the newest is in
+    /// memory, where the format may have very many in a file.
+    ///
+    /// # Errors
+    /// As [`Format::read`], and those of `take`.
+    fn read_each(
+        &self,
+        source: &mut Source<'_>,
+        options: &LoadOptions,
+        take: &mut Take<'_>,
+    ) -> Result<(), DatasetError> {
+        let drafts = self.read(source, options)?;
+        drafts.into_iter().try_for_each(|draft| take(source, draft))
+    }
 
     /// Paths of the file of probes, relative to the transcript's folder, where
     /// the format has one; the first that exists is read.

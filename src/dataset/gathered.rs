@@ -1,12 +1,14 @@
-//! Collects what is read of an input into one data set.
+//! Collects what is read of an input: into one data set in memory, or session by
+//! session into a sink.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Dataset;
-use super::check::Draft;
+use super::check::{Draft, check};
 use super::error::{DatasetError, Problem};
 use super::native::Card;
 use super::probes::{self, Placed};
+use super::source::Source;
 use super::usage;
 use crate::model::{Probe, Transcript};
 
@@ -49,10 +51,49 @@ impl Loaded {
     }
 }
 
+/// Where sessions go as they are read.
+pub(super) trait Sink {
+    /// Takes the next session.
+    ///
+    /// # Errors
+    /// A session that cannot be kept.
+    fn put(&mut self, session: Kept) -> Result<(), DatasetError>;
+
+    /// Number of sessions that it has.
+    fn count(&self) -> usize;
+
+    /// Drops all but the first so many.
+    ///
+    /// # Errors
+    /// What the file system refuses.
+    fn truncate(&mut self, count: usize) -> Result<(), DatasetError>;
+}
+
+impl Sink for Vec<Kept> {
+    fn put(&mut self, mut session: Kept) -> Result<(), DatasetError> {
+        // Readers cannot reserve the right size beforehand, and many sessions
+        // are held in memory.
+        let messages = &mut session.transcript.messages;
+        messages.iter_mut().for_each(|message| message.blocks.shrink_to_fit());
+        messages.shrink_to_fit();
+        self.push(session);
+        Ok(())
+    }
+
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn truncate(&mut self, count: usize) -> Result<(), DatasetError> {
+        Vec::truncate(self, count);
+        Ok(())
+    }
+}
+
 /// The transcripts and probes of a data set that is being read.
 #[derive(Default)]
-pub(super) struct Gathered {
-    pub(super) drafts: Vec<Kept>,
+pub(super) struct Gathered<S = Vec<Kept>> {
+    pub(super) sessions: S,
     pub(super) warnings: Vec<String>,
     pub(super) files: Vec<(String, String)>,
     pub(super) card: Option<Card>,
@@ -69,23 +110,43 @@ pub(super) struct Gathered {
 /// A transcript with the questions that came with it.
 pub(super) struct Kept {
     /// Path below the input.
-    file: String,
-    transcript: Transcript,
-    probes: Vec<Probe>,
+    pub(super) file: String,
+    pub(super) transcript: Transcript,
+    pub(super) probes: Vec<Probe>,
     /// The name of the questions' file in errors.
-    asked_in: String,
+    pub(super) asked_in: String,
 }
 
-impl Gathered {
-    pub(super) fn keep(&mut self, relative: &str, draft: Draft, shown: &str) {
+impl Kept {
+    /// Its questions, whose ids begin with that of the transcript.
+    pub(super) fn placed(&mut self) -> Vec<Placed> {
+        let id = &self.transcript.id;
+        let placed = self.probes.drain(..).map(|probe| Placed {
+            probe: Probe { id: format!("{id}/{}", probe.id), transcript: id.clone(), ..probe },
+            file: self.asked_in.clone(),
+            line: None,
+        });
+        placed.collect()
+    }
+}
+
+impl<S: Sink> Gathered<S> {
+    /// Takes the next session of a file.
+    ///
+    /// # Errors
+    /// The first rule of transcripts that it breaks, or a sink that does not take it.
+    pub(super) fn keep(
+        &mut self,
+        relative: &str,
+        draft: Draft,
+        source: &Source<'_>,
+        asked_in: Option<&str>,
+    ) -> Result<(), DatasetError> {
+        check(&draft).map_err(|(line, problem)| source.error(line, problem))?;
         let Draft { mut transcript, probes, .. } = draft;
         usage::settle(&mut transcript);
-        // Readers cannot reserve the right size beforehand, and many sessions
-        // are held in memory.
-        transcript.messages.iter_mut().for_each(|message| message.blocks.shrink_to_fit());
-        transcript.messages.shrink_to_fit();
-        let (file, asked_in) = (relative.to_owned(), shown.to_owned());
-        self.drafts.push(Kept { file, transcript, probes, asked_in });
+        let asked_in = asked_in.unwrap_or(source.name()).to_owned();
+        self.sessions.put(Kept { file: relative.to_owned(), transcript, probes, asked_in })
     }
 
     /// Adds what `read` reads of a file. A broken file is set aside with its
@@ -94,12 +155,12 @@ impl Gathered {
         &mut self,
         relative: &str,
         read: impl FnOnce(&mut Self) -> Result<bool, DatasetError>,
-    ) -> bool {
-        let (drafts, warnings, files) = (self.drafts.len(), self.warnings.len(), self.files.len());
+    ) -> Result<bool, DatasetError> {
+        let count = self.sessions.count();
+        let (warnings, files) = (self.warnings.len(), self.files.len());
         match read(self) {
-            Ok(known) => known,
-            Err(error) => {
-                self.drafts.truncate(drafts);
+            Err(error) if !matches!(error.problem, Problem::Io { action: "write", .. }) => {
+                self.sessions.truncate(count)?;
                 self.warnings.truncate(warnings);
                 self.files.truncate(files);
                 let name = |path: &str| path.rsplit(['/', '\\']).next().map(str::to_owned);
@@ -108,8 +169,9 @@ impl Gathered {
                     name(&error.file).filter(|other| Some(other) != name(relative).as_ref());
                 let other = other.map_or_else(String::new, |other| format!("{other}: "));
                 self.set_aside.push(format!("{relative}: {other}{}", error.reason()));
-                true
+                Ok(true)
             }
+            known => known,
         }
     }
 
@@ -140,28 +202,21 @@ impl Gathered {
             ));
         }
     }
+}
 
+impl Gathered {
     pub(super) fn into_loaded(mut self, name: &str) -> Result<Loaded, DatasetError> {
-        self.disambiguate_ids();
-        let mut ids = BTreeSet::new();
-        for Kept { file, transcript, .. } in &self.drafts {
-            if !ids.insert(transcript.id.as_str()) {
-                let id = transcript.id.clone();
-                return Err(DatasetError::whole(file.clone(), Problem::RepeatedTranscript { id }));
-            }
-        }
+        let (files, ids): (Vec<&str>, Vec<&str>) = self
+            .sessions
+            .iter()
+            .map(|kept| (kept.file.as_str(), kept.transcript.id.as_str()))
+            .unzip();
+        let ids = unique_ids(&files, &ids)?;
         let mut placed = self.probes;
         let mut transcripts = Vec::new();
-        for kept in self.drafts {
-            placed.extend(kept.probes.into_iter().map(|probe| Placed {
-                probe: Probe {
-                    id: format!("{}/{}", kept.transcript.id, probe.id),
-                    transcript: kept.transcript.id.clone(),
-                    ..probe
-                },
-                file: kept.asked_in.clone(),
-                line: None,
-            }));
+        for (mut kept, id) in self.sessions.drain(..).zip(ids) {
+            kept.transcript.id = id;
+            placed.extend(kept.placed());
             transcripts.push(kept.transcript);
         }
         let mut problems = self.problems;
@@ -181,28 +236,33 @@ impl Gathered {
         };
         Ok(Loaded { dataset, probes: placed, problems })
     }
+}
 
-    /// Prefixes an id that several files use with the path of each file.
-    fn disambiguate_ids(&mut self) {
-        let mut files_of: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-        for Kept { file, transcript, .. } in &self.drafts {
-            files_of.entry(&transcript.id).or_default().insert(file);
+/// The ids of all sessions, given the file of each: an id that several files use
+/// is prefixed with the path of each file.
+///
+/// # Errors
+/// Two sessions of one file with the same id.
+pub(super) fn unique_ids(files: &[&str], ids: &[&str]) -> Result<Vec<String>, DatasetError> {
+    let mut files_of: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (&file, &id) in files.iter().zip(ids) {
+        files_of.entry(id).or_default().insert(file);
+    }
+    let own = |(&file, &id): (&&str, &&str)| {
+        let path = stem_of(file);
+        match files_of.get(id).is_some_and(|files| files.len() > 1) {
+            false => id.to_owned(),
+            true if path.rsplit('/').next() == Some(id) => path.to_owned(),
+            true => format!("{path}/{id}"),
         }
-        let shared: BTreeSet<String> = files_of
-            .into_iter()
-            .filter(|(_, files)| files.len() > 1)
-            .map(|(id, _)| id.to_owned())
-            .collect();
-        for Kept { file, transcript, .. } in &mut self.drafts {
-            if !shared.contains(&transcript.id) {
-                continue;
-            }
-            let path = stem_of(file);
-            transcript.id = if path.rsplit('/').next() == Some(transcript.id.as_str()) {
-                path.to_owned()
-            } else {
-                format!("{path}/{}", transcript.id)
-            };
+    };
+    let unique: Vec<String> = files.iter().zip(ids).map(own).collect();
+    let mut seen = BTreeSet::new();
+    match unique.iter().zip(files).find(|(id, _)| !seen.insert(id.as_str())) {
+        None => Ok(unique),
+        Some((id, file)) => {
+            let id = id.clone();
+            Err(DatasetError::whole((*file).to_owned(), Problem::RepeatedTranscript { id }))
         }
     }
 }

@@ -5,12 +5,12 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use super::check::{Draft, check};
+use super::check::Draft;
 use super::detect::{Looked, look};
 use super::error::{DatasetError, Problem};
 use super::format::{Format, MAX_HEAD};
 use super::formats::FORMATS;
-use super::gathered::{Gathered, Loaded, stem_of};
+use super::gathered::{Gathered, Loaded, Sink, stem_of};
 use super::native::{CARD_FILE, Native, PROBES_FILE, TRANSCRIPTS_FILE, read_card};
 use super::probes;
 use super::source::{HEAD, Source};
@@ -36,8 +36,9 @@ pub fn load(input: &Path, options: &LoadOptions) -> Result<Dataset, DatasetError
 
 /// Reads `input`, and collects the problems of its probes instead of stopping at the first.
 pub(super) fn gather(input: &Path, options: &LoadOptions) -> Result<Loaded, DatasetError> {
-    let metadata = std::fs::metadata(input).map_err(|e| walk::unreadable(input, e))?;
-    if metadata.is_dir() { load_folder(input, options) } else { load_file(input, options) }
+    let mut gathered = Gathered::default();
+    let name = read_into(&mut gathered, input, options)?;
+    gathered.into_loaded(&name)
 }
 
 /// Reads one transcript file from a stream or from memory: standard input, an
@@ -52,11 +53,13 @@ pub fn load_reader(
 ) -> Result<Dataset, DatasetError> {
     let stem = stem_of(name);
     let mut source = Source::new(name, stem, Box::new(bytes)).allowing(options.max_unpacked);
-    single(&mut source, options).and_then(|(_, drafts)| {
-        let mut gathered = Gathered::default();
-        gathered.add(name, drafts, source, None)?;
-        gathered.into_loaded(stem)?.whole()
-    })
+    let format = known(&mut source, options)?;
+    let mut gathered = Gathered::default();
+    if gathered.transcripts(format, name, &mut source, None, options)? == 0 {
+        return Err(without_message(&source));
+    }
+    gathered.done(name, source)?;
+    gathered.into_loaded(stem)?.whole()
 }
 
 /// The files of a native data set in memory.
@@ -84,54 +87,75 @@ pub(super) fn load_native(
         let bytes = Box::new(files.probes.as_bytes());
         let mut source = Source::new(&shown(PROBES_FILE), name, bytes);
         gathered.probes = probes::read(&mut source, &mut gathered.problems)?;
-        gathered.add(PROBES_FILE, Vec::new(), source, None)?;
+        gathered.done(PROBES_FILE, source)?;
     }
     let bytes = Box::new(files.transcripts.as_bytes());
     let mut source = Source::new(&shown(TRANSCRIPTS_FILE), name, bytes);
-    let drafts = Native.read(&mut source, options)?;
-    gathered.add(TRANSCRIPTS_FILE, drafts, source, None)?;
+    gathered.transcripts(&Native, TRANSCRIPTS_FILE, &mut source, None, options)?;
+    gathered.done(TRANSCRIPTS_FILE, source)?;
     gathered.into_loaded(name)?.whole()
 }
 
-fn load_file(input: &Path, options: &LoadOptions) -> Result<Loaded, DatasetError> {
+/// Reads a file or a folder, session by session, into `gathered`; returns the
+/// name of the data set.
+///
+/// # Errors
+/// As [`load`].
+pub(super) fn read_into<S: Sink>(
+    gathered: &mut Gathered<S>,
+    input: &Path,
+    options: &LoadOptions,
+) -> Result<String, DatasetError> {
+    let metadata = std::fs::metadata(input).map_err(|e| walk::unreadable(input, e))?;
+    if metadata.is_dir() {
+        read_folder(gathered, input, options)
+    } else {
+        read_file(gathered, input, options)
+    }
+}
+
+fn read_file<S: Sink>(
+    gathered: &mut Gathered<S>,
+    input: &Path,
+    options: &LoadOptions,
+) -> Result<String, DatasetError> {
     let shown = input.display().to_string();
     let name =
         input.file_name().map_or_else(|| shown.clone(), |n| n.to_string_lossy().into_owned());
     let file = File::open(input).map_err(|e| walk::unreadable(input, e))?;
     let source = Source::new(&shown, stem_of(&name), Box::new(file));
     let mut source = source.allowing(options.max_unpacked);
-    let (format, mut drafts) = single(&mut source, options)?;
-    let mut gathered = Gathered::default();
-    let mut asked_in = None;
-    for name in format.probes_files() {
+    let format = known(&mut source, options)?;
+    let beside = |name: &&str| {
         let path = input.with_file_name(name);
-        if asked_in.is_none() && path.is_file() {
-            let found = Found { relative: (*name).to_owned(), path };
-            asked_in = Some(gathered.beside(&found, format, &mut drafts, options)?);
-        }
+        path.is_file().then(|| Found { relative: (*name).to_owned(), path })
+    };
+    let questions = format.probes_files().iter().find_map(beside);
+    let read = gathered.transcripts(format, &name, &mut source, questions.as_ref(), options)?;
+    if read == 0 {
+        return Err(without_message(&source));
     }
-    gathered.add(&name, drafts, source, asked_in)?;
-    gathered.into_loaded(stem_of(&name))
+    gathered.done(&name, source)?;
+    Ok(stem_of(&name).to_owned())
 }
 
-/// Reads an input that must be a transcript.
-fn single(
+/// The format of an input that must be a transcript.
+fn known(
     source: &mut Source<'_>,
     options: &LoadOptions,
-) -> Result<(&'static dyn Format, Vec<Draft>), DatasetError> {
-    let format = match look(source, options.only)? {
-        Looked::Known(format) => format,
-        Looked::Unknown { is_blank } => return Err(unknown(source, is_blank)),
-    };
-    let drafts = format.read(source, options)?;
-    if drafts.is_empty() {
-        let why = match source.warnings() {
-            [] => NO_MESSAGE.to_owned(),
-            warnings => warnings.join("; "),
-        };
-        return Err(source.error(None, Problem::NoConversation { why }));
+) -> Result<&'static dyn Format, DatasetError> {
+    match look(source, options.only)? {
+        Looked::Known(format) => Ok(format),
+        Looked::Unknown { is_blank } => Err(unknown(source, is_blank)),
     }
-    Ok((format, drafts))
+}
+
+fn without_message(source: &Source<'_>) -> DatasetError {
+    let why = match source.warnings() {
+        [] => NO_MESSAGE.to_owned(),
+        warnings => warnings.join("; "),
+    };
+    source.error(None, Problem::NoConversation { why })
 }
 
 /// Why no format recognised an input: the most precise reason.
@@ -161,7 +185,11 @@ fn known_formats() -> String {
     names.join(", ")
 }
 
-fn load_folder(root: &Path, options: &LoadOptions) -> Result<Loaded, DatasetError> {
+fn read_folder<S: Sink>(
+    gathered: &mut Gathered<S>,
+    root: &Path,
+    options: &LoadOptions,
+) -> Result<String, DatasetError> {
     let (mut found, hidden) = walk::files(root)?;
     let has = |name: &str| found.iter().any(|f| f.relative == name);
     let (card, native) = (has(CARD_FILE), has(CARD_FILE) && has(TRANSCRIPTS_FILE));
@@ -170,7 +198,6 @@ fn load_folder(root: &Path, options: &LoadOptions) -> Result<Loaded, DatasetErro
         let own = [CARD_FILE, TRANSCRIPTS_FILE, PROBES_FILE];
         found.retain(|f| own.contains(&f.relative.as_str()));
     }
-    let mut gathered = Gathered::default();
     let mut others = Vec::new();
     for file in &found {
         let read = match file.relative.as_str() {
@@ -179,18 +206,18 @@ fn load_folder(root: &Path, options: &LoadOptions) -> Result<Loaded, DatasetErro
             TRANSCRIPTS_FILE if native => gathered.file(file, &[], options, Some(&Native))?,
             _ => gathered.or_set_aside(&file.relative, |gathered| {
                 gathered.file(file, &found, options, None)
-            }),
+            })?,
         };
         if !read {
             others.push(file.relative.as_str());
         }
     }
     let shown = root.display().to_string();
-    if gathered.drafts.is_empty() && !gathered.set_aside.is_empty() {
+    if gathered.sessions.count() == 0 && !gathered.set_aside.is_empty() {
         let reason = gathered.set_aside.join("; ");
         return Err(DatasetError::whole(shown, Problem::NoneReadable { reason }));
     }
-    if gathered.drafts.is_empty() {
+    if gathered.sessions.count() == 0 {
         let files = found.len() as u64;
         let known = known_formats();
         let first = gathered.first_unknown.take();
@@ -206,7 +233,7 @@ fn load_folder(root: &Path, options: &LoadOptions) -> Result<Loaded, DatasetErro
         .ok()
         .and_then(|p| p.file_name().map(|n| n.to_string_lossy().into_owned()))
         .unwrap_or(shown);
-    gathered.into_loaded(&name)
+    Ok(name)
 }
 
 fn open(file: &Found, options: &LoadOptions) -> Result<Source<'static>, DatasetError> {
@@ -217,7 +244,7 @@ fn open(file: &Found, options: &LoadOptions) -> Result<Source<'static>, DatasetE
     Ok(source.allowing(options.max_unpacked))
 }
 
-impl Gathered {
+impl<S: Sink> Gathered<S> {
     /// Reads a file of a folder; returns whether it was a transcript.
     fn file(
         &mut self,
@@ -247,19 +274,51 @@ impl Gathered {
         };
         if let Some(instead) = format.read_instead().iter().find_map(beside) {
             source.warn(format!("left out, since {} is in the same folder", instead.relative));
-            self.add(&file.relative, Vec::new(), source, None)?;
+            self.done(&file.relative, source)?;
             return Ok(true);
         }
-        let mut drafts = format.read(&mut source, options)?;
-        if drafts.is_empty() && source.warnings().is_empty() {
+        let questions = format.probes_files().iter().find_map(beside);
+        let read = self.transcripts(format, &file.relative, &mut source, questions, options)?;
+        if read == 0 && source.warnings().is_empty() {
             source.warn(NO_MESSAGE);
         }
-        let asked_in = match format.probes_files().iter().find_map(beside) {
-            Some(found) => Some(self.beside(found, format, &mut drafts, options)?),
-            None => None,
-        };
-        self.add(&file.relative, drafts, source, asked_in)?;
+        self.done(&file.relative, source)?;
         Ok(true)
+    }
+
+    /// Reads every transcript of a file, with the questions in another one;
+    /// returns their number.
+    fn transcripts(
+        &mut self,
+        format: &dyn Format,
+        relative: &str,
+        source: &mut Source<'_>,
+        questions: Option<&Found>,
+        options: &LoadOptions,
+    ) -> Result<usize, DatasetError> {
+        let mut ids = BTreeSet::new();
+        let mut keep = |gathered: &mut Self, source: &Source<'_>, draft: Draft, asked_in| {
+            let id = draft.transcript.id.clone();
+            if !ids.insert(id.clone()) {
+                return Err(source.error(None, Problem::RepeatedTranscript { id }));
+            }
+            gathered.keep(relative, draft, source, asked_in)
+        };
+        match questions {
+            None => {
+                let take = &mut |source: &Source<'_>, draft| keep(self, source, draft, None);
+                format.read_each(source, options, take)?;
+            }
+            // They name the transcripts of the whole file.
+            Some(found) => {
+                let mut drafts = format.read(source, options)?;
+                let asked_in = self.beside(found, format, &mut drafts, options)?;
+                for draft in drafts {
+                    keep(self, source, draft, Some(asked_in.as_str()))?;
+                }
+            }
+        }
+        Ok(ids.len())
     }
 
     fn card(&mut self, file: &Found, options: &LoadOptions) -> Result<bool, DatasetError> {
@@ -267,7 +326,7 @@ impl Gathered {
         let text = source.text()?;
         let card = read_card(&text).map_err(|(line, problem)| source.error(line, problem))?;
         self.card = Some(card);
-        self.add(&file.relative, Vec::new(), source, None)?;
+        self.done(&file.relative, source)?;
         Ok(true)
     }
 
@@ -275,7 +334,7 @@ impl Gathered {
     fn probes(&mut self, file: &Found, options: &LoadOptions) -> Result<bool, DatasetError> {
         let mut source = open(file, options)?;
         self.probes = probes::read(&mut source, &mut self.problems)?;
-        self.add(&file.relative, Vec::new(), source, None)?;
+        self.done(&file.relative, source)?;
         Ok(true)
     }
 
@@ -291,26 +350,12 @@ impl Gathered {
         let mut source = open(file, options)?;
         format.read_probes(&mut source, drafts)?;
         let shown = source.name().to_owned();
-        self.add(&file.relative, Vec::new(), source, None)?;
+        self.done(&file.relative, source)?;
         Ok(shown)
     }
 
-    fn add(
-        &mut self,
-        relative: &str,
-        drafts: Vec<Draft>,
-        source: Source<'_>,
-        asked_in: Option<String>,
-    ) -> Result<(), DatasetError> {
-        let mut ids = BTreeSet::new();
-        for draft in drafts {
-            let id = draft.transcript.id.clone();
-            if !ids.insert(id.clone()) {
-                return Err(source.error(None, Problem::RepeatedTranscript { id }));
-            }
-            check(&draft).map_err(|(line, problem)| source.error(line, problem))?;
-            self.keep(relative, draft, asked_in.as_deref().unwrap_or(source.name()));
-        }
+    /// Reads the rest of a file for its hash, and keeps its warnings.
+    fn done(&mut self, relative: &str, source: Source<'_>) -> Result<(), DatasetError> {
         let (hash, warnings) = source.finish()?;
         let named = warnings.iter().map(|w| format!("{relative}: {w}"));
         self.warnings.extend(named);

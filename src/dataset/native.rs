@@ -14,8 +14,7 @@ use serde_json::Value as Json;
 
 use super::check::Draft;
 use super::error::{DatasetError, Problem};
-use super::format::Format;
-use super::format::Head;
+use super::format::{Format, Head, Take, collected};
 use super::source::{Source, parse};
 use super::{Dataset, LoadOptions, probes};
 use crate::model::{
@@ -54,22 +53,34 @@ impl Format for Native {
         head.any(is_native) || long_first_line
     }
 
-    fn read(&self, source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
-        let mut drafts = Vec::new();
+    fn read(
+        &self,
+        source: &mut Source<'_>,
+        options: &LoadOptions,
+    ) -> Result<Vec<Draft>, DatasetError> {
+        collected(self, source, options)
+    }
+
+    fn read_each(
+        &self,
+        source: &mut Source<'_>,
+        _: &LoadOptions,
+        take: &mut Take<'_>,
+    ) -> Result<(), DatasetError> {
         while let Some((line, text)) = source.next_line()? {
             let read = parse::<WireTranscript>(text);
             let wire = read.map_err(|problem| source.error(Some(line), name_role(problem)))?;
             let transcript = Transcript::from(wire);
             // One line holds the whole transcript.
             let lines = vec![Some(line); transcript.messages.len()];
-            drafts.push(Draft { transcript, lines, ..Draft::default() });
+            take(source, Draft { transcript, lines, ..Draft::default() })?;
         }
         if source.torn() > 0 {
             // A data set is not a live log: an incomplete transcript means a broken file.
             let message = "the last line ends within a character".to_owned();
             return Err(source.error(None, Problem::Syntax { message }));
         }
-        Ok(drafts)
+        Ok(())
     }
 }
 

@@ -11,8 +11,7 @@ use super::content::{Content, arguments, result_message, result_text};
 use crate::dataset::LoadOptions;
 use crate::dataset::check::Draft;
 use crate::dataset::error::{DatasetError, Problem};
-use crate::dataset::format::Format;
-use crate::dataset::format::Head;
+use crate::dataset::format::{Format, Head, Take, collected};
 use crate::dataset::source::{HEAD, Source, from_json, parse};
 use crate::model::{Block, Message, Role, ToolDefinition, Usage};
 
@@ -53,8 +52,28 @@ impl Format for OpenAiChat {
         head.any(|r| (is_chat(r) || is_list(r)) && !is_other(r)) || document
     }
 
-    fn read(&self, source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+    fn read(
+        &self,
+        source: &mut Source<'_>,
+        options: &LoadOptions,
+    ) -> Result<Vec<Draft>, DatasetError> {
+        collected(self, source, options)
+    }
+
+    fn read_each(
+        &self,
+        source: &mut Source<'_>,
+        _: &LoadOptions,
+        take: &mut Take<'_>,
+    ) -> Result<(), DatasetError> {
         let mut reader = Reader::default();
+        // The last one waits for what follows it.
+        let mut last: Option<Draft> = None;
+        let mut next = |source: &Source<'_>, draft: Draft| {
+            let is_empty = draft.transcript.messages.is_empty();
+            let before = if is_empty { None } else { last.replace(draft) };
+            before.map_or(Ok(()), |draft| take(source, draft))
+        };
         if is_document(source)? {
             let text = source.text()?;
             let conversations = match plain(&text) {
@@ -69,7 +88,7 @@ impl Format for OpenAiChat {
             for (n, conversation) in conversations.into_iter().enumerate() {
                 let id = conversation.name(source.stem(), (!single).then_some(n + 1));
                 let read = reader.conversation(id, conversation, None);
-                read.map_err(|problem| source.error(None, problem))?;
+                next(source, read.map_err(|problem| source.error(None, problem))?)?;
             }
         } else {
             let mut n = 0;
@@ -77,19 +96,16 @@ impl Format for OpenAiChat {
                 n += 1;
                 let id = conversation.name(source.stem(), Some(n));
                 let read = reader.conversation(id, conversation, Some(line));
-                read.map_err(|problem| source.error(Some(line), problem))?;
+                next(source, read.map_err(|problem| source.error(Some(line), problem))?)?;
             }
         }
         if reader.renamed > 0 {
             let n = reader.renamed;
             source.warn(format!("calls that repeat an id: {n}; `#2` and so on was added to it"));
         }
-        let mut drafts = reader.drafts;
-        drafts.retain(|draft| !draft.transcript.messages.is_empty());
-        if let Some(last) = drafts.last_mut() {
-            last.leave_out("torn last line", source.torn());
-        }
-        Ok(drafts)
+        let Some(mut last) = last else { return Ok(()) };
+        last.leave_out("torn last line", source.torn());
+        take(source, last)
     }
 }
 
@@ -236,7 +252,6 @@ impl WireUsage {
 
 #[derive(Default)]
 struct Reader {
-    drafts: Vec<Draft>,
     /// Calls whose id was used before in the same conversation.
     renamed: u64,
 }
@@ -256,7 +271,7 @@ impl Reader {
         id: String,
         conversation: Conversation,
         line: Option<u64>,
-    ) -> Result<(), Problem> {
+    ) -> Result<Draft, Problem> {
         let messages = conversation.messages.or(conversation.traj).ok_or_else(|| {
             let at = ".".to_owned();
             let message = "lacks `messages`".to_owned();
@@ -274,8 +289,7 @@ impl Reader {
             draft.push(message, line);
         }
         draft.leading_system_to_preamble();
-        self.drafts.push(draft);
-        Ok(())
+        Ok(draft)
     }
 
     fn message(
