@@ -1,13 +1,16 @@
 //! `recap import`.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::io::IsTerminal;
+use std::path::PathBuf;
 
 use clap::Args;
+use indicatif::ProgressBar;
 
 use super::exit::{Exit, Failure};
 use super::{inputs, wire};
-use crate::dataset::{Dataset, FORMATS, LoadOptions, load, write_native};
+use crate::dataset::{
+    DatasetError, Export, FORMATS, ImportOptions, Imported, LoadOptions, Problem, import,
+};
 use crate::model::suggest;
 use crate::text::counted;
 
@@ -22,7 +25,7 @@ pub struct Arguments {
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
-    /// Folder of the native data set; it must not hold one
+    /// Folder that is written into; it must not hold a data set
     #[arg(long, short, value_name = "DIR")]
     out: PathBuf,
 
@@ -30,44 +33,77 @@ pub struct Arguments {
     #[arg(long)]
     sidechains: bool,
 
+    /// Format that is written
+    #[arg(long, value_name = "FORMAT", default_value = "native")]
+    to: To,
+
+    /// Replace keys, tokens, passwords, e-mail addresses and names of users by pseudonyms, the same
+    /// one wherever a value stands
+    #[arg(long)]
+    redact: bool,
+
     #[command(flatten)]
     reading: inputs::ReadOptions,
+}
+
+/// A format that is written.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum To {
+    Native,
+    Atif,
+    OpenaiChat,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let only = only(&arguments.format)?;
     let sidechains = arguments.sidechains;
-    let options = LoadOptions { sidechains, only, ..arguments.reading.options() };
-    let mut whole = Dataset { name: name(&arguments.out), ..Dataset::default() };
-    for file in &arguments.files {
-        let loaded = load(file, &options)?;
-        whole.transcripts.extend(loaded.transcripts);
-        whole.probes.extend(loaded.probes);
-        whole.warnings.extend(loaded.warnings);
-        whole.files.extend(loaded.files);
-    }
-    unique(&whole)?;
-    write_native(&whole, &arguments.out)?;
-    for warning in &whole.warnings {
-        wire::say(&format!("warning: {warning}"));
-    }
-    for transcript in &whole.transcripts {
-        for (reason, count) in &transcript.left_out {
-            wire::say(&format!("{}: left out {count} × {reason}", transcript.id));
+    let load = LoadOptions { sidechains, only, ..arguments.reading.options() };
+    let export = match arguments.to {
+        To::Native => Export::Native,
+        To::Atif => Export::Atif,
+        To::OpenaiChat => Export::OpenAiChat,
+    };
+    let options = ImportOptions { load, export, redact: arguments.redact };
+    let spinner = std::io::stderr().is_terminal().then(ProgressBar::new_spinner);
+    let mut progress = |count: usize| {
+        if let Some(spinner) = &spinner {
+            spinner.set_message(counted(count, "session"));
+            spinner.tick();
         }
-    }
-    let transcripts = counted(whole.transcripts.len(), "transcript");
+    };
+    let imported = import(&arguments.files, &arguments.out, &options, &mut progress);
+    spinner.iter().for_each(ProgressBar::finish_and_clear);
+    let imported = imported.map_err(twice)?;
+    say(&imported);
+    let transcripts = counted(imported.transcripts, "transcript");
     wire::print(&format!("{transcripts} in {}\n", arguments.out.display()))?;
     Ok(Exit::Done)
 }
 
+fn say(imported: &Imported) {
+    for warning in &imported.warnings {
+        wire::say(&format!("warning: {warning}"));
+    }
+    for (transcript, reason, count) in &imported.left_out {
+        wire::say(&format!("{transcript}: left out {count} × {reason}"));
+    }
+    for (what, count) in &imported.not_written {
+        wire::say(&format!("the written format has no place for {count} × {what}"));
+    }
+    for (kind, values, places) in &imported.redacted {
+        let place = counted(*places, "place");
+        wire::say(&format!("replaced: {} in {place}", counted(*values, kind)));
+    }
+}
+
 /// Two transcripts with the same id could not be read back.
-fn unique(dataset: &Dataset) -> Result<(), Failure> {
-    let mut seen = BTreeSet::new();
-    match dataset.transcripts.iter().find(|t| !seen.insert(t.id.as_str())) {
-        Some(twice) => Err(Failure::usage(format!("transcript `{}` is given twice", twice.id))
-            .help("name each file once, or give the folder that holds them all")),
-        None => Ok(()),
+fn twice(error: DatasetError) -> Failure {
+    match &error.problem {
+        Problem::RepeatedTranscript { id } => {
+            Failure::usage(format!("transcript `{id}` is given twice"))
+                .help("name each file once, or give the folder that holds them all")
+        }
+        _ => error.into(),
     }
 }
 
@@ -82,8 +118,4 @@ fn only(typed: &str) -> Result<Option<&'static str>, Failure> {
         None => Err(Failure::usage(format!("format `{typed}` is not known"))
             .help(suggest(typed, std::iter::once("auto").chain(known)))),
     }
-}
-
-fn name(folder: &Path) -> String {
-    folder.file_name().map_or_else(|| "imported".to_owned(), |n| n.to_string_lossy().into_owned())
 }

@@ -97,6 +97,11 @@ pub trait Format: Sync {
     /// A description in one line.
     fn describe(&self) -> &'static str;
 
+    /// Whether it was written from documentation, without recordings at hand.
+    fn is_documented_only(&self) -> bool {
+        self.describe().contains("from documentation")
+    }
+
     /// Whether the input looks like this format. Formats exclude each other.
     fn sniff(&self, head: &Head) -> bool;
 

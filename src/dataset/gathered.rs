@@ -91,7 +91,6 @@ impl Sink for Vec<Kept> {
 }
 
 /// The transcripts and probes of a data set that is being read.
-#[derive(Default)]
 pub(super) struct Gathered<S = Vec<Kept>> {
     pub(super) sessions: S,
     pub(super) warnings: Vec<String>,
@@ -105,6 +104,8 @@ pub(super) struct Gathered<S = Vec<Kept>> {
     pub(super) set_aside: Vec<String>,
     /// The first file of no known format that looks like something.
     pub(super) first_unknown: Option<(String, String)>,
+    /// Formats that were written from documentation and of which a file was read.
+    pub(super) documented: BTreeSet<&'static str>,
 }
 
 /// A transcript with the questions that came with it.
@@ -131,6 +132,21 @@ impl Kept {
 }
 
 impl<S: Sink> Gathered<S> {
+    /// Collects into `sessions`.
+    pub(super) fn of(sessions: S) -> Self {
+        Gathered {
+            sessions,
+            warnings: Vec::new(),
+            files: Vec::new(),
+            card: None,
+            probes: Vec::new(),
+            problems: Vec::new(),
+            set_aside: Vec::new(),
+            first_unknown: None,
+            documented: BTreeSet::new(),
+        }
+    }
+
     /// Takes the next session of a file.
     ///
     /// # Errors
@@ -201,6 +217,12 @@ impl<S: Sink> Gathered<S> {
                 "hidden folders, links to folders and the like, not entered: {hidden}"
             ));
         }
+    }
+}
+
+impl Default for Gathered {
+    fn default() -> Self {
+        Gathered::of(Vec::new())
     }
 }
 

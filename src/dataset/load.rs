@@ -198,7 +198,7 @@ fn read_folder<S: Sink>(
         let own = [CARD_FILE, TRANSCRIPTS_FILE, PROBES_FILE];
         found.retain(|f| own.contains(&f.relative.as_str()));
     }
-    let mut others = Vec::new();
+    let (mut others, before) = (Vec::new(), gathered.sessions.count());
     for file in &found {
         let read = match file.relative.as_str() {
             CARD_FILE if card => gathered.card(file, options)?,
@@ -213,11 +213,11 @@ fn read_folder<S: Sink>(
         }
     }
     let shown = root.display().to_string();
-    if gathered.sessions.count() == 0 && !gathered.set_aside.is_empty() {
+    if gathered.sessions.count() == before && !gathered.set_aside.is_empty() {
         let reason = gathered.set_aside.join("; ");
         return Err(DatasetError::whole(shown, Problem::NoneReadable { reason }));
     }
-    if gathered.sessions.count() == 0 {
+    if gathered.sessions.count() == before {
         let files = found.len() as u64;
         let known = known_formats();
         let first = gathered.first_unknown.take();
@@ -318,7 +318,15 @@ impl<S: Sink> Gathered<S> {
                 }
             }
         }
-        Ok(ids.len())
+        let read = ids.len();
+        if read > 0 && format.is_documented_only() && self.documented.insert(format.name()) {
+            self.warnings.push(format!(
+                "the format {} was written from its documentation, without recordings at hand: \
+                 check what was read, and report what is wrong",
+                format.name()
+            ));
+        }
+        Ok(read)
     }
 
     fn card(&mut self, file: &Found, options: &LoadOptions) -> Result<bool, DatasetError> {

@@ -14,7 +14,9 @@ use serde_json::Value as Json;
 
 use super::check::Draft;
 use super::error::{DatasetError, Problem};
+use super::export::{CHAT_FILE, Export};
 use super::format::{Format, Head, Take, collected};
+use super::import::refused;
 use super::source::{Source, parse};
 use super::{Dataset, LoadOptions, probes};
 use crate::model::{
@@ -217,13 +219,11 @@ pub(crate) fn read_card(text: &str) -> Result<Card, (Option<u64>, Problem)> {
 /// # Errors
 /// A data set that stands there already, or what the file system refuses.
 pub fn write_native(dataset: &Dataset, folder: &Path) -> Result<(), DatasetError> {
-    for name in [CARD_FILE, TRANSCRIPTS_FILE, PROBES_FILE] {
-        let path = folder.join(name);
-        if path.exists() {
-            let shown = path.display().to_string();
-            return Err(DatasetError::whole(shown, Problem::Exists));
-        }
-    }
+    refuse_existing(folder, Export::Native)?;
+    std::fs::create_dir_all(folder)
+        .and_then(|()| write_transcripts(dataset, &folder.join(TRANSCRIPTS_FILE)))
+        .and_then(|()| write_probes(dataset, &folder.join(PROBES_FILE)))
+        .map_err(|error| refused(folder, error))?;
     let card = Card {
         name: dataset.name.clone(),
         version: dataset.version.clone(),
@@ -231,16 +231,67 @@ pub fn write_native(dataset: &Dataset, folder: &Path) -> Result<(), DatasetError
         origin: dataset.origin.clone(),
         description: dataset.description.clone(),
     };
-    let card = toml::to_string(&card).expect("a card is a table of strings");
-    std::fs::create_dir_all(folder)
-        .and_then(|()| write_transcripts(dataset, &folder.join(TRANSCRIPTS_FILE)))
-        .and_then(|()| write_probes(dataset, &folder.join(PROBES_FILE)))
-        .and_then(|()| std::fs::write(folder.join(CARD_FILE), card))
-        .map_err(|source| {
-            let action = "write";
-            let shown = folder.display().to_string();
-            DatasetError::whole(shown, Problem::Io { action, source })
-        })
+    write_card(folder, &card)
+}
+
+/// Refuses to write over what stands in a folder.
+///
+/// # Errors
+/// The first file that stands there.
+pub(super) fn refuse_existing(folder: &Path, export: Export) -> Result<(), DatasetError> {
+    let names: &[&str] = match export {
+        Export::Native => &[CARD_FILE, TRANSCRIPTS_FILE, PROBES_FILE],
+        Export::OpenAiChat => &[CHAT_FILE],
+        // A file a session: the folder must be empty.
+        Export::Atif => {
+            let mut inside = std::fs::read_dir(folder).into_iter().flatten().flatten();
+            let first = inside.next().map(|entry| entry.path().display().to_string());
+            let found = first.map(|shown| DatasetError::whole(shown, Problem::Exists));
+            return found.map_or(Ok(()), Err);
+        }
+    };
+    let stands = names.iter().map(|name| folder.join(name)).find(|path| path.exists());
+    let found = stands.map(|path| DatasetError::whole(path.display().to_string(), Problem::Exists));
+    found.map_or(Ok(()), Err)
+}
+
+/// Writes the file that describes a data set.
+///
+/// # Errors
+/// What the file system refuses.
+pub(super) fn write_card(folder: &Path, card: &Card) -> Result<(), DatasetError> {
+    let text = toml::to_string(card).expect("a card is a table of strings");
+    let path = folder.join(CARD_FILE);
+    std::fs::write(&path, text).map_err(|error| refused(&path, error))
+}
+
+/// Writes a transcript as one line; returns its length in bytes.
+pub(super) fn write_line(transcript: &Transcript, mut out: impl Write) -> std::io::Result<u64> {
+    let mut line = serde_json::to_vec(&WireTranscript::from(transcript))?;
+    line.push(b'\n');
+    out.write_all(&line)?;
+    Ok(line.len() as u64)
+}
+
+/// A transcript of one line.
+///
+/// # Errors
+/// A line that is none.
+pub(super) fn read_line(line: &str) -> Result<Transcript, Problem> {
+    parse::<WireTranscript>(line).map(Transcript::from)
+}
+
+/// A transcript as JSON, as it is written.
+pub(super) fn to_json(transcript: &Transcript) -> Json {
+    serde_json::to_value(WireTranscript::from(transcript)).expect("plain data serialises")
+}
+
+/// A transcript of such JSON.
+///
+/// # Errors
+/// JSON that is none.
+pub(super) fn from_json(json: Json) -> Result<Transcript, Problem> {
+    super::source::from_json::<WireTranscript>(json).map(Transcript::from)
 }
 
 /// A data set without questions has no file of them.
@@ -254,8 +305,7 @@ fn write_probes(dataset: &Dataset, path: &Path) -> std::io::Result<()> {
 fn write_transcripts(dataset: &Dataset, path: &Path) -> std::io::Result<()> {
     let mut writer = BufWriter::new(File::create(path)?);
     for transcript in &dataset.transcripts {
-        serde_json::to_writer(&mut writer, &WireTranscript::from(transcript))?;
-        writer.write_all(b"\n")?;
+        write_line(transcript, &mut writer)?;
     }
     writer.flush()
 }

@@ -30,37 +30,6 @@ const HASH: usize = 8;
 /// Length of the shortest secret that is also searched for within other words.
 const SHORTEST: usize = 8;
 
-/// Names of user accounts that identify nobody, and may be ordinary words.
-const ANYONE: &[&str] = &[
-    "admin",
-    "agent",
-    "app",
-    "build",
-    "codespace",
-    "dev",
-    "developer",
-    "ec2-user",
-    "git",
-    "guest",
-    "home",
-    "node",
-    "root",
-    "runner",
-    "shared",
-    "test",
-    "tester",
-    "tool",
-    "ubuntu",
-    "user",
-    "username",
-    "users",
-    "vagrant",
-    "work",
-    "workspace",
-    "you",
-    "yourname",
-];
-
 /// JSON fields in which names of users are replaced too.
 const NAMED: &[&str] = &[
     "dataset",
@@ -114,7 +83,7 @@ impl Conceal {
         Self {
             key: *hasher.finalize().as_bytes(),
             within: matcher_of(secrets.iter().filter(long)),
-            users: matcher_of(&users(&all)),
+            users: matcher_of(&redact::user_names(&all)),
             secrets,
         }
     }
@@ -225,13 +194,7 @@ impl Conceal {
     fn concealed_name(&self, text: &str) -> String {
         let told = self.concealed_text(text);
         let Some(users) = &self.users else { return told };
-        let bounded = |range: &Range<usize>| {
-            let inside = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-            !inside(told[..range.start].chars().next_back())
-                && !inside(told[range.end..].chars().next())
-        };
-        let found = users.find_iter(&told).map(|hit| hit.range()).filter(bounded);
-        self.replaced(&told, found.map(|range| (range, "user")).collect())
+        redact::replaced_users(&told, users, |name| self.alias("user", name))
     }
 
     /// Conceals the paths, secrets and addresses in a text.
@@ -313,17 +276,6 @@ fn matcher_of<'a>(words: impl IntoIterator<Item = &'a String>) -> Option<AhoCora
     let words: Vec<&String> = words.into_iter().collect();
     let some = (!words.is_empty()).then_some(words)?;
     AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(some).ok()
-}
-
-/// Names of users whose home folders appear in the texts.
-fn users(texts: &[&str]) -> BTreeSet<String> {
-    static HOME: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?:/home/|/Users/|\\Users\\|\bUsers/)([A-Za-z0-9][\w.-]{2,31})")
-            .expect("it is valid")
-    });
-    let hits = texts.iter().flat_map(|text| HOME.captures_iter(text));
-    let names = hits.map(|hit| hit[1].trim_end_matches('.').to_owned());
-    names.filter(|name| !ANYONE.contains(&name.to_lowercase().as_str())).collect()
 }
 
 /// Every text of a transcript.

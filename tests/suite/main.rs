@@ -29,6 +29,7 @@ mod dataset_documented;
 mod dataset_errors;
 mod dataset_gemini_cli;
 mod dataset_hostile;
+mod dataset_import;
 mod dataset_inspect;
 mod dataset_labels;
 mod dataset_native;

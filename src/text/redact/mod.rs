@@ -20,9 +20,11 @@ mod find;
 #[cfg(test)]
 mod tests;
 mod tokens;
+mod users;
 mod values;
 
 use find::{Found, RedactedKind, found};
+pub use users::{replaced_users, user_names};
 
 /// Number of passes over a text. A placeholder may expose the value next to it;
 /// two passes are enough for any text that was not constructed as an attack.
@@ -64,19 +66,53 @@ pub struct Redaction {
 /// a secret, unless they are code; e-mail addresses. A secret of eight characters or more is then taken out wherever
 /// else it stands.
 pub fn redact(texts: &[&str]) -> Redaction {
-    let mut texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
-    let mut numbers = Numbers::beside(&texts);
-    for _ in 0..PASSES {
-        let spans: Vec<Vec<Found>> = texts.iter().map(|text| found(text)).collect();
-        let spans = everywhere(&texts, spans);
-        if spans.iter().all(Vec::is_empty) {
-            break;
+    let mut redactor = Redactor::default();
+    let texts = redactor.redact(texts.iter().map(|text| (*text).to_owned()).collect());
+    Redaction { texts, originals: redactor.numbers.originals }
+}
+
+/// Redacts texts that come one group after another, with one numbering for all.
+#[derive(Default)]
+pub struct Redactor {
+    numbers: Numbers,
+    /// Long secrets, which are taken out wherever they stand.
+    secrets: BTreeSet<String>,
+    /// Number of places of secrets and of e-mail addresses.
+    places: [u64; 2],
+}
+
+impl Redactor {
+    /// Redacts the next texts, as [`redact`] does.
+    pub fn redact(&mut self, mut texts: Vec<String>) -> Vec<String> {
+        self.numbers.avoid(&texts);
+        for _ in 0..PASSES {
+            let spans: Vec<Vec<Found>> = texts.iter().map(|text| found(text)).collect();
+            let spans = everywhere(&texts, spans, &mut self.secrets);
+            if spans.iter().all(Vec::is_empty) {
+                break;
+            }
+            for (text, spans) in texts.iter_mut().zip(spans) {
+                for span in &spans {
+                    self.places[usize::from(span.kind == RedactedKind::Email)] += 1;
+                }
+                *text = self.numbers.replaced(text, &spans);
+            }
         }
-        for (text, spans) in texts.iter_mut().zip(spans) {
-            *text = numbers.replaced(text, &spans);
-        }
+        texts
     }
-    Redaction { texts, originals: numbers.originals }
+
+    /// What was taken out so far: the kind, the number of distinct values, and in
+    /// how many places they stood.
+    pub fn counts(&self) -> [(&'static str, usize, u64); 2] {
+        let values = |kind| {
+            self.numbers.originals.values.values().filter(|(other, _)| *other == kind).count()
+        };
+        let [secrets, emails] = self.places;
+        [
+            ("secret", values(RedactedKind::Secret), secrets),
+            ("e-mail address", values(RedactedKind::Email), emails),
+        ]
+    }
 }
 
 /// The secrets and e-mail addresses of texts that belong together, each once.
@@ -94,18 +130,22 @@ pub fn ranges(text: &str) -> Vec<Range<usize>> {
 }
 
 /// Adds further occurrences of the secrets that were found.
-fn everywhere(texts: &[String], mut spans: Vec<Vec<Found>>) -> Vec<Vec<Found>> {
-    let mut values = BTreeSet::new();
+fn everywhere(
+    texts: &[String],
+    mut spans: Vec<Vec<Found>>,
+    values: &mut BTreeSet<String>,
+) -> Vec<Vec<Found>> {
     for (text, spans) in texts.iter().zip(&spans) {
         let long =
             |span: &&Found| span.kind == RedactedKind::Secret && span.range.len() >= SHORTEST;
         let secrets = spans.iter().filter(long).map(|span| &text[span.range.clone()]);
-        values.extend(secrets.filter(|value| value.bytes().any(|byte| byte.is_ascii_digit())));
+        let numbered = secrets.filter(|value| value.bytes().any(|byte| byte.is_ascii_digit()));
+        values.extend(numbered.map(|value| (*value).to_owned()));
     }
     if values.is_empty() {
         return spans;
     }
-    let search = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(values);
+    let search = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&*values);
     let Ok(search) = search else { return spans };
     for (text, spans) in texts.iter().zip(&mut spans) {
         let again = search.find_iter(text).map(|hit| Found::secret(hit.range()));
@@ -115,6 +155,7 @@ fn everywhere(texts: &[String], mut spans: Vec<Vec<Found>>) -> Vec<Vec<Found>> {
 }
 
 /// Assigns numbers to values.
+#[derive(Default)]
 struct Numbers {
     taken: BTreeSet<u64>,
     last: u64,
@@ -123,10 +164,10 @@ struct Numbers {
 }
 
 impl Numbers {
-    fn beside(texts: &[String]) -> Self {
+    /// Leaves out the numbers of placeholders that stand in the texts already.
+    fn avoid(&mut self, texts: &[String]) {
         let numbers = texts.iter().flat_map(|text| NUMBERED.captures_iter(text));
-        let taken = numbers.filter_map(|hit| hit[1].parse().ok()).collect();
-        Self { taken, last: 0, by_value: BTreeMap::new(), originals: Originals::default() }
+        self.taken.extend(numbers.filter_map(|hit| hit[1].parse::<u64>().ok()));
     }
 
     fn replaced(&mut self, text: &str, spans: &[Found]) -> String {

@@ -1,0 +1,251 @@
+//! Writes recordings of any format into a folder, session by session: in memory
+//! is the session that is being read, not the archive.
+//!
+//! Sessions are first written as native lines into a temporary file of the
+//! folder. When all are read, their final ids are known: then the questions are
+//! checked, and the file is renamed or converted.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use super::LoadOptions;
+use super::error::{DatasetError, Problem};
+use super::export::Export;
+use super::gathered::{Gathered, Kept, Sink, unique_ids};
+use super::load::read_into;
+use super::native::{Card, TRANSCRIPTS_FILE, read_line, refuse_existing, write_card, write_line};
+use super::probes::{self, Placed};
+use super::pseudonyms::Pseudonyms;
+use crate::model::{Probe, Transcript};
+
+/// What is written and how.
+#[derive(Clone, Copy, Debug)]
+pub struct ImportOptions {
+    /// How the inputs are read.
+    pub load: LoadOptions,
+    /// The format that is written.
+    pub export: Export,
+    /// Whether secrets, e-mail addresses and names of users are replaced.
+    pub redact: bool,
+}
+
+/// What an import did.
+#[derive(Debug, Default)]
+pub struct Imported {
+    /// Number of sessions.
+    pub transcripts: usize,
+    /// Warnings about the inputs.
+    pub warnings: Vec<String>,
+    /// What was left out of each session while reading it, and how often.
+    pub left_out: Vec<(String, String, u64)>,
+    /// What the written format has no place for, and how often.
+    pub not_written: BTreeMap<&'static str, u64>,
+    /// Kinds of values that were replaced, each with the number of distinct
+    /// values and of places.
+    pub redacted: Vec<(&'static str, usize, u64)>,
+}
+
+/// Reads `inputs` and writes their sessions into `folder`. `progress` is called
+/// with the number of sessions so far.
+///
+/// # Errors
+/// As [`load`](super::load) for each input, a data set that stands in the folder
+/// already, or what the file system refuses. Nothing is left behind then.
+pub fn import(
+    inputs: &[PathBuf],
+    folder: &Path,
+    options: &ImportOptions,
+    progress: &mut dyn FnMut(usize),
+) -> Result<Imported, DatasetError> {
+    refuse_existing(folder, options.export)?;
+    let made = !folder.exists();
+    let partial = folder.join(format!("{TRANSCRIPTS_FILE}.partial"));
+    let written = write_all(inputs, folder, &partial, options, progress);
+    if written.is_err() {
+        // The error is what the user has to know, not that these may remain.
+        drop(std::fs::remove_file(&partial));
+        if made {
+            drop(std::fs::remove_dir(folder));
+        }
+    }
+    written
+}
+
+fn write_all(
+    inputs: &[PathBuf],
+    folder: &Path,
+    partial: &Path,
+    options: &ImportOptions,
+    progress: &mut dyn FnMut(usize),
+) -> Result<Imported, DatasetError> {
+    std::fs::create_dir_all(folder).map_err(|e| refused(folder, e))?;
+    let pseudonyms = options.redact.then(Pseudonyms::default);
+    let sessions = Spool::new(partial, pseudonyms, progress)?;
+    let mut gathered = Gathered::of(sessions);
+    for input in inputs {
+        read_into(&mut gathered, input, &options.load)?;
+    }
+    let Gathered { sessions, warnings, probes, mut problems, card, .. } = gathered;
+    let files: Vec<&str> = sessions.index.iter().map(|entry| entry.file.as_str()).collect();
+    let own: Vec<&str> = sessions.index.iter().map(|entry| entry.id.as_str()).collect();
+    let ids = unique_ids(&files, &own)?;
+    let renamed = own.iter().zip(&ids).any(|(own, id)| own != id);
+    let mut placed = probes;
+    let mut left_out = Vec::new();
+    for (entry, id) in sessions.index.iter().zip(&ids) {
+        let named = entry.left_out.iter().map(|(why, n)| (id.clone(), why.clone(), *n));
+        left_out.extend(named);
+    }
+    let Spool { mut file, index, mut pseudonyms, .. } = sessions;
+    file.flush().map_err(|e| refused(partial, e))?;
+    drop(file);
+    for (mut entry, id) in index.into_iter().zip(&ids) {
+        placed.extend(entry.placed(id));
+    }
+    problems.extend(flaws(partial, &ids, &placed)?);
+    problems.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
+    if let Some(first) = problems.into_iter().next() {
+        return Err(first);
+    }
+    let mut probes: Vec<Probe> = placed.into_iter().map(|placed| placed.probe).collect();
+    if let Some(pseudonyms) = &mut pseudonyms {
+        pseudonyms.probes(&mut probes);
+    }
+    let lines = Lines { path: partial, ids: &ids, renamed };
+    let not_written = options.export.write(folder, &lines, &probes)?;
+    if options.export == Export::Native {
+        let name = folder.file_name().map(|name| name.to_string_lossy().into_owned());
+        let name = name.unwrap_or_else(|| "imported".to_owned());
+        let card =
+            card.filter(|_| inputs.len() == 1).map(|card| Card { name: name.clone(), ..card });
+        write_card(folder, &card.unwrap_or_else(|| Card::named(&name)))?;
+    }
+    let redacted = pseudonyms.map_or_else(Vec::new, |pseudonyms| pseudonyms.counts());
+    Ok(Imported { transcripts: ids.len(), warnings, left_out, not_written, redacted })
+}
+
+pub(super) fn refused(path: &Path, source: std::io::Error) -> DatasetError {
+    let action = "write";
+    DatasetError::whole(path.display().to_string(), Problem::Io { action, source })
+}
+
+/// The problems of questions, for which each session is read once more.
+fn flaws(
+    partial: &Path,
+    ids: &[String],
+    placed: &[Placed],
+) -> Result<Vec<DatasetError>, DatasetError> {
+    if placed.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut transcripts = Vec::new();
+    Lines { path: partial, ids, renamed: false }.each(|mut transcript| {
+        // The positions of messages are all that is looked up.
+        transcript.messages.iter_mut().for_each(|message| message.blocks.clear());
+        transcripts.push(transcript);
+        Ok(())
+    })?;
+    Ok(probes::broken(&transcripts, placed))
+}
+
+/// The sessions that were written, in their order.
+pub(super) struct Lines<'a> {
+    pub(super) path: &'a Path,
+    ids: &'a [String],
+    /// Whether ids differ from those that were written.
+    pub(super) renamed: bool,
+}
+
+impl Lines<'_> {
+    /// Reads them one after another, with their final ids.
+    pub(super) fn each(
+        &self,
+        mut take: impl FnMut(Transcript) -> Result<(), DatasetError>,
+    ) -> Result<(), DatasetError> {
+        let file = File::open(self.path).map_err(|e| refused(self.path, e))?;
+        for (line, id) in BufReader::new(file).lines().zip(self.ids) {
+            let line = line.map_err(|e| refused(self.path, e))?;
+            let mut transcript = read_line(&line)
+                .map_err(|problem| DatasetError::whole(self.path.display().to_string(), problem))?;
+            transcript.id.clone_from(id);
+            take(transcript)?;
+        }
+        Ok(())
+    }
+}
+
+/// What is kept of a session in memory after it was written.
+struct Entry {
+    file: String,
+    id: String,
+    /// Where its line begins, in bytes.
+    start: u64,
+    left_out: BTreeMap<String, u64>,
+    probes: Vec<Probe>,
+    asked_in: String,
+}
+
+impl Entry {
+    fn placed(&mut self, id: &str) -> Vec<Placed> {
+        let transcript = Transcript { id: id.to_owned(), ..Transcript::default() };
+        let (file, asked_in) = (self.file.clone(), self.asked_in.clone());
+        let probes = std::mem::take(&mut self.probes);
+        Kept { file, transcript, probes, asked_in }.placed()
+    }
+}
+
+/// The temporary file of sessions.
+struct Spool<'a> {
+    path: &'a Path,
+    file: BufWriter<File>,
+    index: Vec<Entry>,
+    /// Where the next line begins, in bytes.
+    end: u64,
+    pseudonyms: Option<Pseudonyms>,
+    progress: &'a mut dyn FnMut(usize),
+}
+
+impl<'a> Spool<'a> {
+    fn new(
+        path: &'a Path,
+        pseudonyms: Option<Pseudonyms>,
+        progress: &'a mut dyn FnMut(usize),
+    ) -> Result<Self, DatasetError> {
+        let file = BufWriter::new(File::create(path).map_err(|e| refused(path, e))?);
+        Ok(Spool { path, file, index: Vec::new(), end: 0, pseudonyms, progress })
+    }
+}
+
+impl Sink for Spool<'_> {
+    fn put(&mut self, session: Kept) -> Result<(), DatasetError> {
+        let Kept { file, mut transcript, probes, asked_in } = session;
+        if let Some(pseudonyms) = &mut self.pseudonyms {
+            let replaced = pseudonyms.transcript(&transcript);
+            transcript = replaced.map_err(|problem| DatasetError::whole(file.clone(), problem))?;
+        }
+        let start = self.end;
+        self.end += write_line(&transcript, &mut self.file).map_err(|e| refused(self.path, e))?;
+        let (id, left_out) = (transcript.id, transcript.left_out);
+        self.index.push(Entry { file, id, start, left_out, probes, asked_in });
+        (self.progress)(self.index.len());
+        Ok(())
+    }
+
+    fn count(&self) -> usize {
+        self.index.len()
+    }
+
+    fn truncate(&mut self, count: usize) -> Result<(), DatasetError> {
+        let Some(first) = self.index.get(count) else { return Ok(()) };
+        self.end = first.start;
+        self.index.truncate(count);
+        let cut = self.file.flush().and_then(|()| {
+            let file = self.file.get_mut();
+            file.set_len(self.end)?;
+            file.seek(SeekFrom::Start(self.end))
+        });
+        cut.map(drop).map_err(|e| refused(self.path, e))
+    }
+}

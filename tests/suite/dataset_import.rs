@@ -1,0 +1,172 @@
+//! Writing recordings: what an import keeps, replaces and exports.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use recap::dataset::{
+    Dataset, Export, ImportOptions, Imported, LoadOptions, Problem, import, load,
+};
+use recap::model::{Message, Transcript};
+use serde_json::json;
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/dataset")
+}
+
+fn write(inputs: &[PathBuf], folder: &Path, export: Export, redact: bool) -> Imported {
+    let options = ImportOptions { load: LoadOptions::default(), export, redact };
+    import(inputs, folder, &options, &mut |_| {}).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn read(path: &Path) -> Dataset {
+    load(path, &LoadOptions::default()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// What every format keeps: who said what, and which result belongs to which call.
+fn outline(transcript: &Transcript) -> Vec<(String, String, Vec<String>)> {
+    let messages = transcript.messages.iter().map(|message| {
+        let calls = message.calls().map(str::to_owned).collect();
+        match message.tool_result() {
+            Some((call, text)) => (call.to_owned(), text.to_owned(), calls),
+            None => (message.role.as_str().to_owned(), message.first_text().to_owned(), calls),
+        }
+    });
+    messages.collect()
+}
+
+#[test]
+fn an_import_reads_back_as_it_was_whatever_its_format() {
+    for name in ["claude-code.jsonl", "pi.jsonl", "codex.jsonl", "opencode.json", "atif.json"] {
+        let input = fixtures().join(name);
+        let desk = tempfile::tempdir().unwrap();
+        let out = desk.path().join("out");
+        let imported = write(&[input.clone()], &out, Export::Native, false);
+        let (before, after) = (read(&input), read(&out));
+        assert_eq!(before.transcripts, after.transcripts, "{name}");
+        assert_eq!(imported.transcripts, before.transcripts.len());
+        let left: u64 = before.transcripts.iter().flat_map(|one| one.left_out.values()).sum();
+        assert_eq!(imported.left_out.iter().map(|(.., n)| n).sum::<u64>(), left, "{name}");
+        assert!(!out.join("transcripts.jsonl.partial").exists());
+    }
+}
+
+#[test]
+fn a_folder_with_questions_and_repeated_ids_reads_back_with_both() {
+    let desk = tempfile::tempdir().unwrap();
+    let (input, out) = (desk.path().join("in"), desk.path().join("out"));
+    for folder in ["a", "b"] {
+        std::fs::create_dir_all(input.join(folder)).unwrap();
+        std::fs::copy(fixtures().join("pi.jsonl"), input.join(folder).join("pi.jsonl")).unwrap();
+    }
+    write(&[input.clone()], &out, Export::Native, false);
+    assert_eq!(read(&input).transcripts, read(&out).transcripts);
+    let native = fixtures().join("native");
+    let again = desk.path().join("again");
+    write(&[native.clone()], &again, Export::Native, false);
+    let (before, after) = (read(&native), read(&again));
+    assert_eq!((before.probes, before.licence), (after.probes, after.licence));
+}
+
+#[test]
+fn a_broken_file_of_a_folder_leaves_none_of_its_sessions() {
+    let desk = tempfile::tempdir().unwrap();
+    let (input, out) = (desk.path().join("in"), desk.path().join("out"));
+    std::fs::create_dir_all(&input).unwrap();
+    let chat = |n: u32| json!({"id": n, "messages": [{"role": "user", "content": "go"}]});
+    let broken = format!("{}\n{}\n{{\"messages\": 7}}\n", chat(1), chat(2));
+    std::fs::write(input.join("a.jsonl"), broken).unwrap();
+    std::fs::write(input.join("b.jsonl"), format!("{}\n", chat(3))).unwrap();
+    let imported = write(&[input], &out, Export::Native, false);
+    assert_eq!(imported.transcripts, 1);
+    assert!(imported.warnings[0].contains("set aside: a.jsonl"), "{:?}", imported.warnings);
+    assert_eq!(read(&out).transcripts[0].id, "3");
+}
+
+#[test]
+fn nothing_is_left_behind_where_nothing_can_be_read() {
+    let desk = tempfile::tempdir().unwrap();
+    let (input, out) = (desk.path().join("x.txt"), desk.path().join("out"));
+    std::fs::write(&input, "no transcript").unwrap();
+    let (load, export) = (LoadOptions::default(), Export::Native);
+    let options = ImportOptions { load, export, redact: false };
+    let error = import(&[input], &out, &options, &mut |_| {}).unwrap_err();
+    assert!(matches!(error.problem, Problem::UnknownFormat { .. }), "{error}");
+    assert!(!out.exists());
+}
+
+#[test]
+fn a_session_written_as_atif_reads_back_with_its_calls_usage_and_times() {
+    let desk = tempfile::tempdir().unwrap();
+    let input = fixtures().join("claude-code.jsonl");
+    let imported = write(&[input.clone()], &desk.path().join("out"), Export::Atif, false);
+    let (before, after) = (read(&input), read(&desk.path().join("out")));
+    let (before, after) = (&before.transcripts[0], &after.transcripts[0]);
+    assert_eq!(outline(before), outline(after));
+    let totals = |transcript: &Transcript| -> Vec<_> {
+        let usages = transcript.messages.iter().filter_map(|message| message.usage);
+        usages.map(|usage| (usage.prompt(), usage.cache_read, usage.output)).collect()
+    };
+    assert_eq!(totals(before), totals(after));
+    let times = |transcript: &Transcript| -> Vec<_> {
+        let said = transcript.messages.iter().filter(|message| message.tool_result().is_none());
+        said.map(|message| message.at).collect()
+    };
+    assert_eq!(times(before), times(after));
+    assert_eq!(before.model, after.model);
+    let compactions = imported.not_written.get("recorded compaction").copied().unwrap_or(0);
+    assert_eq!(compactions, before.compactions.len() as u64);
+}
+
+#[test]
+fn a_session_written_as_openai_chat_reads_back_with_its_calls() {
+    let desk = tempfile::tempdir().unwrap();
+    let input = fixtures().join("codex.jsonl");
+    let imported = write(&[input.clone()], &desk.path().join("out"), Export::OpenAiChat, false);
+    let (before, after) = (read(&input), read(&desk.path().join("out")));
+    let (before, after) = (&before.transcripts[0], &after.transcripts[0]);
+    assert_eq!(outline(before), outline(after));
+    let requests = before.messages.iter().filter(|message| message.usage.is_some()).count();
+    assert_eq!(imported.not_written.get("usage of a request").copied(), Some(requests as u64));
+}
+
+#[test]
+fn secrets_get_the_same_pseudonym_in_every_session() {
+    let desk = tempfile::tempdir().unwrap();
+    let (input, out) = (desk.path().join("in"), desk.path().join("out"));
+    std::fs::create_dir_all(&input).unwrap();
+    let key = format!("sk-ant-api03-{}", "q7ZtB2nVx9LwK4mRd8Ypc3HsGj6Tf1NeAu5WvQ0o");
+    let call = |text: &str| {
+        let function = json!({"name": "bash", "arguments": json!({"command": text}).to_string()});
+        json!({"id": "c", "type": "function", "function": function})
+    };
+    let session = |text: &str| {
+        json!({"messages": [
+            {"role": "system", "content": format!("Work in /home/ada/engine. {text}")},
+            {"role": "user", "content": format!("mail ada@example.org about {text}")},
+            {"role": "assistant", "content": "", "tool_calls": [call(&format!("export KEY={text} && ls /home/ada"))]},
+            {"role": "tool", "tool_call_id": "c", "content": format!("-rw ada staff {text}")},
+        ]})
+    };
+    for name in ["a.json", "b.json"] {
+        std::fs::write(input.join(name), session(&key).to_string()).unwrap();
+    }
+    let imported = write(&[input], &out, Export::Native, true);
+    let text = std::fs::read_to_string(out.join("transcripts.jsonl")).unwrap();
+    for secret in [key.as_str(), "ada@example.org", "/home/ada", " ada "] {
+        assert!(!text.contains(secret), "{secret} in {text}");
+    }
+    let counts: BTreeMap<&str, (usize, u64)> = imported
+        .redacted
+        .iter()
+        .map(|(kind, values, places)| (*kind, (*values, *places)))
+        .collect();
+    // Four places a session; one address; a home folder twice and an owner of a file.
+    assert_eq!(counts["secret"], (1, 8));
+    assert_eq!(counts["e-mail address"], (1, 2));
+    assert_eq!(counts["user name"], (1, 6));
+    let [a, b] = &read(&out).transcripts[..] else { panic!("two sessions") };
+    assert_eq!(outline(a), outline(b));
+    assert_eq!(a.preamble.system, ["Work in /home/user-1/engine. <SECRET_1>"]);
+    let result = a.messages.iter().find_map(Message::tool_result).unwrap();
+    assert_eq!(result.1, "-rw user-1 staff <SECRET_1>");
+}
