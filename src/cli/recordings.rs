@@ -20,17 +20,68 @@ struct Agent {
     variable: &'static str,
     home: &'static str,
     sessions: &'static str,
+    /// How the name of a file of a session begins, and how it may end.
+    begins: &'static str,
+    ends: &'static [&'static str],
 }
 
-const AGENTS: [Agent; 3] = [
+impl Agent {
+    fn keeps(&self, name: &str) -> bool {
+        name.starts_with(self.begins) && self.ends.iter().any(|end| name.ends_with(end))
+    }
+}
+
+const LOGS: &[&str] = &[".jsonl", ".jsonl.zst"];
+
+const AGENTS: [Agent; 6] = [
     Agent {
         name: "Claude Code",
         variable: "CLAUDE_CONFIG_DIR",
         home: ".claude",
         sessions: "projects",
+        begins: "",
+        ends: LOGS,
     },
-    Agent { name: "Codex CLI", variable: "CODEX_HOME", home: ".codex", sessions: "sessions" },
-    Agent { name: "pi", variable: "PI_CODING_AGENT_DIR", home: ".pi/agent", sessions: "sessions" },
+    Agent {
+        name: "Codex CLI",
+        variable: "CODEX_HOME",
+        home: ".codex",
+        sessions: "sessions",
+        begins: "rollout-",
+        ends: LOGS,
+    },
+    Agent {
+        name: "pi",
+        variable: "PI_CODING_AGENT_DIR",
+        home: ".pi/agent",
+        sessions: "sessions",
+        begins: "",
+        ends: LOGS,
+    },
+    Agent {
+        name: "Gemini CLI",
+        variable: "GEMINI_CLI_HOME",
+        home: "",
+        sessions: ".gemini/tmp",
+        begins: "session-",
+        ends: &[".json", ".jsonl"],
+    },
+    Agent {
+        name: "Copilot CLI",
+        variable: "COPILOT_HOME",
+        home: ".copilot",
+        sessions: "session-state",
+        begins: "events",
+        ends: LOGS,
+    },
+    Agent {
+        name: "Qwen Code",
+        variable: "QWEN_HOME",
+        home: ".qwen",
+        sessions: "projects",
+        begins: "",
+        ends: LOGS,
+    },
 ];
 
 /// The sessions of one agent.
@@ -50,7 +101,9 @@ pub(super) fn latest() -> Result<PathBuf, Failure> {
     let found = recordings();
     let newest = found.iter().max_by_key(|recordings| &recordings.newest);
     let Some(Recordings { agent, newest: (_, path), .. }) = newest else {
-        let folders = AGENTS.map(|agent| format!("~/{}/{}", agent.home, agent.sessions));
+        let folder = |agent: &Agent| Path::new("~").join(agent.home).join(agent.sessions);
+        let folders: Vec<String> =
+            AGENTS.iter().map(|agent| folder(agent).display().to_string()).collect();
         return Err(Failure::with_code(Exit::Nothing, "no session of an agent was found")
             .help(format!("looked in {}; name a file or a folder instead", folders.join(", "))));
     };
@@ -92,32 +145,36 @@ fn recordings() -> Vec<Recordings> {
         let own = wire::variable(agent.variable).map(PathBuf::from);
         Some(own.or_else(|| Some(home.as_ref()?.join(agent.home)))?.join(agent.sessions))
     };
-    AGENTS.iter().filter_map(|agent| within(agent.name, folder(agent)?)).collect()
+    AGENTS.iter().filter_map(|agent| within(agent, folder(agent)?)).collect()
 }
 
 /// The sessions in a folder; `None` where there are none.
-fn within(agent: &'static str, folder: PathBuf) -> Option<Recordings> {
+fn within(agent: &Agent, folder: PathBuf) -> Option<Recordings> {
     let (mut count, mut newest) = (0, None);
-    each_log(&folder, DEPTH, &mut |modified, path| {
+    each_file(&folder, DEPTH, &mut |modified, path| {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        if !name.is_some_and(|name| agent.keeps(&name)) {
+            return;
+        }
         count += 1;
         if newest.as_ref().is_none_or(|(time, other)| (time, other) < (&modified, &path)) {
             newest = Some((modified, path));
         }
     });
-    Some(Recordings { agent, folder, count, newest: newest? })
+    Some(Recordings { agent: agent.name, folder, count, newest: newest? })
 }
 
-/// Every log below a folder with the time of its last change. What cannot be read
+/// Every file below a folder with the time of its last change. What cannot be read
 /// is left out: it is no session that could be measured.
-fn each_log(folder: &Path, depth: usize, found: &mut impl FnMut(SystemTime, PathBuf)) {
+fn each_file(folder: &Path, depth: usize, found: &mut impl FnMut(SystemTime, PathBuf)) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
         let path = entry.path();
         // Links are not followed, so that no folder is entered twice.
         let Ok(kind) = entry.file_type() else { continue };
         if kind.is_dir() && depth > 1 {
-            each_log(&path, depth - 1, found);
-        } else if kind.is_file() && path.extension().is_some_and(|end| end == "jsonl") {
+            each_file(&path, depth - 1, found);
+        } else if kind.is_file() {
             let modified = entry.metadata().and_then(|meta| meta.modified());
             found(modified.unwrap_or(SystemTime::UNIX_EPOCH), path);
         }
@@ -144,16 +201,21 @@ mod tests {
         log(desk.path(), "a/old.jsonl", 10);
         let new = log(desk.path(), "b/c/new.jsonl", 30);
         log(desk.path(), "b/notes.txt", 50);
-        let found = within("pi", desk.path().to_owned()).unwrap();
+        let found = within(&AGENTS[2], desk.path().to_owned()).unwrap();
         assert_eq!((found.count, found.newest.1), (2, new));
-        assert!(within("pi", desk.path().join("absent")).is_none());
+        assert!(within(&AGENTS[2], desk.path().join("absent")).is_none());
+        // Gemini CLI keeps other files beside its sessions.
+        log(desk.path(), "tmp/1/logs.json", 70);
+        let chat = log(desk.path(), "tmp/1/chats/session-a.json", 60);
+        let found = within(&AGENTS[3], desk.path().to_owned()).unwrap();
+        assert_eq!((found.count, found.newest.1), (1, chat));
     }
 
     #[test]
     fn what_was_found_is_proposed_and_nothing_that_is_not_there() {
         let desk = tempfile::tempdir().unwrap();
         log(desk.path(), "a.jsonl", 10);
-        let found = [within("pi", desk.path().to_owned()).unwrap()];
+        let found = [within(&AGENTS[2], desk.path().to_owned()).unwrap()];
         let text = words(&found);
         assert!(text.contains("pi: 1 session in "), "{text}");
         assert!(text.contains("recap bench --latest"), "{text}");

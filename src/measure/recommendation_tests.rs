@@ -120,7 +120,10 @@ fn recommended_presets_of_other_windows_are_named() {
     says(&report, "None is to be preferred at 25 %.");
     let cells = vec![at("25%", "a", 3), at("50%", "a", 8)];
     let report = run_at(&["25%", "50%"], vec![session("s")], cells);
-    says(&report, "Nothing at 50 % keeps enough to be recommended: a keeps most (0.40)");
+    says(
+        &report,
+        "Nothing at 50 % keeps enough to be recommended: of what compressed anything, a keeps most (0.40)",
+    );
     says(&report, "Nor is one recommended at 25 %.");
     // A row over the window comes after rows that fit, however much it keeps.
     let over = keeps("s", "a", 20).window("25%", 10_000).overflow(3).build();
@@ -170,7 +173,7 @@ fn a_preset_with_refused_requests_is_not_recommended_but_named() {
     says(&report, "but 1 of its 10 requests is over the window");
     let over = keeps("s", "prune", 18).overflow(3).build();
     let report = run(vec![session("s")], vec![full("s"), over, keeps("s", "fifo", 5).build()]);
-    says(&report, "fifo keeps most within the window (0.25); the least is 0.50");
+    says(&report, "fifo keeps most within the window (0.25), and less than 0.50 is not recommended");
     let over = keeps("s", "prune", 18).overflow(3).build();
     let report = run(vec![session("s")], vec![full("s"), over]);
     says(&report, "At 25 % prune");
@@ -202,8 +205,11 @@ fn a_preset_that_keeps_almost_nothing_is_not_recommended() {
     };
     let whole = billed("full", 20, 500).control().build();
     let report = run(vec![session("s")], vec![whole, billed("fifo", 1, 20).build()]);
-    says(&report, "Nothing at 25 % keeps enough to be recommended: fifo keeps most (0.05)");
-    says(&report, "the least is 0.50");
+    says(
+        &report,
+        "Nothing at 25 % keeps enough to be recommended: of what compressed anything, fifo keeps most (0.05)",
+    );
+    says(&report, "less than 0.50 is not recommended");
     for words in ["Use ", "loses least"] {
         silent(&report, words);
     }

@@ -46,8 +46,9 @@ pub fn table(report: &Report, screen: Screen) -> String {
         }
         paragraph(&mut out, &format!("recap · {headline}"), width, "");
         out.push('\n');
-        rows(&mut out, &block.rows, &columns(report.primary, &block.rows, screen), screen);
-        for note in notes(&block.rows, report, wide) {
+        let columns = columns(report.primary, &block.rows, screen);
+        let spread = rows(&mut out, &block.rows, &columns, screen);
+        for note in notes(&block.rows, report, wide, spread) {
             paragraph(&mut out, &note, width, " ");
         }
         out.push('\n');
@@ -65,7 +66,8 @@ pub fn table(report: &Report, screen: Screen) -> String {
 }
 
 /// What the columns and signs stand for, and why a column is empty throughout.
-pub(super) fn notes(rows: &[&PresetRow], report: &Report, wide: bool) -> Vec<String> {
+/// `spread`: intervals and extremes stand in the table.
+pub(super) fn notes(rows: &[&PresetRow], report: &Report, wide: bool, spread: bool) -> Vec<String> {
     let primary = report.primary;
     let mut notes = Vec::new();
     if primary == Primary::Continuity {
@@ -77,7 +79,7 @@ pub(super) fn notes(rows: &[&PresetRow], report: &Report, wide: bool) -> Vec<Str
     }
     notes.extend(block::at_cuts(rows, report, wide));
     let has = |f: fn(&Interval) -> bool| {
-        rows.iter().any(|r| r.intervals.get(primary.id()).is_some_and(f))
+        spread && rows.iter().any(|r| r.intervals.get(primary.id()).is_some_and(f))
     };
     if has(|i| matches!(i, Interval::Dots { .. })) {
         notes.push(
@@ -168,7 +170,8 @@ fn arranged<'a>(rows: &[&'a PresetRow]) -> [Vec<&'a PresetRow>; 3] {
 /// What stands above the second and the third group of [`arranged`].
 const GROUPS: [&str; 3] = ["", "a stand-in for the model wrote the summaries", "controls"];
 
-fn rows(out: &mut String, rows: &[&PresetRow], columns: &[&Column], screen: Screen) {
+/// Writes the rows; returns whether intervals stand in them.
+fn rows(out: &mut String, rows: &[&PresetRow], columns: &[&Column], screen: Screen) -> bool {
     let groups = arranged(rows);
     let rows: Vec<&PresetRow> = groups.iter().flatten().copied().collect();
     // A column that nobody fills says nothing; one that cannot be left out stays.
@@ -178,7 +181,8 @@ fn rows(out: &mut String, rows: &[&PresetRow], columns: &[&Column], screen: Scre
     let mut columns: Vec<&Column> = columns.iter().filter(filled).copied().collect();
     let Screen { width, color, .. } = screen;
     if width < NARROWEST {
-        return folded(out, &rows, &columns, screen);
+        folded(out, &rows, &columns, screen);
+        return true;
     }
     let cells = |columns: &[&Column]| -> Vec<Vec<String>> {
         rows.iter().map(|row| columns.iter().map(|c| (c.cell)(row)).collect()).collect()
@@ -221,6 +225,8 @@ fn rows(out: &mut String, rows: &[&PresetRow], columns: &[&Column], screen: Scre
             push_row(out, &right, &widths, cells, style(row, color));
         }
     }
+    // A column whose interval was left out has no plainer form.
+    columns.iter().any(|column| column.plain.is_some())
 }
 
 /// Leaves out a column, or an interval: on a screen that is not wide the

@@ -244,7 +244,8 @@ fn none(why: &NoChoice, nor_at: &[String]) -> String {
     };
     let text = match why {
         NoChoice::TooLittle { best, kept: figure, within, least, by } => format!(
-            "Nothing at {} keeps enough to be recommended: {}; the least is {}.",
+            "Nothing at {} keeps enough to be recommended: of what compressed anything, {}, and less \
+             than {} is not recommended.",
             window(&best.window),
             most(best, *figure, *within, *by),
             kept(*by, *least)
