@@ -8,6 +8,7 @@
 mod archive;
 mod bundled;
 mod check;
+mod database;
 mod detect;
 mod error;
 mod format;

@@ -4,7 +4,7 @@
 //! time, and every byte that was read is part of the hash.
 
 use std::io::{BufRead, BufReader, Chain, Cursor, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 
@@ -102,6 +102,26 @@ pub struct Source<'a> {
     torn: u64,
     warnings: Vec<String>,
     allowance: Allowance,
+    /// The path of the file that is read, and when it was last written.
+    origin: Option<Origin>,
+    /// Files beside it that were read, by what follows its name, with their hashes.
+    beside: Vec<(&'static str, String)>,
+}
+
+/// A file on disk, to tell whether it changes while it is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Origin {
+    pub(super) path: PathBuf,
+    written: Option<std::time::SystemTime>,
+    bytes: Option<u64>,
+}
+
+impl Origin {
+    pub(super) fn of(path: &Path) -> Origin {
+        let found = std::fs::metadata(path).ok();
+        let written = found.as_ref().and_then(|found| found.modified().ok());
+        Origin { path: path.to_owned(), written, bytes: found.map(|found| found.len()) }
+    }
 }
 
 impl<'a> Source<'a> {
@@ -120,7 +140,30 @@ impl<'a> Source<'a> {
             torn: 0,
             warnings: Vec::new(),
             allowance,
+            origin: None,
+            beside: Vec::new(),
         }
+    }
+
+    /// Names the file that is read, so that files beside it can be found.
+    pub(super) fn at(mut self, path: &Path) -> Self {
+        self.origin = Some(Origin::of(path));
+        self
+    }
+
+    /// The file that is read, where the input is one.
+    pub(super) fn origin(&self) -> Option<&Origin> {
+        self.origin.as_ref()
+    }
+
+    /// Records that a file beside the input was read.
+    pub(super) fn read_beside(&mut self, suffix: &'static str, hash: String) {
+        self.beside.push((suffix, hash));
+    }
+
+    /// Files beside the input that were read, by what follows its name.
+    pub(super) fn beside(&self) -> Vec<(&'static str, String)> {
+        self.beside.clone()
     }
 
     /// Lets it unpack to this many bytes, whatever its packed size. Nothing may
@@ -173,7 +216,7 @@ impl<'a> Source<'a> {
         DatasetError { file: self.name.clone(), line, problem }
     }
 
-    fn io(&self, source: std::io::Error) -> DatasetError {
+    pub(super) fn io(&self, source: std::io::Error) -> DatasetError {
         let action = "read";
         let problem = match TooMuch::of(&source) {
             Some(too_much) => Problem::Unpacked(too_much),
@@ -269,6 +312,16 @@ impl<'a> Source<'a> {
             let byte = valid.len() - memchr::memrchr(b'\n', valid).map_or(0, |at| at + 1);
             self.error(Some(line), Problem::NotUtf8 { byte })
         })
+    }
+
+    /// Copies the rest of the input, at most `most` bytes, and returns their number.
+    pub(super) fn copy_rest(
+        &mut self,
+        into: &mut impl std::io::Write,
+        most: u64,
+    ) -> Result<u64, DatasetError> {
+        let mut bounded = (&mut self.reader).take(most.saturating_add(1));
+        std::io::copy(&mut bounded, into).map_err(|e| self.io(e))
     }
 
     /// The rest of the input, byte by byte.
