@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 
 use super::error::{DatasetError, Problem};
+use super::json::problem_of;
+pub(crate) use super::json::{from_json, is_cut, parse};
 use super::unpack::{Allowance, Counting, Packing, TooMuch, Unpacking};
 
 /// Longest line that is read, in bytes: far above any provider's request
@@ -392,39 +394,6 @@ impl<'a> Source<'a> {
         drained.map_err(|e| self.io(e))?;
         let hash = self.reader.get_ref().get_ref().1.hash().to_hex().to_string();
         Ok((hash, self.warnings))
-    }
-}
-
-/// Whether `text` is JSON that ends too early.
-pub(crate) fn is_cut(text: &str) -> bool {
-    serde_json::from_str::<serde::de::IgnoredAny>(text).is_err_and(|e| e.is_eof())
-}
-
-/// Parses one line as `T`; the path of a value with the wrong type is
-/// determined only if there is an error.
-pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Problem> {
-    serde_json::from_str(text).map_err(|_| {
-        let reader = &mut serde_json::Deserializer::from_str(text);
-        match serde_path_to_error::deserialize::<_, T>(reader) {
-            Err(e) => problem_of(&e),
-            Ok(_) => Problem::Syntax { message: "something follows the record".to_owned() },
-        }
-    })
-}
-
-/// Reads a part of a document as `T`.
-pub(crate) fn from_json<T: DeserializeOwned>(value: serde_json::Value) -> Result<T, Problem> {
-    serde_path_to_error::deserialize(value).map_err(|e| problem_of(&e))
-}
-
-fn problem_of(error: &serde_path_to_error::Error<serde_json::Error>) -> Problem {
-    let inner = error.inner();
-    let message = inner.to_string();
-    if inner.is_data() {
-        let at = error.path().to_string();
-        Problem::Shape { at, message }
-    } else {
-        Problem::Syntax { message }
     }
 }
 
