@@ -59,7 +59,7 @@ pub(super) struct Allowance {
 impl Allowance {
     /// Most bytes to which so many packed bytes may unpack.
     pub fn most(self, packed: u64) -> u64 {
-        self.bytes.unwrap_or_else(|| packed.saturating_mul(RATIO).max(FREE).min(MOST))
+        self.bytes.unwrap_or_else(|| packed.saturating_mul(RATIO).clamp(FREE, MOST))
     }
 
     /// Whether so many packed bytes may unpack to so many.

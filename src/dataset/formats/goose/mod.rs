@@ -107,7 +107,7 @@ fn stored(session: &Listed<Facts>, messages: &mut Rows<'_>) -> Result<Draft, Pro
 /// A log: a line about the session, then a message a line.
 fn log(source: &mut Source<'_>) -> Result<Vec<Draft>, DatasetError> {
     let (mut facts, mut all) = (Facts::default(), Vec::new());
-    while let Some((line, record)) = source.next_record(|text| parse::<Line>(text))? {
+    while let Some((line, record)) = source.next_record(parse::<Line>)? {
         let Line { working_dir, role: named, created, content, metadata } = record;
         let Some(named) = named else {
             facts.folder = working_dir.or(facts.folder);
