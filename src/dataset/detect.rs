@@ -17,14 +17,17 @@ pub(crate) fn look(source: &mut Source<'_>, only: Option<&str>) -> Result<Looked
     let mut is_blank = true;
     for most in [HEAD, MAX_HEAD] {
         let bytes = source.head(most)?;
-        let head = Head::new(bytes);
+        let (read, mut head) = (bytes.len(), Head::new(bytes));
+        if head.tables().is_some() {
+            head.add_tables(&source.log_head(most)?);
+        }
         let mut asked =
             FORMATS.iter().copied().filter(|f| only.is_none_or(|name| name == f.name()));
         if let Some(format) = asked.find(|format| format.sniff(&head)) {
             return Ok(Looked::Known(format));
         }
         is_blank = head.is_blank();
-        if bytes.len() < most {
+        if read < most {
             break;
         }
     }

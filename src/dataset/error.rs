@@ -116,6 +116,12 @@ pub enum Problem {
         /// The member and what is wrong with it.
         message: String,
     },
+    /// A database that cannot be read.
+    #[error("broken database: {}", brief(.message))]
+    Database {
+        /// The table and row, and what is wrong with them.
+        message: String,
+    },
     /// A line longer than the limit.
     #[error("line longer than {limit} bytes")]
     LineTooLong {
@@ -251,6 +257,9 @@ impl DatasetError {
                  SIZE, or unpack it yourself"
             }
             Problem::Archive { .. } => "check that the file is whole, or write the log again",
+            Problem::Database { .. } => {
+                "check that the file is whole, and read it again while its agent does not write"
+            }
             Problem::LineTooLong { .. } => {
                 "split or drop that record: no provider takes a message of that size"
             }

@@ -5,6 +5,7 @@ use serde_json::Value as Json;
 
 use super::LoadOptions;
 use super::check::Draft;
+use super::database::{self, Table};
 use super::error::DatasetError;
 use super::source::{Source, is_cut};
 
@@ -23,11 +24,18 @@ pub struct Head {
     pub records: Vec<Json>,
     /// Whether the input is one JSON document over several lines.
     pub spread: bool,
+    /// The tables, where the input is a SQLite database.
+    tables: Option<Vec<Table>>,
 }
 
 impl Head {
     /// Looks at the first bytes of an input.
     pub fn new(bytes: &[u8]) -> Head {
+        if let Some(tables) = database::tables(bytes) {
+            // The texts in its cells are no records.
+            let (text, records) = (String::new(), Vec::new());
+            return Head { text, records, spread: false, tables: Some(tables) };
+        }
         let whole = String::from_utf8_lossy(bytes).into_owned();
         let text = whole.trim_start_matches('\u{feff}');
         let lines = text.lines().filter(|line| !line.trim().is_empty());
@@ -39,12 +47,30 @@ impl Head {
         } else {
             lines.filter_map(|l| serde_json::from_str(l).ok()).collect()
         };
-        Head { text: whole, records, spread }
+        Head { text: whole, records, spread, tables: None }
+    }
+
+    /// The tables of a SQLite database, as far as the first bytes show them.
+    pub(super) fn tables(&self) -> Option<&[Table]> {
+        self.tables.as_deref()
+    }
+
+    /// Adds the tables that the write-ahead log of a database defines.
+    pub(super) fn add_tables(&mut self, log: &[u8]) {
+        if let Some(tables) = &mut self.tables {
+            tables.extend(database::defined(log));
+        }
+    }
+
+    /// Whether the input is a database with such a table that has all of `columns`.
+    pub(super) fn has_table(&self, name: &str, columns: &[&str]) -> bool {
+        let mut tables = self.tables().into_iter().flatten();
+        tables.any(|table| table.name == name && table.has(columns))
     }
 
     /// Whether there is nothing but white space.
     pub fn is_blank(&self) -> bool {
-        self.text.trim().is_empty()
+        self.tables.is_none() && self.text.trim().is_empty()
     }
 
     /// Whether one of the records satisfies `test`.

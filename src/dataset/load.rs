@@ -123,7 +123,7 @@ fn read_file<S: Sink>(
     let name =
         input.file_name().map_or_else(|| shown.clone(), |n| n.to_string_lossy().into_owned());
     let file = File::open(input).map_err(|e| walk::unreadable(input, e))?;
-    let source = Source::new(&shown, stem_of(&name), Box::new(file));
+    let source = Source::new(&shown, stem_of(&name), Box::new(file)).at(input);
     let mut source = source.allowing(options.max_unpacked);
     let format = known(&mut source, options)?;
     let beside = |name: &&str| {
@@ -191,6 +191,7 @@ fn read_folder<S: Sink>(
     options: &LoadOptions,
 ) -> Result<String, DatasetError> {
     let (mut found, hidden) = walk::files(root)?;
+    walk::drop_companions(&mut found);
     let has = |name: &str| found.iter().any(|f| f.relative == name);
     let (card, native) = (has(CARD_FILE), has(CARD_FILE) && has(TRANSCRIPTS_FILE));
     if native {
@@ -240,7 +241,7 @@ fn open(file: &Found, options: &LoadOptions) -> Result<Source<'static>, DatasetE
     let open = File::open(&file.path).map_err(|e| walk::unreadable(&file.path, e))?;
     let shown = file.path.display().to_string();
     let base = file.relative.rsplit('/').next().unwrap_or(&file.relative);
-    let source = Source::new(&shown, stem_of(base), Box::new(open));
+    let source = Source::new(&shown, stem_of(base), Box::new(open)).at(&file.path);
     Ok(source.allowing(options.max_unpacked))
 }
 
@@ -364,10 +365,12 @@ impl<S: Sink> Gathered<S> {
 
     /// Reads the rest of a file for its hash, and keeps its warnings.
     fn done(&mut self, relative: &str, source: Source<'_>) -> Result<(), DatasetError> {
+        let beside = source.beside();
         let (hash, warnings) = source.finish()?;
         let named = warnings.iter().map(|w| format!("{relative}: {w}"));
         self.warnings.extend(named);
         self.files.push((relative.to_owned(), hash));
+        self.files.extend(beside.into_iter().map(|(end, hash)| (format!("{relative}{end}"), hash)));
         Ok(())
     }
 }

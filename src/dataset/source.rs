@@ -4,11 +4,13 @@
 //! time, and every byte that was read is part of the hash.
 
 use std::io::{BufRead, BufReader, Chain, Cursor, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 
 use super::error::{DatasetError, Problem};
+use super::json::problem_of;
+pub(crate) use super::json::{from_json, is_cut, parse};
 use super::unpack::{Allowance, Counting, Packing, TooMuch, Unpacking};
 
 /// Longest line that is read, in bytes: far above any provider's request
@@ -102,6 +104,26 @@ pub struct Source<'a> {
     torn: u64,
     warnings: Vec<String>,
     allowance: Allowance,
+    /// The path of the file that is read, and when it was last written.
+    origin: Option<Origin>,
+    /// Files beside it that were read, by what follows its name, with their hashes.
+    beside: Vec<(&'static str, String)>,
+}
+
+/// A file on disk, to tell whether it changes while it is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Origin {
+    pub(super) path: PathBuf,
+    written: Option<std::time::SystemTime>,
+    bytes: Option<u64>,
+}
+
+impl Origin {
+    pub(super) fn of(path: &Path) -> Origin {
+        let found = std::fs::metadata(path).ok();
+        let written = found.as_ref().and_then(|found| found.modified().ok());
+        Origin { path: path.to_owned(), written, bytes: found.map(|found| found.len()) }
+    }
 }
 
 impl<'a> Source<'a> {
@@ -120,7 +142,30 @@ impl<'a> Source<'a> {
             torn: 0,
             warnings: Vec::new(),
             allowance,
+            origin: None,
+            beside: Vec::new(),
         }
+    }
+
+    /// Names the file that is read, so that files beside it can be found.
+    pub(super) fn at(mut self, path: &Path) -> Self {
+        self.origin = Some(Origin::of(path));
+        self
+    }
+
+    /// The file that is read, where the input is one.
+    pub(super) fn origin(&self) -> Option<&Origin> {
+        self.origin.as_ref()
+    }
+
+    /// Records that a file beside the input was read.
+    pub(super) fn read_beside(&mut self, suffix: &'static str, hash: String) {
+        self.beside.push((suffix, hash));
+    }
+
+    /// Files beside the input that were read, by what follows its name.
+    pub(super) fn beside(&self) -> Vec<(&'static str, String)> {
+        self.beside.clone()
     }
 
     /// Lets it unpack to this many bytes, whatever its packed size. Nothing may
@@ -173,7 +218,7 @@ impl<'a> Source<'a> {
         DatasetError { file: self.name.clone(), line, problem }
     }
 
-    fn io(&self, source: std::io::Error) -> DatasetError {
+    pub(super) fn io(&self, source: std::io::Error) -> DatasetError {
         let action = "read";
         let problem = match TooMuch::of(&source) {
             Some(too_much) => Problem::Unpacked(too_much),
@@ -271,6 +316,16 @@ impl<'a> Source<'a> {
         })
     }
 
+    /// Copies the rest of the input, at most `most` bytes, and returns their number.
+    pub(super) fn copy_rest(
+        &mut self,
+        into: &mut impl std::io::Write,
+        most: u64,
+    ) -> Result<u64, DatasetError> {
+        let mut bounded = (&mut self.reader).take(most.saturating_add(1));
+        std::io::copy(&mut bounded, into).map_err(|e| self.io(e))
+    }
+
     /// The rest of the input, byte by byte.
     pub(super) fn bytes(&mut self) -> Result<Vec<u8>, DatasetError> {
         let mut bytes = Vec::new();
@@ -339,39 +394,6 @@ impl<'a> Source<'a> {
         drained.map_err(|e| self.io(e))?;
         let hash = self.reader.get_ref().get_ref().1.hash().to_hex().to_string();
         Ok((hash, self.warnings))
-    }
-}
-
-/// Whether `text` is JSON that ends too early.
-pub(crate) fn is_cut(text: &str) -> bool {
-    serde_json::from_str::<serde::de::IgnoredAny>(text).is_err_and(|e| e.is_eof())
-}
-
-/// Parses one line as `T`; the path of a value with the wrong type is
-/// determined only if there is an error.
-pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Problem> {
-    serde_json::from_str(text).map_err(|_| {
-        let reader = &mut serde_json::Deserializer::from_str(text);
-        match serde_path_to_error::deserialize::<_, T>(reader) {
-            Err(e) => problem_of(&e),
-            Ok(_) => Problem::Syntax { message: "something follows the record".to_owned() },
-        }
-    })
-}
-
-/// Reads a part of a document as `T`.
-pub(crate) fn from_json<T: DeserializeOwned>(value: serde_json::Value) -> Result<T, Problem> {
-    serde_path_to_error::deserialize(value).map_err(|e| problem_of(&e))
-}
-
-fn problem_of(error: &serde_path_to_error::Error<serde_json::Error>) -> Problem {
-    let inner = error.inner();
-    let message = inner.to_string();
-    if inner.is_data() {
-        let at = error.path().to_string();
-        Problem::Shape { at, message }
-    } else {
-        Problem::Syntax { message }
     }
 }
 

@@ -7,6 +7,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value as Json;
 
+use super::database::{Table, tables};
 use super::format::Head;
 use crate::text::excerpt;
 
@@ -40,8 +41,8 @@ const SIGNATURES: [(&[u8], &str); 7] = [
 
 /// Looks at the first bytes of an input. `None`: nothing is known of it.
 pub(super) fn looks(bytes: &[u8]) -> Option<Looks> {
-    if bytes.starts_with(b"SQLite format 3\0") {
-        return Some(database(bytes));
+    if let Some(tables) = tables(bytes) {
+        return Some(database(&tables));
     }
     if let Some((_, what)) = SIGNATURES.iter().find(|(first, _)| bytes.starts_with(first)) {
         let advice = (bytes.starts_with(b"BZh") || bytes.starts_with(b"\xfd7zXZ"))
@@ -59,30 +60,18 @@ pub(super) fn looks(bytes: &[u8]) -> Option<Looks> {
     }
 }
 
-/// A database is told by its tables, whose definitions are kept as text.
-fn database(bytes: &[u8]) -> Looks {
-    let text = String::from_utf8_lossy(bytes);
-    let mut tables: Vec<&str> = Vec::new();
-    for (at, create) in text.match_indices("CREATE TABLE ") {
-        let rest = text[at + create.len()..].trim_start_matches("IF NOT EXISTS ");
-        let rest = rest.trim_start_matches(['"', '`', '[', '\'']);
-        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
-        if end > 0 && !tables.contains(&&rest[..end]) {
-            tables.push(&rest[..end]);
-        }
-    }
-    tables.sort_unstable();
-    let of_opencode = ["message", "part", "session"].iter().all(|name| tables.contains(name));
-    let what = match tables.is_empty() {
+/// A database is told by its tables.
+fn database(tables: &[Table]) -> Looks {
+    let mut names: Vec<&str> = tables.iter().map(|table| table.name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let what = match names.is_empty() {
         true => "a SQLite database".to_owned(),
-        false => format!("a SQLite database with the tables {}", list(&tables)),
+        false => format!("a SQLite database with the tables {}", list(&names)),
     };
-    let advice = of_opencode.then(|| {
-        "if it is OpenCode's, write its sessions out with `opencode export SESSION > FILE`, \
-         which is read"
-            .to_owned()
-    });
-    Looks { what, advice, is_text: false }
+    let advice = "the stores of OpenCode, Kilo, OpenClaw, Goose, Crush and Zed are read: if it is \
+                  another agent's, let that agent export its sessions";
+    Looks { what, advice: Some(advice.to_owned()), is_text: false }
 }
 
 fn json(head: &Head) -> Looks {
@@ -185,8 +174,8 @@ mod tests {
                        (...)CREATE TABLE IF NOT EXISTS \"part\"(...)";
         let (what, advice) = told(tables);
         assert_eq!(what, "a SQLite database with the tables `message`, `part`, `session`");
-        assert!(advice.unwrap().contains("opencode export"));
-        assert_eq!(told(b"SQLite format 3\0\x01"), ("a SQLite database".to_owned(), None));
+        assert!(advice.unwrap().contains("let that agent export"));
+        assert_eq!(told(b"SQLite format 3\0\x01").0, "a SQLite database");
         assert_eq!(told(b"PAR1\x15").0, "a Parquet file");
         assert!(told(b"BZh91").1.unwrap().contains("unpack it first"));
         assert_eq!(looks(b"name,age\n"), None);

@@ -57,6 +57,11 @@ pub(super) struct Allowance {
 }
 
 impl Allowance {
+    /// Most bytes to which so many packed bytes may unpack.
+    pub fn most(self, packed: u64) -> u64 {
+        self.bytes.unwrap_or_else(|| packed.saturating_mul(RATIO).clamp(FREE, MOST))
+    }
+
     /// Whether so many packed bytes may unpack to so many.
     ///
     /// # Errors
@@ -65,7 +70,7 @@ impl Allowance {
         if let Some(most) = self.bytes {
             return if unpacked > most { Err(TooMuch::Bytes(most)) } else { Ok(()) };
         }
-        let most = (packed * RATIO).max(FREE);
+        let most = packed.saturating_mul(RATIO).max(FREE);
         match unpacked {
             n if n > MOST => Err(TooMuch::Bytes(MOST)),
             n if n > most => Err(TooMuch::Ratio { packed, unpacked: most }),

@@ -46,6 +46,20 @@ pub(crate) fn files(root: &Path) -> Result<(Vec<Found>, u64), DatasetError> {
     Ok((found, skipped))
 }
 
+/// What SQLite appends to the name of a database for the files beside it.
+const COMPANIONS: [&str; 3] = ["-wal", "-shm", "-journal"];
+
+/// Drops the files that belong to a database in the same folder: they are read
+/// with it, or hold nothing.
+pub(crate) fn drop_companions(found: &mut Vec<Found>) {
+    let all: std::collections::BTreeSet<String> =
+        found.iter().map(|file| file.relative.clone()).collect();
+    found.retain(|file| {
+        let mut owners = COMPANIONS.iter().filter_map(|end| file.relative.strip_suffix(end));
+        !owners.any(|owner| all.contains(owner))
+    });
+}
+
 /// The error for a path that cannot be read.
 pub(crate) fn unreadable(path: &Path, source: std::io::Error) -> DatasetError {
     let problem = if source.kind() == std::io::ErrorKind::NotFound {

@@ -311,7 +311,25 @@ fn samples() -> Vec<(&'static str, Vec<u8>)> {
 
 #[test]
 fn every_format_has_a_sample_that_it_alone_recognises() {
-    let samples = samples();
+    let mut samples = samples();
+    // The first bytes of stores: tests/suite/dataset_databases.rs reads whole ones.
+    for (name, tables) in [
+        ("goose", "CREATE TABLE messages (session_id, content_json)"),
+        (
+            "crush",
+            "CREATE TABLE sessions (parent_session_id)\
+             CREATE TABLE messages (session_id, parts, finished_at)",
+        ),
+        ("zed", "CREATE TABLE threads (summary, data_type, data)"),
+        ("pi", "CREATE TABLE transcript_events (session_id, seq, event_json)"),
+        (
+            "opencode",
+            "CREATE TABLE session (id)CREATE TABLE message (session_id, data)\
+             CREATE TABLE part (message_id, data)",
+        ),
+    ] {
+        samples.push((name, format!("SQLite format 3\0{tables}").into_bytes()));
+    }
     for format in FORMATS {
         assert!(samples.iter().any(|(name, _)| *name == format.name()), "{}", format.name());
         assert!(!format.describe().is_empty());

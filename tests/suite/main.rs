@@ -24,6 +24,7 @@ mod conformance;
 mod controls;
 mod dataset_benchmarks;
 mod dataset_codex;
+mod dataset_databases;
 mod dataset_detection;
 mod dataset_documented;
 mod dataset_errors;

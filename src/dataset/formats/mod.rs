@@ -8,7 +8,9 @@ mod beam;
 mod claude_code;
 mod codex;
 mod content;
+mod crush;
 mod gemini_cli;
+mod goose;
 mod inspect;
 mod locomo;
 mod openai_chat;
@@ -17,7 +19,9 @@ mod openhands;
 mod pi;
 mod recorder;
 mod role_content;
+mod store;
 mod swe_agent;
+mod zed;
 
 use super::format::Format;
 use super::native::Native;
@@ -30,6 +34,9 @@ pub static FORMATS: &[&dyn Format] = &[
     &codex::Codex,
     &opencode::OpenCode,
     &gemini_cli::GeminiCli,
+    &goose::Goose,
+    &crush::Crush,
+    &zed::Zed,
     &openhands::OpenHands,
     &swe_agent::SweAgent,
     &inspect::Inspect,

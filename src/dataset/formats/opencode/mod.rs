@@ -1,9 +1,11 @@
-//! Sessions of OpenCode, as `opencode export` writes them: one JSON document.
+//! Sessions of OpenCode: the JSON document that `opencode export` writes, or the
+//! store of OpenCode and Kilo, whose rows are its parts.
 //!
 //! What was sent follows OpenCode's own conversion of a session into model
 //! messages (anomalyco/opencode, `packages/opencode/src/session/message-v2.ts`).
 
 mod compaction;
+mod store;
 mod wire;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,7 +39,7 @@ impl Format for OpenCode {
     }
 
     fn describe(&self) -> &'static str {
-        "OpenCode session (JSON, as `opencode export` writes it)"
+        "OpenCode session (JSON of `opencode export`, or opencode.db; kilo.db of Kilo)"
     }
 
     fn sniff(&self, head: &Head) -> bool {
@@ -50,10 +52,17 @@ impl Format for OpenCode {
             && head.first_char() == Some('{')
             && head.mentions(&["info", "messages", "parts", "sessionID"])
             && !head.mentions(&["blocks"]);
-        head.any(is_export) || long
+        head.any(is_export) || long || store::is_store(head)
     }
 
-    fn read(&self, source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+    fn read(
+        &self,
+        source: &mut Source<'_>,
+        options: &LoadOptions,
+    ) -> Result<Vec<Draft>, DatasetError> {
+        if source.is_database()? {
+            return store::read(source, options);
+        }
         let export: Export = source.document()?;
         let mut reader = Reader::new(source.stem());
         reader.session(export.info);

@@ -18,7 +18,7 @@ pub(super) struct Export {
 }
 
 /// The session's own data.
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Session {
     pub(super) id: String,

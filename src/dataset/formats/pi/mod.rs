@@ -1,6 +1,7 @@
 //! Sessions of the pi coding agent: JSON lines, a list (version 1) or a tree
 //! (versions 2 and 3) of entries.
 
+mod store;
 mod wire;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,43 +35,53 @@ impl Format for Pi {
     }
 
     fn describe(&self) -> &'static str {
-        "pi coding agent session (JSON lines, ~/.pi/agent/sessions/*/*.jsonl)"
+        "pi or OpenClaw session (JSON lines, ~/.pi/agent/sessions/*/*.jsonl; OpenClaw also SQLite)"
     }
 
     fn sniff(&self, head: &Head) -> bool {
-        head.any(|record| match record.get("type").and_then(Json::as_str) {
-            Some("session") => record.get("cwd").is_some() && record.get("id").is_some(),
-            Some("message") => {
-                let role = record.pointer("/message/role").and_then(Json::as_str);
-                matches!(role, Some("toolResult" | "bashExecution"))
-            }
-            _ => false,
-        })
+        head.has_table(store::EVENTS.table, store::EVENTS.columns)
+            || head.any(|record| match record.get("type").and_then(Json::as_str) {
+                Some("session") => record.get("cwd").is_some() && record.get("id").is_some(),
+                Some("message") => {
+                    let role = record.pointer("/message/role").and_then(Json::as_str);
+                    matches!(role, Some("toolResult" | "bashExecution"))
+                }
+                _ => false,
+            })
     }
 
     fn read(&self, source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+        if source.is_database()? {
+            return store::read(source);
+        }
         let mut entries = Vec::new();
         while let Some((line, (header, body))) = source.next_record(read_entry)? {
             entries.push(Entry { line, header, body });
         }
-        let mut reader = Reader::new(source.stem());
-        let chain = chain(&entries).map_err(|p| source.error(None, p))?;
-        let off = entries.len() - chain.len();
-        let mut entries: Vec<Option<Entry>> = entries.into_iter().map(Some).collect();
-        reader.index_ids(&entries);
-        for at in chain {
-            let entry = entries[at].take().expect("a chain holds an entry once");
-            let line = entry.line;
-            let emitted = reader.entry(at, entry);
-            emitted.map_err(|problem| source.error(Some(line), problem))?;
-        }
-        let mut draft = reader.finish();
-        draft.leave_out(ABANDONED, off as u64);
+        let read = session(entries, source.stem());
+        let mut draft = read.map_err(|(line, problem)| source.error(line, problem))?;
         warn_of_branches(source, &draft, ABANDONED);
         draft.leave_out("torn last line", source.torn());
         let empty = draft.transcript.messages.is_empty();
         Ok(if empty { vec![] } else { vec![draft] })
     }
+}
+
+/// Reads the entries of one session.
+fn session(entries: Vec<Entry>, id: &str) -> Result<Draft, (Option<u64>, Problem)> {
+    let mut reader = Reader::new(id);
+    let chain = chain(&entries).map_err(|problem| (None, problem))?;
+    let off = entries.len() - chain.len();
+    let mut entries: Vec<Option<Entry>> = entries.into_iter().map(Some).collect();
+    reader.index_ids(&entries);
+    for at in chain {
+        let entry = entries[at].take().expect("a chain holds an entry once");
+        let line = entry.line;
+        reader.entry(at, entry).map_err(|problem| (Some(line), problem))?;
+    }
+    let mut draft = reader.finish();
+    draft.leave_out(ABANDONED, off as u64);
+    Ok(draft)
 }
 
 /// Why an entry is not in the transcript.

@@ -1,0 +1,490 @@
+//! Stores of agents in SQLite. Their schemas are those of the public sources
+//! that each reader names; the rows are invented, and no store was at hand.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use recap::dataset::{Dataset, DatasetError, LoadOptions, load};
+use recap::model::{Piece, RecordedTrigger, Role, Transcript};
+use rusqlite::{Connection, params};
+use serde_json::{Value as Json, json};
+use tempfile::TempDir;
+
+const OPENCODE: &str = "CREATE TABLE session (id text PRIMARY KEY, project_id text NOT NULL, \
+    parent_id text, slug text NOT NULL, directory text NOT NULL, title text NOT NULL, \
+    version text NOT NULL, time_created integer NOT NULL, time_updated integer NOT NULL);
+  CREATE TABLE message (id text PRIMARY KEY, session_id text NOT NULL, \
+    time_created integer NOT NULL, time_updated integer NOT NULL, data text NOT NULL);
+  CREATE TABLE part (id text PRIMARY KEY, message_id text NOT NULL, session_id text NOT NULL, \
+    time_created integer NOT NULL, time_updated integer NOT NULL, data text NOT NULL);";
+
+const GOOSE: &str = "CREATE TABLE sessions (id TEXT PRIMARY KEY, name TEXT NOT NULL DEFAULT '', \
+    working_dir TEXT NOT NULL, created_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP, \
+    total_tokens INTEGER, model_config_json TEXT);
+  CREATE TABLE messages (id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT NOT NULL, \
+    role TEXT NOT NULL, content_json TEXT NOT NULL, created_timestamp INTEGER NOT NULL, \
+    tokens INTEGER, metadata_json TEXT);";
+
+const CRUSH: &str = "CREATE TABLE IF NOT EXISTS sessions (id TEXT PRIMARY KEY, \
+    parent_session_id TEXT, title TEXT NOT NULL, prompt_tokens INTEGER NOT NULL DEFAULT 0, \
+    updated_at INTEGER NOT NULL, created_at INTEGER NOT NULL, summary_message_id TEXT);
+  CREATE TABLE IF NOT EXISTS messages (id TEXT PRIMARY KEY, session_id TEXT NOT NULL, \
+    role TEXT NOT NULL, parts TEXT NOT NULL default '[]', model TEXT, \
+    created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, finished_at INTEGER, \
+    is_summary_message INTEGER DEFAULT 0 NOT NULL);";
+
+const ZED: &str = "CREATE TABLE IF NOT EXISTS threads (id TEXT PRIMARY KEY, \
+    summary TEXT NOT NULL, updated_at TEXT NOT NULL, data_type TEXT NOT NULL, \
+    data BLOB NOT NULL, parent_id TEXT, folder_paths TEXT, created_at TEXT);";
+
+const OPENCLAW: &str = "CREATE TABLE transcript_events (session_id TEXT NOT NULL, \
+    seq INTEGER NOT NULL, event_json TEXT, created_at INTEGER NOT NULL, event_zstd BLOB, \
+    event_utf8_bytes INTEGER, PRIMARY KEY (session_id, seq));";
+
+struct Store {
+    folder: TempDir,
+    path: PathBuf,
+    db: Connection,
+}
+
+fn store(name: &str, schema: &str) -> Store {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    let db = Connection::open(&path).unwrap();
+    db.execute_batch(schema).unwrap();
+    Store { folder, path, db }
+}
+
+fn try_read(path: &Path, options: &LoadOptions) -> Result<Dataset, DatasetError> {
+    load(path, options)
+}
+
+fn read(path: &Path) -> Dataset {
+    try_read(path, &LoadOptions::default()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn refused(path: &Path) -> String {
+    try_read(path, &LoadOptions::default()).expect_err("must be refused").to_string()
+}
+
+fn outline(transcript: &Transcript) -> Vec<String> {
+    let messages = transcript.messages.iter();
+    let line = messages.map(|message| match message.tool_result() {
+        Some((call, text)) => format!("{call}: {text}"),
+        None => format!("{}: {}", message.role.as_str(), message.first_text()),
+    });
+    line.collect()
+}
+
+fn usages(transcript: &Transcript) -> Vec<[u64; 4]> {
+    let usages = transcript.messages.iter().filter_map(|message| message.usage);
+    usages.map(|u| [u.input, u.cache_read, u.written(), u.output]).collect()
+}
+
+/// A session of OpenCode with a question, a call with its result, and an answer.
+fn opencode_session(db: &Connection, id: &str, parent: Option<&str>, at: i64) {
+    db.execute(
+        "INSERT INTO session VALUES (?1, 'p', ?2, 's', '/home/ada/engine', 't', '1.2', ?3, ?3)",
+        params![id, parent, at],
+    )
+    .unwrap();
+    let tokens = json!({"total": 1042, "input": 100, "output": 42, "reasoning": 0,
+        "cache": {"read": 900, "write": 0}});
+    let state = json!({"status": "completed", "input": {"path": "valve.rs"}, "output": "4210",
+        "time": {"start": at, "end": at + 2}});
+    let user = json!({"role": "user", "time": {"created": at}});
+    let answer = json!({"role": "assistant", "modelID": "m-large", "finish": "stop",
+        "time": {"created": at + 1, "completed": at + 3}, "tokens": tokens});
+    for (n, (data, parts)) in [
+        (user, vec![json!({"type": "text", "text": "Find the limit."})]),
+        (
+            answer,
+            vec![
+                json!({"type": "step-start"}),
+                json!({"type": "tool", "tool": "read", "callID": format!("{id}-c"), "state": state}),
+                json!({"type": "text", "text": "I look."}),
+                json!({"type": "step-finish", "tokens": tokens}),
+            ],
+        ),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let message = format!("msg_{id}_{n}");
+        db.execute(
+            "INSERT INTO message VALUES (?1, ?2, ?3, ?3, ?4)",
+            params![message, id, at + n as i64, data.to_string()],
+        )
+        .unwrap();
+        for (k, part) in parts.into_iter().enumerate() {
+            db.execute(
+                "INSERT INTO part VALUES (?1, ?2, ?3, ?4, ?4, ?5)",
+                params![format!("prt_{message}_{k}"), message, id, at, part.to_string()],
+            )
+            .unwrap();
+        }
+    }
+}
+
+#[test]
+fn the_store_of_opencode_reads_as_its_export() {
+    for name in ["opencode.db", "kilo.db"] {
+        let store = store(name, OPENCODE);
+        opencode_session(&store.db, "ses_b", None, 1_770_000_009_000);
+        opencode_session(&store.db, "ses_a", None, 1_770_000_000_000);
+        opencode_session(&store.db, "ses_sub", Some("ses_a"), 1_770_000_001_000);
+        let dataset = read(&store.path);
+        let ids: Vec<&str> = dataset.transcripts.iter().map(|t| t.id.as_str()).collect();
+        assert_eq!(ids, ["ses_a", "ses_b"]);
+        let first = &dataset.transcripts[0];
+        let expected = ["user: Find the limit.", "assistant: I look.", "ses_a-c: 4210"];
+        assert_eq!(outline(first), expected);
+        assert_eq!(usages(first), [[100, 900, 0, 42]]);
+        assert_eq!(first.model.as_deref(), Some("m-large"));
+        assert_eq!(first.project.as_deref(), Some("engine"));
+        assert_eq!(first.left_out["message of a subagent"], 3);
+        assert_eq!(first.sidechains.len(), 1);
+        assert_eq!(first.sidechains[0].model.as_deref(), Some("m-large"));
+        let options = LoadOptions { sidechains: true, ..LoadOptions::default() };
+        let dataset = try_read(&store.path, &options).unwrap();
+        let ids: Vec<&str> = dataset.transcripts.iter().map(|t| t.id.as_str()).collect();
+        assert_eq!(ids, ["ses_a", "ses_a#sidechain-1", "ses_b"]);
+    }
+}
+
+fn goose_message(db: &Connection, role: &str, content: Json, seen: [bool; 2]) {
+    let metadata = json!({"userVisible": seen[0], "agentVisible": seen[1]});
+    db.execute(
+        "INSERT INTO messages (session_id, role, content_json, created_timestamp, metadata_json) \
+         VALUES ('20260101_1', ?1, ?2, 1770000000, ?3)",
+        params![role, content.to_string(), metadata.to_string()],
+    )
+    .unwrap();
+}
+
+#[test]
+fn a_summary_of_goose_and_the_words_behind_it_are_a_compaction() {
+    let store = store("sessions.db", GOOSE);
+    let model = json!({"model_name": "m-large"}).to_string();
+    store
+        .db
+        .execute(
+            "INSERT INTO sessions (id, working_dir, model_config_json) \
+             VALUES ('20260101_1', '/home/ada/engine', ?1)",
+            [model],
+        )
+        .unwrap();
+    let text = |text: &str| json!([{"type": "text", "text": text}]);
+    let call = json!({"status": "success", "value": {"name": "read", "arguments": {"path": "v"}}});
+    let content = json!([{"type": "text", "text": "4210"}]);
+    let result = json!({"status": "success", "value": {"content": content, "isError": false}});
+    let old = [true, false];
+    goose_message(&store.db, "user", text("Find the limit."), old);
+    goose_message(
+        &store.db,
+        "assistant",
+        json!([{"type": "thinking", "thinking": "hm", "signature": ""}]),
+        old,
+    );
+    goose_message(
+        &store.db,
+        "assistant",
+        json!([{"type": "toolRequest", "id": "t1", "toolCall": call}]),
+        old,
+    );
+    goose_message(
+        &store.db,
+        "user",
+        json!([{"type": "toolResponse", "id": "t1", "toolResult": result}]),
+        old,
+    );
+    let notice =
+        json!([{"type": "systemNotification", "notificationType": "inlineMessage", "msg": "x"}]);
+    goose_message(&store.db, "assistant", notice, old);
+    goose_message(&store.db, "user", text("A summary."), [false, true]);
+    goose_message(&store.db, "assistant", text("Go on with the summary."), [false, true]);
+    goose_message(&store.db, "user", text("Find the limit."), [true, true]);
+    goose_message(&store.db, "assistant", text("It is 4210."), [true, true]);
+    let dataset = read(&store.path);
+    let transcript = &dataset.transcripts[0];
+    let expected = ["user: Find the limit.", "assistant: ", "t1: 4210", "assistant: It is 4210."];
+    assert_eq!(outline(transcript), expected);
+    assert_eq!(transcript.model.as_deref(), Some("m-large"));
+    let compaction = &transcript.compactions[0];
+    assert_eq!((compaction.after, compaction.kept_from), (3, 3));
+    assert_eq!(compaction.summary.as_deref(), Some("A summary."));
+    assert_eq!(compaction.trigger, RecordedTrigger::Unknown);
+    let piece = |role, text: &str| Piece::Text { role, text: text.to_owned() };
+    let words = piece(Role::Assistant, "Go on with the summary.");
+    assert_eq!(compaction.pieces, [piece(Role::User, "A summary."), words, Piece::Message(0)]);
+    assert_eq!(transcript.left_out["systemNotification part"], 1);
+    assert_eq!(transcript.left_out["user message repeated after a compaction"], 1);
+}
+
+#[test]
+fn a_log_of_goose_is_read_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("20250101_1.jsonl");
+    let header = json!({"working_dir": "/home/ada/engine", "description": "d", "message_count": 2});
+    let call = json!({"status": "error", "error": "bad"});
+    let result = json!({"status": "success", "value": [{"type": "text", "text": "4210"}]});
+    let lines = [
+        header,
+        json!({"role": "user", "created": 1_740_000_000, "content": [{"type": "text", "text": "go"}]}),
+        json!({"role": "assistant", "created": 1_740_000_001, "content": [
+            {"type": "text", "text": "I look."}, {"type": "toolRequest", "id": "t", "toolCall": call}]}),
+        json!({"role": "user", "created": 1_740_000_002, "content": [
+            {"type": "toolResponse", "id": "t", "toolResult": result}]}),
+    ];
+    let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    std::fs::write(&path, lines).unwrap();
+    let transcript = &read(&path).transcripts[0];
+    assert_eq!(outline(transcript), ["user: go", "assistant: I look."]);
+    assert_eq!(transcript.left_out["tool call that was not valid"], 1);
+    assert_eq!(transcript.left_out["tool result whose call is not in the recording"], 1);
+}
+
+fn crush_message(db: &Connection, id: &str, role: &str, parts: Json, is_summary: bool) {
+    db.execute(
+        "INSERT INTO messages (id, session_id, role, parts, model, created_at, updated_at, \
+         is_summary_message) VALUES (?1, 's1', ?2, ?3, 'm-large', 1770000000, 0, ?4)",
+        params![id, role, parts.to_string(), is_summary],
+    )
+    .unwrap();
+}
+
+#[test]
+fn a_summary_of_crush_takes_the_place_of_what_was_before_it() {
+    let store = store("crush.db", CRUSH);
+    store
+        .db
+        .execute_batch(
+            "INSERT INTO sessions VALUES ('s1', NULL, 't', 0, 1770000000, 1770000000, 'm4');",
+        )
+        .unwrap();
+    let text = |text: &str| json!({"type": "text", "data": {"text": text}});
+    let end = |reason: &str| json!({"type": "finish", "data": {"reason": reason, "time": 1}});
+    let call = json!({"type": "tool_call", "data": {"id": "c", "name": "view",
+        "input": "{\"path\":\"v\"}", "finished": true}});
+    let result = json!({"type": "tool_result", "data": {"tool_call_id": "c", "name": "view",
+        "content": "4210", "is_error": false}});
+    let file = json!({"type": "binary", "data": {"Path": "a.txt", "MIMEType": "text/plain",
+        "Data": "bm90ZXM="}});
+    crush_message(&store.db, "m1", "user", json!([text("go"), file]), false);
+    crush_message(
+        &store.db,
+        "m2",
+        "assistant",
+        json!([text("I look."), call, end("tool_use")]),
+        false,
+    );
+    crush_message(&store.db, "m3", "tool", json!([result]), false);
+    crush_message(&store.db, "m3b", "assistant", json!([text("cut"), end("error")]), true);
+    crush_message(&store.db, "m4", "assistant", json!([text("A summary."), end("end_turn")]), true);
+    crush_message(&store.db, "m5", "user", json!([text("more")]), false);
+    crush_message(&store.db, "m6", "assistant", json!([text("Done."), end("end_turn")]), false);
+    let transcript = &read(&store.path).transcripts[0];
+    let expected = ["user: go", "assistant: I look.", "c: 4210", "user: more", "assistant: Done."];
+    assert_eq!(outline(transcript), expected);
+    assert!(transcript.messages[0].sent().ends_with("notes"));
+    let compaction = &transcript.compactions[0];
+    assert_eq!((compaction.after, compaction.kept_from), (3, 3));
+    assert_eq!(compaction.texts().collect::<Vec<_>>(), [(Role::User, "A summary.")]);
+    assert_eq!(transcript.left_out["summary that failed or was not finished"], 1);
+}
+
+#[test]
+fn threads_of_zed_are_unpacked_and_their_usage_belongs_to_the_last_response() {
+    let store = store("threads.db", ZED);
+    let usage = json!({"input_tokens": 10, "output_tokens": 4, "cache_read_input_tokens": 900});
+    let call = json!({"id": "c", "name": "read", "raw_input": "{}", "input": {"path": "v"},
+        "is_input_complete": true});
+    let result = json!({"c": {"tool_use_id": "c", "tool_name": "read", "is_error": false,
+        "content": [{"Text": "4210"}], "output": null}});
+    let new = json!({"title": "t", "version": "0.3.0", "updated_at": "2026-01-01T00:00:00Z",
+    "model": {"provider": "p", "model": "m-large"}, "request_token_usage": {"u1": usage},
+    "messages": [
+        {"User": {"id": "u1", "content": [{"Text": "go"}]}},
+        {"Agent": {"content": [{"Thinking": {"text": "hm", "signature": null}}, {"ToolUse": call}],
+            "tool_results": result}},
+        "Resume",
+        {"Agent": {"content": [{"Text": "It is 4210."}], "tool_results": {}}},
+    ]});
+    let old = json!({"version": "0.2.0", "summary": "t", "request_token_usage": [{}, usage],
+    "messages": [
+        {"id": 0, "role": "user", "segments": [{"type": "text", "text": "go"}]},
+        {"id": 1, "role": "assistant", "segments": [{"type": "text", "text": "I look."}],
+            "tool_uses": [{"id": "c", "name": "read", "input": {}}],
+            "tool_results": [{"tool_use_id": "c", "is_error": false, "content": "4210"}]},
+    ]});
+    let packed = zstd::encode_all(new.to_string().as_bytes(), 3).unwrap();
+    let insert =
+        "INSERT INTO threads VALUES (?1, 't', '2026', ?2, ?3, NULL, '/home/ada/engine', NULL)";
+    store.db.execute(insert, params!["a", "zstd", packed]).unwrap();
+    store.db.execute(insert, params!["b", "json", old.to_string().into_bytes()]).unwrap();
+    let dataset = read(&store.path);
+    let [new, old] = dataset.transcripts.as_slice() else { panic!("two threads") };
+    assert_eq!(outline(new), ["user: go", "assistant: ", "c: 4210", "assistant: It is 4210."]);
+    assert_eq!(usages(new), [[10, 900, 0, 4]]);
+    assert!(new.messages[3].usage.is_some());
+    assert_eq!(new.project.as_deref(), Some("engine"));
+    assert_eq!(outline(old), ["user: go", "assistant: I look.", "c: 4210"]);
+    assert_eq!(usages(old), [[10, 900, 0, 4]]);
+}
+
+#[test]
+fn openclaw_reads_as_pi_from_a_log_and_from_its_store() {
+    let events = [
+        json!({"type": "session", "version": 3, "id": "s1", "timestamp": "2026-01-01T00:00:00Z",
+            "cwd": "/home/ada/engine"}),
+        json!({"type": "message", "id": "e1", "parentId": null, "message": {"role": "user",
+            "content": [{"type": "text", "text": "go"}]}}),
+        json!({"type": "message", "id": "e2", "parentId": "e1", "message": {"role": "assistant",
+            "model": "m-large", "stopReason": "stop", "content": [{"type": "text", "text": "Done."}]}}),
+    ];
+    let store = store("openclaw-agent.sqlite", OPENCLAW);
+    for (seq, event) in events.iter().enumerate() {
+        let text = event.to_string();
+        let packed = (seq == 2).then(|| zstd::encode_all(text.as_bytes(), 3).unwrap());
+        let plain = packed.is_none().then_some(text);
+        store
+            .db
+            .execute(
+                "INSERT INTO transcript_events VALUES ('s1', ?1, ?2, 1770000000000, ?3, NULL)",
+                params![seq as i64, plain, packed],
+            )
+            .unwrap();
+    }
+    let log = store.folder.path().join("s1.jsonl");
+    let lines: String = events.iter().map(|event| format!("{event}\n")).collect();
+    std::fs::write(&log, lines).unwrap();
+    for path in [&store.path, &log] {
+        let options = LoadOptions { only: Some("pi"), ..LoadOptions::default() };
+        let dataset = try_read(path, &options).unwrap();
+        let transcript = &dataset.transcripts[0];
+        assert_eq!(outline(transcript), ["user: go", "assistant: Done."]);
+        assert_eq!((transcript.id.as_str(), transcript.project.as_deref()), ("s1", Some("engine")));
+    }
+}
+
+/// Names and bytes of all files of a folder.
+fn contents(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut files: Vec<(String, Vec<u8>)> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .map(|e| (e.file_name().to_string_lossy().into_owned(), std::fs::read(e.path()).unwrap()))
+        .collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn a_live_store_is_read_with_its_log_and_stays_as_it_is() {
+    let store = store("opencode.db", "PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0;");
+    store.db.execute_batch(OPENCODE).unwrap();
+    opencode_session(&store.db, "ses_a", None, 1_770_000_000_000);
+    let before = contents(store.folder.path());
+    assert_eq!(before.len(), 3, "the database, its log and its index");
+    for input in [store.path.as_path(), store.folder.path()] {
+        let dataset = read(input);
+        assert_eq!(dataset.transcripts.len(), 1);
+        let files: Vec<&str> = dataset.files.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(files, ["opencode.db", "opencode.db-wal"]);
+        let hash = |at: usize| blake3::hash(&before[at].1).to_hex().to_string();
+        assert_eq!(dataset.files[0].1, hash(0));
+        assert_eq!(dataset.files[1].1, hash(2));
+        assert_eq!(dataset.warnings, Vec::<String>::new());
+    }
+    assert_eq!(contents(store.folder.path()), before);
+}
+
+#[test]
+fn a_packed_store_is_read_and_a_cut_one_is_refused() {
+    let Store { folder, path, db } = store("opencode.db", OPENCODE);
+    for n in 0..40 {
+        opencode_session(&db, &format!("ses_{n}"), None, 1_770_000_000_000 + n);
+    }
+    db.close().unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    let packed = folder.path().join("opencode.db.gz");
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    std::io::Write::write_all(&mut encoder, &bytes).unwrap();
+    std::fs::write(&packed, encoder.finish().unwrap()).unwrap();
+    assert_eq!(read(&packed).transcripts.len(), 40);
+    let cut = folder.path().join("cut.db");
+    std::fs::write(&cut, &bytes[..bytes.len() / 2]).unwrap();
+    let error = refused(&cut);
+    assert!(error.contains("broken database"), "{error}");
+}
+
+#[test]
+fn a_hostile_schema_is_refused() {
+    let view = format!(
+        "{OPENCODE} DROP TABLE part; CREATE TABLE other (x, t text DEFAULT \
+        'CREATE TABLE part (message_id, data)'); \
+        CREATE VIEW part AS SELECT 'p' AS id, 's' AS session_id, 'm' AS message_id, 'd' AS data;"
+    );
+    let computed = OPENCODE.replace(
+        "time_updated integer NOT NULL, data text NOT NULL);\n  CREATE TABLE part",
+        "time_updated integer, data text AS (hex(zeroblob(9000000))));\n  CREATE TABLE part",
+    );
+    for (schema, said) in [
+        (view.as_str(), "`part` is a view, no table"),
+        (computed.as_str(), "table `message` has no stored column `data`"),
+    ] {
+        let store = store("opencode.db", schema);
+        let error = refused(&store.path);
+        assert!(error.contains(said), "{error}");
+    }
+    let none = store("notes.db", "CREATE TABLE notes (x);");
+    let error = refused(&none.path);
+    assert!(error.contains("a SQLite database with the tables `notes`"), "{error}");
+}
+
+#[test]
+fn a_broken_cell_sets_its_session_aside_with_table_and_row() {
+    let store = store("opencode.db", OPENCODE);
+    opencode_session(&store.db, "ses_a", None, 1_770_000_000_000);
+    opencode_session(&store.db, "ses_b", None, 1_770_000_001_000);
+    store.db.execute_batch("UPDATE message SET data = '{' WHERE id = 'msg_ses_a_0'").unwrap();
+    let dataset = read(&store.path);
+    assert_eq!(dataset.transcripts.len(), 1);
+    let warning = &dataset.warnings[0];
+    assert!(warning.contains("session ses_a: "), "{warning}");
+    assert!(warning.contains("table `message`, row `msg_ses_a_0`, column `data`"), "{warning}");
+    store.db.execute_batch("UPDATE message SET data = zeroblob(70000000)").unwrap();
+    let error = refused(&store.path);
+    assert!(error.contains("larger than"), "{error}");
+    assert!(error.contains("table `message`"), "{error}");
+}
+
+#[test]
+fn triggers_do_not_run_and_circles_of_sessions_end() {
+    let store = store("opencode.db", OPENCODE);
+    opencode_session(&store.db, "ses_a", Some("ses_b"), 1_770_000_000_000);
+    opencode_session(&store.db, "ses_b", Some("ses_a"), 1_770_000_001_000);
+    store
+        .db
+        .execute_batch("CREATE TRIGGER t AFTER INSERT ON part BEGIN DELETE FROM part; END;")
+        .unwrap();
+    let dataset = read(&store.path);
+    assert_eq!(dataset.transcripts.len(), 1);
+    assert_eq!(dataset.transcripts[0].messages.len(), 3);
+}
+
+#[test]
+fn two_thousand_sessions_are_read_in_linear_time() {
+    let time = |sessions: i64| -> Duration {
+        let store = store("opencode.db", OPENCODE);
+        store.db.execute_batch("PRAGMA synchronous = OFF; BEGIN").unwrap();
+        for n in 0..sessions {
+            opencode_session(&store.db, &format!("ses_{n}"), None, 1_770_000_000_000 + n);
+        }
+        store.db.execute_batch("COMMIT").unwrap();
+        let begun = Instant::now();
+        assert_eq!(read(&store.path).transcripts.len(), sessions as usize);
+        begun.elapsed()
+    };
+    let (few, many) = (time(500), time(2_000));
+    assert!(many < few * 12 + Duration::from_secs(1), "{few:?} {many:?}");
+}
