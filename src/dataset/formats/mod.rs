@@ -5,17 +5,24 @@
 mod anthropic;
 mod atif;
 mod beam;
+mod chains;
+mod chat;
 mod claude_code;
 mod codex;
 mod content;
+mod exchange;
+mod gemini_api;
 mod gemini_cli;
 mod inspect;
 mod locomo;
+mod longmemeval;
 mod openai_chat;
 mod opencode;
 mod openhands;
+mod otel;
 mod pi;
 mod recorder;
+mod responses;
 mod role_content;
 mod swe_agent;
 
@@ -35,8 +42,12 @@ pub static FORMATS: &[&dyn Format] = &[
     &inspect::Inspect,
     &atif::Atif,
     &anthropic::Anthropic,
+    &responses::Responses,
+    &gemini_api::GeminiApi,
+    &otel::Otel,
     &locomo::Locomo,
     &beam::Beam,
+    &longmemeval::LongMemEval,
     &role_content::RoleContent,
     &openai_chat::OpenAiChat,
 ];
