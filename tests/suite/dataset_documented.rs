@@ -5,6 +5,8 @@ use recap::dataset::{Dataset, DatasetError, LoadOptions, load_reader};
 use recap::model::{Role, Transcript};
 use serde_json::{Value as Json, json};
 
+use crate::outline::{outline, usages};
+
 const REQUESTS: &str = include_str!("../fixtures/dataset/anthropic.jsonl");
 const ATIF: &str = include_str!("../fixtures/dataset/atif.json");
 const TALKS: &str = include_str!("../fixtures/dataset/role-content.json");
@@ -19,21 +21,6 @@ fn read(text: &str) -> Vec<Transcript> {
 
 fn refused(text: &str) -> String {
     try_read(text).expect_err("must be refused").to_string()
-}
-
-/// Roles and texts, a result with its call.
-fn outline(transcript: &Transcript) -> Vec<String> {
-    let messages = transcript.messages.iter();
-    let line = messages.map(|message| match message.tool_result() {
-        Some((call, text)) => format!("{call}: {text}"),
-        None => format!("{}: {}", message.role.as_str(), message.first_text()),
-    });
-    line.collect()
-}
-
-fn usages(transcript: &Transcript) -> Vec<[u64; 4]> {
-    let usages = transcript.messages.iter().filter_map(|message| message.usage);
-    usages.map(|u| [u.input, u.cache_read, u.written(), u.output]).collect()
 }
 
 #[test]

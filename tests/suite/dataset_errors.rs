@@ -305,6 +305,10 @@ fn samples() -> Vec<(&'static str, Vec<u8>)> {
         ("role-content", read("role-content.json")),
         ("locomo", read("locomo.json")),
         ("beam", read("beam/7/chat.json")),
+        ("openai-responses", read("responses.jsonl")),
+        ("gemini-api", read("gemini-api.jsonl")),
+        ("longmemeval", read("longmemeval.json")),
+        ("otel", read("otel.jsonl")),
         ("openai-chat", read("openai-chat.json")),
     ]
 }

@@ -101,6 +101,12 @@ impl ImageSource {
     }
 }
 
+/// The MIME type of an image in a data URL (RFC 2397).
+pub(super) fn media_type(url: &str) -> Option<String> {
+    let named = url.strip_prefix("data:")?.split([';', ',']).next()?;
+    (!named.is_empty()).then(|| named.to_owned())
+}
+
 /// Text and picture count of a tool result.
 #[derive(Debug, Default)]
 pub(super) struct ResultText {

@@ -5,19 +5,26 @@
 mod anthropic;
 mod atif;
 mod beam;
+mod chains;
+mod chat;
 mod claude_code;
 mod codex;
 mod content;
 mod crush;
+mod exchange;
+mod gemini_api;
 mod gemini_cli;
 mod goose;
 mod inspect;
 mod locomo;
+mod longmemeval;
 mod openai_chat;
 mod opencode;
 mod openhands;
+mod otel;
 mod pi;
 mod recorder;
+mod responses;
 mod role_content;
 mod store;
 mod swe_agent;
@@ -42,8 +49,12 @@ pub static FORMATS: &[&dyn Format] = &[
     &inspect::Inspect,
     &atif::Atif,
     &anthropic::Anthropic,
+    &responses::Responses,
+    &gemini_api::GeminiApi,
+    &otel::Otel,
     &locomo::Locomo,
     &beam::Beam,
+    &longmemeval::LongMemEval,
     &role_content::RoleContent,
     &openai_chat::OpenAiChat,
 ];

@@ -8,6 +8,7 @@ use serde_json::Value as Json;
 
 use super::anthropic::is_request;
 use super::content::{Content, arguments, result_message, result_text};
+use super::responses;
 use crate::dataset::LoadOptions;
 use crate::dataset::check::Draft;
 use crate::dataset::error::{DatasetError, Problem};
@@ -46,9 +47,14 @@ impl Format for OpenAiChat {
             // Inspect has messages in its samples.
             && !head.mentions(&["eval", "status"])
             && !head.mentions(&["tool_use_id"])
+            && !head.text.contains("\"function_call_output\"")
             && (head.first_char() == Some('[') || head.mentions(&["messages"]));
         // The same roles, but parts of another kind.
-        let is_other = |record: &Json| is_request(record) || record.get(0).is_some_and(is_request);
+        let is_other = |record: &Json| {
+            is_request(record)
+                || record.get(0).is_some_and(is_request)
+                || responses::is_items(record)
+        };
         head.any(|r| (is_chat(r) || is_list(r)) && !is_other(r)) || document
     }
 

@@ -6,16 +6,15 @@
 //! log, the conversation that was extended last is read: each request repeats
 //! the messages of the one before and adds some.
 
-mod chains;
 mod wire;
 
 use jiff::Timestamp;
 use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
 
-use self::chains::{Chain, Chains};
-pub(super) use self::wire::is_request;
-use self::wire::{Body, Part, Response, ResultPart, WireMessage, entry};
+use self::wire::{Body, Part, Response, ResultPart, WireMessage};
+pub(super) use self::wire::{entry, is_request};
+use super::chains::{Chain, Chains, Sent, ends};
 use super::content::{Content, result_text};
 use super::recorder::{Outcome, Recorder, Turn};
 use crate::dataset::LoadOptions;
@@ -47,7 +46,7 @@ impl Format for Anthropic {
 
     fn read(&self, source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
         let head = Head::new(source.head(HEAD)?);
-        let mut chains = Chains::default();
+        let mut chains = Log::default();
         if head.first_char() == Some('[') || head.spread {
             let document: Json = source.document()?;
             add_all(&mut chains, document).map_err(|problem| source.error(None, problem))?;
@@ -73,11 +72,14 @@ impl Format for Anthropic {
     }
 }
 
+/// The requests of a log, each with its response.
+type Log = Chains<(Body, Option<Response>)>;
+
 /// A document is a body, a list of messages, or a list of bodies.
-fn add_all(chains: &mut Chains, document: Json) -> Result<(), Problem> {
+fn add_all(chains: &mut Log, document: Json) -> Result<(), Problem> {
     match document {
         Json::Array(items) if items.first().is_some_and(|item| item.get("role").is_some()) => {
-            chains.add(Body { messages: items, ..Body::default() }, None);
+            append(chains, Body { messages: items, ..Body::default() }, None);
             Ok(())
         }
         Json::Array(items) => items.into_iter().try_for_each(|item| add(chains, item)),
@@ -85,11 +87,44 @@ fn add_all(chains: &mut Chains, document: Json) -> Result<(), Problem> {
     }
 }
 
-fn add(chains: &mut Chains, value: Json) -> Result<(), Problem> {
+fn add(chains: &mut Log, value: Json) -> Result<(), Problem> {
     let (body, response) = entry(value);
     let response = response.map(from_json::<Response>).transpose()?;
-    chains.add(from_json(body)?, response);
+    append(chains, from_json(body)?, response);
     Ok(())
+}
+
+fn append(chains: &mut Log, body: Body, response: Option<Response>) {
+    let model = response.as_ref().and_then(|response| response.model.clone());
+    let model = model.or_else(|| body.model.clone());
+    let usage = response.as_ref().and_then(|response| response.usage).map(|u| u.usage());
+    let sent = Sent { length: body.messages.len(), usage, model, at: None };
+    let ends = ends(&body.messages, |message, hasher| {
+        hasher.update(said(message).to_string().as_bytes());
+    });
+    chains.add(&ends, (body, response), sent);
+}
+
+/// A message without what changes from request to request: the marks of the
+/// cache, and thoughts, which are dropped later.
+fn said(message: &Json) -> Json {
+    let Some(parts) = message.get("content").and_then(Json::as_array) else {
+        return serde_json::json!([message.get("role"), [{"text": message.get("content")}]]);
+    };
+    let is_said = |part: &&Json| {
+        let kind = part.get("type").and_then(Json::as_str);
+        !matches!(kind, Some("thinking" | "redacted_thinking"))
+    };
+    let plain = |part: &Json| match part.get("type").and_then(Json::as_str) {
+        Some("text") => serde_json::json!({"text": part.get("text")}),
+        _ => {
+            let mut part = part.clone();
+            part.as_object_mut().map(|fields| fields.remove("cache_control"));
+            part
+        }
+    };
+    let parts: Vec<Json> = parts.iter().filter(is_said).map(plain).collect();
+    serde_json::json!([message.get("role"), parts])
 }
 
 #[derive(Default)]
@@ -100,15 +135,15 @@ struct Reader {
 }
 
 impl Reader {
-    fn chain(mut self, chain: Chain) -> Result<Draft, Problem> {
-        let Chain { body, response, requests, .. } = chain;
+    fn chain(mut self, chain: Chain<(Body, Option<Response>)>) -> Result<Draft, Problem> {
+        let Chain { body: (body, response), requests, .. } = chain;
         let preamble = &mut self.recorder.transcript().preamble;
         preamble.system = match body.system {
             Content::Text(text) => vec![text],
             Content::Parts(parts) => parts.into_iter().filter_map(|part| part.text).collect(),
         };
         preamble.tools = body.tools.into_iter().flatten().filter_map(definition).collect();
-        let own = requests.into_iter().map(|(length, usage, model)| (length, (usage, model)));
+        let own = requests.into_iter().map(|sent| (sent.length, (sent.usage, sent.model)));
         self.requests = own.collect();
         let last = response.and_then(|response| response.content);
         let last = last.map(|content| serde_json::json!({"role": "assistant", "content": content}));

@@ -97,7 +97,7 @@ impl WireUsage {
 }
 
 /// An entry of a log: the request's body, and the response where it is there.
-pub(super) fn entry(mut value: Json) -> (Json, Option<Json>) {
+pub(in crate::dataset::formats) fn entry(mut value: Json) -> (Json, Option<Json>) {
     let Some(request) = value.get_mut("request").map(Json::take) else { return (value, None) };
     let inner = |mut value: Json| match value.get_mut("body").map(Json::take) {
         Some(body) => body,

@@ -13,8 +13,11 @@ use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
 
 use self::compacted::{MessageLookup, ReadCompaction};
-use self::wire::{Body, Compacted, Counts, Item, Output, Part, Record, Session, Turn};
-use super::content::{Content, Models, arguments, home_of, project_of, result_message};
+use self::wire::{Body, Compacted, Counts, Item, Record, Session, Turn};
+pub(super) use self::wire::{
+    Output, WireAction, WireCall, WireMessage, WirePart, WireReasoning, WireResult, texts,
+};
+use super::content::{Content, Models, arguments, home_of, media_type, project_of, result_message};
 use crate::dataset::LoadOptions;
 use crate::dataset::check::Draft;
 use crate::dataset::error::{DatasetError, Problem};
@@ -254,7 +257,7 @@ impl Reader {
         line: u64,
         at: Option<Timestamp>,
         role: Role,
-        content: Content<Part>,
+        content: Content<WirePart>,
     ) -> Result<(), Problem> {
         if let Some(open) = &mut self.open {
             // Its count may still come, nothing else.
@@ -302,7 +305,7 @@ impl Reader {
         self.draft.push(message, line);
     }
 
-    fn blocks(&mut self, content: Content<Part>) -> Result<Vec<Block>, Problem> {
+    fn blocks(&mut self, content: Content<WirePart>) -> Result<Vec<Block>, Problem> {
         let parts = match content {
             Content::Text(text) => return Ok(vec![Block::Text { text }]),
             Content::Parts(parts) => parts,
@@ -365,10 +368,4 @@ impl Reader {
         }
         (self.draft.transcript.messages, self.draft.lines) = placed.into_iter().unzip();
     }
-}
-
-/// The MIME type of an image in a data URL (RFC 2397).
-fn media_type(url: &str) -> Option<String> {
-    let named = url.strip_prefix("data:")?.split([';', ',']).next()?;
-    (!named.is_empty()).then(|| named.to_owned())
 }

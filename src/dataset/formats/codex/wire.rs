@@ -81,7 +81,7 @@ pub(super) struct Turn {
 pub(super) enum Item {
     Message {
         role: String,
-        content: Content<Part>,
+        content: Content<WirePart>,
     },
     /// The part of the reasoning that is not encrypted; may be empty.
     Reasoning(String),
@@ -99,58 +99,59 @@ pub(super) enum Item {
 
 /// A part of a message's content.
 #[derive(Deserialize)]
-pub(super) struct Part {
+pub(in crate::dataset::formats) struct WirePart {
     #[serde(rename = "type")]
-    pub(super) kind: String,
-    pub(super) text: Option<String>,
-    pub(super) image_url: Option<String>,
+    pub(in crate::dataset::formats) kind: String,
+    pub(in crate::dataset::formats) text: Option<String>,
+    pub(in crate::dataset::formats) refusal: Option<String>,
+    pub(in crate::dataset::formats) image_url: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct WireMessage {
-    role: String,
+pub(in crate::dataset::formats) struct WireMessage {
+    pub(in crate::dataset::formats) role: String,
     #[serde(default)]
-    content: Content<Part>,
+    pub(in crate::dataset::formats) content: Content<WirePart>,
 }
 
 #[derive(Deserialize)]
-struct WireReasoning {
+pub(in crate::dataset::formats) struct WireReasoning {
     #[serde(default)]
-    summary: Content<Part>,
+    pub(in crate::dataset::formats) summary: Content<WirePart>,
     #[serde(default)]
-    content: Content<Part>,
+    pub(in crate::dataset::formats) content: Content<WirePart>,
 }
 
 #[derive(Deserialize)]
-struct WireCall {
-    call_id: String,
-    name: String,
+pub(in crate::dataset::formats) struct WireCall {
+    pub(in crate::dataset::formats) call_id: String,
+    pub(in crate::dataset::formats) name: String,
     #[serde(default)]
-    arguments: Json,
-    input: Option<String>,
+    pub(in crate::dataset::formats) arguments: Json,
+    pub(in crate::dataset::formats) input: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct WireAction {
-    call_id: Option<String>,
+pub(in crate::dataset::formats) struct WireAction {
+    pub(in crate::dataset::formats) call_id: Option<String>,
     #[serde(default)]
-    action: Json,
+    pub(in crate::dataset::formats) action: Json,
 }
 
 #[derive(Deserialize)]
-struct WireResult {
-    call_id: String,
-    output: Output,
+pub(in crate::dataset::formats) struct WireResult {
+    pub(in crate::dataset::formats) call_id: String,
+    pub(in crate::dataset::formats) output: Output,
 }
 
 /// The result: text, parts, or a text with a status.
 #[derive(Deserialize)]
 #[serde(untagged)]
-pub(super) enum Output {
-    Content(Content<Part>),
+pub(in crate::dataset::formats) enum Output {
+    Content(Content<WirePart>),
     Judged {
         #[serde(default)]
-        content: Content<Part>,
+        content: Content<WirePart>,
         success: Option<bool>,
     },
 }
@@ -173,7 +174,7 @@ const EXIT_CODE: &str = "Exit code: ";
 impl Output {
     /// The text, and whether the tool failed. A shell's JSON is unpacked, so
     /// that escape sequences are not mistaken for text (semantics §34).
-    pub(super) fn read(self) -> (ResultText, bool) {
+    pub(in crate::dataset::formats) fn read(self) -> (ResultText, bool) {
         let (content, success) = match self {
             Output::Content(content) => (content, None),
             Output::Judged { content, success } => (content, success),
@@ -260,7 +261,7 @@ pub(super) struct Kept {
     #[serde(default)]
     pub(super) role: String,
     #[serde(default)]
-    pub(super) content: Content<Part>,
+    pub(super) content: Content<WirePart>,
 }
 
 /// Reads one line. Two passes, since kinds that are not part of the
@@ -322,7 +323,7 @@ fn item(text: &str) -> Result<Body, Problem> {
 }
 
 /// The texts among parts, in order.
-pub(super) fn texts(content: Content<Part>) -> Vec<String> {
+pub(in crate::dataset::formats) fn texts(content: Content<WirePart>) -> Vec<String> {
     match content {
         Content::Text(text) => vec![text],
         Content::Parts(parts) => parts.into_iter().filter_map(|part| part.text).collect(),

@@ -11,7 +11,9 @@ use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
 
 use self::log::{ABANDONED, Boundary, Log, Slot};
+pub(super) use self::turn::response_text;
 use self::turn::{Call, Outcome, Turn};
+pub(super) use self::wire::{Part, Tokens};
 use self::wire::{Record, Session, read_record};
 use super::content::{Models, home_of, result_message, warn_of_branches};
 use crate::dataset::LoadOptions;

@@ -180,7 +180,7 @@ fn outcome(parts: Vec<Part>, status: Option<&str>, at: Option<Timestamp>) -> Out
 }
 
 /// The text of a function's response, which is an object.
-fn response_text(response: &Json) -> String {
+pub(in crate::dataset::formats) fn response_text(response: &Json) -> String {
     let text = ["output", "error"].iter().find_map(|key| response.get(key)?.as_str());
     match (text, response) {
         (Some(text), _) => text.to_owned(),

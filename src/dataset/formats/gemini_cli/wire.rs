@@ -110,59 +110,60 @@ pub(super) struct WireCall {
 /// A part of a message, as the Gemini API has it.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Part {
-    pub(super) text: Option<String>,
+pub(in crate::dataset::formats) struct Part {
+    pub(in crate::dataset::formats) text: Option<String>,
     #[serde(default)]
-    pub(super) thought: bool,
-    pub(super) function_call: Option<FunctionCall>,
-    pub(super) function_response: Option<FunctionResponse>,
-    pub(super) inline_data: Option<Data>,
-    pub(super) file_data: Option<Data>,
+    pub(in crate::dataset::formats) thought: bool,
+    pub(in crate::dataset::formats) function_call: Option<FunctionCall>,
+    pub(in crate::dataset::formats) function_response: Option<FunctionResponse>,
+    pub(in crate::dataset::formats) inline_data: Option<Data>,
+    pub(in crate::dataset::formats) file_data: Option<Data>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct FunctionCall {
-    pub(super) id: Option<String>,
-    pub(super) name: String,
+pub(in crate::dataset::formats) struct FunctionCall {
+    pub(in crate::dataset::formats) id: Option<String>,
+    pub(in crate::dataset::formats) name: String,
     #[serde(default)]
-    pub(super) args: Json,
+    pub(in crate::dataset::formats) args: Json,
 }
 
 #[derive(Deserialize)]
-pub(super) struct FunctionResponse {
-    pub(super) id: Option<String>,
+pub(in crate::dataset::formats) struct FunctionResponse {
+    pub(in crate::dataset::formats) id: Option<String>,
+    pub(in crate::dataset::formats) name: Option<String>,
     #[serde(default)]
-    pub(super) response: Json,
+    pub(in crate::dataset::formats) response: Json,
     /// Pictures that the tool returned.
     #[serde(default, deserialize_with = "parts")]
-    pub(super) parts: Vec<Part>,
+    pub(in crate::dataset::formats) parts: Vec<Part>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Data {
-    pub(super) mime_type: Option<String>,
+pub(in crate::dataset::formats) struct Data {
+    pub(in crate::dataset::formats) mime_type: Option<String>,
 }
 
 /// Gemini's usage: cached tokens are part of the input, thoughts are not part
 /// of the output, and what the provider's own tools returned is counted apart.
 #[derive(Clone, Copy, Deserialize)]
-pub(super) struct Tokens {
+pub(in crate::dataset::formats) struct Tokens {
     #[serde(default)]
-    input: u64,
+    pub(in crate::dataset::formats) input: u64,
     #[serde(default)]
-    output: u64,
+    pub(in crate::dataset::formats) output: u64,
     #[serde(default)]
-    cached: u64,
+    pub(in crate::dataset::formats) cached: u64,
     #[serde(default)]
-    thoughts: u64,
+    pub(in crate::dataset::formats) thoughts: u64,
     #[serde(default)]
-    tool: u64,
+    pub(in crate::dataset::formats) tool: u64,
 }
 
 impl Tokens {
     /// The usage in disjoint buckets.
-    pub(super) fn usage(&self) -> Usage {
+    pub(in crate::dataset::formats) fn usage(&self) -> Usage {
         let cache_read = self.cached.min(self.input);
         Usage {
             input: (self.input - cache_read).saturating_add(self.tool),
