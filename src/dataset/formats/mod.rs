@@ -2,19 +2,25 @@
 //!
 //! A new format is one file, one `mod` line and one line in [`FORMATS`].
 
+mod aider;
+mod amp;
 mod anthropic;
 mod atif;
 mod beam;
 mod claude_code;
 mod codex;
 mod content;
+mod copilot_cli;
+mod droid;
 mod gemini_cli;
 mod inspect;
+mod kimi_cli;
 mod locomo;
 mod openai_chat;
 mod opencode;
 mod openhands;
 mod pi;
+mod qwen_code;
 mod recorder;
 mod role_content;
 mod swe_agent;
@@ -31,6 +37,12 @@ pub static FORMATS: &[&dyn Format] = &[
     &opencode::OpenCode,
     &gemini_cli::GeminiCli,
     &openhands::OpenHands,
+    &copilot_cli::CopilotCli,
+    &qwen_code::QwenCode,
+    &kimi_cli::KimiCli,
+    &droid::Droid,
+    &amp::Amp,
+    &aider::Aider,
     &swe_agent::SweAgent,
     &inspect::Inspect,
     &atif::Atif,
