@@ -173,7 +173,10 @@ fn a_preset_with_refused_requests_is_not_recommended_but_named() {
     says(&report, "but 1 of its 10 requests is over the window");
     let over = keeps("s", "prune", 18).overflow(3).build();
     let report = run(vec![session("s")], vec![full("s"), over, keeps("s", "fifo", 5).build()]);
-    says(&report, "fifo keeps most within the window (0.25), and less than 0.50 is not recommended");
+    says(
+        &report,
+        "fifo keeps most within the window (0.25), and less than 0.50 is not recommended",
+    );
     let over = keeps("s", "prune", 18).overflow(3).build();
     let report = run(vec![session("s")], vec![full("s"), over]);
     says(&report, "At 25 % prune");

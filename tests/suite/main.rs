@@ -22,6 +22,8 @@ mod calibration;
 mod compactor_real;
 mod conformance;
 mod controls;
+mod dataset_agent_chats;
+mod dataset_agent_logs;
 mod dataset_benchmarks;
 mod dataset_codex;
 mod dataset_databases;

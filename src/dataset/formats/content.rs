@@ -9,6 +9,7 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde_json::Value as Json;
 
 use crate::dataset::check::Draft;
+use crate::dataset::error::Problem;
 use crate::dataset::source::Source;
 use crate::model::{Block, Message, Role, Transcript};
 
@@ -24,6 +25,40 @@ pub(super) fn warn_of_branches(source: &mut Source<'_>, draft: &Draft, reason: &
              one that leads to the last record of the file, which is read"
         ));
     }
+}
+
+/// Which records lie on the branch that leads to the last one, given the id and
+/// the parent of each. Records without an id are on no branch of their own. A
+/// parent that is not in the file stands for the record before; without any
+/// parents the records are a list.
+///
+/// # Errors
+/// Parents that run in a circle.
+pub(super) fn branch_to_last<'a>(
+    records: impl Iterator<Item = (Option<&'a str>, Option<&'a str>)>,
+) -> Result<Vec<bool>, Problem> {
+    let records: Vec<_> = records.collect();
+    let mut places: FxHashMap<&str, usize> = FxHashMap::default();
+    let mut before = Vec::with_capacity(records.len());
+    let mut last = None;
+    for (at, (id, _)) in records.iter().enumerate() {
+        before.push(last);
+        if let Some(id) = id {
+            places.insert(id, at);
+            last = Some(at);
+        }
+    }
+    if records.iter().all(|(_, parent)| parent.is_none()) {
+        return Ok(vec![true; records.len()]);
+    }
+    let mut on: Vec<bool> = records.iter().map(|(id, _)| id.is_none()).collect();
+    while let Some(at) = last {
+        if std::mem::replace(&mut on[at], true) {
+            return Err(Problem::Inconsistent("the records' parents run in a circle".to_owned()));
+        }
+        last = records[at].1.and_then(|parent| places.get(parent).copied().or(before[at]));
+    }
+    Ok(on)
 }
 
 /// Content that may be written as plain text or as a list of parts.
@@ -86,6 +121,7 @@ pub(super) enum ImageSource {
     /// Anthropic's notation with a type.
     Typed {
         /// The image's MIME type.
+        #[serde(alias = "mediaType")]
         media_type: String,
     },
     /// A notation of another format.

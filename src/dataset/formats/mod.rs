@@ -2,6 +2,8 @@
 //!
 //! A new format is one file, one `mod` line and one line in [`FORMATS`].
 
+mod aider;
+mod amp;
 mod anthropic;
 mod atif;
 mod beam;
@@ -10,12 +12,15 @@ mod chat;
 mod claude_code;
 mod codex;
 mod content;
+mod copilot_cli;
 mod crush;
+mod droid;
 mod exchange;
 mod gemini_api;
 mod gemini_cli;
 mod goose;
 mod inspect;
+mod kimi_cli;
 mod locomo;
 mod longmemeval;
 mod openai_chat;
@@ -23,6 +28,7 @@ mod opencode;
 mod openhands;
 mod otel;
 mod pi;
+mod qwen_code;
 mod recorder;
 mod responses;
 mod role_content;
@@ -45,6 +51,12 @@ pub static FORMATS: &[&dyn Format] = &[
     &crush::Crush,
     &zed::Zed,
     &openhands::OpenHands,
+    &copilot_cli::CopilotCli,
+    &qwen_code::QwenCode,
+    &kimi_cli::KimiCli,
+    &droid::Droid,
+    &amp::Amp,
+    &aider::Aider,
     &swe_agent::SweAgent,
     &inspect::Inspect,
     &atif::Atif,

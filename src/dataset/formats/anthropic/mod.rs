@@ -6,23 +6,26 @@
 //! log, the conversation that was extended last is read: each request repeats
 //! the messages of the one before and adds some.
 
+mod blocks;
 mod wire;
 
 use jiff::Timestamp;
 use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
 
-use self::wire::{Body, Part, Response, ResultPart, WireMessage};
-pub(super) use self::wire::{entry, is_request};
+pub(super) use self::blocks::{add as add_message, role_of};
+use self::wire::{Body, Response, WireMessage};
+pub(super) use self::wire::{Part, entry, is_request};
+use super::amp;
 use super::chains::{Chain, Chains, Sent, ends};
-use super::content::{Content, result_text};
-use super::recorder::{Outcome, Recorder, Turn};
+use super::content::Content;
+use super::recorder::{Recorder, Turn};
 use crate::dataset::LoadOptions;
 use crate::dataset::check::Draft;
 use crate::dataset::error::{DatasetError, Problem};
 use crate::dataset::format::{Format, Head};
 use crate::dataset::source::{HEAD, Source, from_json, parse};
-use crate::model::{Block, Role, ToolDefinition, Usage};
+use crate::model::{Role, ToolDefinition, Usage};
 
 /// The format of requests to Anthropic's Messages API.
 pub struct Anthropic;
@@ -40,8 +43,10 @@ impl Format for Anthropic {
         let long = head.records.is_empty()
             && head.mentions(&["role", "content", "tool_use_id"])
             && !head.mentions(&["blocks"])
-            && !head.mentions(&["uuid"]);
-        head.any(|record| is_request(record) || record.get(0).is_some_and(is_request)) || long
+            && !head.mentions(&["uuid"])
+            && !head.mentions(&["parentId"]);
+        let is_own = |record: &Json| is_request(record) || record.get(0).is_some_and(is_request);
+        (head.any(is_own) && !head.any(amp::is_thread)) || long
     }
 
     fn read(&self, source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
@@ -158,65 +163,12 @@ impl Reader {
     }
 
     fn message(&mut self, at: usize, wire: WireMessage) -> Result<(), Problem> {
-        let role = match wire.role.as_str() {
-            "system" => Role::System,
-            "user" => Role::User,
-            "assistant" => Role::Assistant,
-            _ => return Err(Problem::UnknownRole { role: wire.role }),
-        };
-        let mut turn = Turn::new(role);
-        turn.at = wire.ts.and_then(|ts| Timestamp::from_millisecond(ts).ok());
-        let parts = match wire.content {
-            Content::Text(text) => {
-                turn.text(text);
-                Vec::new()
-            }
-            Content::Parts(parts) => parts,
-        };
-        for (n, part) in parts.into_iter().enumerate() {
-            if part.kind == "tool_result" {
-                self.result(format!("message-{}-result-{}", at + 1, n + 1), part, turn.at)?;
-            } else {
-                turn.blocks.extend(self.block(part)?);
-            }
-        }
-        if turn.blocks.is_empty() {
-            return Ok(());
-        }
+        let mut turn = Turn::new(role_of(wire.role)?);
         turn.id = Some(format!("message-{}", at + 1));
-        let request = self.requests.remove(&at).filter(|_| role == Role::Assistant);
+        turn.at = wire.ts.and_then(|ts| Timestamp::from_millisecond(ts).ok());
+        let request = self.requests.remove(&at).filter(|_| turn.role == Role::Assistant);
         (turn.usage, turn.model) = request.unwrap_or_default();
-        self.recorder.turn(turn);
-        Ok(())
-    }
-
-    fn result(&mut self, id: String, part: Part, at: Option<Timestamp>) -> Result<(), Problem> {
-        let call = part.tool_use_id.ok_or_else(|| lacks("tool_result", "tool_use_id"))?;
-        let read = |part: ResultPart| (part.kind, part.text);
-        let text = result_text(part.content, read, "image", &mut self.recorder.draft);
-        let is_error = part.is_error == Some(true);
-        self.recorder.result(&call, text, Outcome { id: Some(id), is_error, at, line: None });
-        Ok(())
-    }
-
-    fn block(&mut self, part: Part) -> Result<Option<Block>, Problem> {
-        Ok(Some(match part.kind.as_str() {
-            "text" => Block::Text { text: part.text.ok_or_else(|| lacks("text", "text"))? },
-            "thinking" => Block::Reasoning { text: part.thinking.unwrap_or_default() },
-            "redacted_thinking" => Block::Reasoning { text: String::new() },
-            "tool_use" => {
-                let id = part.id.ok_or_else(|| lacks("tool_use", "id"))?;
-                let name = part.name.ok_or_else(|| lacks("tool_use", "name"))?;
-                self.recorder.call(id, name, part.input.unwrap_or_default())
-            }
-            "image" => {
-                Block::Image { media_type: part.source.and_then(|source| source.media_type()) }
-            }
-            other => {
-                self.recorder.draft.leave_out(format!("{other} part"), 1);
-                return Ok(None);
-            }
-        }))
+        add_message(&mut self.recorder, turn, wire.content)
     }
 }
 
@@ -236,9 +188,4 @@ fn within(at: usize, problem: Problem) -> Problem {
         }
         other => other,
     }
-}
-
-fn lacks(kind: &str, field: &str) -> Problem {
-    let message = format!("a part of type {kind} lacks `{field}`");
-    Problem::Shape { at: "messages".to_owned(), message }
 }

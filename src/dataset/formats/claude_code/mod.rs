@@ -15,6 +15,7 @@ use serde_json::Value as Json;
 use self::tree::Tree;
 use self::wire::Record;
 use super::content::warn_of_branches;
+use super::qwen_code;
 use crate::dataset::LoadOptions;
 use crate::dataset::check::Draft;
 use crate::dataset::error::{DatasetError, Problem};
@@ -44,8 +45,9 @@ impl Format for ClaudeCode {
         };
         let long_first_line = head.records.is_empty()
             && head.first_char() == Some('{')
-            && head.mentions(&["sessionId", "uuid", "parentUuid"]);
-        head.any(is_record) || long_first_line
+            && head.mentions(&["sessionId", "uuid", "parentUuid"])
+            && !head.mentions(&["parts"]);
+        (head.any(is_record) && !head.any(qwen_code::is_record)) || long_first_line
     }
 
     fn read(

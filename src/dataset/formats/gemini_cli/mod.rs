@@ -13,8 +13,8 @@ use serde_json::Value as Json;
 use self::log::{ABANDONED, Boundary, Log, Slot};
 pub(super) use self::turn::response_text;
 use self::turn::{Call, Outcome, Turn};
-pub(super) use self::wire::{Part, Tokens};
-use self::wire::{Record, Session, read_record};
+use self::wire::read_record;
+pub(super) use self::wire::{Part, Record, Session, Tokens, WireMessage};
 use super::content::{Models, home_of, result_message, warn_of_branches};
 use crate::dataset::LoadOptions;
 use crate::dataset::check::Draft;
@@ -61,6 +61,19 @@ impl Format for GeminiCli {
         let empty = draft.transcript.messages.is_empty();
         Ok(if empty { vec![] } else { vec![draft] })
     }
+}
+
+/// The session that these records make.
+///
+/// # Errors
+/// Compactions that keep more than can be held.
+pub(super) fn session_of(
+    stem: &str,
+    records: impl IntoIterator<Item = Record>,
+) -> Result<Draft, Problem> {
+    let mut log = Log::default();
+    records.into_iter().for_each(|record| log.record(record));
+    Reader::new(stem).read(log)
 }
 
 struct Reader {

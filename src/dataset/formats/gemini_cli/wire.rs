@@ -9,7 +9,7 @@ use crate::dataset::source::parse;
 use crate::model::Usage;
 
 /// A line of the event-sourced form.
-pub(super) enum Record {
+pub(in crate::dataset::formats) enum Record {
     /// The session's own data, at the head of a file or changed by `$set`.
     Session(Session),
     /// A message, or a newer version of the one with the same id.
@@ -50,34 +50,34 @@ pub(super) fn read_record(text: &str) -> Result<Record, Problem> {
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Session {
-    pub(super) session_id: Option<String>,
-    pub(super) project_hash: Option<String>,
-    pub(super) last_updated: Option<Timestamp>,
-    pub(super) directories: Option<Vec<String>>,
+pub(in crate::dataset::formats) struct Session {
+    pub(in crate::dataset::formats) session_id: Option<String>,
+    pub(in crate::dataset::formats) project_hash: Option<String>,
+    pub(in crate::dataset::formats) last_updated: Option<Timestamp>,
+    pub(in crate::dataset::formats) directories: Option<Vec<String>>,
     /// All messages of the older form; in the event-sourced form, what the
     /// model is sent from then on.
-    pub(super) messages: Option<Vec<WireMessage>>,
+    pub(in crate::dataset::formats) messages: Option<Vec<WireMessage>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct WireMessage {
-    pub(super) id: Option<String>,
-    pub(super) timestamp: Option<Timestamp>,
+pub(in crate::dataset::formats) struct WireMessage {
+    pub(in crate::dataset::formats) id: Option<String>,
+    pub(in crate::dataset::formats) timestamp: Option<Timestamp>,
     #[serde(rename = "type")]
-    pub(super) kind: String,
+    pub(in crate::dataset::formats) kind: String,
     #[serde(default, deserialize_with = "parts")]
-    pub(super) content: Vec<Part>,
-    pub(super) thoughts: Option<Vec<Thought>>,
-    pub(super) tool_calls: Option<Vec<WireCall>>,
-    pub(super) tokens: Option<Tokens>,
-    pub(super) model: Option<String>,
+    pub(in crate::dataset::formats) content: Vec<Part>,
+    pub(in crate::dataset::formats) thoughts: Option<Vec<Thought>>,
+    pub(in crate::dataset::formats) tool_calls: Option<Vec<WireCall>>,
+    pub(in crate::dataset::formats) tokens: Option<Tokens>,
+    pub(in crate::dataset::formats) model: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Patch {
+pub(in crate::dataset::formats) struct Patch {
     pub(super) id: String,
     #[serde(default, deserialize_with = "some_parts")]
     pub(super) content: Option<Vec<Part>>,
@@ -87,7 +87,7 @@ pub(super) struct Patch {
 }
 
 #[derive(Deserialize)]
-pub(super) struct Thought {
+pub(in crate::dataset::formats) struct Thought {
     #[serde(default)]
     pub(super) subject: String,
     #[serde(default)]
@@ -96,7 +96,7 @@ pub(super) struct Thought {
 
 /// A call with its result.
 #[derive(Deserialize)]
-pub(super) struct WireCall {
+pub(in crate::dataset::formats) struct WireCall {
     pub(super) id: String,
     pub(super) name: Option<String>,
     #[serde(default)]
@@ -161,7 +161,22 @@ pub(in crate::dataset::formats) struct Tokens {
     pub(in crate::dataset::formats) tool: u64,
 }
 
+impl WireMessage {
+    /// A message of these parts, and nothing else.
+    pub(in crate::dataset::formats) fn new(kind: &str, content: Vec<Part>) -> WireMessage {
+        let (id, timestamp, thoughts, tool_calls, tokens, model) =
+            (None, None, None, None, None, None);
+        let kind = kind.to_owned();
+        WireMessage { id, timestamp, kind, content, thoughts, tool_calls, tokens, model }
+    }
+}
+
 impl Tokens {
+    /// The counts of a prompt, of what of it was cached, and of the whole answer.
+    pub(in crate::dataset::formats) fn new(input: u64, cached: u64, output: u64) -> Tokens {
+        Tokens { input, output, cached, thoughts: 0, tool: 0 }
+    }
+
     /// The usage in disjoint buckets.
     pub(in crate::dataset::formats) fn usage(&self) -> Usage {
         let cache_read = self.cached.min(self.input);

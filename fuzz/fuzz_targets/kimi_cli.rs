@@ -1,0 +1,5 @@
+//! Contexts of Kimi CLI.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| recap_fuzz::import(Some("kimi-cli"), input));

@@ -1,0 +1,111 @@
+//! Chat histories of Aider, Markdown (`.aider.chat.history.md`): a session
+//! begins with a heading, what the user said stands behind `#### `, what aider
+//! itself printed behind `> `, and all else is the model's. Read from the
+//! agent's public documentation and source (Aider-AI/aider, `aider/io.py`),
+//! without recordings at hand. The file has neither calls nor exact usage.
+
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+
+use super::recorder::{Recorder, Turn};
+use crate::dataset::LoadOptions;
+use crate::dataset::check::Draft;
+use crate::dataset::error::DatasetError;
+use crate::dataset::format::{Format, Head};
+use crate::dataset::source::Source;
+use crate::model::Role;
+
+/// The first words of a session.
+const START: &str = "# aider chat started at ";
+
+/// The format of Aider's chat histories.
+pub struct Aider;
+
+impl Format for Aider {
+    fn name(&self) -> &'static str {
+        "aider"
+    }
+
+    fn describe(&self) -> &'static str {
+        "Aider chat history (Markdown, .aider.chat.history.md; from documentation)"
+    }
+
+    fn sniff(&self, head: &Head) -> bool {
+        let text = head.text.trim_start_matches('\u{feff}').trim_start();
+        text.starts_with(START) && head.records.is_empty()
+    }
+
+    fn read(&self, source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+        let stem = source.stem().to_owned();
+        let mut sessions: Vec<Session> = Vec::new();
+        let text = source.text()?;
+        for (number, line) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
+            if let Some(at) = line.strip_prefix(START) {
+                let id = format!("{stem}-{}", sessions.len() + 1);
+                sessions.push(Session::new(&id, at));
+            } else if let Some(session) = sessions.last_mut() {
+                session.line(number, line);
+            }
+        }
+        let drafts = sessions.into_iter().map(Session::finish);
+        Ok(drafts.filter(|draft| !draft.transcript.messages.is_empty()).collect())
+    }
+}
+
+struct Session {
+    recorder: Recorder,
+    at: Option<Timestamp>,
+    /// Whose lines are open, the first of them, and their text.
+    open: Option<(Role, u64, String)>,
+}
+
+impl Session {
+    fn new(id: &str, at: &str) -> Session {
+        // The local time of the user, whose zone is not written.
+        let at = DateTime::strptime("%Y-%m-%d %H:%M:%S", at.trim());
+        let at = at.and_then(|at| at.to_zoned(TimeZone::UTC)).map(|at| at.timestamp());
+        Session { recorder: Recorder::new(id), at: at.ok(), open: None }
+    }
+
+    fn line(&mut self, number: u64, line: &str) {
+        if let Some(text) = line.strip_prefix("####").filter(|text| !text.starts_with('#')) {
+            self.add(Role::User, number, text.strip_prefix(' ').unwrap_or(text).trim_end());
+        } else if line.starts_with("> ") || line.trim_end() == ">" {
+            self.recorder.draft.leave_out("line that aider itself printed", 1);
+        } else {
+            self.add(Role::Assistant, number, line);
+        }
+    }
+
+    fn add(&mut self, role: Role, number: u64, line: &str) {
+        match &mut self.open {
+            Some((open, _, text)) if *open == role => {
+                text.push('\n');
+                text.push_str(line);
+            }
+            // Blank lines stand around what the user says.
+            _ if line.trim().is_empty() => {}
+            _ => {
+                self.close();
+                self.open = Some((role, number, line.to_owned()));
+            }
+        }
+    }
+
+    fn close(&mut self) {
+        if let Some((role, number, text)) = self.open.take() {
+            let mut turn = Turn::new(role);
+            turn.line = Some(number);
+            // Only the first message has a time.
+            turn.at = self.at.filter(|_| self.recorder.count() == 0);
+            turn.text(text.trim_end());
+            self.recorder.turn(turn);
+        }
+    }
+
+    fn finish(mut self) -> Draft {
+        self.close();
+        self.recorder.finish()
+    }
+}

@@ -1,0 +1,173 @@
+//! Logs of coding agents that were read from public descriptions: Qwen Code
+//! (QwenLM/qwen-code, `chatRecordingService.ts`), Kimi CLI (MoonshotAI/kimi-cli,
+//! `soul/context.py`) and Aider (Aider-AI/aider).
+
+use recap::dataset::{Dataset, DatasetError, LoadOptions, load_reader};
+use recap::model::{Piece, Role, Transcript};
+use serde_json::{Value as Json, json};
+
+const QWEN: &str = include_str!("../fixtures/dataset/qwen-code.jsonl");
+const KIMI: &str = include_str!("../fixtures/dataset/kimi-cli.jsonl");
+const AIDER: &str = include_str!("../fixtures/dataset/aider.chat.history.md");
+
+fn try_read(text: &str) -> Result<Dataset, DatasetError> {
+    load_reader("file.jsonl", text.as_bytes(), &LoadOptions::default())
+}
+
+fn read(text: &str) -> Transcript {
+    let mut dataset = try_read(text).unwrap_or_else(|error| panic!("{error}"));
+    dataset.transcripts.remove(0)
+}
+
+fn refused(text: &str) -> String {
+    try_read(text).expect_err("must be refused").to_string()
+}
+
+/// Roles and texts, a result with its call.
+fn outline(transcript: &Transcript) -> Vec<String> {
+    let messages = transcript.messages.iter();
+    let line = messages.map(|message| match message.tool_result() {
+        Some((call, text)) => format!("{call}: {text}"),
+        None => format!("{}: {}", message.role.as_str(), message.first_text()),
+    });
+    line.collect()
+}
+
+fn usages(transcript: &Transcript) -> Vec<[u64; 4]> {
+    let usages = transcript.messages.iter().filter_map(|message| message.usage);
+    usages.map(|u| [u.input, u.cache_read, u.written(), u.output]).collect()
+}
+
+fn lines(records: &[Json]) -> String {
+    records.iter().map(|record| format!("{record}\n")).collect()
+}
+
+#[test]
+fn a_log_of_qwen_code_is_the_branch_to_its_last_record() {
+    let transcript = read(QWEN);
+    let expected = [
+        "user: Find the limit.",
+        "assistant: I look.",
+        "c1: LIMIT = 4210",
+        "assistant: It is 4210.",
+        "user: Thanks.",
+    ];
+    assert_eq!(outline(&transcript), expected);
+    // Here the thoughts are part of the answer, as the total says.
+    assert_eq!(usages(&transcript), [[800, 200, 0, 50], [1_200, 0, 0, 9]]);
+    assert_eq!(transcript.messages[1].reasoning(), "Hm.");
+    assert_eq!(transcript.model.as_deref(), Some("qwen3-coder-plus"));
+    assert_eq!(transcript.project.as_deref(), Some("plant"));
+    assert!(transcript.metadata.iter().any(|value| value == "/home/ada"));
+    assert_eq!(transcript.left_out["record on an abandoned branch"], 1);
+    assert_eq!(transcript.left_out["system/ui_telemetry record"], 1);
+    let [compaction] = &transcript.compactions[..] else { panic!("{:?}", transcript.compactions) };
+    assert_eq!((compaction.after, compaction.kept_from), (4, 3));
+    let summary = "<state_snapshot>The limit is 4210.</state_snapshot>";
+    assert_eq!(compaction.summary.as_deref(), Some(summary));
+    let text = |role, text: &str| Piece::Text { role, text: text.to_owned() };
+    assert_eq!(compaction.pieces, [text(Role::User, summary), text(Role::Assistant, "Got it.")]);
+    assert_eq!(compaction.tokens_before, Some(1_200));
+    assert_eq!(compaction.at.unwrap().to_string(), "2026-05-04T10:00:06Z");
+}
+
+fn qwen(id: &str, parent: Option<&str>, more: &Json) -> Json {
+    let mut record = json!({"uuid": id, "parentUuid": parent, "sessionId": "s", "type": "user",
+        "message": {"role": "user", "parts": [{"text": id}]}});
+    record.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    record
+}
+
+#[test]
+fn odd_records_of_qwen_code_are_counted_or_refused() {
+    let side = json!({"isSidechain": true});
+    let records = [qwen("a", None, &json!({})), qwen("b", None, &side)];
+    let transcript = read(&lines(&records));
+    assert_eq!(outline(&transcript), ["user: a"]);
+    assert_eq!(transcript.left_out["sidechain record"], 1);
+    // The file of a subagent.
+    assert_eq!(outline(&read(&lines(&[qwen("b", None, &side)]))), ["user: b"]);
+    for (record, says) in [
+        (qwen("c", Some("c"), &json!({})), "circle"),
+        (qwen("c", Some("a"), &json!({"message": {"parts": 7}})), "parts"),
+        (
+            qwen("c", Some("a"), &json!({"usageMetadata": {"promptTokenCount": -1}})),
+            "promptTokenCount",
+        ),
+    ] {
+        let error = refused(&lines(&[
+            qwen("a", None, &json!({})),
+            record,
+            qwen("d", Some("c"), &json!({})),
+        ]));
+        assert!(error.contains(says), "`{says}` is missing in {error}");
+    }
+}
+
+#[test]
+fn a_context_of_kimi_cli_begins_with_its_summary() {
+    let transcript = read(KIMI);
+    let expected = [
+        "user: Find the limit.",
+        "assistant: I look.",
+        "c1: LIMIT = 4210",
+        "assistant: It is 4210.",
+        "user: Thanks.",
+    ];
+    assert_eq!(outline(&transcript), expected);
+    assert_eq!(transcript.preamble.system, ["Be brief."]);
+    assert_eq!(transcript.messages[1].reasoning(), "Hm.");
+    assert_eq!(transcript.messages[2].images(), 1);
+    assert_eq!(transcript.left_out["_checkpoint record"], 2);
+    let [compaction] = &transcript.compactions[..] else { panic!() };
+    assert_eq!((compaction.after, compaction.kept_from), (0, 0));
+    assert_eq!(compaction.summary.as_deref(), Some("The limit was sought."));
+    assert_eq!(compaction.pieces.len(), 1);
+}
+
+#[test]
+fn odd_contexts_of_kimi_cli_are_refused() {
+    let note = json!({"role": "_checkpoint", "id": 0});
+    for (record, says) in [
+        (json!({"role": "robot", "content": "x"}), "unknown role `robot`"),
+        (json!({"role": "tool", "content": "x"}), "tool_call_id"),
+        (json!({"role": "assistant", "tool_calls": [{"id": "c"}]}), "function"),
+        (json!({"content": "x"}), "role"),
+    ] {
+        let error = refused(&lines(&[note.clone(), record, note.clone()]));
+        assert!(error.contains(says), "`{says}` is missing in {error}");
+    }
+}
+
+#[test]
+fn a_history_of_aider_is_a_transcript_for_each_session() {
+    let dataset = try_read(AIDER).unwrap();
+    let [first, last] = &dataset.transcripts[..] else { panic!("{}", dataset.transcripts.len()) };
+    let expected = [
+        "user: Find the limit.\nIt is in src/valve.rs.",
+        "assistant: I look.\n\n```rust\npub const LIMIT: u32 = 4210;\n```",
+        "user: Thanks.",
+        "assistant: It is 4210.",
+    ];
+    assert_eq!(outline(first), expected);
+    assert_eq!(first.left_out["line that aider itself printed"], 3);
+    assert_eq!(first.messages[0].at.unwrap().to_string(), "2026-05-04T10:00:00Z");
+    assert_eq!(outline(last), ["user: Again.", "assistant: Again it is 4210."]);
+    assert_eq!((first.id.as_str(), last.id.as_str()), ("file-1", "file-3"));
+}
+
+#[test]
+fn long_chats_are_read_in_linear_time() {
+    let n = 40_000;
+    let mut log = String::new();
+    for at in 0..n as i64 {
+        let parent = format!("m{}", at - 1);
+        log += &lines(&[qwen(&format!("m{at}"), Some(&parent), &json!({}))]);
+    }
+    assert_eq!(read(&log).messages.len(), n);
+    let history = format!("# aider chat started at x\n{}", "#### a\nb\n".repeat(n));
+    assert_eq!(read(&history).messages.len(), 2 * n);
+    let said = json!({"role": "user", "content": "x"});
+    let context = lines(&[json!({"role": "_checkpoint", "id": 0})]) + &lines(&vec![said; n]);
+    assert_eq!(read(&context).messages.len(), n);
+}

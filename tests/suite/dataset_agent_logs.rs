@@ -1,0 +1,231 @@
+//! Logs of coding agents that were read from public descriptions: Copilot CLI
+//! (github/copilot-sdk, `session-events.ts`), droid (public readers of its logs)
+//! and Amp (txcript, `docs/formats/amp.md`).
+
+use recap::dataset::{Dataset, DatasetError, LoadOptions, load_reader};
+use recap::model::{Block, RecordedTrigger, Transcript};
+use serde_json::{Value as Json, json};
+
+const COPILOT: &str = include_str!("../fixtures/dataset/copilot-cli.jsonl");
+const DROID: &str = include_str!("../fixtures/dataset/droid.jsonl");
+const AMP: &str = include_str!("../fixtures/dataset/amp.json");
+
+fn try_read(text: &str, sidechains: bool) -> Result<Dataset, DatasetError> {
+    let options = LoadOptions { sidechains, ..LoadOptions::default() };
+    load_reader("file.jsonl", text.as_bytes(), &options)
+}
+
+fn read(text: &str) -> Transcript {
+    let mut dataset = try_read(text, false).unwrap_or_else(|error| panic!("{error}"));
+    dataset.transcripts.remove(0)
+}
+
+fn refused(text: &str) -> String {
+    try_read(text, false).expect_err("must be refused").to_string()
+}
+
+/// Roles and texts, a result with its call.
+fn outline(transcript: &Transcript) -> Vec<String> {
+    let messages = transcript.messages.iter();
+    let line = messages.map(|message| match message.tool_result() {
+        Some((call, text)) => format!("{call}: {text}"),
+        None => format!("{}: {}", message.role.as_str(), message.first_text()),
+    });
+    line.collect()
+}
+
+fn failed(transcript: &Transcript, at: usize) -> bool {
+    matches!(transcript.messages[at].blocks[0], Block::ToolResult { is_error: true, .. })
+}
+
+fn lines(records: &[Json]) -> String {
+    records.iter().map(|record| format!("{record}\n")).collect()
+}
+
+#[test]
+fn a_log_of_copilot_cli_is_read_with_its_prompts_and_its_compaction() {
+    let transcript = read(COPILOT);
+    let expected = [
+        "user: <now>10:00</now>\nFind the limit.",
+        "assistant: I look.",
+        "c2: no such command",
+        "c1: LIMIT = 4210",
+        "assistant: It is 4210.",
+        "user: Thanks.",
+    ];
+    assert_eq!(outline(&transcript), expected);
+    // A response in two messages is one request.
+    assert_eq!(transcript.requests().collect::<Vec<_>>(), [1, 4]);
+    assert_eq!(transcript.messages[1].reasoning(), "Hm.");
+    assert_eq!(transcript.messages[0].images(), 1);
+    assert!(failed(&transcript, 2) && !failed(&transcript, 3));
+    assert_eq!(transcript.preamble.system, ["Be brief."]);
+    let [change] = &transcript.preamble_changes[..] else { panic!() };
+    assert_eq!((change.before, change.system[0].as_str()), (5, "Be brief. One checkpoint."));
+    assert_eq!(transcript.model.as_deref(), Some("gpt-5"));
+    assert_eq!(transcript.other_models[&1], "gpt-5-mini");
+    assert_eq!(transcript.project.as_deref(), Some("plant"));
+    assert!(transcript.metadata.iter().any(|value| value == "/home/ada"));
+    assert_eq!(transcript.left_out["sidechain record"], 2);
+    assert_eq!(transcript.left_out["file attachment"], 1);
+    let [compaction] = &transcript.compactions[..] else { panic!() };
+    // It ran in the background: what came meanwhile was kept.
+    assert_eq!((compaction.after, compaction.kept_from), (5, 4));
+    assert_eq!(compaction.summary.as_deref(), Some("<overview>The limit is 4210.</overview>"));
+    assert_eq!(
+        (compaction.tokens_before, compaction.trigger),
+        (Some(14_000), RecordedTrigger::Auto)
+    );
+    let call = compaction.call.as_ref().unwrap();
+    let usage = call.usage;
+    assert_eq!(
+        (usage.input, usage.cache_read, usage.written(), usage.output),
+        (1_500, 12_600, 0, 300)
+    );
+    assert_eq!((call.model.as_deref(), call.latency_ms), (Some("gpt-5-mini"), Some(5_200.0)));
+    assert_eq!(compaction.at.unwrap().to_string(), "2026-05-04T10:00:11Z");
+}
+
+#[test]
+fn subagents_of_copilot_cli_are_transcripts_of_their_own_on_request() {
+    let dataset = try_read(COPILOT, true).unwrap();
+    let [main, agent] = &dataset.transcripts[..] else { panic!() };
+    assert!(!main.left_out.contains_key("sidechain record"));
+    assert_eq!(agent.id, format!("{}#sidechain-1", main.id));
+    assert_eq!(outline(agent), ["user: Look for valves.", "assistant: One valve."]);
+    assert_eq!(agent.project.as_deref(), Some("plant"));
+}
+
+fn copilot(kind: &str, data: &Json) -> Json {
+    json!({"type": kind, "id": kind, "parentId": null, "data": data})
+}
+
+#[test]
+fn odd_events_of_copilot_cli_are_counted_or_refused() {
+    let said = copilot("user.message", &json!({"content": "go"}));
+    let unknown = copilot("tool.execution_complete", &json!({"toolCallId": "c", "success": true}));
+    let failed = copilot("session.compaction_complete", &json!({"success": false, "error": "x"}));
+    let bare = copilot("session.compaction_complete", &json!({"success": true}));
+    let transcript = read(&lines(&[said.clone(), unknown, failed, bare]));
+    assert_eq!(transcript.left_out["tool result whose call is not in the recording"], 1);
+    assert_eq!(transcript.left_out["failed compaction"], 1);
+    let [compaction] = &transcript.compactions[..] else { panic!() };
+    assert!(compaction.summary.is_none() && compaction.unreadable.is_some());
+    for (event, says) in [
+        (copilot("assistant.message", &json!({"toolRequests": [{"name": "x"}]})), "toolCallId"),
+        (copilot("user.message", &json!({"content": 7})), "content"),
+        (
+            copilot("session.compaction_complete", &json!({"preCompactionTokens": -1})),
+            "preCompactionTokens",
+        ),
+        (json!({"type": 7}), "type"),
+    ] {
+        let error = refused(&lines(&[said.clone(), event, said.clone()]));
+        assert!(error.contains(says), "`{says}` is missing in {error}");
+    }
+}
+
+#[test]
+fn a_log_of_droid_is_the_branch_to_its_last_message() {
+    let transcript = read(DROID);
+    let expected = [
+        "user: Find the limit.",
+        "assistant: I look.",
+        "t1: LIMIT = 4210",
+        "assistant: It is 4210.",
+        "user: Thanks.",
+    ];
+    assert_eq!(outline(&transcript), expected);
+    assert_eq!(transcript.messages[1].reasoning(), "Hm.");
+    assert_eq!(transcript.model.as_deref(), Some("claude-opus-4-7"));
+    assert_eq!(transcript.project.as_deref(), Some("plant"));
+    assert_eq!(transcript.left_out["message on an abandoned branch"], 1);
+    assert_eq!(transcript.left_out["todo_state record"], 1);
+    let [compaction] = &transcript.compactions[..] else { panic!() };
+    assert_eq!((compaction.after, compaction.kept_from), (4, 3));
+    assert_eq!(compaction.summary.as_deref(), Some("The limit is 4210."));
+}
+
+#[test]
+fn odd_logs_of_droid_are_read_or_refused() {
+    let start = json!({"type": "session_start", "id": "d", "cwd": "/x"});
+    let said = |id: &str, parent: Option<&str>| {
+        json!({"type": "message", "id": id, "parentId": parent,
+            "message": {"role": "user", "content": id}})
+    };
+    // Without parents, and with one that is not in the file.
+    for records in
+        [[said("a", None), said("b", None)], [said("a", Some("?")), said("b", Some("!"))]]
+    {
+        let [first, second] = records;
+        assert_eq!(outline(&read(&lines(&[start.clone(), first, second]))), ["user: a", "user: b"]);
+    }
+    for (record, says) in [
+        (said("a", Some("a")), "circle"),
+        (json!({"type": "message", "id": "a"}), "lacks `message`"),
+        (json!({"type": "message", "message": {"role": "robot"}}), "unknown role `robot`"),
+    ] {
+        let error = refused(&lines(&[start.clone(), record]));
+        assert!(error.contains(says), "`{says}` is missing in {error}");
+    }
+    let mut many = lines(&[start]);
+    for at in 0..60_000 {
+        many += &lines(&[said(&format!("m{at}"), Some(&format!("m{}", at / 2)))]);
+    }
+    assert!(try_read(&many, false).is_err(), "the first is its own parent");
+}
+
+#[test]
+fn a_thread_of_amp_is_read_with_its_usage() {
+    let transcript = read(AMP);
+    let expected = [
+        "user: Find the limit.",
+        "assistant: ",
+        r#"t1: {"output":"ok\n","exitCode":0}"#,
+        "t2: no such file",
+        "assistant: It is 4210.",
+    ];
+    assert_eq!(outline(&transcript), expected);
+    let usages = transcript.messages.iter().filter_map(|message| message.usage);
+    let usages: Vec<_> = usages.map(|u| [u.input, u.cache_read, u.written(), u.output]).collect();
+    assert_eq!(usages, [[12, 3_400, 900, 80], [5, 4_300, 100, 9]]);
+    assert_eq!(transcript.messages[0].images(), 1);
+    assert_eq!(transcript.messages[0].at.unwrap().as_second(), 1_770_000_000);
+    assert_eq!(transcript.messages[1].at.unwrap().to_string(), "2026-02-02T02:40:05Z");
+    assert_eq!(transcript.messages[1].reasoning(), "Hm.");
+    assert!(!failed(&transcript, 2) && failed(&transcript, 3));
+    assert_eq!(transcript.model.as_deref(), Some("claude-opus-4-5"));
+    assert_eq!(transcript.project.as_deref(), Some("plant"));
+    assert_eq!(transcript.left_out["info message"], 1);
+    assert_eq!(outline(&read(&AMP.replace('\n', ""))), expected);
+}
+
+#[test]
+fn hostile_threads_of_amp_are_refused() {
+    let of = |message: Json| json!({"v": 1, "id": "T-1", "messages": [message]}).to_string();
+    for (message, says) in [
+        (json!({"content": "x"}), "messages[0]"),
+        (
+            json!({"role": "assistant", "content": [{"type": "tool_use", "id": "t"}]}),
+            "lacks `name`",
+        ),
+        (json!({"role": "user", "content": [{"type": "tool_result"}]}), "lacks `tool_use_id`"),
+        (json!({"role": "assistant", "content": "x", "usage": {"inputTokens": -1}}), "inputTokens"),
+    ] {
+        let error = refused(&of(message));
+        assert!(error.contains(says), "`{says}` is missing in {error}");
+    }
+}
+
+#[test]
+fn long_logs_are_read_in_linear_time() {
+    let n = 40_000;
+    let said = copilot("user.message", &json!({"content": "x"}));
+    let done =
+        copilot("session.compaction_complete", &json!({"success": true, "summaryContent": "s"}));
+    let log = lines(&vec![said; n]) + &lines(&vec![done; n]);
+    assert_eq!(read(&log).compactions.len(), n);
+    let message = json!({"role": "user", "content": "x"});
+    let thread = json!({"v": 1, "id": "T-1", "messages": vec![message; n]});
+    assert_eq!(read(&thread.to_string()).messages.len(), n);
+}
