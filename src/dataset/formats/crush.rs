@@ -17,7 +17,7 @@ use crate::dataset::LoadOptions;
 use crate::dataset::check::Draft;
 use crate::dataset::database::{Row, Rows, Wanted};
 use crate::dataset::error::{DatasetError, Problem};
-use crate::dataset::format::{Format, Head};
+use crate::dataset::format::{Format, Head, Take, collected};
 use crate::dataset::source::{Source, from_json};
 use crate::model::{Block, RecordedCompaction, Role};
 
@@ -60,6 +60,15 @@ impl Format for Crush {
         source: &mut Source<'_>,
         options: &LoadOptions,
     ) -> Result<Vec<Draft>, DatasetError> {
+        collected(self, source, options)
+    }
+
+    fn read_each(
+        &self,
+        source: &mut Source<'_>,
+        options: &LoadOptions,
+        take: &mut Take<'_>,
+    ) -> Result<(), DatasetError> {
         let database = source.database()?;
         let project = project(source.name());
         let mut listed = Vec::new();
@@ -72,7 +81,7 @@ impl Format for Crush {
             database.rows(&MESSAGES)
         });
         let mut messages = messages.map_err(|problem| source.error(None, problem))?;
-        read_sessions(source, listed, options, |session| {
+        read_sessions(source, listed, options, take, |session| {
             let mut draft = one(session, &mut messages)?;
             draft.transcript.project.clone_from(&project);
             Ok(draft)

@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 use crate::dataset::LoadOptions;
 use crate::dataset::check::{Draft, check};
 use crate::dataset::error::{DatasetError, Problem};
+use crate::dataset::format::Take;
 use crate::dataset::source::Source;
 use crate::model::{SIDECHAIN, SidechainRequest, Transcript};
 
@@ -29,12 +30,13 @@ pub(super) fn read_sessions<S>(
     source: &mut Source<'_>,
     sessions: Vec<Listed<S>>,
     options: &LoadOptions,
+    take: &mut Take<'_>,
     mut read: impl FnMut(&Listed<S>) -> Result<Draft, Problem>,
-) -> Result<Vec<Draft>, DatasetError> {
-    let mut drafts: Vec<Draft> = Vec::new();
+) -> Result<(), DatasetError> {
+    let mut taken = 0;
     let mut first: Option<Problem> = None;
     for family in families(&sessions) {
-        let mut root: Option<usize> = None;
+        let mut drafts: Vec<Draft> = Vec::new();
         for (place, &at) in family.iter().enumerate() {
             let Some(listed) = sessions.get(at) else { continue };
             let draft = read(listed)
@@ -51,22 +53,21 @@ pub(super) fn read_sessions<S>(
             if draft.transcript.messages.is_empty() {
                 continue;
             }
-            match root.and_then(|root| drafts.get_mut(root)) {
+            match drafts.first_mut() {
                 Some(parent) if !options.sidechains => fold(parent, &draft.transcript),
                 Some(parent) => {
                     draft.transcript.id = format!("{}{SIDECHAIN}{place}", parent.transcript.id);
                     drafts.push(draft);
                 }
-                None => {
-                    root = Some(drafts.len());
-                    drafts.push(draft);
-                }
+                None => drafts.push(draft),
             }
         }
+        taken += drafts.len();
+        drafts.into_iter().try_for_each(|draft| take(source, draft))?;
     }
     match first {
-        Some(problem) if drafts.is_empty() => Err(source.error(None, problem)),
-        _ => Ok(drafts),
+        Some(problem) if taken == 0 => Err(source.error(None, problem)),
+        _ => Ok(()),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::dataset::LoadOptions;
 use crate::dataset::check::Draft;
 use crate::dataset::database::Wanted;
 use crate::dataset::error::DatasetError;
-use crate::dataset::format::{Format, Head};
+use crate::dataset::format::{Format, Head, Take, collected};
 use crate::dataset::source::{Source, parse};
 use crate::model::{Block, Role, Usage};
 
@@ -56,6 +56,15 @@ impl Format for Zed {
         source: &mut Source<'_>,
         options: &LoadOptions,
     ) -> Result<Vec<Draft>, DatasetError> {
+        collected(self, source, options)
+    }
+
+    fn read_each(
+        &self,
+        source: &mut Source<'_>,
+        options: &LoadOptions,
+        take: &mut Take<'_>,
+    ) -> Result<(), DatasetError> {
         let database = source.database()?;
         let mut listed = Vec::new();
         let threads = database.rows(&LIST).and_then(|mut rows| {
@@ -67,7 +76,7 @@ impl Format for Zed {
             database.rows(&THREADS)
         });
         let mut threads = threads.map_err(|problem| source.error(None, problem))?;
-        read_sessions(source, listed, options, |listed| {
+        read_sessions(source, listed, options, take, |listed| {
             let mut read = None;
             threads.each(Some(&listed.id), |row| {
                 let text = match row.needed("data_type")?.as_str() {

@@ -17,7 +17,7 @@ use crate::dataset::LoadOptions;
 use crate::dataset::check::Draft;
 use crate::dataset::database::{Rows, Wanted};
 use crate::dataset::error::{DatasetError, Problem};
-use crate::dataset::format::{Format, Head};
+use crate::dataset::format::{Format, Head, Take, collected};
 use crate::dataset::source::{Source, parse};
 use crate::model::{Block, Piece, RecordedCompaction, RecordedTrigger, Role};
 
@@ -64,8 +64,17 @@ impl Format for Goose {
         source: &mut Source<'_>,
         options: &LoadOptions,
     ) -> Result<Vec<Draft>, DatasetError> {
+        collected(self, source, options)
+    }
+
+    fn read_each(
+        &self,
+        source: &mut Source<'_>,
+        options: &LoadOptions,
+        take: &mut Take<'_>,
+    ) -> Result<(), DatasetError> {
         if !source.is_database()? {
-            return log(source);
+            return log(source)?.into_iter().try_for_each(|draft| take(source, draft));
         }
         let database = source.database()?;
         let mut listed = Vec::new();
@@ -79,7 +88,7 @@ impl Format for Goose {
             database.rows(&MESSAGES)
         });
         let mut messages = messages.map_err(|problem| source.error(None, problem))?;
-        read_sessions(source, listed, options, |session| stored(session, &mut messages))
+        read_sessions(source, listed, options, take, |session| stored(session, &mut messages))
     }
 }
 

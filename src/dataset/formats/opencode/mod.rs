@@ -19,8 +19,8 @@ use super::content::{Models, ResultText, home_of, project_of, result_message};
 use crate::dataset::LoadOptions;
 use crate::dataset::check::Draft;
 use crate::dataset::error::{DatasetError, Problem};
-use crate::dataset::format::Format;
 use crate::dataset::format::Head;
+use crate::dataset::format::{Format, Take, collected};
 use crate::dataset::source::Source;
 use crate::model::{Block, Message, PreambleChange, Role, Usage};
 
@@ -60,8 +60,17 @@ impl Format for OpenCode {
         source: &mut Source<'_>,
         options: &LoadOptions,
     ) -> Result<Vec<Draft>, DatasetError> {
+        collected(self, source, options)
+    }
+
+    fn read_each(
+        &self,
+        source: &mut Source<'_>,
+        options: &LoadOptions,
+        take: &mut Take<'_>,
+    ) -> Result<(), DatasetError> {
         if source.is_database()? {
-            return store::read(source, options);
+            return store::read(source, options, take);
         }
         let export: Export = source.document()?;
         let mut reader = Reader::new(source.stem());
@@ -73,7 +82,7 @@ impl Format for OpenCode {
             read.map_err(|problem| source.error(None, within(&id, problem)))?;
         }
         let draft = reader.finish();
-        Ok(if draft.transcript.messages.is_empty() { vec![] } else { vec![draft] })
+        if draft.transcript.messages.is_empty() { Ok(()) } else { take(source, draft) }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::dataset::LoadOptions;
 use crate::dataset::check::Draft;
 use crate::dataset::database::{Row, Rows, Wanted};
 use crate::dataset::error::{DatasetError, Problem};
-use crate::dataset::format::Head;
+use crate::dataset::format::{Head, Take};
 use crate::dataset::formats::store::{Listed, read_sessions};
 use crate::dataset::source::{Source, from_json};
 
@@ -50,7 +50,8 @@ pub(super) fn is_store(head: &Head) -> bool {
 pub(super) fn read(
     source: &mut Source<'_>,
     options: &LoadOptions,
-) -> Result<Vec<Draft>, DatasetError> {
+    take: &mut Take<'_>,
+) -> Result<(), DatasetError> {
     let database = source.database()?;
     let mut listed = Vec::new();
     let rows = database.rows(&SESSIONS).and_then(|mut rows| {
@@ -71,7 +72,7 @@ pub(super) fn read(
         Ok((database.rows(&MESSAGES)?, database.rows(&PARTS)?))
     });
     let (mut messages, mut parts) = rows.map_err(|problem| source.error(None, problem))?;
-    read_sessions(source, listed, options, |session| one(session, &mut messages, &mut parts))
+    read_sessions(source, listed, options, take, |session| one(session, &mut messages, &mut parts))
 }
 
 fn one(

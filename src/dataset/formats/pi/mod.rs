@@ -19,8 +19,8 @@ use super::content::{
 use crate::dataset::LoadOptions;
 use crate::dataset::check::Draft;
 use crate::dataset::error::{DatasetError, Problem};
-use crate::dataset::format::Format;
 use crate::dataset::format::Head;
+use crate::dataset::format::{Format, Take, collected};
 use crate::dataset::source::Source;
 use crate::model::{
     Block, Message, Piece, RecordedCall, RecordedCompaction, RecordedTrigger, Role,
@@ -50,9 +50,22 @@ impl Format for Pi {
             })
     }
 
-    fn read(&self, source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+    fn read(
+        &self,
+        source: &mut Source<'_>,
+        options: &LoadOptions,
+    ) -> Result<Vec<Draft>, DatasetError> {
+        collected(self, source, options)
+    }
+
+    fn read_each(
+        &self,
+        source: &mut Source<'_>,
+        _: &LoadOptions,
+        take: &mut Take<'_>,
+    ) -> Result<(), DatasetError> {
         if source.is_database()? {
-            return store::read(source);
+            return store::read(source, take);
         }
         let mut entries = Vec::new();
         while let Some((line, (header, body))) = source.next_record(read_entry)? {
@@ -62,8 +75,7 @@ impl Format for Pi {
         let mut draft = read.map_err(|(line, problem)| source.error(line, problem))?;
         warn_of_branches(source, &draft, ABANDONED);
         draft.leave_out("torn last line", source.torn());
-        let empty = draft.transcript.messages.is_empty();
-        Ok(if empty { vec![] } else { vec![draft] })
+        if draft.transcript.messages.is_empty() { Ok(()) } else { take(source, draft) }
     }
 }
 

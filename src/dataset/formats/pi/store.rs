@@ -3,11 +3,12 @@
 //! another reader (`franken-agent-detection`, `connectors/openclaw.rs`); no store
 //! was at hand.
 
+use super::session;
 use super::wire::{Entry, read_entry};
-use super::{Draft, session};
 use crate::dataset::LoadOptions;
 use crate::dataset::database::Wanted;
 use crate::dataset::error::DatasetError;
+use crate::dataset::format::Take;
 use crate::dataset::formats::store::{Listed, read_sessions};
 use crate::dataset::source::Source;
 
@@ -30,7 +31,7 @@ const SESSIONS: Wanted = Wanted {
 };
 
 /// Reads every session of the store.
-pub(super) fn read(source: &mut Source<'_>) -> Result<Vec<Draft>, DatasetError> {
+pub(super) fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError> {
     let database = source.database()?;
     let mut listed: Vec<Listed<()>> = Vec::new();
     let mut known = rustc_hash::FxHashSet::default();
@@ -45,7 +46,7 @@ pub(super) fn read(source: &mut Source<'_>) -> Result<Vec<Draft>, DatasetError> 
         database.rows(&EVENTS)
     });
     let mut events = events.map_err(|problem| source.error(None, problem))?;
-    read_sessions(source, listed, &LoadOptions::default(), |listed| {
+    read_sessions(source, listed, &LoadOptions::default(), take, |listed| {
         let mut entries = Vec::new();
         events.each(Some(&listed.id), |row| {
             let text = match row.text("event_json")? {
