@@ -98,24 +98,8 @@ impl Head {
 /// Takes the next transcript of an input.
 pub type Take<'a> = dyn FnMut(&Source<'_>, Draft) -> Result<(), DatasetError> + 'a;
 
-/// Every transcript of a format that reads them one after another.
-///
-/// # Errors
-/// As [`Format::read_each`].
-pub(super) fn collected(
-    format: &dyn Format,
-    source: &mut Source<'_>,
-    options: &LoadOptions,
-) -> Result<Vec<Draft>, DatasetError> {
-    let mut drafts = Vec::new();
-    format.read_each(source, options, &mut |_, draft| {
-        drafts.push(draft);
-        Ok(())
-    })?;
-    Ok(drafts)
-}
-
-/// Reads one kind of recording.
+/// Reads one kind of recording: by `read`, or by `read_each` where a file may have
+/// very many transcripts.
 pub trait Format: Sync {
     /// Kebab-case name, as typed after `recap import`.
     fn name(&self) -> &'static str;
@@ -139,7 +123,14 @@ pub trait Format: Sync {
         &self,
         source: &mut Source<'_>,
         options: &LoadOptions,
-    ) -> Result<Vec<Draft>, DatasetError>;
+    ) -> Result<Vec<Draft>, DatasetError> {
+        let mut drafts = Vec::new();
+        self.read_each(source, options, &mut |_, draft| {
+            drafts.push(draft);
+            Ok(())
+        })?;
+        Ok(drafts)
+    }
 
     /// Reads the transcripts one after another, so that only the newest is in
     /// memory, where the format may have very many in a file.

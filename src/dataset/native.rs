@@ -15,7 +15,7 @@ use serde_json::Value as Json;
 use super::check::Draft;
 use super::error::{DatasetError, Problem};
 use super::export::{CHAT_FILE, Export};
-use super::format::{Format, Head, Take, collected};
+use super::format::{Format, Head, Take};
 use super::import::refused;
 use super::source::{Source, parse};
 use super::{Dataset, LoadOptions, probes};
@@ -53,14 +53,6 @@ impl Format for Native {
             && head.mentions(&["id", "messages", "blocks"])
             && !head.mentions(&["$schema"]);
         head.any(is_native) || long_first_line
-    }
-
-    fn read(
-        &self,
-        source: &mut Source<'_>,
-        options: &LoadOptions,
-    ) -> Result<Vec<Draft>, DatasetError> {
-        collected(self, source, options)
     }
 
     fn read_each(

@@ -6,7 +6,8 @@
 use super::testkit::{CellBuilder, absent, cell, close, facts, manifest, prompt, run, warnings};
 use super::*;
 use crate::model::{
-    BreakEven, CallBill, LatencySource, PresetRow, RECORDED, TokensSource, Usage, Value, catalogue,
+    BreakEven, CallBill, LatencySource, NextStep, PresetRow, RECORDED, TokensSource, Usage, Value,
+    catalogue,
 };
 
 fn row<'a>(report: &'a Report, strategy: &str) -> &'a PresetRow {
@@ -134,6 +135,24 @@ fn compactions_are_part_of_the_bill_and_given_separately() {
     close(own, "cost_usd", 0.006_9);
     close(own, "break_even_requests", 6.0);
     close(own, "never_even", 0.5);
+}
+
+#[test]
+fn the_price_of_the_next_run_is_that_of_the_calls_which_stand_ins_made() {
+    let stand_in = |id| {
+        let made = breaking(id).compaction(300, 100).stand_in();
+        let call = CallBill { compaction: 0, prompt: prompt(500, 0, 0), output: 50 };
+        made.with_bill(|bill| bill.calls.push(call)).build()
+    };
+    let cells = vec![full("s").build(), stand_in("s"), full("t").build(), stand_in("t")];
+    let report = run(vec![two("s"), two("t")], cells);
+    let next = report.recommendation.as_ref().and_then(|found| found.next.as_ref());
+    let Some(NextStep::RealSummaries { strategies, usd: Some(usd), .. }) = next else {
+        panic!("{next:?}")
+    };
+    assert_eq!(strategies, &["x"]);
+    // Of each session 500 uncached at 4 and 50 of output at 20 a million: 0.003.
+    assert!((usd - 0.006).abs() < 1e-12, "{usd}");
 }
 
 #[test]

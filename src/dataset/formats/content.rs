@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 use crate::dataset::check::Draft;
 use crate::dataset::error::Problem;
 use crate::dataset::source::Source;
-use crate::model::{Block, Message, Role, Transcript};
+use crate::model::{Block, Message, Role, Transcript, Usage};
 
 /// Warns if more records of a log lie on abandoned branches, counted as
 /// `reason`, than on the one that is read: perhaps the file was sorted, and its
@@ -246,6 +246,34 @@ pub(super) fn home_of(path: &str) -> Option<String> {
                 }
                 _ => None,
             }
+        }
+    }
+}
+
+/// OpenAI's usage; cached tokens are part of the prompt's.
+#[derive(serde::Deserialize)]
+pub(super) struct ChatUsage {
+    prompt_tokens: u64,
+    #[serde(default)]
+    completion_tokens: u64,
+    prompt_tokens_details: Option<PromptDetails>,
+}
+
+#[derive(serde::Deserialize)]
+struct PromptDetails {
+    cached_tokens: Option<u64>,
+}
+
+impl ChatUsage {
+    pub(super) fn disjoint(&self) -> Usage {
+        let details = self.prompt_tokens_details.as_ref();
+        let cached = details.and_then(|d| d.cached_tokens).unwrap_or(0).min(self.prompt_tokens);
+        Usage {
+            input: self.prompt_tokens - cached,
+            cache_read: cached,
+            output: self.completion_tokens,
+            output_final: true,
+            ..Usage::default()
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::dataset::LoadOptions;
 use crate::dataset::check::Draft;
 use crate::dataset::database::{Row, Rows, Wanted};
 use crate::dataset::error::{DatasetError, Problem};
-use crate::dataset::format::{Format, Head, Take, collected};
+use crate::dataset::format::{Format, Head, Take};
 use crate::dataset::source::{Source, from_json};
 use crate::model::{Block, RecordedCompaction, Role};
 
@@ -53,14 +53,6 @@ impl Format for Crush {
     fn sniff(&self, head: &Head) -> bool {
         head.has_table(MESSAGES.table, &["session_id", "parts", "finished_at"])
             && head.has_table(SESSIONS.table, &["parent_session_id"])
-    }
-
-    fn read(
-        &self,
-        source: &mut Source<'_>,
-        options: &LoadOptions,
-    ) -> Result<Vec<Draft>, DatasetError> {
-        collected(self, source, options)
     }
 
     fn read_each(

@@ -7,14 +7,14 @@ use serde::Deserialize;
 use serde_json::Value as Json;
 
 use super::anthropic::is_request;
-use super::content::{Content, arguments, result_message, result_text};
+use super::content::{ChatUsage, Content, arguments, result_message, result_text};
 use super::responses;
 use crate::dataset::LoadOptions;
 use crate::dataset::check::Draft;
 use crate::dataset::error::{DatasetError, Problem};
-use crate::dataset::format::{Format, Head, Take, collected};
+use crate::dataset::format::{Format, Head, Take};
 use crate::dataset::source::{HEAD, Source, from_json, parse};
-use crate::model::{Block, Message, Role, ToolDefinition, Usage};
+use crate::model::{Block, Message, Role, ToolDefinition};
 
 /// The format of OpenAI chat messages.
 pub struct OpenAiChat;
@@ -56,14 +56,6 @@ impl Format for OpenAiChat {
                 || responses::is_items(record)
         };
         head.any(|r| (is_chat(r) || is_list(r)) && !is_other(r)) || document
-    }
-
-    fn read(
-        &self,
-        source: &mut Source<'_>,
-        options: &LoadOptions,
-    ) -> Result<Vec<Draft>, DatasetError> {
-        collected(self, source, options)
     }
 
     fn read_each(
@@ -188,7 +180,7 @@ struct WireMessage {
     function_call: Option<Box<WireFunction>>,
     tool_call_id: Option<String>,
     name: Option<String>,
-    usage: Option<Box<WireUsage>>,
+    usage: Option<Box<ChatUsage>>,
 }
 
 #[derive(Deserialize)]
@@ -226,34 +218,6 @@ struct ToolBody {
     description: Option<String>,
     #[serde(default)]
     parameters: Json,
-}
-
-/// OpenAI's usage; cached tokens are part of the prompt's.
-#[derive(Deserialize)]
-struct WireUsage {
-    prompt_tokens: u64,
-    #[serde(default)]
-    completion_tokens: u64,
-    prompt_tokens_details: Option<PromptDetails>,
-}
-
-#[derive(Deserialize)]
-struct PromptDetails {
-    cached_tokens: Option<u64>,
-}
-
-impl WireUsage {
-    fn disjoint(&self) -> Usage {
-        let details = self.prompt_tokens_details.as_ref();
-        let cached = details.and_then(|d| d.cached_tokens).unwrap_or(0).min(self.prompt_tokens);
-        Usage {
-            input: self.prompt_tokens - cached,
-            cache_read: cached,
-            output: self.completion_tokens,
-            output_final: true,
-            ..Usage::default()
-        }
-    }
 }
 
 #[derive(Default)]

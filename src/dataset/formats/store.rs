@@ -10,6 +10,10 @@ use crate::dataset::format::Take;
 use crate::dataset::source::Source;
 use crate::model::{SIDECHAIN, SidechainRequest, Transcript};
 
+/// The warning about stores of agents whose logs were at hand, but no store.
+pub(super) const UNTRIED: &str = "the store is read from its public schema, without one at hand: \
+     check what was read, and report what is wrong";
+
 /// A session as the store lists it.
 pub(super) struct Listed<S> {
     pub(super) id: String,

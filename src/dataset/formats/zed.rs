@@ -15,7 +15,7 @@ use crate::dataset::LoadOptions;
 use crate::dataset::check::Draft;
 use crate::dataset::database::Wanted;
 use crate::dataset::error::DatasetError;
-use crate::dataset::format::{Format, Head, Take, collected};
+use crate::dataset::format::{Format, Head, Take};
 use crate::dataset::source::{Source, parse};
 use crate::model::{Block, Role, Usage};
 
@@ -49,14 +49,6 @@ impl Format for Zed {
 
     fn sniff(&self, head: &Head) -> bool {
         head.has_table(THREADS.table, &["summary", "data_type", "data"])
-    }
-
-    fn read(
-        &self,
-        source: &mut Source<'_>,
-        options: &LoadOptions,
-    ) -> Result<Vec<Draft>, DatasetError> {
-        collected(self, source, options)
     }
 
     fn read_each(

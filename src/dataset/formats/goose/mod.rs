@@ -17,7 +17,7 @@ use crate::dataset::LoadOptions;
 use crate::dataset::check::Draft;
 use crate::dataset::database::{Rows, Wanted};
 use crate::dataset::error::{DatasetError, Problem};
-use crate::dataset::format::{Format, Head, Take, collected};
+use crate::dataset::format::{Format, Head, Take};
 use crate::dataset::source::{Source, parse};
 use crate::model::{Block, Piece, RecordedCompaction, RecordedTrigger, Role};
 
@@ -57,14 +57,6 @@ impl Format for Goose {
         };
         head.has_table(MESSAGES.table, &["session_id", "content_json"])
             || head.records.first().is_some_and(is_header)
-    }
-
-    fn read(
-        &self,
-        source: &mut Source<'_>,
-        options: &LoadOptions,
-    ) -> Result<Vec<Draft>, DatasetError> {
-        collected(self, source, options)
     }
 
     fn read_each(

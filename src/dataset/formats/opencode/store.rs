@@ -12,7 +12,7 @@ use crate::dataset::check::Draft;
 use crate::dataset::database::{Row, Rows, Wanted};
 use crate::dataset::error::{DatasetError, Problem};
 use crate::dataset::format::{Head, Take};
-use crate::dataset::formats::store::{Listed, read_sessions};
+use crate::dataset::formats::store::{Listed, UNTRIED, read_sessions};
 use crate::dataset::source::{Source, from_json};
 
 const SESSIONS: Wanted = Wanted {
@@ -72,7 +72,11 @@ pub(super) fn read(
         Ok((database.rows(&MESSAGES)?, database.rows(&PARTS)?))
     });
     let (mut messages, mut parts) = rows.map_err(|problem| source.error(None, problem))?;
-    read_sessions(source, listed, options, take, |session| one(session, &mut messages, &mut parts))
+    read_sessions(source, listed, options, take, |session| {
+        one(session, &mut messages, &mut parts)
+    })?;
+    source.warn(UNTRIED);
+    Ok(())
 }
 
 fn one(

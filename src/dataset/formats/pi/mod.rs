@@ -20,7 +20,7 @@ use crate::dataset::LoadOptions;
 use crate::dataset::check::Draft;
 use crate::dataset::error::{DatasetError, Problem};
 use crate::dataset::format::Head;
-use crate::dataset::format::{Format, Take, collected};
+use crate::dataset::format::{Format, Take};
 use crate::dataset::source::Source;
 use crate::model::{
     Block, Message, Piece, RecordedCall, RecordedCompaction, RecordedTrigger, Role,
@@ -48,14 +48,6 @@ impl Format for Pi {
                 }
                 _ => false,
             })
-    }
-
-    fn read(
-        &self,
-        source: &mut Source<'_>,
-        options: &LoadOptions,
-    ) -> Result<Vec<Draft>, DatasetError> {
-        collected(self, source, options)
     }
 
     fn read_each(

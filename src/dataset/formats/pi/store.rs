@@ -9,7 +9,7 @@ use crate::dataset::LoadOptions;
 use crate::dataset::database::Wanted;
 use crate::dataset::error::DatasetError;
 use crate::dataset::format::Take;
-use crate::dataset::formats::store::{Listed, read_sessions};
+use crate::dataset::formats::store::{Listed, UNTRIED, read_sessions};
 use crate::dataset::source::Source;
 
 /// The entries of all sessions.
@@ -62,5 +62,7 @@ pub(super) fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), D
             Ok(())
         })?;
         session(entries, &listed.id).map_err(|(_, problem)| problem)
-    })
+    })?;
+    source.warn(UNTRIED);
+    Ok(())
 }
