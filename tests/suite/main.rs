@@ -47,6 +47,7 @@ mod dataset_responses;
 mod dataset_semantics;
 mod dataset_swe_agent;
 mod dataset_unpacked;
+mod dataset_vscode_chat;
 mod docs;
 mod external;
 mod external_http;
