@@ -44,6 +44,7 @@ mod dataset_otel;
 mod dataset_probes;
 mod dataset_real;
 mod dataset_responses;
+mod dataset_roo;
 mod dataset_semantics;
 mod dataset_swe_agent;
 mod dataset_unpacked;
