@@ -157,6 +157,33 @@ fn a_history_of_aider_is_a_transcript_for_each_session() {
 }
 
 #[test]
+fn inputs_and_responses_of_aider_are_told_apart() {
+    let history = "# aider chat started at 2026-05-04 10:00:00\n\n\n#### /add a  \n> Added a  \n\n\
+                   #### Go.  \n####   \n#### On.  \n\n#### Now.  \n\nOne.\n\n> Tokens: 1 sent.  \n\nTwo.\n\n";
+    let expected =
+        ["user: /add a", "user: Go.\n\nOn.", "user: Now.", "assistant: One.", "assistant: Two."];
+    assert_eq!(outline(&read(history)), expected);
+}
+
+#[test]
+fn a_history_of_aider_that_is_cut_anywhere_is_a_beginning_of_the_whole() {
+    let full: Vec<Vec<String>> = try_read(AIDER).unwrap().transcripts.iter().map(outline).collect();
+    for cut in (0..AIDER.len()).filter(|cut| AIDER.is_char_boundary(*cut)) {
+        let Ok(dataset) = try_read(&AIDER[..cut]) else { continue };
+        let read: Vec<Vec<String>> = dataset.transcripts.iter().map(outline).collect();
+        let flat = |sessions: &[Vec<String>]| sessions.concat();
+        let (mut read, full) = (flat(&read), flat(&full));
+        let last = read.pop().unwrap();
+        assert_eq!(read, full[..read.len()], "cut at {cut}");
+        assert!(full[read.len()].starts_with(&last), "cut at {cut}: {last}");
+    }
+    assert_eq!(
+        read(&AIDER[..AIDER.find("#### Thanks").unwrap() + 3]).left_out["torn last line"],
+        1
+    );
+}
+
+#[test]
 fn long_chats_are_read_in_linear_time() {
     let n = 40_000;
     let mut log = String::new();

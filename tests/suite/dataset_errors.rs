@@ -299,6 +299,7 @@ fn samples() -> Vec<(&'static str, Vec<u8>)> {
         ("gemini-cli", read("gemini-cli.jsonl")),
         ("openhands", read("openhands.jsonl")),
         ("copilot-cli", read("copilot-cli.jsonl")),
+        ("vscode-chat", read("vscode-chat.jsonl")),
         ("qwen-code", read("qwen-code.jsonl")),
         ("kimi-cli", read("kimi-cli.jsonl")),
         ("droid", read("droid.jsonl")),

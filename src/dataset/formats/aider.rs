@@ -1,8 +1,10 @@
 //! Chat histories of Aider, Markdown (`.aider.chat.history.md`): a session
 //! begins with a heading, what the user said stands behind `#### `, what aider
 //! itself printed behind `> `, and all else is the model's. Read from the
-//! agent's public documentation and source (Aider-AI/aider, `aider/io.py`),
-//! without recordings at hand. The file has neither calls nor exact usage.
+//! agent's public source (Aider-AI/aider, `aider/io.py`: `append_chat_history`
+//! and its callers), without recordings at hand. Every line of an input is
+//! marked, blank ones too, so that any other line ends it; a response ends where
+//! aider printed its tokens. The file has neither calls nor exact usage.
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
@@ -40,7 +42,9 @@ impl Format for Aider {
         let stem = source.stem().to_owned();
         let mut sessions: Vec<Session> = Vec::new();
         let text = source.text()?;
-        for (number, line) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
+        let text = text.trim_start_matches('\u{feff}');
+        let whole = without_torn_mark(text);
+        for (number, line) in (1..).zip(whole.lines()) {
             if let Some(at) = line.strip_prefix(START) {
                 let id = format!("{stem}-{}", sessions.len() + 1);
                 sessions.push(Session::new(&id, at));
@@ -48,9 +52,24 @@ impl Format for Aider {
                 session.line(number, line);
             }
         }
+        if let Some(session) = sessions.last_mut() {
+            let torn = u64::from(whole.len() < text.len());
+            session.recorder.draft.leave_out("torn last line", torn);
+        }
         let drafts = sessions.into_iter().map(Session::finish);
         Ok(drafts.filter(|draft| !draft.transcript.messages.is_empty()).collect())
     }
+}
+
+/// The text without a last line that is cut within the mark it begins with,
+/// which would be taken for the model's. Aider ends every line that it writes.
+fn without_torn_mark(text: &str) -> &str {
+    let (before, last) = text.split_at(text.rfind('\n').map_or(0, |at| at + 1));
+    let is_torn = !last.is_empty()
+        && ["#### ", "> ", START]
+            .iter()
+            .any(|mark| mark.len() > last.len() && mark.starts_with(last));
+    if is_torn { before } else { text }
 }
 
 struct Session {
@@ -73,7 +92,13 @@ impl Session {
             self.add(Role::User, number, text.strip_prefix(' ').unwrap_or(text).trim_end());
         } else if line.starts_with("> ") || line.trim_end() == ">" {
             self.recorder.draft.leave_out("line that aider itself printed", 1);
+            if self.is_open(Role::User) || line.starts_with("> Tokens: ") {
+                self.close();
+            }
         } else {
+            if self.is_open(Role::User) {
+                self.close();
+            }
             self.add(Role::Assistant, number, line);
         }
     }
@@ -91,6 +116,10 @@ impl Session {
                 self.open = Some((role, number, line.to_owned()));
             }
         }
+    }
+
+    fn is_open(&self, role: Role) -> bool {
+        self.open.as_ref().is_some_and(|(open, ..)| *open == role)
     }
 
     fn close(&mut self) {

@@ -34,6 +34,7 @@ mod responses;
 mod role_content;
 mod store;
 mod swe_agent;
+mod vscode_chat;
 mod zed;
 
 use super::format::Format;
@@ -52,6 +53,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &zed::Zed,
     &openhands::OpenHands,
     &copilot_cli::CopilotCli,
+    &vscode_chat::VsCodeChat,
     &qwen_code::QwenCode,
     &kimi_cli::KimiCli,
     &droid::Droid,

@@ -46,7 +46,7 @@ impl Format for OpenAiChat {
             && !head.mentions(&["turns"])
             // Inspect has messages in its samples.
             && !head.mentions(&["eval", "status"])
-            && !head.mentions(&["tool_use_id"])
+            && !["tool_use_id", "condenseParent", "isSummary"].iter().any(|key| head.mentions(&[key]))
             && !head.text.contains("\"function_call_output\"")
             && (head.first_char() == Some('[') || head.mentions(&["messages"]));
         // The same roles, but parts of another kind.

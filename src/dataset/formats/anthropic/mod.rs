@@ -7,6 +7,7 @@
 //! the messages of the one before and adds some.
 
 mod blocks;
+mod condensed;
 mod wire;
 
 use jiff::Timestamp;
@@ -14,6 +15,7 @@ use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
 
 pub(super) use self::blocks::{add as add_message, role_of};
+use self::condensed::Condensed;
 use self::wire::{Body, Response, WireMessage};
 pub(super) use self::wire::{Part, entry, is_request};
 use super::amp;
@@ -41,7 +43,10 @@ impl Format for Anthropic {
 
     fn sniff(&self, head: &Head) -> bool {
         let long = head.records.is_empty()
-            && head.mentions(&["role", "content", "tool_use_id"])
+            && head.mentions(&["role", "content"])
+            && ["tool_use_id", "condenseParent", "isSummary"]
+                .iter()
+                .any(|key| head.mentions(&[key]))
             && !head.mentions(&["blocks"])
             && !head.mentions(&["uuid"])
             && !head.mentions(&["parentId"]);
@@ -137,6 +142,7 @@ struct Reader {
     recorder: Recorder,
     /// What the request after so many messages used, and its model.
     requests: FxHashMap<usize, (Option<Usage>, Option<String>)>,
+    condensed: Condensed,
 }
 
 impl Reader {
@@ -156,6 +162,7 @@ impl Reader {
             let message = from_json(message).map_err(|problem| within(at, problem))?;
             self.message(at, message)?;
         }
+        self.condensed.finish(&mut self.recorder.draft)?;
         let mut draft = self.recorder.finish();
         let model = &mut draft.transcript.model;
         *model = model.take().or(body.model);
@@ -164,11 +171,22 @@ impl Reader {
 
     fn message(&mut self, at: usize, wire: WireMessage) -> Result<(), Problem> {
         let mut turn = Turn::new(role_of(wire.role)?);
+        let draft = &mut self.recorder.draft;
+        if wire.is_summary == Some(true) {
+            return self.condensed.summary((turn.role, wire.condense_id), wire.content, draft);
+        }
+        if wire.is_truncation_marker == Some(true) {
+            self.condensed.truncation(wire.truncation_id, draft);
+            return Ok(());
+        }
+        let first = draft.next_index();
         turn.id = Some(format!("message-{}", at + 1));
         turn.at = wire.ts.and_then(|ts| Timestamp::from_millisecond(ts).ok());
         let request = self.requests.remove(&at).filter(|_| turn.role == Role::Assistant);
         (turn.usage, turn.model) = request.unwrap_or_default();
-        add_message(&mut self.recorder, turn, wire.content)
+        add_message(&mut self.recorder, turn, wire.content)?;
+        let parents = [wire.condense_parent, wire.truncation_parent];
+        self.condensed.add(first, parents, &mut self.recorder.draft)
     }
 }
 

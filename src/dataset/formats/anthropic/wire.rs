@@ -25,12 +25,20 @@ pub(super) struct Tool {
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct WireMessage {
     pub(super) role: String,
     #[serde(default)]
     pub(super) content: Content<Part>,
     /// Milliseconds since 1970, which agents add to messages that they keep.
     pub(super) ts: Option<i64>,
+    /// What Roo and Kilo add to messages that they condensed or hid.
+    pub(super) is_summary: Option<bool>,
+    pub(super) condense_id: Option<String>,
+    pub(super) condense_parent: Option<String>,
+    pub(super) is_truncation_marker: Option<bool>,
+    pub(super) truncation_id: Option<String>,
+    pub(super) truncation_parent: Option<String>,
 }
 
 /// A part of a message, in the API's notation or in that of Amp.
@@ -139,6 +147,9 @@ pub(in crate::dataset::formats) fn entry(mut value: Json) -> (Json, Option<Json>
     (inner(request), response.map(inner))
 }
 
+/// What only messages have that Roo or Kilo condensed or hid.
+const MARKS: [&str; 2] = ["condenseParent", "truncationParent"];
+
 /// Whether a record can only be a request to this API: other APIs have roles
 /// and contents, too.
 pub(in crate::dataset::formats) fn is_request(record: &Json) -> bool {
@@ -159,5 +170,10 @@ pub(in crate::dataset::formats) fn is_request(record: &Json) -> bool {
         })
     };
     let system = body.get("system").is_some_and(|system| system.is_string() || system.is_array());
-    messages.first().is_some_and(is_message) && (system || own_tools || messages.iter().any(blocks))
+    let is_marked = |message: &Json| {
+        message.get("isSummary") == Some(&Json::Bool(true))
+            || MARKS.iter().any(|mark| message.get(mark).is_some_and(Json::is_string))
+    };
+    let is_own = |message: &Json| blocks(message) || is_marked(message);
+    messages.first().is_some_and(is_message) && (system || own_tools || messages.iter().any(is_own))
 }
