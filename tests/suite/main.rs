@@ -46,6 +46,7 @@ mod dataset_real;
 mod dataset_responses;
 mod dataset_semantics;
 mod dataset_swe_agent;
+mod dataset_traced;
 mod dataset_unpacked;
 mod docs;
 mod external;

@@ -34,6 +34,7 @@ mod responses;
 mod role_content;
 mod store;
 mod swe_agent;
+mod traced;
 mod zed;
 
 use super::format::Format;
@@ -64,6 +65,8 @@ pub static FORMATS: &[&dyn Format] = &[
     &responses::Responses,
     &gemini_api::GeminiApi,
     &otel::Otel,
+    &traced::Langfuse,
+    &traced::LangSmith,
     &locomo::Locomo,
     &beam::Beam,
     &longmemeval::LongMemEval,
