@@ -316,6 +316,8 @@ fn samples() -> Vec<(&'static str, Vec<u8>)> {
         ("gemini-api", read("gemini-api.jsonl")),
         ("longmemeval", read("longmemeval.json")),
         ("otel", read("otel.jsonl")),
+        ("langfuse", read("langfuse.json")),
+        ("langsmith", read("langsmith.jsonl")),
         ("openai-chat", read("openai-chat.json")),
     ]
 }

@@ -47,6 +47,7 @@ mod dataset_responses;
 mod dataset_roo;
 mod dataset_semantics;
 mod dataset_swe_agent;
+mod dataset_traced;
 mod dataset_unpacked;
 mod dataset_vscode_chat;
 mod docs;

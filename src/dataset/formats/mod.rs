@@ -34,6 +34,7 @@ mod responses;
 mod role_content;
 mod store;
 mod swe_agent;
+mod traced;
 mod vscode_chat;
 mod zed;
 
@@ -66,6 +67,8 @@ pub static FORMATS: &[&dyn Format] = &[
     &responses::Responses,
     &gemini_api::GeminiApi,
     &otel::Otel,
+    &traced::Langfuse,
+    &traced::LangSmith,
     &locomo::Locomo,
     &beam::Beam,
     &longmemeval::LongMemEval,

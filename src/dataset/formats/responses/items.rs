@@ -58,7 +58,7 @@ struct Hosted {
 }
 
 /// An item as a message of its own.
-pub(super) fn said(item: Json) -> Result<Said, Problem> {
+pub(in crate::dataset::formats) fn said(item: Json) -> Result<Said, Problem> {
     let kind = item.get("type").and_then(Json::as_str);
     let kind = kind.filter(|kind| !kind.is_empty()).unwrap_or("message").to_owned();
     let (role, part) = match kind.as_str() {

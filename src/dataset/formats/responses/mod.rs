@@ -13,8 +13,8 @@ use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use serde_json::Value as Json;
 
-pub(super) use self::items::is_items;
-use self::items::{is_item, said};
+use self::items::is_item;
+pub(super) use self::items::{is_items, said};
 use super::anthropic::entry;
 use super::content::Content;
 use super::exchange::{Part, Request, Requests, Said};

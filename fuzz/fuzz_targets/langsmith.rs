@@ -1,0 +1,5 @@
+//! Runs that LangSmith exports.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| recap_fuzz::import(Some("langsmith"), input));
