@@ -6,6 +6,8 @@ use super::wire::joined;
 use crate::dataset::formats::content::ResultText;
 use crate::dataset::formats::recorder::{Outcome, Recorder, Turn};
 use crate::model::Role;
+/// A call: its id, the tool, the arguments, and the result with whether it failed.
+type Made = (String, String, Json, Option<(ResultText, bool)>);
 
 /// A response that is being put together from its parts.
 struct Shown<'a> {
@@ -13,7 +15,7 @@ struct Shown<'a> {
     model: Option<&'a str>,
     text: String,
     thought: String,
-    calls: Vec<(String, String, Json, Option<(ResultText, bool)>)>,
+    calls: Vec<Made>,
 }
 
 /// Adds the messages of a response. What follows a call is the next message.
