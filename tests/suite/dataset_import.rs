@@ -40,7 +40,7 @@ fn an_import_reads_back_as_it_was_whatever_its_format() {
         let input = fixtures().join(name);
         let desk = tempfile::tempdir().unwrap();
         let out = desk.path().join("out");
-        let imported = write(&[input.clone()], &out, Export::Native, false);
+        let imported = write(std::slice::from_ref(&input), &out, Export::Native, false);
         let (before, after) = (read(&input), read(&out));
         assert_eq!(before.transcripts, after.transcripts, "{name}");
         assert_eq!(imported.transcripts, before.transcripts.len());
@@ -58,11 +58,11 @@ fn a_folder_with_questions_and_repeated_ids_reads_back_with_both() {
         std::fs::create_dir_all(input.join(folder)).unwrap();
         std::fs::copy(fixtures().join("pi.jsonl"), input.join(folder).join("pi.jsonl")).unwrap();
     }
-    write(&[input.clone()], &out, Export::Native, false);
+    write(std::slice::from_ref(&input), &out, Export::Native, false);
     assert_eq!(read(&input).transcripts, read(&out).transcripts);
     let native = fixtures().join("native");
     let again = desk.path().join("again");
-    write(&[native.clone()], &again, Export::Native, false);
+    write(std::slice::from_ref(&native), &again, Export::Native, false);
     let (before, after) = (read(&native), read(&again));
     assert_eq!((before.probes, before.licence), (after.probes, after.licence));
 }
@@ -98,7 +98,7 @@ fn nothing_is_left_behind_where_nothing_can_be_read() {
 fn a_session_written_as_atif_reads_back_with_its_calls_usage_and_times() {
     let desk = tempfile::tempdir().unwrap();
     let input = fixtures().join("claude-code.jsonl");
-    let imported = write(&[input.clone()], &desk.path().join("out"), Export::Atif, false);
+    let imported = write(std::slice::from_ref(&input), &desk.path().join("out"), Export::Atif, false);
     let (before, after) = (read(&input), read(&desk.path().join("out")));
     let (before, after) = (&before.transcripts[0], &after.transcripts[0]);
     assert_eq!(outline(before), outline(after));
@@ -121,7 +121,7 @@ fn a_session_written_as_atif_reads_back_with_its_calls_usage_and_times() {
 fn a_session_written_as_openai_chat_reads_back_with_its_calls() {
     let desk = tempfile::tempdir().unwrap();
     let input = fixtures().join("codex.jsonl");
-    let imported = write(&[input.clone()], &desk.path().join("out"), Export::OpenAiChat, false);
+    let imported = write(std::slice::from_ref(&input), &desk.path().join("out"), Export::OpenAiChat, false);
     let (before, after) = (read(&input), read(&desk.path().join("out")));
     let (before, after) = (&before.transcripts[0], &after.transcripts[0]);
     assert_eq!(outline(before), outline(after));
