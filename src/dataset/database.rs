@@ -227,13 +227,12 @@ impl Database {
         let failed = |error: rusqlite::Error| broken(&format!("table `{table}`: "), &error);
         let kind = "SELECT type FROM pragma_table_list(?1) WHERE schema = 'main'";
         let kind = self.connection.query_row(kind, [table], |row| row.get::<_, String>(0));
-        match kind.as_deref() {
-            Ok("table") => {}
-            Ok(other) => return Err(plain(format!("`{table}` is a {}, no table", excerpt(other)))),
-            Err(rusqlite::Error::QueryReturnedNoRows) => {
-                return Err(plain(format!("it has no table `{table}`")));
-            }
-            Err(_) => return Err(failed(kind.expect_err("matched above"))),
+        let kind = kind.map_err(|error| match error {
+            rusqlite::Error::QueryReturnedNoRows => plain(format!("it has no table `{table}`")),
+            error => failed(error),
+        })?;
+        if kind != "table" {
+            return Err(plain(format!("`{table}` is a {}, no table", excerpt(&kind))));
         }
         let there = self.columns(table).map_err(failed)?;
         for column in wanted.columns.iter().chain(&wanted.key) {

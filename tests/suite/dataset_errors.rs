@@ -298,6 +298,7 @@ fn samples() -> Vec<(&'static str, Vec<u8>)> {
         ("opencode", read("opencode.json")),
         ("gemini-cli", read("gemini-cli.jsonl")),
         ("openhands", read("openhands.jsonl")),
+        ("openhands", read("openhands-v1.jsonl")),
         ("copilot-cli", read("copilot-cli.jsonl")),
         ("vscode-chat", read("vscode-chat.jsonl")),
         ("qwen-code", read("qwen-code.jsonl")),

@@ -117,6 +117,27 @@ fn a_history_is_read_in_the_order_of_its_dates_with_its_question() {
 }
 
 #[test]
+fn sessions_that_answer_are_evidence_where_no_message_of_theirs_is_marked() {
+    let mut one: Json = serde_json::from_str(HISTORIES).unwrap();
+    one[0]["haystack_sessions"][1][0].as_object_mut().unwrap().remove("has_answer");
+    one[0]["answer_session_ids"] = json!(["s1", "s2", "s9"]);
+    let dataset = try_read(&one.to_string()).unwrap();
+    assert_eq!(dataset.probes[0].evidence, ["s1-1", "s1-2", "s2-1"]);
+    let left = &dataset.transcripts[0].left_out;
+    assert_eq!(left["session with the answer that is not in the history"], 1);
+    assert!(dataset.probes[1].evidence.is_empty());
+}
+
+#[test]
+fn counts_of_gemini_that_were_not_made_may_be_null() {
+    let log = json!({"request": {"contents": [{"role": "user", "parts": [{"text": "go"}]}]},
+        "response": {"candidates": [{"content": {"role": "model", "parts": [{"text": "done"}]}}],
+        "usageMetadata": {"promptTokenCount": 9, "cachedContentTokenCount": null,
+        "candidatesTokenCount": 2}}});
+    assert_eq!(usages(&read(&log.to_string())), [[9, 0, 0, 2]]);
+}
+
+#[test]
 fn hostile_histories_are_refused_or_counted() {
     let whole: Json = serde_json::from_str(HISTORIES).unwrap();
     let with = |key: &str, value: Json| {

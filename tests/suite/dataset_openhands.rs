@@ -212,3 +212,113 @@ fn very_many_condensations_are_read_in_linear_time() {
     let error = try_read(&json!(events).to_string()).unwrap_err();
     assert!(error.to_string().contains("its compactions keep more than"), "{error}");
 }
+
+/// Structure of OpenHands/software-agent-sdk, `openhands/sdk/event`; what is said
+/// in it is invented.
+const V1: &str = include_str!("../fixtures/dataset/openhands-v1.jsonl");
+
+/// An event of V1 with these fields.
+fn newer(kind: &str, n: usize, fields: Json) -> Json {
+    let mut event = json!({"kind": kind, "id": format!("e{n}"), "source": "user",
+        "timestamp": "2026-05-04T10:00:00"});
+    event.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+    event
+}
+
+fn told(n: usize, text: &str) -> Json {
+    let message = json!({"role": "user", "content": [{"type": "text", "text": text}]});
+    newer("MessageEvent", n, json!({"llm_message": message}))
+}
+
+#[test]
+fn events_of_v1_become_messages_with_all_calls_of_a_response_in_one() {
+    let events: Vec<Json> = V1.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for text in [V1.to_owned(), json!(events).to_string()] {
+        let transcript = &read_all(&text)[0];
+        let expected = [
+            "user: Find the limit.",
+            "assistant: I look at two files.",
+            "c1: LIMIT = 4210",
+            "c2: No such file.",
+            "assistant: It is 4210.",
+        ];
+        assert_eq!(outline(transcript), expected);
+        assert_eq!(transcript.preamble.system, ["You are an agent.", "Host: plant."]);
+        assert_eq!(transcript.preamble.tools[0].name, "terminal");
+        assert_eq!(transcript.messages[0].images(), 1);
+        assert_eq!(transcript.messages[1].calls().collect::<Vec<_>>(), ["c1", "c2"]);
+        assert!(matches!(transcript.messages[1].blocks[0], Block::Reasoning { .. }));
+        let failed = [2, 3].map(|at| {
+            matches!(transcript.messages[at].blocks[0], Block::ToolResult { is_error: true, .. })
+        });
+        assert_eq!(failed, [false, true]);
+        assert_eq!(transcript.messages[1].at.unwrap().to_string(), "2026-05-04T10:00:05.5Z");
+        assert_eq!(transcript.left_out["ConversationStateUpdateEvent"], 1);
+        let [compaction] = transcript.compactions.as_slice() else { panic!("one condensation") };
+        assert_eq!((compaction.after, compaction.kept_from), (4, 4));
+        assert_eq!(compaction.trigger, RecordedTrigger::Manual);
+        assert_eq!(compaction.summary.as_deref(), Some("The limit is 4210."));
+        let text = "The limit is 4210.".to_owned();
+        let summary = Piece::Text { role: Role::User, text };
+        assert_eq!(compaction.pieces, [Piece::Message(0), summary]);
+    }
+}
+
+#[test]
+fn summaries_of_v1_stand_where_their_offset_says() {
+    let mut events: Vec<Json> = (0..6).map(|n| told(n, &n.to_string())).collect();
+    let condense = |n, gone: Json, at: Json| {
+        let fields = json!({"forgotten_event_ids": gone, "summary": "s", "summary_offset": at});
+        newer("Condensation", n, fields)
+    };
+    events.push(condense(6, json!(["e1", "e2"]), json!(2)));
+    events.push(told(7, "7"));
+    events.push(condense(8, json!(["e6-summary", "e0", "e9"]), json!(null)));
+    events.push(condense(10, json!(["e0"]), json!(0)));
+    let transcript = read(&events);
+    let summary = || Piece::Text { role: Role::User, text: "s".to_owned() };
+    let [first, second] = transcript.compactions.as_slice() else { panic!("two condensations") };
+    assert_eq!((first.after, first.kept_from), (6, 4));
+    assert_eq!(first.pieces, [Piece::Message(0), Piece::Message(3), summary()]);
+    // A summary that was forgotten is gone; without a place there is no new one.
+    assert_eq!((second.after, second.kept_from, &second.summary), (7, 3, &None));
+    assert_eq!(second.pieces, []);
+    assert_eq!(transcript.left_out["condensation that removed no message"], 1);
+}
+
+#[test]
+fn of_branches_of_v1_the_one_to_the_last_event_is_read() {
+    let mut events = vec![told(0, "a"), told(1, "b"), told(2, "c")];
+    events[2]["parent_id"] = json!("e0");
+    let transcript = read(&events);
+    assert_eq!(outline(&transcript), ["user: a", "user: c"]);
+    assert_eq!(transcript.left_out["event on an abandoned branch"], 1);
+    events[2]["parent_id"] = json!("__root__");
+    assert_eq!(outline(&read(&events)), ["user: c"]);
+    events[0]["parent_id"] = json!("e2");
+    events[2]["parent_id"] = json!("e0");
+    assert!(try_read(&json!(events).to_string()).is_err());
+}
+
+#[test]
+fn hostile_events_of_v1_are_refused_or_counted() {
+    let good = told(0, "go");
+    let lines = |event: Json| format!("{good}\n{event}\n");
+    let robot = json!({"llm_message": {"role": "robot", "content": []}});
+    assert!(try_read(&lines(newer("MessageEvent", 1, robot))).is_err());
+    assert!(try_read(&lines(newer("MessageEvent", 1, json!({"llm_message": 7})))).is_err());
+    for (kind, reason) in [
+        ("MessageEvent", "message without content"),
+        ("ActionEvent", "action without a call"),
+        ("ObservationEvent", "tool result whose call is not in the recording"),
+        ("RobotEvent", "RobotEvent"),
+    ] {
+        let transcript = read_all(&lines(newer(kind, 1, json!({})))).remove(0);
+        assert_eq!(transcript.left_out[reason], 1, "{kind}");
+    }
+    let far = json!({"forgotten_event_ids": ["e0"], "summary": "s", "summary_offset": usize::MAX});
+    let transcript = read_all(&lines(newer("Condensation", 1, far))).remove(0);
+    assert_eq!(transcript.compactions.len(), 1);
+    let many: String = (0..20_000).map(|n| format!("{}\n", told(n, "x"))).collect();
+    assert_eq!(read_all(&many)[0].messages.len(), 20_000);
+}

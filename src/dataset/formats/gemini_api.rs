@@ -1,8 +1,9 @@
 //! Requests to the Gemini API (`generateContent`): a body, a log of many (each
 //! a body, or an object with `request` and `response`), or a list of contents.
 //!
-//! Read from the public types of googleapis/python-genai (`types.py`), without
-//! recordings at hand. Parts are those that Gemini CLI keeps in its sessions.
+//! Read from the public types of googleapis/python-genai (`google/genai/types.py`),
+//! in the notation of the API's JSON, without recordings at hand. Parts are those
+//! that Gemini CLI keeps in its sessions.
 
 use serde::Deserialize;
 use serde_json::Value as Json;
@@ -123,30 +124,26 @@ struct Candidate {
     content: Option<WireContent>,
 }
 
-/// Cached tokens are part of the prompt, thoughts are counted apart.
+/// Cached tokens are part of the prompt; thoughts and the results of tools that
+/// the API runs are counted apart. A count that was not made may be null.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Metadata {
-    #[serde(default)]
-    prompt_token_count: u64,
-    #[serde(default)]
-    cached_content_token_count: u64,
-    #[serde(default)]
-    candidates_token_count: u64,
-    #[serde(default)]
-    thoughts_token_count: u64,
-    #[serde(default)]
-    tool_use_prompt_token_count: u64,
+    prompt_token_count: Option<u64>,
+    cached_content_token_count: Option<u64>,
+    candidates_token_count: Option<u64>,
+    thoughts_token_count: Option<u64>,
+    tool_use_prompt_token_count: Option<u64>,
 }
 
 impl Metadata {
     fn tokens(&self) -> Tokens {
         Tokens {
-            input: self.prompt_token_count,
-            output: self.candidates_token_count,
-            cached: self.cached_content_token_count,
-            thoughts: self.thoughts_token_count,
-            tool: self.tool_use_prompt_token_count,
+            input: self.prompt_token_count.unwrap_or(0),
+            output: self.candidates_token_count.unwrap_or(0),
+            cached: self.cached_content_token_count.unwrap_or(0),
+            thoughts: self.thoughts_token_count.unwrap_or(0),
+            tool: self.tool_use_prompt_token_count.unwrap_or(0),
         }
     }
 }

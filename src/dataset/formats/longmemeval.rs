@@ -3,10 +3,13 @@
 //!
 //! Read from the description of its files, without the files at hand. Every
 //! question has a history of its own and becomes a session of its own. Dates are
-//! taken as UTC; the model sees them only where a message says them.
+//! taken as UTC; the model sees them only where a message says them. Evidence of
+//! an answer are the marked messages; where no message of a session that answers
+//! is marked, all of its messages.
 
 use jiff::civil::DateTime;
 use jiff::{Timestamp, tz::TimeZone};
+use rustc_hash::FxHashSet;
 use serde::Deserialize;
 use serde_json::Value as Json;
 
@@ -72,6 +75,8 @@ struct Instance {
     #[serde(default)]
     haystack_session_ids: Vec<String>,
     haystack_sessions: Vec<Vec<WireTurn>>,
+    #[serde(default)]
+    answer_session_ids: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -97,7 +102,11 @@ fn history(instance: Instance) -> Result<Draft, Problem> {
         sessions.sort_by_key(|(at, ..)| *at);
     }
     let mut evidence = Vec::new();
+    let is_abstention = instance.question_id.ends_with("_abs");
+    let mut answering: FxHashSet<String> = instance.answer_session_ids.into_iter().collect();
     for (at, name, turns) in sessions {
+        let answers = answering.remove(&name) && !is_abstention;
+        let any_marked = turns.iter().any(|turn| turn.has_answer == Some(true));
         for (number, wire) in (1..).zip(turns) {
             let role = match wire.role.as_str() {
                 "user" => Role::User,
@@ -109,15 +118,17 @@ fn history(instance: Instance) -> Result<Draft, Problem> {
             turn.text(wire.content);
             let before = recorder.count();
             recorder.turn(turn);
-            if wire.has_answer == Some(true) && recorder.count() > before {
+            let is_evidence = wire.has_answer == Some(true) || (answers && !any_marked);
+            if is_evidence && recorder.count() > before {
                 let added = recorder.transcript().messages.last();
                 evidence.extend(added.map(|message| message.id.clone()));
             }
         }
     }
+    let missing = "session with the answer that is not in the history";
+    recorder.draft.leave_out(missing, answering.len() as u64);
     let asked_at = recorder.count().saturating_sub(1);
     let mut draft = recorder.finish();
-    let is_abstention = instance.question_id.ends_with("_abs");
     let answer = match instance.answer {
         Json::String(text) => text,
         Json::Number(number) => number.to_string(),

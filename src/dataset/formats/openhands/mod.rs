@@ -1,11 +1,13 @@
 //! Events of OpenHands: the lines of an evaluation's output, each a run with
-//! its `history`, or the list of events of one session.
+//! its `history`, or the list of events of one session; of V1 (`v1.rs`) such a
+//! list, or lines.
 //!
 //! What was sent follows OpenHands' own conversion of events into messages
 //! (OpenHands/OpenHands, `openhands/memory/conversation_memory.py`). Outputs
 //! are imported whole; the agent cuts very long ones in their middle.
 
 mod condensation;
+mod v1;
 mod wire;
 
 use std::collections::BTreeSet;
@@ -33,7 +35,7 @@ impl Format for OpenHands {
     }
 
     fn describe(&self) -> &'static str {
-        "OpenHands events (JSON lines of an evaluation with history, or a JSON list of events)"
+        "OpenHands events (JSON lines of an evaluation with history, or a JSON list of events; V1 also as lines)"
     }
 
     fn sniff(&self, head: &Head) -> bool {
@@ -49,12 +51,15 @@ impl Format for OpenHands {
             && (head.mentions(&["instance_id", "history", "source", "timestamp"])
                 || (head.first_char() == Some('[')
                     && head.mentions(&["source", "action", "args", "timestamp"])));
-        head.any(first) || long
+        head.any(first) || long || v1::is_it(head)
     }
 
     fn read(&self, source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
         let mut drafts = Vec::new();
         let head = Head::new(source.head(HEAD)?);
+        if v1::is_it(&head) {
+            return newer(source, &head);
+        }
         if head.first_char() == Some('[') {
             let history = source.document()?;
             let run = Run { instance_id: None, history, metrics: None };
@@ -84,6 +89,23 @@ impl Format for OpenHands {
         }
         Ok(read)
     }
+}
+
+/// The events of one session of V1.
+fn newer(source: &mut Source<'_>, head: &Head) -> Result<Vec<Draft>, DatasetError> {
+    let mut events = Vec::new();
+    if head.first_char() == Some('[') {
+        let all: Vec<v1::Event> = source.document()?;
+        events.extend(all.into_iter().map(|event| (None, event)));
+    } else {
+        while let Some((line, event)) = source.next_record(parse::<v1::Event>)? {
+            events.push((Some(line), event));
+        }
+    }
+    let read = v1::read(source.stem(), events);
+    let mut draft = read.map_err(|problem| source.error(None, problem))?;
+    draft.leave_out("torn last line", source.torn());
+    Ok(Some(draft).filter(|draft| !draft.transcript.messages.is_empty()).into_iter().collect())
 }
 
 struct Reader {

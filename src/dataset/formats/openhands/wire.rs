@@ -210,7 +210,9 @@ pub(super) struct LlmMetrics {
 }
 
 /// Times have no zone; they are taken for UTC.
-fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
+pub(super) fn time<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Timestamp>, D::Error> {
     let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
     if let Ok(at) = text.parse() {
         return Ok(Some(at));

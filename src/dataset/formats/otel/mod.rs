@@ -3,7 +3,9 @@
 //!
 //! Read from the conventions of OpenTelemetry (open-telemetry/
 //! semantic-conventions, `docs/gen-ai`), of OpenInference (Arize-ai/openinference,
-//! `spec`) and of OpenLLMetry (`gen_ai.prompt.N`), without recordings at hand.
+//! `spec`) and of OpenLLMetry (traceloop/openllmetry, `semconv_ai/__init__.py` and
+//! the instrumentations of Cohere and Ollama for `gen_ai.prompt.N` and its calls,
+//! of Anthropic for what its counts include), without recordings at hand.
 //! Every span repeats the conversation so far: of a session or trace, the one
 //! that was extended last is read.
 
