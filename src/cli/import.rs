@@ -116,6 +116,9 @@ fn only(typed: &str) -> Result<Option<&'static str>, Failure> {
     match known.iter().find(|name| **name == typed) {
         Some(name) => Ok(Some(name)),
         None => Err(Failure::usage(format!("format `{typed}` is not known"))
-            .help(suggest(typed, std::iter::once("auto").chain(known)))),
+            .help(format!(
+                "{}; `recap datasets formats` lists them all",
+                suggest(typed, std::iter::once("auto").chain(known))
+            ))),
     }
 }

@@ -193,8 +193,9 @@ fn rows(out: &mut String, rows: &[&PresetRow], columns: &[&Column], screen: Scre
         let longest = body.iter().filter_map(|cells| cells.last()).map(|cell| cell.width()).max();
         longest.unwrap_or(0).min(VERDICT_WIDTH)
     };
+    let mut spread = true;
     while taken(&widths) + last_width(&body) > width {
-        if !narrower(&mut columns, screen.wide) {
+        if !narrower(&mut columns, screen.wide, &mut spread) {
             break;
         }
         body = cells(&columns);
@@ -225,13 +226,12 @@ fn rows(out: &mut String, rows: &[&PresetRow], columns: &[&Column], screen: Scre
             push_row(out, &right, &widths, cells, style(row, color));
         }
     }
-    // A column whose interval was left out has no plainer form.
-    columns.iter().any(|column| column.plain.is_some())
+    spread
 }
 
 /// Leaves out a column, or an interval: on a screen that is not wide the
-/// interval first. `false` where nothing can be spared.
-fn narrower(columns: &mut Vec<&Column>, wide: bool) -> bool {
+/// interval first, and `spread` says so. `false` where nothing can be spared.
+fn narrower(columns: &mut Vec<&Column>, wide: bool, spread: &mut bool) -> bool {
     let spare = (0..columns.len()).filter(|&at| columns[at].dispensable > 0);
     let spare = spare.max_by_key(|&at| columns[at].dispensable);
     let interval = columns.iter().enumerate().find_map(|(at, column)| Some((at, column.plain?)));
@@ -242,7 +242,10 @@ fn narrower(columns: &mut Vec<&Column>, wide: bool) -> bool {
         (Some(at), Some(_)) if wide => {
             columns.remove(at);
         }
-        (_, Some((at, plain))) => columns[at] = plain,
+        (_, Some((at, plain))) => {
+            columns[at] = plain;
+            *spread = false;
+        }
         (None, None) => return false,
     }
     true

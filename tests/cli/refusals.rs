@@ -117,7 +117,7 @@ fn an_unknown_format_is_refused_with_the_known_ones() {
     let error = Desk::new().refused(&["bench", "--format", "csv,docx"]);
     assert_says(&error, &["`docx`", "csv", "json", "html"]);
     let error = Desk::with_sessions().refused(&["import", "word", "pi.jsonl", "-o", "native"]);
-    assert_says(&error, &["`word`", "auto", "anthropic", "claude-code"]);
+    assert_says(&error, &["`word`", "auto", "claude-code", "recap datasets formats"]);
 }
 
 #[test]
