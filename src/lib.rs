@@ -46,6 +46,9 @@ pub mod probes;
 /// Who answers: the offline models of the seats.
 pub mod seats;
 
+/// Questions about a recording, made from itself.
+pub mod questions;
+
 /// The request loop.
 pub mod replay;
 

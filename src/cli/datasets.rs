@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 
 use super::exit::{Exit, Failure};
 use super::wire;
-use crate::dataset::{Dataset, bundled, bundled_names};
+use crate::dataset::{Dataset, FORMATS, bundled, bundled_names};
 use crate::model::suggest;
 use crate::text::counted;
 
@@ -24,6 +24,10 @@ enum Action {
         /// Its name
         name: String,
     },
+    /// List the formats of recordings that are read, with the name that `recap import` takes
+    ///
+    /// Formats marked "from documentation" were written without recordings at hand.
+    Formats,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
@@ -33,6 +37,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             lines?.concat()
         }
         Some(Action::Show { name }) => describe(&find(name)?),
+        Some(Action::Formats) => {
+            FORMATS.iter().map(|f| format!("{:16} {}\n", f.name(), f.describe())).collect()
+        }
     };
     wire::print(&text)?;
     Ok(Exit::Done)

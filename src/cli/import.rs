@@ -115,10 +115,9 @@ fn only(typed: &str) -> Result<Option<&'static str>, Failure> {
     let known: Vec<&'static str> = FORMATS.iter().map(|f| f.name()).collect();
     match known.iter().find(|name| **name == typed) {
         Some(name) => Ok(Some(name)),
-        None => Err(Failure::usage(format!("format `{typed}` is not known"))
-            .help(format!(
-                "{}; `recap datasets formats` lists them all",
-                suggest(typed, std::iter::once("auto").chain(known))
-            ))),
+        None => Err(Failure::usage(format!("format `{typed}` is not known")).help(format!(
+            "{}; `recap datasets formats` lists them all",
+            suggest(typed, std::iter::once("auto").chain(known))
+        ))),
     }
 }

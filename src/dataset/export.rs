@@ -51,7 +51,7 @@ impl Export {
                 if !questions.is_empty() {
                     let path = folder.join(PROBES_FILE);
                     let file = File::create(&path).map_err(|e| refused(&path, e))?;
-                    let written = probes::write(questions, BufWriter::new(file));
+                    let written = probes::write_probes(questions, BufWriter::new(file));
                     written.map_err(|e| refused(&path, e))?;
                 }
                 return Ok(counts);

@@ -291,7 +291,7 @@ fn write_probes(dataset: &Dataset, path: &Path) -> std::io::Result<()> {
     if dataset.probes.is_empty() {
         return Ok(());
     }
-    probes::write(&dataset.probes, BufWriter::new(File::create(path)?))
+    probes::write_probes(&dataset.probes, BufWriter::new(File::create(path)?))
 }
 
 fn write_transcripts(dataset: &Dataset, path: &Path) -> std::io::Result<()> {

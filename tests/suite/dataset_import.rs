@@ -98,7 +98,8 @@ fn nothing_is_left_behind_where_nothing_can_be_read() {
 fn a_session_written_as_atif_reads_back_with_its_calls_usage_and_times() {
     let desk = tempfile::tempdir().unwrap();
     let input = fixtures().join("claude-code.jsonl");
-    let imported = write(std::slice::from_ref(&input), &desk.path().join("out"), Export::Atif, false);
+    let imported =
+        write(std::slice::from_ref(&input), &desk.path().join("out"), Export::Atif, false);
     let (before, after) = (read(&input), read(&desk.path().join("out")));
     let (before, after) = (&before.transcripts[0], &after.transcripts[0]);
     assert_eq!(outline(before), outline(after));
@@ -121,7 +122,8 @@ fn a_session_written_as_atif_reads_back_with_its_calls_usage_and_times() {
 fn a_session_written_as_openai_chat_reads_back_with_its_calls() {
     let desk = tempfile::tempdir().unwrap();
     let input = fixtures().join("codex.jsonl");
-    let imported = write(std::slice::from_ref(&input), &desk.path().join("out"), Export::OpenAiChat, false);
+    let imported =
+        write(std::slice::from_ref(&input), &desk.path().join("out"), Export::OpenAiChat, false);
     let (before, after) = (read(&input), read(&desk.path().join("out")));
     let (before, after) = (&before.transcripts[0], &after.transcripts[0]);
     assert_eq!(outline(before), outline(after));

@@ -14,6 +14,7 @@ const LAYERS: &[&[&str]] = &[
     &["prompt_cache", "llm", "dataset"],
     &["strategy"],
     &["probes", "seats"],
+    &["questions"],
     &["replay"],
     &["run"],
     &["measure"],

@@ -4,7 +4,10 @@
 //! Read from public descriptions of these files. There are no tool calls in
 //! them that could be told from text.
 
-use serde_json::Value as Json;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use serde_json::{Value as Json, json};
 
 use crate::dataset::LoadOptions;
 use crate::dataset::check::Draft;
@@ -32,7 +35,7 @@ impl Format for RoleContent {
     }
 
     fn describe(&self) -> &'static str {
-        "Conversations with a role and a text a turn (ShareGPT and the like; from documentation)"
+        "Conversations with a role and a text a turn (ShareGPT, MemoryBank and the like; from documentation)"
     }
 
     fn sniff(&self, head: &Head) -> bool {
@@ -52,7 +55,8 @@ impl Format for RoleContent {
             && !head.mentions(&["blocks"]);
         let is_keyed = |record: &Json| {
             let fields = record.as_object().filter(|_| turns(record).is_none());
-            fields.and_then(|fields| fields.values().next()).is_some_and(is_talk)
+            let first = fields.and_then(|fields| fields.values().next());
+            first.is_some_and(|one| is_talk(one) || days(one).is_some())
         };
         let is_list = |record: &Json| record.get(0).is_some_and(is_talk);
         head.any(|record| is_talk(record) || is_list(record) || is_keyed(record)) || long
@@ -92,8 +96,14 @@ impl Format for RoleContent {
 fn conversations(document: Json) -> Vec<Json> {
     match document {
         Json::Array(items) if items.iter().any(|item| turns(item).is_some()) => items,
-        Json::Object(fields) if fields.values().next().is_some_and(|one| turns(one).is_some()) => {
-            let keyed = fields.into_iter().map(|(key, mut conversation)| {
+        Json::Object(fields)
+            if fields
+                .values()
+                .next()
+                .is_some_and(|one| turns(one).is_some() || days(one).is_some()) =>
+        {
+            let keyed = fields.into_iter().map(|(key, conversation)| {
+                let mut conversation = days(&conversation).unwrap_or(conversation);
                 if let Json::Object(fields) = &mut conversation {
                     fields.insert("id".to_owned(), Json::String(key));
                 }
@@ -103,6 +113,26 @@ fn conversations(document: Json) -> Vec<Json> {
         }
         one => vec![one],
     }
+}
+
+/// The conversation of a history by days, each a list of pairs of a query and
+/// its response (MemoryBank).
+fn days(conversation: &Json) -> Option<Json> {
+    let mut turns = Vec::new();
+    for (day, pairs) in conversation.get("history")?.as_object()? {
+        for pair in pairs.as_array()? {
+            for (role, key) in [("user", "query"), ("assistant", "response")] {
+                turns.push(json!({"role": role, "content": pair.get(key)?.as_str()?, "day": day}));
+            }
+        }
+    }
+    (!turns.is_empty()).then(|| json!({"turns": turns}))
+}
+
+/// Midnight of the day of a turn.
+fn at(turn: &Json) -> Option<Timestamp> {
+    let day: Date = turn.get("day")?.as_str()?.parse().ok()?;
+    Some(day.to_zoned(TimeZone::UTC).ok()?.timestamp())
 }
 
 /// The turns of a conversation: a list, or a field of it.
@@ -162,7 +192,7 @@ fn read(conversation: &Json, id: String, line: Option<u64>) -> Result<Draft, Pro
         let message = Message {
             id: format!("m{number}"),
             role,
-            at: None,
+            at: at(turn),
             blocks: vec![Block::Text { text: text.to_owned() }],
             usage: None,
             synthetic: false,

@@ -118,7 +118,7 @@ pub(crate) fn read(
 /// # Errors
 ///
 /// If the writer fails.
-pub(crate) fn write(probes: &[Probe], mut writer: impl Write) -> std::io::Result<()> {
+pub fn write(probes: &[Probe], mut writer: impl Write) -> std::io::Result<()> {
     for probe in probes {
         serde_json::to_writer(&mut writer, &WireProbe::from(probe))?;
         writer.write_all(b"\n")?;

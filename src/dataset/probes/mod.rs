@@ -11,7 +11,8 @@ mod flaw;
 
 pub use audit::{KindCoverage, ProbeAudit, audit_probes};
 pub(crate) use check::{broken, wording};
-pub(crate) use file::{WireExpectation, read, write};
+pub use file::write as write_probes;
+pub(crate) use file::{WireExpectation, read};
 pub use flaw::ProbeFlaw;
 
 use crate::model::Probe;

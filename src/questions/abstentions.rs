@@ -1,0 +1,74 @@
+//! Questions of the same form whose answer the session never holds: the right
+//! answer is that it is not known.
+
+use super::draft::Draft;
+use super::view::View;
+use crate::model::ProbeKind;
+
+/// Most names that are put together anew.
+const TRIED: usize = 24;
+
+/// Questions about names that are put together from two names of the session
+/// and stand nowhere in it.
+pub(super) fn questions(view: &View<'_>, drafts: &[Draft]) -> Vec<Draft> {
+    let named: Vec<(&str, &str, &str)> = drafts.iter().filter_map(named).take(TRIED).collect();
+    let mut found = Vec::new();
+    for (at, (before, name, after)) in named.iter().enumerate() {
+        let (_, other, _) = named[(at + 1) % named.len()];
+        let Some(invented) = crossed(name, other).filter(|new| !is_said(view, new)) else {
+            continue;
+        };
+        found.push(Draft::unanswerable(format!("{before}`{invented}`{after}")));
+    }
+    found
+}
+
+/// The name that a question of these forms asks about, with the words around
+/// it.
+fn named(draft: &Draft) -> Option<(&str, &str, &str)> {
+    let question = draft.question.as_str();
+    let forms = ["Which file did the agent add `", "What is the value of `"];
+    let before = forms.into_iter().find(|form| question.starts_with(form))?;
+    let rest = &question[before.len()..];
+    let end = rest.find('`')?;
+    let asks = matches!(draft.kind, ProbeKind::Artifact | ProbeKind::Update);
+    let before = &question[..before.len() - 1];
+    asks.then_some((before, &rest[..end], &rest[end + 1..]))
+}
+
+/// The first word of one name with the last words of another.
+fn crossed(name: &str, other: &str) -> Option<String> {
+    let joint = |text: &str| {
+        let found = text.char_indices().skip(1).find(|(at, c)| {
+            *c == '_' || c.is_uppercase() && text[..*at].ends_with(|c: char| c.is_lowercase())
+        });
+        found.map(|(at, _)| at)
+    };
+    let last = |text: &str| {
+        let found = text.char_indices().skip(1).filter(|(at, c)| {
+            *c == '_' || c.is_uppercase() && text[..*at].ends_with(|c: char| c.is_lowercase())
+        });
+        found.last().map(|(at, _)| at)
+    };
+    let invented = format!("{}{}", &name[..joint(name)?], &other[last(other)?..]);
+    (invented != name && invented != other && invented.len() > 5).then_some(invented)
+}
+
+/// Whether a name stands anywhere in the session, in any case.
+fn is_said(view: &View<'_>, name: &str) -> bool {
+    let lower = name.to_lowercase();
+    view.transcript.messages.iter().any(|message| message.sent().to_lowercase().contains(&lower))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_put_together_from_two() {
+        assert_eq!(crossed("parseHeader", "closeAllFiles").as_deref(), Some("parseFiles"));
+        assert_eq!(crossed("read_file", "write_state").as_deref(), Some("read_state"));
+        assert_eq!(crossed("parseHeader", "openHeader"), None);
+        assert_eq!(crossed("plain", "openHeader"), None);
+    }
+}

@@ -1,0 +1,137 @@
+//! Chooses the questions of a place: those that are sound, spread over the
+//! kinds and over the conversation.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rustc_hash::FxHashSet;
+
+use super::draft::Draft;
+use super::view::View;
+use crate::model::{Expectation, MessageIndex, Probe, ProbeKind};
+use crate::probes::Place;
+use crate::text::language::{is_stop, stem};
+use crate::text::{Normal, one_line, redact};
+
+/// Most questions of one kind at a place.
+const A_KIND: usize = 4;
+/// Most questions without an answer at a place.
+const UNANSWERABLE: usize = 2;
+/// Most characters of a question and of an answer.
+const LONGEST: (usize, usize) = (320, 240);
+
+/// The questions that are asked at a place.
+pub(super) fn choose(view: &View<'_>, place: &Place, drafts: Vec<Draft>) -> Vec<Probe> {
+    let mut asked = BTreeSet::new();
+    let mut kinds: BTreeMap<ProbeKind, Vec<(String, Draft)>> = BTreeMap::new();
+    for draft in drafts {
+        let draft = Draft { question: one_line(&draft.question), ..draft };
+        if is_sound(&draft) && asked.insert(Normal::new(&draft.question)) {
+            let id = id(view, place, &draft);
+            kinds.entry(draft.kind).or_default().push((id, draft));
+        }
+    }
+    let probes = kinds.into_iter().flat_map(|(kind, drafts)| {
+        let most = if kind == ProbeKind::Abstain { UNANSWERABLE } else { A_KIND };
+        spread(view, drafts, most)
+    });
+    probes.map(|(id, draft)| probe(view, place, id, draft)).collect()
+}
+
+fn probe(view: &View<'_>, place: &Place, id: String, draft: Draft) -> Probe {
+    let name = |at: &MessageIndex| view.transcript.messages[*at as usize].id.clone();
+    Probe {
+        id,
+        transcript: view.transcript.id.clone(),
+        asked_at: place.from.saturating_sub(1),
+        kind: draft.kind,
+        question: draft.question,
+        expect: draft.expect,
+        evidence: draft.evidence.iter().map(name).collect(),
+        stale: draft.stale,
+    }
+}
+
+/// A name that stays the same when the questions are generated again.
+fn id(view: &View<'_>, place: &Place, draft: &Draft) -> String {
+    let key = format!("{}\0{}\0{}", view.transcript.id, place.request, draft.question);
+    let hash = blake3::hash(key.as_bytes()).to_hex();
+    format!("{}-{}-{}", draft.kind.as_str(), place.request, &hash[..10])
+}
+
+/// Whether a question can be asked and graded, and does not answer itself.
+fn is_sound(draft: &Draft) -> bool {
+    let (question, values) = (&draft.question, draft.expect.alternatives());
+    let long = |text: &String, most| text.chars().count() > most;
+    let secret = |text: &str| !redact::ranges(text).is_empty();
+    if long(question, LONGEST.0) || secret(question) || values.iter().any(|v| long(v, LONGEST.1)) {
+        return false;
+    }
+    if draft.expect == Expectation::Unanswerable {
+        return true;
+    }
+    let known = Normal::new(question);
+    let given = |value: &String| {
+        let normal = Normal::new(value);
+        normal.is_empty() || known.contains(&normal) || is_guessable(value, question)
+    };
+    let wrong = draft.stale.iter().any(|old| values.iter().any(|value| clash(value, old)));
+    !draft.evidence.is_empty()
+        && !values.iter().any(|value| given(value) || secret(value))
+        && !wrong
+}
+
+/// Whether two values cannot be told apart by their words.
+fn clash(value: &str, old: &str) -> bool {
+    let (value, old) = (Normal::new(value), Normal::new(old));
+    value.contains(&old) || old.contains(&value)
+}
+
+/// Whether every word of a value is a word of the question, in any form.
+fn is_guessable(value: &str, question: &str) -> bool {
+    let stems = |text: &str| -> FxHashSet<String> {
+        let mut parts = String::new();
+        let mut before = ' ';
+        for c in text.chars() {
+            if c.is_uppercase() && before.is_lowercase() || !c.is_alphanumeric() {
+                parts.push(' ');
+            }
+            parts.extend(c.to_lowercase().filter(|c| c.is_alphanumeric()));
+            before = c;
+        }
+        parts.split_whitespace().filter(|word| !is_stop(word)).map(stem).collect()
+    };
+    // The extension of a file says little.
+    let stemmed = match value.rsplit_once('.') {
+        Some((name, end)) if end.len() <= 4 && !name.is_empty() => name,
+        _ => value,
+    };
+    let own = stems(stemmed);
+    let asked = stems(question);
+    !own.is_empty() && own.iter().all(|word| asked.contains(word))
+}
+
+/// At most `most` of the questions, taken in turn from the first, the middle
+/// and the last third of the conversation.
+fn spread(view: &View<'_>, drafts: Vec<(String, Draft)>, most: usize) -> Vec<(String, Draft)> {
+    let third = |draft: &Draft| {
+        let last = draft.evidence.last().copied().unwrap_or(0);
+        let at = view.messages.partition_point(|message| *message < last);
+        at * 3 / view.messages.len().max(1)
+    };
+    let mut thirds: [Vec<(String, Draft)>; 3] = Default::default();
+    for (id, draft) in drafts {
+        thirds[third(&draft).min(2)].push((id, draft));
+    }
+    // The ids are hashes: their order favours nothing.
+    thirds.iter_mut().for_each(|part| part.sort_by(|a, b| b.0.cmp(&a.0)));
+    let mut chosen = Vec::new();
+    while chosen.len() < most && thirds.iter().any(|part| !part.is_empty()) {
+        for part in &mut thirds {
+            if chosen.len() < most {
+                chosen.extend(part.pop());
+            }
+        }
+    }
+    chosen.sort_by(|a, b| a.0.cmp(&b.0));
+    chosen
+}

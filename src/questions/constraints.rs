@@ -1,0 +1,147 @@
+//! Standing instructions: what the user said must always or never be done, and
+//! the rules of files that agents read as instructions.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::acts::{Act, What, text};
+use super::draft::Draft;
+use super::sentences::{own, sentences};
+use super::view::View;
+use crate::model::{MessageIndex, ProbeKind, Role};
+use crate::text::language::is_stop;
+
+/// A sentence that tells somebody what must always or never be done.
+static RULE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?xi) ^ (?: (?: please | also | and | but | so | then | ok(?:ay)? | just ) [\s,]+ )*
+            (?: always | never | don['’]?t | do\ not | make\ sure | ensure | avoid | only
+              | prefer | remember\ to | be\ sure\ to | be\ careful | no\ need\ to | under\ no
+              | from\ now\ on ) \b
+          | \b (?: you\ must | must\ (?: not | always | never | be | only ) | mustn['’]t
+              | should\ (?: always | never | only | not ) | shouldn['’]t | from\ now\ on
+              | i\ want\ you\ to\ (?: always | never ) | under\ no\ circumstances ) \b
+          | 不要 | 必须 | 务必 | 一定要 | 禁止 | 请勿 | 必ず | しないで | 禁止",
+    )
+    .expect("the pattern is constant and valid")
+});
+
+/// What such a sentence often is when it is no rule.
+static NO_RULE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?i)\b(?:don['’]?t (?:worry|know|think|mind|see|understand|have|need|care|feel|get|like)|never ?mind|do not (?:know|think|see|have))\b|\?$",
+    )
+    .expect("the pattern is constant and valid")
+});
+
+/// Files that agents read as instructions.
+const FILES: [&str; 7] = [
+    "CLAUDE.md",
+    "CLAUDE.local.md",
+    "AGENTS.md",
+    "GEMINI.md",
+    "QWEN.md",
+    ".cursorrules",
+    "copilot-instructions.md",
+];
+
+/// Words of a rule: fewest and most.
+const WORDS: (usize, usize) = (6, 45);
+/// Most rules in the question about all of them.
+const LISTED: usize = 12;
+
+/// A rule and the message that states it.
+struct Rule<'a> {
+    text: &'a str,
+    at: MessageIndex,
+    /// Whether the user said it, rather than a file.
+    said: bool,
+}
+
+/// The questions about standing instructions.
+pub(super) fn questions(view: &View<'_>) -> Vec<Draft> {
+    // Where nothing is done, an imperative is talk.
+    if view.acts.is_empty() {
+        return Vec::new();
+    }
+    let rules = rules(view);
+    let mut drafts: Vec<Draft> = rules.iter().filter_map(continued).collect();
+    let newest = &rules[rules.len().saturating_sub(LISTED)..];
+    if !newest.is_empty() {
+        let parts = newest.iter().map(|rule| format!("It keeps to: {}", rule.text)).collect();
+        let question = "Continue with the task: what do you do next, and which standing instructions do you keep to?";
+        let evidence = newest.iter().map(|rule| rule.at);
+        drafts.push(Draft::rubric(ProbeKind::Constraint, question.to_owned(), parts, evidence));
+    }
+    drafts
+}
+
+fn rules<'a>(view: &View<'a>) -> Vec<Rule<'a>> {
+    let mut rules: Vec<Rule<'a>> = Vec::new();
+    for (at, text) in view.said(Role::User) {
+        let said = own(text).into_iter().filter(|sentence| is_rule(sentence));
+        rules.extend(said.map(|text| Rule { text, at, said: true }));
+    }
+    for act in view.acts.iter().filter(|act| reads_rules(act)) {
+        let Some(at) = act.result else { continue };
+        let read = sentences(act.output).into_iter().map(without_number);
+        let read = read.filter(|sentence| is_rule(sentence));
+        rules.extend(read.map(|text| Rule { text, at, said: false }));
+    }
+    rules.sort_by_key(|rule| rule.at);
+    let mut seen = std::collections::BTreeSet::new();
+    rules.retain(|rule| seen.insert(rule.text));
+    rules
+}
+
+fn reads_rules(act: &Act<'_>) -> bool {
+    let path = text(act.arguments, &["file_path", "filePath", "absolute_path", "path"]);
+    let named = |path: &str| FILES.iter().any(|file| path.ends_with(file));
+    let shown = match &act.what {
+        What::Ran(line) => line.starts_with("cat ") && named(line.trim()),
+        _ => path.is_some_and(named),
+    };
+    shown && !act.failed && !matches!(act.what, What::Changed(_))
+}
+
+/// A line of a listing without the number before it.
+fn without_number(line: &str) -> &str {
+    let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let rest = rest.trim_start_matches(['→', '\t', ':', '.', ' ', '-', '*', '#']);
+    if rest.is_empty() { line } else { rest }
+}
+
+fn is_rule(sentence: &str) -> bool {
+    let words = words(sentence).len();
+    (WORDS.0..=WORDS.1).contains(&words)
+        && RULE.is_match(sentence)
+        && !NO_RULE.is_match(sentence)
+        && !sentence.contains(['{', '}', '→'])
+}
+
+/// The words of a sentence; of scripts without spaces each character is one.
+fn words(text: &str) -> Vec<&str> {
+    if text.contains(crate::text::language::is_unspaced) {
+        return text.char_indices().map(|(at, c)| &text[at..at + c.len_utf8()]).collect();
+    }
+    text.split_whitespace().collect()
+}
+
+/// Asks how a rule goes on: the rest of it is the answer.
+fn continued(rule: &Rule<'_>) -> Option<Draft> {
+    let words = words(rule.text);
+    let ends = |n: usize| {
+        let last = words[n - 1];
+        last.as_ptr() as usize + last.len() - rule.text.as_ptr() as usize
+    };
+    let opening = (words.len() * 2 / 5).max(3);
+    let (begins, rest) = rule.text.split_at(ends(opening));
+    let rest = rest.trim().trim_end_matches(['.', '!', '。', '！']).trim_matches('"');
+    let telling = rest.split_whitespace().filter(|word| !is_stop(&word.to_lowercase())).count();
+    let who = if rule.said { "the user" } else { "the file with instructions" };
+    let question = format!("One instruction of {who} begins with “{begins}”: how does it go on?");
+    let unspaced = rest.contains(crate::text::language::is_unspaced);
+    (telling > 2 || unspaced)
+        .then(|| Draft::new(ProbeKind::Constraint, question, [rest.to_owned()], [rule.at]))
+}

@@ -1,0 +1,63 @@
+//! Questions about a recording, made from the recording itself.
+//!
+//! At every cut the session is read as far as it goes there, and each kind of
+//! question looks for what it can ask: files, commands, rules, decisions,
+//! values that changed, plans, snapshots. The answer is in the recorded calls
+//! and texts, so no model is needed, and the same recording gives the same
+//! questions.
+//!
+//! Invariant: the questions depend on the transcript and the place alone, never
+//! on a preset or a window.
+
+mod abstentions;
+mod acts;
+mod artifacts;
+mod choose;
+mod commands;
+mod constraints;
+mod decisions;
+mod draft;
+mod patch;
+mod plans;
+mod sentences;
+mod snapshots;
+mod updates;
+mod view;
+
+use crate::model::{Probe, Transcript};
+use crate::probes::Place;
+
+/// Most places of a session that are asked about: with a cut at every request
+/// questions would repeat each other.
+const MOST_PLACES: usize = 20;
+
+/// The questions at these places, by place.
+pub fn generate(transcript: &Transcript, places: &[Place]) -> Vec<Probe> {
+    let acts = acts::acts(transcript);
+    let step = places.len().div_ceil(MOST_PLACES).max(1);
+    let mut probes: Vec<Probe> = Vec::new();
+    for place in places.iter().step_by(step) {
+        let view = view::View::new(transcript, &acts, place);
+        let drafts = drafts(&view);
+        probes.extend(choose::choose(&view, place, drafts));
+    }
+    // A recorded cut and another one may stand before the same request.
+    let mut seen = std::collections::BTreeSet::new();
+    probes.retain(|probe| seen.insert(probe.id.clone()));
+    probes
+}
+
+/// The questions of every kind.
+fn drafts(view: &view::View<'_>) -> Vec<draft::Draft> {
+    let lists = plans::Lists::new(view);
+    let mut drafts = artifacts::questions(view);
+    drafts.extend(commands::questions(view));
+    drafts.extend(constraints::questions(view));
+    drafts.extend(decisions::questions(view));
+    drafts.extend(updates::questions(view, &lists));
+    drafts.extend(plans::questions(&lists));
+    drafts.extend(snapshots::questions(view));
+    let unanswerable = abstentions::questions(view, &drafts);
+    drafts.extend(unanswerable);
+    drafts
+}

@@ -1,0 +1,94 @@
+//! The sentences that somebody wrote, without code and what a harness added.
+
+/// Longest message whose every part counts as the user's own words: the middle
+/// of a longer one was pasted.
+const OWN: usize = 3_000;
+/// Bytes at either end of a longer message that do.
+const ENDS: usize = 1_000;
+
+/// The sentences of a text outside of code and of tags that a harness wrote.
+pub(super) fn sentences(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let (mut fenced, mut tag) = (false, None);
+    for line in text.lines() {
+        let line = line.trim();
+        if line.starts_with("```") {
+            fenced = !fenced;
+            continue;
+        }
+        if let Some(open) = tag {
+            if line.contains(&format!("</{open}>")) {
+                tag = None;
+            }
+            continue;
+        }
+        if let Some(name) = opened(line) {
+            tag = (!line.contains(&format!("</{name}>"))).then_some(name);
+            continue;
+        }
+        let is_mark = |c: char| matches!(c, '-' | '*' | '#' | '>' | '|' | '•' | ' ');
+        if !fenced && !line.starts_with('|') {
+            split(line.trim_start_matches(is_mark), &mut found);
+        }
+    }
+    found
+}
+
+/// The sentences of a user's message in their own words.
+pub(super) fn own(text: &str) -> Vec<&str> {
+    if text.len() <= OWN {
+        return sentences(text);
+    }
+    let head = text.floor_char_boundary(ENDS);
+    let tail = text.ceil_char_boundary(text.len() - ENDS);
+    let (mut found, last) = (sentences(&text[..head]), sentences(&text[tail..]));
+    // The first and the last piece are cut somewhere within a sentence.
+    found.pop();
+    found.extend(last.into_iter().skip(1));
+    found
+}
+
+/// The name of a tag that a line begins with.
+fn opened(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix('<')?;
+    let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '-' | '_'))?;
+    let name = &rest[..end];
+    (!name.is_empty() && rest[end..].starts_with(['>', ' '])).then_some(name)
+}
+
+/// A full stop ends a sentence if a space follows it, so that `src/auth.ts` and
+/// `0.70` stay whole; one of Chinese and Japanese always does.
+fn split<'a>(line: &'a str, found: &mut Vec<&'a str>) {
+    let mut start = 0;
+    for (at, c) in line.char_indices() {
+        let end = at + c.len_utf8();
+        let wide = matches!(c, '。' | '！' | '？');
+        let narrow = matches!(c, '.' | '!' | '?') && line[end..].starts_with(' ');
+        if wide || narrow {
+            found.push(line[start..end].trim());
+            start = end;
+        }
+    }
+    found.push(line[start..].trim());
+    found.retain(|sentence| !sentence.is_empty());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_and_tags_are_no_sentences() {
+        let text = "Use x.rs. Never push!\n```sh\nrm -rf a\n```\n<reminder>\nDo not.\n</reminder>\n- A list";
+        assert_eq!(sentences(text), ["Use x.rs.", "Never push!", "A list"]);
+        assert_eq!(sentences("<a>b</a>\n必须测试。不要提交"), ["必须测试。", "不要提交"]);
+    }
+
+    #[test]
+    fn of_a_long_message_the_ends_are_the_users_own_words() {
+        let text = format!("First. Second.\n{}\nLast but one. Last.", "pasted. ".repeat(1_000));
+        let found = own(&text);
+        assert!(found.starts_with(&["First.", "Second."]) && found.ends_with(&["Last."]));
+        assert!(found.len() < 300);
+    }
+}
