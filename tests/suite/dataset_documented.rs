@@ -160,6 +160,15 @@ fn turns_are_read_under_their_usual_names() {
     assert_eq!((talk.id.as_str(), talk.messages[1].role), ("7", Role::Assistant));
     let program = json!({"utterances": [{"interlocutor": "user", "text": "a"}, {"interlocutor": "system", "text": "b"}]});
     assert_eq!(outline(&read(&program.to_string())[0]), ["user: a", "assistant: b"]);
+    // MemoryBank: for each person the pairs of each day.
+    let pair = json!({"query": "What is the limit?", "response": "It is 4210."});
+    let days = json!({"Ann": {"name": "Ann", "history": {"2023-04-27": [pair], "no day": [pair]}}});
+    let talk = &read(&days.to_string())[0];
+    let turns = ["user: What is the limit?", "assistant: It is 4210."];
+    assert_eq!(outline(talk), [turns, turns].concat());
+    assert_eq!(talk.id, "Ann");
+    assert_eq!(talk.messages[1].at.unwrap().to_string(), "2023-04-27T00:00:00Z");
+    assert_eq!(talk.messages[2].at, None);
     for (turn, says) in [
         (json!({"from": "robot", "value": "x"}), "unknown role `robot`"),
         (json!({"from": "gpt", "value": 7}), "lacks a text"),

@@ -1,8 +1,9 @@
 //! Conversations of other programs: lists of turns with a role and a text under
 //! any of their usual names, such as ShareGPT's `from` and `value`.
 //!
-//! Read from public descriptions of these files. There are no tool calls in
-//! them that could be told from text.
+//! Tried on CrossWOZ, RealPersonaChat and MemoryBank; ShareGPT is read from
+//! public descriptions. There are no tool calls in them that could be told from
+//! text.
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -35,7 +36,7 @@ impl Format for RoleContent {
     }
 
     fn describe(&self) -> &'static str {
-        "Conversations with a role and a text a turn (ShareGPT, MemoryBank and the like; from documentation)"
+        "Conversations with a role and a text a turn (ShareGPT, MemoryBank and the like)"
     }
 
     fn sniff(&self, head: &Head) -> bool {
