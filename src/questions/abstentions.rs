@@ -10,8 +10,9 @@ const TRIED: usize = 24;
 
 /// Questions about names that are put together from two names of the session
 /// and stand nowhere in it.
-pub(super) fn questions(view: &View<'_>, drafts: &[Draft]) -> Vec<Draft> {
-    let named: Vec<(&str, &str, &str)> = drafts.iter().filter_map(named).take(TRIED).collect();
+pub(super) fn questions(view: &View<'_>, forms: &[Vec<Draft>]) -> Vec<Draft> {
+    let drafts = forms.iter().flatten();
+    let named: Vec<(&str, &str, &str)> = drafts.filter_map(named).take(TRIED).collect();
     let mut found = Vec::new();
     for (at, (before, name, after)) in named.iter().enumerate() {
         let (_, other, _) = named[(at + 1) % named.len()];

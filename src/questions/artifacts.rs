@@ -21,18 +21,22 @@ static DEFINED: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is constant and valid")
 });
 
+/// Ends of the names of files with text.
+const TEXTS: [&str; 5] = [".md", ".mdx", ".txt", ".rst", ".adoc"];
+
 /// Most names of one file that count as an answer.
 const MOST_NAMES: usize = 12;
 
 /// The questions about files.
-pub(super) fn questions(view: &View<'_>) -> Vec<Draft> {
+pub(super) fn questions(view: &View<'_>) -> Vec<Vec<Draft>> {
     let files = Files::new(view);
-    let mut drafts = files.places_of_names(view);
-    drafts.extend(files.names_in_files());
-    drafts.extend(files.created());
-    drafts.extend(files.gone());
-    drafts.extend(files.changed());
-    drafts
+    vec![
+        files.places_of_names(view),
+        files.names_in_files(),
+        files.created(),
+        files.moved(),
+        files.changed().into_iter().collect(),
+    ]
 }
 
 /// The last state of a file that the session changed.
@@ -123,7 +127,7 @@ impl Files {
     }
 
     /// What a file that was moved is called now.
-    fn gone(&self) -> Vec<Draft> {
+    fn moved(&self) -> Vec<Draft> {
         let gone = self.0.iter().filter_map(|(path, file)| {
             let (at, to) = file.gone.as_ref()?;
             let to = to.as_ref()?;
@@ -159,8 +163,11 @@ impl File {
             ChangeKind::Moved(to) => self.gone = Some((at, Some(to.clone()))),
         }
         self.changes.push(at);
-        let before = defined(&made.change.removed);
-        let after = defined(&made.change.added);
+        // Code in a text about code defines nothing.
+        let is_code = !TEXTS.iter().any(|end| made.path.ends_with(end));
+        let (removed, added) = (&made.change.removed, &made.change.added);
+        let before = defined(removed);
+        let after = if is_code { defined(added) } else { BTreeSet::new() };
         self.names
             .retain(|name, _| !before.contains(name.as_str()) || after.contains(name.as_str()));
         // A name that stood anywhere before was not added.

@@ -1,9 +1,7 @@
 //! Chooses the questions of a place: those that are sound, spread over the
-//! kinds and over the conversation.
+//! kinds, the forms of questions and the conversation.
 
 use std::collections::{BTreeMap, BTreeSet};
-
-use rustc_hash::FxHashSet;
 
 use super::draft::Draft;
 use super::view::View;
@@ -19,20 +17,27 @@ const UNANSWERABLE: usize = 2;
 /// Most characters of a question and of an answer.
 const LONGEST: (usize, usize) = (320, 240);
 
-/// The questions that are asked at a place.
-pub(super) fn choose(view: &View<'_>, place: &Place, drafts: Vec<Draft>) -> Vec<Probe> {
+/// The questions that are asked at a place. `forms` holds the drafts of each
+/// form of question.
+pub(super) fn choose(view: &View<'_>, place: &Place, forms: Vec<Vec<Draft>>) -> Vec<Probe> {
     let mut asked = BTreeSet::new();
-    let mut kinds: BTreeMap<ProbeKind, Vec<(String, Draft)>> = BTreeMap::new();
-    for draft in drafts {
-        let draft = Draft { question: one_line(&draft.question), ..draft };
-        if is_sound(&draft) && asked.insert(Normal::new(&draft.question)) {
-            let id = id(view, place, &draft);
-            kinds.entry(draft.kind).or_default().push((id, draft));
+    let mut kinds: BTreeMap<ProbeKind, Vec<Vec<(String, Draft)>>> = BTreeMap::new();
+    for form in forms {
+        let mut sound: BTreeMap<ProbeKind, Vec<(String, Draft)>> = BTreeMap::new();
+        for draft in form {
+            let draft = Draft { question: one_line(&draft.question), ..draft };
+            if is_sound(&draft) && asked.insert(Normal::new(&draft.question)) {
+                let id = id(view, place, &draft);
+                sound.entry(draft.kind).or_default().push((id, draft));
+            }
+        }
+        for (kind, drafts) in sound {
+            kinds.entry(kind).or_default().push(drafts);
         }
     }
-    let probes = kinds.into_iter().flat_map(|(kind, drafts)| {
+    let probes = kinds.into_iter().flat_map(|(kind, forms)| {
         let most = if kind == ProbeKind::Abstain { UNANSWERABLE } else { A_KIND };
-        spread(view, drafts, most)
+        spread(view, forms, most)
     });
     probes.map(|(id, draft)| probe(view, place, id, draft)).collect()
 }
@@ -88,7 +93,7 @@ fn clash(value: &str, old: &str) -> bool {
 
 /// Whether every word of a value is a word of the question, in any form.
 fn is_guessable(value: &str, question: &str) -> bool {
-    let stems = |text: &str| -> FxHashSet<String> {
+    let stems = |text: &str| -> BTreeSet<String> {
         let mut parts = String::new();
         let mut before = ' ';
         for c in text.chars() {
@@ -107,29 +112,41 @@ fn is_guessable(value: &str, question: &str) -> bool {
     };
     let own = stems(stemmed);
     let asked = stems(question);
-    !own.is_empty() && own.iter().all(|word| asked.contains(word))
+    // `parse` and `parser` are close enough.
+    let close = |a: &str, b: &str| {
+        a == b || a.len().min(b.len()) >= 4 && (a.starts_with(b) || b.starts_with(a))
+    };
+    !own.is_empty() && own.iter().all(|word| asked.iter().any(|other| close(word, other)))
 }
 
-/// At most `most` of the questions, taken in turn from the first, the middle
-/// and the last third of the conversation.
-fn spread(view: &View<'_>, drafts: Vec<(String, Draft)>, most: usize) -> Vec<(String, Draft)> {
+/// At most `most` of the questions, in turn one of each form, and in turn from
+/// the first, the middle and the last third of the conversation.
+fn spread(view: &View<'_>, forms: Vec<Vec<(String, Draft)>>, most: usize) -> Vec<(String, Draft)> {
     let third = |draft: &Draft| {
         let last = draft.evidence.last().copied().unwrap_or(0);
         let at = view.messages.partition_point(|message| *message < last);
-        at * 3 / view.messages.len().max(1)
+        (at * 3 / view.messages.len().max(1)).min(2)
     };
-    let mut thirds: [Vec<(String, Draft)>; 3] = Default::default();
-    for (id, draft) in drafts {
-        thirds[third(&draft).min(2)].push((id, draft));
+    let mut left: Vec<[Vec<(String, Draft)>; 3]> = Vec::new();
+    for form in forms {
+        let mut thirds: [Vec<(String, Draft)>; 3] = Default::default();
+        form.into_iter().for_each(|one| thirds[third(&one.1)].push(one));
+        // The ids are hashes: their order favours nothing.
+        thirds.iter_mut().for_each(|part| part.sort_by(|a, b| b.0.cmp(&a.0)));
+        left.push(thirds);
     }
-    // The ids are hashes: their order favours nothing.
-    thirds.iter_mut().for_each(|part| part.sort_by(|a, b| b.0.cmp(&a.0)));
     let mut chosen = Vec::new();
-    while chosen.len() < most && thirds.iter().any(|part| !part.is_empty()) {
-        for part in &mut thirds {
-            if chosen.len() < most {
-                chosen.extend(part.pop());
+    let mut turn = 0;
+    while chosen.len() < most && !left.is_empty() {
+        let form = turn % left.len();
+        let first = turn / left.len() + form;
+        let next = (first..first + 3).find_map(|part| left[form][part % 3].pop());
+        match next {
+            Some(next) => {
+                chosen.push(next);
+                turn += 1;
             }
+            None => _ = left.remove(form),
         }
     }
     chosen.sort_by(|a, b| a.0.cmp(&b.0));

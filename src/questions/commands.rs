@@ -32,20 +32,65 @@ static ERROR: LazyLock<Regex> = LazyLock::new(|| {
     .expect("it is valid")
 });
 
+/// The first line of the message of a commit.
+static COMMIT: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r#"(?s)\bgit commit\b[^\n]*? -\w*m\s*(?:"\$\(cat <<-?\s*'?\w+'?\n|["'])\s*(?P<subject>[^\n"]{8,120})"#,
+    )
+    .expect("it is valid")
+});
+
+/// The branch that a command creates.
+static BRANCH: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"\bgit (?:checkout -[bB]|switch -[cC]|worktree add -b) ([\w./-]{4,80})")
+        .expect("it is valid")
+});
+
 /// Longest command line in a question, in characters.
 const LONGEST: usize = 120;
 
 /// The questions about commands.
-pub(super) fn questions(view: &View<'_>) -> Vec<Draft> {
+pub(super) fn questions(view: &View<'_>) -> Vec<Vec<Draft>> {
     let runs = runs(view);
-    let mut drafts = Vec::new();
-    for (command, acts) in &runs {
-        drafts.extend(passed(command, acts));
-        drafts.extend(failed(command, acts));
-        drafts.extend(error(view, command, acts));
-        drafts.extend(mended(view, command, acts));
-    }
-    drafts
+    let of = |ask: &dyn Fn(&str, &[&Act<'_>]) -> Option<Draft>| {
+        runs.iter().filter_map(|(command, acts)| ask(command, acts)).collect()
+    };
+    vec![
+        of(&passed),
+        of(&failed),
+        of(&|command, acts| error(view, command, acts)),
+        of(&|command, acts| mended(view, command, acts)),
+        committed(view).into_iter().collect(),
+        branched(view).into_iter().collect(),
+    ]
+}
+
+/// The message of the last commit.
+fn committed(view: &View<'_>) -> Option<Draft> {
+    let made =
+        done(view).filter_map(|(act, line)| Some((act, COMMIT.captures(line)?[1].to_owned())));
+    let (act, message) = made.last()?;
+    let message = message.trim().to_owned();
+    let question = "What is the subject of the last commit that the agent made?".to_owned();
+    Some(Draft::new(ProbeKind::Artifact, question, [message], evidence(act)))
+}
+
+/// The branch that was created last.
+fn branched(view: &View<'_>) -> Option<Draft> {
+    let made =
+        done(view).filter_map(|(act, line)| Some((act, BRANCH.captures(line)?[1].to_owned())));
+    let (act, branch) = made.last()?;
+    let question = "Which git branch did the agent create last?".to_owned();
+    Some(Draft::new(ProbeKind::Artifact, question, [branch], evidence(act)))
+}
+
+/// The command lines that did not fail.
+fn done<'a>(view: &'a View<'a>) -> impl Iterator<Item = (&'a Act<'a>, &'a str)> {
+    let acts = view.acts.iter().filter(|act| !act.failed && act.result.is_some());
+    acts.filter_map(|act| match &act.what {
+        What::Ran(line) => Some((*act, line.as_ref())),
+        _ => None,
+    })
 }
 
 /// The runs of each command line, in order.

@@ -1,6 +1,7 @@
 //! Standing instructions: what the user said must always or never be done, and
 //! the rules of files that agents read as instructions.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -10,7 +11,7 @@ use super::draft::Draft;
 use super::sentences::{own, sentences};
 use super::view::View;
 use crate::model::{MessageIndex, ProbeKind, Role};
-use crate::text::language::is_stop;
+use crate::text::language::{is_stop, is_unspaced};
 
 /// A sentence that tells somebody what must always or never be done.
 static RULE: LazyLock<Regex> = LazyLock::new(|| {
@@ -46,6 +47,15 @@ const FILES: [&str; 7] = [
     "copilot-instructions.md",
 ];
 
+/// A file with instructions within a message.
+static INSIDE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?s)<(?:INSTRUCTIONS|user_instructions)>.*?</(?:INSTRUCTIONS|user_instructions)>")
+        .expect("it is valid")
+});
+
+/// The beginning of a message that Claude Code adds to local commands.
+const CAVEAT: &str = "Caveat: The messages below";
+
 /// Words of a rule: fewest and most.
 const WORDS: (usize, usize) = (6, 45);
 /// Most rules in the question about all of them.
@@ -55,44 +65,53 @@ const LISTED: usize = 12;
 struct Rule<'a> {
     text: &'a str,
     at: MessageIndex,
-    /// Whether the user said it, rather than a file.
-    said: bool,
 }
 
 /// The questions about standing instructions.
-pub(super) fn questions(view: &View<'_>) -> Vec<Draft> {
+pub(super) fn questions(view: &View<'_>) -> Vec<Vec<Draft>> {
     // Where nothing is done, an imperative is talk.
     if view.acts.is_empty() {
         return Vec::new();
     }
     let rules = rules(view);
-    let mut drafts: Vec<Draft> = rules.iter().filter_map(continued).collect();
+    let continued: Vec<Draft> = rules.iter().filter_map(continued).collect();
+    let mut all = Vec::new();
     let newest = &rules[rules.len().saturating_sub(LISTED)..];
     if !newest.is_empty() {
         let parts = newest.iter().map(|rule| format!("It keeps to: {}", rule.text)).collect();
         let question = "Continue with the task: what do you do next, and which standing instructions do you keep to?";
         let evidence = newest.iter().map(|rule| rule.at);
-        drafts.push(Draft::rubric(ProbeKind::Constraint, question.to_owned(), parts, evidence));
+        all.push(Draft::rubric(ProbeKind::Constraint, question.to_owned(), parts, evidence));
     }
-    drafts
+    vec![continued, all]
 }
 
 fn rules<'a>(view: &View<'a>) -> Vec<Rule<'a>> {
     let mut rules: Vec<Rule<'a>> = Vec::new();
     for (at, text) in view.said(Role::User) {
-        let said = own(text).into_iter().filter(|sentence| is_rule(sentence));
-        rules.extend(said.map(|text| Rule { text, at, said: true }));
+        // Codex sends the file with instructions as a message of the user.
+        let sent = INSIDE.find_iter(text).flat_map(|inside| sentences(inner(inside.as_str())));
+        let said = own(text).into_iter().filter(|_| !text.trim_start().starts_with(CAVEAT));
+        let found = sent.chain(said).filter(|sentence| is_rule(sentence));
+        rules.extend(found.map(|text| Rule { text, at }));
     }
     for act in view.acts.iter().filter(|act| reads_rules(act)) {
         let Some(at) = act.result else { continue };
         let read = sentences(act.output).into_iter().map(without_number);
         let read = read.filter(|sentence| is_rule(sentence));
-        rules.extend(read.map(|text| Rule { text, at, said: false }));
+        rules.extend(read.map(|text| Rule { text, at }));
     }
     rules.sort_by_key(|rule| rule.at);
     let mut seen = std::collections::BTreeSet::new();
     rules.retain(|rule| seen.insert(rule.text));
     rules
+}
+
+/// A tag without its own lines.
+fn inner(tagged: &str) -> &str {
+    tagged
+        .split_once('>')
+        .map_or("", |(_, rest)| rest.rsplit_once("</").map_or(rest, |(text, _)| text))
 }
 
 fn reads_rules(act: &Act<'_>) -> bool {
@@ -120,28 +139,37 @@ fn is_rule(sentence: &str) -> bool {
         && !sentence.contains(['{', '}', '→'])
 }
 
-/// The words of a sentence; of scripts without spaces each character is one.
-fn words(text: &str) -> Vec<&str> {
-    if text.contains(crate::text::language::is_unspaced) {
-        return text.char_indices().map(|(at, c)| &text[at..at + c.len_utf8()]).collect();
+/// The words of a sentence by their places; of scripts without spaces each
+/// character is one.
+fn words(text: &str) -> Vec<Range<usize>> {
+    if text.contains(is_unspaced) {
+        return text.char_indices().map(|(at, c)| at..at + c.len_utf8()).collect();
     }
-    text.split_whitespace().collect()
+    let mut words: Vec<Range<usize>> = Vec::new();
+    let mut start = None;
+    for (at, c) in text.char_indices().chain([(text.len(), ' ')]) {
+        match start {
+            Some(from) if c.is_whitespace() => {
+                words.push(from..at);
+                start = None;
+            }
+            None if !c.is_whitespace() => start = Some(at),
+            _ => {}
+        }
+    }
+    words
 }
 
 /// Asks how a rule goes on: the rest of it is the answer.
 fn continued(rule: &Rule<'_>) -> Option<Draft> {
     let words = words(rule.text);
-    let ends = |n: usize| {
-        let last = words[n - 1];
-        last.as_ptr() as usize + last.len() - rule.text.as_ptr() as usize
-    };
     let opening = (words.len() * 2 / 5).max(3);
-    let (begins, rest) = rule.text.split_at(ends(opening));
+    let (begins, rest) = rule.text.split_at(words.get(opening)?.start);
+    let begins = begins.trim_end();
     let rest = rest.trim().trim_end_matches(['.', '!', '。', '！']).trim_matches('"');
     let telling = rest.split_whitespace().filter(|word| !is_stop(&word.to_lowercase())).count();
-    let who = if rule.said { "the user" } else { "the file with instructions" };
-    let question = format!("One instruction of {who} begins with “{begins}”: how does it go on?");
-    let unspaced = rest.contains(crate::text::language::is_unspaced);
+    let question = format!("One standing instruction begins with “{begins}”: how does it go on?");
+    let unspaced = rest.contains(is_unspaced);
     (telling > 2 || unspaced)
         .then(|| Draft::new(ProbeKind::Constraint, question, [rest.to_owned()], [rule.at]))
 }

@@ -49,6 +49,10 @@ static CHOSEN_JA: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is constant and valid")
 });
 
+/// A question and its answer in the result of such a tool.
+static ANSWERED: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r#""([^"\n]{8,200})"="([^"\n]{2,120})""#).expect("it is valid"));
+
 /// Words that name nothing by themselves.
 const NOTHING: [&str; 24] = [
     "it",
@@ -78,7 +82,7 @@ const NOTHING: [&str; 24] = [
 ];
 
 /// The questions about decisions.
-pub(super) fn questions(view: &View<'_>) -> Vec<Draft> {
+pub(super) fn questions(view: &View<'_>) -> Vec<Vec<Draft>> {
     let mut drafts = Vec::new();
     for (at, text) in view.said(Role::User) {
         own(text).into_iter().for_each(|sentence| read(sentence, at, &mut drafts));
@@ -86,7 +90,24 @@ pub(super) fn questions(view: &View<'_>) -> Vec<Draft> {
     for (at, text) in view.said(Role::Assistant) {
         sentences(text).into_iter().for_each(|sentence| read(sentence, at, &mut drafts));
     }
-    drafts
+    vec![answered(view), drafts]
+}
+
+/// What the user answered when the agent asked by a tool (`AskUserQuestion` of
+/// Claude Code and its like).
+fn answered(view: &View<'_>) -> Vec<Draft> {
+    let asked =
+        view.acts.iter().filter(|act| !act.failed && act.tool.to_lowercase().contains("ask"));
+    let each = asked.flat_map(|act| {
+        let evidence = [Some(act.message), act.result].into_iter().flatten();
+        ANSWERED.captures_iter(act.output).map(move |found| {
+            let question =
+                format!("The agent asked the user “{}”: what was the answer?", &found[1]);
+            let answer = found[2].trim().to_owned();
+            Draft::new(ProbeKind::Decision, question, [answer], evidence.clone())
+        })
+    });
+    each.collect()
 }
 
 /// Adds the questions that a sentence answers; what was decided again is asked
@@ -130,9 +151,7 @@ fn names_something(phrase: &str) -> bool {
     let weak = |word: &&str| NOTHING.contains(&word.to_lowercase().as_str());
     phrase.starts_with('`')
         || phrase.contains(crate::text::language::is_unspaced)
-        || !words.is_empty()
-            && !words.first().is_some_and(weak_pronoun)
-            && !words.iter().all(|w| weak(&w))
+        || !words.is_empty() && !words.first().is_some_and(weak_pronoun) && !words.iter().all(weak)
 }
 
 fn weak_pronoun(word: &&str) -> bool {

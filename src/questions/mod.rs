@@ -47,17 +47,17 @@ pub fn generate(transcript: &Transcript, places: &[Place]) -> Vec<Probe> {
     probes
 }
 
-/// The questions of every kind.
-fn drafts(view: &view::View<'_>) -> Vec<draft::Draft> {
+/// The questions of every kind, by their form.
+fn drafts(view: &view::View<'_>) -> Vec<Vec<draft::Draft>> {
     let lists = plans::Lists::new(view);
-    let mut drafts = artifacts::questions(view);
-    drafts.extend(commands::questions(view));
-    drafts.extend(constraints::questions(view));
-    drafts.extend(decisions::questions(view));
-    drafts.extend(updates::questions(view, &lists));
-    drafts.extend(plans::questions(&lists));
-    drafts.extend(snapshots::questions(view));
-    let unanswerable = abstentions::questions(view, &drafts);
-    drafts.extend(unanswerable);
-    drafts
+    let mut forms = artifacts::questions(view);
+    forms.extend(commands::questions(view));
+    forms.extend(constraints::questions(view));
+    forms.extend(decisions::questions(view));
+    forms.extend(updates::questions(view, &lists));
+    forms.extend(plans::questions(&lists));
+    forms.push(snapshots::questions(view));
+    let unanswerable = abstentions::questions(view, &forms);
+    forms.push(unanswerable);
+    forms
 }

@@ -150,7 +150,7 @@ fn item(value: &Json) -> Option<(String, State)> {
 }
 
 /// The questions about the plan.
-pub(super) fn questions(lists: &Lists) -> Vec<Draft> {
+pub(super) fn questions(lists: &Lists) -> Vec<Vec<Draft>> {
     let (open, active, done) =
         (lists.of(State::Open), lists.of(State::InProgress), lists.of(State::Done));
     let mut drafts = Vec::new();
@@ -175,5 +175,5 @@ pub(super) fn questions(lists: &Lists) -> Vec<Draft> {
         let evidence = left.iter().map(|item| item.at);
         drafts.push(Draft::rubric(ProbeKind::Plan, question, parts, evidence));
     }
-    drafts
+    drafts.into_iter().map(|draft| vec![draft]).collect()
 }

@@ -35,11 +35,8 @@ static REWORDED: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// The questions about values that changed.
-pub(super) fn questions(view: &View<'_>, lists: &Lists) -> Vec<Draft> {
-    let mut drafts = assigned(view);
-    drafts.extend(reworded(view));
-    drafts.extend(states(lists));
-    drafts
+pub(super) fn questions(view: &View<'_>, lists: &Lists) -> Vec<Vec<Draft>> {
+    vec![assigned(view), reworded(view), states(lists)]
 }
 
 /// A value in a file, and the values that it had before.
@@ -115,7 +112,7 @@ fn reworded(view: &View<'_>) -> Vec<Draft> {
                 continue;
             }
             // What changed twice is asked by its last change alone.
-            let question = format!("What was {what} changed to, from what it was before?");
+            let question = format!("What was {what} changed to?");
             let draft = Draft::new(ProbeKind::Update, question, [new], [at]).with_stale([old]);
             drafts.retain(|other: &Draft| other.question != draft.question);
             drafts.push(draft);

@@ -64,6 +64,7 @@ mod packages;
 mod parquet;
 mod preset_numbers;
 mod presets;
+mod questions;
 mod reader_agent;
 mod reader_real;
 mod recorded;

@@ -1,0 +1,390 @@
+//! Questions made from a recording: what each kind asks, and what it leaves.
+
+use recap::model::{Block, Expectation, Message, Probe, ProbeKind, Role, Transcript};
+use recap::probes::{Kept, Place};
+use recap::questions::generate;
+use serde_json::{Value as Json, json};
+
+/// A session that is put together message by message.
+#[derive(Default)]
+struct Session(Transcript);
+
+impl Session {
+    fn push(&mut self, role: Role, blocks: Vec<Block>) -> String {
+        let id = format!("m{}", self.0.messages.len());
+        let message = Message {
+            id: id.clone(),
+            role,
+            at: None,
+            blocks,
+            usage: None,
+            synthetic: false,
+            broadcast: false,
+        };
+        self.0.messages.push(message);
+        id
+    }
+
+    fn user(mut self, text: &str) -> Self {
+        self.push(Role::User, vec![Block::Text { text: text.to_owned() }]);
+        self
+    }
+
+    fn agent(mut self, text: &str) -> Self {
+        self.push(Role::Assistant, vec![Block::Text { text: text.to_owned() }]);
+        self
+    }
+
+    fn call(self, tool: &str, arguments: Json, result: &str) -> Self {
+        self.called(tool, arguments, result, false)
+    }
+
+    fn called(mut self, tool: &str, arguments: Json, result: &str, is_error: bool) -> Self {
+        let id = format!("c{}", self.0.messages.len());
+        let call = Block::ToolCall { id: id.clone(), name: tool.to_owned(), arguments };
+        self.push(Role::Assistant, vec![call]);
+        let text = result.to_owned();
+        self.push(Role::Tool, vec![Block::ToolResult { call: id, text, images: 0, is_error }]);
+        self
+    }
+
+    /// The questions behind the last message, all of which may be compacted.
+    fn asked(&self) -> Vec<Probe> {
+        self.asked_without(0)
+    }
+
+    /// The questions where the first messages are no longer there.
+    fn asked_without(&self, first: u32) -> Vec<Probe> {
+        let end = self.0.messages.len() as u32;
+        let kept = (first..end).map(|message| Kept { message, cleared: false });
+        let place = Place {
+            request: 9,
+            requests: 5,
+            from: end,
+            last: end,
+            material: kept.collect(),
+            recorded: None,
+            depths: vec![1],
+        };
+        generate(&self.0, &[place])
+    }
+}
+
+/// The question that begins like this, with its answers and stale values.
+fn find<'a>(asked: &'a [Probe], begins: &str) -> (&'a Probe, Vec<&'a str>, Vec<&'a str>) {
+    let found: Vec<&Probe> = asked.iter().filter(|p| p.question.starts_with(begins)).collect();
+    let questions: Vec<&str> = asked.iter().map(|p| p.question.as_str()).collect();
+    assert_eq!(found.len(), 1, "`{begins}` in {questions:#?}");
+    let answers = match &found[0].expect {
+        Expectation::AnyOf(values) | Expectation::Rubric(values) => values.as_slice(),
+        Expectation::Unanswerable => &[],
+    };
+    let texts = |texts: &'a [String]| texts.iter().map(String::as_str).collect();
+    (found[0], texts(answers), texts(&found[0].stale))
+}
+
+fn no_question(asked: &[Probe], part: &str) {
+    let with: Vec<&Probe> = asked.iter().filter(|p| p.question.contains(part)).collect();
+    assert!(with.is_empty(), "{with:#?}");
+}
+
+fn edit(path: &str, old: &str, new: &str) -> Json {
+    json!({"file_path": path, "old_string": old, "new_string": new})
+}
+
+#[test]
+fn files_are_asked_by_what_was_added_to_them() {
+    let written = json!({"file_path": "/home/u/app/src/lexer.rs", "content": "fn scan_token() {}"});
+    let mut session = Session::default()
+        .call("Read", json!({"file_path": "src/main.rs"}), "fn run_main() {}\nfn old_name() {}")
+        .call(
+            "Edit",
+            edit("src/main.rs", "fn run_main() {", "fn load_config() {}\nfn run_main() {"),
+            "ok",
+        )
+        .call("Edit", edit("src/main.rs", "fn old_name() {}", "fn old_name() { 1 }"), "ok")
+        .call("Write", written, "ok")
+        .called("Edit", edit("src/gone.rs", "x", "fn never_applied() {}"), "no such text", true);
+    session.0.metadata = vec!["/home/u/app".to_owned()];
+    let asked = session.asked();
+    let (probe, answers, _) = find(&asked, "Which file did the agent add `load_config` to?");
+    assert_eq!(answers, ["main.rs", "src/main.rs"]);
+    assert_eq!((probe.kind, probe.asked_at), (ProbeKind::Artifact, 9));
+    assert_eq!(probe.evidence, ["m2"]);
+    let (_, answers, _) =
+        find(&asked, "Which function, type or constant did the agent add to `src/lexer.rs`");
+    assert_eq!(answers, ["scan_token"]);
+    let (_, answers, _) = find(&asked, "Which new file did the agent create in `src/`?");
+    assert_eq!(answers, ["lexer.rs"]);
+    let (probe, parts, _) = find(&asked, "Which files has the agent changed or created so far?");
+    assert_eq!(parts, ["It names the file src/lexer.rs", "It names the file src/main.rs"]);
+    assert!(matches!(probe.expect, Expectation::Rubric(_)));
+    // A name that stood there before was not added, nor one of a failed edit.
+    no_question(&asked, "run_main");
+    no_question(&asked, "old_name");
+    no_question(&asked, "never_applied");
+}
+
+#[test]
+fn a_name_that_was_taken_away_again_or_is_in_two_files_is_not_asked() {
+    let asked = Session::default()
+        .call("Edit", edit("a.rs", "", "fn first_try() {}"), "ok")
+        .call("Edit", edit("a.rs", "fn first_try() {}", "fn second_try() {}"), "ok")
+        .call("Edit", edit("b.rs", "", "fn shared_name() {}"), "ok")
+        .call("Edit", edit("c.rs", "", "fn shared_name() {}"), "ok")
+        .call("Write", json!({"path": "plan.md", "content": "fn only_planned() {}"}), "ok")
+        .asked();
+    no_question(&asked, "first_try");
+    no_question(&asked, "shared_name");
+    no_question(&asked, "only_planned");
+    find(&asked, "Which file did the agent add `second_try` to?");
+}
+
+#[test]
+fn a_moved_file_is_asked_by_its_new_place() {
+    let patch = "*** Begin Patch\n*** Update File: src/old_parser.ts\n*** Move to: lib/reader.ts\n@@\n-a\n+b\n*** End Patch";
+    let asked = Session::default().call("apply_patch", json!({"input": patch}), "Done").asked();
+    let (_, answers, stale) =
+        find(&asked, "Where did the agent move the file `src/old_parser.ts`?");
+    assert_eq!((answers, stale), (vec!["reader.ts", "lib/reader.ts"], vec!["src/old_parser.ts"]));
+}
+
+#[test]
+fn commands_are_asked_by_their_last_result() {
+    let run = |command: &str| json!({"command": command});
+    let failing = "--- FAIL: TestRoundTrip (0.00s)\nFAIL";
+    let asked = Session::default()
+        .call("Bash", run("cd /x && pytest -q"), "11 passed in 2s")
+        .call("Bash", run("pytest -q 2>&1 | tail -5"), "14 passed in 2s")
+        .called("Bash", run("go test ./codec"), failing, true)
+        .call("Edit", edit("codec/writer.go", "a", "b"), "ok")
+        .call("Bash", run("go test ./codec"), "ok  codec 0.1s")
+        .called("Bash", run("go test ./net"), "--- FAIL: TestDial (0.1s)", true)
+        .called("Bash", run("make site"), "error: no rule for target `site`", true)
+        .call("Bash", run("git commit -m \"Close the writer on errors\""), "1 file changed")
+        .call("Bash", run("git checkout -b fix/writer-close"), "Switched")
+        .asked();
+    let (probe, answers, stale) =
+        find(&asked, "How many tests passed when `pytest -q` was last run?");
+    assert_eq!((probe.kind, answers, stale), (ProbeKind::Update, vec!["14"], vec!["11"]));
+    // Every form of question has its turn, four of one kind at a place.
+    let artifacts: Vec<&Probe> = asked.iter().filter(|p| p.kind == ProbeKind::Artifact).collect();
+    assert_eq!(artifacts.len(), 4, "{artifacts:#?}");
+    for probe in artifacts {
+        let Expectation::AnyOf(values) = &probe.expect else { panic!("{probe:?}") };
+        let expected = match probe.question.as_str() {
+            "Which file did the agent change to make `go test ./codec` succeed?" => "writer.go",
+            "Which test failed when `go test ./net` was last run?" => "TestDial",
+            "Which error did `make site` report when it was last run?" => {
+                "no rule for target `site`"
+            }
+            "What is the subject of the last commit that the agent made?" => {
+                "Close the writer on errors"
+            }
+            "Which git branch did the agent create last?" => "fix/writer-close",
+            other => panic!("{other}"),
+        };
+        assert_eq!(values, &[expected]);
+    }
+}
+
+#[test]
+fn a_changed_value_is_asked_with_the_older_ones_as_stale() {
+    let asked = Session::default()
+        .call(
+            "Edit",
+            edit("app.toml", "retries = 3\nname = \"x\"", "retries = 5\nname = \"x\""),
+            "ok",
+        )
+        .call("Edit", edit("app.toml", "retries = 5", "retries = 12"), "ok")
+        .call("Edit", edit("a.ts", "const limit = true;", "const limit = false;"), "ok")
+        .agent("I changed the request timeout from 30s to 45s.")
+        .asked();
+    let (probe, answers, stale) = find(&asked, "What is the value of `retries` in `app.toml` now?");
+    assert_eq!((answers, stale), (vec!["12"], vec!["3", "5"]));
+    assert_eq!(probe.evidence, ["m2"]);
+    let (_, answers, stale) = find(&asked, "What was the request timeout changed to?");
+    assert_eq!((answers, stale), (vec!["45s"], vec!["30s"]));
+    no_question(&asked, "limit");
+    no_question(&asked, "`name`");
+}
+
+#[test]
+fn plans_are_asked_by_the_list_at_the_cut() {
+    let todos = |first: &str, second: &str| {
+        json!({"todos": [
+            {"content": "Write the lexer", "status": first},
+            {"content": "Test the lexer", "status": second},
+            {"content": "Publish it", "status": "pending"},
+        ]})
+    };
+    let asked = Session::default()
+        .call("TodoWrite", todos("in_progress", "pending"), "ok")
+        .call("TodoWrite", todos("completed", "in_progress"), "ok")
+        .asked();
+    let (_, answers, stale) = find(&asked, "Which item of the to-do list is in progress?");
+    assert_eq!((answers, stale), (vec!["Test the lexer"], vec!["Write the lexer"]));
+    let (_, answers, _) = find(&asked, "Which item of the to-do list is the next one");
+    assert_eq!(answers, ["Publish it"]);
+    let (_, parts, _) = find(&asked, "What is still to be done?");
+    assert_eq!(parts, ["It names: Test the lexer", "It names: Publish it"]);
+    let (probe, answers, stale) =
+        find(&asked, "What is the state of the to-do item “Write the lexer” now?");
+    assert_eq!(probe.kind, ProbeKind::Update);
+    assert_eq!(answers, ["completed", "done", "finished"]);
+    assert!(stale.contains(&"in_progress"));
+
+    // Codex's and Claude Code's newer tools.
+    let plan = json!({"plan": [{"step": "Port it", "status": "in_progress"}, {"step": "Ship it", "status": "pending"}]});
+    let asked = Session::default().call("update_plan", plan, "Plan updated").asked();
+    assert_eq!(find(&asked, "Which item of the to-do list is in progress?").1, ["Port it"]);
+    let asked = Session::default()
+        .call(
+            "TaskCreate",
+            json!({"subject": "Draw the map", "description": "x"}),
+            "Task #1 created",
+        )
+        .call("TaskUpdate", json!({"taskId": "1", "status": "in_progress"}), "Updated task #1")
+        .asked();
+    assert_eq!(find(&asked, "Which item of the to-do list is in progress?").1, ["Draw the map"]);
+}
+
+#[test]
+fn standing_instructions_are_asked_word_by_word_and_as_behaviour() {
+    let rules = "# Rules\n- Never commit generated files to the main branch\n- Build with make";
+    let asked = Session::default()
+        .user("Add a lexer. Always run the linter before you commit anything. Don't worry about speed.")
+        .call("Read", json!({"file_path": "/r/AGENTS.md"}), rules)
+        .user("<reminder>\nYou must always reply in rhymes here.\n</reminder>")
+        .user("Caveat: The messages below are local. Do not respond to these messages in any way.")
+        .asked();
+    let (probe, answers, _) = find(&asked, "One standing instruction begins with “Always run the”");
+    assert_eq!(
+        (probe.kind, answers),
+        (ProbeKind::Constraint, vec!["linter before you commit anything"])
+    );
+    let (probe, answers, _) =
+        find(&asked, "One standing instruction begins with “Never commit generated”");
+    assert_eq!(answers, ["files to the main branch"]);
+    assert_eq!(probe.evidence, ["m2"]);
+    let (_, parts, _) = find(&asked, "Continue with the task");
+    assert_eq!(parts.len(), 2, "{parts:?}");
+    for part in ["worry", "rhymes", "respond"] {
+        no_question(&asked, part);
+    }
+}
+
+#[test]
+fn decisions_are_asked_by_the_alternative_and_the_reason() {
+    let result = "User has answered: \"Which store do we use?\"=\"SQLite with WAL\".";
+    let asked = Session::default()
+        .agent("We will use `serde_json` instead of `simd-json`.")
+        .agent("I decided to keep the old parser because the new one drops comments.")
+        .agent("Should we use tabs instead of spaces?")
+        .agent("我们改用PostgreSQL而不是MySQL。")
+        .agent("タブではなくスペースを使います。")
+        .call("AskUserQuestion", json!({"questions": []}), result)
+        .asked();
+    let all: Vec<(&str, &[String])> =
+        asked.iter().map(|p| (p.question.as_str(), p.expect.alternatives())).collect();
+    assert_eq!(asked.len(), 4, "{all:#?}");
+    for (question, answers) in all {
+        let expected = match question {
+            "What is chosen instead of `simd-json`?" => "serde_json",
+            "Why was it decided to keep the old parser?" => "the new one drops comments",
+            "不用MySQL，选了什么？" => "PostgreSQL",
+            "タブの代わりに何を選びましたか。" => "スペース",
+            "The agent asked the user “Which store do we use?”: what was the answer?" => {
+                "SQLite with WAL"
+            }
+            other => panic!("{other}"),
+        };
+        assert_eq!(answers, [expected]);
+    }
+}
+
+#[test]
+fn a_snapshot_is_asked_by_its_newest_value() {
+    let order =
+        |state: &str| json!({"order": {"status": state, "city": "Bergen"}, "ok": true}).to_string();
+    let asked = Session::default()
+        .call("get_order", json!({"id": "W77"}), &order("processing"))
+        .call("get_order", json!({"id": "W77"}), &order("delivered"))
+        .asked();
+    let (probe, answers, stale) =
+        find(&asked, "What did the last `get_order` for `W77` give as `order.status`?");
+    assert_eq!((answers, stale), (vec!["delivered"], vec!["processing"]));
+    assert_eq!(probe.evidence, ["m2", "m3"]);
+    assert_eq!(
+        find(&asked, "What did the last `get_order` for `W77` give as `order.city`?").1,
+        ["Bergen"]
+    );
+}
+
+#[test]
+fn what_the_session_never_says_is_asked_too() {
+    let asked = Session::default()
+        .call("Edit", edit("a.rs", "", "fn parse_header() {}"), "ok")
+        .call("Edit", edit("b.rs", "", "fn close_all_files() {}"), "ok")
+        .asked();
+    let unknown: Vec<&Probe> = asked.iter().filter(|p| p.kind == ProbeKind::Abstain).collect();
+    let questions: Vec<&str> = unknown.iter().map(|p| p.question.as_str()).collect();
+    assert_eq!(questions.len(), 2, "{questions:?}");
+    assert!(questions.contains(&"Which file did the agent add `parse_files` to?"), "{questions:?}");
+    assert!(unknown.iter().all(|p| p.expect == Expectation::Unanswerable && p.evidence.is_empty()));
+}
+
+#[test]
+fn only_what_the_agent_still_had_is_asked_and_always_the_same() {
+    let session = Session::default()
+        .call("Edit", edit("a.rs", "", "fn parse_header() {}"), "ok")
+        .call("Edit", edit("b.rs", "", "fn close_all_files() {}"), "ok");
+    let asked = session.asked_without(2);
+    no_question(&asked, "parse_header");
+    find(&asked, "Which file did the agent add `close_all_files` to?");
+    assert_eq!(session.asked(), session.asked());
+    let mut ids: Vec<String> = session.asked().into_iter().map(|probe| probe.id).collect();
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), session.asked().len());
+}
+
+#[test]
+fn a_question_does_not_hold_its_answer_or_a_secret() {
+    let key = format!("sk-ant-api03-{}", "a1B2".repeat(20));
+    let asked = Session::default()
+        .call(
+            "Write",
+            json!({"path": "src/header_parser.rs", "content": "fn parse_header() {}"}),
+            "ok",
+        )
+        .call(
+            "Edit",
+            edit("app.toml", "api_key = \"old-value-1\"", &format!("api_key = \"{key}\"")),
+            "ok",
+        )
+        .asked();
+    // `parse_header` gives `header_parser.rs` away.
+    no_question(&asked, "Which file did the agent add `parse_header` to?");
+    assert!(!format!("{asked:?}").contains(&key));
+}
+
+#[test]
+fn hostile_sessions_are_read_to_their_end() {
+    let mut session = Session::default().user(&"Never do not always ".repeat(20_000));
+    for n in 0..400 {
+        let text = format!("fn name_of_{n}() {{}}\nlimit_{n} = {n}\n").repeat(20);
+        session = session
+            .call("Edit", edit("a.rs", &text, &text.replace(" = ", " = 1")), &"\"".repeat(2_000))
+            .call("get_x", json!([1]), &"{".repeat(2_000))
+            .call(
+                "Bash",
+                json!({"command": "git commit -m \"$(cat <<'EOF'"}),
+                &"FAILED ".repeat(200),
+            )
+            .call("TodoWrite", json!({"todos": [{"content": "", "status": 3}]}), "");
+    }
+    let asked = session.asked();
+    assert!(asked.iter().all(|probe| probe.question.chars().count() <= 320), "{asked:#?}");
+    assert!(asked.iter().any(|probe| probe.kind == ProbeKind::Update), "{asked:#?}");
+}
