@@ -19,6 +19,7 @@ use crate::bench::{BenchPlan, native_sizes};
 use crate::llm::{DryRunCall, DryRunCalls};
 use crate::model::{Buckets, Seat};
 use crate::pricing::{Class, PriceList};
+use crate::questions::TYPICAL_QUESTIONS_TOKENS;
 use crate::run::{RunSpec, Sample, Windows};
 use crate::seats::answerer::TYPICAL_ANSWER_TOKENS;
 use crate::seats::judge::{TYPICAL_VERDICT_TOKENS, typical_tokens};
@@ -130,7 +131,7 @@ impl Default for SeatEstimate {
 }
 
 /// The calls that all seats would make.
-struct Estimate {
+pub(super) struct Estimate {
     shares: BTreeMap<(Seat, String), SeatEstimate>,
     /// Mean tokens of a summary by the stand-in.
     summary: Option<u64>,
@@ -139,7 +140,7 @@ struct Estimate {
 }
 
 impl Estimate {
-    fn of(planned: &DryRunCalls, prices: &PriceList, at: Timestamp) -> Self {
+    pub(super) fn of(planned: &DryRunCalls, prices: &PriceList, at: Timestamp) -> Self {
         let summary = planned.mean_summary();
         let (mut shares, mut thinks) = (BTreeMap::<(Seat, String), SeatEstimate>::new(), false);
         for call in planned.calls() {
@@ -161,7 +162,7 @@ impl Estimate {
     }
 
     /// Calls, tokens and dollars, seat by seat.
-    fn describe(&self, recorded: &str) -> String {
+    pub(super) fn describe(&self, recorded: &str) -> String {
         let calls: u64 = self.shares.values().map(|share| share.calls).sum();
         let mut text = format!("{} to models{recorded}:\n", counted(calls, "call"));
         for ((seat, model), share) in &self.shares {
@@ -219,6 +220,7 @@ fn expected(call: &DryRunCall, summary: Option<u64>) -> u64 {
         Seat::Answerer => TYPICAL_ANSWER_TOKENS,
         Seat::Judge => typical_tokens(call.bound),
         Seat::Embedder => 0,
+        Seat::Author => TYPICAL_QUESTIONS_TOKENS,
     };
     words.min(call.bound) + call.room.min(TYPICAL_THINKING)
 }

@@ -10,6 +10,7 @@ mod dry_run;
 mod exchange;
 mod exit;
 mod gating;
+mod generate;
 mod headings;
 mod import;
 mod init;

@@ -1,20 +1,13 @@
 //! `recap probes`.
 
-use std::collections::BTreeMap;
-use std::fs::OpenOptions;
-use std::io::{ErrorKind, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::{Args, Subcommand};
 
 use super::exit::{Exit, Failure};
-use super::{inputs, wire};
-use crate::dataset::{KindCoverage, LoadOptions, ProbeAudit, audit_probes, bundled, write_probes};
-use crate::model::{Probe, ProbeKind};
-use crate::probes::{Cuts, places};
-use crate::questions;
+use super::{generate, inputs, wire};
+use crate::dataset::{KindCoverage, ProbeAudit, audit_probes, bundled};
 use crate::text::counted;
-use crate::tokens::{Counter, Sizes};
 
 /// Options of `recap probes`.
 #[derive(Debug, Args)]
@@ -46,93 +39,14 @@ enum Action {
     /// gives the same questions. They are asked at the cuts of a comparison, right behind a
     /// compaction. `recap bench` makes the same questions for sessions without their own; write
     /// them to a file to review or edit them, and give that file to `recap bench --questions`.
-    Generate {
-        /// A file or folder with recordings, or a bundled data set
-        input: String,
-
-        /// Where the questions are asked: a number of cuts for each session, all, or recorded
-        #[arg(long, value_name = "CUTS", default_value = "5")]
-        cuts: Cuts,
-
-        /// The file to write, in the form of a native data set; standard output otherwise
-        #[arg(short, long, value_name = "FILE")]
-        out: Option<PathBuf>,
-
-        #[command(flatten)]
-        reading: inputs::ReadOptions,
-    },
+    Generate(generate::GenerateArguments),
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     match &arguments.action {
         Action::Check { input, reading } => check(input, *reading),
-        Action::Generate { input, cuts, out, reading } => {
-            generate(input, *cuts, out.as_deref(), &reading.options())
-        }
+        Action::Generate(arguments) => generate::run(arguments),
     }
-}
-
-/// Depths of the cuts that questions are made for: those that `recap bench`
-/// examines by default.
-const DEPTHS: [u32; 2] = [1, 3];
-
-fn generate(
-    input: &str,
-    cuts: Cuts,
-    out: Option<&Path>,
-    options: &LoadOptions,
-) -> Result<Exit, Failure> {
-    let datasets = inputs::load(&[input.to_owned()], options)?;
-    let counter = Counter::default();
-    let (mut probes, mut without): (Vec<Probe>, u64) = (Vec::new(), 0);
-    for transcript in datasets.iter().flat_map(|dataset| &dataset.transcripts) {
-        let sizes = Sizes::of(transcript, &counter);
-        let tokens: Vec<u64> = sizes.messages.iter().map(|weight| weight.tokens).collect();
-        let own = match places(transcript, &tokens, cuts, &DEPTHS) {
-            Ok(places) => questions::generate(transcript, &places),
-            Err(_) => Vec::new(),
-        };
-        without += u64::from(own.is_empty());
-        probes.extend(own);
-    }
-    if probes.is_empty() {
-        return Err(Failure::with_code(Exit::Nothing, format!("{input} gives no questions"))
-            .help("a session needs 5 requests before a cut and 5 behind it, and 4,000 tokens"));
-    }
-    let mut lines = Vec::new();
-    write_probes(&probes, &mut lines).expect("memory takes every line");
-    match out {
-        None => wire::print(&String::from_utf8_lossy(&lines))?,
-        Some(path) => save(path, &lines)?,
-    }
-    wire::say(&summary(&probes, without));
-    Ok(Exit::Done)
-}
-
-/// Writes a new file: questions that somebody edited are not overwritten.
-fn save(path: &Path, lines: &[u8]) -> Result<(), Failure> {
-    let file = OpenOptions::new().write(true).create_new(true).open(path);
-    let saved = file.and_then(|mut file| file.write_all(lines));
-    saved.map_err(|error| {
-        let failure = Failure::usage(format!("{}: {error}", path.display()));
-        match error.kind() {
-            ErrorKind::AlreadyExists => failure.help("name another file, or remove this one"),
-            _ => failure,
-        }
-    })
-}
-
-/// How many questions there are, by kind.
-fn summary(probes: &[Probe], without: u64) -> String {
-    let mut kinds: BTreeMap<ProbeKind, usize> = BTreeMap::new();
-    probes.iter().for_each(|probe| *kinds.entry(probe.kind).or_default() += 1);
-    let each = kinds.iter().map(|(kind, count)| format!("{} {count}", kind.as_str()));
-    let mut text =
-        format!("{}: {}", counted(probes.len(), "question"), each.collect::<Vec<_>>().join(", "));
-    if without > 0 {
-        text += &format!("; none for {}", counted(without, "session"));
-    }
-    text
 }
 
 fn check(input: &str, reading: inputs::ReadOptions) -> Result<Exit, Failure> {

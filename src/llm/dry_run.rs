@@ -113,7 +113,7 @@ impl Llm for DryRunModel {
         let (text, finish) = match call.seat {
             Seat::Answerer => (key(&self.model, &call), Finish::Done),
             Seat::Embedder => ("[1]".to_owned(), Finish::Done),
-            Seat::Compactor | Seat::Judge => (String::new(), Finish::Refused),
+            Seat::Compactor | Seat::Judge | Seat::Author => (String::new(), Finish::Refused),
         };
         let usage = Ok(Tokens { usage, reasoning: None });
         let reply = Reply { text, finish, usage, model: None };

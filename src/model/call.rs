@@ -40,6 +40,8 @@ pub enum Seat {
     Judge,
     /// Embeds texts that are searched by meaning.
     Embedder,
+    /// Writes questions about a session.
+    Author,
 }
 
 impl Seat {

@@ -64,7 +64,7 @@ fn id(view: &View<'_>, place: &Place, draft: &Draft) -> String {
 }
 
 /// Whether a question can be asked and graded, and does not answer itself.
-fn is_sound(draft: &Draft) -> bool {
+pub(super) fn is_sound(draft: &Draft) -> bool {
     let (question, values) = (&draft.question, draft.expect.alternatives());
     let long = |text: &String, most| text.chars().count() > most;
     let secret = |text: &str| !redact::ranges(text).is_empty();

@@ -12,9 +12,11 @@
 mod abstentions;
 mod acts;
 mod artifacts;
+mod author;
 mod choose;
 mod commands;
 mod constraints;
+mod context;
 mod decisions;
 mod draft;
 mod patch;
@@ -23,6 +25,8 @@ mod sentences;
 mod snapshots;
 mod updates;
 mod view;
+
+pub use author::{Author, QUESTION_PROMPT, TYPICAL_QUESTIONS_TOKENS, Written};
 
 use crate::model::{Probe, Transcript};
 use crate::probes::Place;

@@ -13,7 +13,7 @@ use crate::model::{NoReply, Seat};
 
 /// Why a model's reply cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub(super) enum Failure {
+pub(crate) enum Failure {
     /// The reply cannot be used.
     #[error(transparent)]
     Reply(#[from] NoReply),
@@ -35,7 +35,7 @@ impl Failure {
     /// Whether the failure concerns the run or the provider and not the
     /// question. A provider that does not accept the key, the account or the
     /// model refuses every request.
-    pub(super) fn is_of_the_run(&self) -> bool {
+    pub(crate) fn is_of_the_run(&self) -> bool {
         match self {
             Failure::Call(CallError::Rejected(fault)) => {
                 let kind = fault.kind;
@@ -50,7 +50,7 @@ impl Failure {
 
 /// The text of a model's reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Said<'a> {
+pub(crate) struct Said<'a> {
     /// The text without reasoning that the server left in it.
     pub text: &'a str,
     /// Whether the reply was cut off.
@@ -59,7 +59,7 @@ pub(super) struct Said<'a> {
 
 impl<'a> Said<'a> {
     /// The text of a reply, or why it has none.
-    pub(super) fn of(answered: &'a Answered, bound: u64) -> Result<Self, NoReply> {
+    pub(crate) fn of(answered: &'a Answered, bound: u64) -> Result<Self, NoReply> {
         let text = without_reasoning(&answered.reply.text);
         match &answered.reply.finish {
             Finish::Done => Ok(Self { text, cut: false }),
@@ -74,7 +74,7 @@ impl<'a> Said<'a> {
 
 /// The connection of a seat to its model.
 #[derive(Clone, Copy)]
-pub(super) struct Line<'a> {
+pub(crate) struct Line<'a> {
     /// Sends the calls to the provider.
     pub llm: &'a dyn Llm,
     /// The seat that asks.
@@ -85,12 +85,12 @@ pub(super) struct Line<'a> {
 
 impl Line<'_> {
     /// Largest number of tokens that the model may write for a question.
-    pub(super) fn bound(&self, question: &Question) -> u64 {
+    pub(crate) fn bound(&self, question: &Question) -> u64 {
         question.max_tokens + self.llm.model().settings.room
     }
 
     /// Sends a question and returns the reply.
-    pub(super) async fn put(&self, question: Question) -> Result<Answered, CallError> {
+    pub(crate) async fn put(&self, question: Question) -> Result<Answered, CallError> {
         let request = self.llm.model().request(question);
         self.llm.call(Call { seat: self.seat, replicate: self.replicate, request }).await
     }
@@ -100,7 +100,7 @@ impl Line<'_> {
     /// was cut off is not requested again, since it would be cut off again; it
     /// is still parsed if free text is expected. `seen` is called with each
     /// reply.
-    pub(super) async fn ask<T>(
+    pub(crate) async fn ask<T>(
         &self,
         mut question: Question,
         read: impl Fn(Said<'_>) -> Result<T, String>,
@@ -129,7 +129,7 @@ impl Line<'_> {
 }
 
 /// Appends a reply and the error in it. Most providers refuse an empty message.
-pub(super) fn send_back(question: &mut Question, reply: &str, why: &str) {
+pub(crate) fn send_back(question: &mut Question, reply: &str, why: &str) {
     let mut text = format!(
         "Your reply cannot be used: {why}.\nReply to the same request again, in the form that \
          it asks for and with nothing else."
@@ -156,7 +156,7 @@ fn without_reasoning(text: &str) -> &str {
 }
 
 /// Parses the only JSON object in a text, whatever text surrounds it.
-pub(super) fn object<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+pub(crate) fn object<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     let is_object = |part: &&str| serde_json::from_str::<Map<String, Value>>(part).is_ok();
     let objects: Vec<&str> = braced(text).into_iter().filter(is_object).collect();
     match objects[..] {

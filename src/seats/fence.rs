@@ -10,11 +10,11 @@ const DIGITS: usize = 8;
 /// it: contexts with the same beginning have the same mark, and share their
 /// prefix in the provider's cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Fence(String);
+pub(crate) struct Fence(String);
 
 impl Fence {
     /// Derives the mark for these texts.
-    pub(super) fn around<'a>(texts: impl Iterator<Item = &'a str> + Clone) -> Self {
+    pub(crate) fn around<'a>(texts: impl Iterator<Item = &'a str> + Clone) -> Self {
         let first = texts.clone().next().unwrap_or_default();
         let mark = (0u32..)
             .map(|draw| mark(first, draw))
@@ -23,7 +23,7 @@ impl Fence {
     }
 
     /// The mark as text.
-    pub(super) fn mark(&self) -> &str {
+    pub(crate) fn mark(&self) -> &str {
         &self.0
     }
 }

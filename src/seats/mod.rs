@@ -4,10 +4,10 @@
 //! access to neither probes nor answers.
 
 pub mod answerer;
-mod ask;
+pub(crate) mod ask;
 pub mod compactor;
 pub mod embedder;
-mod fence;
+pub(crate) mod fence;
 pub mod finder;
 pub mod judge;
 

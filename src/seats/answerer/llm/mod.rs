@@ -38,17 +38,25 @@ const AT_ONCE: usize = 128;
 pub struct Llm {
     llm: Arc<dyn llm::Llm>,
     name: String,
+    replicate: u32,
 }
 
 impl Llm {
     /// An answerer that calls the model behind `llm`.
     pub fn new(llm: Arc<dyn llm::Llm>) -> Self {
         let name = llm.model().id();
-        Self { llm, name }
+        Self { llm, name, replicate: 0 }
+    }
+
+    /// The same model, asked once more: its answers are not those of the
+    /// repetition before.
+    #[must_use]
+    pub fn repeated(self, replicate: u32) -> Self {
+        Self { replicate, ..self }
     }
 
     fn line(&self) -> Line<'_> {
-        Line { llm: &*self.llm, seat: Seat::Answerer, replicate: 0 }
+        Line { llm: &*self.llm, seat: Seat::Answerer, replicate: self.replicate }
     }
 
     async fn one(&self, system: &str, text: &str) -> Result<String, NoAnswer> {
