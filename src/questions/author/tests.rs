@@ -120,9 +120,9 @@ async fn only_questions_that_hold_up_stay() {
         left_out,
         [
             ("another question asks nearly the same", 1),
+            ("it gives its answer away, or cannot be graded", 1),
             ("its evidence does not say the answer", 2),
             ("its evidence is not in the part", 1),
-            ("it gives its answer away, or cannot be graded", 1),
             ("not answered twice with the whole conversation", 1),
         ]
     );
