@@ -42,7 +42,7 @@ static COMMIT: LazyLock<Regex> = LazyLock::new(|| {
 
 /// The branch that a command creates.
 static BRANCH: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"\bgit (?:checkout -[bB]|switch -[cC]|worktree add -b) ([\w./-]{4,80})")
+    Regex::new(r"\b(git (?:checkout -[bB]|switch -[cC]|worktree add -b)) ([\w./-]{4,80})")
         .expect("it is valid")
 });
 
@@ -71,16 +71,17 @@ fn committed(view: &View<'_>) -> Option<Draft> {
         done(view).filter_map(|(act, line)| Some((act, COMMIT.captures(line)?[1].to_owned())));
     let (act, message) = made.last()?;
     let message = message.trim().to_owned();
-    let question = "What is the subject of the last commit that the agent made?".to_owned();
+    let question =
+        "What is the subject of the last commit that the agent made with `git commit`?".to_owned();
     Some(Draft::new(ProbeKind::Artifact, question, [message], evidence(act)))
 }
 
 /// The branch that was created last.
 fn branched(view: &View<'_>) -> Option<Draft> {
-    let made =
-        done(view).filter_map(|(act, line)| Some((act, BRANCH.captures(line)?[1].to_owned())));
-    let (act, branch) = made.last()?;
-    let question = "Which git branch did the agent create last?".to_owned();
+    let made = done(view).filter_map(|(act, line)| Some((act, BRANCH.captures(line)?)));
+    let (act, found) = made.last()?;
+    let (command, branch) = (&found[1], found[2].to_owned());
+    let question = format!("Which git branch did the agent create last with `{command}`?");
     Some(Draft::new(ProbeKind::Artifact, question, [branch], evidence(act)))
 }
 

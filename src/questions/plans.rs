@@ -54,7 +54,8 @@ pub(super) struct Item {
     pub state: State,
     /// Its earlier states.
     pub before: Vec<State>,
-    /// The message that gave it this state.
+    /// The message that made it, and the one that gave it this state.
+    made: MessageIndex,
     pub at: MessageIndex,
 }
 
@@ -95,6 +96,7 @@ impl Lists {
                 text: text.trim().to_owned(),
                 state,
                 before,
+                made: at,
                 at,
             }));
         } else if tool == "taskupdate" {
@@ -113,9 +115,9 @@ impl Lists {
                 Some(known) => {
                     let mut before = known.before.clone();
                     before.push(known.state);
-                    Item { id: None, text, state, before, at }
+                    Item { id: None, text, state, before, made: at, at }
                 }
-                None => Item { id: None, text, state, before: Vec::new(), at },
+                None => Item { id: None, text, state, before: Vec::new(), made: at, at },
             })
             .collect();
     }
@@ -149,6 +151,31 @@ fn item(value: &Json) -> Option<(String, State)> {
     (!content.is_empty()).then(|| (content.to_owned(), state))
 }
 
+/// A question about an item. A tool that names items by number says their texts
+/// elsewhere: only a model puts both together, so that a model judges it.
+fn of_item(item: &Item, kind: ProbeKind, question: String, answers: Vec<String>) -> Draft {
+    match item.id {
+        None => Draft::new(kind, question, answers, [item.at]),
+        Some(_) => {
+            let part = format!("It says: {}", answers.first().map_or("", String::as_str));
+            Draft::rubric(kind, question, vec![part], [item.made, item.at])
+        }
+    }
+}
+
+/// The questions about the states of items that changed.
+pub(super) fn states(lists: &Lists) -> Vec<Draft> {
+    let changed = |item: &&Item| item.before.iter().any(|old| *old != item.state);
+    let each = lists.items.iter().filter(changed).map(|item| {
+        let question = format!("What is the state of the to-do item “{}” now?", item.text);
+        let names = |state: State| state.names().iter().map(|name| (*name).to_owned());
+        let before = item.before.iter().filter(|old| **old != item.state);
+        let stale: Vec<String> = before.flat_map(|old| names(*old)).collect();
+        of_item(item, ProbeKind::Update, question, names(item.state).collect()).with_stale(stale)
+    });
+    each.collect()
+}
+
 /// The questions about the plan.
 pub(super) fn questions(lists: &Lists) -> Vec<Vec<Draft>> {
     let (open, active, done) =
@@ -157,16 +184,14 @@ pub(super) fn questions(lists: &Lists) -> Vec<Vec<Draft>> {
     let finished = || done.iter().map(|item| item.text.clone());
     if let [item] = active.as_slice() {
         let question = "Which item of the to-do list is in progress?".to_owned();
-        let stale = finished();
-        let answer = [item.text.clone()];
-        drafts.push(Draft::new(ProbeKind::Plan, question, answer, [item.at]).with_stale(stale));
+        let answer = vec![item.text.clone()];
+        drafts.push(of_item(item, ProbeKind::Plan, question, answer).with_stale(finished()));
     }
     if let Some(next) = open.first() {
         let question =
-            "Which item of the to-do list is the next one that is still open?".to_owned();
-        let evidence = [next.at];
-        let answer = [next.text.clone()];
-        drafts.push(Draft::new(ProbeKind::Plan, question, answer, evidence).with_stale(finished()));
+            "Which item of the to-do list comes next of those that are still pending?".to_owned();
+        let answer = vec![next.text.clone()];
+        drafts.push(of_item(next, ProbeKind::Plan, question, answer).with_stale(finished()));
     }
     let left: Vec<&Item> = active.iter().chain(&open).copied().collect();
     if left.len() > 1 {

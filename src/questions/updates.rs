@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::draft::Draft;
-use super::plans::Lists;
+use super::plans::{self, Lists};
 use super::view::View;
 use crate::model::{MessageIndex, ProbeKind, Role};
 
@@ -36,7 +36,7 @@ static REWORDED: LazyLock<Regex> = LazyLock::new(|| {
 
 /// The questions about values that changed.
 pub(super) fn questions(view: &View<'_>, lists: &Lists) -> Vec<Vec<Draft>> {
-    vec![assigned(view), reworded(view), states(lists)]
+    vec![assigned(view), reworded(view), plans::states(lists)]
 }
 
 /// A value in a file, and the values that it had before.
@@ -125,18 +125,4 @@ fn reworded(view: &View<'_>) -> Vec<Draft> {
 fn is_value(word: &str) -> bool {
     word.len() > 1
         && (word.contains(|c: char| c.is_ascii_digit()) || word.contains(['_', '.', '/', '-']))
-}
-
-/// The states of to-do items.
-fn states(lists: &Lists) -> Vec<Draft> {
-    let items = lists.items.iter().filter(|item| item.before.iter().any(|old| *old != item.state));
-    items
-        .map(|item| {
-            let question = format!("What is the state of the to-do item “{}” now?", item.text);
-            let before = item.before.iter().filter(|old| **old != item.state);
-            let stale = before.flat_map(|old| old.names().iter().map(|name| (*name).to_owned()));
-            let names = item.state.names().iter().map(|name| (*name).to_owned());
-            Draft::new(ProbeKind::Update, question, names, [item.at]).with_stale(stale)
-        })
-        .collect()
 }

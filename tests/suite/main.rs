@@ -65,6 +65,7 @@ mod parquet;
 mod preset_numbers;
 mod presets;
 mod questions;
+mod questions_real;
 mod reader_agent;
 mod reader_real;
 mod recorded;

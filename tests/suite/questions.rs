@@ -178,10 +178,12 @@ fn commands_are_asked_by_their_last_result() {
             "Which error did `make site` report when it was last run?" => {
                 "no rule for target `site`"
             }
-            "What is the subject of the last commit that the agent made?" => {
+            "What is the subject of the last commit that the agent made with `git commit`?" => {
                 "Close the writer on errors"
             }
-            "Which git branch did the agent create last?" => "fix/writer-close",
+            "Which git branch did the agent create last with `git checkout -b`?" => {
+                "fix/writer-close"
+            }
             other => panic!("{other}"),
         };
         assert_eq!(values, &[expected]);
@@ -224,7 +226,7 @@ fn plans_are_asked_by_the_list_at_the_cut() {
         .asked();
     let (_, answers, stale) = find(&asked, "Which item of the to-do list is in progress?");
     assert_eq!((answers, stale), (vec!["Test the lexer"], vec!["Write the lexer"]));
-    let (_, answers, _) = find(&asked, "Which item of the to-do list is the next one");
+    let (_, answers, _) = find(&asked, "Which item of the to-do list comes next");
     assert_eq!(answers, ["Publish it"]);
     let (_, parts, _) = find(&asked, "What is still to be done?");
     assert_eq!(parts, ["It names: Test the lexer", "It names: Publish it"]);
@@ -246,7 +248,13 @@ fn plans_are_asked_by_the_list_at_the_cut() {
         )
         .call("TaskUpdate", json!({"taskId": "1", "status": "in_progress"}), "Updated task #1")
         .asked();
-    assert_eq!(find(&asked, "Which item of the to-do list is in progress?").1, ["Draw the map"]);
+    let (probe, parts, _) = find(&asked, "Which item of the to-do list is in progress?");
+    // The text and the state of an item stand in two messages: a model judges.
+    assert!(matches!(probe.expect, Expectation::Rubric(_)));
+    assert_eq!(
+        (parts, &probe.evidence),
+        (vec!["It says: Draw the map"], &vec!["m0".into(), "m2".into()])
+    );
 }
 
 #[test]

@@ -4,6 +4,7 @@ use super::doubt::is_unknown;
 use super::index::Index;
 use super::question::{Ask, Question};
 use super::rank::{Ranked, rank};
+use super::states;
 use crate::model::Role;
 use crate::seats::answerer::ANSWER_TOKENS;
 use crate::text::calendar::relative::{relative, written};
@@ -29,10 +30,12 @@ type Line = (usize, String);
 /// The answer to a question from a context.
 pub(super) fn answer(index: &Index, text: &str, counter: &Counter) -> String {
     let question = Question::new(text, &index.speakers);
-    let mut ranked = rank(index, &question);
+    let mut ranked = rank(index, &question, text);
     if is_unknown(&ranked) {
         return UNKNOWN.to_owned();
     }
+    states::keep(index, text, &mut ranked);
+    keep_quoted(&question, &mut ranked);
     ranked.truncate(CANDIDATES);
     let holds = !question.first && (question.now || !question.past);
     if index.speakers.is_empty() && holds && question.sought != 0 {
@@ -48,6 +51,16 @@ pub(super) fn answer(index: &Index, text: &str, counter: &Counter) -> String {
         lines.pop();
     }
     if lines.is_empty() { UNKNOWN.to_owned() } else { lines.join("\n") }
+}
+
+/// For a question about the value or the state of a name that it quotes, keeps
+/// the sentences with that name if there are any: those around them are about
+/// other names.
+fn keep_quoted(question: &Question, ranked: &mut Vec<Ranked>) {
+    let most = ranked.iter().map(|one| one.signs.quoted).fold(0.0, f64::max);
+    if question.of_name && most > 0.0 {
+        ranked.retain(|one| one.signs.quoted >= most);
+    }
 }
 
 /// The best sentences whose lines fit the budget.

@@ -8,10 +8,13 @@
 //! are copied in the order of the context. Relative dates are resolved against
 //! the day on which they were said. In sessions of agents, which are recognised
 //! by speakers without names, a value of the requested form counts most, and of
-//! differing statements the newest. If no sentence gives reason to answer, the
+//! differing statements the newest, and what a question quotes is looked for by
+//! that name. If no sentence gives reason to answer, the
 //! reader says that it does not know. It never derives an answer, and has no
 //! rules for a particular data set.
 
+mod anchors;
+mod calls;
 mod compose;
 mod cut;
 mod doubt;
@@ -22,6 +25,7 @@ mod rank;
 mod searching;
 mod signs;
 mod sought;
+mod states;
 mod words;
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
 //! Analyses a passage: its speaker, its sentences and their terms.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::calls::rendered;
 use super::cut::pieces;
 use super::sought::{Value, values};
 use super::words::{Term, Word, term, words};
@@ -41,7 +43,7 @@ pub(super) struct Sentence {
 /// A passage with its speaker, sentences and terms.
 #[derive(Clone, Debug)]
 pub(super) struct Analysed {
-    /// Text of the passage.
+    /// Text of the passage, with its calls as lines.
     pub text: Arc<str>,
     /// Byte range of the text before the first colon, if it may be a name.
     pub label: Option<Range<usize>>,
@@ -54,6 +56,11 @@ pub(super) struct Analysed {
 impl Analysed {
     /// Analyses the text of a passage.
     pub(super) fn new(text: &Arc<str>) -> Self {
+        let text: Arc<str> = match rendered(text) {
+            Cow::Borrowed(_) => Arc::clone(text),
+            Cow::Owned(lines) => Arc::from(lines),
+        };
+        let text = &text;
         let label = label(text);
         let body = label.as_ref().map_or(0, |label| label.end + 1);
         let mut sentences = Vec::new();

@@ -37,6 +37,10 @@ pub(super) struct Question {
     pub now: bool,
     /// Whether its first auxiliary verb is in the present tense.
     present: bool,
+    /// Whether it asks for the last of several things.
+    pub last: bool,
+    /// Whether it asks for the value or the state of something.
+    pub of_name: bool,
     /// Whether it is about the user.
     pub of_user: bool,
     /// Whether it addresses the assistant.
@@ -92,6 +96,8 @@ impl Question {
             speakers: named,
             dates: dates.into_iter().map(|d| d.date).collect(),
             now: any(NOW),
+            last: any("last") || any(NOW),
+            of_name: any("value state status"),
             present: present(&lower),
             of_user: any("i me my mine we us our")
                 || lower.windows(2).any(|w| w == ["the", "user"]),

@@ -3,6 +3,7 @@
 use jiff::civil::Date;
 use rustc_hash::FxHashMap;
 
+use super::anchors::Anchors;
 use super::index::{Block, Index};
 use super::question::{Ask, Question};
 use super::signs::{Signs, score};
@@ -13,6 +14,10 @@ use crate::text::dates;
 /// Number of blocks whose sentences are ranked: more blocks find no more
 /// answers.
 const BLOCKS: usize = 32;
+
+/// Number of messages with the names that a question quotes whose sentences are
+/// ranked.
+const QUOTED: usize = 16;
 
 /// Weights of a block's neighbours while blocks are chosen: its own terms,
 /// those of the two blocks before it and of the block after it.
@@ -49,13 +54,17 @@ struct Found<'a> {
     total: f64,
     rarest: f64,
     sentences: FxHashMap<usize, f64>,
+    anchors: Anchors,
     /// Score of each block, and a bit for each term in it.
     blocks: FxHashMap<usize, (f64, u64)>,
 }
 
 /// The sentences that fit best, the best first.
-pub(super) fn rank(index: &Index, question: &Question) -> Vec<Ranked> {
-    let found = Found::new(index, question);
+pub(super) fn rank(index: &Index, question: &Question, text: &str) -> Vec<Ranked> {
+    let found = Found::new(index, question, text);
+    if found.anchors.missing() {
+        return Vec::new();
+    }
     let mut out = Vec::new();
     for block in found.best_blocks() {
         found.weigh(block, &mut out);
@@ -72,7 +81,7 @@ pub(super) fn rank(index: &Index, question: &Question) -> Vec<Ranked> {
 }
 
 impl<'a> Found<'a> {
-    fn new(index: &'a Index, question: &'a Question) -> Self {
+    fn new(index: &'a Index, question: &'a Question, text: &str) -> Self {
         let rarity: Vec<f64> = question.terms.iter().map(|&term| index.rarity(term)).collect();
         let mut found = Found {
             index,
@@ -80,6 +89,7 @@ impl<'a> Found<'a> {
             total: rarity.iter().sum::<f64>().max(f64::MIN_POSITIVE),
             rarest: rarity.iter().copied().fold(f64::MIN_POSITIVE, f64::max),
             rarity,
+            anchors: Anchors::new(index, text),
             sentences: FxHashMap::default(),
             blocks: FxHashMap::default(),
         };
@@ -130,7 +140,25 @@ impl<'a> Found<'a> {
             near.into_iter().map(|at| (at, around(at) * self.bearing(at))).collect();
         scored.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
         scored.truncate(BLOCKS);
-        scored.into_iter().map(|(at, _)| at).collect()
+        let mut blocks: Vec<usize> = scored.into_iter().map(|(at, _)| at).collect();
+        self.add_quoted(&mut blocks);
+        blocks
+    }
+
+    /// Adds the blocks of the newest messages with the names that the question
+    /// quotes: of long ones those with terms of the question first.
+    fn add_quoted(&self, blocks: &mut Vec<usize>) {
+        let passages = self.anchors.best_passages(self.question.last);
+        for passage in passages.into_iter().take(QUOTED) {
+            let from = self.index.blocks.partition_point(|block| block.passage < passage);
+            let to = self.index.blocks.partition_point(|block| block.passage <= passage);
+            let mut own: Vec<usize> = (from..to).collect();
+            own.sort_by(|a, b| self.block(Some(*b)).total_cmp(&self.block(Some(*a))));
+            own.truncate(BLOCKS);
+            blocks.extend(own);
+        }
+        blocks.sort_unstable();
+        blocks.dedup();
     }
 
     /// Whether a value of a certain form is searched for in a session of an
@@ -204,6 +232,8 @@ impl<'a> Found<'a> {
             let novel = sentence.terms.iter().filter(|(term, _)| !question.terms.contains(term));
             let novelty = novel.map(|&(term, _)| index.rarity(term)).sum::<f64>().ln_1p();
             let formed = self.hunts() && sentence.values.iter().any(|value| question.seeks(value));
+            let (quoted, scope) =
+                self.anchors.shares(block.passage, index.text(number), question.last);
             let written = shared.agent && !sentence.prose && !formed;
             let signs = Signs {
                 own: self.sentence(number),
@@ -215,6 +245,8 @@ impl<'a> Found<'a> {
                 numbered: matches!(question.ask, Ask::Number | Ask::HowLong) && sentence.has_number,
                 opens: 1.0 / (1.0 + (number - block.first) as f64),
                 formed,
+                quoted,
+                scope,
                 ..shared
             };
             out.push(Ranked { sentence: number, score: score(&signs), signs });

@@ -41,6 +41,10 @@ pub(super) struct Signs {
     /// Whether it contains a value of the requested form, in a session of an
     /// agent.
     pub formed: bool,
+    /// Share of the names that the question quotes: in the sentence, and in its
+    /// message or the call before it.
+    pub quoted: f64,
+    pub scope: f64,
     /// Whether the session is one of an agent.
     pub agent: bool,
 }
@@ -74,6 +78,8 @@ pub(super) fn score(signs: &Signs) -> f64 {
         + 3.026 * flag(s.numbered)
         + 1.138 * s.opens
         + 3.0 * flag(s.formed)
+        + 8.0 * s.quoted
+        + 6.0 * s.scope
 }
 
 /// The score without the contribution of the speaker.

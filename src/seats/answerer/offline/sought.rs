@@ -1,7 +1,9 @@
 //! The form of an answer: a hash, a version, a path, a number.
 
 use std::hash::{Hash, Hasher};
+use std::sync::LazyLock;
 
+use regex::Regex;
 use rustc_hash::FxHasher;
 
 use crate::text::calendar::{month, weekday};
@@ -19,6 +21,8 @@ pub(super) const NAME: Forms = 1 << 4;
 pub(super) const TIME: Forms = 1 << 5;
 pub(super) const DATE: Forms = 1 << 6;
 pub(super) const NUMBER: Forms = 1 << 7;
+/// A name behind the keyword that defines it.
+pub(super) const DEFINED: Forms = 1 << 8;
 
 /// A value in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +60,7 @@ pub(super) fn values(text: &str) -> Vec<Value> {
             .trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '/' | '#' | '_' | '-'))
             .trim_end_matches(['-', '#'])
     });
-    let mut out = Vec::new();
+    let mut out = definitions(text);
     let mut before = "";
     for piece in pieces {
         let written_out = piece.len() > 5 && weekday(piece).is_some()
@@ -67,12 +71,28 @@ pub(super) fn values(text: &str) -> Vec<Value> {
         }
         let forms = forms(piece) | if written_out { DATE } else { 0 };
         if forms != 0 {
-            let mut hasher = FxHasher::default();
-            piece.hash(&mut hasher);
-            out.push(Value { forms, spelt: hasher.finish() });
+            out.push(Value { forms, spelt: spelt(piece) });
         }
     }
     out
+}
+
+/// The names that a line of code defines.
+fn definitions(text: &str) -> Vec<Value> {
+    static DEFINITION: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(
+            r"\b(?:func(?:\s*\([^()]*\))?|fn|def|function|class|struct|interface|enum|trait|type|const)\s+([A-Za-z_]\w{2,})",
+        )
+        .expect("the pattern is constant and valid")
+    });
+    let names = DEFINITION.captures_iter(text).filter_map(|found| found.get(1));
+    names.map(|name| Value { forms: DEFINED, spelt: spelt(name.as_str()) }).collect()
+}
+
+fn spelt(text: &str) -> u64 {
+    let mut hasher = FxHasher::default();
+    text.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// The forms of one token without surrounding punctuation.
@@ -206,16 +226,13 @@ fn is_host(token: &str) -> bool {
 }
 
 /// Words that indicate the form of the requested value.
-const CUES: [(Forms, &str); 10] = [
+const CUES: [(Forms, &str); 11] = [
     (HASH, "commit hash sha revision commits"),
     (VERSION, "version release tag"),
     (PATH, "file path folder directory script module"),
     (HOST, "host hostname address server domain url endpoint machine"),
-    (
-        NAME,
-        "id identifier ticket reference flag key request branch test function serial database \
-        issue",
-    ),
+    (NAME, "id identifier ticket reference flag key request branch test serial database issue"),
+    (NAME | DEFINED, "function method constant class"),
     // People often use "number" for letters and digits.
     (NAME | NUMBER, "number account code room desk berth locker policy permit"),
     (TIME, "clock o'clock time"),

@@ -1,0 +1,156 @@
+//! How good the questions made from real recordings are, which are not part of
+//! the repository: how often the offline reader answers them without the
+//! conversation (`empty`), from the messages around the evidence (`evidence`),
+//! and from everything that the agent had (`full`). The strict offline judge
+//! grades. The rules were made on the sessions of Claude Code and Codex
+//! ("fitted"); the others they have not seen ("held out").
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use recap::dataset::{Dataset, LoadOptions, load};
+use recap::model::{Expectation, Message, Probe, ProbeKind, Transcript};
+use recap::probes::{Cuts, Place, places};
+use recap::questions::generate;
+use recap::seats::answerer::{Answerer, Offline, Passage, Shown};
+use recap::seats::judge::{Grading, Offline as Judge};
+use recap::tokens::{Counter, Sizes};
+
+/// Recordings that the rules were made on.
+const FITTED: [&str; 2] = ["claude-code-sessions", "codex-rollouts"];
+/// Recordings that they have not seen.
+const HELD_OUT: [&str; 4] = ["opencode", "openhands", "pi-sessions", "tau-bench"];
+
+fn data(name: &str) -> Option<Dataset> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data").join(name);
+    if !path.exists() {
+        eprintln!("skipped: ../shared/data is absent");
+        return None;
+    }
+    Some(load(&path, &LoadOptions::default()).unwrap())
+}
+
+fn cuts(transcript: &Transcript) -> Vec<Place> {
+    let sizes = Sizes::of(transcript, &Counter::default());
+    let tokens: Vec<u64> = sizes.messages.iter().map(|weight| weight.tokens).collect();
+    places(transcript, &tokens, Cuts::Spread(5), &[1, 3]).unwrap_or_default()
+}
+
+/// Questions of one kind: how many, and how many were right in each context.
+#[derive(Clone, Copy, Debug, Default)]
+struct Row {
+    n: u32,
+    unscored: u32,
+    right: [u32; 3],
+}
+
+fn shown(messages: impl Iterator<Item = usize>, transcript: &Transcript) -> Shown {
+    let passage = |m: &Message| Passage { role: m.role, at: m.at, text: m.sent().into() };
+    let passages = messages.map(|at| passage(&transcript.messages[at])).collect();
+    Shown { passages, now: None }
+}
+
+/// The messages around the evidence of a question, among those of the cut.
+fn around(probe: &Probe, transcript: &Transcript, held: &[usize]) -> Vec<usize> {
+    let at = |id: &String| transcript.messages.iter().position(|m| m.id == *id).unwrap();
+    let evidence: Vec<usize> = probe.evidence.iter().map(at).collect();
+    let near = |m: &usize| evidence.iter().any(|e| e.abs_diff(*m) <= 2);
+    held.iter().copied().filter(near).collect()
+}
+
+fn measure(names: &[&str]) -> BTreeMap<ProbeKind, Row> {
+    let mut rows: BTreeMap<ProbeKind, Row> = BTreeMap::new();
+    let reader = Offline::new(Arc::new(Counter::default()));
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let mut log = String::new();
+    for dataset in names.iter().filter_map(|name| data(name)) {
+        for transcript in &dataset.transcripts {
+            for place in cuts(transcript) {
+                let probes = generate(transcript, std::slice::from_ref(&place));
+                let kept = place.material.iter().filter(|kept| !kept.cleared);
+                let held: Vec<usize> = kept.map(|kept| kept.message as usize).collect();
+                let questions: Vec<&str> = probes.iter().map(|p| p.question.as_str()).collect();
+                let ask = |shown: &Shown, questions: &[&str]| -> Vec<String> {
+                    let answers = runtime.block_on(reader.answer(shown, questions));
+                    answers.into_iter().map(Result::unwrap).collect()
+                };
+                let full = ask(&shown(held.iter().copied(), transcript), &questions);
+                for (probe, full) in probes.iter().zip(full) {
+                    let row = rows.entry(probe.kind).or_default();
+                    if matches!(probe.expect, Expectation::Rubric(_)) {
+                        row.unscored += 1;
+                        continue;
+                    }
+                    row.n += 1;
+                    let near = around(probe, transcript, &held);
+                    let near = shown(near.into_iter(), transcript);
+                    let contexts = [Shown::default(), near];
+                    let mut said: Vec<String> =
+                        contexts.iter().map(|c| ask(c, &[&probe.question]).remove(0)).collect();
+                    said.push(full);
+                    let right: Vec<bool> = said.iter().map(|said| is_right(probe, said)).collect();
+                    (0..3).for_each(|at| row.right[at] += u32::from(right[at]));
+                    if !right[2] || right[0] || !right[1] {
+                        let (id, q) = (&probe.id, &probe.question);
+                        let _ = writeln!(
+                            log,
+                            "## {} {id} {right:?}\nQ {q}\nE {:?} STALE {:?}\nNEAR {}\nFULL {}",
+                            transcript.id, probe.expect, probe.stale, said[1], said[2]
+                        );
+                    }
+                }
+            }
+        }
+    }
+    if let Ok(path) = std::env::var("RECAP_QUESTIONS_LOG") {
+        std::fs::write(format!("{path}-{}", names[0]), log).unwrap();
+    }
+    rows
+}
+
+fn is_right(probe: &Probe, answer: &str) -> bool {
+    let grading = Grading {
+        question: &probe.question,
+        kind: probe.kind,
+        expect: &probe.expect,
+        stale: &probe.stale,
+        answer,
+    };
+    Judge.judge(&grading).score.is_some_and(|score| score >= 0.5)
+}
+
+/// Shares right under `empty`, `evidence` and `full` over the kinds with an
+/// answer; prints each kind.
+fn shares(title: &str, names: &[&str]) -> Option<[f64; 3]> {
+    let rows = measure(names);
+    let mut all = Row::default();
+    println!("{title}");
+    for (kind, row) in &rows {
+        let share = |at: usize| f64::from(row.right[at]) / f64::from(row.n.max(1));
+        println!(
+            "  {:12} {:4} empty {:.2} evidence {:.2} full {:.2}; {} for a model only",
+            kind.as_str(),
+            row.n,
+            share(0),
+            share(1),
+            share(2),
+            row.unscored
+        );
+        if *kind != ProbeKind::Abstain {
+            all.n += row.n;
+            (0..3).for_each(|at| all.right[at] += row.right[at]);
+        }
+    }
+    let shares = all.right.map(|right| f64::from(right) / f64::from(all.n.max(1)));
+    println!("  all {} {shares:.3?}", all.n);
+    (all.n > 0).then_some(shares)
+}
+
+#[test]
+fn questions_made_from_recordings_are_answered_from_their_evidence() {
+    shares("fitted", &FITTED);
+    let Some([empty, evidence, full]) = shares("held out", &HELD_OUT) else { return };
+    assert!(empty < 0.05 && evidence >= 0.5 && full >= 0.4, "{empty} {evidence} {full}");
+}
