@@ -1,6 +1,7 @@
 //! Chooses the questions of a place: those that are sound, spread over the
 //! kinds, the forms of questions and the conversation.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::draft::Draft;
@@ -19,8 +20,15 @@ const LONGEST: (usize, usize) = (320, 240);
 
 /// The questions that are asked at a place. `forms` holds the drafts of each
 /// form of question.
-pub(super) fn choose(view: &View<'_>, place: &Place, forms: Vec<Vec<Draft>>) -> Vec<Probe> {
+pub(super) fn choose(
+    view: &View<'_>,
+    place: &Place,
+    forms: Vec<Vec<Draft>>,
+    before: &[Probe],
+) -> Vec<Probe> {
     let mut asked = BTreeSet::new();
+    // What was not asked at an earlier place comes first.
+    let again = |question: &str| before.iter().filter(|p| p.question == question).count();
     let mut kinds: BTreeMap<ProbeKind, Vec<Vec<(String, Draft)>>> = BTreeMap::new();
     for form in forms {
         let mut sound: BTreeMap<ProbeKind, Vec<(String, Draft)>> = BTreeMap::new();
@@ -37,7 +45,7 @@ pub(super) fn choose(view: &View<'_>, place: &Place, forms: Vec<Vec<Draft>>) -> 
     }
     let probes = kinds.into_iter().flat_map(|(kind, forms)| {
         let most = if kind == ProbeKind::Abstain { UNANSWERABLE } else { A_KIND };
-        spread(view, forms, most)
+        spread(view, forms, most, again)
     });
     probes.map(|(id, draft)| probe(view, place, id, draft)).collect()
 }
@@ -121,7 +129,12 @@ fn is_guessable(value: &str, question: &str) -> bool {
 
 /// At most `most` of the questions, in turn one of each form, and in turn from
 /// the first, the middle and the last third of the conversation.
-fn spread(view: &View<'_>, forms: Vec<Vec<(String, Draft)>>, most: usize) -> Vec<(String, Draft)> {
+fn spread(
+    view: &View<'_>,
+    forms: Vec<Vec<(String, Draft)>>,
+    most: usize,
+    again: impl Fn(&str) -> usize,
+) -> Vec<(String, Draft)> {
     let third = |draft: &Draft| {
         let last = draft.evidence.last().copied().unwrap_or(0);
         let at = view.messages.partition_point(|message| *message < last);
@@ -132,7 +145,8 @@ fn spread(view: &View<'_>, forms: Vec<Vec<(String, Draft)>>, most: usize) -> Vec
         let mut thirds: [Vec<(String, Draft)>; 3] = Default::default();
         form.into_iter().for_each(|one| thirds[third(&one.1)].push(one));
         // The ids are hashes: their order favours nothing.
-        thirds.iter_mut().for_each(|part| part.sort_by(|a, b| b.0.cmp(&a.0)));
+        let rank = |one: &(String, Draft)| (again(&one.1.question), one.0.clone());
+        thirds.iter_mut().for_each(|part| part.sort_by_cached_key(|one| Reverse(rank(one))));
         left.push(thirds);
     }
     let mut chosen = Vec::new();

@@ -201,5 +201,8 @@ fn mended(view: &View<'_>, command: &str, acts: &[&Act<'_>]) -> Option<Draft> {
     let name = path.rsplit('/').next().unwrap_or(path).to_owned();
     let question = format!("Which file did the agent change to make `{command}` succeed?");
     let seen = changes.iter().map(|(_, at)| *at).chain(evidence(bad)).chain(evidence(good));
-    Some(Draft::new(ProbeKind::Artifact, question, [name], seen))
+    // The change, the failure and the success stand in several messages: only a
+    // model puts them together.
+    let part = format!("It names the file {name}");
+    Some(Draft::rubric(ProbeKind::Artifact, question, vec![part], seen))
 }

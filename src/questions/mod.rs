@@ -43,7 +43,8 @@ pub fn generate(transcript: &Transcript, places: &[Place]) -> Vec<Probe> {
     for place in places.iter().step_by(step) {
         let view = view::View::new(transcript, &acts, place);
         let drafts = drafts(&view);
-        probes.extend(choose::choose(&view, place, drafts));
+        let chosen = choose::choose(&view, place, drafts, &probes);
+        probes.extend(chosen);
     }
     // A recorded cut and another one may stand before the same request.
     let mut seen = std::collections::BTreeSet::new();

@@ -123,6 +123,8 @@ fn reworded(view: &View<'_>) -> Vec<Draft> {
 
 /// Whether a word is a value: it has a digit or joins several words.
 fn is_value(word: &str) -> bool {
+    let hyphened = word.contains('-') && word.contains(char::is_alphabetic);
     word.len() > 1
-        && (word.contains(|c: char| c.is_ascii_digit()) || word.contains(['_', '.', '/', '-']))
+        && !hyphened
+        && (word.contains(|c: char| c.is_ascii_digit()) || word.contains(['_', '.', '/']))
 }

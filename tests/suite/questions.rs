@@ -171,9 +171,13 @@ fn commands_are_asked_by_their_last_result() {
     let artifacts: Vec<&Probe> = asked.iter().filter(|p| p.kind == ProbeKind::Artifact).collect();
     assert_eq!(artifacts.len(), 4, "{artifacts:#?}");
     for probe in artifacts {
-        let Expectation::AnyOf(values) = &probe.expect else { panic!("{probe:?}") };
+        let (Expectation::AnyOf(values) | Expectation::Rubric(values)) = &probe.expect else {
+            panic!("{probe:?}")
+        };
         let expected = match probe.question.as_str() {
-            "Which file did the agent change to make `go test ./codec` succeed?" => "writer.go",
+            "Which file did the agent change to make `go test ./codec` succeed?" => {
+                "It names the file writer.go"
+            }
             "Which test failed when `go test ./net` was last run?" => "TestDial",
             "Which error did `make site` report when it was last run?" => {
                 "no rule for target `site`"

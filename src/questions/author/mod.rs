@@ -87,7 +87,7 @@ impl Author {
                 }
             }
             let sound = self.tested(transcript, place, drafts, &mut written).await;
-            written.probes.extend(choose(&view, place, by_role(transcript, sound)));
+            written.probes.extend(choose(&view, place, by_role(transcript, sound), &[]));
         }
         written
     }

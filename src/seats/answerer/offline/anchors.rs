@@ -59,8 +59,9 @@ pub(super) struct Anchors {
     names: Vec<String>,
     /// For each passage, how many names its message or the call before it has.
     scopes: Vec<u32>,
-    /// The first passage of the scope that holds most names, the newest one.
+    /// The passages of the scope that holds most names, the newest one.
     newest: usize,
+    end: usize,
 }
 
 impl Anchors {
@@ -77,10 +78,15 @@ impl Anchors {
                 (call, started) = (own, at);
             }
             let held = (own | call).count_ones();
-            newest = newest.max((held, started));
+            // What an agent did stands in its calls, not in what it read.
+            let acts = own > 0 && entry.analysed.calls;
+            newest = newest.max((2 * held + u32::from(acts), started));
             scopes.push(held);
         }
-        Anchors { names, scopes, newest: newest.1 }
+        let newest = newest.1;
+        let others = index.entries.iter().skip(newest + 1);
+        let end = newest + 1 + others.take_while(|entry| entry.role == Role::Tool).count();
+        Anchors { names, scopes, newest, end }
     }
 
     /// Whether the question quotes names.
@@ -112,8 +118,7 @@ impl Anchors {
     }
 
     fn is_newest(&self, passage: usize) -> bool {
-        passage >= self.newest
-            && self.scopes[passage] == self.scopes[self.newest..].iter().copied().max().unwrap_or(0)
+        passage >= self.newest && passage < self.end && self.scopes[passage] > 0
     }
 }
 

@@ -50,6 +50,8 @@ fn call_lines(name: &str, arguments: &Map<String, Json>, out: &mut String) {
             Json::Array(items) => items.iter().for_each(|item| {
                 let _ = writeln!(out, "{head}: {}", flat(item));
             }),
+            // A flag says how a tool works, not what it did.
+            Json::Bool(_) | Json::Null => {}
             other => {
                 let _ = writeln!(out, "{head} {key}: {}", flat(other));
             }
@@ -117,10 +119,7 @@ mod tests {
     fn an_edit_is_its_new_lines_behind_the_file() {
         let call = r#"{"name":"Edit","arguments":{"file_path":"a.rs","old_string":"x = 1","new_string":"x = 2\n\ny = 3","replace_all":false}}"#;
         let text = format!("I change it.\n{call}\nDone.");
-        assert_eq!(
-            rendered(&text),
-            "I change it.\nEdit a.rs: x = 2\nEdit a.rs: y = 3\nEdit a.rs replace_all: false\nDone.\n"
-        );
+        assert_eq!(rendered(&text), "I change it.\nEdit a.rs: x = 2\nEdit a.rs: y = 3\nDone.\n");
     }
 
     #[test]

@@ -45,6 +45,8 @@ pub(super) struct Sentence {
 pub(super) struct Analysed {
     /// Text of the passage, with its calls as lines.
     pub text: Arc<str>,
+    /// Whether it has calls.
+    pub calls: bool,
     /// Byte range of the text before the first colon, if it may be a name.
     pub label: Option<Range<usize>>,
     /// Sentences of the passage, in order.
@@ -56,9 +58,9 @@ pub(super) struct Analysed {
 impl Analysed {
     /// Analyses the text of a passage.
     pub(super) fn new(text: &Arc<str>) -> Self {
-        let text: Arc<str> = match rendered(text) {
-            Cow::Borrowed(_) => Arc::clone(text),
-            Cow::Owned(lines) => Arc::from(lines),
+        let (text, calls): (Arc<str>, bool) = match rendered(text) {
+            Cow::Borrowed(_) => (Arc::clone(text), false),
+            Cow::Owned(lines) => (Arc::from(lines), true),
         };
         let text = &text;
         let label = label(text);
@@ -71,7 +73,7 @@ impl Analysed {
             }
         }
         let blocks = blocks(&sentences);
-        Self { text: Arc::clone(text), label, sentences, blocks }
+        Self { text: Arc::clone(text), calls, label, sentences, blocks }
     }
 
     /// The speaker's name at the beginning of the passage.

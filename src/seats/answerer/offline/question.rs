@@ -1,6 +1,6 @@
 //! Analyses what a question asks for.
 
-use super::sought::{Forms, Value, sought, values};
+use super::sought::{DEFINED, Forms, Value, sought, values};
 use super::words::{Term, term, words};
 use crate::text::language::{is_in, is_stop};
 use crate::text::{PartialDate, dates};
@@ -108,6 +108,11 @@ impl Question {
     /// Whether only the newest of several values is an answer.
     pub(super) fn wants_newest(&self) -> bool {
         self.now || self.present && self.ask == Ask::Number
+    }
+
+    /// Whether a value is a name that is defined, as the question asks for.
+    pub(super) fn seeks_definition(&self, value: &Value) -> bool {
+        value.forms & self.sought & DEFINED != 0 && self.seeks(value)
     }
 
     /// Whether a value has a requested form and is not part of the question.

@@ -245,6 +245,7 @@ impl<'a> Found<'a> {
                 numbered: matches!(question.ask, Ask::Number | Ask::HowLong) && sentence.has_number,
                 opens: 1.0 / (1.0 + (number - block.first) as f64),
                 formed,
+                defines: formed && sentence.values.iter().any(|v| question.seeks_definition(v)),
                 quoted,
                 scope,
                 ..shared
