@@ -28,6 +28,7 @@ pub(super) fn of_plan(spec: &RunSpec, datasets: &[Dataset], counter: &Counter) -
         windows: spec.windows.labels(),
         scaled: spec.scaled,
         cuts: spec.cuts.to_string(),
+        questions: String::new(),
         depths: spec.depths.clone(),
         replicates: spec.replicates,
         transcripts: files

@@ -37,6 +37,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::dataset::Dataset;
+use crate::model::Probe;
 use crate::pricing::PriceList;
 use crate::probes::Cuts;
 use crate::replay::WindowSpec;
@@ -63,11 +64,24 @@ pub struct Bench {
     compactor_model: Option<String>,
     counter: Arc<Counter>,
     cuts: Cuts,
+    questions: Questions,
     depths: BTreeSet<u32>,
     replicates: u32,
     seed: u64,
     scaled: bool,
     jobs: usize,
+}
+
+/// The questions that are asked at cuts alone, besides the data sets' own
+/// probes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Questions {
+    /// Made from every session without probes of its own.
+    Auto,
+    /// None.
+    None,
+    /// These, with the hash of their file.
+    Given(Vec<Probe>, String),
 }
 
 impl Bench {
@@ -84,6 +98,7 @@ impl Bench {
             compactor_model: None,
             counter: Arc::new(Counter::where_reported()),
             cuts: CUTS,
+            questions: Questions::Auto,
             depths: BTreeSet::from(DEPTHS),
             replicates: 1,
             seed: 1,
@@ -172,6 +187,13 @@ impl Bench {
     #[must_use]
     pub fn cuts(self, cuts: Cuts, depths: impl IntoIterator<Item = u32>) -> Self {
         Self { cuts, depths: depths.into_iter().collect(), ..self }
+    }
+
+    /// The questions that are asked at the cuts, besides the data sets' own
+    /// probes.
+    #[must_use]
+    pub fn questions(self, questions: Questions) -> Self {
+        Self { questions, ..self }
     }
 
     /// Repetitions of the presets that call a compactor.

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::selection::DataContents;
-use super::{Bench, BenchError, manifest, native};
+use super::{Bench, BenchError, Questions, manifest, native};
 use crate::dataset::Dataset;
 use crate::model::{Manifest, Probe, Transcript};
 use crate::pricing::{Agents, PriceList};
 use crate::probes::Cuts;
-use crate::run::{Conceal, Finished, Folder, RunSpec, Sample, Seats, Windows};
+use crate::run::{Conceal, CutQuestions, Finished, Folder, RunSpec, Sample, Seats, Windows};
 use crate::strategy::Preset;
 use crate::text::counted;
 use crate::tokens::Counter;
@@ -49,10 +49,13 @@ impl BenchPlan {
 /// Settles a comparison.
 pub(super) fn plan(bench: Bench) -> Result<BenchPlan, BenchError> {
     let mut datasets = bench.datasets;
+    let names: Vec<String> =
+        datasets.iter().flat_map(|d| &d.transcripts).map(|t| t.id.clone()).collect();
     let conceal = bench.no_text.then(|| Arc::new(Conceal::datasets(&datasets)));
     if let Some(conceal) = &conceal {
         datasets.iter_mut().for_each(|dataset| conceal.dataset(dataset));
     }
+    let questions = cut_questions(bench.questions, &names, &datasets);
     let windows = Windows::or_default(bench.windows, &datasets);
     let samples = samples(&mut datasets, bench.limit)?;
     let unreadable = unreadable(&samples);
@@ -74,6 +77,7 @@ pub(super) fn plan(bench: Bench) -> Result<BenchPlan, BenchError> {
         seed: bench.seed,
         scaled: bench.scaled,
         cuts: bench.cuts,
+        questions: questions.0,
         depths: depths(bench.cuts, bench.depths),
         jobs: bench.jobs,
     };
@@ -81,6 +85,7 @@ pub(super) fn plan(bench: Bench) -> Result<BenchPlan, BenchError> {
     warnings.extend(unreadable.filter(|_| !spec.presets.iter().any(|p| p.replays_recording())));
     warnings.extend(unhashed(&spec.presets));
     let mut manifest = manifest::of_plan(&spec, &datasets, &bench.counter);
+    manifest.questions = questions.1;
     manifest.named = bench.selection.named(&spec.presets);
     manifest.warnings.extend(warnings);
     let (seats, counter) = (Seats::offline(&bench.counter), bench.counter);
@@ -90,6 +95,28 @@ pub(super) fn plan(bench: Bench) -> Result<BenchPlan, BenchError> {
 /// The depths, ascending; a recorded compaction is examined as a first one.
 fn depths(cuts: Cuts, asked: BTreeSet<u32>) -> Vec<u32> {
     if cuts == Cuts::Recorded { vec![1] } else { asked.into_iter().collect() }
+}
+
+/// The questions at cuts, by the transcripts as they are named in the run, and
+/// what the manifest says of them. `names` are those of the recordings.
+fn cut_questions(
+    questions: Questions,
+    names: &[String],
+    datasets: &[Dataset],
+) -> (CutQuestions, String) {
+    let (probes, hash) = match questions {
+        Questions::Auto => return (CutQuestions::Auto, "auto".to_owned()),
+        Questions::None => return (CutQuestions::None, "none".to_owned()),
+        Questions::Given(probes, hash) => (probes, hash),
+    };
+    let mut given: BTreeMap<(String, String), Vec<Probe>> = BTreeMap::new();
+    let all = datasets.iter().flat_map(|d| d.transcripts.iter().map(move |t| (&d.name, &t.id)));
+    for ((dataset, id), name) in all.zip(names) {
+        let own = probes.iter().filter(|probe| probe.transcript == *name);
+        let own = own.map(|probe| Probe { transcript: id.clone(), ..probe.clone() });
+        given.insert((dataset.clone(), id.clone()), own.collect());
+    }
+    (CutQuestions::Given(Arc::new(given)), hash)
 }
 
 /// The first transcripts of each data set, with their probes. Their messages

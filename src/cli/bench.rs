@@ -1,6 +1,7 @@
 //! `recap bench` and `recap replay`.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
@@ -13,12 +14,13 @@ use super::seating::{ProbeMode, Seating};
 use super::strategies;
 use super::work::{Stopped, Work};
 use super::{dry_run, gating, headings, inputs, models, out, recordings, report, wire};
-use crate::bench::{Bench, BenchPlan, BenchRun, Outcome, Results};
-use crate::dataset::LoadOptions;
+use crate::bench::{Bench, BenchPlan, BenchRun, Outcome, Questions, Results};
+use crate::dataset::{Dataset, DatasetError, LoadOptions, load_probes};
 use crate::pricing::PriceList;
 use crate::probes::Cuts;
 use crate::report::format_names;
 use crate::run::{Folder, Loaded, REPLIES};
+use crate::text::counted;
 use crate::tokens::Counter;
 
 /// Options of `recap bench` and `recap replay`.
@@ -154,6 +156,52 @@ struct CutOptions {
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1,3",
           value_parser = clap::value_parser!(u32).range(1..=100))]
     depth: Vec<u32>,
+
+    /// Questions that are asked right behind a compaction, besides those of the data sets: `auto`
+    /// makes them from each session without its own, `none` asks none, and a file holds them as
+    /// `recap probes generate` writes them
+    #[arg(long, value_name = "auto|none|FILE", default_value = "auto")]
+    questions: String,
+}
+
+impl CutOptions {
+    /// The questions as typed; a file is read for the sessions of the run.
+    fn questions(&self, datasets: &[Dataset]) -> Result<Questions, Failure> {
+        let path = match self.questions.as_str() {
+            "auto" => return Ok(Questions::Auto),
+            "none" => return Ok(Questions::None),
+            path => Path::new(path),
+        };
+        let probes = load_probes(path, datasets).map_err(|errors| refused(&errors))?;
+        let sessions = datasets.iter().flat_map(|dataset| &dataset.transcripts);
+        let known: BTreeSet<&str> = sessions.map(|session| session.id.as_str()).collect();
+        let others = probes.iter().filter(|probe| !known.contains(probe.transcript.as_str()));
+        let others = others.count();
+        if others == probes.len() {
+            return Err(Failure::usage(format!(
+                "{}: none of its questions is about a session of this run",
+                path.display()
+            ))
+            .help("make them anew: recap probes generate INPUT"));
+        }
+        if others > 0 {
+            let left = counted(others, "question");
+            wire::say(&format!("warning: {left} are about sessions that are not part of this run"));
+        }
+        let bytes = std::fs::read(path)
+            .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+        Ok(Questions::Given(probes, blake3::hash(&bytes).to_hex().to_string()))
+    }
+}
+
+/// The first errors of a file, a line each.
+fn refused(errors: &[DatasetError]) -> Failure {
+    let shown = errors.iter().take(20).map(ToString::to_string).collect::<Vec<_>>().join("\n");
+    let failure = Failure::usage(shown);
+    match errors.first() {
+        Some(first) => failure.help(first.help()),
+        None => failure,
+    }
 }
 
 pub(super) fn run(arguments: &Arguments, ask: ProbeMode) -> Result<Exit, Failure> {
@@ -270,6 +318,10 @@ impl Arguments {
         if ask == ProbeMode::Nothing {
             datasets.iter_mut().for_each(|dataset| dataset.probes.clear());
         }
+        let questions = match ask {
+            ProbeMode::Nothing => Questions::None,
+            ProbeMode::Probes => self.cutting.questions(&datasets)?,
+        };
         Ok(Bench::new(datasets)
             .limit(self.limit)
             .no_text(self.no_text)
@@ -281,6 +333,7 @@ impl Arguments {
             .compactor_model(self.seating.compactor_id()?)
             .counter(Arc::clone(counter))
             .cuts(self.cutting.cuts, self.cutting.depth.iter().copied())
+            .questions(questions)
             .replicates(self.replicates())
             .seed(self.seed)
             .scaled(!self.no_scale)

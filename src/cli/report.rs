@@ -82,7 +82,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 
 /// Whether the run kept the texts of its questions: a run with --no-text did not.
 fn asks_in_words(transcripts: &[TranscriptFacts]) -> bool {
-    transcripts.iter().flat_map(|t| &t.probes).any(|asked| !asked.probe.question.is_empty())
+    transcripts.iter().flat_map(|t| t.questions()).any(|asked| !asked.probe.question.is_empty())
 }
 
 /// Refuses unknown formats before anything runs.

@@ -39,7 +39,7 @@ pub use import::{ImportOptions, Imported, import};
 pub use labels::{LABEL_FORMATS, LabelFolder, LabelFormat, Labels, load_label_folder, load_labels};
 pub use load::{load, load_reader};
 pub use native::{CARD_FILE, PROBES_FILE, TRANSCRIPTS_FILE, write_native};
-pub use probes::{KindCoverage, ProbeAudit, ProbeFlaw, audit_probes, write_probes};
+pub use probes::{KindCoverage, ProbeAudit, ProbeFlaw, audit_probes, load_probes, write_probes};
 pub use source::{MAX_LINE, Source};
 pub use unpack::TooMuch;
 

@@ -81,6 +81,7 @@ pub fn manifest(windows: &[&str]) -> Manifest {
         windows: windows.iter().map(|w| (*w).to_owned()).collect(),
         scaled: true,
         cuts: "none".into(),
+        questions: "none".to_owned(),
         depths: Vec::new(),
         replicates: 1,
         transcripts: Vec::new(),

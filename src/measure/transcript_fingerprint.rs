@@ -41,7 +41,7 @@ pub fn fingerprint_of(facts: &TranscriptFacts) -> TranscriptFingerprint {
 
 fn probes(facts: &TranscriptFacts) -> String {
     let mut hash = Fingerprint::default();
-    for asked in &facts.probes {
+    for asked in facts.questions() {
         let probe = &asked.probe;
         hash.add(&probe.id);
         hash.add(probe.kind.as_str());
@@ -55,7 +55,7 @@ fn probes(facts: &TranscriptFacts) -> String {
 fn words(facts: &TranscriptFacts) -> Option<String> {
     let mut hash = Fingerprint::default();
     let mut has_words = false;
-    for probe in facts.probes.iter().map(|asked| &asked.probe) {
+    for probe in facts.questions().map(|asked| &asked.probe) {
         has_words |= !probe.question.is_empty();
         hash.add(&probe.question);
         let (kind, values): (&str, &[String]) = match &probe.expect {

@@ -77,6 +77,10 @@ pub struct TranscriptFacts {
     pub exam: Exam,
     /// The probes, in the order of their ids.
     pub probes: Vec<ProbeFacts>,
+    /// Questions that are asked at cuts alone, in the order of their ids: those
+    /// made from the recording, or given for the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cut_questions: Vec<ProbeFacts>,
     /// Compactions in the recording.
     pub recorded_compactions: u32,
     /// Model that answered most requests, as the recording names it.
@@ -103,6 +107,20 @@ pub struct TranscriptFacts {
     pub sidechains: Vec<(Timestamp, Option<String>, Usage)>,
     /// Records left out on import, by reason.
     pub left_out: Vec<(String, u64)>,
+}
+
+impl TranscriptFacts {
+    /// Every question: the probes, then those that are asked at cuts alone.
+    pub fn questions(&self) -> impl Iterator<Item = &ProbeFacts> + Clone {
+        self.probes.iter().chain(&self.cut_questions)
+    }
+
+    /// The question with this number in [`TranscriptFacts::questions`].
+    pub fn question(&self, number: u32) -> Option<&ProbeFacts> {
+        let number = number as usize;
+        let at_cuts = || self.cut_questions.get(number - self.probes.len());
+        self.probes.get(number).or_else(at_cuts)
+    }
 }
 
 impl TranscriptFacts {

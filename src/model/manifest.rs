@@ -56,6 +56,10 @@ pub struct Manifest {
     /// Depths of the cuts, ascending.
     #[serde(default)]
     pub depths: Vec<u32>,
+    /// The questions that are asked at cuts: `auto` (made from sessions without
+    /// questions of their own), `none`, or the hash of the file that holds them.
+    #[serde(default = "no_questions", skip_serializing_if = "is_none")]
+    pub questions: String,
     /// How often each preset with a model was repeated.
     pub replicates: u32,
     /// Transcripts, each with the hash of its content.
@@ -107,6 +111,14 @@ pub const MARGIN: f64 = 0.05;
 
 fn no_cuts() -> String {
     "none".to_owned()
+}
+
+fn no_questions() -> String {
+    "none".to_owned()
+}
+
+fn is_none(questions: &str) -> bool {
+    questions == "none"
 }
 
 fn margin() -> f64 {

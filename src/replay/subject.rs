@@ -97,6 +97,7 @@ impl Subject {
             requests,
             exam,
             probes: Vec::new(),
+            cut_questions: Vec::new(),
             recorded_compactions: transcript.compactions.len() as u32,
             model: transcript.model.clone(),
             other_models,
@@ -129,6 +130,14 @@ impl Subject {
     #[must_use]
     pub fn with_probes(mut self, probes: Vec<Probe>) -> Self {
         Arc::make_mut(&mut self.facts).probes = probe_facts(probes, &self.recording);
+        self
+    }
+
+    /// Adds questions that are asked at cuts alone, whose evidence has been
+    /// checked.
+    #[must_use]
+    pub fn with_cut_questions(mut self, questions: Vec<Probe>) -> Self {
+        Arc::make_mut(&mut self.facts).cut_questions = probe_facts(questions, &self.recording);
         self
     }
 }

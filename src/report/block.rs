@@ -200,6 +200,9 @@ pub(super) fn verdict(row: &PresetRow) -> String {
     if parts.is_empty() { "–".to_owned() } else { parts.join("; ") }
 }
 
+/// Fewest questions, right with the whole conversation, whose share is shown.
+pub(super) const FEWEST_QUESTIONS: f64 = 10.0;
+
 /// What the figures of cuts stand for, and how much they rest on; every column of
 /// them on a wide screen.
 pub(super) fn at_cuts(rows: &[&PresetRow], report: &Report, wide: bool) -> Option<String> {
@@ -222,6 +225,15 @@ pub(super) fn at_cuts(rows: &[&PresetRow], report: &Report, wide: bool) -> Optio
          know from before {}, the share that the context still tells, {deep}{first}.",
         form_for(count(catalogue::CUTS), "it", "them")
     );
+    let asked = rows.iter().filter_map(|row| row.number(catalogue::QUESTIONS_AT_CUT));
+    let asked = asked.fold(0.0, f64::max);
+    if report.primary == Primary::KeptAtCut && asked >= FEWEST_QUESTIONS {
+        text += &format!(
+            " answers kept: of up to {} about the session that the whole conversation answers \
+             right, the share that is still answered right behind the cut.",
+            counted(asked as usize, "question")
+        );
+    }
     if wide || report.primary == Primary::KeptAtCut {
         text += " carried: of those no longer sent as recorded, the share in what the strategy \
                  wrote.";

@@ -9,6 +9,7 @@ use std::io::{Result, Write};
 
 use crate::model::Report;
 
+mod asked;
 mod block;
 mod calibration;
 mod calls_csv;

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value as Json;
 
+use super::asked;
 use super::stakes::{self, Counts, Stakes};
 use super::{Format, Source, number};
 use crate::model::{
@@ -33,6 +34,9 @@ struct Summary<'a> {
     /// Absent in a run without cuts.
     #[serde(skip_serializing_if = "Option::is_none")]
     cuts: Option<Json>,
+    /// For each preset, the questions at cuts by kind; absent without any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    questions: Vec<Json>,
     forgetting: &'a [Forgetting],
     #[serde(skip_serializing_if = "Option::is_none")]
     family: Option<Json>,
@@ -100,6 +104,7 @@ fn render(source: &Source<'_>) -> Vec<u8> {
         primary: report.primary,
         rows: report.rows.iter().map(row).collect(),
         cuts: stakes::stakes(report).as_ref().map(cuts),
+        questions: asked::asked(report).iter().map(questions).collect(),
         forgetting: &report.forgetting,
         family: report.family.as_ref().map(shown),
         recency: report.recency.iter().map(shown).collect(),
@@ -115,6 +120,17 @@ fn render(source: &Source<'_>) -> Vec<u8> {
     let mut bytes = serde_json::to_vec_pretty(&summary).expect("every key is a string");
     bytes.push(b'\n');
     bytes
+}
+
+/// A preset with how many questions of each kind `full` answers right behind the
+/// cuts of the greatest depth, and how many of these the preset still does.
+fn questions(preset: &asked::Asked<'_>) -> Json {
+    let kinds = preset.kinds.iter().map(|(kind, kept)| {
+        let counts = serde_json::json!({"full": kept.before, "kept": kept.after});
+        (kind.as_str().to_owned(), counts)
+    });
+    let kinds: serde_json::Map<String, Json> = kinds.collect();
+    serde_json::json!({"strategy": preset.strategy, "kinds": kinds})
 }
 
 fn answered(recommendation: &Recommendation) -> Json {

@@ -25,7 +25,7 @@ mod cuts;
 
 pub(super) use cells::validation;
 use cells::*;
-pub(super) use cuts::cut;
+pub(super) use cuts::{asked_at_cuts, cut};
 
 /// Bills every session, at $3 a million tokens, $0.30 read, $3.75 written and
 /// $15 of output.
@@ -166,6 +166,7 @@ impl Kit {
             windows: self.windows.iter().map(|w| (*w).to_owned()).collect(),
             scaled: true,
             cuts: "none".into(),
+            questions: "none".to_owned(),
             depths: Vec::new(),
             replicates: 1,
             transcripts: (0..self.sessions).map(|n| provenance(format!("session-{n}"))).collect(),
@@ -237,6 +238,7 @@ impl Kit {
             messages,
             exam: Exam { references: vec![reference(requests as u32 - 1)], ..Exam::default() },
             probes: vec![probe(n, requests as u32 - 1)],
+            cut_questions: Vec::new(),
             recorded_compactions: 0,
             model: None,
             other_models: Vec::new(),

@@ -46,7 +46,7 @@ pub async fn judge_again(
     }
     let distinct: BTreeSet<Place> = rows.iter().flat_map(|(at, row)| places(*at, row)).collect();
     let asked = distinct.into_iter().filter_map(|place| {
-        let facts = transcripts[place.0].probes.get(place.1 as usize)?;
+        let facts = transcripts[place.0].question(place.1)?;
         Some(one(judge, facts, place))
     });
     let graded: BTreeMap<Place, Judgement> =

@@ -35,8 +35,11 @@ struct Looked {
 
 impl Stated {
     /// Nothing is parsed until a context is looked at.
-    pub fn new(messages: Vec<Arc<str>>, probes: &[ProbeFacts]) -> Self {
-        let values = probes.iter().map(|facts| values(&facts.probe.expect)).collect();
+    pub fn new<'a>(
+        messages: Vec<Arc<str>>,
+        probes: impl IntoIterator<Item = &'a ProbeFacts>,
+    ) -> Self {
+        let values = probes.into_iter().map(|facts| values(&facts.probe.expect)).collect();
         Self { messages, read: OnceLock::new(), written: Mutex::default(), values }
     }
 

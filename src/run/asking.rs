@@ -50,11 +50,11 @@ pub(super) struct Asking {
 impl Asking {
     /// An object for one transcript that has asked no question yet.
     pub fn new(subject: Arc<Subject>, seats: Seats) -> Self {
-        let asked = !subject.facts.probes.is_empty();
+        let asked = subject.facts.questions().next().is_some();
         let messages = subject.facts.messages.iter().filter(|_| asked);
         let messages: Vec<Arc<str>> =
             messages.map(|m| Arc::from(subject.texts[&m.text].as_str())).collect();
-        let stated = Stated::new(messages.clone(), &subject.facts.probes);
+        let stated = Stated::new(messages.clone(), subject.facts.questions());
         Self {
             subject,
             seats,
@@ -154,7 +154,7 @@ impl Asking {
     }
 
     fn probe(&self, number: u32) -> &ProbeFacts {
-        &self.subject.facts.probes[number as usize]
+        self.subject.facts.question(number).expect("only known questions are asked")
     }
 
     /// The answers to the probes of a snapshot, in the order of the probes.

@@ -12,7 +12,8 @@ use super::asking::Asking;
 use super::loaded::CutKey;
 use super::spec::{Seats, compactor};
 use crate::model::{
-    Cell, CellKey, CellOutcome, CellRows, Cut, CutOutcome, CutRow, NULL, ProbeFacts, Standing,
+    Cell, CellKey, CellOutcome, CellRows, Cut, CutOutcome, CutRow, Expectation, NULL, ProbeFacts,
+    Standing,
 };
 use crate::replay::{Baseline, CutSegment, ExaminedCut, Plan, ReplayError, Subject, examine};
 use crate::seats::compactor::Null;
@@ -179,24 +180,37 @@ pub(super) fn null_cells(plans: &[Plan]) -> Vec<Cell> {
     nulls.map(cell).collect()
 }
 
-/// The probes of each cut, each with its depth. A probe fits a cut if all of
-/// its evidence is part of the material, and if it is asked at or after the
-/// cut. It is assigned to one of the cuts that it fits, in turn, so that the
-/// cost of answering does not grow with the number of cuts.
+/// The questions of each cut, each with its depth. A probe of the data set fits
+/// a cut if all of its evidence is part of the material, and if it is asked at
+/// or after the cut. It is assigned to one of the cuts that it fits, in turn, so
+/// that the cost of answering does not grow with the number of cuts. A question
+/// that is asked at cuts alone belongs to the cut that it is asked at; one that
+/// is asked elsewhere is assigned like a probe.
 fn asked(subject: &Subject) -> Vec<Vec<(u32, u32)>> {
     let cuts = &subject.cuts;
     let mut asked = vec![Vec::new(); cuts.len()];
     let depths: Vec<u32> =
         cuts.iter().flat_map(|(place, _)| place.depths.iter().copied()).collect();
+    let probes = subject.facts.probes.len() as u32;
     for depth in sorted(depths) {
-        for (number, probe) in (0u32..).zip(&subject.facts.probes) {
+        for (number, probe) in (0u32..).zip(subject.facts.questions()) {
             let stands = |at: &usize| {
                 let place = &cuts[*at].0;
                 place.depths.contains(&depth) && stands(probe, place)
             };
             let standing: Vec<usize> = (0..cuts.len()).filter(stands).collect();
-            if let Some(at) = standing.get(number as usize % standing.len().max(1)) {
-                asked[*at].push((depth, number));
+            let here = |at: &usize| {
+                let place = &cuts[*at].0;
+                // What the session never answers has no evidence.
+                let known = probe.probe.expect != Expectation::Unanswerable;
+                place.request == probe.request
+                    && place.depths.contains(&depth)
+                    && (stands(at) || !known)
+            };
+            let own = (0..cuts.len()).find(|at| number >= probes && here(at));
+            let turn = || standing.get(number as usize % standing.len().max(1)).copied();
+            if let Some(at) = own.or_else(turn) {
+                asked[at].push((depth, number));
             }
         }
     }

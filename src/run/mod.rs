@@ -33,5 +33,5 @@ pub use loaded::Loaded;
 pub use observer::{Event, Observer};
 pub use pool::{Finished, run};
 pub use prepare::{Prepared, plan, prepare};
-pub use spec::{RunError, RunSpec, Sample, Seats};
+pub use spec::{CutQuestions, RunError, RunSpec, Sample, Seats};
 pub use windows::Windows;

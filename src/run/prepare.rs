@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use super::cutting::null;
 use super::side_by_side::side_by_side;
-use super::spec::{RunError, RunSpec, Sample, Seats};
-use crate::model::{CellKey, Planned, PlannedPreset, PlannedTranscript};
+use super::spec::{CutQuestions, RunError, RunSpec, Sample, Seats};
+use crate::model::{CellKey, Planned, PlannedPreset, PlannedTranscript, Probe};
 use crate::pricing::Agent;
 use crate::probes::Place;
+use crate::questions;
 use crate::replay::{NativeWindow, Plan, Subject, validate};
 use crate::tokens::Counter;
 
@@ -158,10 +159,12 @@ async fn subjects(
         let counter = Arc::clone(&counter);
         let (agents, compactor) = (Arc::clone(&spec.agents), Arc::clone(&seats.compactor));
         let (cuts, depths) = (spec.cuts, spec.depths.clone());
+        let made = spec.questions.clone();
         async move {
             let subject = Subject::with_cuts(&dataset, transcript, counter, (cuts, &depths));
             let validation = validate(&subject, &agents, compactor.as_ref()).await;
-            subject.with_validation(validation).with_probes(probes)
+            let questions = cut_questions(&made, &subject, probes.is_empty());
+            subject.with_validation(validation).with_probes(probes).with_cut_questions(questions)
         }
     };
     let mut subjects = Vec::new();
@@ -174,4 +177,21 @@ async fn subjects(
     .await?;
     subjects.sort_by_key(|(at, _)| *at);
     Ok(subjects.into_iter().map(|(_, subject)| subject).collect())
+}
+
+/// The questions that are asked at a subject's cuts alone.
+fn cut_questions(made: &CutQuestions, subject: &Subject, no_probes: bool) -> Vec<Probe> {
+    let facts = &subject.facts;
+    match made {
+        CutQuestions::None => Vec::new(),
+        CutQuestions::Auto if no_probes => {
+            let places: Vec<Place> = subject.cuts.iter().map(|(place, _)| place.clone()).collect();
+            questions::generate(&subject.recording.transcript, &places)
+        }
+        CutQuestions::Auto => Vec::new(),
+        CutQuestions::Given(given) => {
+            let key = (facts.dataset.clone(), facts.transcript.clone());
+            given.get(&key).cloned().unwrap_or_default()
+        }
+    }
 }

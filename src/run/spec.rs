@@ -1,5 +1,6 @@
 //! What a run is made of, and what ends it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::files::FolderError;
@@ -33,12 +34,27 @@ pub struct RunSpec {
     pub cuts: Cuts,
     /// Depths of the cuts, ascending.
     pub depths: Vec<u32>,
+    /// The questions that are asked at cuts alone.
+    pub questions: CutQuestions,
     /// Cells at a time.
     pub jobs: usize,
     /// Who pays.
     pub agents: Arc<Agents>,
     /// The model in the compactor's seat, with its prices; `None`: the stand-in.
     pub compactor: Option<Arc<Agent>>,
+}
+
+/// The questions that are asked at cuts alone, besides the data sets' own
+/// probes.
+#[derive(Clone, Debug, Default)]
+pub enum CutQuestions {
+    /// None.
+    #[default]
+    None,
+    /// Made from every session without probes of its own.
+    Auto,
+    /// Given, by data set and transcript.
+    Given(Arc<BTreeMap<(String, String), Vec<Probe>>>),
 }
 
 /// A transcript and the data set that it belongs to.

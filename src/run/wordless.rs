@@ -11,7 +11,7 @@ use crate::strategy::ITS_WORDS;
 /// Removes questions, expected and stale values from facts. The kind of the
 /// expected answer stays.
 pub(super) fn facts(mut facts: TranscriptFacts) -> TranscriptFacts {
-    for asked in &mut facts.probes {
+    for asked in facts.probes.iter_mut().chain(&mut facts.cut_questions) {
         let probe = &mut asked.probe;
         probe.question.clear();
         probe.stale.clear();

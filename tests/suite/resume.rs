@@ -55,6 +55,7 @@ fn spec() -> RunSpec {
         replicates: 1,
         seed: 1,
         scaled: true,
+        questions: recap::run::CutQuestions::None,
         jobs: 2,
         agents: Arc::new(Agents::new(Arc::new(PriceList::bundled()), Vec::new())),
         compactor: None,

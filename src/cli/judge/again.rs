@@ -77,7 +77,7 @@ fn check(run: &Loaded) -> Result<(), Failure> {
         return Err(Failure::with_code(Exit::Nothing, "the run has no finished cell")
             .help("run `recap bench` again"));
     }
-    let mut asked = run.transcripts.iter().flat_map(|facts: &TranscriptFacts| &facts.probes);
+    let mut asked = run.transcripts.iter().flat_map(TranscriptFacts::questions);
     if asked.clone().next().is_none() {
         return Err(Failure::usage("the run asked no questions")
             .help("give a run of `recap bench` on a data set with questions"));

@@ -15,9 +15,45 @@ pub use file::write as write_probes;
 pub(crate) use file::{WireExpectation, read};
 pub use flaw::ProbeFlaw;
 
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::path::Path;
+
+use super::Dataset;
+use super::source::Source;
+use super::walk::unreadable;
 use crate::model::Probe;
 
 use super::error::{DatasetError, Problem};
+
+/// Reads a file of probes, as a native data set has it, for the sessions of
+/// these data sets; those of other sessions stand last.
+///
+/// # Errors
+///
+/// Everything that is wrong with the file, in the order of its lines; a probe of
+/// another session is no error.
+pub fn load_probes(path: &Path, datasets: &[Dataset]) -> Result<Vec<Probe>, Vec<DatasetError>> {
+    let shown = path.display().to_string();
+    let file = File::open(path).map_err(|error| vec![unreadable(path, error)])?;
+    let mut source = Source::new(&shown, &shown, Box::new(file));
+    let mut problems = Vec::new();
+    let mut left = read(&mut source, &mut problems).map_err(|error| vec![error])?;
+    let mut known = Vec::new();
+    for dataset in datasets {
+        let ids: BTreeSet<&str> = dataset.transcripts.iter().map(|t| t.id.as_str()).collect();
+        let (own, others): (Vec<Placed>, Vec<Placed>) =
+            left.into_iter().partition(|one| ids.contains(one.probe.transcript.as_str()));
+        problems.extend(broken(&dataset.transcripts, &own));
+        known.extend(own);
+        left = others;
+    }
+    problems.sort_by_key(|problem| problem.line);
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    Ok(known.into_iter().chain(left).map(|one| one.probe).collect())
+}
 
 /// A probe that was read, with its position in the file.
 pub(crate) struct Placed {

@@ -183,9 +183,20 @@ pub(super) const PAYS: [Spec; 2] = at_cuts(
 /// `continuity_at_cut`: continuity of the questions at the cuts.
 pub const CONTINUITY: [Spec; 2] = at_cuts(
     [catalogue::CONTINUITY_AT_CUT, catalogue::CONTINUITY_AT_CUT_FIRST],
-    Pool::Mean,
+    Pool::AtCuts,
     Basis::Cuts,
     continuity,
+);
+/// `questions_at_cut`: how many questions are answered right without
+/// compression.
+pub const QUESTIONS: [Spec; 2] = at_cuts(
+    [catalogue::QUESTIONS_AT_CUT, catalogue::QUESTIONS_AT_CUT_FIRST],
+    Pool::Sum,
+    Basis::Cuts,
+    |sample, depth| match continuity(sample, depth) {
+        Parts::Fraction { to, .. } => Parts::One(to),
+        other => other,
+    },
 );
 
 /// Kept at cuts, of the facts that were used 1 to 5 requests after the cut.

@@ -184,7 +184,7 @@ const OF_CELLS: [Spec; 81] = [
 
 /// The measures at cuts: each at the greatest depth and after the first
 /// compaction.
-const AT_CUTS: [[Spec; 2]; 18] = [
+const AT_CUTS: [[Spec; 2]; 19] = [
     at_cuts::CUTS,
     at_cuts::FACTS,
     at_cuts::SESSIONS,
@@ -203,6 +203,7 @@ const AT_CUTS: [[Spec; 2]; 18] = [
     at_cuts::COST,
     at_cuts::PAYS,
     at_cuts::CONTINUITY,
+    at_cuts::QUESTIONS,
 ];
 
 /// The depth of the cuts that a measure is computed at; `None` if it is not

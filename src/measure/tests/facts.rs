@@ -14,6 +14,7 @@ pub fn facts(id: &str) -> FactsBuilder {
         requests: Vec::new(),
         exam: Exam::default(),
         probes: Vec::new(),
+        cut_questions: Vec::new(),
         recorded_compactions: 0,
         model: None,
         other_models: Vec::new(),

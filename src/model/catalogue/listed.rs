@@ -209,6 +209,9 @@ AFTER_KINDS:
     TOKENS_AT_CUT_FIRST: after_first TOKENS_AT_CUT;
     FIRST_MISS_FIRST: after_first FIRST_MISS;
     CONTINUITY_AT_CUT_FIRST: after_first CONTINUITY_AT_CUT;
+    QUESTIONS_AT_CUT "questions_at_cut" {Answers} Count Neutral IfKnown "cuts §2":
+        "number of questions at cuts that are answered right without compression";
+    QUESTIONS_AT_CUT_FIRST: after_first QUESTIONS_AT_CUT;
     BARE_AT_CUT "bare_at_cut" Share Neutral IfKnown "cuts §2":
         "share of the facts at stake that what the strategy wrote contains without any word that gave them meaning";
     BARE_AT_CUT_FIRST: after_first BARE_AT_CUT;

@@ -61,12 +61,13 @@ impl CutSegment {
             common: whole.facts.exam.common.clone(),
         };
         let survival = Survival::new(&recording.transcript, &exam);
-        let asked = probes.iter().map(|&at| &whole.facts.probes[at as usize]);
+        let asked = probes.iter().filter_map(|&at| whole.facts.question(at));
         let facts = TranscriptFacts {
             messages: messages.iter().map(|&m| whole.facts.messages[m as usize].clone()).collect(),
             requests,
             exam,
             probes: asked.map(|probe| numbers.probe(probe, first)).collect(),
+            cut_questions: Vec::new(),
             dataset: whole.facts.dataset.clone(),
             transcript: whole.facts.transcript.clone(),
             cluster: whole.facts.cluster.clone(),

@@ -125,6 +125,18 @@ const KEPT_AT_CUT_BESIDE: Column = Column {
     plain: None,
 };
 const KEPT_AT_CUT_PLAIN: Column = Column { dispensable: 0, ..KEPT_AT_CUT_BESIDE };
+const ANSWERED: Column = Column {
+    head: ["answers", "kept"],
+    right: true,
+    dispensable: 3,
+    cell: |row| {
+        // A share of few questions says nothing.
+        let enough = row.number(catalogue::QUESTIONS_AT_CUT) >= Some(block::FEWEST_QUESTIONS);
+        let points = row.number(catalogue::CONTINUITY_AT_CUT).filter(|_| enough);
+        points.map_or_else(absent, |points| number::share(points / 100.0))
+    },
+    plain: None,
+};
 const KEPT_FIRST: Column = Column {
     head: ["after", "first"],
     right: true,
@@ -186,6 +198,7 @@ const NOTE_IN_GROUP: Column =
 const BY_CUTS: &[&Column] = &[
     &STRATEGY,
     &KEPT_AT_CUT,
+    &ANSWERED,
     &KEPT_FIRST,
     &CARRIED,
     &ADDED,
@@ -241,7 +254,7 @@ pub(super) fn columns(
     let note = if width < grid::NARROWEST { &NOTE } else { &NOTE_IN_GROUP };
     match primary {
         Primary::Continuity => vec![&NAME, &CONTINUITY, &KEPT_AT_CUT_BESIDE, cost, &WAIT, note],
-        Primary::KeptAtCut => vec![&NAME, &KEPT_AT_CUT, &CARRIED, cost, &WAIT, note],
+        Primary::KeptAtCut => vec![&NAME, &KEPT_AT_CUT, &ANSWERED, &CARRIED, cost, &WAIT, note],
         Primary::ReferenceRecall => vec![&NAME, &KEPT, cost, &WAIT, note],
     }
 }

@@ -2,9 +2,9 @@
 //! its limits stand.
 
 use super::Screen;
-use crate::model::{Finding, Report};
+use crate::model::{Finding, Recommendation, Report, Standing};
 use crate::report::grid::{paragraph, wrapped};
-use crate::report::{block, plain, short_ids};
+use crate::report::{asked, block, plain, short_ids};
 use crate::wording::{self, Answer};
 
 /// Problems that are shown on a screen that is not wide.
@@ -14,7 +14,8 @@ const LONGEST: usize = 320;
 
 pub(super) fn push(out: &mut String, report: &Report, screen: Screen) {
     if let Some(recommendation) = &report.recommendation {
-        answer(out, &wording::answer(recommendation), screen);
+        let words = wording::answer(recommendation);
+        answer(out, &words, forgets(report, recommendation), screen);
     }
     let of = |is: fn(&Finding) -> bool| -> Vec<String> {
         let those = report.findings.iter().filter(|finding| is(finding));
@@ -42,7 +43,19 @@ pub(super) fn push(out: &mut String, report: &Report, screen: Screen) {
     }
 }
 
-fn answer(out: &mut String, answer: &Answer, screen: Screen) {
+/// What the recommended strategy forgets, or the one that comes nearest.
+fn forgets(report: &Report, recommendation: &Recommendation) -> Option<String> {
+    let chosen = recommendation.choice.place().map(|place| place.strategy.as_str());
+    let ranked = || {
+        let rows = report.rows.iter().filter(|row| row.standing != Standing::Control);
+        let best = rows.filter(|row| row.rank.is_some()).min_by_key(|row| row.rank);
+        best.map(|row| row.strategy.as_str())
+    };
+    let told = chosen.and_then(|strategy| asked::forgets(report, strategy));
+    told.or_else(|| asked::forgets(report, ranked()?))
+}
+
+fn answer(out: &mut String, answer: &Answer, forgets: Option<String>, screen: Screen) {
     let first = (screen.wide).then(|| answer.also.join(" ")).filter(|also| !also.is_empty());
     let first = [Some(answer.answer.clone()), first].into_iter().flatten().collect::<Vec<_>>();
     let doubt = answer.doubt.as_ref().filter(|_| screen.wide);
@@ -52,6 +65,7 @@ fn answer(out: &mut String, answer: &Answer, screen: Screen) {
         ("answer", Some(first.join(" "))),
         ("how sure", Some(how_sure)),
         ("at stake", Some(answer.at_stake.clone())),
+        ("forgets", forgets),
         ("next", answer.next.clone()),
     ];
     for (label, text) in parts {

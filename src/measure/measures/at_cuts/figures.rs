@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use crate::measure::exams::{AtCut, Depth};
 use crate::measure::spec::{Parts, Sample};
 use crate::model::{
-    Absent, Agreement, CutBill, FactAtStake, MessageIndex, ProbeRow, RIGHT, ReferenceState,
-    Standing,
+    Absent, Agreement, CutBill, FactAtStake, MessageIndex, ProbeKind, ProbeRow, RIGHT,
+    ReferenceState, Standing,
 };
 
 /// 1 for each fact that is kept and 0 for each that is not, in the order of the
@@ -183,7 +183,13 @@ pub(super) fn continuity(sample: &Sample<'_>, depth: Depth) -> Parts {
             };
             let overflow = at.exam.snapshot.as_ref().is_some_and(|snapshot| snapshot.overflow);
             let refused = answers && overflow;
-            for (pre, post) in pairs(&whole.exam.probes, &at.exam.probes) {
+            // A question without an answer is no continuity (semantics §30).
+            let is_known = |row: &&ProbeRow| {
+                let question = sample.facts.question(row.probe);
+                question.is_some_and(|asked| asked.probe.kind != ProbeKind::Abstain)
+            };
+            let own: Vec<ProbeRow> = at.exam.probes.iter().filter(is_known).cloned().collect();
+            for (pre, post) in pairs(&whole.exam.probes, &own) {
                 match Agreement::of(pre, post && !refused) {
                     Agreement::Kept => (kept, before) = (kept + 1.0, before + 1.0),
                     Agreement::Lost => before += 1.0,
@@ -193,7 +199,7 @@ pub(super) fn continuity(sample: &Sample<'_>, depth: Depth) -> Parts {
         }
         match before {
             0.0 => Parts::Absent(Absent::NoQuestionAtCut),
-            _ => Parts::One(100.0 * kept / before),
+            _ => Parts::Fraction { of: 100.0 * kept, to: before },
         }
     })
 }
