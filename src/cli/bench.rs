@@ -319,6 +319,10 @@ impl Arguments {
             datasets.iter_mut().for_each(|dataset| dataset.probes.clear());
         }
         let questions = match ask {
+            ProbeMode::Nothing if self.cutting.questions != "auto" => {
+                return Err(Failure::usage("`recap replay` asks no questions")
+                    .help("leave out --questions, or use `recap bench`"));
+            }
             ProbeMode::Nothing => Questions::None,
             ProbeMode::Probes => self.cutting.questions(&datasets)?,
         };

@@ -67,6 +67,7 @@ mod tests {
                 "no_scale",
                 "cuts",
                 "depth",
+                "questions",
                 "replicates",
                 "seed",
                 "jobs",
@@ -100,6 +101,13 @@ mod tests {
         (BILL, &["prices"]),
     ];
 
+    const GENERATE: &[(&str, &[&str])] = &[
+        (PLAIN, &["input", "cuts", "out", "max_unpacked", "dry_run", "help"]),
+        (SEATS, &["model"]),
+        (CALLS, CALLED),
+        (BILL, &["prices"]),
+    ];
+
     #[track_caller]
     fn check(path: &str, command: &Command) {
         let expected: &[(&str, &[&str])] = match path {
@@ -107,6 +115,7 @@ mod tests {
             "recap report" => RENDER,
             "recap judge" => JUDGE,
             "recap judge calibrate" => CALIBRATE,
+            "recap probes generate" => GENERATE,
             _ => {
                 let found = options(command);
                 let others: Vec<&&str> = found.keys().filter(|head| **head != PLAIN).collect();

@@ -10,7 +10,7 @@ use super::patch;
 use crate::model::{Block, MessageIndex, Transcript};
 
 /// Arguments that hold the path of a file.
-const PATH: [&str; 9] = [
+pub(super) const PATH: [&str; 9] = [
     "file_path",
     "filePath",
     "absolute_path",

@@ -16,7 +16,9 @@ use crate::model::{MessageIndex, ProbeKind};
 static DEFINED: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"(?x) \b(?: func (?:\s*\([^()\n]*\))? | function\*? | fn | def | class | struct
-            | interface | enum | trait | type | const ) \s+ (?<name>[A-Za-z_]\w{4,60}) \b",
+            | interface | enum | trait | const ) \s+ (?<name>[A-Za-z_]\w{4,60}) \b
+          # Between the braces of an import a type is not defined.
+          | \b type \s+ (?<type>[A-Za-z_]\w{4,60}) \s* (?: [=<({] | \s \w )",
     )
     .expect("the pattern is constant and valid")
 });
@@ -207,17 +209,22 @@ impl Seen {
     }
 }
 
+/// The names that a text defines, each time that it does.
+fn definitions(text: &str) -> impl Iterator<Item = &str> {
+    let named = DEFINED.captures_iter(text);
+    named.filter_map(|found| Some(found.name("name").or(found.name("type"))?.as_str()))
+}
+
 fn defined(text: &str) -> BTreeSet<&str> {
-    let names = DEFINED.captures_iter(text).filter_map(|found| found.name("name"));
-    names.map(|name| name.as_str()).filter(|name| is_specific(name)).collect()
+    definitions(text).filter(|name| is_specific(name)).collect()
 }
 
 /// Names that are defined in texts of several kinds of places: more than the
 /// change itself and what repeats it.
 fn defined_often(text: &str) -> BTreeSet<&str> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for name in DEFINED.captures_iter(text).filter_map(|found| found.name("name")) {
-        *counts.entry(name.as_str()).or_default() += 1;
+    for name in definitions(text) {
+        *counts.entry(name).or_default() += 1;
     }
     counts.into_iter().filter(|(_, count)| *count > 4).map(|(name, _)| name).collect()
 }

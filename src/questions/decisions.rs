@@ -17,7 +17,7 @@ static CHOSEN: LazyLock<Regex> = LazyLock::new(|| {
         r"(?xi) \b (?: use[sd]? | using | chose | choose | chosen | pick(?:ed)? | prefer(?:red)?
             | go(?:ing)?\ with | went\ with | keep | kept | opt(?:ed)?\ for | adopt(?:ed)? ) \s+
           (?<new> `[^`\n]{2,60}` | (?: [\w./@-]+ \s+ ){0,3}? [\w./@-]+ ) ,? \s+
-          (?: instead\ of | rather\ than | over ) \s+
+          (?: instead\ of | rather\ than ) \s+
           (?<old> `[^`\n]{2,60}` | (?: [\w./@-]+ \s+ ){0,2}? [\w./@-]*[\w@-] )
           (?: \s* (?: [.,;:)!—–] | $ | \s (?: because | since | so\ that | as | to | for | in | when | on ) \b ) )",
     )
@@ -52,6 +52,12 @@ static CHOSEN_JA: LazyLock<Regex> = LazyLock::new(|| {
 /// A question and its answer in the result of such a tool.
 static ANSWERED: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r#""([^"\n]{8,200})"="([^"\n]{2,120})""#).expect("it is valid"));
+
+/// Pronouns and prepositions: a phrase behind them is no name.
+const OPENINGS: [&str; 22] = [
+    "it", "this", "that", "them", "these", "those", "you", "me", "us", "him", "her", "for", "to",
+    "in", "on", "at", "by", "from", "with", "of", "as", "just",
+];
 
 /// Words that name nothing by themselves.
 const NOTHING: [&str; 24] = [
@@ -145,15 +151,16 @@ fn push(drafts: &mut Vec<Draft>, draft: Draft) {
 }
 
 /// Whether a phrase names a thing: it is in quotes of code, of a script without
-/// spaces, or has a word that is more than a pronoun.
+/// spaces, or begins with neither a pronoun nor a preposition and is no activity.
 fn names_something(phrase: &str) -> bool {
-    let words: Vec<&str> = phrase.split_whitespace().collect();
-    let weak = |word: &&str| NOTHING.contains(&word.to_lowercase().as_str());
+    let lower = phrase.to_lowercase();
+    let mut words = lower.split_whitespace();
+    let first = words.next().unwrap_or_default();
+    let activity = words.next().is_none() && first.ends_with("ing");
     phrase.starts_with('`')
         || phrase.contains(crate::text::language::is_unspaced)
-        || !words.is_empty() && !words.first().is_some_and(weak_pronoun) && !words.iter().all(weak)
-}
-
-fn weak_pronoun(word: &&str) -> bool {
-    matches!(word.to_lowercase().as_str(), "it" | "this" | "that" | "them" | "these" | "those")
+        || !first.is_empty()
+            && !activity
+            && !OPENINGS.contains(&first)
+            && !lower.split_whitespace().all(|word| NOTHING.contains(&word))
 }

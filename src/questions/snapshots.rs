@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
 
-use super::acts::{Act, What};
+use super::acts::{Act, PATH, What, text};
 use super::draft::Draft;
 use super::view::View;
 use crate::model::{MessageIndex, ProbeKind};
@@ -24,7 +24,9 @@ const FIELDS: usize = 400;
 pub(super) fn questions(view: &View<'_>) -> Vec<Draft> {
     let mut tools: BTreeMap<&str, Vec<&Act<'_>>> = BTreeMap::new();
     for act in &view.acts {
-        let reads = matches!(act.what, What::Other) && is_reading(act.tool);
+        // The text of a file is no state with fields.
+        let of_file = text(act.arguments, &PATH).is_some();
+        let reads = matches!(act.what, What::Other) && is_reading(act.tool) && !of_file;
         if reads && !act.failed && act.result.is_some() {
             tools.entry(act.tool).or_default().push(act);
         }

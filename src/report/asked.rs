@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 
 use super::{block, plain};
-use crate::model::{CutRow, ProbeKind, ProbeRow, RIGHT, Report};
+use crate::model::{CutRow, ProbeKind, ProbeRow, RIGHT, Report, Standing};
 
 /// The control whose answers the others are set against.
 const WHOLE: &str = "full";
@@ -41,6 +41,7 @@ impl Kept {
 #[derive(Debug)]
 pub(super) struct Asked<'a> {
     pub(super) strategy: &'a str,
+    pub(super) standing: Standing,
     pub(super) kinds: BTreeMap<ProbeKind, Kept>,
 }
 
@@ -55,9 +56,11 @@ pub(super) fn asked(report: &Report) -> Vec<Asked<'_>> {
         let at_depth = || cut.rows.iter().filter(|row| row.depth == depth);
         let whole = at_depth().find(|row| row.strategy == WHOLE).map(answers).unwrap_or_default();
         for row in at_depth().filter(|row| !block::is_null(&row.strategy)) {
-            let preset = presets
-                .entry(&row.strategy)
-                .or_insert_with(|| Asked { strategy: &row.strategy, kinds: BTreeMap::new() });
+            let preset = presets.entry(&row.strategy).or_insert_with(|| Asked {
+                strategy: &row.strategy,
+                standing: row.standing,
+                kinds: BTreeMap::new(),
+            });
             for answer in answers(row) {
                 let Some(question) = facts.and_then(|facts| facts.question(answer.probe)) else {
                     continue;

@@ -339,7 +339,7 @@ fn answers_that_a_model_does_not_grade_are_left_out_with_the_reason() {
 fn a_run_without_words_or_questions_cannot_be_judged_again() {
     let error = asked(&["--no-text"]).refused(&["judge", "run"]);
     assert!(error.contains("--no-text"), "{error}");
-    let replayed = Desk::with_run(&[]).refused(&["judge", "run"]);
+    let replayed = Desk::with_run(&["--questions", "none"]).refused(&["judge", "run"]);
     assert!(replayed.contains("asked no questions"), "{replayed}");
 }
 

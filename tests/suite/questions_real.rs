@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use recap::dataset::{Dataset, LoadOptions, load};
 use recap::model::{Expectation, Message, Probe, ProbeKind, Transcript};
-use recap::probes::{Cuts, Place, places};
+use recap::probes::{Cuts, Kept, Place, places};
 use recap::questions::generate;
 use recap::seats::answerer::{Answerer, Offline, Passage, Shown};
 use recap::seats::judge::{Grading, Offline as Judge};
@@ -156,4 +156,35 @@ fn questions_made_from_recordings_are_answered_from_their_evidence() {
     shares("fitted", &FITTED);
     let Some([empty, evidence, full]) = shares("held out", &HELD_OUT) else { return };
     assert!(empty < 0.05 && evidence >= 0.72 && full >= 0.75, "{empty} {evidence} {full}");
+}
+
+#[test]
+fn the_changed_files_are_those_that_the_metadata_of_sessions_list() {
+    let folder =
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data/claude-code-sessions");
+    let Some(dataset) = data("claude-code-sessions") else { return };
+    let (mut listed, mut named) = (0, 0);
+    for transcript in &dataset.transcripts {
+        let file = folder.join(format!("{}.metadata.json", transcript.id));
+        let Ok(text) = std::fs::read_to_string(file) else { continue };
+        let metadata: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let end = transcript.messages.len() as u32;
+        let kept = (0..end).map(|message| Kept { message, cleared: false }).collect();
+        let (request, requests, recorded, depths) = (0, 5, None, vec![1]);
+        let whole =
+            Place { request, requests, from: end, last: end, material: kept, recorded, depths };
+        let asked = generate(transcript, &[whole]);
+        let files = asked.iter().find(|p| p.question.starts_with("Which files has the agent"));
+        let parts = files.map_or(Vec::new(), |probe| match &probe.expect {
+            Expectation::Rubric(parts) => parts.clone(),
+            _ => Vec::new(),
+        });
+        for touched in metadata["files_touched"].as_array().into_iter().flatten() {
+            let touched = touched.as_str().unwrap();
+            listed += u32::from(!parts.is_empty());
+            named += u32::from(parts.iter().any(|part| part.ends_with(touched)));
+        }
+    }
+    println!("{named} of {listed} files that the metadata list are named");
+    assert!(named * 20 >= listed * 19, "{named} of {listed}");
 }

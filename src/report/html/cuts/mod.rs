@@ -5,16 +5,18 @@
 //! Invariant: the packed facts keep their size whatever the run; what is left
 //! out is whole in `facts.csv`, and the page says so.
 
+use std::collections::BTreeSet;
+
 use askama::Template;
 use serde::Serialize;
 
-use crate::model::{Cut, ReferenceState, Report, Standing};
+use crate::model::{Cut, ProbeKind, ReferenceState, Report, Standing};
 use crate::report::html::cells::Cells;
 use crate::report::html::questions::answers::{Bar, Piece};
 use crate::report::html::table::class;
 use crate::report::packed::packed;
 use crate::report::stakes::{self, Breakdown, By, Counts, DepthCount, Stakes};
-use crate::report::{Source, block, number, plain};
+use crate::report::{Source, asked, block, number, plain};
 
 /// Sessions that are named for each reason why they were not cut.
 const LISTED: usize = 50;
@@ -39,6 +41,8 @@ pub(super) struct Cuts {
     /// The same at the other depths.
     others: Vec<(Depth, Vec<Row>)>,
     tables: Vec<Table>,
+    /// What is still answered, by kind of question; absent without questions.
+    questions: Option<Table>,
     /// Sessions that were cut nowhere, by reason.
     uncut: Vec<(String, Vec<String>)>,
     /// For the script; see [`Packed`].
@@ -143,6 +147,7 @@ pub(super) fn cuts(source: &Source<'_>, cells: &Cells<'_>) -> Option<Cuts> {
         folded,
         others: depths,
         tables: stakes.breakdowns.iter().map(|table| self::table(&stakes, table)).collect(),
+        questions: questions(source.report),
         uncut: uncut(source.report),
         data,
         left_out,
@@ -289,6 +294,41 @@ fn table(stakes: &Stakes<'_>, table: &Breakdown<'_>) -> Table {
         heads: table.groups.iter().map(head).collect(),
         rows: stakes.presets.iter().zip(&table.rows).map(row).collect(),
     }
+}
+
+/// The questions that the whole conversation answers right, by kind.
+fn questions(report: &Report) -> Option<Table> {
+    let asked = asked::asked(report);
+    let kinds: BTreeSet<ProbeKind> = asked.iter().flat_map(|p| p.kinds.keys().copied()).collect();
+    let count = |kind: &ProbeKind| {
+        asked.iter().filter_map(|preset| preset.kinds.get(kind)).map(|kept| kept.before).max()
+    };
+    let kinds: Vec<ProbeKind> =
+        kinds.into_iter().filter(|kind| count(kind).unwrap_or(0) > 0).collect();
+    let head = |kind: &ProbeKind| {
+        let questions = block::counted(count(kind).unwrap_or(0) as usize, "question");
+        (kind.as_str().to_owned(), questions)
+    };
+    let cell = |kept: Option<&asked::Kept>| match kept.filter(|kept| kept.before > 0) {
+        None => Cell { share: "–".to_owned(), counts: String::new() },
+        Some(kept) => Cell {
+            share: number::share(kept.after as f64 / kept.before as f64),
+            counts: format!("{} of {}", number::grouped(kept.after), number::grouped(kept.before)),
+        },
+    };
+    let row = |preset: &asked::Asked<'_>| TableRow {
+        name: plain::line(preset.strategy),
+        class: class(preset.standing),
+        cells: kinds.iter().map(|kind| cell(preset.kinds.get(kind))).collect(),
+    };
+    (!kinds.is_empty()).then(|| Table {
+        id: "questions",
+        title: "Which kinds of questions are still answered",
+        about: "of those about the session that the whole conversation answers right, asked right \
+                behind the cut",
+        heads: kinds.iter().map(head).collect(),
+        rows: asked.iter().map(row).collect(),
+    })
 }
 
 /// Id, title and meaning of a table.
