@@ -1,12 +1,16 @@
 //! `recap probes`.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use clap::{Args, Subcommand};
 
 use super::exit::{Exit, Failure};
+use super::work::Work;
 use super::{generate, inputs, wire};
-use crate::dataset::{KindCoverage, ProbeAudit, audit_probes, bundled};
+use crate::dataset::{Dataset, KindCoverage, ProbeAudit, audit_probes, bundled};
+use crate::model::{Probe, ProbeKind};
+use crate::questions::{Controls, controls};
 use crate::text::counted;
 
 /// Options of `recap probes`.
@@ -26,6 +30,11 @@ enum Action {
     /// without regard to case, punctuation and the spelling of numbers. Kinds whose answers are
     /// worked out or shown by behaviour (temporal, multi-hop, constraint and so on) are searched
     /// for the table only.
+    ///
+    /// Then every question is asked of the offline reader: without the conversation, with its
+    /// evidence, and with everything that the agent had. One that is right without the conversation
+    /// is a violation too. Ambiguous are those of which a stale value is said again behind the
+    /// newest evidence.
     Check {
         /// A data set with questions: a bundled or native data set, LoCoMo, BEAM
         input: String,
@@ -59,7 +68,18 @@ fn check(input: &str, reading: inputs::ReadOptions) -> Result<Exit, Failure> {
             .help("a native data set keeps them in probes.jsonl: datasets/probe.schema.json"));
     }
     wire::print(&shown(&audit))?;
-    Ok(if audit.violations.is_empty() { Exit::Done } else { Exit::Usage })
+    let invalid = match inputs::load(&[input.to_owned()], &reading.options()) {
+        Ok(datasets) => {
+            let asked = Work::new(1)?.run(asked(&datasets))?;
+            wire::print(&asked.table())?;
+            asked.invalid
+        }
+        Err(_) => {
+            wire::say("its questions are not asked: the data set does not load");
+            0
+        }
+    };
+    Ok(if invalid == 0 && audit.violations.is_empty() { Exit::Done } else { Exit::Usage })
 }
 
 fn audit(input: &str, reading: inputs::ReadOptions) -> Result<ProbeAudit, Failure> {
@@ -98,6 +118,99 @@ fn shown(audit: &ProbeAudit) -> String {
     let violations = counted(audit.violations.len(), "violation");
     text.push_str(&format!("{}, {violations}\n", counted(audit.probes(), "probe")));
     text
+}
+
+/// Questions of one kind as the offline reader answers them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    graded: u64,
+    /// Right without the conversation, with the evidence, and with everything.
+    right: [u64; 3],
+    ambiguous: u64,
+    /// For a model only.
+    ungraded: u64,
+}
+
+impl Tally {
+    fn add(&mut self, controls: Controls) {
+        self.ambiguous += u64::from(controls.ambiguous);
+        let Some(right) = controls.right else {
+            self.ungraded += 1;
+            return;
+        };
+        self.graded += 1;
+        self.right.iter_mut().zip(right).for_each(|(sum, right)| *sum += u64::from(right));
+    }
+
+    fn line(&self, name: &str) -> String {
+        let share = |right: u64| match self.graded {
+            0 => "–".to_owned(),
+            all => format!("{:.2}", right as f64 / all as f64),
+        };
+        let [empty, evidence, full] = self.right.map(share);
+        let cells = format!(
+            "{name:16}{:>8}{empty:>8}{evidence:>10}{full:>8}{:>11}{:>12}",
+            self.graded, self.ambiguous, self.ungraded
+        );
+        format!("{cells}\n")
+    }
+}
+
+/// The questions of data sets as the offline reader answers them.
+#[derive(Default)]
+struct Asked {
+    kinds: BTreeMap<ProbeKind, Tally>,
+    /// Those that are right without the conversation, in words.
+    given: Vec<String>,
+    invalid: usize,
+}
+
+async fn asked(datasets: &[Dataset]) -> Asked {
+    let mut asked = Asked::default();
+    for dataset in datasets {
+        for transcript in &dataset.transcripts {
+            let own = dataset.probes.iter().filter(|probe| probe.transcript == transcript.id);
+            let own: Vec<&Probe> = own.collect();
+            for (probe, controls) in own.iter().zip(controls(transcript, &own).await) {
+                asked.kinds.entry(probe.kind).or_default().add(controls);
+                let free = controls.right.is_some_and(|right| right[0]);
+                if free && probe.kind != ProbeKind::Abstain {
+                    asked.given.push(format!(
+                        "{}: probe `{}` is answered right without the conversation\n",
+                        dataset.name, probe.id
+                    ));
+                }
+            }
+        }
+    }
+    asked.invalid = asked.given.len();
+    asked
+}
+
+impl Asked {
+    /// A line for each kind and one for all with a known answer, behind the
+    /// questions that need no conversation.
+    fn table(&self) -> String {
+        let mut text = format!(
+            "\nasked of the offline reader: the share that is right\n{:16}{:>8}{:>8}{:>10}{:>8}{:>11}{:>12}\n",
+            "kind", "graded", "empty", "evidence", "full", "ambiguous", "for a model"
+        );
+        let mut all = Tally::default();
+        for (kind, tally) in &self.kinds {
+            text += &tally.line(kind.as_str());
+            if *kind != ProbeKind::Abstain {
+                all.graded += tally.graded;
+                all.ambiguous += tally.ambiguous;
+                all.ungraded += tally.ungraded;
+                all.right.iter_mut().zip(tally.right).for_each(|(sum, right)| *sum += right);
+            }
+        }
+        text += &all.line("all but abstain");
+        text += "empty: without the conversation; evidence: with the messages that answer and two on \
+                 each side;\nfull: with everything that the agent had. Good questions: empty below \
+                 0.05, evidence 0.85, full 0.75.\n";
+        text + &self.given.concat()
+    }
 }
 
 /// A line of the table.

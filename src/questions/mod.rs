@@ -17,6 +17,7 @@ mod choose;
 mod commands;
 mod constraints;
 mod context;
+mod controls;
 mod decisions;
 mod draft;
 mod patch;
@@ -27,6 +28,7 @@ mod updates;
 mod view;
 
 pub use author::{Author, QUESTION_PROMPT, TYPICAL_QUESTIONS_TOKENS, Written};
+pub use controls::{Controls, controls};
 
 use crate::model::{Probe, Transcript};
 use crate::probes::Place;
