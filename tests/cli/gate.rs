@@ -352,7 +352,8 @@ fn a_baseline_that_is_about_something_else_is_refused_by_name_before_anything_ru
     refuse(&["--tokens", "exact"], "tokens are counted by");
     refuse(&["--agent-model", "claude-opus-4-6"], "prices, or who is billed, differ");
     refuse(&["quickstart"], "only this run has the session");
-    desk.file("base/baseline.json", base.replacen("\"instrument\":7", "\"instrument\":4", 1));
+    let own = format!("\"instrument\":{}", recap::model::INSTRUMENT);
+    desk.file("base/baseline.json", base.replacen(&own, "\"instrument\":4", 1));
     refuse(&[], "version 4 of the instrument");
     desk.file("base/baseline.json", "{}");
     refuse(&[], "it is no baseline.json");
