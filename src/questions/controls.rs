@@ -96,13 +96,7 @@ fn shown(transcript: &Transcript, messages: impl IntoIterator<Item = MessageInde
 
 fn is_right(probe: &Probe, answer: Option<&str>) -> bool {
     let Some(answer) = answer else { return false };
-    let grading = Grading {
-        question: &probe.question,
-        kind: probe.kind,
-        expect: &probe.expect,
-        stale: &probe.stale,
-        answer,
-    };
+    let grading = Grading::of(probe, answer);
     Judge.judge(&grading).score.is_some_and(|score| score >= RIGHT)
 }
 

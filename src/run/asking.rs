@@ -252,13 +252,7 @@ impl Asking {
 
     async fn judgement(&self, number: u32, answer: &str) -> Judgement {
         let probe = &self.probe(number).probe;
-        let grading = Grading {
-            question: &probe.question,
-            kind: probe.kind,
-            expect: &probe.expect,
-            stale: &probe.stale,
-            answer,
-        };
+        let grading = Grading::of(probe, answer);
         let once = once(&self.judgements, (number, answer.to_owned()));
         once.get_or_init(|| self.seats.judge.grade(&grading)).await.clone()
     }

@@ -114,13 +114,7 @@ fn measure(names: &[&str]) -> BTreeMap<ProbeKind, Row> {
 }
 
 fn is_right(probe: &Probe, answer: &str) -> bool {
-    let grading = Grading {
-        question: &probe.question,
-        kind: probe.kind,
-        expect: &probe.expect,
-        stale: &probe.stale,
-        answer,
-    };
+    let grading = Grading::of(probe, answer);
     Judge.judge(&grading).score.is_some_and(|score| score >= 0.5)
 }
 

@@ -43,13 +43,7 @@ fn ask(reader: &Offline, shown: &Shown, questions: &[&str]) -> Vec<String> {
 }
 
 fn graded(probe: &Probe, answer: &str) -> Option<(Verdict, f64)> {
-    let grading = Grading {
-        question: &probe.question,
-        kind: probe.kind,
-        expect: &probe.expect,
-        stale: &probe.stale,
-        answer,
-    };
+    let grading = Grading::of(probe, answer);
     let judgement = Judge.judge(&grading);
     Some((judgement.verdict, judgement.score?))
 }

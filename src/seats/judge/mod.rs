@@ -15,7 +15,7 @@ pub use planted::{draw, plant};
 
 use async_trait::async_trait;
 
-use crate::model::{Expectation, Judgement, ProbeKind, Source};
+use crate::model::{Expectation, Judgement, Probe, ProbeKind, Source};
 
 /// One answer to be graded, with its question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +30,19 @@ pub struct Grading<'a> {
     pub stale: &'a [String],
     /// The answer to grade.
     pub answer: &'a str,
+}
+
+impl<'a> Grading<'a> {
+    /// An answer to a probe.
+    pub fn of(probe: &'a Probe, answer: &'a str) -> Self {
+        Self {
+            question: &probe.question,
+            kind: probe.kind,
+            expect: &probe.expect,
+            stale: &probe.stale,
+            answer,
+        }
+    }
 }
 
 /// A model or stand-in in the judge's seat.
