@@ -57,11 +57,12 @@ impl HaltSwitch {
     /// Waits for a future, or for calls to be stopped.
     pub(super) async fn unless<T>(&self, waiting: impl Future<Output = T>) -> Result<T, Halt> {
         let mut stopped = self.stopped.subscribe();
+        // The lock that `wait_for` returns is given back before that of the
+        // state is taken: `stop` takes them in the other order.
+        let stop = async { drop(stopped.wait_for(|stopped| *stopped).await) };
         tokio::select! {
             biased;
-            _ = stopped.wait_for(|stopped| *stopped) => {
-                Err(self.halt().expect("it is thrown with a reason"))
-            }
+            () = stop => Err(self.halt().expect("calls are stopped with a reason")),
             waited = waiting => Ok(waited),
         }
     }
@@ -156,5 +157,34 @@ mod tests {
         let halts = async { switch.permanent_fault(FaultKind::Auth, "wrong key".to_owned()) };
         let (waited, halt) = tokio::join!(waits, halts);
         assert_eq!(waited, Err(halt));
+    }
+
+    /// Calls fail on one thread while others notice the halt: each side takes
+    /// the lock of the state and that of the signal.
+    #[test]
+    fn calls_that_fail_while_others_are_stopped_end_too() {
+        let (done, ended) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(4).build();
+            runtime.unwrap().block_on(async {
+                for _ in 0..2_000 {
+                    let switch = std::sync::Arc::new(HaltSwitch::default());
+                    let mut calls = tokio::task::JoinSet::new();
+                    for _ in 0..4 {
+                        let waits = std::sync::Arc::clone(&switch);
+                        calls.spawn(async move {
+                            let waited = waits.unless(std::future::pending::<()>()).await;
+                            assert!(waited.is_err());
+                        });
+                        let fails = std::sync::Arc::clone(&switch);
+                        calls.spawn(async move { unavailable(&fails, 8) });
+                    }
+                    calls.join_all().await;
+                }
+            });
+            done.send(()).unwrap();
+        });
+        let limit = std::time::Duration::from_secs(60);
+        ended.recv_timeout(limit).expect("no two calls wait for each other");
     }
 }

@@ -4,10 +4,15 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
+use std::time::Duration;
 
 use assert_cmd::cargo::cargo_bin_cmd;
 use serde_json::Value as Json;
 use tempfile::TempDir;
+
+/// A program that runs longer hangs. It is ended, so that its test fails by
+/// name and the others go on.
+const LONGEST: Duration = Duration::from_secs(900);
 
 /// An empty folder in which the program runs.
 pub struct Desk(TempDir);
@@ -114,7 +119,7 @@ impl Desk {
                 command.env_remove(name);
             }
         }
-        Ran::of(command.envs(variables.iter().copied()).output().unwrap())
+        Ran::of(command.envs(variables.iter().copied()).timeout(LONGEST).output().unwrap())
     }
 
     /// Runs the program with readers that hang up at once; its exit code.
