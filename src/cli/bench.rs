@@ -173,6 +173,10 @@ impl CutOptions {
             path => Path::new(path),
         };
         let probes = load_probes(path, datasets).map_err(|errors| refused(&errors))?;
+        if probes.is_empty() {
+            return Err(Failure::usage(format!("{} holds no question", path.display()))
+                .help("make some with `recap probes generate INPUT`, or leave out --questions"));
+        }
         let sessions = datasets.iter().flat_map(|dataset| &dataset.transcripts);
         let known: BTreeSet<&str> = sessions.map(|session| session.id.as_str()).collect();
         let others = probes.iter().filter(|probe| !known.contains(probe.transcript.as_str()));
@@ -186,7 +190,8 @@ impl CutOptions {
         }
         if others > 0 {
             let left = counted(others, "question");
-            wire::say(&format!("warning: {left} are about sessions that are not part of this run"));
+            let file = path.display();
+            wire::say(&format!("warning: {left} of {file} left out: no such session in this run"));
         }
         let bytes = std::fs::read(path)
             .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;

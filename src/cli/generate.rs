@@ -163,10 +163,12 @@ fn save(path: &Path, lines: &[u8]) -> Result<(), Failure> {
     let file = OpenOptions::new().write(true).create_new(true).open(path);
     let saved = file.and_then(|mut file| file.write_all(lines));
     saved.map_err(|error| {
-        let failure = Failure::usage(format!("{}: {error}", path.display()));
+        let shown = path.display();
         match error.kind() {
-            ErrorKind::AlreadyExists => failure.help("name another file, or remove this one"),
-            _ => failure,
+            ErrorKind::AlreadyExists => Failure::usage(format!("{shown} exists already"))
+                .help("name another file, or remove this one"),
+            _ => Failure::usage(format!("cannot write {shown}: {error}"))
+                .help("check the path and its permissions"),
         }
     })
 }

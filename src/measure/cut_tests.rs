@@ -1,10 +1,10 @@
 //! The measures of cuts, compared with values computed by hand.
 
 use super::measure;
-use super::testkit::{answer, cell, facts, manifest};
+use super::testkit::{absent, answer, answered, cell, facts, manifest};
 use crate::model::{
     Cell, Cut, CutBill, CutExam, CutOutcome, CutRow, FactAtStake, IdentifierClass, PresetRow,
-    Primary, RECORDED, ReferenceState, Report, Standing, TranscriptFacts,
+    Primary, ProbeKind, RECORDED, ReferenceState, Report, Standing, TranscriptFacts,
 };
 
 /// A session of 60 requests; message k has 100 + k tokens.
@@ -45,6 +45,7 @@ fn cut(transcript: &str, facts: Vec<FactAtStake>) -> Cut {
 
 trait With {
     fn with(self, strategy: &str, states: &str, tokens_after: u64) -> Self;
+    fn asked(self, first: u32, outcomes: &str) -> Self;
     fn bill(self, bill: CutBill) -> Self;
     fn at(self, request: u32) -> Self;
 }
@@ -73,6 +74,15 @@ impl With for Cut {
         self
     }
 
+    /// Asks the last preset questions of consecutive numbers: the outcomes are
+    /// letters that `CellBuilder::answers` explains.
+    fn asked(mut self, first: u32, outcomes: &str) -> Self {
+        if let Some(CutRow { outcome: CutOutcome::Done(exam), .. }) = self.rows.last_mut() {
+            exam.probes = (first..).zip(outcomes.chars()).map(|(n, c)| answered(n, c)).collect();
+        }
+        self
+    }
+
     fn bill(mut self, bill: CutBill) -> Self {
         if let Some(CutRow { outcome: CutOutcome::Done(exam), .. }) = self.rows.last_mut() {
             exam.bills.push(bill);
@@ -95,11 +105,17 @@ fn preset(id: &str, name: &str) -> Cell {
 }
 
 fn run(sessions: &[&str], presets: &[&str], cuts: Vec<Cut>) -> Report {
+    run_of(sessions.iter().map(|id| session(id)).collect(), presets, cuts)
+}
+
+fn run_of(sessions: Vec<TranscriptFacts>, presets: &[&str], cuts: Vec<Cut>) -> Report {
     let mut made = manifest(&["25%"]);
     (made.cuts, made.depths) = ("5".into(), vec![1]);
-    let cells = sessions.iter().flat_map(|id| presets.iter().map(|name| preset(id, name)));
-    let facts = sessions.iter().map(|id| session(id)).collect();
-    measure(made, "d".into(), facts, cells.collect(), cuts)
+    let cells = sessions.iter().flat_map(|session| {
+        presets.iter().map(|name| preset(&session.transcript, name)).collect::<Vec<_>>()
+    });
+    let cells = cells.collect();
+    measure(made, "d".into(), sessions, cells, cuts)
 }
 
 fn row<'a>(report: &'a Report, name: &str) -> &'a PresetRow {
@@ -172,6 +188,59 @@ fn small_sessions_weigh_their_number_of_facts() {
     close(a, "largest_share", 30.0 / 43.0);
     close(a, "sessions_at_stake", 4.0);
     close(a, "cuts", 6.0);
+}
+
+/// A session whose made questions are of these kinds.
+fn questioned(id: &str, kinds: &[ProbeKind]) -> TranscriptFacts {
+    let made = kinds.iter().fold(facts(id), |made, &kind| made.probe(kind, 10, 0)).build();
+    TranscriptFacts { cut_questions: made.probes, probes: Vec::new(), ..session(id) }
+}
+
+#[test]
+fn continuity_at_cuts_counts_questions_that_are_right_just_before() {
+    use ProbeKind::{Abstain, Fact};
+    let sessions = vec![
+        questioned("s", &[Fact, Fact, Fact, Fact, Fact, Abstain, Fact]),
+        questioned("t", &[Fact, Fact]),
+        questioned("u", &[Fact, Fact, Fact, Fact]),
+    ];
+    // At the first cut of s two of three are kept: the second is lost, the
+    // fourth was wrong before, the fifth has no score, and the sixth asks for
+    // what is not there. With the next cut 3 of 4 are kept; of t nothing was
+    // right before; of u 1 of 4 is kept.
+    let cuts = vec![
+        cut("s", Vec::new()).with("full", "", 10_000).asked(0, "rrrwrr"),
+        cut("s", Vec::new()).at(15).with("full", "", 10_000).asked(6, "r"),
+        cut("t", Vec::new()).with("full", "", 10_000).asked(0, "wd"),
+        cut("u", Vec::new()).with("full", "", 10_000).asked(0, "rrrr"),
+    ];
+    let own = ["rwrrur", "r", "rr", "rwdw"];
+    let cuts: Vec<Cut> = (cuts.into_iter().zip(own))
+        .map(|(cut, own)| {
+            let first = if cut.request == 15 { 6 } else { 0 };
+            cut.with("a", "", 3_000).asked(first, own)
+        })
+        .collect();
+    let report = run_of(sessions, &["full", "a"], cuts);
+    let a = row(&report, "a");
+    close(a, "questions_at_cut", 8.0);
+    close(a, "continuity_at_cut", 100.0 * 4.0 / 8.0);
+    close(a, "continuity_at_cut_first", 50.0);
+    close(row(&report, "full"), "continuity_at_cut", 100.0);
+    // The question without a score under the preset has one uncompressed.
+    close(row(&report, "full"), "questions_at_cut", 9.0);
+}
+
+#[test]
+fn no_question_that_is_right_before_a_cut_leaves_no_continuity() {
+    let sessions = vec![questioned("t", &[ProbeKind::Fact])];
+    let cuts = vec![
+        (cut("t", Vec::new()).with("full", "", 10_000).asked(0, "w"))
+            .with("a", "", 3_000)
+            .asked(0, "r"),
+    ];
+    let report = run_of(sessions, &["full", "a"], cuts);
+    absent(row(&report, "a"), "continuity_at_cut", "can be answered uncompressed");
 }
 
 #[test]

@@ -155,6 +155,21 @@ pub fn vote(judgement: &mut Judgement, votes: &str) {
     (judgement.verdict, judgement.score) = verdict(majority);
 }
 
+/// The result of a probe by a letter that `CellBuilder::answers` explains.
+pub fn answered(probe: u32, outcome: char) -> ProbeRow {
+    let there = outcome.is_ascii_uppercase();
+    ProbeRow {
+        probe,
+        snapshot: 0,
+        evidence: Some(if there { LedgerState::Verbatim } else { LedgerState::Gone }),
+        age_compactions: None,
+        answerable: Some(there),
+        answer: Answer::Said("it".into()),
+        judgement: judgement(outcome),
+        recovered: None,
+    }
+}
+
 /// A judgement by a letter that `CellBuilder::answers` explains.
 fn judgement(outcome: char) -> Judgement {
     let (verdict, score) = match outcome.to_ascii_lowercase() {

@@ -114,7 +114,7 @@ pub(super) fn forgets(report: &Report, strategy: &str) -> Option<String> {
 }
 
 /// What questions of a kind are about.
-fn subject(kind: ProbeKind) -> &'static str {
+pub(super) fn subject(kind: ProbeKind) -> &'static str {
     match kind {
         ProbeKind::Artifact => "files and commands",
         ProbeKind::Constraint => "standing instructions",
@@ -122,6 +122,7 @@ fn subject(kind: ProbeKind) -> &'static str {
         ProbeKind::Update => "values that changed",
         ProbeKind::Plan => "what is still to be done",
         ProbeKind::Snapshot => "what tools last returned",
+        ProbeKind::Abstain => "what the session does not say",
         other => other.as_str(),
     }
 }

@@ -22,6 +22,7 @@ mod mistyped;
 mod models;
 mod plurals;
 mod presets;
+mod questions;
 mod recovery;
 mod refusals;
 mod report;

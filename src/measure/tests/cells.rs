@@ -127,17 +127,10 @@ impl CellBuilder {
         let snapshot = self.rows.snapshots.len() as u32 - 1;
         let compactions = self.rows.snapshots[snapshot as usize].compactions;
         for outcome in outcomes.chars() {
-            let there = outcome.is_ascii_uppercase();
-            self.rows.probes.push(ProbeRow {
-                probe: self.rows.probes.len() as u32,
-                snapshot,
-                evidence: Some(if there { LedgerState::Verbatim } else { LedgerState::Gone }),
-                age_compactions: Some(compactions),
-                answerable: Some(there),
-                answer: Answer::Said("it".into()),
-                judgement: judgement(outcome),
-                recovered: None,
-            });
+            let probe = self.rows.probes.len() as u32;
+            let age_compactions = Some(compactions);
+            let row = answered(probe, outcome);
+            self.rows.probes.push(ProbeRow { snapshot, age_compactions, ..row });
         }
         self
     }

@@ -307,7 +307,7 @@ fn questions(report: &Report) -> Option<Table> {
         kinds.into_iter().filter(|kind| count(kind).unwrap_or(0) > 0).collect();
     let head = |kind: &ProbeKind| {
         let questions = block::counted(count(kind).unwrap_or(0) as usize, "question");
-        (kind.as_str().to_owned(), questions)
+        (asked::subject(*kind).to_owned(), questions)
     };
     let cell = |kept: Option<&asked::Kept>| match kept.filter(|kept| kept.before > 0) {
         None => Cell { share: "–".to_owned(), counts: String::new() },
@@ -324,8 +324,8 @@ fn questions(report: &Report) -> Option<Table> {
     (!kinds.is_empty()).then(|| Table {
         id: "questions",
         title: "Which kinds of questions are still answered",
-        about: "of those about the session that the whole conversation answers right, asked right \
-                behind the cut",
+        about: "of those that the whole conversation answers right, asked right behind the cut; \
+                where the session does not say, it is right to say so",
         heads: kinds.iter().map(head).collect(),
         rows: asked.iter().map(row).collect(),
     })

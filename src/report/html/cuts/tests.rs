@@ -106,7 +106,7 @@ fn the_page_explains_a_cut_says_its_limit_and_leads_with_what_is_kept_there() {
     for words in [
         "(<b>cuts</b>)",
         "asks for identifiers that the agent used next",
-        "only questions of your own can tell",
+        "only questions can tell",
         "<i>tokens after the cut</i>",
         "1\u{A0}carried, 1\u{A0}bare, 1\u{A0}partial, 1\u{A0}lost",
         "By distance from the cut",
