@@ -34,7 +34,8 @@ pub(super) fn choose(
         let mut sound: BTreeMap<ProbeKind, Vec<(String, Draft)>> = BTreeMap::new();
         for draft in form {
             let draft = Draft { question: one_line(&draft.question), ..draft };
-            if is_sound(&draft) && asked.insert(Normal::new(&draft.question)) {
+            let told = view.told_before(draft.expect.alternatives());
+            if !told && is_sound(&draft) && asked.insert(Normal::new(&draft.question)) {
                 let id = id(view, place, &draft);
                 sound.entry(draft.kind).or_default().push((id, draft));
             }

@@ -74,7 +74,7 @@ pub(super) fn questions(view: &View<'_>) -> Vec<Vec<Draft>> {
         return Vec::new();
     }
     let rules = rules(view);
-    let continued: Vec<Draft> = rules.iter().filter_map(continued).collect();
+    let continued = rules.iter().filter_map(|rule| continued(rule, &rules)).collect();
     let mut all = Vec::new();
     let newest = &rules[rules.len().saturating_sub(LISTED)..];
     if !newest.is_empty() {
@@ -161,15 +161,27 @@ fn words(text: &str) -> Vec<Range<usize>> {
 }
 
 /// Asks how a rule goes on: the rest of it is the answer.
-fn continued(rule: &Rule<'_>) -> Option<Draft> {
+fn continued(rule: &Rule<'_>, rules: &[Rule<'_>]) -> Option<Draft> {
     let words = words(rule.text);
-    let opening = (words.len() * 2 / 5).max(3);
+    let opening = (words.len() * 2 / 5).max(3).max(past_cue(rule.text, &words));
     let (begins, rest) = rule.text.split_at(words.get(opening)?.start);
     let begins = begins.trim_end();
+    let same = |other: &&Rule<'_>| other.text.to_lowercase().contains(&begins.to_lowercase());
+    if rules.iter().filter(same).count() > 1 {
+        return None;
+    }
     let rest = rest.trim().trim_end_matches(['.', '!', '。', '！']).trim_matches('"');
     let telling = rest.split_whitespace().filter(|word| !is_stop(&word.to_lowercase())).count();
     let question = format!("One standing instruction begins with “{begins}”: how does it go on?");
     let unspaced = rest.contains(is_unspaced);
     (telling > 2 || unspaced)
         .then(|| Draft::new(ProbeKind::Constraint, question, [rest.to_owned()], [rule.at]))
+}
+
+/// Words up to two behind the cue of a rule, if that is among its first words:
+/// `You should always` alone could go on in any way.
+fn past_cue(text: &str, words: &[Range<usize>]) -> usize {
+    let cue = RULE.find(text).map_or(0..0, |cue| cue.range());
+    let behind = |at: usize| words.iter().filter(|word| word.start < at).count();
+    if behind(cue.start) > 2 { 0 } else { behind(cue.end) + 2 }
 }

@@ -6,16 +6,21 @@ use crate::model::{MessageIndex, Preamble, Role, Transcript};
 use crate::probes::Place;
 use crate::seats::answerer::{Passage, Shown};
 
-/// The system prompt and the tools alone, as they stand before a message.
-pub(super) fn preamble(transcript: &Transcript, before: MessageIndex) -> Shown {
+/// The system prompt and the tools as they stand before a message.
+pub(super) fn preamble_text(transcript: &Transcript, before: MessageIndex) -> String {
     let changed = transcript.preamble_changes.iter().rev().find(|c| c.before <= before);
-    let text = match changed {
+    match changed {
         None => transcript.preamble.sent(),
         Some(change) => {
             let system = change.system.clone();
             Preamble { system, ..transcript.preamble.clone() }.sent()
         }
-    };
+    }
+}
+
+/// The same as the only context.
+pub(super) fn preamble(transcript: &Transcript, before: MessageIndex) -> Shown {
+    let text = preamble_text(transcript, before);
     let passage = Passage { role: Role::System, at: None, text: Arc::from(text.as_str()) };
     let passages = if text.is_empty() { Vec::new() } else { vec![passage] };
     Shown { passages, now: None }

@@ -4,8 +4,10 @@
 use rustc_hash::FxHashSet;
 
 use super::acts::{Act, Change, What};
+use super::context::preamble_text;
 use crate::model::{Block, MessageIndex, Role, Transcript};
 use crate::probes::Place;
+use crate::text::Normal;
 
 /// The part of a session that is asked about at a cut.
 pub(super) struct View<'a> {
@@ -16,6 +18,8 @@ pub(super) struct View<'a> {
     pub messages: Vec<MessageIndex>,
     /// Everything in these messages, for the search for other answers.
     pub text: String,
+    /// The system prompt and the tools, which no compaction takes away.
+    preamble: Normal,
 }
 
 /// A change of a file, with the call that made it.
@@ -39,7 +43,14 @@ impl<'a> View<'a> {
         for &at in &messages {
             plain(&transcript.messages[at as usize].blocks, &mut text);
         }
-        View { transcript, acts, messages, text }
+        let preamble = Normal::new(&preamble_text(transcript, place.from));
+        View { transcript, acts, messages, text, preamble }
+    }
+
+    /// Whether the system prompt or a tool's description has one of these
+    /// values, so that a question for it needs no conversation.
+    pub fn told_before(&self, values: &[String]) -> bool {
+        values.iter().any(|value| self.preamble.contains(&Normal::new(value)))
     }
 
     /// The changes of files that did not fail, in order.

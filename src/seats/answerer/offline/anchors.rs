@@ -110,6 +110,12 @@ impl Anchors {
         (own / all, f64::from(self.scopes[passage]) / all)
     }
 
+    /// Whether a sentence has one of the names as the key of a value: `"limit": 3`,
+    /// `limit = 3`.
+    pub(super) fn keyed(&self, sentence: &str) -> bool {
+        self.names.iter().any(|name| is_key(sentence, name))
+    }
+
     /// The passages with most names, the newest first.
     pub(super) fn best_passages(&self, newest: bool) -> Vec<usize> {
         let most = self.scopes.iter().copied().max().unwrap_or(0);
@@ -120,6 +126,15 @@ impl Anchors {
     fn is_newest(&self, passage: usize) -> bool {
         passage >= self.newest && passage < self.end && self.scopes[passage] > 0
     }
+}
+
+fn is_key(text: &str, name: &str) -> bool {
+    text.match_indices(name).any(|(at, _)| {
+        let begins = !text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+        let rest = text[at + name.len()..].trim_start_matches(['"', '\'']).trim_start();
+        let assigns = rest.starts_with('=') && !rest.starts_with("==");
+        begins && (assigns || rest.starts_with(':') && !rest.starts_with("::"))
+    })
 }
 
 fn mask(names: &[String], text: &str) -> u64 {
@@ -135,6 +150,16 @@ mod tests {
     fn names_are_what_a_question_quotes() {
         assert_eq!(quoted("What is `a.b` in “the list” now, and `x`?"), ["a.b", "the list"]);
         assert_eq!(quoted("What is `unclosed"), [""; 0]);
+    }
+
+    #[test]
+    fn a_name_is_a_key_where_a_value_follows() {
+        for text in ["{\"limit\": 3}", "limit = 3", "limit: 3", "'limit' : 3"] {
+            assert!(is_key(text, "limit"), "{text}");
+        }
+        for text in ["the limit is 3", "limit == 3", "limit::new()", "\"rate_limit\": 3", ""] {
+            assert!(!is_key(text, "limit"), "{text}");
+        }
     }
 
     #[test]

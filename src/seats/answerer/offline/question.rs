@@ -39,7 +39,8 @@ pub(super) struct Question {
     present: bool,
     /// Whether it asks for the last of several things.
     pub last: bool,
-    /// Whether it asks for the value or the state of something.
+    /// Whether it asks for the value or the state of something, or quotes a
+    /// text: only a sentence with what it quotes answers it.
     pub of_name: bool,
     /// Whether it is about the user.
     pub of_user: bool,
@@ -97,7 +98,7 @@ impl Question {
             dates: dates.into_iter().map(|d| d.date).collect(),
             now: any(NOW),
             last: any("last") || any(NOW),
-            of_name: any("value state status"),
+            of_name: any("value state status") || text.contains('“'),
             present: present(&lower),
             of_user: any("i me my mine we us our")
                 || lower.windows(2).any(|w| w == ["the", "user"]),

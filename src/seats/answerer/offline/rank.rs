@@ -246,6 +246,7 @@ impl<'a> Found<'a> {
                 opens: 1.0 / (1.0 + (number - block.first) as f64),
                 formed,
                 defines: formed && sentence.values.iter().any(|v| question.seeks_definition(v)),
+                keyed: scope > 0.0 && self.anchors.keyed(index.text(number)),
                 quoted,
                 scope,
                 ..shared

@@ -45,6 +45,8 @@ pub(super) struct Signs {
     /// message or the call before it.
     pub quoted: f64,
     pub scope: f64,
+    /// Whether a name that the question quotes is the key of a value in it.
+    pub keyed: bool,
     /// Whether it defines a name, if the question asks for one that was defined.
     pub defines: bool,
     /// Whether the session is one of an agent.
@@ -81,6 +83,7 @@ pub(super) fn score(signs: &Signs) -> f64 {
         + 1.138 * s.opens
         + 3.0 * flag(s.formed)
         + 3.0 * flag(s.defines)
+        + 4.0 * flag(s.keyed)
         + 8.0 * s.quoted
         + 6.0 * s.scope
 }

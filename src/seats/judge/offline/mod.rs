@@ -37,7 +37,8 @@ use sought::{polarity, sign};
 ///    every date at least as exactly, all of one or two words and most of more,
 ///    near each other in a long text. None of them may be denied, or called
 ///    former beside a current value (`it used to be X, now it is Y`) unless the
-///    question asks for the past. Words of the question need not be repeated. A
+///    question asks for the past. A negation that the question quotes (“Do not
+///    commit”) does not deny what the answer goes on with. Words of the question need not be repeated. A
 ///    value without a letter or digit (`→`) must appear as it is.
 /// 6. An answer that also states a stale value is right only if the nearest cue
 ///    says that the stale value is past (`it was X, now Y`, `from X to Y`) or
@@ -107,6 +108,7 @@ struct Case<'a> {
 impl<'a> Case<'a> {
     fn new(grading: &Grading<'a>, values: &[String]) -> Case<'a> {
         let (mut page, question) = (Page::new(grading.answer), Question::new(grading.question));
+        page.state_continuations(&question);
         page.deny_whole(values);
         page.deny_whole(grading.stale);
         page.mark_former(&question);

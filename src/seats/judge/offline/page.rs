@@ -70,6 +70,26 @@ impl Page {
         Page { terms, places, joined, times: times(text), unspaced, signs }
     }
 
+    /// Takes the denial from what follows a text that the question quotes with
+    /// its negation: who goes on from “Do not commit” with `secret files` states
+    /// the secret files.
+    pub(super) fn state_continuations(&mut self, question: &Question) {
+        for quoted in &question.quoted_denials {
+            let ends: Vec<usize> = (quoted.len()..self.terms.len())
+                .filter(|end| {
+                    let said = &self.terms[end - quoted.len()..*end];
+                    said.iter().map(|term| &term.text).eq(quoted)
+                })
+                .collect();
+            for end in ends {
+                let clause = self.terms[end - 1].clause;
+                let rest = self.terms[end..].iter_mut();
+                rest.take_while(|term| term.clause == clause && !denies(term))
+                    .for_each(|term| term.is_denied = false);
+            }
+        }
+    }
+
     /// Marks the whole of each value whose first word is denied in the text,
     /// also beyond a comma or a full stop: `not Cannes, France`.
     pub(super) fn deny_whole(&mut self, values: &[String]) {

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashSet;
 
-use super::reading::{Term, read};
+use super::reading::{Term, denies, read};
 use crate::text::calendar::relative::{Told, When, times};
 use crate::text::language::{is_in, is_stop};
 
@@ -17,6 +17,9 @@ const WAS: &str = "did had was were";
 pub(super) struct Question {
     pub stems: FxHashSet<String>,
     pub is_denied: bool,
+    /// Texts with a negation in curly quotes, as stems: an answer that repeats
+    /// one goes on with it, and does not deny what follows.
+    pub quoted_denials: Vec<Vec<String>>,
     /// Whether it asks for a former value.
     pub asks_for_past: bool,
 }
@@ -28,9 +31,18 @@ impl Question {
         Question {
             stems: content.map(|term| term.text.clone()).collect(),
             is_denied: terms.iter().any(|term| term.is_denied),
+            quoted_denials: quoted_denials(text),
             asks_for_past: past(&terms, &times),
         }
     }
+}
+
+fn quoted_denials(question: &str) -> Vec<Vec<String>> {
+    let quoted = question.split('“').skip(1).filter_map(|rest| Some(read(rest.split_once('”')?.0)));
+    quoted
+        .filter(|terms| terms.iter().any(denies))
+        .map(|terms| terms.into_iter().map(|term| term.text).collect())
+        .collect()
 }
 
 /// Whether a question asks for a former value: it contains a word for it

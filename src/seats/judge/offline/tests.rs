@@ -109,6 +109,27 @@ fn a_denial_within_the_question_does_not_excuse_a_denied_value() {
 }
 
 #[test]
+fn a_negation_that_the_question_quotes_does_not_deny_what_follows_it() {
+    let question = "One rule begins with “Do not commit likely”: how does it go on?";
+    let gold = "secret files (`.env`, credentials)";
+    for answer in [
+        "secret files (`.env`, credentials)",
+        "- Do not commit likely secret files (`.env`, credentials).",
+        "Do not commit likely secret files, that is `.env` and credentials.",
+    ] {
+        assert_eq!(judged(question, gold, answer), "correct", "{answer}");
+    }
+    // Another negation, and what no negation of the question stands before.
+    for answer in [
+        "It is not secret files.",
+        "Do not commit likely big files, and never secret files.",
+        "Do not commit likely generated files.",
+    ] {
+        assert_eq!(judged(question, gold, answer), "incorrect", "{answer}");
+    }
+}
+
+#[test]
 fn a_denied_time_with_equal_parts_is_denied_as_a_whole() {
     wrong_for("20:20", &["It is not 20:20.", "never at 20:20"]);
     right("20:20", &["It is 20:20.", "not 06:06, but 20:20"]);
