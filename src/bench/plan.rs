@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::selection::DataContents;
 use super::{Bench, BenchError, Questions, manifest, native};
-use crate::dataset::Dataset;
+use crate::dataset::{Dataset, write_probes};
 use crate::model::{Manifest, Probe, Transcript};
 use crate::pricing::{Agents, PriceList};
 use crate::probes::Cuts;
@@ -33,6 +33,22 @@ impl BenchPlan {
     #[must_use]
     pub fn seats(self, seats: Seats) -> Self {
         Self { seats, ..self }
+    }
+
+    /// Asks these questions at the cuts, which were written about the sessions
+    /// of this plan.
+    #[must_use]
+    pub fn written(mut self, probes: &[Probe]) -> Self {
+        let mut lines = Vec::new();
+        write_probes(probes, &mut lines).expect("memory takes every line");
+        self.manifest.questions = blake3::hash(&lines).to_hex().to_string();
+        let given = self.samples.iter().map(|sample| {
+            let id = &sample.transcript.id;
+            let own = probes.iter().filter(|probe| probe.transcript == *id).cloned();
+            ((sample.dataset.clone(), id.clone()), own.collect())
+        });
+        self.spec.questions = CutQuestions::Given(Arc::new(given.collect()));
+        self
     }
 
     /// Replays everything and keeps nothing, so that the calls of the seats can

@@ -10,10 +10,10 @@ use super::config;
 use super::exchange::Exchange;
 use super::exit::{Exit, Failure};
 use super::progress::{Progress, Verbosity};
-use super::seating::{ProbeMode, Seating};
+use super::seating::{Asked, ProbeMode, Seating};
 use super::strategies;
 use super::work::{Stopped, Work};
-use super::{dry_run, gating, headings, inputs, models, out, recordings, report, wire};
+use super::{authoring, dry_run, gating, headings, inputs, models, out, recordings, report, wire};
 use crate::bench::{Bench, BenchPlan, BenchRun, Outcome, Questions, Results};
 use crate::dataset::{Dataset, DatasetError, LoadOptions, load_probes};
 use crate::pricing::PriceList;
@@ -156,47 +156,34 @@ struct CutOptions {
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1,3",
           value_parser = clap::value_parser!(u32).range(1..=100))]
     depth: Vec<u32>,
-
-    /// Questions that are asked right behind a compaction, besides those of the data sets: `auto`
-    /// makes them from each session without its own, `none` asks none, and a file holds them as
-    /// `recap probes generate` writes them
-    #[arg(long, value_name = "auto|none|FILE", default_value = "auto")]
-    questions: String,
 }
 
-impl CutOptions {
-    /// The questions as typed; a file is read for the sessions of the run.
-    fn questions(&self, datasets: &[Dataset]) -> Result<Questions, Failure> {
-        let path = match self.questions.as_str() {
-            "auto" => return Ok(Questions::Auto),
-            "none" => return Ok(Questions::None),
-            path => Path::new(path),
-        };
-        let probes = load_probes(path, datasets).map_err(|errors| refused(&errors))?;
-        if probes.is_empty() {
-            return Err(Failure::usage(format!("{} holds no question", path.display()))
-                .help("make some with `recap probes generate INPUT`, or leave out --questions"));
-        }
-        let sessions = datasets.iter().flat_map(|dataset| &dataset.transcripts);
-        let known: BTreeSet<&str> = sessions.map(|session| session.id.as_str()).collect();
-        let others = probes.iter().filter(|probe| !known.contains(probe.transcript.as_str()));
-        let others = others.count();
-        if others == probes.len() {
-            return Err(Failure::usage(format!(
-                "{}: none of its questions is about a session of this run",
-                path.display()
-            ))
-            .help("make them anew: recap probes generate INPUT"));
-        }
-        if others > 0 {
-            let left = counted(others, "question");
-            let file = path.display();
-            wire::say(&format!("warning: {left} of {file} left out: no such session in this run"));
-        }
-        let bytes = std::fs::read(path)
-            .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
-        Ok(Questions::Given(probes, blake3::hash(&bytes).to_hex().to_string()))
+/// The questions in a file about the sessions of the run.
+fn read_questions(path: &Path, datasets: &[Dataset]) -> Result<Questions, Failure> {
+    let probes = load_probes(path, datasets).map_err(|errors| refused(&errors))?;
+    if probes.is_empty() {
+        return Err(Failure::usage(format!("{} holds no question", path.display()))
+            .help("make some with `recap probes generate INPUT`, or leave out --questions"));
     }
+    let sessions = datasets.iter().flat_map(|dataset| &dataset.transcripts);
+    let known: BTreeSet<&str> = sessions.map(|session| session.id.as_str()).collect();
+    let others = probes.iter().filter(|probe| !known.contains(probe.transcript.as_str()));
+    let others = others.count();
+    if others == probes.len() {
+        return Err(Failure::usage(format!(
+            "{}: none of its questions is about a session of this run",
+            path.display()
+        ))
+        .help("make them anew: recap probes generate INPUT"));
+    }
+    if others > 0 {
+        let left = counted(others, "question");
+        let file = path.display();
+        wire::say(&format!("warning: {left} of {file} left out: no such session in this run"));
+    }
+    let bytes = std::fs::read(path)
+        .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+    Ok(Questions::Given(probes, blake3::hash(&bytes).to_hex().to_string()))
 }
 
 /// The first errors of a file, a line each.
@@ -220,9 +207,29 @@ pub(super) fn run(arguments: &Arguments, ask: ProbeMode) -> Result<Exit, Failure
         wire::print(&dry_run::plan(plan, (&arguments.seating, &prices), &counter)?)?;
         return Ok(Exit::Done);
     }
-    let (seats, exchange) = arguments.seating.fill(&counter, &prices, plan.spec.seed)?;
+    if let Some(model) = arguments.seating.author() {
+        let line = (&arguments.seating.line, model);
+        wire::say(authoring::estimate(line, &prices, &dry_run::unasked(&plan))?.trim_end());
+    }
+    let (seats, mut exchange) = arguments.seating.fill(&counter, &prices, plan.spec.seed)?;
+    if let Some((model, exchange)) = arguments.seating.author().zip(exchange.as_mut()) {
+        plan = written(plan, model, exchange)?;
+    }
     plan.manifest.warnings.extend(exchange.iter().flat_map(|e| e.warnings.clone()));
     replay(arguments, plan.seats(seats), exchange.as_ref(), &gate)
+}
+
+/// The plan with the questions of a model.
+fn written(plan: BenchPlan, model: &str, exchange: &mut Exchange) -> Result<BenchPlan, Failure> {
+    let Some(llm) = exchange.llm(model)? else { return Ok(plan) };
+    let probes = authoring::write(&llm, &dry_run::unasked(&plan))?;
+    exchange.save()?;
+    if probes.is_empty() {
+        exchange.ended()?;
+        return Err(Failure::with_code(Exit::Nothing, format!("{model} wrote no usable question"))
+            .help("try another model, or --questions auto, which needs none"));
+    }
+    Ok(plan.written(&probes))
 }
 
 /// Replays what is planned, until it is done or a signal comes.
@@ -323,13 +330,11 @@ impl Arguments {
         if ask == ProbeMode::Nothing {
             datasets.iter_mut().for_each(|dataset| dataset.probes.clear());
         }
-        let questions = match ask {
-            ProbeMode::Nothing if self.cutting.questions != "auto" => {
-                return Err(Failure::usage("`recap replay` asks no questions")
-                    .help("leave out --questions, or use `recap bench`"));
-            }
-            ProbeMode::Nothing => Questions::None,
-            ProbeMode::Probes => self.cutting.questions(&datasets)?,
+        let questions = match (ask, self.seating.questions()) {
+            (ProbeMode::Nothing, _) | (_, Asked::None) => Questions::None,
+            // A model writes them once the plan stands; a dry run assumes as many as these.
+            (_, Asked::Auto | Asked::Model(_)) => Questions::Auto,
+            (_, Asked::File(path)) => read_questions(path, &datasets)?,
         };
         Ok(Bench::new(datasets)
             .limit(self.limit)

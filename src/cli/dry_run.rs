@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use super::authoring::{self, CutSession};
 use super::exit::Failure;
 use super::model_name::TYPICAL_THINKING;
 use super::seating::Seating;
@@ -38,11 +39,25 @@ pub(super) fn plan(
         return Ok(format!("{cells}0 calls to a model: every seat is offline, nothing is spent\n"));
     }
     let planned = Arc::new(DryRunCalls::default());
-    let (seats, exchange) = seating.dry_run(counter, prices, &planned)?;
+    let (seats, mut exchange) = seating.dry_run(counter, prices, &planned)?;
+    let mut assumed = "";
+    if let Some(model) = seating.author() {
+        if let Some(llm) = exchange.llm(model)? {
+            authoring::rehearse(&llm, &unasked(&plan))?;
+        }
+        assumed = "answered and graded are as many questions as recap makes without a model\n";
+    }
     Work::new(plan.spec.jobs.min(wire::cores()))?.run(plan.seats(seats).dry_run())??;
     let recorded = if exchange.has_cassette() { " that are not on the cassette" } else { "" };
     let bill = Estimate::of(&planned, prices, wire::now());
-    Ok(cells + &bill.describe(recorded))
+    Ok(cells + &bill.describe(recorded) + assumed)
+}
+
+/// The sessions without questions of their own, each with its cuts.
+pub(super) fn unasked(plan: &BenchPlan) -> Vec<CutSession<'_>> {
+    let without = plan.samples.iter().filter(|sample| sample.probes.is_empty());
+    let sessions = without.map(|sample| &sample.transcript);
+    authoring::with_cuts(sessions, plan.spec.cuts, &plan.spec.depths)
 }
 
 /// Transcripts, cells and probes.

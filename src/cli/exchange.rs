@@ -2,92 +2,25 @@
 //! limits, keys, prices and recordings.
 
 use std::collections::BTreeMap;
-use std::num::NonZero;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
-use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 
+use super::call_options::{CallOptions, Redact};
 use super::exit::{Exit, Failure};
 use super::model_name::{self, ModelName};
-use super::{headings, wire};
+use super::wire;
 use crate::llm::cassette::{Mode, Scrub};
 use crate::llm::{
-    Budget, CallError, Calls, Cassette, Client, DryRunCalls, DryRunModel, Endpoint, FailedCalls,
-    FailureRecorder, Halt, HaltCause, Key, Limits, Live, Llm, Memoized, Model, Options,
-    PlainOrScrubbed, Scrubbed, call_usd,
+    CallError, Calls, Cassette, Client, DryRunCalls, DryRunModel, Endpoint, FailedCalls,
+    FailureRecorder, Halt, HaltCause, Key, Limits, Live, Llm, Memoized, Model, PlainOrScrubbed,
+    Scrubbed, call_usd,
 };
 use crate::model::Usage;
 use crate::pricing::PriceList;
 use crate::text::counted;
 use crate::tokens::Counter;
-
-/// How models are called.
-#[derive(Debug, Args)]
-#[command(next_help_heading = headings::CALLS)]
-pub struct CallOptions {
-    /// Recording of calls, with --record or --replay
-    #[arg(long, value_name = "FILE")]
-    cassette: Option<PathBuf>,
-
-    /// Add every call to the cassette; those that it holds are read from it
-    #[arg(long, requires = "cassette", conflicts_with = "replay")]
-    record: bool,
-
-    /// Read every call from the cassette; nothing is sent
-    #[arg(long, requires = "cassette")]
-    replay: bool,
-
-    /// Largest cost of all calls to models: a call that could exceed it is not made
-    #[arg(long, value_name = "USD", value_parser = dollars)]
-    max_cost: Option<f64>,
-
-    /// Calls under way at a time, for each model
-    #[arg(long, value_name = "N", default_value = "16")]
-    concurrency: NonZero<u32>,
-
-    /// Calls begun in a minute, for each model [default: any number]
-    #[arg(long, value_name = "N")]
-    per_minute: Option<NonZero<u32>>,
-
-    /// Requests for a call at most, the first included
-    #[arg(long, value_name = "N", default_value = "5")]
-    attempts: NonZero<u32>,
-
-    /// Seconds that a model may take for a reply
-    #[arg(long, value_name = "SECONDS", default_value = "120")]
-    timeout: NonZero<u32>,
-
-    /// Whether keys, tokens, passwords, private keys and e-mail addresses are replaced by
-    /// placeholders before text is sent [default: yes, but for servers on this machine]
-    #[arg(long, value_name = "yes|no", value_enum)]
-    redact: Option<Redact>,
-}
-
-/// Whether text is scrubbed before it is sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Redact {
-    Yes,
-    No,
-}
-
-fn dollars(typed: &str) -> Result<f64, String> {
-    let usd: f64 = typed.trim_start_matches('$').parse().map_err(|_| "not a number".to_owned())?;
-    if usd.is_finite() && usd >= 0.0 { Ok(usd) } else { Err("not an amount".to_owned()) }
-}
-
-impl CallOptions {
-    fn is_replay(&self) -> bool {
-        self.replay
-    }
-
-    /// Calls in flight at a time.
-    pub(super) fn concurrency(&self) -> usize {
-        self.concurrency.get() as usize
-    }
-}
 
 /// Finds the server of a model.
 type FindServer = fn(&ModelName, &PriceList) -> Result<Endpoint, Failure>;
@@ -164,10 +97,7 @@ impl Exchange {
             calls: Arc::new(Calls::new(cassette, wire::clock())),
             target,
             prices: Arc::clone(prices),
-            limits: Limits {
-                concurrency: line.concurrency.get(),
-                per_minute: line.per_minute.map(NonZero::get),
-            },
+            limits: line.limits(),
             redact: line.redact,
             live: Vec::new(),
             models: BTreeMap::new(),
@@ -341,59 +271,5 @@ impl Exchange {
             }
         });
         Ok(Exit::Incomplete)
-    }
-}
-
-impl CallOptions {
-    fn cassette(&self, scrub: &Scrub) -> Result<(Option<Cassette>, Vec<String>), Failure> {
-        let Some(file) = &self.cassette else { return Ok((None, Vec::new())) };
-        let mode = match (self.record, self.replay) {
-            (true, _) => Mode::Record,
-            (_, true) => Mode::Replay,
-            _ => {
-                return Err(Failure::usage("--cassette without --record or --replay")
-                    .help("--record adds calls to it, --replay reads every call from it"));
-            }
-        };
-        let (tape, warnings) = Cassette::open(file, mode, Arc::clone(scrub))?;
-        Ok((Some(tape), warnings))
-    }
-
-    /// The existing cassette, if there is one.
-    fn recorded(&self) -> Result<Option<Cassette>, Failure> {
-        let Some(file) = self.cassette.as_ref().filter(|file| file.exists()) else {
-            return Ok(None);
-        };
-        let (tape, _) = Cassette::open(file, Mode::Replay, Arc::new(str::to_owned))?;
-        Ok(Some(tape))
-    }
-
-    fn client(&self, seed: u64) -> Result<Arc<Client>, Failure> {
-        let attempt = Duration::from_secs(self.timeout.get().into());
-        let mut options = Options::new(seed, wire::now);
-        options.budget = Budget::new(self.max_cost);
-        options.call = options.call.max(attempt);
-        options.attempt = attempt;
-        options.patience.attempts = self.attempts.get();
-        Client::new(options).map_err(|problem| {
-            Failure::with_code(Exit::Incomplete, problem.to_string())
-                .help("the system could not start a thread; try again, or free some memory")
-        })
-    }
-
-    /// Refuses options of model calls where no seat has a model: they would have no effect.
-    pub(super) fn refuse_idle(&self) -> Result<(), Failure> {
-        let idle = [
-            (self.cassette.is_some(), "--cassette"),
-            (self.max_cost.is_some(), "--max-cost"),
-            (self.per_minute.is_some(), "--per-minute"),
-            (self.redact.is_some(), "--redact"),
-        ];
-        match idle.iter().find(|(given, _)| *given) {
-            Some((_, option)) => Err(Failure::usage(format!("{option} without a model")).help(
-                "name one with --compactor, --answerer, --judge or --embedder, or leave it out",
-            )),
-            None => Ok(()),
-        }
     }
 }

@@ -8,18 +8,16 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::dry_run::Estimate;
-use super::exchange::{CallOptions, Exchange};
+use super::authoring::{self, CutSession, with_cuts};
+use super::call_options::CallOptions;
+use super::exchange::Exchange;
 use super::exit::{Exit, Failure};
-use super::work::Work;
 use super::{headings, inputs, models, wire};
 use crate::dataset::{Dataset, write_probes};
-use crate::llm::DryRunCalls;
-use crate::model::{OFFLINE, Probe, ProbeKind, Transcript};
-use crate::probes::{Cuts, Place, places};
-use crate::questions::{self, Author};
+use crate::model::{OFFLINE, Probe, ProbeKind};
+use crate::probes::Cuts;
+use crate::questions;
 use crate::text::counted;
-use crate::tokens::{Counter, Sizes};
 
 /// Depths of the cuts that questions are made for: those that `recap bench`
 /// examines by default.
@@ -60,29 +58,21 @@ pub struct GenerateArguments {
     prices: Option<PathBuf>,
 }
 
-/// Questions, and what else there is to say of them.
-struct Generated {
-    probes: Vec<Probe>,
-    notes: Vec<String>,
-    ended: Exit,
-}
-
 pub(super) fn run(arguments: &GenerateArguments) -> Result<Exit, Failure> {
     let datasets =
         inputs::load(std::slice::from_ref(&arguments.input), &arguments.reading.options())?;
-    let sessions = sessions(&datasets, arguments.cuts);
-    let generated = if arguments.model == OFFLINE {
+    let transcripts = datasets.iter().flat_map(|dataset| &dataset.transcripts);
+    let sessions = with_cuts(transcripts, arguments.cuts, &DEPTHS);
+    let (probes, ended) = if arguments.model == OFFLINE {
         arguments.line.refuse_idle()?;
         let all = sessions.iter().flat_map(|(one, places)| questions::generate(one, places));
-        Generated { probes: all.collect(), notes: Vec::new(), ended: Exit::Done }
+        (all.collect(), Exit::Done)
     } else {
         match by_model(arguments, &sessions)? {
-            Some(generated) => generated,
+            Some(written) => written,
             None => return Ok(Exit::Done),
         }
     };
-    let Generated { probes, notes, ended } = generated;
-    notes.iter().for_each(|note| wire::say(note));
     if probes.is_empty() {
         let nothing = format!("{} gives no questions", arguments.input);
         return Err(Failure::with_code(Exit::Nothing, nothing)
@@ -98,38 +88,14 @@ pub(super) fn run(arguments: &GenerateArguments) -> Result<Exit, Failure> {
     Ok(ended)
 }
 
-/// Every session with its cuts; those without a cut are left out.
-fn sessions(datasets: &[Dataset], cuts: Cuts) -> Vec<(&Transcript, Vec<Place>)> {
-    let counter = Counter::default();
-    let all = datasets.iter().flat_map(|dataset| &dataset.transcripts);
-    let with_places = all.filter_map(|transcript| {
-        let sizes = Sizes::of(transcript, &counter);
-        let tokens: Vec<u64> = sizes.messages.iter().map(|weight| weight.tokens).collect();
-        Some((transcript, places(transcript, &tokens, cuts, &DEPTHS).ok()?))
-    });
-    with_places.collect()
-}
-
 /// The questions of a model, after its price was told; `None` in a dry run.
 fn by_model(
     arguments: &GenerateArguments,
-    sessions: &[(&Transcript, Vec<Place>)],
-) -> Result<Option<Generated>, Failure> {
+    sessions: &[CutSession<'_>],
+) -> Result<Option<(Vec<Probe>, Exit)>, Failure> {
     let (line, model) = (&arguments.line, arguments.model.as_str());
     let prices = Arc::new(models::prices(arguments.prices.as_deref())?);
-    let planned = Arc::new(DryRunCalls::default());
-    let counter = Arc::new(Counter::default());
-    let mut rehearsal = Exchange::dry_run(line, &prices, &counter, &planned)?;
-    let recorded = if rehearsal.has_cassette() { " that are not on the cassette" } else { "" };
-    if let Some(llm) = rehearsal.llm(model)? {
-        let author = Author::new(&llm);
-        Work::new(1)?.run(async {
-            for (transcript, places) in sessions {
-                author.rehearse(transcript, places).await;
-            }
-        })?;
-    }
-    let estimate = Estimate::of(&planned, &prices, wire::now()).describe(recorded);
+    let estimate = authoring::estimate((line, model), &prices, sessions)?;
     if arguments.dry_run {
         wire::print(&estimate)?;
         return Ok(None);
@@ -138,24 +104,9 @@ fn by_model(
     let mut exchange = Exchange::open(line, &[model], &prices, 0)?;
     exchange.warnings.iter().for_each(|warning| wire::say(&format!("warning: {warning}")));
     let Some(llm) = exchange.llm(model)? else { return Ok(None) };
-    let author = Author::new(&llm);
-    let mut probes = Vec::new();
-    let mut left_out: BTreeMap<String, u64> = BTreeMap::new();
-    Work::new(1)?.run(async {
-        for (transcript, places) in sessions {
-            let written = author.write(transcript, places).await;
-            wire::say(&format!("{}: {}", transcript.id, counted(written.probes.len(), "question")));
-            probes.extend(written.probes);
-            written
-                .left_out
-                .into_iter()
-                .for_each(|(why, n)| *left_out.entry(why).or_default() += n);
-        }
-    })?;
+    let probes = authoring::write(&llm, sessions)?;
     exchange.save()?;
-    let notes = left_out.into_iter().map(|(why, n)| format!("left out: {n}: {why}")).collect();
-    let ended = exchange.ended()?;
-    Ok(Some(Generated { probes, notes, ended }))
+    Ok(Some((probes, exchange.ended()?)))
 }
 
 /// Writes a new file: questions that somebody edited are not overwritten.

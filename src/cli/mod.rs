@@ -1,7 +1,9 @@
 //! The command line: one file per subcommand. Only this layer reads the
 //! environment and the wall clock, and only this layer prints.
 
+mod authoring;
 mod bench;
+mod call_options;
 mod compare;
 mod completions;
 mod config;

@@ -143,11 +143,14 @@ impl Tally {
     }
 
     fn line(&self, name: &str) -> String {
+        // Who has no conversation rightly says that it is not known.
+        let trivial = name == ProbeKind::Abstain.as_str();
         let share = |right: u64| match self.graded {
             0 => "–".to_owned(),
             all => format!("{:.2}", right as f64 / all as f64),
         };
         let [empty, evidence, full] = self.right.map(share);
+        let empty = if trivial { "–".to_owned() } else { empty };
         let cells = format!(
             "{name:16}{:>8}{empty:>8}{evidence:>10}{full:>8}{:>11}{:>12}",
             self.graded, self.ambiguous, self.ungraded

@@ -1,10 +1,12 @@
 //! The options that fill the seats.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use clap::Args;
 
-use super::exchange::{CallOptions, Exchange};
+use super::call_options::CallOptions;
+use super::exchange::Exchange;
 use super::exit::Failure;
 use super::model_name;
 use crate::llm::DryRunCalls;
@@ -47,15 +49,52 @@ pub struct Seating {
     #[arg(long, value_name = "MODEL", default_value = OFFLINE)]
     embedder: String,
 
+    /// Questions that are asked right behind a compaction, besides those of the data sets: `auto`
+    /// makes them from each session without its own, `none` asks none, a file holds them as
+    /// `recap probes generate` writes them, and provider/model writes them for each session without
+    /// its own and keeps them on the --cassette
+    #[arg(long, value_name = "auto|none|FILE|MODEL", default_value = "auto")]
+    questions: String,
+
     #[command(flatten)]
     pub line: CallOptions,
+}
+
+/// The questions at cuts, as typed.
+pub(super) enum Asked<'a> {
+    Auto,
+    None,
+    File(&'a Path),
+    Model(&'a str),
 }
 
 impl Seating {
     /// Whether any seat is filled by a model.
     pub(super) fn has_models(&self) -> bool {
         let others = [&self.compactor, &self.answerer, &self.embedder];
-        others.into_iter().chain(&self.judge).any(|typed| typed != OFFLINE)
+        self.author().is_some()
+            || others.into_iter().chain(&self.judge).any(|typed| typed != OFFLINE)
+    }
+
+    /// The questions at cuts as typed. What exists or is called `*.jsonl` is a
+    /// file; anything else with a `/` is a model.
+    pub(super) fn questions(&self) -> Asked<'_> {
+        let path = Path::new(&self.questions);
+        let is_file = path.exists() || path.extension().is_some_and(|end| end == "jsonl");
+        match self.questions.as_str() {
+            "auto" => Asked::Auto,
+            "none" => Asked::None,
+            model if model.contains('/') && !is_file => Asked::Model(model),
+            _ => Asked::File(path),
+        }
+    }
+
+    /// The model that writes the questions.
+    pub(super) fn author(&self) -> Option<&str> {
+        match self.questions() {
+            Asked::Model(model) => Some(model),
+            _ => None,
+        }
     }
 
     /// Whether a model writes the summaries, so that repetitions differ.
@@ -70,13 +109,23 @@ impl Seating {
 
     /// Refuses models that would never be called: for answering and grading
     /// where no probes are asked, and for embedding where no preset searches
-    /// sessions.
+    /// sessions; and a model whose questions could not be asked again.
     pub(super) fn refuse(&self, ask: ProbeMode, presets: &[Arc<Preset>]) -> Result<(), Failure> {
         let others = [&self.answerer, &self.embedder];
         let idle = others.into_iter().chain(&self.judge).any(|typed| typed != OFFLINE);
-        if ask == ProbeMode::Nothing && idle {
-            return Err(Failure::usage("`recap replay` asks no questions")
-                .help("leave out --answerer, --judge and --embedder, or use `recap bench`"));
+        if ask == ProbeMode::Nothing && (idle || !matches!(self.questions(), Asked::Auto)) {
+            return Err(Failure::usage("`recap replay` asks no questions").help(
+                "leave out --answerer, --judge, --embedder and --questions, or use `recap bench`",
+            ));
+        }
+        if let Some(model) = self.author() {
+            model_name::parse(model)?;
+            if !self.line.has_cassette() {
+                return Err(Failure::usage(format!("--questions {model} without a cassette")).help(
+                    "add --cassette FILE --record, so that the same questions are asked when the \
+                     run is made again",
+                ));
+            }
         }
         let Some(embedder) = model_name::parse(&self.embedder)? else { return Ok(()) };
         embedder.embedder()?;
@@ -111,7 +160,7 @@ impl Seating {
             return Ok((Seats::offline(counter), None));
         }
         let mut typed: Vec<&str> = vec![&self.compactor, &self.answerer, &self.embedder];
-        typed.extend(self.judge.iter().map(String::as_str));
+        typed.extend(self.judge.iter().map(String::as_str).chain(self.author()));
         let mut exchange = Exchange::open(&self.line, &typed, prices, seed)?;
         Ok((self.filled(counter, &mut exchange)?, Some(exchange)))
     }

@@ -1,6 +1,9 @@
 //! Questions that are made from recordings, in files.
 
-use super::desk::{Desk, session};
+use serde_json::{Value as Json, json};
+
+use crate::desk::{Desk, session};
+use crate::server::{Act, Received, Server};
 
 /// A desk with the questions of [`session`] in `made.jsonl`.
 fn with_questions() -> Desk {
@@ -77,4 +80,124 @@ fn questions_about_other_sessions_are_counted_and_left_out() {
     let what = ["bench", &session(), "--strategy", "fifo", "--out", "run"];
     let ran = desk.good(&[&what[..], &["--questions", "mixed.jsonl"]].concat());
     assert!(ran.err.contains("1 question of mixed.jsonl left out: no such session"), "{ran:?}");
+}
+
+/// A model that asks for the host in the first message, answers it where its
+/// context holds it, and grades by the words.
+fn author(request: &Received) -> Act {
+    let schema = request.body["response_format"]["json_schema"]["name"].as_str();
+    let text = request.text();
+    let reply = match schema {
+        Some("questions") => {
+            let proposal = json!({"kind": "fact", "question": "On which host did the refused job run?",
+                "answer": "exp-worker-03", "evidence": ["m0"], "stale": []});
+            let first = text.contains("] m0 user").then_some(proposal);
+            json!({"questions": first.into_iter().collect::<Vec<_>>()}).to_string()
+        }
+        None => {
+            let context = request.body["messages"][0]["content"].as_str().unwrap();
+            let knows = context.contains("exp-worker-03") && text.contains("host");
+            if knows { "exp-worker-03" } else { "I don't know." }.to_owned()
+        }
+        Some(_) => {
+            let grading: Json = serde_json::from_str(&text).unwrap();
+            let right = grading["answer"] == grading["expected"][0];
+            let verdict = if right { "correct" } else { "incorrect" };
+            json!({"reason": "by its words", "verdict": verdict}).to_string()
+        }
+    };
+    Act::chat(&reply)
+}
+
+#[test]
+fn a_model_writes_the_questions_of_a_run_and_the_cassette_keeps_them() {
+    let desk = Desk::new();
+    let server = Server::start(author);
+    let (session, base) = (session(), server.base());
+    let variables = [("OPENAI_BASE_URL", base.as_str()), ("OPENAI_API_KEY", "sk-canary-4471")];
+    let what = [
+        "bench",
+        &session,
+        "--strategy",
+        "fifo",
+        "--questions",
+        "openai/m",
+        "--answerer",
+        "openai/m",
+        "--judge",
+        "openai/m",
+        "--depth",
+        "1",
+    ];
+    let bench = |how: &[&str]| desk.recap_with(&variables, &[&what[..], how].concat());
+
+    let unkept = bench(&["--out", "none"]);
+    assert_eq!(unkept.code, 2, "{unkept:?}");
+    assert!(unkept.err.contains("--cassette FILE --record"), "{unkept:?}");
+    let planned = bench(&["--dry-run", "--cassette", "tape.jsonl", "--record"]);
+    assert!(planned.code == 0 && planned.out.contains("author openai/m: "), "{planned:?}");
+    assert_eq!(server.requests(), 0, "until now nothing was sent");
+
+    let ran = bench(&["--out", "a", "--cassette", "tape.jsonl", "--record"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.err.contains("author openai/m: "), "the cost is told first: {ran:?}");
+    let asked = |run: &str| {
+        let rows = desk.csv(&format!("{run}/summary.csv"));
+        let row = rows.into_iter().find(|row| row["strategy"] == "fifo").unwrap();
+        (row["questions_at_cut"].clone(), row["continuity_at_cut"].clone())
+    };
+    assert_ne!(asked("a").0, "", "its question was asked: {ran:?}");
+    let calls = desk.csv("a/calls.csv");
+    assert!(calls.iter().any(|call| call["seat"] == "author"), "its calls are billed");
+    assert_eq!(calls.len(), server.requests(), "every request is one row");
+
+    drop(server);
+    let again = bench(&["--out", "b", "--cassette", "tape.jsonl", "--replay"]);
+    assert_eq!(again.code, 0, "{again:?}");
+    assert_eq!(asked("b"), asked("a"));
+}
+
+#[test]
+fn a_model_without_a_usable_question_ends_the_run_before_it_begins() {
+    let desk = Desk::new();
+    let server = Server::start(|_| Act::chat("{\"questions\": []}"));
+    let base = server.base();
+    let variables = [("OPENAI_BASE_URL", base.as_str()), ("OPENAI_API_KEY", "sk-canary-4471")];
+    let session = session();
+    let arguments = [
+        "bench",
+        &session,
+        "--questions",
+        "openai/m",
+        "--out",
+        "run",
+        "--cassette",
+        "tape.jsonl",
+        "--record",
+    ];
+    let ran = desk.recap_with(&variables, &arguments);
+    assert_eq!(ran.code, 4, "{ran:?}");
+    assert!(ran.err.contains("openai/m wrote no usable question"), "{ran:?}");
+    assert!(!desk.path("run").exists());
+    let replayed = desk.refused(&["replay", &session, "--questions", "openai/m"]);
+    assert!(replayed.contains("asks no questions"), "{replayed}");
+}
+
+#[test]
+fn the_check_of_questions_shows_their_controls_by_kind() {
+    let desk = with_questions();
+    let folder = session();
+    for file in ["dataset.toml", "transcripts.jsonl"] {
+        let text = std::fs::read_to_string(std::path::Path::new(&folder).join(file)).unwrap();
+        desk.file(&format!("own/{file}"), text);
+    }
+    desk.file("own/probes.jsonl", desk.read("made.jsonl"));
+    let checked = desk.recap(&["probes", "check", "own"]);
+    let row = |kind: &str| {
+        let line = checked.out.lines().rfind(|line| line.starts_with(kind));
+        line.unwrap_or_else(|| panic!("{kind}: {checked:?}")).to_owned()
+    };
+    let figures = |kind| row(kind).split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(row("abstain").split_whitespace().nth(2), Some("–"), "to know nothing is right");
+    assert_eq!(figures("all but abstain")[3..7], ["12", "0.00", "0.92", "0.92"]);
 }

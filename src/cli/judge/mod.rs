@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use clap::{Args, Subcommand};
 
-use super::exchange::{CallOptions, Exchange};
+use super::call_options::CallOptions;
+use super::exchange::Exchange;
 use super::exit::{Exit, Failure};
 use super::seating::judges;
 use super::work::Work;

@@ -1,0 +1,85 @@
+//! A model that writes questions about sessions, for `recap probes generate
+//! --model` and `recap bench --questions`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::call_options::CallOptions;
+use super::dry_run::Estimate;
+use super::exchange::Exchange;
+use super::exit::Failure;
+use super::wire;
+use super::work::Work;
+use crate::llm::{DryRunCalls, Llm};
+use crate::model::{Probe, Transcript};
+use crate::pricing::PriceList;
+use crate::probes::{Cuts, Place, places};
+use crate::questions::Author;
+use crate::text::counted;
+use crate::tokens::{Counter, Sizes};
+
+/// A session, and the cuts at which its questions are asked.
+pub(super) type CutSession<'a> = (&'a Transcript, Vec<Place>);
+
+/// Every session with its cuts; those without a cut are left out.
+pub(super) fn with_cuts<'a>(
+    sessions: impl Iterator<Item = &'a Transcript>,
+    cuts: Cuts,
+    depths: &[u32],
+) -> Vec<CutSession<'a>> {
+    let counter = Counter::default();
+    let with_places = sessions.filter_map(|transcript| {
+        let sizes = Sizes::of(transcript, &counter);
+        let tokens: Vec<u64> = sizes.messages.iter().map(|weight| weight.tokens).collect();
+        Some((transcript, places(transcript, &tokens, cuts, depths).ok()?))
+    });
+    with_places.collect()
+}
+
+/// Counts the calls that the model would get if all its questions were good.
+pub(super) fn rehearse(llm: &Arc<dyn Llm>, sessions: &[CutSession<'_>]) -> Result<(), Failure> {
+    let author = Author::new(llm);
+    Work::new(1)?.run(async {
+        for (transcript, places) in sessions {
+            author.rehearse(transcript, places).await;
+        }
+    })?;
+    Ok(())
+}
+
+/// What the model would cost, in words.
+pub(super) fn estimate(
+    (line, model): (&CallOptions, &str),
+    prices: &Arc<PriceList>,
+    sessions: &[CutSession<'_>],
+) -> Result<String, Failure> {
+    let (planned, counter) = (Arc::new(DryRunCalls::default()), Arc::new(Counter::default()));
+    let mut rehearsal = Exchange::dry_run(line, prices, &counter, &planned)?;
+    let recorded = if rehearsal.has_cassette() { " that are not on the cassette" } else { "" };
+    if let Some(llm) = rehearsal.llm(model)? {
+        rehearse(&llm, sessions)?;
+    }
+    Ok(Estimate::of(&planned, prices, wire::now()).describe(recorded))
+}
+
+/// The questions that the model writes; how many there are for each session,
+/// and why others were left out, is told.
+pub(super) fn write(
+    llm: &Arc<dyn Llm>,
+    sessions: &[CutSession<'_>],
+) -> Result<Vec<Probe>, Failure> {
+    let author = Author::new(llm);
+    let mut probes = Vec::new();
+    let mut left_out: BTreeMap<String, u64> = BTreeMap::new();
+    Work::new(1)?.run(async {
+        for (transcript, places) in sessions {
+            let written = author.write(transcript, places).await;
+            wire::say(&format!("{}: {}", transcript.id, counted(written.probes.len(), "question")));
+            probes.extend(written.probes);
+            let reasons = written.left_out.into_iter();
+            reasons.for_each(|(why, n)| *left_out.entry(why).or_default() += n);
+        }
+    })?;
+    left_out.iter().for_each(|(why, n)| wire::say(&format!("left out: {n}: {why}")));
+    Ok(probes)
+}
