@@ -14,6 +14,8 @@ use std::task::{Context, Poll, Waker};
 
 use recap::cli::Failure;
 use recap::dataset::{Dataset, LoadOptions, ProbeAudit, load, load_reader, write_native};
+use recap::probes::{Kept, Place};
+use recap::questions::generate;
 
 /// The line between the files of an input that stands for several.
 pub const CUT: &[u8] = b"\n%%%\n";
@@ -83,7 +85,10 @@ pub fn import(format: Option<&'static str>, input: &[u8]) {
     for sidechains in [false, true] {
         let options = LoadOptions { sidechains, only: format, max_unpacked: None };
         match load_reader("input.jsonl", input, &options) {
-            Ok(dataset) => written_and_read_again(&dataset),
+            Ok(dataset) => {
+                written_and_read_again(&dataset);
+                asked(&dataset);
+            }
             Err(error) => told(error),
         }
         // The other formats know no sidechains.
@@ -103,6 +108,18 @@ pub fn written_and_read_again(dataset: &Dataset) {
     assert_eq!(again.transcripts, dataset.transcripts);
     assert_eq!(again.probes, dataset.probes);
     assert_eq!(again.name, dataset.name);
+}
+
+/// Makes the questions about each session behind its last message.
+pub fn asked(dataset: &Dataset) {
+    for transcript in &dataset.transcripts {
+        let end = transcript.messages.len() as u32;
+        let material = (0..end).map(|message| Kept { message, cleared: false }).collect();
+        let (request, requests, recorded, depths) = (0, 5, None, vec![1]);
+        let whole = Place { request, requests, from: end, last: end, material, recorded, depths };
+        let probes = generate(transcript, &[whole]);
+        assert!(probes.iter().all(|probe| !probe.question.is_empty()));
+    }
 }
 
 /// Waits for what waits for nothing.

@@ -1,5 +1,10 @@
 //! Questions made from a recording: what each kind asks, and what it leaves.
 
+use std::collections::BTreeSet;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
 use recap::model::{Block, Expectation, Message, Probe, ProbeKind, Role, Transcript};
 use recap::probes::{Kept, Place};
 use recap::questions::generate;
@@ -287,6 +292,37 @@ fn standing_instructions_are_asked_word_by_word_and_as_behaviour() {
 }
 
 #[test]
+fn the_beginning_of_an_instruction_names_its_subject_and_no_other_instruction() {
+    let asked = Session::default()
+        .user("You should always wait for feedback after every single command.")
+        .user("Please do not run commands in python through the flag.")
+        .user("Now do not run commands in python through sockets either, ever.")
+        .call("Bash", json!({"command": "ls"}), "a")
+        .asked();
+    let (_, answers, _) =
+        find(&asked, "One standing instruction begins with “You should always wait for”");
+    assert_eq!(answers, ["feedback after every single command"]);
+    // Both others go on from the same words, so neither is asked.
+    no_question(&asked, "run commands in");
+}
+
+#[test]
+fn what_the_system_prompt_says_is_not_asked() {
+    let build = |system: &[&str]| {
+        let mut session = Session::default();
+        session.0.preamble.system = system.iter().map(|text| (*text).to_owned()).collect();
+        let show = |cabin: &str| format!("{{\"id\": \"A1\", \"cabin\": \"{cabin}\"}}");
+        session
+            .call("get_order", json!({"id": "A1"}), &show("coach"))
+            .call("get_order", json!({"id": "A1"}), &show("economy"))
+            .asked()
+    };
+    let is_cabin = |probe: &Probe| probe.question.contains("`cabin`");
+    assert!(build(&[]).iter().any(is_cabin));
+    assert!(!build(&["Cabins are economy and business."]).iter().any(is_cabin));
+}
+
+#[test]
 fn decisions_are_asked_by_the_alternative_and_the_reason() {
     let result = "User has answered: \"Which store do we use?\"=\"SQLite with WAL\".";
     let asked = Session::default()
@@ -399,4 +435,68 @@ fn hostile_sessions_are_read_to_their_end() {
     let asked = session.asked();
     assert!(asked.iter().all(|probe| probe.question.chars().count() <= 320), "{asked:#?}");
     assert!(asked.iter().any(|probe| probe.kind == ProbeKind::Update), "{asked:#?}");
+}
+
+/// Text as a patch or an argument may hold it.
+fn text() -> impl Strategy<Value = String> {
+    const MARKS: [&str; 18] = [
+        "*** Begin Patch\n",
+        "*** Update File: ",
+        "*** Add File: a.rs\n",
+        "*** Move to: ",
+        "*** End Patch",
+        "+fn f() {}\n",
+        "-limit = 3\n",
+        "+limit = 4\n",
+        "git commit -m ",
+        "<<'EOF'\n",
+        "must not ",
+        "\"",
+        "`",
+        "“",
+        "。",
+        "FAILED tests::a ",
+        "\u{200b}",
+        "é",
+    ];
+    let piece = prop_oneof![select(&MARKS[..]).prop_map(str::to_owned), "\\PC{0,12}"];
+    vec(piece, 0..12).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn whatever_the_calls_hold_questions_keep_their_rules(
+        turns in vec((0..8usize, text(), text(), text()), 1..12),
+    ) {
+        let mut session = Session::default();
+        for (tool, one, two, three) in &turns {
+            session = session.user(three);
+            session = match tool {
+                0 => session.call("Edit", edit(one, two, three), two),
+                1 => session.call("apply_patch", json!({"input": one}), two),
+                2 => session.call("shell", json!({"command": ["bash", "-lc", one]}), two),
+                3 => session.call("Bash", json!({"command": one}), two),
+                4 => session.call("Read", json!({"file_path": "/r/CLAUDE.md"}), one),
+                5 => session.call("TodoWrite",
+                    json!({"todos": [{"content": one, "status": "pending"}]}), two),
+                6 => session.call("Write", json!({"file_path": one, "content": two}), three),
+                _ => session.call(one, json!({two.clone(): three}), three),
+            };
+        }
+        let asked = session.asked();
+        prop_assert_eq!(&asked, &session.asked());
+        let mut ids = BTreeSet::new();
+        for probe in &asked {
+            prop_assert!(ids.insert(&probe.id), "{:?} twice", probe.id);
+            let open = probe.expect == Expectation::Unanswerable;
+            prop_assert!(open || !probe.evidence.is_empty());
+            let known = |id: &String| session.0.messages.iter().any(|message| message.id == *id);
+            prop_assert!(probe.evidence.iter().all(known));
+            if let Expectation::AnyOf(values) = &probe.expect {
+                prop_assert!(values.iter().all(|value| !probe.question.contains(value)), "{probe:?}");
+            }
+        }
+    }
 }
