@@ -2,8 +2,9 @@
 //! the repository: how often the offline reader answers them without the
 //! conversation (`empty`), from the messages around the evidence (`evidence`),
 //! and from everything that the agent had (`full`). The strict offline judge
-//! grades. The rules were made on the sessions of Claude Code and Codex
-//! ("fitted"); the others they have not seen ("held out").
+//! grades. The rules of the questions were made on the sessions of Claude Code
+//! and Codex ("fitted"), not on the others ("held out"); what the reader failed
+//! at was read on all of them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -20,8 +21,8 @@ use recap::tokens::{Counter, Sizes};
 
 /// Recordings that the rules were made on.
 const FITTED: [&str; 2] = ["claude-code-sessions", "codex-rollouts"];
-/// Recordings that they have not seen.
-const HELD_OUT: [&str; 4] = ["opencode", "openhands", "pi-sessions", "tau-bench"];
+/// Recordings that they were not made on.
+const HELD_OUT: [&str; 5] = ["opencode", "openhands", "pi-sessions", "swe-agent", "tau-bench"];
 
 fn data(name: &str) -> Option<Dataset> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data").join(name);
@@ -147,9 +148,10 @@ fn shares(title: &str, names: &[&str]) -> Option<[f64; 3]> {
 
 #[test]
 fn questions_made_from_recordings_are_answered_from_their_evidence() {
-    shares("fitted", &FITTED);
-    let Some([empty, evidence, full]) = shares("held out", &HELD_OUT) else { return };
-    assert!(empty < 0.05 && evidence >= 0.72 && full >= 0.75, "{empty} {evidence} {full}");
+    for (title, names) in [("fitted", &FITTED[..]), ("held out", &HELD_OUT[..])] {
+        let Some([empty, evidence, full]) = shares(title, names) else { return };
+        assert!(empty < 0.01 && evidence >= 0.92 && full >= 0.92, "{empty} {evidence} {full}");
+    }
 }
 
 #[test]

@@ -47,8 +47,10 @@ fn call_lines(name: &str, arguments: &Map<String, Json>, out: &mut String) {
         }
         match value {
             Json::String(text) => text_lines(&head, key, text, out),
-            Json::Array(items) => items.iter().for_each(|item| {
-                let _ = writeln!(out, "{head}: {}", flat(item));
+            Json::Array(items) => items.iter().for_each(|item| match item.as_str() {
+                // A script, as a word of a command.
+                Some(text) if text.contains('\n') => text_lines(&head, key, text, out),
+                _ => _ = writeln!(out, "{head}: {}", flat(item)),
             }),
             // A flag says how a tool works, not what it did.
             Json::Bool(_) | Json::Null => {}
@@ -130,6 +132,8 @@ mod tests {
         assert!(rendered(patch).contains("apply_patch b.rs: y\n"));
         assert!(!rendered(patch).contains("-x"));
         assert_eq!(rendered(r#"{"name":"ls","arguments":{}}"#), "ls\n");
+        let script = r#"{"name":"shell","arguments":{"command":["sh","apply <<'P'\n*** Begin Patch\n*** Update File: c.rs\n+z\nP"]}}"#;
+        assert!(rendered(script).contains("shell: sh\n") && rendered(script).contains("c.rs: z\n"));
     }
 
     #[test]
