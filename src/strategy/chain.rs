@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::model::MessageIndex;
 
 /// Ranges of recorded messages: the first, and the one after the last.
-type Spans = Vec<(MessageIndex, MessageIndex)>;
+pub(super) type Spans = Vec<(MessageIndex, MessageIndex)>;
 
 /// The sessions of a system that keeps them, besides the summaries of the
 /// closed ones ([`PresetState::sessions`](super::PresetState::sessions)).
@@ -48,6 +48,22 @@ pub struct SessionFacts {
     pub spans: Spans,
     /// The summary that was written before it was reopened.
     pub summary: Option<String>,
+}
+
+/// What a session leaves to the one that is opened after it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Rest {
+    /// Messages that move to it.
+    pub spans: Spans,
+    /// The first message that it takes while it is open.
+    pub from: MessageIndex,
+}
+
+impl Rest {
+    /// Nothing but the messages from this one on.
+    pub(crate) fn from(from: MessageIndex) -> Rest {
+        Rest { spans: Spans::new(), from }
+    }
 }
 
 /// A session that can be searched: closed, and with a summary.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::chain::{Chain, ClosedSession, OpenSession, SessionFacts};
+use super::chain::{Chain, ClosedSession, OpenSession, Rest, SessionFacts, Spans};
 use super::context::EntryId;
 use crate::model::MessageIndex;
 
@@ -81,33 +81,43 @@ fn take_change<T: PartialEq>(own: &mut T, before: &T, after: T) {
 }
 
 impl PresetState {
-    /// Opens a new session from a message on and returns its number.
-    pub(crate) fn start_session(
-        &mut self,
-        parent: Option<u32>,
-        from: MessageIndex,
-        now: Timestamp,
-    ) -> u32 {
+    /// Opens a new session with the messages that another one leaves to it, and
+    /// returns its number.
+    pub(crate) fn start_session(&mut self, parent: Option<u32>, rest: Rest, now: Timestamp) -> u32 {
         let number = self.chain.known.len() as u32 + 1;
-        let facts = SessionFacts { parent, opened: now, spans: Vec::new(), summary: None };
+        let Rest { spans, from } = rest;
+        let facts = SessionFacts { parent, opened: now, spans, summary: None };
         self.chain.known.insert(number, facts);
         self.chain.open = Some(OpenSession { number, from });
         number
     }
 
-    /// Closes the open session before a message and returns its number.
+    /// Closes the open session before a message, and returns its number and
+    /// what it leaves to the next one: of its own messages those from there on,
+    /// never those of another session in between (Lis: `UPDATE message SET
+    /// session_id = newSession.Id WHERE session_id = oldSession.Id AND id >
+    /// splitMessageId`).
     pub(crate) fn close_session(
         &mut self,
         to: MessageIndex,
         summary: Option<String>,
         now: Timestamp,
-    ) -> Option<u32> {
-        let OpenSession { number, from } = self.chain.open.take()?;
-        let facts = self.chain.known.get_mut(&number)?;
-        facts.spans.push((from, to));
-        let from = facts.spans[0].0;
-        self.sessions.push(PastSession { id: number.to_string(), from, to, summary, closed: now });
-        Some(number)
+    ) -> (Option<u32>, Rest) {
+        let nothing = || (None, Rest::from(to));
+        let Some(OpenSession { number, from }) = self.chain.open.take() else { return nothing() };
+        let Some(facts) = self.chain.known.get_mut(&number) else { return nothing() };
+        if from < to {
+            facts.spans.push((from, to));
+        }
+        let own = std::mem::take(&mut facts.spans).into_iter();
+        let cut = own.map(|(start, end)| [(start, end.min(to)), (start.max(to), end)]);
+        let (kept, rest): (Vec<_>, Vec<_>) = cut.map(|[kept, rest]| (kept, rest)).unzip();
+        let filled = |spans: Spans| spans.into_iter().filter(|(from, to)| from < to).collect();
+        facts.spans = filled(kept);
+        let first = facts.spans.first().map_or(to, |span| span.0);
+        let past = PastSession { id: number.to_string(), from: first, to, summary, closed: now };
+        self.sessions.push(past);
+        (Some(number), Rest { spans: filled(rest), from: from.max(to) })
     }
 
     /// Reopens a closed session from a message on.

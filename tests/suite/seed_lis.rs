@@ -8,6 +8,8 @@ use std::sync::{Arc, Mutex};
 use crate::common::talk::{Talk, even, real, unscaled};
 use crate::common::{block_on, ledger, subject};
 use async_trait::async_trait;
+use proptest::collection::vec;
+use proptest::prelude::*;
 use recap::model::{CellOutcome, CellRows, Expectation, Probe, ProbeKind, Role, Transcript};
 use recap::replay::{Plan, ReplaySession, Subject, replay};
 use recap::strategy::{
@@ -525,6 +527,101 @@ fn a_reopened_session_is_summarised_anew_and_its_old_summary_leaves() {
     // The messages of both its stretches, and no summary.
     let asked = scribe.asked().remove(2);
     assert_eq!(asked, [even(10), even(20), "/resume".to_owned(), even(40)]);
+}
+
+/// Seed 002: UPDATE message SET session_id = newSession.Id WHERE session_id = oldSession.Id AND
+/// id > splitMessageId
+#[test]
+fn a_compaction_that_splits_before_a_reopened_stretch_moves_no_message_of_another_session() {
+    let talk = Talk::new("").user(10).says(400).asks("/new").says(30).asks("/resume 1").says(40);
+    let scribe = Scribe::taking(1.0);
+    // Message 1 and what came after /resume fit the 500 tokens; message 0 does not.
+    let (talk, plan) = (talk.asks("/compact").says(1).user(1), lis(&[("4.keep_recent", "450")]));
+    after(talk, &plan, &scribe, 9, |session| {
+        let files = files(session);
+        let of = |number: u32| files[&format!("sessions/{number}.json")]["message_ids"].clone();
+        assert_eq!(of(1), ids(0, 1));
+        assert_eq!(of(2), ids(2, 4));
+        assert_eq!(of(3), json!(["m1", "m4", "m5", "m6", "m7", "m8"]));
+    });
+    assert_eq!(scribe.asked()[2], [even(10)]);
+}
+
+/// A turn of the user: words, and how long the response is.
+fn turn() -> impl Strategy<Value = (String, usize)> {
+    let words = prop_oneof![
+        3 => Just("Go on.".to_owned()),
+        1 => Just("/new".to_owned()),
+        1 => Just("/clear".to_owned()),
+        2 => (1..6u32).prop_map(|number| format!("/resume {number}")),
+        1 => Just("/resume".to_owned()),
+        3 => Just("/compact".to_owned()),
+        1 => Just("/prune".to_owned()),
+    ];
+    (words, 1..700usize)
+}
+
+/// The texts of messages, each of which occurs once.
+fn own_texts(turns: &[(String, usize)]) -> Talk {
+    let talk = |talk: Talk, (at, (words, size)): (usize, &(String, usize))| {
+        let words = if words.starts_with('/') { words.clone() } else { format!("{at}: {words}") };
+        talk.asks(&words).says(*size)
+    };
+    turns.iter().enumerate().fold(Talk::new(""), talk)
+}
+
+/// The numbers of a session's messages, as its file lists them.
+fn listed(file: &Json) -> BTreeSet<u32> {
+    let ids = file["message_ids"].as_array().unwrap().iter();
+    ids.map(|id| id.as_str().unwrap()[1..].parse().unwrap()).collect()
+}
+
+proptest! {
+    /// Seed 002: each message has a NOT NULL session_id; messages are loaded WHERE
+    /// m.SessionId == session.Id
+    #[test]
+    fn whatever_is_asked_each_message_has_one_session_and_each_session_sends_its_own(
+        turns in vec(turn(), 1..14),
+        seconds in 1..100u32,
+        keep in prop::sample::select(vec!["1", "200", "900"]),
+    ) {
+        let subject = subject(own_texts(&turns).end());
+        let plan = lis(&[("keep_recent", keep), ("4.keep_recent", keep)]);
+        let scribe = Scribe::taking(f64::from(seconds));
+        block_on(async {
+            let mut session = ReplaySession::open(&subject, &plan, &scribe).unwrap();
+            loop {
+                let more = session.step().await.unwrap();
+                let files = files(&session);
+                let seen = session.context().seen_count();
+                let current = files["chat.json"]["current_session_id"].as_u64();
+                let mut all = BTreeSet::new();
+                for (path, file) in files.iter().filter(|(path, _)| *path != "chat.json") {
+                    let own = listed(file);
+                    for message in &own {
+                        assert!(all.insert(*message), "m{message} is in two sessions: {files:#?}");
+                    }
+                    if Some(file["id"].as_u64().unwrap()) == current {
+                        let sent = session.context().visible().filter_map(EntryId::index);
+                        let others: Vec<u32> = sent.filter(|at| !own.contains(at)).collect();
+                        assert!(others.is_empty(), "{path} sends {others:?}: {files:#?}");
+                    }
+                }
+                assert_eq!(all, (0..seen).collect(), "{files:#?}");
+                if !more {
+                    break;
+                }
+            }
+            let of = |id: u32| subject.recording.transcript.messages[id as usize].sent();
+            let asked = scribe.asked();
+            for file in files(&session).values() {
+                let Some(summary) = file["summary"].as_str() else { continue };
+                let call: usize = summary["summary ".len()..].parse().unwrap();
+                let own: Vec<String> = listed(file).into_iter().map(of).collect();
+                assert!(asked[call].iter().all(|text| own.contains(text)), "{file:#?}");
+            }
+        });
+    }
 }
 
 /// Seed 002: /compact, /prune; /command [args]

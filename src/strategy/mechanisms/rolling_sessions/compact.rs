@@ -41,8 +41,8 @@ pub(super) async fn run(
     let messages = old.len();
     fold(context, old, PARENT, &summary)?;
     shared.boundary = Some(last);
-    let closed = shared.close_session(split, Some(summary), host.now);
-    let opened = shared.start_session(closed, split, host.now);
+    let (closed, rest) = shared.close_session(split, Some(summary), host.now);
+    let opened = shared.start_session(closed, rest, host.now);
     let body =
         json!({"closed": closed, "opened": opened, "messages": messages, "by": "compaction"});
     outcome.records.push(Record { kind: "session".to_owned(), body });

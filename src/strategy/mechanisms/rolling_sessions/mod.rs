@@ -16,6 +16,7 @@ use serde::Deserialize;
 
 use super::folding::Cuts;
 use crate::model::{MessageIndex, Role};
+use crate::strategy::chain::Rest;
 use crate::strategy::context::{Context, EntryId, Op, OpError, Place};
 use crate::strategy::host::{Outcome, StoredFile, Strategy, StrategyError, Work};
 use crate::strategy::mechanism::{Build, BuildError, MechanismSpec};
@@ -133,7 +134,7 @@ impl Strategy for RollingSessions {
     fn prepare(&mut self, work: Work<'_>) -> Result<(), StrategyError> {
         let Work { context, shared, host } = work;
         if shared.chain.open.is_none() {
-            shared.start_session(None, context.seen_count(), host.now);
+            shared.start_session(None, Rest::from(context.seen_count()), host.now);
         }
         Ok(())
     }

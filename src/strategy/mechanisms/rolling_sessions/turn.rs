@@ -9,6 +9,7 @@ use serde_json::json;
 use super::summary::Writer;
 use super::{OWN, PARENT, before_newest, entries, fold, summaries};
 use crate::model::MessageIndex;
+use crate::strategy::chain::Rest;
 use crate::strategy::context::{Context, EntryId, Op};
 use crate::strategy::host::{Fallback, Outcome, Record, StrategyError, Work};
 use crate::strategy::mechanisms::folding::recorded_before;
@@ -20,8 +21,8 @@ pub(super) fn new(work: Work<'_>) -> Result<Outcome, StrategyError> {
     let mut outcome = Outcome::default();
     let Some(cut) = before_newest(context) else { return Ok(outcome) };
     if let Some(messages) = leave(context, cut)? {
-        let closed = shared.close_session(cut, None, host.now);
-        let opened = shared.start_session(closed, cut, host.now);
+        let (closed, rest) = shared.close_session(cut, None, host.now);
+        let opened = shared.start_session(closed, rest, host.now);
         let body = json!({"closed": closed, "opened": opened, "messages": messages, "by": "new"});
         outcome.records.push(Record { kind: "session".to_owned(), body });
     }
@@ -90,7 +91,7 @@ pub(super) fn resume(within: f64, work: Work<'_>) -> Result<Outcome, StrategyErr
     let in_full = fits(tokens, host.budget, within);
     let left = leave(context, cut)?;
     let closed = match left {
-        Some(_) => shared.close_session(cut, None, host.now),
+        Some(_) => shared.close_session(cut, None, host.now).0,
         // The abandoned session is empty; its message belongs to another one now.
         None => {
             context.apply(Op::Evict(summaries(context)))?;
@@ -103,7 +104,7 @@ pub(super) fn resume(within: f64, work: Work<'_>) -> Result<Outcome, StrategyErr
         target
     } else {
         inject(context, shared, target)?;
-        shared.start_session(Some(target), cut, host.now)
+        shared.start_session(Some(target), Rest::from(cut), host.now)
     };
     let body = json!({
         "closed": closed, "opened": opened, "target": target, "tokens": tokens,
