@@ -7,6 +7,7 @@ use crate::common::talk::{Talk, at_last, real};
 use crate::common::{block_on, offline, subject};
 use recap::model::{CellOutcome, CellRows, Transcript};
 use recap::replay::{Plan, replay};
+use recap::strategy::EntryId;
 use serde_json::Value as Json;
 
 const WINDOW: u64 = 10_000;
@@ -92,8 +93,13 @@ fn original_messages_remain_untouched() {
     let talk = chat(20).close();
     at_last(&talk, &real("arachne", WINDOW, &[]), |session| {
         let context = session.context();
-        for (id, message) in context.seen().zip(&talk.messages) {
+        let ledger = common::ledger(session);
+        assert!(ledger.starts_with("FF") && !ledger.contains('E'), "folded, not edited: {ledger}");
+        // What was folded can still be read, word for word.
+        for (at, message) in talk.messages.iter().enumerate().take(ledger.len()) {
+            let id = EntryId::message(at as u32);
             assert_eq!(context.original(id), Some(message));
+            assert_eq!(context.contains(id), ledger.as_bytes()[at] == b'V', "m{at} of {ledger}");
         }
     });
 }

@@ -163,6 +163,7 @@ fn usable_context_is_that_of_the_seeds_table() {
 fn the_session_file_has_the_shape_of_the_seeds_example() {
     let (_, file) = saved(&chat(20).close(), &real("gencode", NATIVE, &[]));
     assert_eq!(file["metadata"]["id"], "talk");
+    assert_eq!(file["metadata"]["title"].as_str().unwrap().chars().count(), 59);
     // 20 turns, three more of the close less the one that is being asked for,
     // and the system prompt.
     assert_eq!(file["metadata"]["fullMessageCount"], 23);
@@ -229,7 +230,7 @@ fn a_session_that_is_opened_again_sends_the_messages_of_its_file() {
                 serde_json::json!({"name": name, "arguments": input}).to_string()
             }
         };
-        let [_system, active @ ..] = session.messages_for_llm() else { panic!("a system prompt") };
+        let [_system, active @ ..] = &session.messages[..] else { panic!("a system prompt") };
         let read: Vec<String> = active
             .iter()
             .map(|message| match &message.content {
@@ -245,13 +246,27 @@ fn a_session_that_is_opened_again_sends_the_messages_of_its_file() {
 /// compressionRatio
 #[test]
 fn stats_are_those_of_the_seed() {
+    // The seed's example: 42 of 156 messages are active, which is 0.269.
+    let example = serde_json::json!({
+        "metadata": {
+            "id": "abc123",
+            "title": "Implement Auth System",
+            "messageCount": 42,
+            "fullMessageCount": 156,
+        },
+        "messages": [{ "role": "system", "content": "..." }],
+        "summaries": [],
+    });
+    let stats = serde_json::from_value::<GencodeSession>(example).unwrap().stats();
+    assert_eq!((stats.total_messages, stats.active_messages), (156, 42));
+    assert!((stats.compression_ratio - 0.269).abs() < 0.0005);
+    // 36 recorded messages (the last of the close is asked for) and the system
+    // prompt; of the active ones 10 were kept, and two summaries written.
     let talk = chat(34).close();
     let (session, _) = saved(&talk, &real("gencode", NATIVE, &[]));
     let stats = session.stats();
-    assert_eq!((stats.total_messages, stats.summary_count), (36, 2));
-    assert!(stats.active_messages < stats.total_messages);
-    let ratio = stats.active_messages as f64 / 36.0;
-    assert!((stats.compression_ratio - ratio).abs() < 1e-12 && ratio < 1.0);
+    assert_eq!((stats.total_messages, stats.summary_count), (37, 2));
+    assert_eq!(stats.active_messages, session.messages.len() as u64);
 }
 
 /// "Help me with authentication", a decision, much output, and a `/resume`.

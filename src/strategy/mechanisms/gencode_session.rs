@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::extraction::ToolUsage;
-use crate::model::{Block, Role};
+use crate::model::{Block, Message, Role};
 use crate::strategy::context::{Context, EntryId};
 use crate::strategy::state::PresetState;
 
@@ -45,6 +45,8 @@ pub struct GencodeSession {
     /// The head of the file.
     pub metadata: Metadata,
     /// Active messages: those left after compaction, the system prompt first.
+    /// They "already include summary" (layer 3, `getMessagesForLLM()`), so a
+    /// session that is opened again sends them as they are.
     pub messages: Vec<SessionMessage>,
     /// The summaries of the session.
     pub summaries: Vec<Summary>,
@@ -56,6 +58,9 @@ pub struct GencodeSession {
 pub struct Metadata {
     /// The id of the session.
     pub id: String,
+    /// What the user first asked for: the first line of it, at most 60
+    /// characters (ours: the seed shows a title, and not where it is from).
+    pub title: String,
     /// Number of active messages.
     pub message_count: u64,
     /// Number of all messages so far, the system prompt included.
@@ -136,23 +141,17 @@ impl GencodeSession {
         let messages: Vec<SessionMessage> = [system].into_iter().chain(active).collect();
         let metadata = Metadata {
             id: context.recording().transcript.id.clone(),
+            title: title(context),
             message_count: messages.len() as u64,
             full_message_count: u64::from(context.seen_count()) + 1,
         };
         Self { metadata, messages, summaries: summaries.to_vec() }
     }
 
-    /// Layer 3, `getMessagesForLLM()`: the messages "already include summary",
-    /// so a session that is opened again sends them as they are.
-    pub fn messages_for_llm(&self) -> &[SessionMessage] {
-        &self.messages
-    }
-
-    /// `getCompressionStats()`: without the system prompt, which is not a
-    /// message of a recording.
+    /// `getCompressionStats()`: the counts of the file's head, the system prompt
+    /// included.
     pub fn stats(&self) -> CompressionStats {
-        let total = self.metadata.full_message_count.saturating_sub(1);
-        let active = (self.messages.len() as u64).saturating_sub(1);
+        let Metadata { message_count: active, full_message_count: total, .. } = self.metadata;
         CompressionStats {
             total_messages: total,
             active_messages: active,
@@ -160,6 +159,16 @@ impl GencodeSession {
             compression_ratio: if total == 0 { 1.0 } else { active as f64 / total as f64 },
         }
     }
+}
+
+/// Characters of a title.
+const TITLE: usize = 60;
+
+fn title(context: &Context) -> String {
+    let first = context.exchanges().first().map(|&at| EntryId::message(at));
+    let asked = first.and_then(|id| context.original(id)).map(Message::first_text);
+    let line = asked.unwrap_or_default().trim_start().lines().next().unwrap_or_default();
+    line.chars().take(TITLE).collect::<String>().trim_end().to_owned()
 }
 
 fn message(context: &Context, shared: &PresetState, id: EntryId) -> Option<SessionMessage> {

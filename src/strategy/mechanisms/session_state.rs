@@ -1,4 +1,4 @@
-//! Session state: the oldest exchanges are folded into a structured state.
+//! Session state: the oldest messages are folded into a structured state.
 //!
 //! Source: Arachne, "Session State Compression". Evaluated once per
 //! user message, before the call to the model. When the compactor fails,
@@ -11,8 +11,8 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::folding::{Cuts, in_shape, recorded_before, set_note, task_messages};
-use crate::model::{MessageIndex, Role};
+use super::folding::{Cuts, in_shape, set_note, task_messages};
+use crate::model::Role;
 use crate::strategy::compactor::{MESSAGES, Produced, SessionState, Task};
 use crate::strategy::context::{Context, EntryId, Op, Place};
 use crate::strategy::host::{
@@ -23,10 +23,10 @@ use crate::strategy::prompt::Prompt;
 use crate::strategy::state::PresetState;
 use crate::tokens::Weight;
 
-/// Folds the oldest exchanges into a SessionState.
+/// Folds the oldest messages into a SessionState.
 pub static SPEC: MechanismSpec = MechanismSpec {
     name: "session-state",
-    summary: "Folds the oldest exchanges into a structured state, merged each time",
+    summary: "Folds the oldest messages into a structured state, merged each time",
     uses_compactor: true,
     is_view: false,
     scales: &["max_tokens", "reserve"],
@@ -109,30 +109,34 @@ impl Folder {
         self.folded.entries.iter().copied().filter(|&id| context.contains(id)).collect()
     }
 
-    /// The cut that drops the fewest oldest whole exchanges such that the rest,
-    /// with the reserve, meets the target (semantics §17). The newest
-    /// exchange, which the current user message opens, stays.
-    fn cut(&self, context: &Context, host: &Host<'_>) -> Option<MessageIndex> {
-        let believed = host.believed? + self.parameters.reserve;
-        let excess = believed.saturating_sub(host.target);
+    /// The fewest oldest messages without which the rest, with the reserve,
+    /// meets the target (semantics §17): "select oldest N messages (enough to
+    /// get under 60%)". A call goes with its results; the current user message
+    /// and the newest message stay.
+    fn oldest(&self, context: &Context, host: &Host<'_>) -> Vec<EntryId> {
+        let Some(believed) = host.believed else { return Vec::new() };
+        let excess = (believed + self.parameters.reserve).saturating_sub(host.target);
         let mut removed = self.carried_size(context, host);
+        let current = context.exchanges().last().copied();
         let cuts = Cuts::of(context);
         let mut stored = context.stored().filter_map(EntryId::index).peekable();
-        let mut last = None;
-        for &start in context.exchanges() {
-            let mut folds = last.is_some();
-            while let Some(index) = stored.next_if(|&index| index < start) {
-                removed += size(context, host, EntryId::message(index));
-                folds = true;
+        let (mut oldest, mut whole) = (Vec::new(), 0);
+        while let Some(index) = stored.next() {
+            let Some(&next) = stored.peek() else { break };
+            if Some(index) != current {
+                let id = EntryId::message(index);
+                removed += size(context, host, id);
+                oldest.push(id);
             }
-            if folds && cuts.is_whole(start) {
-                last = Some(start);
+            if oldest.len() > whole && cuts.is_whole(next) {
+                whole = oldest.len();
                 if removed >= excess {
                     break;
                 }
             }
         }
-        last
+        oldest.truncate(whole);
+        oldest
     }
 
     /// The size of the old state, which the new one replaces.
@@ -224,10 +228,10 @@ impl Strategy for Folder {
     async fn compact(&mut self, work: Work<'_>) -> Result<Outcome, StrategyError> {
         let Work { context, shared, host } = work;
         let mut outcome = Outcome::default();
-        let Some(cut) = self.cut(context, host) else {
+        let range = self.oldest(context, host);
+        if range.is_empty() {
             return Ok(outcome);
-        };
-        let range = recorded_before(context, cut);
+        }
         let task = self.task(context, &range);
         let reply = host.compactor.run(&task).await;
         let state = in_shape(reply, "SessionState", |produced| match produced {

@@ -6,6 +6,7 @@ use serde_json::{Value as Json, json};
 
 use crate::model::Role;
 use crate::strategy::compactor::{MESSAGES, Task};
+use crate::strategy::context::EntryId;
 use crate::strategy::testkit::{OffShape, Rig, Scripted, Talk, words};
 
 /// Exchanges of 1,000 and 1,500 tokens, then a last user message. With the
@@ -32,15 +33,91 @@ fn state_of(rig: &Rig) -> Json {
 
 /// Seed 000: oldest N messages, enough to get under 60 %
 #[test]
-fn the_fewest_oldest_exchanges_are_folded() {
-    // 7,653 > 7,000. To reach 6,000 with 800 reserved, 2,453 must go: one
-    // exchange of 2,500.
+fn the_fewest_oldest_messages_are_folded() {
+    // 7,653 > 7,000. To reach 6,000 with 800 reserved, 2,453 must go: the first
+    // two messages have 2,500.
     let mut rig = rig(long_talk(3), Scripted::failing_at([]));
     rig.finish();
     assert_eq!(rig.ledger(), "ffvvvvv");
     assert_eq!(rig.sent().len(), 7);
     assert_eq!(rig.shared.boundary, Some(1));
     assert!(rig.context.weight().tokens <= 6_000);
+}
+
+/// The size of [`long_talk`] at its last user message, where nothing happens.
+fn size_of(talk: Talk) -> u64 {
+    let mut rig = Rig::new("arachne", &[], 1_000_000, talk, Scripted::failing_at([]));
+    rig.finish();
+    assert!(!rig.ledger().contains('f'));
+    rig.context.weight().tokens
+}
+
+/// Seed 000: total context > 70% of budget
+#[test]
+fn it_folds_above_70_percent_and_not_at_it() {
+    let size = size_of(long_talk(3));
+    let ledger = |window| {
+        let compactor = Scripted::failing_at([]);
+        let mut rig = Rig::new("arachne", &[], window, long_talk(3), compactor);
+        rig.finish();
+        rig.ledger()
+    };
+    // The smallest window of which the size is at most 70 %, and the next smaller.
+    let window = (size * 10).div_ceil(7);
+    assert_eq!(ledger(window), "vvvvvvv");
+    assert!(ledger(window - 1).starts_with("ff"));
+}
+
+/// Seed 000: > 85%: hard FIFO fallback
+#[test]
+fn a_failed_fold_is_cut_above_85_percent_and_not_at_it() {
+    let size = size_of(long_talk(3));
+    let ledger = |window| {
+        let compactor = Scripted::failing_at(0..9);
+        let mut rig = Rig::new("arachne", &[], window, long_talk(3), compactor);
+        rig.finish();
+        rig.ledger()
+    };
+    let window = (size * 100).div_ceil(85);
+    assert_eq!(ledger(window), "vvvvvvv");
+    assert!(ledger(window - 1).starts_with("--"));
+}
+
+/// Seed 000: enough to get under 60 %; a state of 200-800 tokens
+#[test]
+fn so_much_is_folded_that_60_percent_hold_the_rest_and_a_state_of_800_tokens() {
+    let talk = (0..90).fold(Talk::new("S"), |talk, _| talk.user(&words(40)).assistant(&words(40)));
+    let mut all = Rig::new("arachne", &[], 1_000_000, talk.clone(), Scripted::failing_at([]));
+    let mut rig = rig(talk, Scripted::failing_at([]));
+    while !rig.ledger().contains('f') {
+        rig.feed(1);
+        all.feed(1);
+    }
+    let folded = rig.ledger().matches('f').count();
+    let size = |number: usize| all.context.weight_of(EntryId::message(number as u32)).tokens;
+    let rest = all.context.weight().tokens - (0..folded).map(size).sum::<u64>();
+    assert!(rest + 800 <= 6_000, "{rest} and the state");
+    assert!(rest + size(folded - 1) + 800 > 6_000, "one message less is not enough");
+}
+
+/// Seed 000: oldest messages, not exchanges; the current user message is always sent
+#[test]
+fn the_rounds_of_an_agent_behind_one_user_message_are_folded_before_they_overflow() {
+    let round = |talk: Talk, n: usize| {
+        let id: &str = Box::leak(format!("c{n}").into_boxed_str());
+        talk.calls(&[(id, "Read", json!({"path": "a.rs"}))]).result(id, &words(900))
+    };
+    let talk = (0..16).fold(Talk::new("S").user("Fix the tests."), round).assistant("Done.");
+    let mut rig = Rig::new("session-state", &[], 10_000, talk, Scripted::failing_at([]));
+    for _ in 0..34 {
+        rig.feed(1);
+        assert!(rig.context.weight().tokens <= 8_000, "{}", rig.ledger());
+    }
+    let ledger = rig.ledger();
+    assert!(ledger.starts_with("vff"), "what the user asked for stays: {ledger}");
+    assert!(!ledger.contains('-'), "nothing is cut: {ledger}");
+    let sent: Vec<String> = rig.sent().into_iter().map(|(_, text)| text).collect();
+    assert!(sent[0].starts_with("<session_state>") && sent[2] == "Fix the tests.", "{sent:?}");
 }
 
 /// Seed 000: user message: `<session_state>{…}</session_state>`, assistant: Understood.
@@ -65,7 +142,8 @@ fn it_is_evaluated_once_per_user_message() {
     rig.feed(6);
     assert!(rig.context.weight().tokens > 8_500 && rig.outcomes.is_empty());
     rig.feed(1);
-    assert_eq!(rig.ledger(), "ffffffv");
+    // The first result, of 4,000 tokens, is enough; its call goes with it.
+    assert_eq!(rig.ledger(), "fffvvvv");
     assert_eq!(rig.outcomes.len(), 1, "the fold left nothing for the FIFO");
 }
 
@@ -129,9 +207,9 @@ fn a_failed_fold_above_the_fifo_limit_leaves_the_cut_to_the_fifo() {
     rig.feed(7);
     assert_eq!(rig.ledger(), "--vvvvv");
     assert_eq!(rig.fallbacks(), [(0, "fifo".to_owned())]);
-    // What the FIFO hid may still be folded.
+    // What the FIFO hid may still be folded: it frees nothing, 3,450 must go.
     rig.feed(2);
-    assert_eq!(rig.ledger(), "ffffffvvv");
+    assert_eq!(rig.ledger(), "fffffvvvv");
 }
 
 /// Seed 000: constrained decoding gives the four fields
@@ -163,25 +241,38 @@ fn the_context_holds_whole_at_every_failing_call() {
 /// Seed 000: a merged SessionState replaces the previous one
 #[test]
 fn a_state_that_exists_is_merged_and_replaced() {
-    // At the fourth user message 8,650: two exchanges go. At the sixth 7,700:
-    // pair and one exchange.
+    // At the fourth user message 8,650: 3,450 must go, and 3,500 do. At the
+    // fifth 7,700: the pair and two messages.
     let compactor = Scripted::failing_at([]);
     let mut rig = rig(long_talk(5), Arc::clone(&compactor));
     rig.feed(7);
-    assert_eq!(rig.ledger(), "ffffvvv");
+    assert_eq!(rig.ledger(), "fffvvvv");
     rig.finish();
-    assert_eq!(rig.ledger(), "ffffffvvvvv");
-    assert_eq!(rig.sent().len(), 7, "one pair, not two");
+    assert_eq!(rig.ledger(), "fffffvvvvvv");
+    assert_eq!(rig.sent().len(), 8, "one pair, not two");
     assert_eq!(state_of(&rig)["logos"], json!(["fact 0", "fact 1"]));
     let Task::SessionState { prompt, messages, previous, .. } = &compactor.tasks()[1] else {
         panic!("a SessionState is asked for");
     };
     assert_eq!(previous.as_ref().unwrap().logos, ["fact 0"]);
     assert_eq!(messages.len(), 2, "the pair is in the prompt, not among the messages");
-    assert!(prompt.contains("<previous_state>\n{\"logos\":[\"fact 0\"]"), "{prompt}");
-    let place = format!("<new_messages>\n{MESSAGES}\n</new_messages>");
-    assert!(prompt.contains(&place), "{prompt}");
-    assert!(prompt.contains("Produce a MERGED SessionState"), "{prompt}");
+    let seed = r#"You are a conversation state compiler. You have an existing session state
+from earlier compression and new messages to incorporate.
+
+<previous_state>
+{existing SessionState JSON}
+</previous_state>
+
+<new_messages>
+{messages to compress}
+</new_messages>
+
+Produce a MERGED SessionState that combines the previous state with new
+information. Update fields that have changed, keep fields still relevant,
+drop anything contradicted or no longer applicable. Do not duplicate entries."#;
+    let state = serde_json::to_string(previous.as_ref().unwrap()).unwrap();
+    let seed = seed.replace("{existing SessionState JSON}", &state);
+    assert_eq!(prompt.trim(), seed.replace("{messages to compress}", MESSAGES));
 }
 
 /// Seed 000: the initial prompt
@@ -193,8 +284,22 @@ fn the_first_prompt_is_the_seeds() {
     let Task::SessionState { prompt, previous, max_tokens, .. } = &compactor.tasks()[0] else {
         panic!("a SessionState is asked for");
     };
-    assert!(prompt.starts_with("You are a conversation state compiler. Analyze the following"));
-    assert!(prompt.contains("Zero loss tolerance.\n  When in doubt, include it."));
+    let seed = r#"You are a conversation state compiler. Analyze the following conversation
+and produce a SessionState object.
+
+Extract:
+- "logos": Hard facts established - user details, decisions made, technical
+  constraints, code discussed, specific values/names. Zero loss tolerance.
+  When in doubt, include it.
+- "pathos": Current emotional tone and direction (improving/stable/worsening),
+  active metaphors or running jokes, communication style preferences,
+  implicit needs.
+- "abstract": Shared intellectual frameworks, concepts the user clearly
+  understands (these should not be re-explained), agreed-upon premises.
+- "conversation_summary": 2-3 sentence narrative of what happened and where
+  things left off."#;
+    let behind = prompt.strip_prefix(seed).unwrap_or_else(|| panic!("{prompt}"));
+    assert_eq!(behind.trim(), MESSAGES, "nothing but the conversation follows");
     assert_eq!(*previous, None);
     assert!((480..500).contains(max_tokens), "500 less tags and acknowledgement: {max_tokens}");
 }
@@ -205,12 +310,17 @@ fn the_awareness_block_is_always_there_and_longer_than_the_seed_says() {
     let mut rig = rig(long_talk(3), Scripted::failing_at([]));
     let before = rig.notes();
     let block = &before["session-state-awareness"];
-    assert!(block.starts_with("### Compressed Memory\nWhen you see a <session_state> block"));
-    assert!(
-        block.ends_with(
-            "Never\nreference the compression or acknowledge that context was compressed."
-        )
-    );
+    let seed = "### Compressed Memory
+When you see a <session_state> block at the start of conversation history,
+it contains compressed context from earlier in this conversation. Use it as
+follows:
+- `logos`: Hard facts (user details, decisions, constraints). Treat as ground truth.
+- `pathos`: Emotional tone and active metaphors. Match your tone to this state.
+- `abstract`: Shared intellectual context. Do not re-explain concepts listed here.
+
+Continue the conversation naturally as if you remember everything. Never
+reference the compression or acknowledge that context was compressed.";
+    assert_eq!(block, seed);
     let tokens = rig.context.recording().counter.count(block);
     assert_eq!(tokens, 115, "the seed says about 50");
     rig.finish();
@@ -230,12 +340,13 @@ fn a_system_prompt_may_change_in_mid_session() {
 /// Seed 000: calls and results stay together (ours)
 #[test]
 fn a_call_is_never_parted_from_its_result() {
-    // The result comes after the user spoke again, so cutting there is refused.
-    let talk = Talk::new("S").user(&words(3000)).calls(&[("c1", "Bash", json!({"command": "x"}))]);
-    let talk = talk.user("Wait.").result("c1", &words(3000)).assistant(&words(1500)).user("And?");
+    // The result comes after the user spoke again, so cutting there is refused:
+    // the first message is not enough, all up to the result are.
+    let talk = Talk::new("S").user(&words(1000)).calls(&[("c1", "Bash", json!({"command": "x"}))]);
+    let talk = talk.user("Wait.").result("c1", &words(3000)).assistant(&words(3500)).user("And?");
     let mut rig = rig(talk, Scripted::failing_at([]));
     rig.finish();
-    assert_eq!(rig.ledger(), "fffffv");
+    assert_eq!(rig.ledger(), "ffffvv");
 }
 
 /// Seed 000: compressed_state and compressed_at_message_id
@@ -254,8 +365,8 @@ fn the_system_placement_keeps_the_state_in_a_note_that_covers_what_was_folded() 
     let talk = long_talk(5);
     let mut rig = Rig::new("session-state-system", &[], 10_000, talk, Scripted::failing_at([]));
     rig.finish();
-    assert_eq!(rig.ledger(), "ffffffvvvvv");
-    assert_eq!(rig.sent().len(), 5, "no synthetic pair");
+    assert_eq!(rig.ledger(), "fffffvvvvvv");
+    assert_eq!(rig.sent().len(), 6, "no synthetic pair");
     let note = &rig.notes()["session-state"];
     assert!(note.starts_with(r#"<session_state>{"logos":["fact 0","fact 1"]"#), "{note}");
 }
