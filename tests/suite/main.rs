@@ -80,6 +80,7 @@ mod seed_gencode_prune;
 mod seed_gsv;
 mod seed_lis;
 mod seed_lis_prune;
+mod seed_presets;
 mod seed_zoea;
 mod semantics;
 mod style;
