@@ -1,6 +1,8 @@
 //! Questions of the same form whose answer the session never holds: the right
 //! answer is that it is not known.
 
+use std::collections::BTreeSet;
+
 use super::draft::Draft;
 use super::view::View;
 use crate::model::ProbeKind;
@@ -16,9 +18,10 @@ pub(super) fn questions(view: &View<'_>, forms: &[Vec<Draft>]) -> Vec<Draft> {
     let mut found = Vec::new();
     for (at, (before, name, after)) in named.iter().enumerate() {
         let (_, other, _) = named[(at + 1) % named.len()];
-        let Some(invented) = crossed(name, other).filter(|new| !is_said(view, new)) else {
-            continue;
+        let is_free = |new: &String| {
+            !is_said(view, new) && !named.iter().any(|(_, real, _)| is_short_for(new, real))
         };
+        let Some(invented) = crossed(name, other).filter(is_free) else { continue };
         found.push(Draft::unanswerable(format!("{before}`{invented}`{after}")));
     }
     found
@@ -55,6 +58,19 @@ fn crossed(name: &str, other: &str) -> Option<String> {
     (invented != name && invented != other && invented.len() > 5).then_some(invented)
 }
 
+/// Whether every word of a name is one of another: `getStats` may be meant to
+/// be `getTeamsWithStats`.
+fn is_short_for(name: &str, real: &str) -> bool {
+    let words = |text: &str| -> BTreeSet<String> {
+        let spaced: String = text
+            .chars()
+            .flat_map(|c| c.is_uppercase().then_some(' ').into_iter().chain([c]))
+            .collect();
+        spaced.to_lowercase().split([' ', '_']).map(str::to_owned).collect()
+    };
+    words(name).is_subset(&words(real))
+}
+
 /// Whether a name stands anywhere in the session, in any case.
 fn is_said(view: &View<'_>, name: &str) -> bool {
     let lower = name.to_lowercase();
@@ -71,5 +87,13 @@ mod tests {
         assert_eq!(crossed("read_file", "write_state").as_deref(), Some("read_state"));
         assert_eq!(crossed("parseHeader", "openHeader"), None);
         assert_eq!(crossed("plain", "openHeader"), None);
+    }
+
+    #[test]
+    fn a_name_of_the_words_of_a_real_one_may_be_meant_to_be_it() {
+        assert!(is_short_for("getStats", "getTeamsWithStats"));
+        assert!(
+            is_short_for("read_state", "state_to_read") && !is_short_for("getStats", "getTeams")
+        );
     }
 }

@@ -49,6 +49,8 @@ struct File {
     names: BTreeMap<String, MessageIndex>,
     changes: Vec<MessageIndex>,
     created: Option<MessageIndex>,
+    /// Whether it was written whole, if it was there before or not.
+    written: bool,
     gone: Option<(MessageIndex, Option<String>)>,
 }
 
@@ -114,16 +116,19 @@ impl Files {
 
     /// Which file was created in a folder, where there is one.
     fn created(&self) -> Vec<Draft> {
-        let mut folders: BTreeMap<&str, Vec<(&str, MessageIndex)>> = BTreeMap::new();
-        for (path, file) in self.standing() {
-            if let Some((at, (folder, name))) = file.created.zip(path.rsplit_once('/')) {
-                folders.entry(folder).or_default().push((name, at));
+        let mut folders: BTreeMap<&str, Vec<(&str, Option<MessageIndex>)>> = BTreeMap::new();
+        for (path, file) in self.standing().filter(|(_, file)| file.written) {
+            if let Some((folder, name)) = path.rsplit_once('/') {
+                folders.entry(folder).or_default().push((name, file.created));
             }
         }
-        let one = folders.into_iter().filter(|(_, files)| files.len() == 1);
-        one.map(|(folder, files)| {
+        let one = folders.into_iter().filter_map(|(folder, files)| match files[..] {
+            [(name, Some(at))] => Some((folder, name, at)),
+            _ => None,
+        });
+        one.map(|(folder, name, at)| {
             let question = format!("Which new file did the agent create in `{folder}/`?");
-            Draft::new(ProbeKind::Artifact, question, [files[0].0.to_owned()], [files[0].1])
+            Draft::new(ProbeKind::Artifact, question, [name.to_owned()], [at])
         })
         .collect()
     }
@@ -157,6 +162,7 @@ impl File {
         let at = made.act.message;
         match &made.change.kind {
             ChangeKind::Written => {
+                self.written = true;
                 self.names.clear();
                 self.gone = None;
             }
@@ -169,7 +175,7 @@ impl File {
         let is_code = !TEXTS.iter().any(|end| made.path.ends_with(end));
         let (removed, added) = (&made.change.removed, &made.change.added);
         let before = defined(removed);
-        let after = if is_code { defined(added) } else { BTreeSet::new() };
+        let after = if is_code { declared(added) } else { BTreeSet::new() };
         self.names
             .retain(|name, _| !before.contains(name.as_str()) || after.contains(name.as_str()));
         // A name that stood anywhere before was not added.
@@ -217,6 +223,19 @@ fn definitions(text: &str) -> impl Iterator<Item = &str> {
 
 fn defined(text: &str) -> BTreeSet<&str> {
     definitions(text).filter(|name| is_specific(name)).collect()
+}
+
+/// The same without constants within a function, which nobody asks for: they
+/// are indented.
+fn declared(text: &str) -> BTreeSet<&str> {
+    let is_local = |found: &regex::Captures<'_>| {
+        let whole = found.get(0).expect("group 0 is the match");
+        let line = text[..whole.start()].rsplit('\n').next().unwrap_or_default();
+        whole.as_str().starts_with("const") && line.starts_with([' ', '\t'])
+    };
+    let all = DEFINED.captures_iter(text).filter(|found| !is_local(found));
+    let names = all.filter_map(|found| Some(found.name("name").or(found.name("type"))?.as_str()));
+    names.filter(|name| is_specific(name)).collect()
 }
 
 /// Names that are defined in texts of several kinds of places: more than the

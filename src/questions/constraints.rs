@@ -178,10 +178,17 @@ fn continued(rule: &Rule<'_>, rules: &[Rule<'_>]) -> Option<Draft> {
         .then(|| Draft::new(ProbeKind::Constraint, question, [rest.to_owned()], [rule.at]))
 }
 
-/// Words up to two behind the cue of a rule, if that is among its first words:
-/// `You should always` alone could go on in any way.
+/// Words up to two behind the cue of a rule and to the first that tells
+/// something, if the cue is among the first words: `You should always` or `Make
+/// sure all these` could go on in any way.
 fn past_cue(text: &str, words: &[Range<usize>]) -> usize {
     let cue = RULE.find(text).map_or(0..0, |cue| cue.range());
     let behind = |at: usize| words.iter().filter(|word| word.start < at).count();
-    if behind(cue.start) > 2 { 0 } else { behind(cue.end) + 2 }
+    if behind(cue.start) > 2 {
+        return 0;
+    }
+    let from = behind(cue.end);
+    let tells = |word: &Range<usize>| !is_stop(&text[word.clone()].to_lowercase());
+    let first = words[from.min(words.len())..].iter().position(tells).unwrap_or(words.len());
+    from + (first + 1).max(2)
 }

@@ -1,7 +1,7 @@
 //! The last value of a field of a tool that only reads and was called several
 //! times.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value as Json;
 
@@ -70,7 +70,19 @@ fn of_tool(tool: &str, acts: &[&Act<'_>]) -> Vec<Draft> {
             }
         }
     }
-    let drafts = fields.into_iter().map(|((asked, path), field)| {
+    // What every result says is not what one of them gave.
+    let mut values: BTreeMap<String, (usize, BTreeSet<String>)> = BTreeMap::new();
+    for ((_, path), field) in &fields {
+        let (results, distinct) = values.entry(path.clone()).or_default();
+        *results += 1;
+        distinct.insert(field.now.clone());
+    }
+    let is_common = |path: &String| {
+        let (results, distinct) = &values[path];
+        *results > 1 && distinct.len() == 1
+    };
+    let telling = fields.into_iter().filter(|((_, path), _)| !is_common(path));
+    let drafts = telling.map(|((asked, path), field)| {
         let of = if asked.is_empty() { String::new() } else { format!(" for {asked}") };
         let question = format!("What did the last `{tool}`{of} give as `{path}`?");
         Draft::new(ProbeKind::Snapshot, question, [field.now], field.at).with_stale(field.before)
