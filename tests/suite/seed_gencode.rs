@@ -300,3 +300,22 @@ fn the_authentication_scheme_is_still_known_after_save_exit_and_resume() {
     let texts = context.visible().map(|id| context.entry(id).unwrap().text.into_owned());
     assert!(texts.filter(|text| text.contains("JWT")).count() > 0);
 }
+
+/// Seed 001: Continuation Prompt Template
+#[test]
+fn the_continuation_prompt_is_the_seeds_word_by_word() {
+    let seed = "Provide a detailed prompt for continuing our conversation above.
+
+Focus on information that would be helpful for continuing the conversation:
+1. What we accomplished so far
+2. What we're currently working on
+3. Which files we modified and key changes made
+4. What we plan to do next
+5. Any important context or decisions that would be needed
+
+Remember: The new session will NOT have access to our full conversation history,
+so include all essential context needed to continue working effectively.
+
+Be technical and specific. Use structured bullet points.";
+    assert_eq!(include_str!("../../strategies/prompts/continuation.md").trim(), seed);
+}

@@ -3,7 +3,7 @@
 //! is marked as ours, with the reason.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use toml::{Table, Value};
 
@@ -343,15 +343,11 @@ const TABLE: &[Row] = &[
 /// Keys that tell what a preset is, and not what it does.
 const HEAD: [&str; 4] = ["version", "name", "summary", "source"];
 /// Keys whose values other tests hold: which mechanism it is decides which keys
-/// there are, and the prompts are held below and in the tests of the mechanisms.
+/// there are, and the tests of the seeds hold the prompts.
 const ELSEWHERE: [&str; 4] = ["mechanism", "prompt", "merge_prompt", "awareness_prompt"];
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-}
-
-fn read(path: impl AsRef<Path>) -> String {
-    std::fs::read_to_string(root().join(path)).unwrap()
 }
 
 /// Every value of a preset by its key.
@@ -430,41 +426,4 @@ fn the_quoted_sentences_stand_in_the_seeds() {
         let says = plain(says);
         assert!(seeds.iter().any(|seed| seed.contains(&says)), "{names:?} {key}: {says}");
     }
-}
-
-/// Seed 001: Continuation Prompt Template
-#[test]
-fn the_continuation_prompt_is_the_seeds_word_by_word() {
-    let seed = "Provide a detailed prompt for continuing our conversation above.
-
-Focus on information that would be helpful for continuing the conversation:
-1. What we accomplished so far
-2. What we're currently working on
-3. Which files we modified and key changes made
-4. What we plan to do next
-5. Any important context or decisions that would be needed
-
-Remember: The new session will NOT have access to our full conversation history,
-so include all essential context needed to continue working effectively.
-
-Be technical and specific. Use structured bullet points.";
-    assert_eq!(read("strategies/prompts/continuation.md").trim(), seed);
-}
-
-/// Seed 003: System Prompt Guidance; the continue prompt also reminds Myses about search tools
-#[test]
-fn zoeas_guidance_is_the_seeds_word_by_word() {
-    let seed = "## Memory
-Use captain's log to persist important information across sessions.
-
-## Context & Memory Management
-Your context window is limited. Recent state snapshots are kept, but older messages are removed.
-If you need information from earlier in the conversation:
-- Use zoea_search_messages to find past messages by keyword
-- Use zoea_search_reasoning to find past reasoning by keyword
-- Use captain's log for persistent notes across sessions
-
-CRITICAL REMINDERS:
-- If you need past data, use zoea_search_messages or zoea_search_reasoning";
-    assert_eq!(read("strategies/prompts/zoea-guidance.md").trim(), seed);
 }
