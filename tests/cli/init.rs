@@ -211,7 +211,7 @@ fn the_gate_that_it_writes_has_a_verdict_on_recordings() {
         "claude-code-sessions/ae68c513-db90-451f-940d-804a1d3d0986.jsonl",
     ] {
         let recording = data.join(name);
-        if !recording.is_file() {
+        if !data.is_dir() {
             eprintln!("skipped: {} is not there", recording.display());
             continue;
         }

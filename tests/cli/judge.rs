@@ -147,7 +147,7 @@ fn a_folder_is_read_for_its_files_of_labelled_answers() {
 fn the_folder_of_public_labels_is_read_as_its_files_are() {
     let folder =
         std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/judge-calibration");
-    if !folder.is_dir() {
+    if !folder.ancestors().nth(2).is_some_and(std::path::Path::is_dir) {
         eprintln!("skipped: {} is not there", folder.display());
         return;
     }

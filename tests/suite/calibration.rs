@@ -3,10 +3,9 @@
 //! real sessions, which are not part of the repository.
 
 use crate::common;
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::common::{block_on, call, message, offline, plan, result, text, words};
+use crate::common::{block_on, call, message, offline, plan, result, text, words, shared};
 use recap::dataset::{LoadOptions, load};
 use recap::model::{
     Block, CellOutcome, CellRows, PreambleChange, RecordedCompaction, RecordedTrigger, Role,
@@ -271,11 +270,7 @@ fn the_bill_that_is_validated_is_the_one_of_the_row() {
 
 /// Sessions of a folder, or `None` where the data is not at hand.
 fn real(folder: &str) -> Option<Vec<Transcript>> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data").join(folder);
-    if !path.exists() {
-        eprintln!("skipped: ../shared/data is absent");
-        return None;
-    }
+    let path = shared(&format!("data/{folder}"))?;
     Some(load(&path, &LoadOptions::default()).unwrap().transcripts)
 }
 

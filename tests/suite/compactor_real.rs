@@ -1,10 +1,10 @@
 //! The offline compactor on real recordings, which are not part of the
 //! repository.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
+use crate::common::shared;
 use recap::dataset::{LoadOptions, load};
 use recap::model::Transcript;
 use recap::seats::compactor::Offline;
@@ -59,12 +59,7 @@ fn tasks(messages: &[TaskMessage], max_tokens: u64) -> Vec<Task> {
 
 #[test]
 fn real_sessions_are_folded_within_the_bound() {
-    let path =
-        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data/claude-code-sessions");
-    if !path.exists() {
-        eprintln!("skipped: ../shared/data is absent");
-        return;
-    }
+    let Some(path) = shared("data/claude-code-sessions") else { return };
     let dataset = load(&path, &LoadOptions::default()).expect("the recordings are readable");
     let counter = Arc::new(Counter::default());
     let offline = Offline::new(Arc::clone(&counter));

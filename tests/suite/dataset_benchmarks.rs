@@ -6,6 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use flate2::{Compression, write::GzEncoder};
+use crate::common::shared;
 use recap::dataset::{
     Dataset, DatasetError, LoadOptions, Problem, load, load_reader, write_native,
 };
@@ -318,12 +319,7 @@ fn chats_with_questions_are_imported_and_replayed_by_the_commands() {
 }
 
 fn data(name: &str) -> Option<Dataset> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data").join(name);
-    if !path.exists() {
-        eprintln!("skipped: ../shared/data is absent");
-        return None;
-    }
-    Some(read(&path))
+    Some(read(&shared(&format!("data/{name}"))?))
 }
 
 fn by_kind(dataset: &Dataset) -> BTreeMap<&'static str, usize> {

@@ -1,18 +1,14 @@
 //! Counts on real recordings, which are not part of the repository.
 
-use std::path::PathBuf;
 
 use jiff::Timestamp;
+use crate::common::shared;
 use recap::clock::{PROFILE, Timeline};
 use recap::dataset::{Dataset, LoadOptions, load, write_native};
 use recap::model::{RecordedTrigger, Role, Transcript};
 
 fn data(name: &str) -> Option<Dataset> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data").join(name);
-    if !path.exists() {
-        eprintln!("skipped: ../shared/data is absent");
-        return None;
-    }
+    let path = shared(&format!("data/{name}"))?;
     match load(&path, &LoadOptions::default()) {
         Ok(dataset) => Some(dataset),
         Err(e) => panic!("{e}\nhelp: {}", e.help()),
@@ -327,7 +323,7 @@ fn sidechains_become_transcripts_on_request_and_lose_no_result() {
     let billed = &main.transcripts[0].sidechains;
     assert_eq!(billed.len(), 161);
     assert_eq!(billed.iter().map(|r| r.usage.prompt()).sum::<u64>(), 3_618_290);
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data").join(path);
+    let path = shared(&format!("data/{path}")).expect("it was read before");
     let all = load(&path, &LoadOptions { sidechains: true, ..LoadOptions::default() })
         .expect("the main chain loads");
     assert_eq!(all.transcripts.len(), 6);

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::common::shared;
 use recap::dataset::load_labels;
 use recap::measure::{Graded, agreement};
 use recap::model::{
@@ -17,12 +18,7 @@ use serde_json::Value as Json;
 
 /// The folder of real data, where it is there.
 fn data(name: &str) -> Option<PathBuf> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data").join(name);
-    if path.exists() {
-        return Some(path);
-    }
-    println!("skipped: no {}", path.display());
-    None
+    shared(&format!("data/{name}"))
 }
 
 fn json(path: PathBuf) -> Json {

@@ -8,9 +8,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::common::shared;
 use recap::dataset::{Dataset, LoadOptions, load};
 use recap::model::{Expectation, Message, Probe, ProbeKind, Transcript};
 use recap::probes::{Cuts, Kept, Place, places};
@@ -25,11 +25,7 @@ const FITTED: [&str; 2] = ["claude-code-sessions", "codex-rollouts"];
 const HELD_OUT: [&str; 5] = ["opencode", "openhands", "pi-sessions", "swe-agent", "tau-bench"];
 
 fn data(name: &str) -> Option<Dataset> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data").join(name);
-    if !path.exists() {
-        eprintln!("skipped: ../shared/data is absent");
-        return None;
-    }
+    let path = shared(&format!("data/{name}"))?;
     Some(load(&path, &LoadOptions::default()).unwrap())
 }
 
@@ -156,8 +152,7 @@ fn questions_made_from_recordings_are_answered_from_their_evidence() {
 
 #[test]
 fn the_changed_files_are_those_that_the_metadata_of_sessions_list() {
-    let folder =
-        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data/claude-code-sessions");
+    let Some(folder) = shared("data/claude-code-sessions") else { return };
     let Some(dataset) = data("claude-code-sessions") else { return };
     let (mut listed, mut named) = (0, 0);
     for transcript in &dataset.transcripts {

@@ -5,10 +5,10 @@
 //! the rest it has not seen ("held out").
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::common::shared;
 use recap::dataset::{Dataset, LoadOptions, load};
 use recap::model::{Probe, ProbeKind, Transcript, Verdict};
 use recap::seats::answerer::{ANSWER_TOKENS, Answerer, Offline, Passage, Shown};
@@ -16,11 +16,7 @@ use recap::seats::judge::{Grading, Offline as Judge};
 use recap::tokens::Counter;
 
 fn data(name: &str) -> Option<Dataset> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data").join(name);
-    if !path.exists() {
-        eprintln!("skipped: ../shared/data is absent");
-        return None;
-    }
+    let path = shared(&format!("data/{name}"))?;
     match load(&path, &LoadOptions::default()) {
         Ok(dataset) => Some(dataset),
         Err(e) => panic!("{e}\nhelp: {}", e.help()),

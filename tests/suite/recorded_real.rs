@@ -1,7 +1,6 @@
 //! The preset `recorded` on real recordings, which are not part of the
 //! repository: its prompts against those that the providers reported.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use recap::dataset::{LoadOptions, load};
@@ -11,15 +10,11 @@ use recap::tokens::{Calibrate, Counter};
 use serde_json::Value as Json;
 
 use crate::common::talk::real;
-use crate::common::{block_on, offline};
+use crate::common::{block_on, offline, shared};
 
 /// Sessions of a folder, or `None` where the data is not at hand.
 fn sessions(folder: &str) -> Option<Vec<Transcript>> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data").join(folder);
-    if !path.exists() {
-        eprintln!("skipped: ../shared/data is absent");
-        return None;
-    }
+    let path = shared(&format!("data/{folder}"))?;
     Some(load(&path, &LoadOptions::default()).unwrap().transcripts)
 }
 
@@ -76,10 +71,10 @@ fn prompts_behind_a_recorded_compaction_are_near_the_reported_ones() {
 #[test]
 fn every_summary_of_claude_code_is_sent_to_the_letter() {
     let Some(all) = sessions("claude-code-sessions") else { return };
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
+    let Some(folder) = shared("data/claude-code-sessions") else { return };
     let mut seen = 0;
     for transcript in all.into_iter().filter(|t| !t.compactions.is_empty()) {
-        let log = folder.join("claude-code-sessions").join(format!("{}.jsonl", transcript.id));
+        let log = folder.join(format!("{}.jsonl", transcript.id));
         let Ok(log) = std::fs::read_to_string(log) else { continue };
         let records = log.lines().filter_map(|l| serde_json::from_str::<Json>(l).ok());
         let summaries: Vec<String> = records

@@ -14,8 +14,8 @@
 //! first 16 hexadecimal digits of the blake3 hash of the identifier.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 
+use crate::common::shared;
 use recap::dataset::{LoadOptions, load};
 use recap::model::{Exam, Message, Reference, Transcript};
 use recap::probes::{Cuts, Mining, MiningRules, Survival, mine, places};
@@ -45,12 +45,7 @@ fn labels() -> Vec<Label> {
 
 /// The sessions, or `None` where the data is not at hand.
 fn sessions() -> Option<Vec<Transcript>> {
-    let folder =
-        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data/claude-code-sessions");
-    if !folder.is_dir() {
-        eprintln!("skipped: ../shared/data is absent");
-        return None;
-    }
+    let folder = shared("data/claude-code-sessions")?;
     let set = load(&folder, &LoadOptions::default()).unwrap();
     Some(set.transcripts)
 }
@@ -134,11 +129,7 @@ const RECALL_ELSEWHERE: f64 = 0.68;
 
 #[test]
 fn references_of_other_projects_are_found_and_needed_as_often_as_was_measured() {
-    let data = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
-    if !data.is_dir() {
-        eprintln!("skipped: ../shared/data is absent");
-        return;
-    }
+    let Some(data) = shared("data") else { return };
     let mut mined = BTreeSet::new();
     for folder in OTHERS {
         for transcript in load(&data.join(folder), &LoadOptions::default()).unwrap().transcripts {
@@ -195,7 +186,7 @@ fn vendors_summaries_carry_what_they_tell_and_by_the_facts_own_words() {
     let Some(mut transcripts) = sessions() else {
         return;
     };
-    let pi = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data/pi-sessions");
+    let pi = shared("data/pi-sessions").expect("the folder is there");
     transcripts.extend(load(&pi, &LoadOptions::default()).unwrap().transcripts);
     let labels: Vec<Told> =
         csv::Reader::from_reader(include_str!("../fixtures/support_labels.csv").as_bytes())

@@ -355,8 +355,8 @@ fn a_full_state_stays_within_its_reserved_size() {
 fn real_sessions_run_through_every_folding_preset_with_calls_whole() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     let path = folder.join("../shared/data/claude-code-sessions");
-    if !path.exists() {
-        eprintln!("skipped: ../shared/data is absent");
+    if !folder.join("../shared").is_dir() {
+        eprintln!("skipped: ../shared is absent");
         return;
     }
     let dataset = load(&path, &LoadOptions::default()).unwrap();
