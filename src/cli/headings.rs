@@ -58,7 +58,7 @@ mod tests {
             &["inputs", "latest", "config", "dry_run", "json", "wide", "quiet", "verbose", "help"],
         ),
         (STRATEGIES, &["strategy", "set"]),
-        (SEATS, &["compactor", "answerer", "judge", "embedder"]),
+        (SEATS, &["compactor", "answerer", "judge", "embedder", "questions"]),
         (CALLS, CALLED),
         (
             REPLAY,
@@ -67,7 +67,6 @@ mod tests {
                 "no_scale",
                 "cuts",
                 "depth",
-                "questions",
                 "replicates",
                 "seed",
                 "jobs",

@@ -5,7 +5,7 @@
 use crate::common;
 use std::sync::Arc;
 
-use crate::common::{block_on, call, message, offline, plan, result, text, words, shared};
+use crate::common::{block_on, call, message, offline, plan, result, shared, text, words};
 use recap::dataset::{LoadOptions, load};
 use recap::model::{
     Block, CellOutcome, CellRows, PreambleChange, RecordedCompaction, RecordedTrigger, Role,

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use flate2::{Compression, write::GzEncoder};
 use crate::common::shared;
+use flate2::{Compression, write::GzEncoder};
 use recap::dataset::{
     Dataset, DatasetError, LoadOptions, Problem, load, load_reader, write_native,
 };

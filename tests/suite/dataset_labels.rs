@@ -1,7 +1,7 @@
 //! The native format of labelled answers against its published schema, and the
 //! public files, which are not part of the repository.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::common::shared;
 use recap::dataset::load_labels;

@@ -1,8 +1,7 @@
 //! Counts on real recordings, which are not part of the repository.
 
-
-use jiff::Timestamp;
 use crate::common::shared;
+use jiff::Timestamp;
 use recap::clock::{PROFILE, Timeline};
 use recap::dataset::{Dataset, LoadOptions, load, write_native};
 use recap::model::{RecordedTrigger, Role, Transcript};

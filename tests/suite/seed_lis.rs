@@ -11,6 +11,7 @@ use async_trait::async_trait;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use recap::model::{CellOutcome, CellRows, Expectation, Probe, ProbeKind, Role, Transcript};
+use recap::pricing::{Agent, PriceList};
 use recap::replay::{Plan, ReplaySession, Subject, replay};
 use recap::strategy::{
     Breakpoint, CallUsage, Compactor, CompactorError, EntryId, FailedCall, Produced, Reply, Task,
@@ -359,6 +360,25 @@ fn the_four_breakpoints_are_system_summary_prune_boundary_and_end() {
     let expected =
         [Breakpoint::Preamble, Breakpoint::Summary, Breakpoint::PruneBoundary, Breakpoint::Newest];
     assert_eq!(preset.breakpoints, expected);
+}
+
+/// Seed 002: 1. after system prompt, 2. after session summary, 3. at tool prune boundary, 4. the
+/// automatic one at the end
+#[test]
+fn a_request_has_its_four_breakpoints_behind_these_blocks() {
+    // As below: message 0 is folded, the result in message 2 is pruned.
+    let talk = Talk::new("sys").user(100).uses("read", &[8_000, 500]).says(1).user(8_500).says(1);
+    let mut plan = lis(&[("keep_recent", "9100"), ("1.protect", "500")]);
+    let prices = PriceList::bundled().find("claude-sonnet-5-5").unwrap().clone();
+    let model = prices.id.clone();
+    let prices = Some(Arc::new(prices));
+    plan.agents = Arc::new([Agent { billed_as: model.clone(), model, prices, others: Vec::new() }]);
+    after(talk.user(1).says(1), &plan, &Scribe::taking(1.0), 10, |session| {
+        assert_eq!(ledger(session), "FVEVVVVVVV");
+        // Block 0 is the system prompt, 1 the summary, and from 2 on messages 1 to 8.
+        let marked: Vec<usize> = session.prompt().marks().iter().map(|(block, _)| *block).collect();
+        assert_eq!((marked, session.prompt().len()), (vec![0, 1, 3, 9], 10));
+    });
 }
 
 /// Seed 002: notification format: full compaction

@@ -203,3 +203,30 @@ fn push_new(list: &mut Vec<String>, text: String) {
 fn cut(text: &str) -> String {
     text.lines().next().unwrap_or_default().chars().take(LONGEST).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Seed 001: count + top 3 uses
+    #[test]
+    fn the_three_most_frequent_uses_are_notable_the_older_first_where_they_are_equal() {
+        let uses = ["once", "twice", "late", "thrice", "twice", "thrice", "thrice", ""];
+        let found = usage("Bash".to_owned(), &uses.map(str::to_owned));
+        assert_eq!(
+            (found.count, found.notable_uses),
+            (8, ["thrice", "twice", "once"].map(str::to_owned).to_vec())
+        );
+    }
+
+    /// Seed 001: contains "decided", "chose", "will use"; "Decided to use JWT with refresh tokens"
+    #[test]
+    fn cues_of_decisions_are_found_in_any_case() {
+        let mut found = Vec::new();
+        decisions(
+            "Decided to use JWT. We WILL USE x.rs v0.7. Nothing else.\nThey Chose it",
+            &mut found,
+        );
+        assert_eq!(found, ["Decided to use JWT.", "We WILL USE x.rs v0.7.", "They Chose it"]);
+    }
+}
