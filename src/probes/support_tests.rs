@@ -1,5 +1,6 @@
 use serde_json::json;
 
+use super::Rarity;
 use crate::model::{Block, Message, Role, Transcript};
 use crate::probes::{MiningRules, Survival, mine};
 
@@ -67,4 +68,28 @@ fn a_list_beside_the_right_words_is_no_sentence() {
     assert!(!supports(&format!("{PATH} zebra quagga")));
     assert!(!supports(&format!("{PATH} zebra quagga the")));
     assert!(!supports(&format!("{PATH} zebra quagga the/llama.rs into_that")));
+}
+
+/// Measures §4: support is taken from 150 characters beside a source, and has to
+/// stand within 250 of a carrier.
+#[test]
+fn words_count_up_to_150_characters_from_a_source_and_250_from_a_carrier() {
+    let rarity = Rarity::new(&Transcript::default());
+    let taken = |gap: usize| {
+        let space = " ".repeat(gap);
+        let text = format!("zebra{space}{PATH}{space}okapi");
+        let from = "zebra".len() + gap;
+        rarity.support(&text, &(from..from + PATH.len()), "")
+    };
+    // With five letters, a gap of 145 ends at the 150th character.
+    assert_eq!(taken(145), ["zebra", "okapi"]);
+    assert_eq!(taken(146), [""; 0]);
+    let sources = vec![user(&format!("zebra quagga {PATH}")), user("so it went on")];
+    let carried = |gap: usize| {
+        let text = format!("zebra quagga{}{PATH}", " ".repeat(gap));
+        supports(sources.clone(), &text)
+    };
+    // Both words are needed: with twelve characters a gap of 238 ends at the 250th.
+    assert!(carried(238));
+    assert!(!carried(239));
 }

@@ -212,3 +212,17 @@ impl Strategy for SnapshotDedup {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_order_of_arguments_makes_no_difference_and_that_of_a_list_does() {
+        let text = |json: &str| canonical(&serde_json::from_str(json).unwrap());
+        let one = text(r#"{"b":[1,2],"a":{"y":null,"x":"s"}}"#);
+        assert_eq!(one, text(r#"{"a":{"x":"s","y":null},"b":[1,2]}"#));
+        assert_eq!(one, r#"{"a":{"x":"s","y":null},"b":[1,2]}"#);
+        assert_ne!(one, text(r#"{"a":{"x":"s","y":null},"b":[2,1]}"#));
+    }
+}
