@@ -315,21 +315,3 @@ fn what_is_found_carries_role_source_content_reasoning_and_timestamp() {
     assert_eq!(thought.reasoning.as_deref(), Some("The travel cooldown is over; iron ore."));
     assert_eq!((thought.role, &*thought.content), (Role::Assistant, "I mine."));
 }
-
-/// Seed 003: System Prompt Guidance; the continue prompt also reminds Myses about search tools
-#[test]
-fn zoeas_guidance_is_the_seeds_word_by_word() {
-    let seed = "## Memory
-Use captain's log to persist important information across sessions.
-
-## Context & Memory Management
-Your context window is limited. Recent state snapshots are kept, but older messages are removed.
-If you need information from earlier in the conversation:
-- Use zoea_search_messages to find past messages by keyword
-- Use zoea_search_reasoning to find past reasoning by keyword
-- Use captain's log for persistent notes across sessions
-
-CRITICAL REMINDERS:
-- If you need past data, use zoea_search_messages or zoea_search_reasoning";
-    assert_eq!(include_str!("../../strategies/prompts/zoea-guidance.md").trim(), seed);
-}
