@@ -47,6 +47,7 @@ pub(super) fn of_plan(spec: &RunSpec, datasets: &[Dataset], counter: &Counter) -
         comparator: None,
         margin: MARGIN,
         no_text: false,
+        shard: None,
         planned: Planned::default(),
         warnings: datasets.iter().flat_map(|d| d.warnings.clone()).collect(),
     }

@@ -20,13 +20,16 @@
 
 mod error;
 mod manifest;
+mod merge;
 mod native;
 mod plan;
 mod results;
 mod run;
 mod selection;
+mod shard;
 
 pub use error::BenchError;
+pub use merge::{MergeError, merge};
 pub use native::native_sizes;
 pub use plan::BenchPlan;
 pub use results::{Results, clear};
@@ -37,7 +40,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::dataset::Dataset;
-use crate::model::Probe;
+use crate::model::{Probe, Shard};
 use crate::pricing::PriceList;
 use crate::probes::Cuts;
 use crate::replay::WindowSpec;
@@ -56,6 +59,7 @@ const DEPTHS: [u32; 2] = [1, 3];
 pub struct Bench {
     datasets: Vec<Dataset>,
     limit: Option<usize>,
+    shard: Option<Shard>,
     no_text: bool,
     selection: Selection,
     windows: Vec<WindowSpec>,
@@ -90,6 +94,7 @@ impl Bench {
         Self {
             datasets: datasets.into_iter().collect(),
             limit: None,
+            shard: None,
             no_text: false,
             selection: Selection::default(),
             windows: Vec::new(),
@@ -111,6 +116,13 @@ impl Bench {
     #[must_use]
     pub fn limit(self, transcripts: Option<usize>) -> Self {
         Self { limit: transcripts, ..self }
+    }
+
+    /// Replays only this part of the sessions: [`merge`] puts the parts together.
+    /// `None`: all.
+    #[must_use]
+    pub fn shard(self, shard: Option<Shard>) -> Self {
+        Self { shard, ..self }
     }
 
     /// Keeps the sessions' words out of the run folder and the report:

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::selection::DataContents;
-use super::{Bench, BenchError, Questions, manifest, native};
+use super::{Bench, BenchError, Questions, manifest, native, shard};
 use crate::dataset::{Dataset, write_probes};
 use crate::model::{Manifest, Probe, Transcript};
 use crate::pricing::{Agents, PriceList};
@@ -23,6 +23,9 @@ pub struct BenchPlan {
     /// What the run is made of, as far as it is known: the seats and the cells
     /// come with [`BenchPlan::prepare`].
     pub manifest: Manifest,
+    /// The share of the estimated cost of all sessions that these have: 1, or
+    /// less for a shard.
+    pub share: f64,
     pub(super) counter: Arc<Counter>,
     pub(super) seats: Seats,
     pub(super) conceal: Option<Arc<Conceal>>,
@@ -104,8 +107,13 @@ pub(super) fn plan(bench: Bench) -> Result<BenchPlan, BenchError> {
     manifest.questions = questions.1;
     manifest.named = bench.selection.named(&spec.presets);
     manifest.warnings.extend(warnings);
+    manifest.shard = bench.shard;
+    let (samples, share) = match bench.shard {
+        Some(part) => shard::of_shard(samples, part),
+        None => (samples, 1.0),
+    };
     let (seats, counter) = (Seats::offline(&bench.counter), bench.counter);
-    Ok(BenchPlan { spec, samples, manifest, counter, seats, conceal })
+    Ok(BenchPlan { spec, samples, manifest, share, counter, seats, conceal })
 }
 
 /// The depths, ascending; a recorded compaction is examined as a first one.

@@ -26,8 +26,12 @@ impl BenchPlan {
     /// # Errors
     /// If no window fits any transcript.
     pub async fn prepare(self) -> Result<BenchRun, BenchError> {
-        let BenchPlan { spec, samples, manifest, counter, seats, conceal } = self;
+        let BenchPlan { spec, samples, manifest, counter, seats, conceal, .. } = self;
         let prepared = prepare(&spec, samples, &seats, counter).await?;
+        // Another shard may have sessions that fit.
+        if manifest.shard.is_none() {
+            prepared.refuse_nothing()?;
+        }
         let mut manifest = manifest::with_seats(manifest, &spec, &seats);
         manifest.warnings.extend(prepared.set_aside());
         manifest.planned = prepared.planned().clone();

@@ -17,6 +17,7 @@ use super::{authoring, dry_run, gating, headings, inputs, models, out, recording
 use crate::bench::{Bench, BenchPlan, BenchRun, Outcome, Questions, Results};
 use crate::dataset::{Dataset, DatasetError, LoadOptions, load_probes};
 use crate::pricing::PriceList;
+use crate::model::Shard;
 use crate::probes::Cuts;
 use crate::report::format_names;
 use crate::run::{Folder, Loaded, REPLIES};
@@ -106,6 +107,11 @@ pub struct Arguments {
     /// Use only the first N transcripts of each input
     #[arg(long, value_name = "N", help_heading = headings::REPLAY)]
     limit: Option<usize>,
+
+    /// Replay only part I of N of the sessions, by their size, and leave a folder for `recap merge`
+    #[arg(long, value_name = "I/N", requires = "out",
+          conflicts_with_all = ["json", "open", "fail_on", "baseline"], help_heading = headings::REPLAY)]
+    shard: Option<Shard>,
 
     /// Make every sidechain (subagent) a transcript of its own
     #[arg(long, help_heading = headings::REPLAY)]
@@ -207,12 +213,16 @@ pub(super) fn run(arguments: &Arguments, ask: ProbeMode) -> Result<Exit, Failure
         wire::print(&dry_run::plan(plan, (&arguments.seating, &prices), &counter)?)?;
         return Ok(Exit::Done);
     }
-    if let Some(model) = arguments.seating.author() {
-        let line = (&arguments.seating.line, model);
+    let seating = arguments.seating.of_share(plan.share);
+    if let (Some(shard), Some(limits)) = (arguments.shard, seating.line.described()) {
+        wire::say(&format!("shard {shard} has {:.4} of the cost: {limits}", plan.share));
+    }
+    if let Some(model) = seating.author() {
+        let line = (&seating.line, model);
         wire::say(authoring::estimate(line, &prices, &dry_run::unasked(&plan))?.trim_end());
     }
-    let (seats, mut exchange) = arguments.seating.fill(&counter, &prices, plan.spec.seed)?;
-    if let Some((model, exchange)) = arguments.seating.author().zip(exchange.as_mut()) {
+    let (seats, mut exchange) = seating.fill(&counter, &prices, plan.spec.seed)?;
+    if let Some((model, exchange)) = seating.author().zip(exchange.as_mut()) {
         plan = written(plan, model, exchange)?;
     }
     plan.manifest.warnings.extend(exchange.iter().flat_map(|e| e.warnings.clone()));
@@ -281,6 +291,13 @@ fn finish(
     let saved = exchange.map_or(Ok(()), Exchange::save);
     // Without replies of models nothing was measured, and nothing is rendered.
     let models = exchange.map_or(Ok(Exit::Done), Exchange::ended)?;
+    if let Some(shard) = arguments.shard {
+        let cells = counted(outcome.finished.cells.len(), "cell");
+        let sessions = counted(outcome.finished.transcripts.len(), "session");
+        let path = folder.path().display();
+        wire::say(&format!("shard {shard}: {cells} of {sessions} in {path}"));
+        return saved.map(|()| models);
+    }
     let mut results = outcome.measure();
     gate.apply(&mut results.report)?;
     render(arguments, folder, &results)?;
@@ -338,6 +355,7 @@ impl Arguments {
         };
         Ok(Bench::new(datasets)
             .limit(self.limit)
+            .shard(self.shard)
             .no_text(self.no_text)
             .presets(&self.selection.strategy)
             .changes(&self.selection.set)

@@ -13,7 +13,7 @@ use crate::llm::cassette::{Mode, Scrub};
 use crate::llm::{Budget, Cassette, Client, Limits, Options};
 
 /// How models are called.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = headings::CALLS)]
 pub struct CallOptions {
     /// Recording of calls, with --record or --replay
@@ -105,6 +105,26 @@ impl CallOptions {
         };
         let (tape, warnings) = Cassette::open(file, mode, Arc::clone(scrub))?;
         Ok((Some(tape), warnings))
+    }
+
+    /// The same options for a part of the calls (0 to 1).
+    pub(super) fn of_share(&self, share: f64) -> CallOptions {
+        let calls = |all: NonZero<u32>| {
+            NonZero::new((f64::from(all.get()) * share) as u32).unwrap_or(NonZero::<u32>::MIN)
+        };
+        CallOptions {
+            max_cost: self.max_cost.map(|dollars| dollars * share),
+            per_minute: self.per_minute.map(calls),
+            ..self.clone()
+        }
+    }
+
+    /// The limits of cost and of calls in words, where there are any.
+    pub(super) fn described(&self) -> Option<String> {
+        let dollars = self.max_cost.map(|dollars| format!("at most ${dollars:.4}"));
+        let calls = self.per_minute.map(|calls| format!("at most {calls} calls a minute"));
+        let said: Vec<String> = dollars.into_iter().chain(calls).collect();
+        (!said.is_empty()).then(|| said.join(" and "))
     }
 
     /// The existing cassette, if there is one.

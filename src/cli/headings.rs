@@ -72,6 +72,7 @@ mod tests {
                 "jobs",
                 "tokens",
                 "limit",
+                "shard",
                 "sidechains",
                 "max_unpacked",
             ],
@@ -84,6 +85,12 @@ mod tests {
     const RENDER: &[(&str, &[&str])] = &[
         (PLAIN, &["run", "config", "help"]),
         (REPORT, &["format", "no_text", "open", "wide"]),
+        (GATE, &["fail_on", "baseline", "undecided", "max_unscored"]),
+        (COMPARISON, &["comparator", "margin"]),
+    ];
+    const MERGE: &[(&str, &[&str])] = &[
+        (PLAIN, &["shards", "config", "help"]),
+        (REPORT, &["out", "format", "no_text", "open", "wide"]),
         (GATE, &["fail_on", "baseline", "undecided", "max_unscored"]),
         (COMPARISON, &["comparator", "margin"]),
     ];
@@ -112,6 +119,7 @@ mod tests {
         let expected: &[(&str, &[&str])] = match path {
             "recap bench" | "recap replay" => RUN,
             "recap report" => RENDER,
+            "recap merge" => MERGE,
             "recap judge" => JUDGE,
             "recap judge calibrate" => CALIBRATE,
             "recap probes generate" => GENERATE,

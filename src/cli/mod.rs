@@ -19,6 +19,7 @@ mod init;
 mod inputs;
 mod judge;
 mod man;
+mod merge;
 mod model_name;
 mod models;
 mod out;
@@ -57,6 +58,8 @@ enum Command {
     Replay(bench::Arguments),
     /// Render the files of a finished run again
     Report(report::Arguments),
+    /// Put the shards of a run together, and report
+    Merge(merge::Arguments),
     /// Print what changed between two runs on the same data
     Compare(compare::Arguments),
     /// Convert foreign logs into a native data set
@@ -97,6 +100,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Bench(arguments) => bench::run(&arguments, ProbeMode::Probes),
         Command::Replay(arguments) => bench::run(&arguments, ProbeMode::Nothing),
         Command::Report(arguments) => report::run(&arguments),
+        Command::Merge(arguments) => merge::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Import(arguments) => import::run(&arguments),
         Command::Show(arguments) => show::run(&arguments),

@@ -1,6 +1,6 @@
 //! `recap report RUN`, and writing the files of a run.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -19,12 +19,19 @@ pub struct Arguments {
     run: PathBuf,
 
     #[command(flatten)]
+    rendering: Rendering,
+}
+
+/// How a finished run is rendered.
+#[derive(Debug, Args)]
+pub struct Rendering {
+    #[command(flatten)]
     settings: config::Settings,
 
     /// Files to render: a list of names
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_values = format_names(),
           help_heading = headings::REPORT)]
-    format: Vec<String>,
+    pub format: Vec<String>,
 
     /// Keep the sessions' words out of the files that are rendered, as in `recap bench --no-text`;
     /// what the run kept stays in cells.jsonl, texts.jsonl and manifest.json
@@ -44,15 +51,24 @@ pub struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    check_formats(&arguments.format)?;
-    let mut run = Loaded::read(&arguments.run)?;
+    check_formats(&arguments.rendering.format)?;
+    render(&arguments.run, &arguments.rendering)
+}
+
+/// Measures the run in a folder, renders it and prints its table.
+pub(super) fn render(path: &Path, arguments: &Rendering) -> Result<Exit, Failure> {
+    let mut run = Loaded::read(path)?;
+    if let Some(shard) = run.manifest.shard {
+        return Err(Failure::usage(format!("{} is shard {shard} of a run", path.display()))
+            .help("put all shards together: recap merge SHARD... --out RUN"));
+    }
     if run.cells.is_empty() {
         return Err(Failure::with_code(Exit::Nothing, "the run has no finished cell")
             .help("run `recap bench` again"));
     }
     let rules = arguments.gating.of_run(&mut run.manifest, &run.transcripts)?;
     let worded = !run.texts.is_empty() || asks_in_words(&run.transcripts);
-    let folder = Folder::open(&arguments.run)?;
+    let folder = Folder::open(path)?;
     folder.write_manifest(&run.manifest)?;
     let mut run = if arguments.no_text && worded { run.concealed() } else { run };
     let gate = run.gate.take();

@@ -28,7 +28,7 @@ pub(super) enum ProbeMode {
 }
 
 /// The seats of a run.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct Seating {
     /// Who writes summaries: `offline`, or provider/model (openai/…, anthropic/…, gemini/…,
     /// ollama/…, or NAME/… with NAME_BASE_URL set), with the key in NAME_API_KEY; settings behind a
@@ -69,6 +69,12 @@ pub(super) enum Asked<'a> {
 }
 
 impl Seating {
+    /// The same seats for a part of a run: its share of what may be spent and
+    /// called is that of its sessions.
+    pub(super) fn of_share(&self, share: f64) -> Seating {
+        Seating { line: self.line.of_share(share), ..self.clone() }
+    }
+
     /// Whether any seat is filled by a model.
     pub(super) fn has_models(&self) -> bool {
         let others = [&self.compactor, &self.answerer, &self.embedder];

@@ -98,6 +98,7 @@ pub fn manifest(windows: &[&str]) -> Manifest {
         comparator: None,
         margin: crate::model::MARGIN,
         no_text: false,
+        shard: None,
         planned: crate::model::Planned::default(),
         warnings: Vec::new(),
     }

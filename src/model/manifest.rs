@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::{Planned, Source, TimeProfile};
+use super::{Planned, Shard, Source, TimeProfile};
 
 /// Where an input came from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -100,7 +100,10 @@ pub struct Manifest {
     /// Whether the texts of the sessions are left out of the run folder.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_text: bool,
-    /// The cells and cuts that the complete run has.
+    /// Which part of a run this is, where it is one of several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
+    /// The cells and cuts that the complete run has, or the complete part.
     pub planned: Planned,
     /// Warnings from reading the data: what was left out, and what is doubtful.
     pub warnings: Vec<String>,

@@ -37,6 +37,7 @@ mod reference;
 mod reply;
 mod report;
 mod role;
+mod shard;
 mod suggest;
 mod support;
 #[cfg(test)]
@@ -96,6 +97,7 @@ pub use report::{
     VALID_WITHIN, is_exam_doubtful,
 };
 pub use role::{MessageIndex, Role};
+pub use shard::{MOST_SHARDS, Shard};
 pub use suggest::{alike, suggest};
 pub use support::{EXAM_REFERENCES, EXAM_REQUESTS, Support};
 pub use transcript::{

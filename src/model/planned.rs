@@ -1,7 +1,7 @@
 //! The cells and cuts that a complete run has, so that what an interrupted run
 //! lacks can be named.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -75,6 +75,27 @@ impl Planned {
             (transcript.windows.len() as u64).saturating_mul(replayed.saturating_add(nulls))
         };
         self.transcripts.iter().map(of).fold(0, u64::saturating_add)
+    }
+
+    /// The plans of several parts of a run as one.
+    pub fn union(parts: impl IntoIterator<Item = Planned>) -> Self {
+        let (mut presets, mut at_cuts) = (BTreeMap::new(), BTreeSet::new());
+        let mut transcripts = Vec::new();
+        for part in parts {
+            for preset in part.presets {
+                let known = presets.entry(preset.name.clone()).or_insert_with(|| preset.clone());
+                known.replicates = known.replicates.max(preset.replicates);
+            }
+            at_cuts.extend(part.at_cuts);
+            transcripts.extend(part.transcripts);
+        }
+        let key = |one: &PlannedTranscript| (one.dataset.clone(), one.transcript.clone());
+        transcripts.sort_by_cached_key(key);
+        Self {
+            presets: presets.into_values().collect(),
+            at_cuts: at_cuts.into_iter().collect(),
+            transcripts,
+        }
     }
 
     /// Whether no cell is planned.

@@ -189,6 +189,7 @@ impl Kit {
             comparator: None,
             margin: crate::model::MARGIN,
             no_text: false,
+            shard: None,
             planned: crate::model::Planned::default(),
             warnings: Vec::new(),
         }

@@ -75,7 +75,7 @@ const SHORT: usize = 40;
 
 /// The differences between two manifests that change results, each with both
 /// values if they are short. Warnings are not compared.
-pub(super) fn unlike(there: &Manifest, here: &Manifest) -> Vec<String> {
+pub fn unlike(there: &Manifest, here: &Manifest) -> Vec<String> {
     let fields = |manifest: &Manifest| match serde_json::to_value(manifest) {
         Ok(Value::Object(fields)) => fields,
         _ => unreachable!("a manifest is an object"),

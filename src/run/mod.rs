@@ -27,6 +27,7 @@ pub use again::judge_again;
 pub use calibrate::{grade, questions, sample};
 pub use conceal::Conceal;
 pub use conduct::{Conduct, ConductError, try_out};
+pub use earlier::unlike;
 pub use files::{FolderError, GATE};
 pub use folder::{Folder, REPLIES};
 pub use loaded::Loaded;

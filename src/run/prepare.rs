@@ -61,6 +61,7 @@ pub struct Prepared {
     pub(super) subjects: Vec<Arc<Subject>>,
     planned: Planned,
     set_aside: Vec<String>,
+    transcripts: usize,
 }
 
 impl Prepared {
@@ -68,6 +69,18 @@ impl Prepared {
     /// with the reason.
     pub fn set_aside(&self) -> impl Iterator<Item = String> {
         self.set_aside.iter().map(|why| format!("set aside: {why}"))
+    }
+
+    /// Refuses a run in which no transcript fits any window.
+    ///
+    /// # Errors
+    /// That is so.
+    pub fn refuse_nothing(&self) -> Result<(), RunError> {
+        if !self.subjects.is_empty() || self.set_aside.is_empty() {
+            return Ok(());
+        }
+        let reasons = self.set_aside.join("\n");
+        Err(RunError::Windows { transcripts: self.transcripts, reasons })
     }
 
     /// Every cell and every cut that the run will produce.
@@ -124,7 +137,7 @@ impl Summed {
 /// Counts, mines and plans, before anything is written.
 ///
 /// # Errors
-/// No transcript fits any window.
+/// A worker could not be started.
 pub async fn prepare(
     spec: &RunSpec,
     transcripts: Vec<Sample>,
@@ -142,11 +155,9 @@ pub async fn prepare(
         }
         !plans.is_empty()
     });
-    if subjects.is_empty() && !set_aside.is_empty() {
-        let reasons = set_aside.join("\n");
-        return Err(RunError::Windows { transcripts, reasons });
-    }
-    Ok(Prepared { subjects, planned: summed.planned(), set_aside })
+    // Sorted, so that the parts of a run can be put together in the same order.
+    set_aside.sort_unstable();
+    Ok(Prepared { subjects, planned: summed.planned(), set_aside, transcripts })
 }
 
 async fn subjects(

@@ -103,6 +103,7 @@ fn manifest() -> Manifest {
         comparator: None,
         margin: recap::model::MARGIN,
         no_text: false,
+        shard: None,
         planned: recap::model::Planned::default(),
         warnings: Vec::new(),
     }

@@ -214,6 +214,7 @@ pub fn manifest() -> Manifest {
         comparator: None,
         margin: recap::model::MARGIN,
         no_text: false,
+        shard: None,
         planned: recap::model::Planned::default(),
         warnings: Vec::new(),
     }

@@ -1,0 +1,165 @@
+//! Puts the shards of a run together.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use super::clear;
+use crate::model::{Manifest, Planned, Shard};
+use crate::run::{Folder, FolderError, Loaded, unlike};
+
+/// Why shards cannot be put together.
+#[derive(Debug, thiserror::Error)]
+pub enum MergeError {
+    /// A folder cannot be read or written.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// No folder was given.
+    #[error("no shard is given")]
+    Nothing,
+    /// A folder holds a whole run.
+    #[error("{}: this is a whole run, not a shard of one", path.display())]
+    Whole {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A folder is a shard of another run.
+    #[error("{}: this is a shard of another run than {}: {}", path.display(), first.display(), differ.join("; "))]
+    Foreign {
+        /// The folder.
+        path: PathBuf,
+        /// The first folder that was given.
+        first: PathBuf,
+        /// What differs.
+        differ: Vec<String>,
+    },
+    /// Two folders are the same shard.
+    #[error("{} and {} are both shard {shard}", first.display(), second.display())]
+    Doubled {
+        /// The shard.
+        shard: Shard,
+        /// The first folder.
+        first: PathBuf,
+        /// The other one.
+        second: PathBuf,
+    },
+    /// A shard was interrupted, or not made.
+    #[error("{}", missing(incomplete, absent, *of))]
+    Missing {
+        /// Shards that were interrupted, with their folders.
+        incomplete: Vec<(Shard, PathBuf)>,
+        /// Numbers of shards that are not there.
+        absent: Vec<u32>,
+        /// The number of shards.
+        of: u32,
+    },
+}
+
+/// Most shards that a message names.
+const NAMED: usize = 20;
+
+fn missing(incomplete: &[(Shard, PathBuf)], absent: &[u32], of: u32) -> String {
+    let lines = incomplete
+        .iter()
+        .take(NAMED)
+        .map(|(shard, path)| format!("{}: shard {shard} was interrupted", path.display()));
+    let mut lines: Vec<String> = lines.collect();
+    if !absent.is_empty() {
+        let named: Vec<String> = absent.iter().take(NAMED).map(ToString::to_string).collect();
+        let more = match absent.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        lines.push(format!("of {of} shards these are missing: {}{more}", named.join(", ")));
+    }
+    lines.join("\n")
+}
+
+/// Puts all shards of a run together in a folder; an earlier run in it is
+/// replaced. The result is what one process would have left.
+///
+/// # Errors
+/// A shard is missing, doubled, interrupted or of another run; or a folder
+/// cannot be read or written.
+pub fn merge(shards: &[PathBuf], out: &Path) -> Result<(), MergeError> {
+    let mut parts = Vec::with_capacity(shards.len());
+    for path in shards {
+        parts.push((path.as_path(), Loaded::read(path)?));
+    }
+    check(&parts)?;
+    let manifest = manifest(&parts);
+    let (mut transcripts, mut cells, mut cuts) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut calls, mut texts) = (Vec::new(), BTreeMap::new());
+    for (_, part) in parts {
+        transcripts.extend(part.transcripts);
+        cells.extend(part.cells);
+        cuts.extend(part.cuts);
+        calls.extend(part.calls);
+        texts.extend(part.texts);
+    }
+    transcripts.sort_by(|a, b| (&a.dataset, &a.transcript).cmp(&(&b.dataset, &b.transcript)));
+    cells.sort_by(|a, b| a.key.cmp(&b.key));
+    cuts.sort_by(|a, b| a.key().cmp(&b.key()));
+    calls.sort_by(|a, b| (a.seat, &a.model, &a.key).cmp(&(b.seat, &b.model, &b.key)));
+    let mut folder = Folder::create(out, &manifest)?;
+    clear(&folder)?;
+    folder.sort_journal(&transcripts, &mut cells, &cuts, &calls)?;
+    if !manifest.no_text {
+        folder.write_texts(&texts)?;
+    }
+    Ok(())
+}
+
+/// Refuses folders that are not all shards of one run, each once.
+fn check(parts: &[(&Path, Loaded)]) -> Result<(), MergeError> {
+    let (first, one) = parts.first().ok_or(MergeError::Nothing)?;
+    let mut known: BTreeMap<u32, &Path> = BTreeMap::new();
+    let (mut incomplete, mut of) = (Vec::new(), 0);
+    for (path, part) in parts {
+        let whole = || MergeError::Whole { path: path.to_path_buf() };
+        let shard = part.manifest.shard.ok_or_else(whole)?;
+        let mut differ = unlike(&shared(&one.manifest), &shared(&part.manifest));
+        if let Some(other) = one.manifest.shard.filter(|other| other.of != shard.of) {
+            differ.push(format!("{} shards there, {} here", other.of, shard.of));
+        }
+        if !differ.is_empty() {
+            let (path, first) = (path.to_path_buf(), first.to_path_buf());
+            return Err(MergeError::Foreign { path, first, differ });
+        }
+        if let Some(earlier) = known.insert(shard.index, path) {
+            let (first, second) = (earlier.to_path_buf(), path.to_path_buf());
+            return Err(MergeError::Doubled { shard, first, second });
+        }
+        if part.manifest.planned.missing(&part.cells, &part.cuts).is_some() {
+            incomplete.push((shard, path.to_path_buf()));
+        }
+        of = shard.of;
+    }
+    let absent: Vec<u32> = (1..=of).filter(|index| !known.contains_key(index)).collect();
+    if incomplete.is_empty() && absent.is_empty() {
+        return Ok(());
+    }
+    Err(MergeError::Missing { incomplete, absent, of })
+}
+
+/// What all shards of a run have in common.
+fn shared(manifest: &Manifest) -> Manifest {
+    Manifest { shard: None, planned: Planned::default(), ..manifest.clone() }
+}
+
+/// The manifest of the whole run. Warnings that all shards have are about the
+/// inputs; the others, about sessions of one shard, follow in sorted order, as
+/// one process writes them.
+fn manifest(parts: &[(&Path, Loaded)]) -> Manifest {
+    let manifests: Vec<&Manifest> = parts.iter().map(|(_, part)| &part.manifest).collect();
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for manifest in &manifests {
+        let own: BTreeSet<&str> = manifest.warnings.iter().map(String::as_str).collect();
+        own.into_iter().for_each(|warning| *counts.entry(warning).or_default() += 1);
+    }
+    let of_all = |warning: &&String| counts[warning.as_str()] == manifests.len();
+    let common = manifests[0].warnings.iter().filter(of_all).cloned();
+    let own = counts.iter().filter(|(_, count)| **count < manifests.len());
+    let warnings = common.chain(own.map(|(warning, _)| (*warning).to_owned())).collect();
+    let planned = Planned::union(manifests.iter().map(|manifest| manifest.planned.clone()));
+    Manifest { planned, warnings, ..shared(manifests[0]) }
+}

@@ -1,0 +1,52 @@
+//! `recap merge`: the shards of a run as one run.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::exit::{Exit, Failure};
+use super::{headings, report};
+use crate::bench::{MergeError, merge};
+
+/// Options of `recap merge`.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// The folders that `recap bench --shard` left, all of them, in any order
+    #[arg(required = true, value_name = "SHARD")]
+    shards: Vec<PathBuf>,
+
+    /// Folder of the whole run; an earlier run in it is replaced
+    #[arg(long, value_name = "DIR", help_heading = headings::REPORT)]
+    out: PathBuf,
+
+    #[command(flatten)]
+    rendering: report::Rendering,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    report::check_formats(&arguments.rendering.format)?;
+    if let Some(same) = arguments.shards.iter().find(|shard| **shard == arguments.out) {
+        return Err(Failure::usage(format!("--out is one of the shards: {}", same.display()))
+            .help("give another folder: shards are not overwritten"));
+    }
+    merge(&arguments.shards, &arguments.out).map_err(refused)?;
+    report::render(&arguments.out, &arguments.rendering)
+}
+
+fn refused(error: MergeError) -> Failure {
+    let help = match &error {
+        MergeError::Folder(_) => return Failure::usage(error.to_string()),
+        MergeError::Nothing | MergeError::Whole { .. } => {
+            "give the folders that `recap bench --shard I/N` left"
+        }
+        MergeError::Foreign { .. } => "make all shards with the same inputs and options",
+        MergeError::Doubled { .. } => "give each shard once",
+        MergeError::Missing { .. } => {
+            return Failure::with_code(Exit::Incomplete, error.to_string()).help(
+                "make them with --shard I/N, go on with interrupted ones with --resume, then merge \
+                 again",
+            );
+        }
+    };
+    Failure::usage(error.to_string()).help(help)
+}
