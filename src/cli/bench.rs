@@ -16,8 +16,8 @@ use super::work::{Stopped, Work};
 use super::{authoring, dry_run, gating, headings, inputs, models, out, recordings, report, wire};
 use crate::bench::{Bench, BenchPlan, BenchRun, Outcome, Questions, Results};
 use crate::dataset::{Dataset, DatasetError, LoadOptions, load_probes};
-use crate::pricing::PriceList;
 use crate::model::Shard;
+use crate::pricing::PriceList;
 use crate::probes::Cuts;
 use crate::report::format_names;
 use crate::run::{Folder, Loaded, REPLIES};
@@ -207,6 +207,13 @@ pub(super) fn run(arguments: &Arguments, ask: ProbeMode) -> Result<Exit, Failure
     let prices = Arc::new(models::prices(arguments.prices.as_deref())?);
     let counter = wire::counter(arguments.tokens);
     let mut plan = arguments.bench(ask, &prices, &counter)?.plan()?;
+    if let (Some(shard), Some(model)) = (arguments.shard, arguments.seating.author()) {
+        let both = format!("--questions {model} with --shard {shard}");
+        return Err(Failure::usage(both).help(
+            "let it write them once with `recap probes generate INPUT --model MODEL -o FILE`, and \
+             give that FILE to every shard",
+        ));
+    }
     arguments.seating.refuse(ask, &plan.spec.presets)?;
     let gate = arguments.gating.before(&mut plan.manifest, &plan.samples)?;
     if arguments.dry_run {

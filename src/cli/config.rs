@@ -24,7 +24,7 @@ use crate::text::{excerpt, harmless};
 pub(super) const FILE: &str = "recap.toml";
 
 /// Subcommands that the settings apply to.
-const CONFIGURED: [&str; 3] = ["bench", "replay", "report"];
+const CONFIGURED: [&str; 4] = ["bench", "replay", "report", "merge"];
 
 /// The subcommand whose options are the keys; it has all options of the others.
 const KEYS_OF: &str = "bench";
@@ -34,7 +34,7 @@ const NO_KEYS: [&str; 3] = ["config", "help", "version"];
 
 /// Seats that are not needed where no probes are asked, so that one file serves
 /// both `bench` and `replay`.
-const ASKED_ONLY: [&str; 3] = ["answerer", "judge", "embedder"];
+const ASKED_ONLY: [&str; 4] = ["answerer", "judge", "embedder", "questions"];
 
 /// Prefix of the environment variables.
 const PREFIX: &str = "RECAP_";

@@ -35,8 +35,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 
 fn refused(error: MergeError) -> Failure {
     let help = match &error {
-        MergeError::Folder(_) => return Failure::usage(error.to_string()),
-        MergeError::Nothing | MergeError::Whole { .. } => {
+        MergeError::Folder(_) | MergeError::Nothing | MergeError::Whole { .. } => {
             "give the folders that `recap bench --shard I/N` left"
         }
         MergeError::Foreign { .. } => "make all shards with the same inputs and options",

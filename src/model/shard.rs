@@ -35,7 +35,10 @@ impl FromStr for Shard {
         let number = |text: &str| text.parse().map_err(|_| wrong());
         let shard = Shard { index: number(index)?, of: number(of)? };
         if shard.index == 0 || shard.index > shard.of {
-            return Err(format!("there is no shard {typed}: shards are numbered from 1 to {}", shard.of));
+            return Err(format!(
+                "there is no shard {typed}: shards are numbered from 1 to {}",
+                shard.of
+            ));
         }
         if shard.of > MOST_SHARDS {
             return Err(format!("at most {MOST_SHARDS} shards can be merged"));
@@ -52,7 +55,8 @@ mod tests {
     fn a_shard_is_one_of_those_that_there_are() {
         assert_eq!("3/7".parse(), Ok(Shard { index: 3, of: 7 }));
         assert_eq!("7/7".parse::<Shard>().unwrap().to_string(), "7/7");
-        for wrong in ["0/7", "8/7", "3", "/7", "3/", "-1/7", "1/0", "a/b", "1/2/3", "1/100001", ""] {
+        for wrong in ["0/7", "8/7", "3", "/7", "3/", "-1/7", "1/0", "a/b", "1/2/3", "1/100001", ""]
+        {
             assert!(wrong.parse::<Shard>().is_err(), "{wrong}");
         }
     }

@@ -30,6 +30,7 @@ mod seats;
 #[path = "../common/server.rs"]
 mod server;
 mod set_aside;
+mod shards;
 mod shared;
 mod show;
 mod shown;
