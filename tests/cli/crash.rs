@@ -159,7 +159,8 @@ async fn a_window_that_is_too_small_is_found_before_there_is_a_folder() {
     let transcript = loaded.transcripts[0].clone();
     let samples = vec![Sample { dataset: "pi".into(), transcript, probes: Vec::new() }];
     let counter = Arc::new(Counter::default());
-    let refused = prepare(&spec("300", &["full"]), samples, &seats(), counter).await.unwrap_err();
+    let prepared = prepare(&spec("300", &["full"]), samples, &seats(), counter).await.unwrap();
+    let refused = prepared.refuse_nothing().unwrap_err();
     assert!(refused.to_string().contains("at least 2000"), "{refused}");
 }
 
