@@ -1,7 +1,8 @@
-//! A model that writes questions about sessions, for `recap probes generate
-//! --model` and `recap bench --questions`.
+//! Questions about sessions that a file holds or a model writes, for `recap
+//! probes generate --model` and `recap bench --questions`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::call_options::CallOptions;
@@ -10,6 +11,8 @@ use super::exchange::Exchange;
 use super::exit::Failure;
 use super::wire;
 use super::work::Work;
+use crate::bench::Questions;
+use crate::dataset::{Dataset, DatasetError, load_probes};
 use crate::llm::{DryRunCalls, Llm};
 use crate::model::{Probe, Transcript};
 use crate::pricing::PriceList;
@@ -82,4 +85,42 @@ pub(super) fn write(
     })?;
     left_out.iter().for_each(|(why, n)| wire::say(&format!("left out: {n}: {why}")));
     Ok(probes)
+}
+
+/// The questions in a file about the sessions of the run.
+pub(super) fn read(path: &Path, datasets: &[Dataset]) -> Result<Questions, Failure> {
+    let probes = load_probes(path, datasets).map_err(|errors| refused(&errors))?;
+    if probes.is_empty() {
+        return Err(Failure::usage(format!("{} holds no question", path.display()))
+            .help("make some with `recap probes generate INPUT`, or leave out --questions"));
+    }
+    let sessions = datasets.iter().flat_map(|dataset| &dataset.transcripts);
+    let known: BTreeSet<&str> = sessions.map(|session| session.id.as_str()).collect();
+    let others = probes.iter().filter(|probe| !known.contains(probe.transcript.as_str()));
+    let others = others.count();
+    if others == probes.len() {
+        return Err(Failure::usage(format!(
+            "{}: none of its questions is about a session of this run",
+            path.display()
+        ))
+        .help("make them anew: recap probes generate INPUT"));
+    }
+    if others > 0 {
+        let left = counted(others, "question");
+        let file = path.display();
+        wire::say(&format!("warning: {left} of {file} left out: no such session in this run"));
+    }
+    let bytes = std::fs::read(path)
+        .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+    Ok(Questions::Given(probes, blake3::hash(&bytes).to_hex().to_string()))
+}
+
+/// The first errors of a file, a line each.
+fn refused(errors: &[DatasetError]) -> Failure {
+    let shown = errors.iter().take(20).map(ToString::to_string).collect::<Vec<_>>().join("\n");
+    let failure = Failure::usage(shown);
+    match errors.first() {
+        Some(first) => failure.help(first.help()),
+        None => failure,
+    }
 }

@@ -1,7 +1,6 @@
 //! `recap bench` and `recap replay`.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
@@ -15,7 +14,7 @@ use super::strategies;
 use super::work::{Stopped, Work};
 use super::{authoring, dry_run, gating, headings, inputs, models, out, recordings, report, wire};
 use crate::bench::{Bench, BenchPlan, BenchRun, Outcome, Questions, Results};
-use crate::dataset::{Dataset, DatasetError, LoadOptions, load_probes};
+use crate::dataset::LoadOptions;
 use crate::model::Shard;
 use crate::pricing::PriceList;
 use crate::probes::Cuts;
@@ -162,44 +161,6 @@ struct CutOptions {
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1,3",
           value_parser = clap::value_parser!(u32).range(1..=100))]
     depth: Vec<u32>,
-}
-
-/// The questions in a file about the sessions of the run.
-fn read_questions(path: &Path, datasets: &[Dataset]) -> Result<Questions, Failure> {
-    let probes = load_probes(path, datasets).map_err(|errors| refused(&errors))?;
-    if probes.is_empty() {
-        return Err(Failure::usage(format!("{} holds no question", path.display()))
-            .help("make some with `recap probes generate INPUT`, or leave out --questions"));
-    }
-    let sessions = datasets.iter().flat_map(|dataset| &dataset.transcripts);
-    let known: BTreeSet<&str> = sessions.map(|session| session.id.as_str()).collect();
-    let others = probes.iter().filter(|probe| !known.contains(probe.transcript.as_str()));
-    let others = others.count();
-    if others == probes.len() {
-        return Err(Failure::usage(format!(
-            "{}: none of its questions is about a session of this run",
-            path.display()
-        ))
-        .help("make them anew: recap probes generate INPUT"));
-    }
-    if others > 0 {
-        let left = counted(others, "question");
-        let file = path.display();
-        wire::say(&format!("warning: {left} of {file} left out: no such session in this run"));
-    }
-    let bytes = std::fs::read(path)
-        .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
-    Ok(Questions::Given(probes, blake3::hash(&bytes).to_hex().to_string()))
-}
-
-/// The first errors of a file, a line each.
-fn refused(errors: &[DatasetError]) -> Failure {
-    let shown = errors.iter().take(20).map(ToString::to_string).collect::<Vec<_>>().join("\n");
-    let failure = Failure::usage(shown);
-    match errors.first() {
-        Some(first) => failure.help(first.help()),
-        None => failure,
-    }
 }
 
 pub(super) fn run(arguments: &Arguments, ask: ProbeMode) -> Result<Exit, Failure> {
@@ -358,7 +319,7 @@ impl Arguments {
             (ProbeMode::Nothing, _) | (_, Asked::None) => Questions::None,
             // A model writes them once the plan stands; a dry run assumes as many as these.
             (_, Asked::Auto | Asked::Model(_)) => Questions::Auto,
-            (_, Asked::File(path)) => read_questions(path, &datasets)?,
+            (_, Asked::File(path)) => authoring::read(path, &datasets)?,
         };
         Ok(Bench::new(datasets)
             .limit(self.limit)
