@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::clear;
-use crate::model::{Manifest, Planned, Shard};
+use crate::model::{Manifest, Planned, Sessions, Shard};
 use crate::run::{Folder, FolderError, Loaded, unlike};
 
 /// Why shards cannot be put together.
@@ -75,66 +75,77 @@ fn missing(incomplete: &[(Shard, PathBuf)], absent: &[u32], of: u32) -> String {
 }
 
 /// Puts all shards of a run together in a folder; an earlier run in it is
-/// replaced. The result is what one process would have left.
+/// replaced. The result is what one process would have left. One shard is read
+/// after the other.
 ///
 /// # Errors
 /// A shard is missing, doubled, interrupted or of another run; or a folder
 /// cannot be read or written.
 pub fn merge(shards: &[PathBuf], out: &Path) -> Result<(), MergeError> {
-    let mut parts = Vec::with_capacity(shards.len());
-    for path in shards {
-        parts.push((path.as_path(), Loaded::read(path)?));
-    }
-    check(&parts)?;
-    let manifest = manifest(&parts);
-    let (mut transcripts, mut cells, mut cuts) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut calls, mut texts) = (Vec::new(), BTreeMap::new());
-    for (_, part) in parts {
+    let parts = identified(shards)?;
+    let (mut transcripts, mut sessions) = (Vec::new(), Sessions::default());
+    let (mut calls, mut incomplete) = (Vec::new(), Vec::new());
+    for (path, shard, manifest) in &parts {
+        let part = Loaded::without_texts(path)?;
+        if manifest.planned.missing(&part.sessions).is_some() {
+            incomplete.push((*shard, path.to_path_buf()));
+        }
         transcripts.extend(part.transcripts);
-        cells.extend(part.cells);
-        cuts.extend(part.cuts);
         calls.extend(part.calls);
-        texts.extend(part.texts);
+        for (cells, cuts) in part.sessions.into_results() {
+            cells.into_iter().for_each(|cell| sessions.add_cell(cell));
+            cuts.into_iter().for_each(|cut| sessions.add_cut(cut));
+        }
     }
+    complete(&parts, incomplete)?;
+    sessions.close();
     transcripts.sort_by(|a, b| (&a.dataset, &a.transcript).cmp(&(&b.dataset, &b.transcript)));
-    cells.sort_by(|a, b| a.key.cmp(&b.key));
-    cuts.sort_by(|a, b| a.key().cmp(&b.key()));
     calls.sort_by(|a, b| (a.seat, &a.model, &a.key).cmp(&(b.seat, &b.model, &b.key)));
+    let manifest = manifest(&parts);
     let mut folder = Folder::create(out, &manifest)?;
     clear(&folder)?;
-    folder.sort_journal(&transcripts, &mut cells, &cuts, &calls)?;
+    folder.sort_journal(&transcripts, &sessions, &calls)?;
     if !manifest.no_text {
-        folder.write_texts(&texts)?;
+        folder.merge_texts(shards)?;
     }
     Ok(())
 }
 
-/// Refuses folders that are not all shards of one run, each once.
-fn check(parts: &[(&Path, Loaded)]) -> Result<(), MergeError> {
-    let (first, one) = parts.first().ok_or(MergeError::Nothing)?;
+/// A shard: its folder, its number and its manifest.
+type Part<'a> = (&'a Path, Shard, Manifest);
+
+/// Reads what the folders say they are. Refuses folders that are not shards of
+/// one run, and a shard that is there twice.
+fn identified(shards: &[PathBuf]) -> Result<Vec<Part<'_>>, MergeError> {
+    let mut parts: Vec<Part<'_>> = Vec::with_capacity(shards.len());
     let mut known: BTreeMap<u32, &Path> = BTreeMap::new();
-    let (mut incomplete, mut of) = (Vec::new(), 0);
-    for (path, part) in parts {
-        let whole = || MergeError::Whole { path: path.to_path_buf() };
-        let shard = part.manifest.shard.ok_or_else(whole)?;
-        let mut differ = unlike(&shared(&one.manifest), &shared(&part.manifest));
-        if let Some(other) = one.manifest.shard.filter(|other| other.of != shard.of) {
-            differ.push(format!("{} shards there, {} here", other.of, shard.of));
-        }
-        if !differ.is_empty() {
-            let (path, first) = (path.to_path_buf(), first.to_path_buf());
-            return Err(MergeError::Foreign { path, first, differ });
+    for path in shards {
+        let manifest = Loaded::manifest(path)?;
+        let shard = manifest.shard.ok_or_else(|| MergeError::Whole { path: path.clone() })?;
+        if let Some((first, one, of_first)) = parts.first() {
+            let mut differ = unlike(&shared(of_first), &shared(&manifest));
+            if one.of != shard.of {
+                differ.push(format!("{} shards there, {} here", one.of, shard.of));
+            }
+            if !differ.is_empty() {
+                let (path, first) = (path.clone(), first.to_path_buf());
+                return Err(MergeError::Foreign { path, first, differ });
+            }
         }
         if let Some(earlier) = known.insert(shard.index, path) {
-            let (first, second) = (earlier.to_path_buf(), path.to_path_buf());
+            let (first, second) = (earlier.to_path_buf(), path.clone());
             return Err(MergeError::Doubled { shard, first, second });
         }
-        if part.manifest.planned.missing(&part.cells, &part.cuts).is_some() {
-            incomplete.push((shard, path.to_path_buf()));
-        }
-        of = shard.of;
+        parts.push((path, shard, manifest));
     }
-    let absent: Vec<u32> = (1..=of).filter(|index| !known.contains_key(index)).collect();
+    if parts.is_empty() { Err(MergeError::Nothing) } else { Ok(parts) }
+}
+
+/// Refuses shards that were interrupted, and less than all of them.
+fn complete(parts: &[Part<'_>], incomplete: Vec<(Shard, PathBuf)>) -> Result<(), MergeError> {
+    let known: BTreeSet<u32> = parts.iter().map(|(_, shard, _)| shard.index).collect();
+    let of = parts.first().map_or(0, |(_, shard, _)| shard.of);
+    let absent: Vec<u32> = (1..=of).filter(|index| !known.contains(index)).collect();
     if incomplete.is_empty() && absent.is_empty() {
         return Ok(());
     }
@@ -149,8 +160,8 @@ fn shared(manifest: &Manifest) -> Manifest {
 /// The manifest of the whole run. Warnings that all shards have are about the
 /// inputs; the others, about sessions of one shard, follow in sorted order, as
 /// one process writes them.
-fn manifest(parts: &[(&Path, Loaded)]) -> Manifest {
-    let manifests: Vec<&Manifest> = parts.iter().map(|(_, part)| &part.manifest).collect();
+fn manifest(parts: &[Part<'_>]) -> Manifest {
+    let manifests: Vec<&Manifest> = parts.iter().map(|(_, _, manifest)| manifest).collect();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for manifest in &manifests {
         let own: BTreeSet<&str> = manifest.warnings.iter().map(String::as_str).collect();

@@ -1,12 +1,12 @@
 //! A measured run, and writing the files of it.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
 
 use crate::gate;
 use crate::measure::measure;
 use crate::model::{Manifest, Report};
 use crate::report::{self, FORMATS, Screen, Source, Texts};
-use crate::run::{Finished, Folder, FolderError, GATE, Loaded, REPLIES};
+use crate::run::{Finished, Folder, FolderError, GATE, Loaded, REPLIES, RunTexts};
 
 /// The summary of a run that is small enough to be committed: gates of later
 /// runs compare with it.
@@ -22,16 +22,16 @@ pub struct Results {
     pub report: Report,
     /// Texts of messages and summaries by hash; `None` keeps the sessions' words
     /// out of the rendered files.
-    pub texts: Option<BTreeMap<String, String>>,
+    pub texts: Option<RunTexts>,
 }
 
 impl Results {
     /// Measures a run; what reading its data had to tell is among the findings.
     pub fn of(manifest: Manifest, finished: Finished) -> Self {
-        let Finished { transcripts, cells, cuts, calls, texts } = finished;
-        let texts = (!manifest.no_text).then_some(texts);
+        let Finished { transcripts, sessions, calls, texts } = finished;
+        let texts = (!manifest.no_text).then_some(RunTexts::Held(texts));
         let title = manifest.title.clone();
-        let mut report = measure(manifest, title, transcripts, cells, cuts);
+        let mut report = measure(manifest, title, transcripts, sessions);
         report.calls = calls;
         Self { report, texts }
     }
@@ -48,8 +48,7 @@ impl Results {
     /// # Errors
     /// If a file cannot be written.
     pub fn write(&self, folder: &Folder, formats: &[&str]) -> Result<(), FolderError> {
-        let stored = self.texts.as_ref().map(Stored);
-        let texts = stored.as_ref().map(|stored| stored as &dyn Texts);
+        let texts = self.texts.as_ref().map(|texts| texts as &dyn Texts);
         let source = Source { report: &self.report, texts };
         for format in report::formats(formats) {
             folder.write_with(format.file, |out| (format.render)(&source, out))?;
@@ -71,16 +70,14 @@ impl Results {
 /// Measures what a run left in its folder, without its gate.
 impl From<Loaded> for Results {
     fn from(run: Loaded) -> Self {
-        let Loaded { manifest, transcripts, cells, cuts, calls, texts, .. } = run;
-        Self::of(manifest, Finished { transcripts, cells, cuts, calls, texts })
+        let Loaded { manifest, transcripts, sessions, calls, texts, .. } = run;
+        Self::of(manifest, Finished { transcripts, sessions, calls, texts })
     }
 }
 
-struct Stored<'a>(&'a BTreeMap<String, String>);
-
-impl Texts for Stored<'_> {
-    fn get(&self, hash: &str) -> Option<&str> {
-        self.0.get(hash).map(String::as_str)
+impl Texts for RunTexts {
+    fn get(&self, hash: &str) -> Option<Cow<'_, str>> {
+        RunTexts::get(self, hash)
     }
 }
 

@@ -260,7 +260,7 @@ fn finish(
     // Without replies of models nothing was measured, and nothing is rendered.
     let models = exchange.map_or(Ok(Exit::Done), Exchange::ended)?;
     if let Some(shard) = arguments.shard {
-        let cells = counted(outcome.finished.cells.len(), "cell");
+        let cells = counted(outcome.finished.sessions.cells().count(), "cell");
         let sessions = counted(outcome.finished.transcripts.len(), "session");
         let path = folder.path().display();
         wire::say(&format!("shard {shard}: {cells} of {sessions} in {path}"));
@@ -279,7 +279,7 @@ fn finish(
 /// Renders what finished before a signal came.
 fn interrupted(arguments: &Arguments, folder: &Folder, exit: Exit) -> Result<Exit, Failure> {
     let run = Loaded::read(folder.path())?;
-    if run.cells.is_empty() {
+    if run.sessions.cells().next().is_none() {
         return Err(Failure::with_code(exit, "interrupted before anything finished"));
     }
     render(arguments, folder, &run.into())?;

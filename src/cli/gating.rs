@@ -10,14 +10,14 @@ use super::{headings, wire};
 use crate::bench::Results;
 use crate::gate::{self, Baseline, MAX_UNSCORED, Parsed, RuleError, Scope, Terms};
 use crate::model::{
-    CheckOutcome, Gate, Manifest, Report, TranscriptFacts, UndecidedPolicy, suggest,
+    CheckOutcome, Gate, Manifest, Report, Session, TranscriptFacts, UndecidedPolicy, suggest,
 };
 use crate::run::{Loaded, Sample};
 use crate::text::{counted, harmless};
 
 /// Whether enough probes were answered and graded; prints a message if not.
 pub(super) fn mostly_graded(measured: &Report, max_unscored: f64) -> bool {
-    let share = gate::unscored(&measured.manifest, &measured.cells);
+    let share = gate::unscored(measured);
     if share > max_unscored {
         wire::say(&format!(
             "error: {:.0} % of the probes were not answered or not graded; probes.csv says why",
@@ -207,9 +207,8 @@ impl GateRules {
     /// Whether every cell reached its end and enough of the probes are graded.
     pub(super) fn is_complete(&self, measured: &Report) -> bool {
         let graded = mostly_graded(measured, self.max_unscored);
-        graded
-            && measured.missing.is_none()
-            && measured.cells.iter().all(|cell| cell.rows().is_some())
+        let whole = |session: Session<'_>| session.cells().iter().all(|c| c.rows().is_some());
+        graded && measured.missing.is_none() && measured.sessions.iter().all(whole)
     }
 }
 

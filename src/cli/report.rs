@@ -10,7 +10,7 @@ use super::{gating, headings, wire};
 use crate::bench::Results;
 use crate::model::{Report, TranscriptFacts, suggest};
 use crate::report::{self, Screen, Source, format_names};
-use crate::run::{Folder, Loaded};
+use crate::run::{Folder, Loaded, RunTexts};
 
 /// Options of `recap report`.
 #[derive(Debug, Args)]
@@ -57,20 +57,28 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 
 /// Measures the run in a folder, renders it and prints its table.
 pub(super) fn render(path: &Path, arguments: &Rendering) -> Result<Exit, Failure> {
-    let mut run = Loaded::read(path)?;
+    let mut run = Loaded::without_texts(path)?;
     if let Some(shard) = run.manifest.shard {
         return Err(Failure::usage(format!("{} is shard {shard} of a run", path.display()))
             .help("put all shards together: recap merge SHARD... --out RUN"));
     }
-    if run.cells.is_empty() {
+    if run.sessions.cells().next().is_none() {
         return Err(Failure::with_code(Exit::Nothing, "the run has no finished cell")
             .help("run `recap bench` again"));
     }
     let rules = arguments.gating.of_run(&mut run.manifest, &run.transcripts)?;
-    let worded = !run.texts.is_empty() || asks_in_words(&run.transcripts);
+    let texts = RunTexts::of_run(path)?;
+    let worded = !texts.is_empty() || asks_in_words(&run.transcripts);
     let folder = Folder::open(path)?;
     folder.write_manifest(&run.manifest)?;
-    let mut run = if arguments.no_text && worded { run.concealed() } else { run };
+    let mut run = match arguments.no_text && worded {
+        // The texts tell what is secret.
+        true => {
+            run.texts = Loaded::read(path)?.texts;
+            run.concealed()
+        }
+        false => run,
+    };
     let gate = run.gate.take();
     let mut results = Results::from(run);
     let report = &mut results.report;
@@ -81,7 +89,7 @@ pub(super) fn render(path: &Path, arguments: &Rendering) -> Result<Exit, Failure
         }
         _ => rules.apply(report)?,
     }
-    results.texts = results.texts.filter(|_| !arguments.no_text && worded);
+    results.texts = results.texts.and(Some(texts)).filter(|_| !arguments.no_text && worded);
     write(&results, &folder, &arguments.format)?;
     let measured = &results.report;
     show(measured, &folder, (false, arguments.wide))?;

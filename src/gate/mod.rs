@@ -276,38 +276,54 @@ fn doubt(report: &Report, row: &PresetRow, rule: &Rule, max_unscored: f64) -> Op
         return None;
     }
     let of_row = |dataset: &str| row.dataset == ALL || row.dataset == dataset;
-    let own = report.cells.iter().filter(|cell| {
-        cell.key.strategy == row.strategy
-            && cell.key.window == row.window
-            && of_row(&cell.key.dataset)
-    });
-    let at_cuts = report.cuts.iter().filter(|cut| of_row(&cut.dataset)).flat_map(|cut| &cut.rows);
-    let at_cuts = at_cuts.filter(|examined| examined.strategy == row.strategy);
-    let share = match measures::find(&rule.measure).ok().and_then(measures::Known::at_cuts) {
-        Some(_) => {
-            let exams = at_cuts.filter_map(CutRow::exam);
-            unscored_of(&report.manifest, exams.flat_map(|exam| &exam.probes))
+    let is_own =
+        |cell: &&Cell| (&cell.key.strategy, &cell.key.window) == (&row.strategy, &row.window);
+    let at_cuts = measures::find(&rule.measure).ok().and_then(measures::Known::at_cuts).is_some();
+    let mut counts = Unscored::default();
+    for session in report.sessions.iter().filter(|session| of_row(session.dataset)) {
+        if at_cuts {
+            let rows = session.cuts().iter().flat_map(|cut| &cut.rows);
+            let own = rows.filter(|examined| examined.strategy == row.strategy);
+            let exams = own.filter_map(CutRow::exam);
+            exams.flat_map(|exam| &exam.probes).for_each(|row| counts.add(&report.manifest, row));
+        } else {
+            let rows = session.cells().iter().filter(is_own).filter_map(Cell::rows);
+            rows.flat_map(|rows| &rows.probes).for_each(|row| counts.add(&report.manifest, row));
         }
-        None => unscored(&report.manifest, own),
-    };
+    }
+    let share = counts.share();
     (share > max_unscored).then_some(Ground::Ungraded { share, most: max_unscored })
 }
 
 /// Share of the probes that a model should have answered or graded and did not.
 /// Kinds that the offline judge cannot grade do not count.
-pub fn unscored<'a>(manifest: &Manifest, cells: impl IntoIterator<Item = &'a Cell>) -> f64 {
-    unscored_of(manifest, cells.into_iter().filter_map(Cell::rows).flat_map(|rows| &rows.probes))
+pub fn unscored(report: &Report) -> f64 {
+    let mut counts = Unscored::default();
+    for session in report.sessions.iter() {
+        let rows = session.cells().iter().filter_map(Cell::rows);
+        rows.flat_map(|rows| &rows.probes).for_each(|row| counts.add(&report.manifest, row));
+    }
+    counts.share()
 }
 
-fn unscored_of<'a>(manifest: &Manifest, probes: impl Iterator<Item = &'a ProbeRow>) -> f64 {
-    let model_judge = manifest.judge != OFFLINE;
-    let (mut all, mut without) = (0_u32, 0_u32);
-    for row in probes {
+/// Numbers of all probes, and of those without an answer or a grade.
+#[derive(Default)]
+struct Unscored {
+    all: u64,
+    without: u64,
+}
+
+impl Unscored {
+    fn add(&mut self, manifest: &Manifest, row: &ProbeRow) {
         let unanswered = matches!(row.answer, Answer::Nothing(_));
-        all += 1;
-        without += u32::from(unanswered || (model_judge && row.judgement.score.is_none()));
+        let ungraded = manifest.judge != OFFLINE && row.judgement.score.is_none();
+        self.all += 1;
+        self.without += u64::from(unanswered || ungraded);
     }
-    f64::from(without) / f64::from(all.max(1))
+
+    fn share(&self) -> f64 {
+        self.without as f64 / self.all.max(1) as f64
+    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::gather::{Contribution, Observed, contributions};
+use super::gather::{ByUnit as Row, Contributions, Gathered};
 use super::measures::{MEASURES, RESAMPLED};
 use super::pooling::{self, Owner, PooledUnit};
 use super::spec::{Parts, Pool, mean};
@@ -69,68 +69,33 @@ impl Pooled {
 /// The project or developer of each transcript, if known.
 type Owners<'a> = [Option<Owner<'a>>];
 
-/// Pools the contributions of the cells into rows. Cells are sorted by key, so
-/// that sums are always computed in the same order.
-pub fn pool(observed: &[Observed<'_>], owners: &Owners<'_>) -> Pooled {
+/// Pools the contributions of the cells to each row. Cells are in the order of
+/// their keys, so that sums are always computed in the same order.
+pub fn pool(gathered: &[Gathered], owners: &Owners<'_>) -> Pooled {
     let mut pooled = Pooled::default();
-    for spec in MEASURES.iter() {
-        pooled.add(spec.id(), spec.pool, contributions(spec, observed), owners);
+    for (row, gathered) in (0..).zip(gathered) {
+        for spec in MEASURES.iter() {
+            pooled.add((row, spec.id()), spec.pool, gathered.parts(spec), owners);
+        }
     }
     pooled
 }
 
-/// The contributions of each transcript's replicates to one row.
-type Row = BTreeMap<u32, Vec<Parts>>;
-
-/// Contributions by row and transcript, without those that have no figure. Rows
-/// are built one by one: together they are many times as large as the
-/// contributions.
-fn by_row(mut contributions: Vec<Contribution>) -> impl Iterator<Item = (u32, Row)> {
-    contributions.retain(|c| !matches!(c.parts, Parts::Absent(_) | Parts::Unknown(_)));
-    contributions.sort_by_key(|c| c.row);
-    let mut rest = contributions.into_iter().peekable();
-    std::iter::from_fn(move || {
-        let row = rest.peek()?.row;
-        let mut units = Row::new();
-        while let Some(Contribution { unit, parts, .. }) = rest.next_if(|c| c.row == row) {
-            units.entry(unit).or_default().push(parts);
-        }
-        Some((row, units))
-    })
-}
-
 impl Pooled {
-    fn add(
-        &mut self,
-        id: &'static str,
-        pool: Pool,
-        contributions: Vec<Contribution>,
-        owners: &Owners<'_>,
-    ) {
-        for Contribution { row, parts, .. } in &contributions {
-            match parts {
-                Parts::Absent(reason) => {
-                    self.reasons.entry((*row, id)).or_insert_with(|| reason.clone());
-                }
-                Parts::Unknown(reason) => {
-                    self.unknown.entry((*row, id)).or_insert_with(|| reason.clone());
-                }
-                Parts::One(_) | Parts::Fraction { .. } | Parts::Many(_) | Parts::Waits(_) => {}
-            }
+    fn add(&mut self, key: Key, pool: Pool, found: Contributions, owners: &Owners<'_>) {
+        let Contributions { by_unit: units, absent, unknown } = found;
+        self.reasons.extend(absent.map(|reason| (key, reason)));
+        self.unknown.extend(unknown.map(|reason| (key, reason)));
+        if pool == Pool::AtCuts {
+            return self.at_cuts(key, &units, owners);
         }
-        for (row, units) in by_row(contributions) {
-            let key = (row, id);
-            if pool == Pool::AtCuts {
-                self.at_cuts(key, &units, owners);
-                continue;
-            }
-            if matches!(pool, Pool::Mean | Pool::Sum) && RESAMPLED.iter().any(|r| r.id == id) {
-                let each = units.iter().filter_map(|(at, parts)| Some((*at as usize, one(parts)?)));
-                self.units.insert(key, each.collect());
-            }
-            if let Some(figure) = figure(pool, &units) {
-                self.rows.insert(key, figure);
-            }
+        let resampled = RESAMPLED.iter().any(|resampled| resampled.id == key.1);
+        if matches!(pool, Pool::Mean | Pool::Sum) && resampled && !units.is_empty() {
+            let each = units.iter().filter_map(|(at, parts)| Some((*at as usize, one(parts)?)));
+            self.units.insert(key, each.collect());
+        }
+        if let Some(figure) = figure(pool, &units) {
+            self.rows.insert(key, figure);
         }
     }
 
@@ -147,10 +112,13 @@ impl Pooled {
         if each.is_empty() {
             return;
         }
-        let by_unit = |of: fn(&PooledUnit<'_>) -> f64| at.iter().copied().zip(each.iter().map(of));
-        self.units.insert(key, by_unit(|unit| unit.share).collect());
-        self.facts.insert(key, by_unit(|unit| unit.facts).collect());
         self.rows.insert(key, pooling::pooled(&each).mean());
+        if RESAMPLED.iter().any(|resampled| resampled.id == key.1) {
+            let by_unit =
+                |of: fn(&PooledUnit<'_>) -> f64| at.iter().copied().zip(each.iter().map(of));
+            self.units.insert(key, by_unit(|unit| unit.share).collect());
+            self.facts.insert(key, by_unit(|unit| unit.facts).collect());
+        }
     }
 }
 
@@ -236,11 +204,12 @@ mod tests {
     /// Rows with these contributions to one measure: row, transcript, parts.
     fn pooled(id: &'static str, of: &[(u32, u32, Parts)]) -> Pooled {
         let pool = MEASURES.iter().find(|spec| spec.id() == id).unwrap().pool;
-        let contributions = of.iter().cloned();
-        let contributions =
-            contributions.map(|(row, unit, parts)| Contribution { row, unit, parts });
+        let mut rows: BTreeMap<u32, Contributions> = BTreeMap::new();
+        for (row, unit, parts) in of.iter().cloned() {
+            rows.entry(row).or_default().add(unit, parts);
+        }
         let mut pooled = Pooled::default();
-        pooled.add(id, pool, contributions.collect(), &[]);
+        rows.into_iter().for_each(|(row, found)| pooled.add((row, id), pool, found, &[]));
         pooled
     }
 

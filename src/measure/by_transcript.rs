@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::aggregate::nearest_rank;
 use super::cluster::owner;
 use super::exams::Exams;
-use super::gather::{Gathered, Observed, Scene};
+use super::gather::{Gathered, Scene};
 use super::measures::{MEASURES, RESAMPLED, depth_of};
 use super::money::AS_BILLED;
 use super::names::ALL;
@@ -26,7 +26,7 @@ use super::terms::Terms;
 use super::transcript_fingerprint::{TranscriptFingerprint, fingerprint_of};
 use super::variance::Figures;
 use super::waiting::km_median;
-use crate::model::{Cell, Nature, Repeated, Report, Standing, TranscriptFacts, catalogue};
+use crate::model::{Nature, Repeated, Report, Standing, TranscriptFacts, catalogue};
 
 /// Every transcript of a run, and its figures in each row.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -103,20 +103,14 @@ pub fn each_unit_row<E>(
     report: &Report,
     mut take: impl FnMut(UnitRow) -> Result<(), E>,
 ) -> Result<(), E> {
-    let (facts, cells) = (&report.transcripts, &report.cells);
-    let payers = Payers::of(&report.manifest, cells);
-    let exams = Exams::of(&report.cuts, &report.manifest);
-    let scene = Scene::new(facts, cells, (&payers, &exams), &report.manifest);
-    let (gathered, observed) = scene.gather();
-    let mut samples: Vec<Samples<'_>> = gathered.iter().map(|_| Vec::new()).collect();
-    for (row, unit, sample) in observed.iter().flat_map(Observed::samples) {
-        samples[row].push((unit, sample));
-    }
+    let facts = &report.transcripts;
+    let payers = Payers::of(&report.manifest, &report.sessions);
+    let gathered = Scene::new(facts, &report.sessions, &payers, &report.manifest).gather();
     let known = known(report);
-    let extra = Extra::new(report, &exams);
-    for (row, samples) in gathered.iter().zip(&samples).filter(|(row, _)| row.key.dataset != ALL) {
+    let extra = Extra { report, terms: Terms::of(&report.manifest) };
+    for row in gathered.iter().filter(|row| row.key.dataset != ALL) {
         let figures = match known.get(&place(row)) {
-            Some(known) => figures(facts, row, samples, known),
+            Some(known) => figures(facts, row, known),
             None => BTreeMap::new(),
         };
         take(unit_row(facts, row, figures, &extra))?;
@@ -124,47 +118,34 @@ pub fn each_unit_row<E>(
     Ok(())
 }
 
-/// The cells of a row as its payer is billed, each with the position of its
-/// transcript.
-type Samples<'a> = Vec<(usize, &'a Sample<'a>)>;
-
 /// For each measure, one figure for each transcript of a row's data set.
 type Figured = BTreeMap<String, Vec<Option<Figure>>>;
 
 /// The figures of a row, for the measures that have one in a table.
-fn figures(
-    facts: &[TranscriptFacts],
-    row: &Gathered<'_>,
-    samples: &Samples<'_>,
-    known: &BTreeSet<&str>,
-) -> Figured {
+fn figures(facts: &[TranscriptFacts], row: &Gathered, known: &BTreeSet<&str>) -> Figured {
     // CPU time differs between any two runs, so it is not compared.
     let specs = MEASURES
         .iter()
         .filter(|spec| spec.measure.nature != Nature::Machine && known.contains(spec.id()));
     let figures = specs.filter_map(|spec| {
-        let mut units: BTreeMap<usize, Vec<Parts>> = BTreeMap::new();
-        for (unit, sample) in samples {
-            match spec.of(sample) {
-                Parts::Absent(_) => {}
-                Parts::Unknown(_) => return None,
-                parts => units.entry(*unit).or_default().push(parts),
-            }
+        let found = row.parts(spec);
+        if found.unknown.is_some() {
+            return None;
         }
-        let of = |unit: usize| figure(spec.pool, units.get(&unit)?);
+        let of = |unit: usize| figure(spec.pool, found.by_unit.get(&(unit as u32))?);
         Some((spec.id().to_owned(), units_of(facts, row).map(of).collect()))
     });
     figures.collect()
 }
 
-fn place<'a>(row: &Gathered<'a>) -> Place<'a> {
-    (row.key.dataset, row.key.strategy, row.key.window)
+fn place(row: &Gathered) -> Place<'_> {
+    (&row.key.dataset, &row.key.strategy, &row.key.window)
 }
 
 /// The transcripts of a row's data set, by their position.
 fn units_of<'f>(
     facts: &'f [TranscriptFacts],
-    row: &'f Gathered<'_>,
+    row: &'f Gathered,
 ) -> impl Iterator<Item = usize> + 'f {
     (0..facts.len()).filter(|unit| facts[*unit].dataset == row.key.dataset)
 }
@@ -189,22 +170,24 @@ fn known(report: &Report) -> BTreeMap<Place<'_>, BTreeSet<&str>> {
 
 fn unit_row(
     facts: &[TranscriptFacts],
-    row: &Gathered<'_>,
+    row: &Gathered,
     figures: Figured,
     extra: &Extra<'_>,
 ) -> UnitRow {
     let units: Vec<usize> = units_of(facts, row).collect();
     let few = clusters(units.iter().map(|unit| &facts[*unit])) < FEWEST_FOR_AN_INTERVAL;
-    let mut series = match row.standing == Standing::Control {
-        true => BTreeMap::new(),
-        false => series(row, &units, &figures, extra),
+    let kept = |id: &str| {
+        figures.contains_key(id) && (few || few_at_cuts(facts, &units, figures.get(id), id))
     };
-    series.retain(|id, _| few || few_at_cuts(facts, &units, figures.get(id), id));
+    let series = match row.standing == Standing::Control {
+        true => BTreeMap::new(),
+        false => series(row, &units, kept, extra),
+    };
     UnitRow {
-        dataset: row.key.dataset.to_owned(),
-        strategy: row.key.strategy.to_owned(),
-        window: row.key.window.to_owned(),
-        billed_as: row.key.payer.to_owned(),
+        dataset: row.key.dataset.clone(),
+        strategy: row.key.strategy.clone(),
+        window: row.key.window.clone(),
+        billed_as: row.key.payer.clone(),
         standing: row.standing,
         failed: row.failed.len() as u64,
         figures,
@@ -288,26 +271,24 @@ fn rounded(x: f64, digits: usize) -> f64 {
 }
 
 /// A figure for each request or probe of each transcript, averaged over
-/// replicates at each position.
+/// replicates at each position, of the measures that are `kept`.
 fn series(
-    row: &Gathered<'_>,
+    row: &Gathered,
     units: &[usize],
-    figures: &BTreeMap<String, Vec<Option<Figure>>>,
+    kept: impl Fn(&str) -> bool,
     extra: &Extra<'_>,
 ) -> BTreeMap<String, Vec<Figures>> {
-    let own = RESAMPLED.iter().enumerate().map(|(at, resampled)| {
-        let each = units.iter().map(|unit| {
-            let replicates = row.series.get(unit).map(Vec::as_slice).unwrap_or_default();
-            averaged(&replicates.iter().map(|series| series[at].clone()).collect::<Vec<_>>())
-        });
-        (resampled.id, each.collect::<Vec<Figures>>())
+    let own = RESAMPLED.iter().enumerate().filter(|(_, resampled)| kept(resampled.id));
+    let own = own.map(|(at, resampled)| {
+        let series = row.series(at);
+        let of = |unit| series.get(unit).map(Vec::as_slice).unwrap_or_default();
+        (resampled.id, units.iter().map(|unit| averaged(of(unit))).collect::<Vec<Figures>>())
     });
-    let more = BY_REQUEST.iter().map(|(id, of)| {
+    let more = BY_REQUEST.iter().filter(|(id, _)| kept(id)).map(|(id, of)| {
         let each = units.iter().map(|unit| averaged(&extra.series(row, *unit, *of)));
         (*id, each.collect::<Vec<Figures>>())
     });
-    let all = own.chain(more).filter(|(id, _)| figures.contains_key(*id));
-    all.map(|(id, each)| (id.to_owned(), each)).collect()
+    own.chain(more).map(|(id, each)| (id.to_owned(), each)).collect()
 }
 
 /// At each position the mean of the replicates that have a figure there.
@@ -331,46 +312,35 @@ const BY_REQUEST: [(&str, ByRequest); 2] = [
     (catalogue::COST_USD.id, |sample| sample.account().ok()?.by_request(AS_BILLED).ok()),
 ];
 
-/// The cells of a run by row, for figures of their requests.
+/// The cells of a run, for figures of their requests.
 struct Extra<'a> {
     report: &'a Report,
-    exams: &'a Exams<'a>,
     terms: Terms,
-    cells: BTreeMap<(Place<'a>, &'a str), Vec<&'a Cell>>,
 }
 
-impl<'a> Extra<'a> {
-    fn new(report: &'a Report, exams: &'a Exams<'a>) -> Self {
-        let mut cells: BTreeMap<(Place<'a>, &'a str), Vec<&'a Cell>> = BTreeMap::new();
-        for cell in &report.cells {
-            let key = &cell.key;
-            let place = (key.dataset.as_str(), key.strategy.as_str(), key.window.as_str());
-            cells.entry((place, &key.transcript)).or_default().push(cell);
-        }
-        Extra { report, exams, terms: Terms::of(&report.manifest), cells }
-    }
-
-    fn series(&self, row: &Gathered<'_>, unit: usize, of: ByRequest) -> Vec<Figures> {
+impl Extra<'_> {
+    fn series(&self, row: &Gathered, unit: usize, of: ByRequest) -> Vec<Figures> {
         let facts = &self.report.transcripts[unit];
-        let place = (row.key.dataset, row.key.strategy, row.key.window);
-        let cells = self.cells.get(&(place, facts.transcript.as_str()));
-        // A cell that does not fit its transcript has no figures.
-        let fit = |cell: &&&Cell| {
-            cell.rows().is_some_and(|rows| rows.requests.len() == facts.requests.len())
+        let Some(session) = self.report.sessions.get(&facts.dataset, &facts.transcript) else {
+            return Vec::new();
         };
-        let cells = cells.map(Vec::as_slice).unwrap_or_default().iter().filter(fit);
-        let each = cells.filter_map(|cell| {
+        // A cell that does not fit its transcript has no figures.
+        let own = session.cells().iter().filter(|cell| {
+            (&cell.key.strategy, &cell.key.window) == (&row.key.strategy, &row.key.window)
+                && cell.rows().is_some_and(|rows| rows.requests.len() == facts.requests.len())
+        });
+        let each = own.filter_map(|cell| {
             let sample = Sample {
                 facts,
                 cell,
                 rows: cell.rows()?,
                 full: None,
                 recorded: None,
-                payer: row.key.payer,
+                payer: &row.key.payer,
                 terms: &self.terms,
                 kinds: &BTreeSet::new(),
                 answered_by: self.report.manifest.answered_by(),
-                exams: self.exams,
+                exams: &Exams::default(),
                 repeated: &Repeated::default(),
             };
             Some(of(&sample)?.into_iter().map(Some).collect())

@@ -236,22 +236,24 @@ fn outcome(measure: &ComparedMeasure) -> Outranks {
 }
 
 /// Whether each graded probe is right, averaged over replicates.
-fn right<'a>(
-    (report, strategy): (&'a Report, &str),
+fn right(
+    (report, strategy): (&Report, &str),
     dataset: &str,
     window: &str,
-) -> BTreeMap<(&'a str, &'a str, u32), bool> {
-    let mut scores: BTreeMap<(&str, &str, u32), Vec<f64>> = BTreeMap::new();
+) -> BTreeMap<(String, String, u32), bool> {
+    let mut scores: BTreeMap<(String, String, u32), Vec<f64>> = BTreeMap::new();
     let fits = |cell: &&Cell| {
         let key = &cell.key;
         (dataset == ALL || key.dataset == dataset)
             && key.strategy == strategy
             && key.window == window
     };
-    for cell in report.cells.iter().filter(fits) {
-        for row in cell.rows().into_iter().flat_map(|rows| &rows.probes) {
-            let place = (cell.key.dataset.as_str(), cell.key.transcript.as_str(), row.probe);
-            scores.entry(place).or_default().extend(cell.score(row));
+    for session in report.sessions.iter() {
+        for cell in session.cells().iter().filter(fits) {
+            for row in cell.rows().into_iter().flat_map(|rows| &rows.probes) {
+                let place = (cell.key.dataset.clone(), cell.key.transcript.clone(), row.probe);
+                scores.entry(place).or_default().extend(cell.score(row));
+            }
         }
     }
     let each = scores.into_iter();

@@ -4,7 +4,7 @@ use super::measure;
 use super::testkit::{absent, answer, answered, cell, facts, manifest};
 use crate::model::{
     Cell, Cut, CutBill, CutExam, CutOutcome, CutRow, FactAtStake, IdentifierClass, PresetRow,
-    Primary, ProbeKind, RECORDED, ReferenceState, Report, Standing, TranscriptFacts,
+    Primary, ProbeKind, RECORDED, ReferenceState, Report, Sessions, Standing, TranscriptFacts,
 };
 
 /// A session of 60 requests; message k has 100 + k tokens.
@@ -114,8 +114,8 @@ fn run_of(sessions: Vec<TranscriptFacts>, presets: &[&str], cuts: Vec<Cut>) -> R
     let cells = sessions.iter().flat_map(|session| {
         presets.iter().map(|name| preset(&session.transcript, name)).collect::<Vec<_>>()
     });
-    let cells = cells.collect();
-    measure(made, "d".into(), sessions, cells, cuts)
+    let results = Sessions::new(cells, cuts);
+    measure(made, "d".into(), sessions, results)
 }
 
 fn row<'a>(report: &'a Report, name: &str) -> &'a PresetRow {

@@ -1,4 +1,4 @@
-//! Finds the exams of a run's cuts by transcript, preset and depth.
+//! Finds the exams at the cuts of a session by preset and depth.
 
 use std::collections::BTreeMap;
 
@@ -29,10 +29,9 @@ impl Depth {
     }
 }
 
-/// All exams of a run.
+/// The exams of a session.
 #[derive(Debug, Default)]
 pub struct Exams<'a> {
-    cuts: &'a [Cut],
     rows: BTreeMap<Place<'a>, Vec<(&'a Cut, &'a CutRow)>>,
     /// Depths of the run, ascending.
     depths: Vec<u32>,
@@ -73,7 +72,7 @@ impl AtCut<'_> {
 }
 
 impl<'a> Exams<'a> {
-    /// The exams of a run. A row that does not fit its cut is left out;
+    /// The exams at these cuts. A row that does not fit its cut is left out;
     /// [`Exams::failures`] names it.
     pub fn of(cuts: &'a [Cut], manifest: &Manifest) -> Self {
         let mut rows: BTreeMap<Place<'a>, Vec<(&'a Cut, &'a CutRow)>> = BTreeMap::new();
@@ -83,12 +82,7 @@ impl<'a> Exams<'a> {
                 rows.entry(place).or_default().push((cut, row));
             }
         }
-        Exams { cuts, rows, depths: manifest.depths.clone() }
-    }
-
-    /// Whether any cut has a fact at stake.
-    pub(super) fn had_stakes(&self) -> bool {
-        self.rows.values().flatten().any(|(cut, _)| !cut.facts.is_empty())
+        Exams { rows, depths: manifest.depths.clone() }
     }
 
     /// The depth as a number; `None` if the run does not have it.
@@ -135,11 +129,6 @@ impl<'a> Exams<'a> {
         let place = (key.dataset.as_str(), key.transcript.as_str(), strategy);
         let rows = self.rows.get(&place).map(Vec::as_slice).unwrap_or_default();
         rows.iter().copied().filter(|(_, row)| row.replicate == replicate).collect()
-    }
-
-    /// All cuts of the run.
-    pub fn cuts(&self) -> &'a [Cut] {
-        self.cuts
     }
 
     /// The replies of the compactor for the cell's preset at all cuts and

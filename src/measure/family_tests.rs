@@ -1,6 +1,6 @@
 use crate::measure::measure;
 use crate::measure::testkit::{cell, facts, manifest, run, run_at};
-use crate::model::{Cell, Family, Outranks, Report, TranscriptFacts};
+use crate::model::{Cell, Family, Outranks, Report, Sessions, TranscriptFacts};
 
 /// A session whose exam has twenty references at ten requests.
 fn session(id: &str) -> TranscriptFacts {
@@ -64,7 +64,7 @@ fn another_comparator_may_be_requested_but_never_full() {
             (0..8).flat_map(|at| presets.map(|(n, k)| keeps(&format!("s{at:02}"), n, k(at))));
         let mut manifest = manifest(&["25%"]);
         manifest.comparator = Some(comparator.into());
-        measure(manifest, "d".into(), sessions(8), cells.collect(), Vec::new()).family
+        measure(manifest, "d".into(), sessions(8), Sessions::new(cells, [])).family
     };
     let against_prune = with("prune").unwrap();
     let fifo = against_prune.tests.iter().find(|test| test.strategy == "fifo").unwrap();

@@ -12,8 +12,8 @@ mod seats;
 use std::collections::BTreeSet;
 
 use crate::model::{
-    Cell, Cut, Finding, Limit, Manifest, Missing, PanelAgreement, Place, PresetRow, Primary,
-    Problem, Standing, TranscriptFacts,
+    Cell, Finding, Limit, Manifest, Missing, PanelAgreement, Place, PresetRow, Primary, Problem,
+    Sessions, Standing, TranscriptFacts,
 };
 
 use super::names::ALL;
@@ -32,10 +32,10 @@ pub struct Evidence<'a> {
     pub rows: Vec<&'a Entry>,
     /// The facts of the transcripts.
     pub facts: &'a [TranscriptFacts],
-    /// All cells of the run.
-    pub cells: &'a [Cell],
-    /// All cuts of the run.
-    pub cuts: &'a [Cut],
+    /// All cells and cuts of the run.
+    pub sessions: &'a Sessions,
+    /// The models whose prices its bills take.
+    pub bill_models: BTreeSet<String>,
     /// How far the judges of a panel agree.
     pub panel: Option<&'a PanelAgreement>,
     /// What is missing in an interrupted run.
@@ -48,14 +48,18 @@ impl<'a> Evidence<'a> {
         manifest: &'a Manifest,
         primary: Primary,
         table: &'a [Entry],
-        (facts, cells, cuts): (&'a [TranscriptFacts], &'a [Cell], &'a [Cut]),
+        (facts, sessions): (&'a [TranscriptFacts], &'a Sessions),
         panel: Option<&'a PanelAgreement>,
         missing: Option<&'a Missing>,
     ) -> Self {
         let billed: Vec<&Entry> = table.iter().filter(|e| e.row.dataset == ALL).collect();
         let payer = billed.first().map(|e| &e.row.agent_model);
         let rows = billed.iter().copied().filter(|e| Some(&e.row.agent_model) == payer).collect();
-        Evidence { manifest, primary, billed, rows, facts, cells, cuts, panel, missing }
+        let bill_models = among_cells(sessions, |cell| {
+            let bills = cell.rows().into_iter().flat_map(|rows| &rows.bills);
+            bills.map(|bill| bill.model.clone()).collect()
+        });
+        Evidence { manifest, primary, billed, rows, facts, sessions, bill_models, panel, missing }
     }
 
     /// Rows of presets without controls.
@@ -83,6 +87,15 @@ impl<'a> Evidence<'a> {
     pub fn asks(&self) -> bool {
         self.facts.iter().any(|facts| !facts.probes.is_empty())
     }
+}
+
+/// What the cells of a run have, each once.
+fn among_cells<T: Ord>(sessions: &Sessions, of: impl Fn(&Cell) -> Vec<T>) -> BTreeSet<T> {
+    let mut found = BTreeSet::new();
+    for session in sessions.iter() {
+        found.extend(session.cells().iter().flat_map(&of));
+    }
+    found
 }
 
 /// Every finding: problems, then observations, the most important first, then
@@ -143,7 +156,8 @@ fn failed_cells(run: &Evidence<'_>) -> Vec<Problem> {
     let rows = run.rows.iter().filter(|e| !e.row.failed.is_empty());
     let strategies: BTreeSet<&str> = rows.map(|e| e.row.strategy.as_str()).collect();
     let strategies = owned(strategies);
-    let failed = Problem::FailedCells { failed, cells: run.cells.len(), strategies };
+    let cells = run.sessions.iter().map(|session| session.cells().len()).sum();
+    let failed = Problem::FailedCells { failed, cells, strategies };
     if run.rows.iter().all(|e| e.row.failed.is_empty()) { Vec::new() } else { vec![failed] }
 }
 
@@ -164,10 +178,11 @@ fn owned<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
 mod tests {
     use crate::measure::measure;
     use crate::measure::testkit::{cell, facts, manifest, warnings};
-    use crate::model::{Cell, TranscriptFacts};
+    use crate::model::{Cell, Sessions, TranscriptFacts};
 
     pub(super) fn warned(facts: Vec<TranscriptFacts>, cells: Vec<Cell>) -> Vec<String> {
-        let report = measure(manifest(&["25%", "200k"]), "d".into(), facts, cells, Vec::new());
+        let report =
+            measure(manifest(&["25%", "200k"]), "d".into(), facts, Sessions::new(cells, []));
         warnings(&report)
     }
 

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use super::names::BASELINE;
 use crate::model::{
-    AgeBin, AgeUnit, Cell, CellRows, Forgetting, ProbeKind, Standing, TranscriptFacts,
+    AgeBin, AgeUnit, Cell, CellKey, CellRows, Forgetting, ProbeKind, Sessions, Standing,
+    TranscriptFacts,
 };
 
 /// First values of the bins of compactions.
@@ -33,23 +34,28 @@ struct Curve {
 /// The curves of every replayed preset, by window as typed, then by name.
 /// Probes and references are pooled over transcripts, because a curve depends
 /// on age and not on the session.
-pub fn curves(windows: &[String], facts: &[TranscriptFacts], cells: &[Cell]) -> Vec<Forgetting> {
+pub fn curves(
+    windows: &[String],
+    facts: &[TranscriptFacts],
+    sessions: &Sessions,
+) -> Vec<Forgetting> {
     let known: BTreeMap<(&str, &str), &TranscriptFacts> =
         facts.iter().map(|f| ((f.dataset.as_str(), f.transcript.as_str()), f)).collect();
-    let mut curves: BTreeMap<(usize, &str, &str), Curve> = BTreeMap::new();
-    for cell in cells {
-        let facts = known.get(&(cell.key.dataset.as_str(), cell.key.transcript.as_str()));
-        let (Some(facts), Some(rows)) = (facts, cell.rows()) else { continue };
-        if rows.requests.len() != facts.requests.len() {
-            continue;
+    let mut curves: BTreeMap<(usize, String, String), Curve> = BTreeMap::new();
+    for session in sessions.iter() {
+        let Some(facts) = known.get(&(session.dataset, session.transcript)) else { continue };
+        for cell in session.cells() {
+            let fits = |rows: &&CellRows| rows.requests.len() == facts.requests.len();
+            let Some(rows) = cell.rows().filter(fits) else { continue };
+            let CellKey { strategy, window, .. } = &cell.key;
+            let at = windows.iter().position(|w| w == window).unwrap_or(windows.len());
+            let key = (at, window.clone(), strategy.clone());
+            curves.entry(key).or_default().take(facts, cell, rows);
         }
-        let window = windows.iter().position(|w| *w == cell.key.window).unwrap_or(windows.len());
-        let key = (window, cell.key.window.as_str(), cell.key.strategy.as_str());
-        curves.entry(key).or_default().take(facts, cell, rows);
     }
     curves
         .into_iter()
-        .flat_map(|((_, window, strategy), curve)| curve.rows(window, strategy))
+        .flat_map(|((_, window, strategy), curve)| curve.rows(&window, &strategy))
         .collect()
 }
 

@@ -1,16 +1,10 @@
 //! Assigns cells to the rows that they belong to.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
 
-use crate::model::{
-    Cell, CellOutcome, CellRows, LatencySource, Manifest, ProbeKind, Repeated, Source, Standing,
-    TranscriptFacts, VoidReplies, repeated,
-};
-use crate::text::counted;
-
+use super::column::Column;
 use super::exams::Exams;
-use super::measures::RESAMPLED;
+use super::measures::{MEASURES, RESAMPLED};
 use super::money;
 use super::names::{ALL, BASELINE, RECORDED};
 use super::payers::Payers;
@@ -18,198 +12,145 @@ use super::probed::kinds_by_dataset;
 use super::spec::{Basis, Parts, Sample, Spec};
 use super::terms::Terms;
 use super::variance::{Figures, Judged};
+use crate::model::{
+    Absent, Cell, CellOutcome, CellRows, LatencySource, Manifest, ProbeKind, RepeatedTexts,
+    Session, Sessions, Source, Standing, TranscriptFacts, VoidReplies,
+};
+use crate::text::counted;
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct RowKey<'a> {
-    pub dataset: &'a str,
-    pub window: &'a str,
-    pub payer: &'a str,
-    pub strategy: &'a str,
+pub(super) struct RowKey {
+    pub dataset: String,
+    pub window: String,
+    pub payer: String,
+    pub strategy: String,
 }
 
 /// The data of one row, collected from its cells.
-pub struct Gathered<'a> {
+pub struct Gathered {
     pub standing: Standing,
     /// Transcripts with a cell that reached its end.
     pub units: BTreeSet<usize>,
-    /// The series of each of [`RESAMPLED`], by transcript, one per replicate.
-    pub series: BTreeMap<usize, Vec<Rc<Series>>>,
+    /// The transcript of each such cell, in the order of the cells.
+    unit_of: Vec<u32>,
+    /// For each of [`MEASURES`], the contributions of these cells.
+    parts: Vec<Column>,
+    /// For each of [`RESAMPLED`], the figures of these cells.
+    series: Vec<Column>,
     /// Number of the row's answers that a panel's judges graded, and on how
     /// many they differ.
     pub judged: Judged,
     /// Sources of the times of its compactions.
     pub latencies: BTreeSet<LatencySource>,
     pub failed: Vec<String>,
-    /// Window of every cell that reached its end.
-    pub windows: Vec<u64>,
+    /// Sum of the windows of these cells, in tokens.
+    window_tokens: u64,
     pub acted: bool,
     /// Replies of the compactor in all of its cells.
     pub replies: VoidReplies,
-    pub key: RowKey<'a>,
+    pub key: RowKey,
 }
 
-/// A cell that reached its end, for each of its payers. It consists of
-/// references, so that all cells of a run fit into memory.
-pub(super) struct Observed<'a> {
-    unit: usize,
-    /// For each payer: the cell as that payer is billed, and the rows that it
-    /// belongs to.
-    payers: Vec<(Sample<'a>, [u32; 2])>,
-}
-
-impl<'a> Observed<'a> {
-    /// For each payer: the row of the data set, the transcript's position, and
-    /// the cell.
-    pub fn samples(&'a self) -> impl Iterator<Item = (usize, usize, &'a Sample<'a>)> {
-        self.payers.iter().map(|(sample, rows)| (rows[0] as usize, self.unit, sample))
-    }
-}
-
-/// The contribution of one cell to a measure of one row.
-pub(super) struct Contribution {
-    /// Number of the row.
-    pub row: u32,
-    /// The transcript, so that replicates are averaged before transcripts.
-    pub unit: u32,
-    /// The figure or figures of the cell.
-    pub parts: Parts,
-}
-
-/// The contributions of the cells to one measure, in the order of the cells.
-/// Measures are processed one by one: all contributions at once are many times
-/// as large as the cells.
-pub(super) fn contributions(spec: &Spec, observed: &[Observed<'_>]) -> Vec<Contribution> {
-    let size = observed.iter().map(|cell| 2 * cell.payers.len()).sum();
-    let mut found = Vec::with_capacity(size);
-    for Observed { unit, payers } in observed {
-        // Only bills differ between payers.
-        let first = spec.of(&payers[0].0);
-        for (at, (sample, rows)) in payers.iter().enumerate() {
-            let parts = match spec.basis {
-                Basis::Bill if at > 0 => spec.of(sample),
-                _ => first.clone(),
-            };
-            let unit = *unit as u32;
-            found.push(Contribution { row: rows[0], unit, parts: parts.clone() });
-            found.push(Contribution { row: rows[1], unit, parts });
-        }
-    }
-    found
-}
-
-/// One list of figures for each of [`RESAMPLED`].
-pub type Series = [Figures; RESAMPLED.len()];
+/// The contributions of each transcript's replicates to one measure.
+pub(super) type ByUnit = BTreeMap<u32, Vec<Parts>>;
 
 fn failure(cell: &Cell, error: &str) -> String {
     format!("{} (replicate {}): {error}", cell.key.transcript, cell.key.replicate)
 }
 
-/// Cells of one control, by data set, transcript and window.
-type Beside<'a> = BTreeMap<(&'a str, &'a str, &'a str), &'a Cell>;
+/// Cells of one control of a session, by window.
+type Beside<'a> = BTreeMap<&'a str, &'a Cell>;
 
-/// The cells of a run, with the data that their measures need.
+/// The results of a run, with the data that their measures need.
 pub(super) struct Scene<'a> {
     facts: &'a [TranscriptFacts],
-    cells: &'a [Cell],
-    full: Beside<'a>,
-    recorded: Beside<'a>,
+    sessions: &'a Sessions,
+    manifest: &'a Manifest,
     kinds: BTreeMap<String, BTreeSet<ProbeKind>>,
     /// Repeated texts of the compactor, by strategy and window.
-    repeated: BTreeMap<(&'a str, &'a str), Repeated>,
-    payers: &'a Payers<'a>,
+    repeated: RepeatedTexts,
+    payers: &'a Payers,
     terms: Terms,
     /// Whether answers come from a model or from the offline reader.
     answered_by: Source,
-    exams: &'a Exams<'a>,
 }
 
 impl<'a> Scene<'a> {
-    /// Creates a scene from sorted transcripts and cells.
+    /// Creates a scene from sorted transcripts and all results.
     pub fn new(
         facts: &'a [TranscriptFacts],
-        cells: &'a [Cell],
-        (payers, exams): (&'a Payers<'a>, &'a Exams<'a>),
-        manifest: &Manifest,
+        sessions: &'a Sessions,
+        payers: &'a Payers,
+        manifest: &'a Manifest,
     ) -> Self {
-        let beside = |strategy: &str| -> Beside<'a> {
-            let those = cells.iter().filter(|c| c.key.strategy == strategy && c.rows().is_some());
-            those.map(|cell| (place(cell), cell)).collect()
-        };
         Scene {
             facts,
-            cells,
-            full: beside(BASELINE),
-            recorded: beside(RECORDED),
+            sessions,
+            manifest,
             kinds: kinds_by_dataset(facts),
-            repeated: repeated(cells, exams.cuts()),
+            repeated: RepeatedTexts::of(sessions),
             payers,
             terms: Terms::of(manifest),
             answered_by: manifest.answered_by(),
-            exams,
         }
     }
 
     /// Assigns the cells to rows: for each payer one row for the data set and
-    /// one for all.
-    pub fn gather(&self) -> (Vec<Gathered<'_>>, Vec<Observed<'_>>) {
-        let units: BTreeMap<(&str, &str), usize> = (self.facts.iter().enumerate())
-            .map(|(at, f)| ((f.dataset.as_str(), f.transcript.as_str()), at))
+    /// one for all. Rows are in the order of their keys.
+    pub fn gather(&self) -> Vec<Gathered> {
+        let keyed: BTreeSet<RowKey> = (self.payers.places().iter())
+            .flat_map(|place| self.keys(&place.dataset, &place.window, &place.strategy))
             .collect();
-        let keyed: BTreeSet<RowKey<'_>> = self.cells.iter().flat_map(|c| self.keys(c)).collect();
-        let mut rows: Vec<Gathered<'_>> = keyed.into_iter().map(Gathered::new).collect();
-        let mut observed = Vec::new();
-        // Most sessions of a large run have no series, and share this one.
-        let none: Rc<Series> = Rc::default();
-        for cell in self.cells {
-            let at =
-                |key: RowKey<'_>| rows.binary_search_by(|row| row.key.cmp(&key)).expect("keyed");
-            let codes: Vec<usize> = self.keys(cell).map(at).collect();
-            let unit = units.get(&(cell.key.dataset.as_str(), cell.key.transcript.as_str()));
+        let mut rows: Vec<Gathered> = keyed.into_iter().map(Gathered::new).collect();
+        for session in self.sessions.iter() {
+            self.take(&session, &mut rows);
+        }
+        rows.iter_mut().for_each(Gathered::settle);
+        rows
+    }
+
+    /// Adds the cells of a session to their rows.
+    fn take(&self, session: &Session<'_>, rows: &mut [Gathered]) {
+        let key = |facts: &TranscriptFacts| {
+            (&*facts.dataset, &*facts.transcript).cmp(&(session.dataset, session.transcript))
+        };
+        let unit = self.facts.binary_search_by(key).ok();
+        let exams = Exams::of(session.cuts(), self.manifest);
+        let beside = |strategy: &str| -> Beside<'_> {
+            let cells = session.cells().iter();
+            let those = cells.filter(|c| c.key.strategy == strategy && c.rows().is_some());
+            those.map(|cell| (cell.key.window.as_str(), cell)).collect()
+        };
+        let controls = [beside(BASELINE), beside(RECORDED)];
+        for cell in session.cells() {
+            let of = &cell.key;
+            let at = |key: RowKey| rows.binary_search_by(|row| row.key.cmp(&key)).expect("keyed");
+            let codes: Vec<usize> =
+                self.keys(&of.dataset, &of.window, &of.strategy).map(at).collect();
             let samples = match unit {
-                Some(unit) => {
-                    self.samples(&self.facts[*unit], cell).map(|samples| (*unit, samples))
-                }
+                Some(unit) => self.samples(&self.facts[unit], cell, &controls, &exams),
                 None => Err("its transcript is not among the facts of the run".to_owned()),
             };
-            let (unit, samples) = match samples {
-                Ok(samples) => samples,
+            match samples {
+                Ok(samples) => take(rows, &codes, unit.unwrap_or_default(), &samples),
                 Err(error) => {
                     let failure = failure(cell, &error);
                     codes.iter().for_each(|code| rows[*code].fail(cell, failure.clone()));
-                    continue;
                 }
-            };
-            let series = RESAMPLED.each_ref().map(|of| (of.series)(&samples[0]));
-            let series = match series.iter().all(Vec::is_empty) {
-                true => Rc::clone(&none),
-                false => Rc::new(series),
-            };
-            for code in &codes {
-                rows[*code].take(unit, &samples[0], Rc::clone(&series));
             }
-            let pairs = codes.chunks(2).map(|pair| [pair[0] as u32, pair[1] as u32]);
-            observed.push(Observed { unit, payers: samples.into_iter().zip(pairs).collect() });
         }
-        rows.iter_mut().for_each(Gathered::settle);
-        (rows, observed)
     }
 
     /// The rows of a cell: for each payer that of the data set and that of all.
-    fn keys<'c>(&'c self, cell: &'c Cell) -> impl Iterator<Item = RowKey<'c>> {
-        let row = |dataset, payer| RowKey {
-            dataset,
-            window: &cell.key.window,
-            payer,
-            strategy: &cell.key.strategy,
+    fn keys(&self, dataset: &str, window: &str, strategy: &str) -> impl Iterator<Item = RowKey> {
+        let row = |dataset: &str, payer: &str| RowKey {
+            dataset: dataset.to_owned(),
+            window: window.to_owned(),
+            payer: payer.to_owned(),
+            strategy: strategy.to_owned(),
         };
         let payers = self.payers.names().iter();
-        payers.flat_map(move |payer| [&*cell.key.dataset, ALL].map(|dataset| row(dataset, *payer)))
-    }
-
-    /// The texts that the compactor repeated for the preset of a cell, at its
-    /// window.
-    fn repeated<'s>(&'s self, cell: &'s Cell) -> &'s Repeated {
-        &self.repeated[&(cell.key.strategy.as_str(), cell.key.window.as_str())]
+        payers.flat_map(move |payer| [dataset, ALL].map(|dataset| row(dataset, payer)))
     }
 
     /// The cell with its facts for each payer, if it reached its end and fits
@@ -218,38 +159,53 @@ impl<'a> Scene<'a> {
         &'s self,
         facts: &'s TranscriptFacts,
         cell: &'s Cell,
+        [full, recorded]: &[Beside<'s>; 2],
+        exams: &'s Exams<'s>,
     ) -> Result<Vec<Sample<'s>>, String> {
         let rows = match &cell.outcome {
             CellOutcome::Done(rows) => rows,
             CellOutcome::Failed { error } => return Err(error.clone()),
         };
         fits(facts, rows).map_err(|unfit| unfit.to_string())?;
-        let sample = |payer: &&'s str| Sample {
+        let sample = |payer: &'s String| Sample {
             facts,
             cell,
             rows,
-            full: beside(&self.full, facts, cell),
-            recorded: beside(&self.recorded, facts, cell),
+            full: beside(full, facts, cell),
+            recorded: beside(recorded, facts, cell),
             payer,
             terms: &self.terms,
             kinds: &self.kinds[&facts.dataset],
             answered_by: self.answered_by,
-            exams: self.exams,
-            repeated: self.repeated(cell),
+            exams,
+            repeated: self.repeated.of_row(&cell.key.strategy, &cell.key.window),
         };
         Ok(self.payers.names().iter().map(sample).collect())
     }
 }
 
-fn place(cell: &Cell) -> (&str, &str, &str) {
-    (&cell.key.dataset, &cell.key.transcript, &cell.key.window)
-}
-
-/// The cell of a control at the place of this cell, if it fits the transcript
+/// The cell of a control at the window of this cell, if it fits the transcript
 /// too.
 fn beside<'a>(cells: &Beside<'a>, facts: &TranscriptFacts, cell: &Cell) -> Option<&'a Cell> {
-    let found = cells.get(&place(cell)).copied()?;
+    let found = cells.get(cell.key.window.as_str()).copied()?;
     fits(facts, found.rows()?).is_ok().then_some(found)
+}
+
+/// Adds a cell, as each payer is billed for it, to its rows: two for each payer.
+fn take(rows: &mut [Gathered], codes: &[usize], unit: usize, samples: &[Sample<'_>]) {
+    let series = RESAMPLED.each_ref().map(|of| (of.series)(&samples[0]));
+    codes.iter().for_each(|code| rows[*code].take(unit, &samples[0], &series));
+    for (at, spec) in MEASURES.iter().enumerate() {
+        // Only bills differ between payers.
+        let first = spec.of(&samples[0]);
+        for (payer, (sample, pair)) in samples.iter().zip(codes.chunks(2)).enumerate() {
+            let parts = match spec.basis {
+                Basis::Bill if payer > 0 => &spec.of(sample),
+                _ => &first,
+            };
+            pair.iter().for_each(|code| rows[*code].parts[at].push(parts));
+        }
+    }
 }
 
 /// Numbers of requests, references and probes.
@@ -305,20 +261,49 @@ fn sound(facts: &TranscriptFacts) -> bool {
         })
 }
 
-impl<'a> Gathered<'a> {
-    fn new(key: RowKey<'a>) -> Self {
+impl Gathered {
+    fn new(key: RowKey) -> Self {
         Gathered {
             standing: Standing::Ranked,
             units: BTreeSet::new(),
-            series: BTreeMap::new(),
+            unit_of: Vec::new(),
+            parts: MEASURES.iter().map(|_| Column::default()).collect(),
+            series: RESAMPLED.iter().map(|_| Column::default()).collect(),
             judged: Judged::default(),
             latencies: BTreeSet::new(),
             failed: Vec::new(),
-            windows: Vec::new(),
+            window_tokens: 0,
             acted: false,
             replies: VoidReplies::default(),
             key,
         }
+    }
+
+    /// The contributions to a measure by transcript, or the first reason why
+    /// one of them is unknown; and the first reason why one is absent.
+    pub fn parts(&self, spec: &Spec) -> Contributions {
+        let at = MEASURES.iter().position(|other| other.id() == spec.id());
+        let column = &self.parts[at.expect("every measure is listed")];
+        let mut found = Contributions::default();
+        for (unit, parts) in self.unit_of.iter().zip(column.parts()) {
+            found.add(*unit, parts);
+        }
+        found
+    }
+
+    /// The figures of one of [`RESAMPLED`] by transcript, one list per
+    /// replicate.
+    pub fn series(&self, at: usize) -> BTreeMap<usize, Vec<Figures>> {
+        let mut found: BTreeMap<usize, Vec<Figures>> = BTreeMap::new();
+        for (unit, figures) in self.unit_of.iter().zip(self.series[at].figures()) {
+            found.entry(*unit as usize).or_default().push(figures);
+        }
+        found
+    }
+
+    /// Mean window of the cells in tokens; 0 without any.
+    pub fn mean_window(&self) -> f64 {
+        self.window_tokens as f64 / self.unit_of.len().max(1) as f64
     }
 
     /// Sets the standing of the row, once all of its cells are known.
@@ -333,13 +318,14 @@ impl<'a> Gathered<'a> {
         self.failed.push(failure);
     }
 
-    fn take(&mut self, unit: usize, sample: &Sample<'_>, series: Rc<Series>) {
+    fn take(&mut self, unit: usize, sample: &Sample<'_>, series: &[Figures]) {
         let Sample { rows, exams, cell, .. } = sample;
         self.standing = cell.standing;
         self.units.insert(unit);
-        self.series.entry(unit).or_default().push(series);
+        self.unit_of.push(unit as u32);
+        self.series.iter_mut().zip(series).for_each(|(column, own)| column.push_figures(own));
         rows.probes.iter().for_each(|probe| self.judged.add(probe));
-        self.windows.push(rows.window);
+        self.window_tokens += rows.window;
         let replies = rows.compactions.iter().flat_map(|compaction| &compaction.replies);
         let replies = replies.chain(exams.replies(cell));
         replies.for_each(|reply| self.replies.add(reply, sample.repeated));
@@ -347,5 +333,26 @@ impl<'a> Gathered<'a> {
         let session = rows.compactions.iter().filter(|compaction| !compaction.at_end);
         self.latencies.extend(session.filter_map(|compaction| compaction.latency_source));
         self.failed.extend(exams.failures(cell));
+    }
+}
+
+/// The contributions of a row's cells to a measure.
+#[derive(Default)]
+pub(super) struct Contributions {
+    /// Those with a figure.
+    pub by_unit: ByUnit,
+    /// The first reason why a cell has no figure.
+    pub absent: Option<Absent>,
+    /// The first reason why a figure of a cell is unknown.
+    pub unknown: Option<Absent>,
+}
+
+impl Contributions {
+    pub fn add(&mut self, unit: u32, parts: Parts) {
+        match parts {
+            Parts::Absent(reason) => drop(self.absent.get_or_insert(reason)),
+            Parts::Unknown(reason) => drop(self.unknown.get_or_insert(reason)),
+            parts => self.by_unit.entry(unit).or_default().push(parts),
+        }
     }
 }

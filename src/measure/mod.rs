@@ -11,6 +11,7 @@ mod agreement;
 mod bootstrap;
 mod by_transcript;
 mod cluster;
+mod column;
 mod comparison;
 mod equal_size;
 mod exams;
@@ -58,7 +59,9 @@ pub use transcript_fingerprint::{TranscriptFingerprint, fingerprint_of};
 
 use std::collections::BTreeSet;
 
-use crate::model::{Cell, Cut, Manifest, Primary, Report, Standing, TranscriptFacts, Variance};
+use crate::model::{
+    Cell, Manifest, Primary, Report, Sessions, Standing, TranscriptFacts, Variance,
+};
 
 /// Measures a run.
 ///
@@ -68,21 +71,19 @@ pub fn measure(
     manifest: Manifest,
     title: String,
     mut transcripts: Vec<TranscriptFacts>,
-    mut cells: Vec<Cell>,
-    mut cuts: Vec<Cut>,
+    mut sessions: Sessions,
 ) -> Report {
-    let missing = manifest.planned.missing(&cells, &cuts);
-    cells.extend(missing_cells(&manifest, &transcripts, &cells));
     transcripts.sort_by(|a, b| (&a.dataset, &a.transcript).cmp(&(&b.dataset, &b.transcript)));
-    cells.sort_by(|a, b| a.key.cmp(&b.key));
-    cuts.sort_by(|a, b| a.key().cmp(&b.key()));
-    let exams = exams::Exams::of(&cuts, &manifest);
-    let primary = rows::primary(&transcripts, &exams);
-    let mut table = rows::table(&transcripts, &cells, &exams, &manifest);
+    let missing = manifest.planned.missing(&sessions);
+    if missing.is_some() {
+        add_missing(&manifest, &transcripts, &mut sessions);
+    }
+    let primary = rows::primary(&transcripts, &sessions);
+    let mut table = rows::table(&transcripts, &sessions, primary, &manifest);
     ranking::arrange(&mut table, &manifest, primary);
-    let panel = panel::agreement(&cells);
+    let panel = panel::agreement(&sessions);
     let family = family::family(&table, &transcripts, &manifest, primary);
-    let inputs = (&*transcripts, &*cells, &*cuts);
+    let inputs = (&*transcripts, &sessions);
     let evidence = findings::Evidence::of(
         &manifest,
         primary,
@@ -95,8 +96,8 @@ pub fn measure(
     let recommendation = recommendation::recommendation(&evidence, &findings);
     let equal_size = equal_size::comparisons(&table, primary);
     let variance = variance_of(&table, primary);
-    let recency = recency::curves(&transcripts, &cells, primary);
-    let forgetting = forgetting::curves(&manifest.windows, &transcripts, &cells);
+    let recency = recency::curves(&transcripts, &sessions, primary);
+    let forgetting = forgetting::curves(&manifest.windows, &transcripts, &sessions);
     let rows = table.into_iter().map(|entry| entry.row).collect();
     Report {
         manifest,
@@ -113,20 +114,21 @@ pub fn measure(
         missing,
         findings,
         transcripts,
-        cells,
-        cuts,
+        sessions,
         calls: Vec::new(),
         panel,
     }
 }
 
-/// The missing cells of an interrupted run as failed cells, for the transcripts
-/// that it prepared.
-fn missing_cells(manifest: &Manifest, facts: &[TranscriptFacts], cells: &[Cell]) -> Vec<Cell> {
+/// Adds the missing cells of an interrupted run as failed cells, for the
+/// transcripts that it prepared.
+fn add_missing(manifest: &Manifest, facts: &[TranscriptFacts], sessions: &mut Sessions) {
     let known: BTreeSet<(&str, &str)> =
         facts.iter().map(|f| (f.dataset.as_str(), f.transcript.as_str())).collect();
-    let is_known = |cell: &Cell| known.contains(&(&cell.key.dataset, &cell.key.transcript));
-    manifest.planned.missing_cells(cells).into_iter().filter(is_known).collect()
+    let is_known = |cell: &Cell| known.contains(&(&*cell.key.dataset, &*cell.key.transcript));
+    let missing: Vec<Cell> = manifest.planned.missing_cells(sessions).filter(is_known).collect();
+    missing.into_iter().for_each(|cell| sessions.add_cell(cell));
+    sessions.close();
 }
 
 /// Parts of the variance of every ranked row over all transcripts, for one

@@ -222,7 +222,7 @@ fn each_agent_model_has_rows_of_its_own_that_differ_only_in_money() {
     ];
     let mut manifest = manifest(&["25%"]);
     manifest.agent_models = vec!["provider/cheap".into(), "dear".into()];
-    let report = measure(manifest, "d".into(), vec![two("s")], cells, Vec::new());
+    let report = measure(manifest, "d".into(), vec![two("s")], Sessions::new(cells, []));
     let named = |r: &PresetRow| (r.dataset.clone(), r.agent_model.clone(), r.strategy.clone());
     let rows: Vec<_> = report.rows.iter().map(named).collect();
     let mut expected = Vec::new();

@@ -44,8 +44,12 @@ fn summaries_usd(run: &Evidence<'_>, strategy: &str) -> Option<f64> {
     let of_preset = run.rows.iter().filter(|e| e.row.strategy == strategy);
     let sessions: Option<f64> =
         of_preset.map(|e| e.row.number(catalogue::COMPACTION_COST_USD)).sum();
-    let exams = run.cuts.iter().flat_map(|cut| &cut.rows).filter(|row| row.strategy == strategy);
-    let cuts: Option<f64> =
-        exams.filter_map(CutRow::exam).map(|exam| exam.bills.first()?.compactions_usd).sum();
+    let mut cuts = Some(0.0);
+    for session in run.sessions.iter() {
+        let rows = session.cuts().iter().flat_map(|cut| &cut.rows);
+        let exams = rows.filter(|row| row.strategy == strategy).filter_map(CutRow::exam);
+        let usd = exams.map(|exam| exam.bills.first()?.compactions_usd);
+        cuts = cuts.zip(usd.sum::<Option<f64>>()).map(|(all, own)| all + own);
+    }
     Some(sessions? + cuts?)
 }

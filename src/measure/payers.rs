@@ -1,46 +1,71 @@
-//! The payers of a run, and their names in rows.
+//! The payers of a run with their names in rows, and the rows that it has.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::names::ALL;
-use crate::model::{Bill, Cell, Manifest, RECORDED};
+use crate::model::{Manifest, RECORDED, Sessions};
+
+/// A preset on a data set at a window.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct RowPlace {
+    pub dataset: String,
+    pub window: String,
+    pub strategy: String,
+}
 
 /// The payers of a run: those of its bills, or without bills those of its
 /// manifest. Never empty.
-pub(super) struct Payers<'a> {
-    names: Vec<&'a str>,
+pub(super) struct Payers {
+    names: Vec<String>,
     /// For each data set, the models that its sessions name, if each session is
     /// billed as its own model.
-    recorded: BTreeMap<&'a str, BTreeSet<&'a str>>,
+    recorded: BTreeMap<String, BTreeSet<String>>,
+    places: BTreeSet<RowPlace>,
 }
 
-impl<'a> Payers<'a> {
-    /// Collects the payers from the cells.
-    pub fn of(manifest: &'a Manifest, cells: &'a [Cell]) -> Self {
-        let bills = || {
-            let rows = cells.iter().filter_map(|cell| Some((cell, cell.rows()?)));
-            rows.flat_map(|(cell, rows)| rows.bills.iter().map(move |bill| (cell, bill)))
-        };
-        let named: BTreeSet<&str> = bills().map(|(_, bill)| bill.billed_as.as_str()).collect();
-        let mut names: Vec<&str> = match named.is_empty() {
-            true => manifest.agent_models.iter().map(String::as_str).collect(),
+impl Payers {
+    /// Collects the payers and the places from the cells.
+    pub fn of(manifest: &Manifest, sessions: &Sessions) -> Self {
+        let mut named = BTreeSet::new();
+        let mut recorded: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        let mut places = BTreeSet::new();
+        for session in sessions.iter() {
+            for cell in session.cells() {
+                places.insert(RowPlace {
+                    dataset: cell.key.dataset.clone(),
+                    window: cell.key.window.clone(),
+                    strategy: cell.key.strategy.clone(),
+                });
+                for bill in cell.rows().into_iter().flat_map(|rows| &rows.bills) {
+                    if !named.contains(&bill.billed_as) {
+                        named.insert(bill.billed_as.clone());
+                    }
+                    if bill.billed_as == RECORDED {
+                        for dataset in [session.dataset, ALL] {
+                            let models = recorded.entry(dataset.to_owned()).or_default();
+                            models.insert(bill.model.clone());
+                        }
+                    }
+                }
+            }
+        }
+        let mut names: Vec<String> = match named.is_empty() {
+            true => manifest.agent_models.clone(),
             false => named.into_iter().collect(),
         };
         if names.is_empty() {
-            names.push(RECORDED);
+            names.push(RECORDED.to_owned());
         }
-        let own = |bill: &Bill| bill.billed_as == RECORDED;
-        let mut recorded: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-        for (cell, bill) in bills().filter(|(_, bill)| own(bill)) {
-            for dataset in [&*cell.key.dataset, ALL] {
-                recorded.entry(dataset).or_default().insert(&bill.model);
-            }
-        }
-        Payers { names, recorded }
+        Payers { names, recorded, places }
     }
 
-    /// Names of the payers, as in [`Bill::billed_as`].
-    pub fn names(&self) -> &[&'a str] {
+    /// Every preset, data set and window that has a cell.
+    pub fn places(&self) -> &BTreeSet<RowPlace> {
+        &self.places
+    }
+
+    /// Names of the payers, as in [`Bill::billed_as`](crate::model::Bill::billed_as).
+    pub fn names(&self) -> &[String] {
         &self.names
     }
 
@@ -48,7 +73,7 @@ impl<'a> Payers<'a> {
     /// models that they name, and all name the same, it is the name of that
     /// model. This is decided for a whole data set, so that all rows of a table
     /// have one name, and not if another payer has that name.
-    pub fn shown(&self, dataset: &str, payer: &'a str) -> &'a str {
+    pub fn shown<'a>(&'a self, dataset: &str, payer: &'a str) -> &'a str {
         let models = self.recorded.get(dataset).filter(|_| payer == RECORDED);
         match models
             .and_then(|models| models.first())

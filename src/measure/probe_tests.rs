@@ -213,13 +213,13 @@ fn fabrication_is_counted_for_models_only() {
     for judge in ["offline", "openai/j"] {
         let mut made = manifest(&["25%"]);
         (made.answerer, made.judge) = ("openai/a".into(), judge.into());
-        let report = measure(made, "d".into(), vec![four("s")], cells(), Vec::new());
+        let report = measure(made, "d".into(), vec![four("s")], Sessions::new(cells(), []));
         close(row(&report, "x"), "fabrication_rate", 0.5);
         absent(row(&report, "x"), "recall_filtered", "takes three answers each");
     }
     let mut graded = manifest(&["25%"]);
     graded.judge = "openai/j".into();
-    let report = measure(graded, "d".into(), vec![four("s")], cells(), Vec::new());
+    let report = measure(graded, "d".into(), vec![four("s")], Sessions::new(cells(), []));
     absent(row(&report, "x"), "fabrication_rate", "the offline reader only copies");
 }
 

@@ -21,7 +21,9 @@ use super::gather::fits;
 use super::names::{ALL, BASELINE};
 use super::probed::kinds_by_dataset;
 use super::spec::mean;
-use crate::model::{Cell, Primary, ProbeKind, RIGHT, RecencyCurve, Support, TranscriptFacts};
+use crate::model::{
+    Cell, Primary, ProbeKind, RIGHT, RecencyCurve, Sessions, Support, TranscriptFacts,
+};
 
 /// Number of sizes along a curve.
 const STEPS: usize = 24;
@@ -29,8 +31,12 @@ const STEPS: usize = 24;
 const FROM: f64 = 1_000.0;
 
 /// The curve of each data set, and of all of them together.
-pub fn curves(facts: &[TranscriptFacts], cells: &[Cell], primary: Primary) -> Vec<RecencyCurve> {
-    let exams = exams(facts, cells, primary);
+pub fn curves(
+    facts: &[TranscriptFacts],
+    sessions: &Sessions,
+    primary: Primary,
+) -> Vec<RecencyCurve> {
+    let exams = exams(facts, sessions, primary);
     let names: BTreeSet<&str> = facts.iter().map(|f| f.dataset.as_str()).collect();
     let curve = |dataset: &str| {
         let mine: Vec<&Exam<'_>> =
@@ -69,18 +75,16 @@ struct Evidence {
     context: f64,
 }
 
-fn exams<'a>(facts: &'a [TranscriptFacts], cells: &[Cell], primary: Primary) -> Vec<Exam<'a>> {
+fn exams<'a>(facts: &'a [TranscriptFacts], sessions: &Sessions, primary: Primary) -> Vec<Exam<'a>> {
     if primary == Primary::ReferenceRecall {
         let exam = |facts: &'a TranscriptFacts| Exam { facts, asked: references(facts) };
         return facts.iter().map(exam).collect();
     }
     let kinds = kinds_by_dataset(facts);
-    let mut full: BTreeMap<(&str, &str), &Cell> = BTreeMap::new();
-    for cell in cells.iter().filter(|cell| cell.key.strategy == BASELINE && cell.rows().is_some()) {
-        full.entry((&cell.key.dataset, &cell.key.transcript)).or_insert(cell);
-    }
+    let is_full = |cell: &&Cell| cell.key.strategy == BASELINE && cell.rows().is_some();
     let exam = |facts: &'a TranscriptFacts| {
-        let full = full.get(&(facts.dataset.as_str(), facts.transcript.as_str())).copied();
+        let session = sessions.get(&facts.dataset, &facts.transcript);
+        let full = session.as_ref().and_then(|session| session.cells().iter().find(is_full));
         Exam { facts, asked: probes(facts, full, &kinds[&facts.dataset]) }
     };
     facts.iter().map(exam).collect()

@@ -6,19 +6,18 @@ mod probes;
 use super::names::{BASELINE, FLOOR};
 use super::variance::Figures;
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 use crate::model::{
-    Absent, AgainstFull, Cell, Interval, Manifest, PresetRow, Primary, Standing, Support,
-    TranscriptFacts, Value, VariancePart, VoidReplies, catalogue,
+    Absent, AgainstFull, Interval, Manifest, PresetRow, Primary, Session, Sessions, Standing,
+    Support, TranscriptFacts, Value, VariancePart, VoidReplies, catalogue,
 };
 
 use super::against_full::{Difference, Terms, judge};
 use super::aggregate::{ByUnit, Pooled, pool};
 use super::bootstrap::blocks;
 use super::cluster::{clusters, owner, paired, weighed};
-use super::exams::{Depth, Exams};
-use super::gather::{Gathered, RowKey, Scene, Series};
+use super::exams::Depth;
+use super::gather::{Gathered, RowKey, Scene};
 use super::measures::{MEASURES, RESAMPLED};
 use super::payers::Payers;
 use super::pooling::{FactsInOrder, Owner, these_sessions};
@@ -29,11 +28,14 @@ use super::variance;
 
 /// The measure that ranks: continuity where there are probes, else what is kept
 /// at cuts (cuts §2), and reference recall in a run without cuts.
-pub fn primary(facts: &[TranscriptFacts], exams: &Exams<'_>) -> Primary {
+pub fn primary(facts: &[TranscriptFacts], sessions: &Sessions) -> Primary {
     let probes = facts.iter().any(|f| !f.probes.is_empty());
+    let at_stake = |session: Session<'_>| {
+        session.cuts().iter().any(|cut| !cut.facts.is_empty() && !cut.rows.is_empty())
+    };
     match probes {
         true => Primary::Continuity,
-        false if exams.had_stakes() => Primary::KeptAtCut,
+        false if sessions.iter().any(at_stake) => Primary::KeptAtCut,
         false => Primary::ReferenceRecall,
     }
 }
@@ -60,28 +62,25 @@ pub struct Entry {
     pub replies: VoidReplies,
 }
 
-/// All rows, in the order of their keys. Transcripts and cells must be sorted.
-pub fn table<'a>(
-    facts: &'a [TranscriptFacts],
-    cells: &'a [Cell],
-    exams: &'a Exams<'a>,
-    manifest: &'a Manifest,
+/// All rows, in the order of their keys. Transcripts must be sorted.
+pub fn table(
+    facts: &[TranscriptFacts],
+    sessions: &Sessions,
+    primary: Primary,
+    manifest: &Manifest,
 ) -> Vec<Entry> {
-    let payers = Payers::of(manifest, cells);
-    let scene = Scene::new(facts, cells, (&payers, exams), manifest);
-    let (gathered, observed) = scene.gather();
+    let payers = Payers::of(manifest, sessions);
+    let gathered = Scene::new(facts, sessions, &payers, manifest).gather();
     let owners: Vec<Option<Owner<'_>>> = facts.iter().map(owner).collect();
-    let pooled = pool(&observed, &owners);
-    let primary = primary(facts, exams);
-    let named = |row: &Gathered<'_>, strategy: &'static str| {
-        let key = RowKey { strategy, ..row.key.clone() };
+    let pooled = pool(&gathered, &owners);
+    let named = |row: &Gathered, strategy: &'static str| {
+        let key = RowKey { strategy: strategy.to_owned(), ..row.key.clone() };
         gathered.binary_search_by(|other| other.key.cmp(&key)).ok()
     };
-    let entry = |(code, row): (usize, &Gathered<'_>)| {
+    let entry = |(code, row): (usize, &Gathered)| {
         let (baseline, floor) = (named(row, BASELINE), named(row, FLOOR));
         let (pooled, payers) = (&pooled, &payers);
-        Builder { facts, row, code, baseline, floor, pooled, payers, primary, manifest, exams }
-            .entry()
+        Builder { facts, row, code, baseline, floor, pooled, payers, primary, manifest }.entry()
     };
     gathered.iter().enumerate().map(entry).collect()
 }
@@ -89,7 +88,7 @@ pub fn table<'a>(
 /// The data from which one row is built.
 struct Builder<'a> {
     facts: &'a [TranscriptFacts],
-    row: &'a Gathered<'a>,
+    row: &'a Gathered,
     code: usize,
     /// Number of the baseline's row on the same data set and window, for the
     /// same payer.
@@ -97,19 +96,18 @@ struct Builder<'a> {
     /// Number of the floor's row, likewise.
     floor: Option<usize>,
     pooled: &'a Pooled,
-    payers: &'a Payers<'a>,
+    payers: &'a Payers,
     /// The measure that ranks.
     primary: Primary,
     manifest: &'a Manifest,
-    exams: &'a Exams<'a>,
 }
 
 impl Builder<'_> {
     fn entry(&self) -> Entry {
         let probed = self.row.units.iter().any(|unit| !self.facts[*unit].probes.is_empty());
-        let asked = MEASURES.iter().filter(|s| probed || !matches!(s.basis, Basis::Probes));
+        let of_row = MEASURES.iter().filter(|s| probed || !matches!(s.basis, Basis::Probes));
         let mut values: BTreeMap<String, Value> =
-            asked.map(|spec| (spec.id().to_owned(), self.value(spec))).collect();
+            of_row.map(|spec| (spec.id().to_owned(), self.value(spec))).collect();
         let known = |values: &BTreeMap<String, Value>, id: &str| {
             values.get(id).is_some_and(|v| v.number().is_some())
         };
@@ -143,10 +141,10 @@ impl Builder<'_> {
                 .insert(catalogue::VERDICT_VS_FULL.id.into(), Value::Text(verdict.as_str().into()));
         }
         let row = PresetRow {
-            dataset: self.row.key.dataset.to_owned(),
-            strategy: self.row.key.strategy.to_owned(),
-            window: self.row.key.window.to_owned(),
-            agent_model: self.payers.shown(self.row.key.dataset, self.row.key.payer).to_owned(),
+            dataset: self.row.key.dataset.clone(),
+            strategy: self.row.key.strategy.clone(),
+            window: self.row.key.window.clone(),
+            agent_model: self.payers.shown(&self.row.key.dataset, &self.row.key.payer).to_owned(),
             standing: self.row.standing,
             rank: None,
             values,
@@ -154,26 +152,13 @@ impl Builder<'_> {
             verdict,
             failed: self.row.failed.clone(),
         };
-        let windows = &self.row.windows;
-        let window_tokens = windows.iter().sum::<u64>() as f64 / windows.len().max(1) as f64;
-        let variance = if measured { self.variance() } else { Vec::new() };
+        let window_tokens = self.row.mean_window();
+        let at = RESAMPLED.iter().position(|resampled| resampled.id == self.primary.id());
+        let series = at.map(|at| self.row.series(at)).unwrap_or_default();
+        let variance = if measured { self.variance(&series) } else { Vec::new() };
         let (acted, replies) = (self.row.acted, self.row.replies.clone());
-        let asked = self.asked(&scores);
+        let asked = asked(&scores, &series);
         Entry { row, scores, facts: weights, asked, variance, window_tokens, acted, replies }
-    }
-
-    /// Number of questions or facts behind the primary measure of these
-    /// transcripts; replicates have the same exam and count once.
-    fn asked(&self, scores: &BTreeMap<usize, f64>) -> usize {
-        let Some(at) = RESAMPLED.iter().position(|resampled| resampled.id == self.primary.id())
-        else {
-            return 0;
-        };
-        let of = |series: &Vec<Rc<Series>>| {
-            let known = |series: &Rc<Series>| series[at].iter().flatten().count();
-            series.iter().map(known).max().unwrap_or(0)
-        };
-        scores.keys().filter_map(|unit| self.row.series.get(unit)).map(of).sum()
     }
 
     /// The figure of a measure, or why there is none.
@@ -227,10 +212,9 @@ impl Builder<'_> {
         match clusters.n() {
             0 => None,
             1..=2 => {
-                let replicates = each.keys().map(|unit| &self.row.series[unit]);
-                let sessions: Vec<Vec<f64>> = replicates
-                    .map(|series| averaged(series.iter().map(|series| &series[at]).collect()))
-                    .collect();
+                let series = self.row.series(at);
+                let replicates = each.keys().map(|unit| &series[unit]);
+                let sessions: Vec<Vec<f64>> = replicates.map(|series| averaged(series)).collect();
                 let bounds = match at_cuts {
                     true => self.of_these_sessions(each.keys(), &sessions)?,
                     false => blocks(&sessions, self.manifest.seed)?,
@@ -265,19 +249,11 @@ impl Builder<'_> {
     }
 
     /// The parts of the variance of the primary measure.
-    fn variance(&self) -> Vec<VariancePart> {
-        let Some(at) = RESAMPLED.iter().position(|resampled| resampled.id == self.primary.id())
-        else {
-            return Vec::new();
-        };
+    fn variance(&self, series: &BTreeMap<usize, Vec<Figures>>) -> Vec<VariancePart> {
         let scored = self.each(self.code, self.primary.id());
-        let mut figures: BTreeMap<usize, Vec<&Figures>> = BTreeMap::new();
-        for (unit, replicates) in
-            self.row.series.iter().filter(|(unit, _)| scored.contains_key(unit))
-        {
-            figures.insert(*unit, replicates.iter().map(|series| &series[at]).collect());
-        }
-        variance::parts(&figures, self.row.judged, self.unit())
+        let figures = series.iter().filter(|(unit, _)| scored.contains_key(unit));
+        let figures = figures.map(|(unit, replicates)| (*unit, replicates.iter().collect()));
+        variance::parts(&figures.collect(), self.row.judged, self.unit())
     }
 
     /// The paired difference to the baseline, over the transcripts of both.
@@ -326,7 +302,7 @@ impl Builder<'_> {
 
     /// Adds the numbers behind the figures of cuts.
     fn stakes(&self, values: &mut BTreeMap<String, Value>) {
-        if let Some(depth) = self.exams.depth(Depth::Greatest) {
+        if let Some(depth) = Depth::Greatest.among(&self.manifest.depths) {
             values.insert(catalogue::DEPTH.id.into(), Value::Known(f64::from(depth)));
         }
         let kept = self.each(self.code, catalogue::KEPT_AT_CUT.id);
@@ -341,9 +317,18 @@ impl Builder<'_> {
     }
 }
 
+/// Number of questions or facts behind the primary measure of these transcripts;
+/// replicates have the same exam and count once.
+fn asked(scores: &BTreeMap<usize, f64>, series: &BTreeMap<usize, Vec<Figures>>) -> usize {
+    let of = |series: &Vec<Figures>| {
+        series.iter().map(|figures| figures.iter().flatten().count()).max().unwrap_or(0)
+    };
+    scores.keys().filter_map(|unit| series.get(unit)).map(of).sum()
+}
+
 /// At each position the mean over the replicates that have a figure there;
 /// replicates have the same exam.
-fn averaged(replicates: Vec<&Figures>) -> Vec<f64> {
+fn averaged(replicates: &[Figures]) -> Vec<f64> {
     let places = replicates.iter().map(|figures| figures.len()).max().unwrap_or(0);
     let mean = |at: usize| {
         let figures: Vec<f64> =

@@ -10,7 +10,7 @@ use crate::model::{Absent, TranscriptFacts, Value, catalogue};
 /// Adds the columns of sources. `full` is the number of requests of the whole
 /// conversation that are over the window.
 pub fn complete(
-    row: &Gathered<'_>,
+    row: &Gathered,
     facts: &[&TranscriptFacts],
     full: Option<f64>,
     values: &mut BTreeMap<String, Value>,

@@ -15,7 +15,7 @@ use crate::model::{
     Expectation, Finding, Fit, IdentifierClass, Judgement, LatencySource, LedgerState, Manifest,
     MessageFacts, NoGrade, PresetRow, Prices, Probe, ProbeFacts, ProbeKind, ProbeRow, PromptBill,
     RECORDED, Recovered, Reference, ReferenceOutcome, ReferenceState, Repeated, ReplyFacts, Report,
-    RequestBill, RequestFacts, RequestRow, Role, Snapshot, Source, Standing, TimeProfile,
+    RequestBill, RequestFacts, RequestRow, Role, Sessions, Snapshot, Source, Standing, TimeProfile,
     TokensSource, TranscriptFacts, Value, Verdict, Void, Vote,
 };
 use crate::wording;
@@ -191,7 +191,7 @@ pub fn run(facts: Vec<TranscriptFacts>, cells: Vec<Cell>) -> Report {
 
 /// A measured run over these windows.
 pub fn run_at(windows: &[&str], facts: Vec<TranscriptFacts>, cells: Vec<Cell>) -> Report {
-    measure(manifest(windows), "d".into(), facts, cells, Vec::new())
+    measure(manifest(windows), "d".into(), facts, Sessions::new(cells, []))
 }
 
 #[track_caller]

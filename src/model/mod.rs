@@ -37,6 +37,7 @@ mod reference;
 mod reply;
 mod report;
 mod role;
+mod sessions;
 mod shard;
 mod suggest;
 mod support;
@@ -97,6 +98,7 @@ pub use report::{
     VALID_WITHIN, is_exam_doubtful,
 };
 pub use role::{MessageIndex, Role};
+pub use sessions::{Session, Sessions};
 pub use shard::{MOST_SHARDS, Shard};
 pub use suggest::{alike, suggest};
 pub use support::{EXAM_REFERENCES, EXAM_REQUESTS, Support};
@@ -106,4 +108,4 @@ pub use transcript::{
 };
 pub use usage::{MOST_TOKENS, SidechainRequest, Usage};
 pub use value::Value;
-pub use void::{Repeated, VoidReplies, repeated, void_replies};
+pub use void::{Repeated, RepeatedTexts, VoidReplies, void_replies};

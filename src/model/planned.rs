@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Cell, CellKey, CellOutcome, Cut, Standing};
+use super::{Cell, CellKey, CellOutcome, Cut, Sessions, Standing};
 
 /// Every cell and every cut of a run, as the lists that they are combined from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -105,10 +105,15 @@ impl Planned {
 
     /// The key and the standing of every cell.
     pub fn cells(&self) -> impl Iterator<Item = (CellKey, Standing)> {
-        let places = self.transcripts.iter().flat_map(|transcript| {
-            transcript.windows.iter().map(move |window| (transcript, window))
-        });
-        places.flat_map(|(transcript, window)| {
+        self.transcripts.iter().flat_map(|transcript| self.cells_of(transcript))
+    }
+
+    /// The key and the standing of every cell of a transcript.
+    fn cells_of<'a>(
+        &'a self,
+        transcript: &'a PlannedTranscript,
+    ) -> impl Iterator<Item = (CellKey, Standing)> + 'a {
+        transcript.windows.iter().flat_map(move |window| {
             let replayed = self.presets.iter().flat_map(move |preset| {
                 (0..preset.replicates).map(move |replicate| {
                     (transcript.key(&preset.name, window, replicate), preset.standing)
@@ -122,47 +127,68 @@ impl Planned {
 
     /// The missing cells, as failed cells: their rows are no more reliable than
     /// those of a cell that failed.
-    pub fn missing_cells(&self, cells: &[Cell]) -> Vec<Cell> {
-        let there: BTreeSet<&CellKey> = cells.iter().map(|cell| &cell.key).collect();
-        let missing = self.cells().filter(|(key, _)| !there.contains(key));
-        let error = "missing: the run ended before this cell did".to_owned();
-        let cell = |(key, standing)| {
-            let outcome = CellOutcome::Failed { error: error.clone() };
-            Cell { key, standing, outcome }
-        };
-        missing.map(cell).collect()
+    pub fn missing_cells<'a>(&'a self, sessions: &'a Sessions) -> impl Iterator<Item = Cell> + 'a {
+        self.by_transcript(sessions).flat_map(|(lost, _)| lost)
+    }
+
+    /// For each transcript the missing cells, and the missing cuts in words.
+    fn by_transcript<'a>(
+        &'a self,
+        sessions: &'a Sessions,
+    ) -> impl Iterator<Item = (Vec<Cell>, Vec<String>)> + 'a {
+        self.transcripts.iter().map(|transcript| {
+            let session = sessions.get(&transcript.dataset, &transcript.transcript);
+            let (cells, cuts) =
+                session.as_ref().map_or((&[][..], &[][..]), |s| (s.cells(), s.cuts()));
+            let there: BTreeSet<&CellKey> = cells.iter().map(|cell| &cell.key).collect();
+            let missing = self.cells_of(transcript).filter(|(key, _)| !there.contains(key));
+            let there: BTreeSet<_> = cuts.iter().map(Cut::key).collect();
+            let uncut = transcript.cut_keys().filter(|key| !there.contains(key));
+            (missing.map(lost).collect(), uncut.map(told_cut).collect())
+        })
     }
 
     /// What is missing; `None` if the run is complete.
-    pub fn missing(&self, cells: &[Cell], cuts: &[Cut]) -> Option<Missing> {
-        let lost = self.missing_cells(cells);
-        let there: BTreeSet<_> = cuts.iter().map(Cut::key).collect();
-        let planned: Vec<_> =
-            self.transcripts.iter().flat_map(PlannedTranscript::cut_keys).collect();
-        let uncut: Vec<_> = planned.iter().filter(|key| !there.contains(key)).collect();
-        if lost.is_empty() && uncut.is_empty() {
-            return None;
+    pub fn missing(&self, sessions: &Sessions) -> Option<Missing> {
+        let mut missing = Missing {
+            cells: 0,
+            planned_cells: self.len() as usize,
+            cuts: 0,
+            planned_cuts: self.transcripts.iter().map(|transcript| transcript.cuts.len()).sum(),
+            named: Vec::new(),
+        };
+        let mut named_cuts = Vec::new();
+        for (cells, cuts) in self.by_transcript(sessions) {
+            missing.cells += cells.len();
+            missing.cuts += cuts.len();
+            let room = NAMED - missing.named.len();
+            missing.named.extend(cells.iter().map(told_cell).take(room));
+            let room = NAMED - named_cuts.len();
+            named_cuts.extend(cuts.into_iter().take(room));
         }
-        let cell = |cell: &Cell| {
-            let CellKey { dataset, transcript, strategy, window, replicate } = &cell.key;
-            let repetition = match replicate {
-                0 => String::new(),
-                n => format!(", repetition {}", n + 1),
-            };
-            format!("{strategy} at {window} on {dataset}/{transcript}{repetition}")
-        };
-        let cut = |(dataset, transcript, request, _): &&(&str, &str, u32, bool)| {
-            format!("the cut before request {request} of {dataset}/{transcript}")
-        };
-        let named = lost.iter().map(cell).chain(uncut.iter().map(cut));
-        Some(Missing {
-            cells: lost.len(),
-            planned_cells: self.cells().count(),
-            cuts: uncut.len(),
-            planned_cuts: planned.len(),
-            named: named.take(NAMED).collect(),
-        })
+        missing.named.extend(named_cuts);
+        missing.named.truncate(NAMED);
+        (missing.cells + missing.cuts > 0).then_some(missing)
     }
+}
+
+/// A cell that the run ended before.
+fn lost((key, standing): (CellKey, Standing)) -> Cell {
+    let error = "missing: the run ended before this cell did".to_owned();
+    Cell { key, standing, outcome: CellOutcome::Failed { error } }
+}
+
+fn told_cell(cell: &Cell) -> String {
+    let CellKey { dataset, transcript, strategy, window, replicate } = &cell.key;
+    let repetition = match replicate {
+        0 => String::new(),
+        n => format!(", repetition {}", n + 1),
+    };
+    format!("{strategy} at {window} on {dataset}/{transcript}{repetition}")
+}
+
+fn told_cut((dataset, transcript, request, _): (&str, &str, u32, bool)) -> String {
+    format!("the cut before request {request} of {dataset}/{transcript}")
 }
 
 impl PlannedTranscript {
@@ -234,6 +260,10 @@ mod tests {
         }
     }
 
+    fn of(cells: &[Cell], cuts: &[Cut]) -> Sessions {
+        Sessions::new(cells.to_vec(), cuts.to_vec())
+    }
+
     #[test]
     fn every_preset_runs_at_every_window_and_nulls_where_there_are_cuts() {
         let keys: Vec<String> = planned()
@@ -263,11 +293,11 @@ mod tests {
         let planned = planned();
         let mut cells: Vec<Cell> = planned.cells().map(|(key, _)| cell(key)).collect();
         let mut cuts = vec![cut(3, false), cut(7, true)];
-        assert_eq!(planned.missing(&cells, &cuts), None, "a cell that failed is there");
+        assert_eq!(planned.missing(&of(&cells, &cuts)), None, "a cell that failed is there");
         cells.remove(10);
         // Another cut at the same request is not the planned one.
         cuts[1].recorded = false;
-        let missing = planned.missing(&cells, &cuts).unwrap();
+        let missing = planned.missing(&of(&cells, &cuts)).unwrap();
         assert_eq!((missing.cells, missing.planned_cells), (1, 11));
         assert_eq!((missing.cuts, missing.planned_cuts), (1, 2));
         assert_eq!(
@@ -276,13 +306,14 @@ mod tests {
              8k on d/t, repetition 2; the cut before request 7 of d/s). `recap bench` with the \
              same options, --out and --resume finishes it"
         );
-        let none = planned.missing(&[], &cuts).unwrap();
+        let none = planned.missing(&of(&[], &cuts)).unwrap();
         assert!(none.to_string().contains("; and 9 more)"), "{}", none.to_string());
     }
 
     #[test]
     fn a_missing_cell_counts_as_one_that_failed() {
-        let missing = planned().missing_cells(&[]);
+        let (planned, none) = (planned(), Sessions::default());
+        let missing: Vec<Cell> = planned.missing_cells(&none).collect();
         assert_eq!(missing.len(), 11);
         assert_eq!(missing[1].standing, Standing::StandIn);
         assert!(missing.iter().all(|cell| cell.rows().is_none()));

@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CallRow, Cell, Cut, EqualSize, Family, Finding, Gate, Manifest, Measure, Missing,
-    PanelAgreement, Primary, RecencyCurve, Recommendation, Standing, TranscriptFacts, Value,
-    Variance, catalogue,
+    CallRow, EqualSize, Family, Finding, Gate, Manifest, Measure, Missing, PanelAgreement, Primary,
+    RecencyCurve, Recommendation, Sessions, Standing, TranscriptFacts, Value, Variance, catalogue,
 };
 
 /// Version of the instrument: mining rules, offline seats, judge prompts.
@@ -249,10 +248,8 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// Facts of every transcript, sorted by data set and id.
     pub transcripts: Vec<TranscriptFacts>,
-    /// Every cell, sorted by key.
-    pub cells: Vec<Cell>,
-    /// Every cut, sorted by key.
-    pub cuts: Vec<Cut>,
+    /// Every cell and every cut, session by session.
+    pub sessions: Sessions,
     /// Calls of real models, each once, by seat, model and key; none where every
     /// seat is offline.
     pub calls: Vec<CallRow>,
@@ -267,14 +264,5 @@ impl Report {
             (&*facts.dataset, &*facts.transcript).cmp(&(dataset, transcript))
         };
         self.transcripts.binary_search_by(key).ok().map(|at| &self.transcripts[at])
-    }
-
-    /// The cells of a transcript.
-    pub fn cells_of(&self, dataset: &str, transcript: &str) -> &[Cell] {
-        let key =
-            |cell: &Cell| (&*cell.key.dataset, &*cell.key.transcript).cmp(&(dataset, transcript));
-        let from = self.cells.partition_point(|cell| key(cell).is_lt());
-        let cells = self.cells[from..].partition_point(|cell| key(cell).is_eq());
-        &self.cells[from..from + cells]
     }
 }

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::report::VOID_WITHIN;
-use super::{Cell, Cut, ReplyFacts, Void};
+use super::{ReplyFacts, Sessions, Void};
 
 /// Number of different inputs for which the same text makes all of the replies
 /// void (cuts §5).
@@ -70,20 +70,49 @@ impl Repeated {
 }
 
 /// The texts that the compactor repeated, by strategy and window, cuts included.
-pub fn repeated<'a>(cells: &'a [Cell], cuts: &'a [Cut]) -> BTreeMap<(&'a str, &'a str), Repeated> {
-    let mut replies: BTreeMap<(&str, &str), Vec<&ReplyFacts>> = BTreeMap::new();
-    for cell in cells {
-        let own = replies.entry((&cell.key.strategy, &cell.key.window)).or_default();
-        let compactions = cell.rows().into_iter().flat_map(|rows| &rows.compactions);
-        own.extend(compactions.flat_map(|compaction| &compaction.replies));
-    }
-    for row in cuts.iter().flat_map(|cut| &cut.rows) {
+#[derive(Clone, Debug, Default)]
+pub struct RepeatedTexts(BTreeMap<String, BTreeMap<String, Repeated>>);
+
+impl RepeatedTexts {
+    /// Finds them among all replies of a run.
+    pub fn of(sessions: &Sessions) -> Self {
+        let mut in_sessions: BTreeMap<String, BTreeMap<String, Vec<ReplyFacts>>> = BTreeMap::new();
+        let mut at_cuts: BTreeMap<String, Vec<ReplyFacts>> = BTreeMap::new();
+        for session in sessions.iter() {
+            for cell in session.cells() {
+                let of_preset = in_sessions.entry(cell.key.strategy.clone()).or_default();
+                let own = of_preset.entry(cell.key.window.clone()).or_default();
+                let compactions = cell.rows().into_iter().flat_map(|rows| &rows.compactions);
+                own.extend(compactions.flat_map(|compaction| &compaction.replies).cloned());
+            }
+            for row in session.cuts().iter().flat_map(|cut| &cut.rows) {
+                let replies = row.exam().into_iter().flat_map(|exam| &exam.replies);
+                at_cuts.entry(row.strategy.clone()).or_default().extend(replies.cloned());
+            }
+        }
         // A cut belongs to every window of its preset.
-        let own = replies.iter_mut().filter(|((strategy, _), _)| *strategy == row.strategy);
-        let new = row.exam().into_iter().flat_map(|exam| &exam.replies);
-        own.for_each(|(_, own)| own.extend(new.clone()));
+        let found = in_sessions.into_iter().map(|(strategy, windows)| {
+            let of_cuts = at_cuts.remove(&strategy).unwrap_or_default();
+            let each = windows.into_iter();
+            let each =
+                each.map(|(window, own)| (window, Repeated::among(own.iter().chain(&of_cuts))));
+            (strategy, each.collect())
+        });
+        Self(found.collect())
     }
-    replies.into_iter().map(|(key, replies)| (key, Repeated::among(replies))).collect()
+
+    /// Those of a preset at a window.
+    pub fn of_row(&self, strategy: &str, window: &str) -> &Repeated {
+        static NONE: Repeated = Repeated(BTreeSet::new());
+        self.0.get(strategy).and_then(|windows| windows.get(window)).unwrap_or(&NONE)
+    }
+
+    /// Those of a preset at its first window: what was repeated at cuts is among
+    /// those of every window.
+    pub fn at_cuts(&self, strategy: &str) -> &Repeated {
+        static NONE: Repeated = Repeated(BTreeSet::new());
+        self.0.get(strategy).and_then(|windows| windows.values().next()).unwrap_or(&NONE)
+    }
 }
 
 /// Numbers of void replies, by reason.

@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 
 use super::{block, plain};
-use crate::model::{CutRow, ProbeKind, ProbeRow, RIGHT, Report, Standing};
+use crate::model::{Cut, CutRow, ProbeKind, ProbeRow, RIGHT, Report, Standing, TranscriptFacts};
 
 /// The control whose answers the others are set against.
 const WHOLE: &str = "full";
@@ -39,44 +39,55 @@ impl Kept {
 
 /// A preset with the questions of each kind.
 #[derive(Debug)]
-pub(super) struct Asked<'a> {
-    pub(super) strategy: &'a str,
+pub(super) struct Asked {
+    pub(super) strategy: String,
     pub(super) standing: Standing,
     pub(super) kinds: BTreeMap<ProbeKind, Kept>,
 }
 
 /// Every preset whose answers behind cuts were graded, in the order of their
 /// names; empty where no question was asked there.
-pub(super) fn asked(report: &Report) -> Vec<Asked<'_>> {
+pub(super) fn asked(report: &Report) -> Vec<Asked> {
     let Some(depth) = report.manifest.depths.last().copied() else { return Vec::new() };
-    let mut presets: BTreeMap<&str, Asked<'_>> = BTreeMap::new();
-    for cut in &report.cuts {
-        let place = (&cut.dataset, &cut.transcript);
-        let facts = report.transcripts.iter().find(|t| (&t.dataset, &t.transcript) == place);
-        let at_depth = || cut.rows.iter().filter(|row| row.depth == depth);
-        let whole = at_depth().find(|row| row.strategy == WHOLE).map(answers).unwrap_or_default();
-        for row in at_depth().filter(|row| !block::is_null(&row.strategy)) {
-            let preset = presets.entry(&row.strategy).or_insert_with(|| Asked {
-                strategy: &row.strategy,
-                standing: row.standing,
-                kinds: BTreeMap::new(),
-            });
-            for answer in answers(row) {
-                let Some(question) = facts.and_then(|facts| facts.question(answer.probe)) else {
-                    continue;
-                };
-                let before = whole.iter().find(|other| other.probe == answer.probe);
-                let kept = preset.kinds.entry(question.probe.kind).or_default();
-                if before.is_some_and(is_right) {
-                    kept.before += 1;
-                    kept.after += u64::from(is_right(answer));
-                }
+    let mut presets: BTreeMap<String, Asked> = BTreeMap::new();
+    for session in report.sessions.iter() {
+        let facts = report.facts_of(session.dataset, session.transcript);
+        for cut in session.cuts() {
+            add(&mut presets, cut, depth, facts);
+        }
+    }
+    let mut asked: Vec<Asked> = presets.into_values().collect();
+    asked.retain(|preset| preset.kinds.values().any(|kept| kept.before > 0));
+    asked
+}
+
+/// Counts the questions of a cut.
+fn add(
+    presets: &mut BTreeMap<String, Asked>,
+    cut: &Cut,
+    depth: u32,
+    facts: Option<&TranscriptFacts>,
+) {
+    let at_depth = || cut.rows.iter().filter(|row| row.depth == depth);
+    let whole = at_depth().find(|row| row.strategy == WHOLE).map(answers).unwrap_or_default();
+    for row in at_depth().filter(|row| !block::is_null(&row.strategy)) {
+        let preset = presets.entry(row.strategy.clone()).or_insert_with(|| Asked {
+            strategy: row.strategy.clone(),
+            standing: row.standing,
+            kinds: BTreeMap::new(),
+        });
+        for answer in answers(row) {
+            let Some(question) = facts.and_then(|facts| facts.question(answer.probe)) else {
+                continue;
+            };
+            let before = whole.iter().find(|other| other.probe == answer.probe);
+            let kept = preset.kinds.entry(question.probe.kind).or_default();
+            if before.is_some_and(is_right) {
+                kept.before += 1;
+                kept.after += u64::from(is_right(answer));
             }
         }
     }
-    let mut asked: Vec<Asked<'_>> = presets.into_values().collect();
-    asked.retain(|preset| preset.kinds.values().any(|kept| kept.before > 0));
-    asked
 }
 
 fn answers(row: &CutRow) -> &[ProbeRow] {

@@ -101,10 +101,15 @@ fn is_at(report: &Report, dataset: &str, windows: &[&str]) -> bool {
     own.peek().is_none() || own.any(|row| windows.contains(&row.window.as_str()))
 }
 
+/// Whether any cell has a bill.
+pub(super) fn is_billed(report: &Report) -> bool {
+    let has_bill = |cell: &Cell| cell.rows().is_some_and(|rows| !rows.bills.is_empty());
+    report.sessions.iter().any(|session| session.cells().iter().any(has_bill))
+}
+
 /// Who is billed in a block; `None` in a run without bills.
 pub(super) fn payer(report: &Report, block: &Block<'_>) -> Option<String> {
-    let billed = report.cells.iter().filter_map(Cell::rows).any(|rows| !rows.bills.is_empty());
-    billed.then(|| match block.agent_model {
+    is_billed(report).then(|| match block.agent_model {
         RECORDED => "each session billed as its own model".to_owned(),
         model => format!("billed as {}", plain::line(model)),
     })

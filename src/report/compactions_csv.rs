@@ -6,8 +6,8 @@ use std::io::{Result, Write};
 use super::sheet::{self, Field, Kind};
 use super::{Format, Source};
 use crate::model::{
-    Bill, BreakEven, CallBill, Cell, CompactionRow, Repeated, TranscriptFacts, VoidReplies,
-    repeated,
+    Bill, BreakEven, CallBill, Cell, CompactionRow, Repeated, RepeatedTexts, TranscriptFacts,
+    VoidReplies,
 };
 use crate::pricing::PriceList;
 
@@ -50,23 +50,21 @@ const COLUMNS: [(&str, Kind); 26] = [
 fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
     let header = sheet::ROW_KEY.into_iter().chain(COLUMNS);
     let prices = PriceList::from(&source.report.manifest.prices);
-    let repeated = repeated(&source.report.cells, &source.report.cuts);
-    let done = source.report.cells.iter().filter_map(|cell| Some((cell, cell.rows()?)));
-    // Made one after the other: a session may have very many.
-    let rows = done.flat_map(|(cell, measured)| {
+    let sessions = &source.report.sessions;
+    let repeated = RepeatedTexts::of(sessions);
+    sheet::csv_of_cells(header, sessions, out, |cell, push| {
+        let Some(measured) = cell.rows() else { return Ok(()) };
         let facts = source.report.facts_of(&cell.key.dataset, &cell.key.transcript);
         let bills: Vec<_> = sheet::bills(measured).into_iter().map(Sorted::new).collect();
-        let repeated = &repeated[&(cell.key.strategy.as_str(), cell.key.window.as_str())];
-        let prices = &prices;
-        (0u32..).zip(&measured.compactions).flat_map(move |(at, row)| {
-            let by_bill = bills.iter().map(|bill| {
-                let billed = Billed::new(bill, at, row, facts, prices);
-                fields(cell, row, &billed, repeated)
-            });
-            by_bill.collect::<Vec<_>>()
-        })
-    });
-    sheet::csv(header, rows, out)
+        let repeated = repeated.of_row(&cell.key.strategy, &cell.key.window);
+        for (at, row) in (0u32..).zip(&measured.compactions) {
+            for bill in &bills {
+                let billed = Billed::new(bill, at, row, facts, &prices);
+                push(fields(cell, row, &billed, repeated))?;
+            }
+        }
+        Ok(())
+    })
 }
 
 /// A bill with its calls sorted by compaction, so that they are found without

@@ -6,8 +6,8 @@ use std::io::{Result, Write};
 use super::sheet::{self, Field, Kind};
 use super::{Format, Source};
 use crate::model::{
-    Cut, CutBill, CutExam, CutRow, RECORDED, ReferenceState, Repeated, Report, VoidReplies,
-    repeated,
+    Cut, CutBill, CutExam, CutRow, RECORDED, ReferenceState, Repeated, RepeatedTexts, Session,
+    VoidReplies,
 };
 
 pub(super) const FORMAT: Format = Format {
@@ -57,28 +57,24 @@ const COLUMNS: [(&str, Kind); 24] = [
 fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
     let header = KEY.into_iter().chain(COLUMNS);
     let report = source.report;
-    let repeated = repeated(&report.cells, &report.cuts);
-    // What was repeated at cuts is part of every window of the preset.
-    let of = |strategy: &str| {
-        let mut found = repeated.iter().filter(|((name, _), _)| *name == strategy);
-        found.next().map(|(_, repeated)| repeated)
-    };
-    let each = rows(report).flat_map(|(cut, row)| {
-        let void = row.exam().map(|exam| void(exam, of(&row.strategy)));
-        fields(report, cut, row, void.unwrap_or(0))
-    });
-    sheet::csv(header, each, out)
+    let repeated = RepeatedTexts::of(&report.sessions);
+    sheet::csv_with(header, out, |push| {
+        report.sessions.iter().try_for_each(|session| {
+            rows(&session).try_for_each(|(cut, row)| {
+                let repeated = repeated.at_cuts(&row.strategy);
+                let void = row.exam().map(|exam| void(exam, repeated)).unwrap_or(0);
+                fields(&session, cut, row, void).into_iter().try_for_each(&mut *push)
+            })
+        })
+    })
 }
 
-/// Every preset at every cut, in the order of the keys.
-pub(super) fn rows(report: &Report) -> impl Iterator<Item = (&Cut, &CutRow)> {
+/// Every preset at every cut of a session, in the order of the keys.
+pub(super) fn rows<'a>(session: &'a Session<'_>) -> impl Iterator<Item = (&'a Cut, &'a CutRow)> {
+    let cuts = session.cuts().iter();
     let mut rows: Vec<(&Cut, &CutRow)> =
-        report.cuts.iter().flat_map(|cut| cut.rows.iter().map(move |row| (cut, row))).collect();
-    let key = |(cut, row): &(&Cut, &CutRow)| {
-        let place = (cut.dataset.clone(), cut.transcript.clone(), row.strategy.clone());
-        (place, row.replicate, row.depth, cut.request)
-    };
-    rows.sort_by_cached_key(key);
+        cuts.flat_map(|cut| cut.rows.iter().map(move |row| (cut, row))).collect();
+    rows.sort_by_key(|(cut, row)| (&row.strategy, row.replicate, row.depth, cut.request));
     rows.into_iter()
 }
 
@@ -95,14 +91,13 @@ pub(super) fn key(cut: &Cut, row: &CutRow) -> Vec<Field> {
 }
 
 /// Void replies of the compactor at a cut.
-fn void(exam: &CutExam, repeated: Option<&Repeated>) -> u64 {
+fn void(exam: &CutExam, repeated: &Repeated) -> u64 {
     let mut found = VoidReplies::default();
-    let none = Repeated::default();
-    exam.replies.iter().for_each(|reply| found.add(reply, repeated.unwrap_or(&none)));
+    exam.replies.iter().for_each(|reply| found.add(reply, repeated));
     found.void
 }
 
-fn fields(report: &Report, cut: &Cut, row: &CutRow, void: u64) -> Vec<Vec<Field>> {
+fn fields(session: &Session<'_>, cut: &Cut, row: &CutRow, void: u64) -> Vec<Vec<Field>> {
     let Some(exam) = row.exam() else {
         let error = match &row.outcome {
             crate::model::CutOutcome::Failed { error } => error.as_str(),
@@ -118,7 +113,7 @@ fn fields(report: &Report, cut: &Cut, row: &CutRow, void: u64) -> Vec<Vec<Field>
     let bills = exam.bills.iter().map(Some);
     let bills = if exam.bills.is_empty() { vec![None] } else { bills.collect() };
     let each = bills.into_iter().map(|bill| {
-        let mut fields = examined(report, cut, row, exam, bill);
+        let mut fields = examined(session, cut, row, exam, bill);
         fields.push(Field::Count(void));
         fields
     });
@@ -126,7 +121,7 @@ fn fields(report: &Report, cut: &Cut, row: &CutRow, void: u64) -> Vec<Vec<Field>
 }
 
 fn examined(
-    report: &Report,
+    session: &Session<'_>,
     cut: &Cut,
     row: &CutRow,
     exam: &CutExam,
@@ -160,7 +155,7 @@ fn examined(
         Field::Count(u64::from(exam.compactions)),
         Field::Count(exam.refused.len() as u64),
         Field::Flag(cut.recorded),
-        Field::maybe_text(bill.map(|bill| payer(report, cut, bill))),
+        Field::maybe_text(bill.map(|bill| payer(session, bill))),
         Field::Empty,
     ]);
     fields
@@ -175,12 +170,11 @@ fn recency(cut: &Cut, exam: &CutExam) -> Option<f64> {
 }
 
 /// Who is billed: a model as asked for, or the one that the recording names.
-fn payer<'a>(report: &'a Report, cut: &Cut, bill: &'a CutBill) -> &'a str {
+fn payer<'a>(session: &'a Session<'_>, bill: &'a CutBill) -> &'a str {
     if bill.billed_as != RECORDED {
         return &bill.billed_as;
     }
-    let cells = report.cells_of(&cut.dataset, &cut.transcript).iter();
-    let bills = cells.filter_map(|cell| cell.rows());
+    let bills = session.cells().iter().filter_map(|cell| cell.rows());
     let mut bills = bills.flat_map(|rows| &rows.bills);
     bills
         .find(|other| other.billed_as == bill.billed_as)

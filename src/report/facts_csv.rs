@@ -27,9 +27,15 @@ const COLUMNS: [(&str, Kind); 7] = [
 
 fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
     let header = cuts_csv::KEY.into_iter().chain(COLUMNS);
-    let each = cuts_csv::rows(source.report);
-    let rows = each.flat_map(|(cut, row)| fact_rows(source.report, cut, row));
-    sheet::csv(header, rows, out)
+    let report = source.report;
+    sheet::csv_with(header, out, |push| {
+        report.sessions.iter().try_for_each(|session| {
+            let mut rows = cuts_csv::rows(&session);
+            rows.try_for_each(|(cut, row)| {
+                fact_rows(report, cut, row).into_iter().try_for_each(&mut *push)
+            })
+        })
+    })
 }
 
 fn fact_rows(report: &Report, cut: &Cut, row: &CutRow) -> Vec<Vec<Field>> {

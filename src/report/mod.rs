@@ -5,6 +5,7 @@
 //! file, prints, or reads a clock, so the same rows give the same bytes; writing
 //! them is the command line's work.
 
+use std::borrow::Cow;
 use std::io::{Result, Write};
 
 use crate::model::Report;
@@ -61,7 +62,7 @@ pub use table::{Screen, table};
 /// page shows sizes and states only.
 pub trait Texts {
     /// The text stored under this hash, if it is there.
-    fn get(&self, hash: &str) -> Option<&str>;
+    fn get(&self, hash: &str) -> Option<Cow<'_, str>>;
 }
 
 /// What a format renders.

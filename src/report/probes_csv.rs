@@ -7,8 +7,8 @@ use std::io::{Result, Write};
 use super::sheet::{self, Field, Kind};
 use super::{Format, Source};
 use crate::model::{
-    Agreement, Answer, Cell, CellKey, Expectation, Judgement, ProbeFacts, ProbeRow, RIGHT, Report,
-    Verdict, Vote,
+    Agreement, Answer, Cell, Expectation, Judgement, ProbeFacts, ProbeRow, RIGHT, Session, Verdict,
+    Vote,
 };
 
 pub(super) const FORMAT: Format = Format {
@@ -56,18 +56,20 @@ pub(super) fn rows<'a>(
     source: &'a Source<'_>,
 ) -> (impl Iterator<Item = (&'static str, Kind)>, impl Iterator<Item = Vec<Field>> + 'a) {
     let header = sheet::ROW_KEY.into_iter().chain(COLUMNS);
-    let rows = source.report.cells.iter().flat_map(|cell| cell_rows(source, cell));
-    (header, rows)
+    let of_session = |session: Session<'_>| -> Vec<Vec<Field>> {
+        session.cells().iter().flat_map(|cell| cell_rows(source, &session, cell)).collect()
+    };
+    (header, source.report.sessions.iter().flat_map(of_session))
 }
 
-fn cell_rows(source: &Source<'_>, cell: &Cell) -> Vec<Vec<Field>> {
+fn cell_rows(source: &Source<'_>, session: &Session<'_>, cell: &Cell) -> Vec<Vec<Field>> {
     let report = source.report;
     let (Some(rows), Some(facts)) =
         (cell.rows(), report.facts_of(&cell.key.dataset, &cell.key.transcript))
     else {
         return Vec::new();
     };
-    let before = uncompressed(report, cell);
+    let before = uncompressed(session, cell);
     let row = |row: &ProbeRow| {
         let asked = facts.probes.get(row.probe as usize)?;
         let mut fields = sheet::row_key(&cell.key);
@@ -78,10 +80,9 @@ fn cell_rows(source: &Source<'_>, cell: &Cell) -> Vec<Vec<Field>> {
 }
 
 /// The cell that was asked before compression.
-pub(super) fn uncompressed<'a>(report: &'a Report, cell: &Cell) -> Option<&'a Cell> {
-    let CellKey { dataset, transcript, window, .. } = &cell.key;
-    let mut cells = report.cells_of(dataset, transcript).iter();
-    cells.find(|other| other.key.strategy == BEFORE && other.key.window == *window)
+fn uncompressed<'a>(session: &'a Session<'_>, cell: &Cell) -> Option<&'a Cell> {
+    let mut cells = session.cells().iter();
+    cells.find(|other| other.key.strategy == BEFORE && other.key.window == cell.key.window)
 }
 
 fn probe_fields(

@@ -25,9 +25,10 @@ const COLUMNS: [(&str, Kind); 7] = [
 
 fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
     let header = sheet::ROW_KEY.into_iter().chain(COLUMNS);
-    let cells = source.report.cells.iter();
-    let rows = cells.filter_map(|cell| cell_rows(source.report, cell)).flatten();
-    sheet::csv(header, rows, out)
+    let report = source.report;
+    sheet::csv_of_cells(header, &report.sessions, out, |cell, push| {
+        cell_rows(report, cell).into_iter().flatten().try_for_each(push)
+    })
 }
 
 /// The rows of a cell, made one after the other: a session may have very many.

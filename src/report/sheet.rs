@@ -10,7 +10,7 @@ use csv::{QuoteStyle, Terminator, WriterBuilder};
 use polars::prelude::{Column, DataFrame, NamedFrom, Series};
 
 use super::number;
-use crate::model::{Bill, CellKey, CellRows, RECORDED};
+use crate::model::{Bill, Cell, CellKey, CellRows, RECORDED, Sessions};
 use crate::text::harmless_data;
 
 /// Columns that stand first in every table of rows (docs/files.md).
@@ -119,6 +119,21 @@ pub(super) fn csv<N: Into<String>>(
     rows: impl IntoIterator<Item = Vec<Field>>,
     out: &mut dyn Write,
 ) -> Result<()> {
+    csv_with(header, out, |push| rows.into_iter().try_for_each(push))
+}
+
+/// What takes the rows of a table one by one.
+pub(super) type Push<'a> = dyn FnMut(Vec<Field>) -> Result<()> + 'a;
+
+/// The same of rows that `fill` makes one by one, from what it does not keep.
+///
+/// # Errors
+/// What the writer says.
+pub(super) fn csv_with<N: Into<String>>(
+    header: impl IntoIterator<Item = (N, Kind)>,
+    out: &mut dyn Write,
+    fill: impl FnOnce(&mut Push<'_>) -> Result<()>,
+) -> Result<()> {
     let header: Vec<(String, Kind)> =
         header.into_iter().map(|(name, kind)| (name.into(), kind)).collect();
     let mut writer = WriterBuilder::new()
@@ -126,11 +141,35 @@ pub(super) fn csv<N: Into<String>>(
         .terminator(Terminator::CRLF)
         .from_writer(out);
     writer.write_record(header.iter().map(|(name, _)| name))?;
-    let mut rows = rows.into_iter().peekable();
-    while rows.peek().is_some() {
-        Table::new(header.clone(), rows.by_ref().take(CHUNK)).write(&mut writer)?;
+    let mut held = Vec::new();
+    fill(&mut |row| {
+        held.push(row);
+        match held.len() {
+            CHUNK => Ok(Table::new(header.clone(), held.drain(..)).write(&mut writer)?),
+            _ => Ok(()),
+        }
+    })?;
+    if !held.is_empty() {
+        Table::new(header, held).write(&mut writer)?;
     }
     writer.flush()
+}
+
+/// A table of rows that each cell of a run has.
+///
+/// # Errors
+/// What the writer says.
+pub(super) fn csv_of_cells<N: Into<String>>(
+    header: impl IntoIterator<Item = (N, Kind)>,
+    sessions: &Sessions,
+    out: &mut dyn Write,
+    rows: impl Fn(&Cell, &mut Push<'_>) -> Result<()>,
+) -> Result<()> {
+    csv_with(header, out, |push| {
+        sessions
+            .iter()
+            .try_for_each(|session| session.cells().iter().try_for_each(|cell| rows(cell, push)))
+    })
 }
 
 /// The same in memory.

@@ -4,10 +4,10 @@
 //! Every fact counts once for each repetition, whatever its session; the
 //! measures weigh sessions instead, so their shares may differ.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::block;
-use crate::model::{Cut, CutExam, CutRow, FactAtStake, ReferenceState, Report, Standing};
+use crate::model::{Cut, CutRow, FactAtStake, ReferenceState, Report, Standing};
 
 /// Every state, the best first.
 pub(super) const STATES: [ReferenceState; 6] = [
@@ -85,8 +85,8 @@ impl By {
     }
 
     /// The group of a fact: its place among the groups, and its name.
-    fn group<'a>(self, cut: &'a Cut, fact: &FactAtStake) -> (usize, &'a str) {
-        match self {
+    fn group(self, cut: &Cut, fact: &FactAtStake) -> Group {
+        let (at, name) = match self {
             By::Distance => {
                 let requests = fact.request.saturating_sub(cut.request) + 1;
                 let within = DISTANCES.iter().position(|(_, last, _)| requests <= *last);
@@ -100,8 +100,9 @@ impl By {
                 let at = within.unwrap_or(SIZES.len() - 1);
                 (at, SIZES[at].1)
             }
-            By::Dataset => (0, &cut.dataset),
-        }
+            By::Dataset => (0, cut.dataset.as_str()),
+        };
+        (at, name.to_owned())
     }
 }
 
@@ -128,10 +129,10 @@ pub(super) struct Preset<'a> {
 
 /// Facts told apart, at the greatest depth.
 #[derive(Debug)]
-pub(super) struct Breakdown<'a> {
+pub(super) struct Breakdown {
     pub(super) by: By,
     /// Name of each group, and how many facts it has.
-    pub(super) groups: Vec<(&'a str, usize)>,
+    pub(super) groups: Vec<(String, usize)>,
     /// For each preset, in their order, the groups.
     pub(super) rows: Vec<Vec<Counts>>,
 }
@@ -146,108 +147,114 @@ pub(super) struct Stakes<'a> {
     pub(super) depths: Vec<DepthCount>,
     /// In the order of the comparison, without nulls.
     pub(super) presets: Vec<Preset<'a>>,
-    pub(super) breakdowns: Vec<Breakdown<'a>>,
+    pub(super) breakdowns: Vec<Breakdown>,
 }
 
 /// Counts the cuts of a run; nothing where it has none.
 pub(super) fn stakes(report: &Report) -> Option<Stakes<'_>> {
-    if report.cuts.is_empty() {
-        return None;
+    let mut count = Counting::new(report);
+    for session in report.sessions.iter() {
+        session.cuts().iter().for_each(|cut| count.add(cut));
+        count.sessions += usize::from(session.cuts().iter().any(|cut| !cut.facts.is_empty()));
     }
-    let depths: Vec<DepthCount> =
-        report.manifest.depths.iter().map(|depth| of_depth(report, *depth)).collect();
-    let mut presets: Vec<Preset<'_>> = Vec::new();
-    for (strategy, standing) in block::presets(report) {
-        let own = |at: &DepthCount| exams(report, strategy, at.depth);
-        let preset = Preset {
+    (count.cuts > 0).then(|| count.done())
+}
+
+/// Place and name of a group of facts.
+type Group = (usize, String);
+
+/// What is counted while one cut after the other is looked at.
+struct Counting<'a> {
+    cuts: usize,
+    facts: usize,
+    sessions: usize,
+    depths: Vec<DepthCount>,
+    presets: Vec<Preset<'a>>,
+    /// Facts at the greatest depth by group, for each of [`By::ALL`].
+    groups: [BTreeMap<Group, usize>; By::ALL.len()],
+    /// The same of each preset, by what became of them.
+    by_preset: Vec<[BTreeMap<Group, Counts>; By::ALL.len()]>,
+}
+
+impl<'a> Counting<'a> {
+    fn new(report: &'a Report) -> Self {
+        let depths = report.manifest.depths.iter();
+        let depths: Vec<DepthCount> =
+            depths.map(|depth| DepthCount { depth: *depth, cuts: 0, facts: 0 }).collect();
+        let presets = block::presets(report).into_iter().map(|(strategy, standing)| Preset {
             strategy,
             standing,
-            depths: depths.iter().map(|at| counts(own(at))).collect(),
-            refused: depths.iter().map(|at| refused(own(at))).collect(),
-        };
-        if preset.depths.iter().any(|counts| counts.all() > 0) {
-            presets.push(preset);
+            depths: vec![Counts::default(); depths.len()],
+            refused: vec![0; depths.len()],
+        });
+        let presets: Vec<Preset<'_>> = presets.collect();
+        let by_preset = presets.iter().map(|_| Default::default()).collect();
+        let groups = Default::default();
+        Self { cuts: 0, facts: 0, sessions: 0, depths, presets, groups, by_preset }
+    }
+
+    fn add(&mut self, cut: &Cut) {
+        self.cuts += 1;
+        self.facts += cut.facts.len();
+        let last = self.depths.len().wrapping_sub(1);
+        for at in 0..self.depths.len() {
+            let depth = self.depths[at].depth;
+            if !cut.rows.iter().any(|row| row.depth == depth) {
+                continue;
+            }
+            self.depths[at].cuts += 1;
+            self.depths[at].facts += cut.facts.len();
+            if at == last {
+                for (by, groups) in By::ALL.into_iter().zip(&mut self.groups) {
+                    for fact in &cut.facts {
+                        *groups.entry(by.group(cut, fact)).or_default() += 1;
+                    }
+                }
+            }
+        }
+        for row in &cut.rows {
+            self.add_row(cut, row, last);
         }
     }
-    let with_facts = report.cuts.iter().filter(|cut| !cut.facts.is_empty());
-    let sessions: BTreeSet<(&str, &str)> =
-        with_facts.map(|cut| (cut.dataset.as_str(), cut.transcript.as_str())).collect();
-    let greatest = depths.last().map(|at| at.depth);
-    let breakdowns = greatest.map(|depth| breakdowns(report, depth, &presets));
-    Some(Stakes {
-        cuts: report.cuts.len(),
-        facts: report.cuts.iter().map(|cut| cut.facts.len()).sum(),
-        sessions: sessions.len(),
-        breakdowns: breakdowns.unwrap_or_default(),
-        depths,
-        presets,
-    })
-}
 
-fn of_depth(report: &Report, depth: u32) -> DepthCount {
-    let here = report.cuts.iter().filter(|cut| cut.rows.iter().any(|row| row.depth == depth));
-    let facts: Vec<usize> = here.map(|cut| cut.facts.len()).collect();
-    DepthCount { depth, cuts: facts.len(), facts: facts.iter().sum() }
-}
-
-/// The exams of a preset at a depth, those of every repetition. One that does
-/// not fit its cut is from another version of the data and left out.
-pub(super) fn exams<'a>(
-    report: &'a Report,
-    strategy: &str,
-    depth: u32,
-) -> impl Iterator<Item = (&'a Cut, &'a CutExam)> {
-    let rows = report.cuts.iter().flat_map(|cut| cut.rows.iter().map(move |row| (cut, row)));
-    let own = rows
-        .filter(move |(_, row): &(&Cut, &CutRow)| row.depth == depth && row.strategy == strategy);
-    let done = own.filter_map(|(cut, row)| Some((cut, row.exam()?)));
-    done.filter(|(cut, exam)| cut.facts.len() == exam.states.len())
-}
-
-fn counts<'a>(exams: impl Iterator<Item = (&'a Cut, &'a CutExam)>) -> Counts {
-    let mut counts = Counts::default();
-    for (_, exam) in exams {
-        exam.states.iter().for_each(|state| counts.add(*state));
-    }
-    counts
-}
-
-fn refused<'a>(exams: impl Iterator<Item = (&'a Cut, &'a CutExam)>) -> u64 {
-    exams.map(|(_, exam)| exam.refused.len() as u64).sum()
-}
-
-fn breakdowns<'a>(report: &'a Report, depth: u32, presets: &[Preset<'a>]) -> Vec<Breakdown<'a>> {
-    let here = report.cuts.iter().filter(|cut| cut.rows.iter().any(|row| row.depth == depth));
-    let cuts: Vec<&Cut> = here.collect();
-    let datasets: BTreeSet<&str> = cuts.iter().map(|cut| cut.dataset.as_str()).collect();
-    let shown = By::ALL.into_iter().filter(|by| *by != By::Dataset || datasets.len() > 1);
-    shown.map(|by| breakdown(report, depth, presets, &cuts, by)).collect()
-}
-
-fn breakdown<'a>(
-    report: &'a Report,
-    depth: u32,
-    presets: &[Preset<'a>],
-    cuts: &[&'a Cut],
-    by: By,
-) -> Breakdown<'a> {
-    let mut groups: BTreeMap<(usize, &str), usize> = BTreeMap::new();
-    for cut in cuts {
-        for fact in &cut.facts {
-            *groups.entry(by.group(cut, fact)).or_default() += 1;
+    /// Adds the exam of a preset at a depth; each repetition counts. One that
+    /// does not fit its cut is from another version of the data and left out.
+    fn add_row(&mut self, cut: &Cut, row: &CutRow, last: usize) {
+        let preset = self.presets.iter().position(|preset| preset.strategy == row.strategy);
+        let depth = self.depths.iter().position(|at| at.depth == row.depth);
+        let exam = row.exam().filter(|exam| exam.states.len() == cut.facts.len());
+        let (Some(preset), Some(depth), Some(exam)) = (preset, depth, exam) else { return };
+        let own = &mut self.presets[preset];
+        exam.states.iter().for_each(|state| own.depths[depth].add(*state));
+        own.refused[depth] += exam.refused.len() as u64;
+        if depth != last {
+            return;
         }
-    }
-    let row = |preset: &Preset<'a>| {
-        let mut counts: BTreeMap<(usize, &str), Counts> = BTreeMap::new();
-        for (cut, exam) in exams(report, preset.strategy, depth) {
+        for (by, counts) in By::ALL.into_iter().zip(&mut self.by_preset[preset]) {
             for (fact, state) in cut.facts.iter().zip(&exam.states) {
                 counts.entry(by.group(cut, fact)).or_default().add(*state);
             }
         }
-        groups.keys().map(|key| counts.get(key).copied().unwrap_or_default()).collect()
-    };
-    let rows = presets.iter().map(row).collect();
-    Breakdown { by, rows, groups: groups.into_iter().map(|((_, name), n)| (name, n)).collect() }
+    }
+
+    fn done(self) -> Stakes<'a> {
+        let Self { cuts, facts, sessions, depths, presets, groups, by_preset } = self;
+        let asked = |preset: &Preset<'_>| preset.depths.iter().any(|counts| counts.all() > 0);
+        let (presets, by_preset): (Vec<_>, Vec<_>) =
+            presets.into_iter().zip(by_preset).filter(|(preset, _)| asked(preset)).unzip();
+        let each = By::ALL.into_iter().zip(groups).enumerate();
+        let shown = each.filter(|(_, (by, groups))| *by != By::Dataset || groups.len() > 1);
+        let breakdowns = shown.map(|(at, (by, groups))| {
+            let row = |own: &[BTreeMap<Group, Counts>; By::ALL.len()]| {
+                groups.keys().map(|key| own[at].get(key).copied().unwrap_or_default()).collect()
+            };
+            let rows = by_preset.iter().map(row).collect();
+            let groups = groups.into_iter().map(|((_, name), n)| (name, n)).collect();
+            Breakdown { by, rows, groups }
+        });
+        let breakdowns = if depths.is_empty() { Vec::new() } else { breakdowns.collect() };
+        Stakes { cuts, facts, sessions, breakdowns, depths, presets }
+    }
 }
 
 #[cfg(test)]
@@ -259,7 +266,7 @@ mod tests {
         let at = stakes.presets.iter().position(|preset| preset.strategy == strategy).unwrap();
         let table = stakes.breakdowns.iter().find(|table| table.by == by).unwrap();
         let cells = table.groups.iter().zip(&table.rows[at]);
-        cells.map(|((name, _), counts)| (*name, counts.kept(), counts.all())).collect()
+        cells.map(|((name, _), counts)| (name.as_str(), counts.kept(), counts.all())).collect()
     }
 
     #[test]

@@ -124,7 +124,7 @@ fn render(source: &Source<'_>) -> Vec<u8> {
 
 /// A preset with how many questions of each kind `full` answers right behind the
 /// cuts of the greatest depth, and how many of these the preset still does.
-fn questions(preset: &asked::Asked<'_>) -> Json {
+fn questions(preset: &asked::Asked) -> Json {
     let kinds = preset.kinds.iter().map(|(kind, kept)| {
         let counts = serde_json::json!({"full": kept.before, "kept": kept.after});
         (kind.as_str().to_owned(), counts)

@@ -14,8 +14,8 @@ use crate::model::{
     Limit, LossRow, Manifest, MessageFacts, NoCut, Observation, PanelAgreement, Place, PresetRow,
     Prices, Primary, Probe, ProbeFacts, ProbeKind, ProbeRow, Problem, PromptBill, Provenance,
     RECORDED, Recommendation, Reference, ReferenceOutcome, ReferenceState, Replayed, Report,
-    RequestBill, RequestFacts, RequestRow, Role, Snapshot, SnapshotPart, Source, Standing,
-    TimeProfile, TokensSource, TranscriptFacts, Validation, Value, Verdict, catalogue,
+    RequestBill, RequestFacts, RequestRow, Role, Sessions, Snapshot, SnapshotPart, Source,
+    Standing, TimeProfile, TokensSource, TranscriptFacts, Validation, Value, Verdict, catalogue,
 };
 
 #[path = "tests/cells.rs"]
@@ -85,8 +85,8 @@ pub(super) fn panel() -> PanelAgreement {
 }
 
 impl Texts for Echo {
-    fn get(&self, hash: &str) -> Option<&str> {
-        self.0.get(hash).map(String::as_str)
+    fn get(&self, hash: &str) -> Option<std::borrow::Cow<'_, str>> {
+        self.0.get(hash).map(|text| text.as_str().into())
     }
 }
 
@@ -101,7 +101,6 @@ impl Kit {
                 }
             }
         }
-        cells.sort_by(|a, b| a.key.cmp(&b.key));
         Report {
             manifest: self.manifest(),
             title: "my-sessions".to_owned(),
@@ -121,8 +120,7 @@ impl Kit {
                 Limit::OpenLoop.into(),
             ],
             transcripts,
-            cells,
-            cuts: Vec::new(),
+            sessions: Sessions::new(cells, []),
             calls: Vec::new(),
             panel: None,
         }
@@ -134,7 +132,8 @@ impl Kit {
         let mut texts: BTreeMap<String, String> = messages
             .map(|m| (m.text.clone(), format!("Text of {} about src/cache/store.rs", m.id)))
             .collect();
-        for rows in report.cells.iter().filter_map(Cell::rows) {
+        for cell in report.sessions.cells() {
+            let Some(rows) = cell.rows() else { continue };
             for hash in rows.compactions.iter().flat_map(|c| &c.texts) {
                 texts.insert(hash.clone(), format!("Summary {hash}: the user wants a cache."));
             }

@@ -123,7 +123,7 @@ fn csv_rows_carry_ids_states_and_empty_fields() {
 #[test]
 fn nothing_is_kept_at_a_request_that_a_provider_refuses_but_for_controls() {
     let mut report = small().report();
-    for cell in &mut report.cells {
+    for cell in report.sessions.cells_mut() {
         if let CellOutcome::Done(rows) = &mut cell.outcome {
             rows.references[0].state = crate::model::ReferenceState::Verbatim;
             Arc::make_mut(&mut rows.requests)[5].overflow = true;
@@ -232,10 +232,10 @@ fn a_preset_named_like_a_formula_is_defused_in_every_csv() {
     for row in &mut report.rows {
         row.strategy = format!("=cmd|{}", row.strategy);
     }
-    for row in report.cuts.iter_mut().flat_map(|cut| &mut cut.rows) {
+    for row in report.sessions.cuts_mut().flat_map(|cut| &mut cut.rows) {
         row.strategy = format!("=cmd|{}", row.strategy);
     }
-    for cell in &mut report.cells {
+    for cell in report.sessions.cells_mut() {
         cell.key.strategy = format!("=cmd|{}", cell.key.strategy);
     }
     // Validation and calls are of sessions and models, whatever the preset.

@@ -21,7 +21,7 @@ use serde_json::Value as Json;
 
 use super::{Loaded, wordless};
 use crate::dataset::Dataset;
-use crate::model::{Cell, Cut, Gate, Manifest, Transcript, TranscriptFacts};
+use crate::model::{Cell, Cut, Gate, Manifest, Sessions, Transcript, TranscriptFacts};
 use crate::text::redact;
 
 /// Characters of a hash: enough to distinguish the identifiers of a session.
@@ -246,11 +246,16 @@ impl Loaded {
     #[must_use]
     pub fn concealed(self) -> Self {
         let conceal = Conceal::texts(&self.texts.values().cloned().collect::<Vec<String>>());
+        let mut sessions = Sessions::default();
+        for (cells, cuts) in self.sessions.into_results() {
+            cells.into_iter().for_each(|one| sessions.add_cell(conceal.cell(one)));
+            cuts.into_iter().for_each(|one| sessions.add_cut(conceal.cut(one)));
+        }
+        sessions.close();
         Self {
             manifest: conceal.manifest(&self.manifest),
             transcripts: self.transcripts.into_iter().map(|one| conceal.facts(one)).collect(),
-            cells: self.cells.into_iter().map(|one| conceal.cell(one)).collect(),
-            cuts: self.cuts.into_iter().map(|one| conceal.cut(one)).collect(),
+            sessions,
             calls: self.calls,
             gate: self.gate.map(|gate| conceal.gate(&gate)),
             texts: BTreeMap::new(),

@@ -13,7 +13,7 @@ use super::earlier::{Earlier, unlike};
 use super::files::{FolderError, GATE, MANIFEST, TEXTS, io};
 use super::journal::{JOURNAL, Kind, Shared, Text, write_line};
 use super::loaded::Loaded;
-use crate::model::{CallRow, Cell, Cut, Gate, Manifest, TranscriptFacts};
+use crate::model::{CallRow, Cell, Cut, Gate, Manifest, Sessions, TranscriptFacts};
 
 /// What models answered, while a run without a cassette goes on.
 pub const REPLIES: &str = "replies.jsonl";
@@ -230,8 +230,7 @@ impl Folder {
     pub fn sort_journal(
         &mut self,
         transcripts: &[TranscriptFacts],
-        cells: &mut [Cell],
-        cuts: &[Cut],
+        sessions: &Sessions,
         calls: &[CallRow],
     ) -> Result<(), FolderError> {
         if self.journal.is_none() {
@@ -247,8 +246,18 @@ impl Folder {
         self.shared = Shared::default();
         let mut shared = Shared::default();
         (transcripts.iter().try_for_each(|facts| write_line(&mut out, Kind::Transcript, facts)))
-            .and_then(|()| cells.iter_mut().try_for_each(|c| shared.write_cell(c, &mut out)))
-            .and_then(|()| cuts.iter().try_for_each(|cut| write_line(&mut out, Kind::Cut, cut)))
+            .and_then(|()| {
+                sessions.iter().try_for_each(|session| {
+                    let mut cells = session.cells().to_vec();
+                    cells.iter_mut().try_for_each(|cell| shared.write_cell(cell, &mut out))
+                })
+            })
+            .and_then(|()| {
+                sessions.iter().try_for_each(|session| {
+                    let mut cuts = session.cuts().iter();
+                    cuts.try_for_each(|cut| write_line(&mut out, Kind::Cut, cut))
+                })
+            })
             .and_then(|()| calls.iter().try_for_each(|c| write_line(&mut out, Kind::Call, c)))
             .and_then(|()| out.flush())
             .map_err(io(&partial))?;
@@ -271,6 +280,20 @@ impl Folder {
                 out.write_all(b"\n")
             })
         })
+    }
+
+    /// Writes the texts of several runs, as [`Folder::write_texts`] writes those
+    /// of one.
+    ///
+    /// # Errors
+    /// A file cannot be read or written.
+    pub fn merge_texts(&self, folders: &[PathBuf]) -> Result<(), FolderError> {
+        let path = self.path.join(TEXTS);
+        let partial = self.path.join(format!("{TEXTS}.partial"));
+        let mut out = BufWriter::new(File::create(&partial).map_err(io(&partial))?);
+        super::texts::merge(folders, &mut out)?;
+        out.flush().map_err(io(&partial))?;
+        fs::rename(&partial, &path).map_err(io(&path))
     }
 
     /// Writes a whole file: first under another name, so that after a crash

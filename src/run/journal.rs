@@ -1,8 +1,8 @@
 //! The file `cells.jsonl`: the results of a run, one a line.
 //!
 //! The requests and the bills of a cell are lines of their own under the hash
-//! of their content, written once for all cells with the same content: most
-//! strategies send the same requests until their first compaction.
+//! of their content, written once for all cells of a transcript with the same
+//! content: most strategies send the same requests until their first compaction.
 //!
 //! Each line ends with a checksum of its text, so that a line that was edited,
 //! or joined to half of another line, is never used as a result. Lines are
@@ -89,12 +89,20 @@ const SUM: &str = ",\"sum\":\"";
 /// The text behind the checksum.
 const END: &str = "\"}";
 
-/// The contents that the cells of a journal share, by hash.
+/// The contents that successive cells of one transcript share, by hash. They are
+/// written again for the next transcript, so that nobody has to hold those of
+/// a whole run.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
+    /// Data set and id of the transcript of the last cell.
+    transcript: Option<(String, String)>,
     requests: HashMap<String, Arc<Vec<RequestRow>>>,
     bills: HashMap<String, Arc<Bill>>,
 }
+
+/// Number of contents that a reader holds before it forgets those of earlier
+/// transcripts. Earlier versions wrote each content once in a journal.
+const HELD: usize = 20_000;
 
 impl Shared {
     /// Writes a cell, behind those of its requests and bills that no earlier cell
@@ -103,6 +111,10 @@ impl Shared {
     /// # Errors
     /// What the writer says.
     pub fn write_cell(&mut self, cell: &mut Cell, out: &mut impl Write) -> io::Result<()> {
+        if self.begins(cell) {
+            self.requests.clear();
+            self.bills.clear();
+        }
         let (mut requests, mut bills) = (Arc::default(), Vec::new());
         if let CellOutcome::Done(rows) = &mut cell.outcome {
             requests = std::mem::take(&mut rows.requests);
@@ -126,6 +138,27 @@ impl Shared {
         Ok(())
     }
 
+    /// Whether the cell is of another transcript than the one before.
+    fn begins(&mut self, cell: &Cell) -> bool {
+        let of = &cell.key;
+        let same = |(dataset, transcript): &(String, String)| {
+            (dataset, transcript) == (&of.dataset, &of.transcript)
+        };
+        if self.transcript.as_ref().is_some_and(same) {
+            return false;
+        }
+        self.transcript = Some((of.dataset.clone(), of.transcript.clone()));
+        true
+    }
+
+    /// Forgets what no cell can refer to that is written from now on.
+    fn forget(&mut self, line: &CellLine<Cell>) {
+        if self.begins(&line.rest) && self.requests.len() + self.bills.len() > HELD {
+            self.requests.retain(|hash, _| line.requests.as_ref() == Some(hash));
+            self.bills.retain(|hash, _| line.bills.contains(hash));
+        }
+    }
+
     /// The record of a line; `None` if the line is a shared content.
     fn record(&mut self, line: Line) -> Result<Option<Record>, String> {
         Ok(Some(match line {
@@ -138,7 +171,10 @@ impl Shared {
                 return Ok(None);
             }
             Line::Transcript(facts) => Record::Transcript(facts),
-            Line::Cell(cell) => Record::Cell(self.resolved(cell)?),
+            Line::Cell(cell) => {
+                self.forget(&cell);
+                Record::Cell(self.resolved(cell)?)
+            }
             Line::Cut(cut) => Record::Cut(cut),
             Line::Call(call) => Record::Call(call),
             Line::Text(text) => Record::Text(text),

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::files::{FolderError, GATE, MANIFEST, TEXTS, io};
 use super::journal::{self, JOURNAL, Journal, Record, Text};
-use crate::model::{CallRow, Cell, Cut, Gate, INSTRUMENT, Manifest, TranscriptFacts};
+use crate::model::{CallRow, Cut, Gate, INSTRUMENT, Manifest, Sessions, TranscriptFacts};
 
 /// [`Cut::key`] that owns its words.
 pub(super) type CutKey = (String, String, u32, bool);
@@ -27,10 +27,8 @@ pub struct Loaded {
     pub manifest: Manifest,
     /// Facts of the run's transcripts.
     pub transcripts: Vec<TranscriptFacts>,
-    /// Cells that finished or failed.
-    pub cells: Vec<Cell>,
-    /// Cuts that were examined.
-    pub cuts: Vec<Cut>,
+    /// Cells that finished or failed, and cuts that were examined.
+    pub sessions: Sessions,
     /// Calls of real models.
     pub calls: Vec<CallRow>,
     /// Findings of the run's gate, if it had one.
@@ -50,32 +48,50 @@ impl Loaded {
     /// A file is missing or has another format than a run writes, or another
     /// version of the instrument wrote it.
     pub fn read(path: &Path) -> Result<Self, FolderError> {
-        let file = path.join(MANIFEST);
-        let manifest = fs::read_to_string(&file).map_err(io(&file))?;
-        same_instrument(&file, &manifest)?;
-        let manifest = parsed(file.clone(), &manifest)?;
-        can_be_planned(&file, &manifest)?;
+        let mut loaded = Self::without_texts(path)?;
+        let file = path.join(TEXTS);
+        if file.exists() {
+            read_texts(&file, |text| drop(loaded.texts.insert(text.hash, text.text)))?;
+        }
+        Ok(loaded)
+    }
+
+    /// The same without the texts that are in a file of their own.
+    ///
+    /// # Errors
+    /// As for [`Loaded::read`].
+    pub fn without_texts(path: &Path) -> Result<Self, FolderError> {
+        let manifest = Self::manifest(path)?;
         let (mut transcripts, mut calls, mut texts) = (Vec::new(), Vec::new(), BTreeMap::new());
-        let (mut cells, mut cuts) = (BTreeMap::new(), BTreeMap::new());
+        let mut sessions = Sessions::default();
         let journal = journal::read(&path.join(JOURNAL), |record| match record {
             Record::Transcript(facts) => transcripts.push(*facts),
-            Record::Cell(cell) => drop(cells.insert(cell.key.clone(), cell)),
-            Record::Cut(cut) => drop(cuts.insert(cut_key(&cut), cut)),
+            Record::Cell(cell) => sessions.add_cell(cell),
+            Record::Cut(cut) => sessions.add_cut(cut),
             Record::Call(call) => calls.push(call),
             Record::Text(Text { hash, text }) => drop(texts.insert(hash, text)),
         })?;
+        sessions.close();
         let file = path.join(GATE);
         let gate = match file.exists() {
             true => Some(fs::read_to_string(&file).map_err(io(&file))?),
             false => None,
         };
         let gate = gate.map(|gate| parsed(file, &gate)).transpose()?;
-        let file = path.join(TEXTS);
-        if file.exists() {
-            read_texts(&file, &mut texts)?;
-        }
-        let (cells, cuts) = (cells.into_values().collect(), cuts.into_values().collect());
-        Ok(Self { manifest, transcripts, cells, cuts, calls, gate, texts, journal })
+        Ok(Self { manifest, transcripts, sessions, calls, gate, texts, journal })
+    }
+
+    /// Reads the manifest of a run alone.
+    ///
+    /// # Errors
+    /// As for [`Loaded::read`].
+    pub fn manifest(path: &Path) -> Result<Manifest, FolderError> {
+        let file = path.join(MANIFEST);
+        let manifest = fs::read_to_string(&file).map_err(io(&file))?;
+        same_instrument(&file, &manifest)?;
+        let manifest = parsed(file.clone(), &manifest)?;
+        can_be_planned(&file, &manifest)?;
+        Ok(manifest)
     }
 }
 
@@ -117,8 +133,9 @@ fn same_instrument(file: &Path, manifest: &str) -> Result<(), FolderError> {
     }
 }
 
-/// Reads `texts.jsonl`; an incomplete last line is ignored.
-fn read_texts(path: &Path, texts: &mut BTreeMap<String, String>) -> Result<(), FolderError> {
+/// Calls `each` with every text of `texts.jsonl`; an incomplete last line is
+/// ignored.
+fn read_texts(path: &Path, mut each: impl FnMut(Text)) -> Result<(), FolderError> {
     let mut reader = BufReader::new(File::open(path).map_err(io(path))?);
     // Lines are read as bytes, since an incomplete line may end within a
     // character.
@@ -129,7 +146,7 @@ fn read_texts(path: &Path, texts: &mut BTreeMap<String, String>) -> Result<(), F
             break;
         }
         match serde_json::from_slice(&line) {
-            Ok(Text { hash, text }) => drop(texts.insert(hash, text)),
+            Ok(text) => each(text),
             Err(_) if !line.ends_with(b"\n") => break,
             Err(e) => {
                 let path = path.to_owned();

@@ -20,6 +20,7 @@ mod pool;
 mod prepare;
 mod side_by_side;
 mod spec;
+mod texts;
 mod windows;
 mod wordless;
 
@@ -35,4 +36,5 @@ pub use observer::{Event, Observer};
 pub use pool::{Finished, run};
 pub use prepare::{Prepared, plan, prepare};
 pub use spec::{CutQuestions, RunError, RunSpec, Sample, Seats};
+pub use texts::{RunTexts, TextFile};
 pub use windows::Windows;

@@ -16,7 +16,7 @@ use super::observer::{Event, Observer};
 use super::prepare::{Prepared, plan};
 use super::side_by_side::side_by_side;
 use super::spec::{RunError, RunSpec, Seats, compactor};
-use crate::model::{CallRow, Cell, CellKey, CellOutcome, Cut, Standing, TranscriptFacts};
+use crate::model::{CallRow, Cell, CellKey, CellOutcome, Cut, Sessions, Standing, TranscriptFacts};
 use crate::replay::{Replayed, Subject, replay};
 
 /// The results of a run, sorted by key.
@@ -24,10 +24,8 @@ use crate::replay::{Replayed, Subject, replay};
 pub struct Finished {
     /// Facts of the transcripts.
     pub transcripts: Vec<TranscriptFacts>,
-    /// All cells, also those that failed.
-    pub cells: Vec<Cell>,
-    /// All cuts that were examined.
-    pub cuts: Vec<Cut>,
+    /// All cells, also those that failed, and all cuts that were examined.
+    pub sessions: Sessions,
     /// Calls of real models, each once.
     pub calls: Vec<CallRow>,
     /// Texts of the strategies by hash.
@@ -56,7 +54,7 @@ pub async fn run(
     let tasks = subjects.into_iter().flat_map(|subject| tasks(spec, seats, subject, &earlier));
     side_by_side(spec.jobs, tasks, |cell, done| ran.keep(cell, done, seats, folder, observer))
         .await?;
-    let Ran { mut cells, mut cuts, calls, mut texts } = ran;
+    let Ran { mut sessions, calls, mut texts } = ran;
     let mut calls = earlier.with_calls(calls);
     for mut recorded in recorded.into_iter().map(Arc::unwrap_or_clone) {
         // The smaller map moves into the larger one: a single long session is
@@ -68,17 +66,16 @@ pub async fn run(
     }
     let mut facts: Vec<_> =
         facts.into_iter().map(|facts| folder.facts(Arc::unwrap_or_clone(facts))).collect();
-    cuts.extend(earlier.cuts.into_values());
-    cuts.sort_by(|a, b| a.key().cmp(&b.key()));
-    cells.extend(earlier.cells.into_values());
-    cells.sort_by(|a, b| a.key.cmp(&b.key));
+    earlier.cells.into_values().for_each(|cell| sessions.add_cell(cell));
+    earlier.cuts.into_values().for_each(|cut| sessions.add_cut(cut));
+    sessions.close();
     facts.sort_by(|a, b| (&a.dataset, &a.transcript).cmp(&(&b.dataset, &b.transcript)));
     calls.sort_by(|a, b| (a.seat, &a.model, &a.key).cmp(&(b.seat, &b.model, &b.key)));
     // The texts are written first, because they are in the journal until it is
     // sorted.
     folder.write_texts(&texts)?;
-    folder.sort_journal(&facts, &mut cells, &cuts, &calls)?;
-    Ok(Finished { transcripts: facts, cells, cuts, calls, texts })
+    folder.sort_journal(&facts, &sessions, &calls)?;
+    Ok(Finished { transcripts: facts, sessions, calls, texts })
 }
 
 /// Reports the amount of work, and writes the facts of the transcripts.
@@ -171,8 +168,7 @@ fn tasks(
 /// The results of the tasks, in the order in which they finished.
 #[derive(Default)]
 struct Ran {
-    cells: Vec<Cell>,
-    cuts: Vec<Cut>,
+    sessions: Sessions,
     calls: Vec<CallRow>,
     texts: BTreeMap<String, String>,
 }
@@ -189,14 +185,14 @@ impl Ran {
     ) -> Result<(), RunError> {
         match done {
             Ok(Done::Null(cell)) => {
-                self.cells.push(folder.append_cell(*cell)?);
+                self.sessions.add_cell(folder.append_cell(*cell)?);
             }
             Ok(Done::Cell(replayed)) => self.keep_cell(*replayed, folder, observer)?,
             Ok(Done::Cut(cut, texts)) => {
                 folder.append_texts(&texts)?;
                 observer.event(&Event::Cut { cut: &cut });
                 self.texts.extend(texts);
-                self.cuts.push(folder.append_cut(*cut)?);
+                self.sessions.add_cut(folder.append_cut(*cut)?);
             }
             Err(panicked) => {
                 let planned = planned.ok_or_else(|| RunError::Worker(panicked.to_string()))?;
@@ -225,7 +221,7 @@ impl Ran {
         };
         observer.event(&Event::Cell { key: &cell.key, error });
         self.texts.extend(texts);
-        self.cells.push(folder.append_cell(cell)?);
+        self.sessions.add_cell(folder.append_cell(cell)?);
         Ok(())
     }
 }

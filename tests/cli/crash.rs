@@ -145,12 +145,13 @@ async fn a_cell_that_panics_fails_alone_and_the_others_are_kept() {
     let finished = run(&spec, prepared, &seats(), &mut folder, &errors).await.unwrap();
 
     let failed = |o: &CellOutcome| matches!(o, CellOutcome::Failed { .. });
-    let outcomes: Vec<(&str, bool)> =
-        finished.cells.iter().map(|c| (c.key.strategy.as_str(), failed(&c.outcome))).collect();
-    assert_eq!(outcomes, [("fifo", false), ("full", false), ("session-state", true)]);
+    let outcomes = finished.sessions.cells().map(|c| (failed(&c.outcome), c.key.strategy));
+    let outcomes: Vec<(bool, String)> = outcomes.collect();
+    let expected = [(false, "fifo"), (false, "full"), (true, "session-state")];
+    assert_eq!(outcomes, expected.map(|(failed, name)| (failed, name.to_owned())));
     let errors = errors.0.into_inner().unwrap();
     assert!(errors.len() == 1 && errors[0].contains("out of cheese"), "{errors:?}");
-    assert_eq!(Loaded::read(&desk.path("run")).unwrap().cells, finished.cells);
+    assert_eq!(Loaded::read(&desk.path("run")).unwrap().sessions, finished.sessions);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -184,7 +185,7 @@ async fn a_provider_that_is_down_leaves_probes_unscored_never_wrong() {
     let mut folder = Folder::create(&desk.path("run"), &manifest()).unwrap();
     let prepared = prepare(&spec, samples, &seats(), counter).await.unwrap();
     let finished = run(&spec, prepared, &seats(), &mut folder, &()).await.unwrap();
-    for cell in &finished.cells {
+    for cell in finished.sessions.cells() {
         let rows = &cell.rows().unwrap().probes;
         assert_eq!(rows.len(), 1);
         assert_eq!(rows[0].judgement.score, None);

@@ -264,8 +264,8 @@ fn one_context_is_asked_once_in_a_run_and_one_answer_graded_once() {
     assert_eq!(asked, [1, 1, 2, 2]);
     // The whole, nothing, and its evidence: three answers a probe.
     assert_eq!(*seat.graded.lock().unwrap(), 6);
-    let of = |strategy: &str| -> Vec<&Cell> {
-        finished.cells.iter().filter(|c| c.key.strategy == strategy).collect()
+    let of = |strategy: &str| -> Vec<Cell> {
+        finished.sessions.cells().filter(|c| c.key.strategy == strategy).collect()
     };
     for cell in [of("full"), of("fifo")].concat() {
         let rows = &cell.rows().unwrap().probes;
@@ -299,7 +299,7 @@ fn with_a_recovery_channel_each_probe_is_asked_twice_and_the_archive_ends_at_its
     assert_eq!(*seat.broadcasts.lock().unwrap(), [4, 4], "the user's second message");
     let facts = &finished.transcripts[0].messages;
     let all = |end: usize| facts[..end].iter().map(|m| m.tokens).sum::<u64>();
-    for cell in &finished.cells {
+    for cell in finished.sessions.cells() {
         let rows = &cell.rows().unwrap().probes;
         assert!(rows.iter().all(|row| row.judgement.rationale == "counted"));
         let recovered: Vec<_> = rows.iter().map(|row| row.recovered.clone()).collect();
@@ -317,7 +317,7 @@ fn with_a_recovery_channel_each_probe_is_asked_twice_and_the_archive_ends_at_its
     }
 
     // A judge that comes later grades both answers anew.
-    let mut cells = finished.cells.clone();
+    let mut cells: Vec<Cell> = finished.sessions.cells().collect();
     for cell in &mut cells {
         let CellOutcome::Done(rows) = &mut cell.outcome else { panic!("{:?}", cell.outcome) };
         for row in &mut rows.probes {
@@ -326,5 +326,5 @@ fn with_a_recovery_channel_each_probe_is_asked_twice_and_the_archive_ends_at_its
         }
     }
     block_on(judge_again(&finished.transcripts, (&mut cells, &mut []), &*seat, 2));
-    assert_eq!(cells, finished.cells);
+    assert!(finished.sessions.cells().eq(cells));
 }

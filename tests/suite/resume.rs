@@ -111,19 +111,20 @@ async fn go_on(path: &Path, ready: &Ready, stop: &Stop) -> Option<Finished> {
 
 /// What lies in a folder, processor times apart.
 fn left(path: &Path) -> impl PartialEq + use<> {
-    let mut there = Loaded::read(path).unwrap();
-    for cell in &mut there.cells {
+    let there = Loaded::read(path).unwrap();
+    let Loaded { manifest, transcripts, sessions, calls, texts, .. } = there;
+    let (mut cells, mut cuts) = sessions.into_lists();
+    for cell in &mut cells {
         if let CellOutcome::Done(rows) = &mut cell.outcome {
             rows.cpu_ms = 0.0;
             rows.compactions.iter_mut().for_each(|row| row.cpu_ms = 0.0);
         }
     }
-    for row in there.cuts.iter_mut().flat_map(|cut| &mut cut.rows) {
+    for row in cuts.iter_mut().flat_map(|cut| &mut cut.rows) {
         if let CutOutcome::Done(exam) = &mut row.outcome {
             exam.cpu_ms = 0.0;
         }
     }
-    let Loaded { manifest, transcripts, cells, cuts, calls, texts, .. } = there;
     (manifest, transcripts, cells, cuts, calls, texts)
 }
 
@@ -157,7 +158,7 @@ async fn a_run_that_is_stopped_at_a_hundred_points_resumes_to_the_same_files() {
         let kept = bytes.len() - chance(&mut state, 1 + bytes.len() / 2);
         std::fs::write(&journal, &bytes[..kept]).unwrap();
         let there = Loaded::read(&path).unwrap();
-        let ended: BTreeSet<CellKey> = there.cells.iter().map(|cell| cell.key.clone()).collect();
+        let ended: BTreeSet<CellKey> = there.sessions.cells().map(|cell| cell.key).collect();
         let again = Stop::default();
         go_on(&path, &ready, &again).await.expect("nothing stops it");
         assert!(left(&path) == expected, "point {point}");
@@ -168,7 +169,7 @@ async fn a_run_that_is_stopped_at_a_hundred_points_resumes_to_the_same_files() {
         let seen = again.seen.lock().unwrap();
         assert!(seen.1.is_disjoint(&ended), "point {point}: a finished cell ran again");
         assert_eq!(seen.1.len() + ended.intersection(&cells).count(), cells.len());
-        assert_eq!(seen.2 + there.cuts.len(), cuts, "point {point}: cuts");
+        assert_eq!(seen.2 + there.sessions.cuts().count(), cuts, "point {point}: cuts");
     }
 }
 
@@ -179,15 +180,15 @@ async fn what_is_planned_is_what_a_run_brings() {
     let finished = go_on(&path, &ready().await, &Stop::default()).await.unwrap();
     let planned: Planned = Loaded::read(&path).unwrap().manifest.planned;
     let keys: BTreeSet<CellKey> = planned.cells().map(|(key, _)| key).collect();
-    let there: BTreeSet<CellKey> = finished.cells.iter().map(|cell| cell.key.clone()).collect();
+    let there: BTreeSet<CellKey> = finished.sessions.cells().map(|cell| cell.key).collect();
     assert_eq!(keys, there);
     assert_eq!(planned.cells().count(), there.len(), "none is planned twice");
     assert_eq!(planned.len(), there.len() as u64);
     let standing = planned.cells().all(|(key, standing)| {
-        finished.cells.iter().any(|cell| cell.key == key && cell.standing == standing)
+        finished.sessions.cells().any(|cell| cell.key == key && cell.standing == standing)
     });
     assert!(standing);
-    assert_eq!(planned.missing(&finished.cells, &finished.cuts), None);
+    assert_eq!(planned.missing(&finished.sessions), None);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -12,7 +12,7 @@ use super::super::report;
 use super::{JudgeSeat, ProgressJudge, wait};
 use crate::bench::{self, Results};
 use crate::gate::MAX_UNSCORED;
-use crate::model::{Answer, CallRow, Cell, Manifest, Seat, Source, TranscriptFacts};
+use crate::model::{Answer, CallRow, Cell, Manifest, Seat, Sessions, Source, TranscriptFacts};
 use crate::run::{Finished, Folder, Loaded, judge_again};
 use crate::seats::judge::Judge;
 
@@ -42,7 +42,8 @@ pub(in crate::cli) fn run(arguments: &RegradeArguments) -> Result<Exit, Failure>
     check(&loaded)?;
     let out = out(path, arguments.out.as_deref())?;
     let (judge, exchange) = arguments.seat.fill(loaded.manifest.seed)?;
-    let Loaded { manifest, mut transcripts, mut cells, mut cuts, calls, texts, .. } = loaded;
+    let Loaded { manifest, mut transcripts, sessions, calls, texts, .. } = loaded;
+    let (mut cells, mut cuts) = sessions.into_lists();
     let at_once = arguments.seat.line.concurrency();
     let counted = ProgressJudge::new(Arc::clone(&judge), answers_to_grade(&cells));
     wait(judge_again(&transcripts, (&mut cells, &mut cuts), &counted, at_once))?;
@@ -57,12 +58,12 @@ pub(in crate::cli) fn run(arguments: &RegradeArguments) -> Result<Exit, Failure>
     let calls = with_calls(calls, made);
     // In the order of a run without interruptions.
     transcripts.sort_by(|a, b| (&a.dataset, &a.transcript).cmp(&(&b.dataset, &b.transcript)));
-    cells.sort_by(|a, b| a.key.cmp(&b.key));
     let mut folder = Folder::create(&out, &manifest)?;
     bench::clear(&folder)?;
-    folder.sort_journal(&transcripts, &mut cells, &cuts, &calls)?;
+    let sessions = Sessions::new(cells, cuts);
+    folder.sort_journal(&transcripts, &sessions, &calls)?;
     folder.write_texts(&texts)?;
-    let results = Results::of(manifest, Finished { transcripts, cells, cuts, calls, texts });
+    let results = Results::of(manifest, Finished { transcripts, sessions, calls, texts });
     results.write(&folder, &[])?;
     report::show(&results.report, &folder, (arguments.json, false))?;
     Ok(match mostly_graded(&results.report, MAX_UNSCORED) {
@@ -73,7 +74,7 @@ pub(in crate::cli) fn run(arguments: &RegradeArguments) -> Result<Exit, Failure>
 
 /// Refuses a run without answers to grade.
 fn check(run: &Loaded) -> Result<(), Failure> {
-    if run.cells.is_empty() {
+    if run.sessions.cells().next().is_none() {
         return Err(Failure::with_code(Exit::Nothing, "the run has no finished cell")
             .help("run `recap bench` again"));
     }

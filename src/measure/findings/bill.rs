@@ -1,14 +1,12 @@
 //! Findings on bills and times: their assumptions and unknowns.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use super::{Evidence, owned, place};
 use crate::measure::names::RECORDED as REPEATED;
 use crate::measure::rows::Entry;
 use crate::model::{
-    Bill, BillErrors, Cell, Limit, OtherBill, Problem, RECORDED, Standing, TranscriptFacts, Value,
-    catalogue,
+    BillErrors, Limit, OtherBill, Problem, RECORDED, Standing, TranscriptFacts, Value, catalogue,
 };
 use crate::pricing::PriceList;
 
@@ -18,14 +16,10 @@ const BREAKPOINT_MATTERS: f64 = 0.05;
 /// Largest number of such bills that are named.
 const NAMED: usize = 3;
 
-fn bills<'a>(run: &Evidence<'a>) -> impl Iterator<Item = &'a Bill> + use<'a> {
-    run.cells.iter().filter_map(|cell| cell.rows()).flat_map(|rows| &rows.bills).map(Arc::as_ref)
-}
-
 /// The assumptions of every bill.
 pub(super) fn what_bills_assume(run: &Evidence<'_>) -> Option<Limit> {
     let prices = &run.manifest.prices;
-    bills(run).next().map(|_| Limit::BillsAssume {
+    (!run.bill_models.is_empty()).then(|| Limit::BillsAssume {
         prices: prices.name.clone(),
         date: prices.date.clone(),
         hash: prices.hash.clone(),
@@ -35,11 +29,16 @@ pub(super) fn what_bills_assume(run: &Evidence<'_>) -> Option<Limit> {
 /// Summaries of the recorded agent whose calls are not on record: the bill of
 /// the preset that repeats them does not include their cost.
 pub(super) fn unbilled_summaries(run: &Evidence<'_>) -> Option<Problem> {
-    let cells = run.cells.iter().filter(|cell| cell.key.strategy == REPEATED);
-    let rows = cells.filter_map(|cell| cell.rows()).flat_map(|rows| &rows.compactions);
-    let folds: Vec<_> = rows.filter(|row| row.messages_folded > 0).collect();
-    let unknown = folds.iter().filter(|row| row.model_calls == 0).count();
-    (unknown > 0).then_some(Problem::UnbilledSummaries { unknown, of: folds.len() })
+    let (mut unknown, mut of) = (0, 0);
+    for session in run.sessions.iter() {
+        let cells = session.cells().iter().filter(|cell| cell.key.strategy == REPEATED);
+        let rows = cells.filter_map(|cell| cell.rows()).flat_map(|rows| &rows.compactions);
+        for row in rows.filter(|row| row.messages_folded > 0) {
+            of += 1;
+            unknown += usize::from(row.model_calls == 0);
+        }
+    }
+    (unknown > 0).then_some(Problem::UnbilledSummaries { unknown, of })
 }
 
 /// Bills that depend on where the agent sets its first cache breakpoint, which
@@ -64,8 +63,8 @@ pub(super) fn first_breakpoint(run: &Evidence<'_>) -> Option<Problem> {
 /// Models without a price, whose bill is unknown.
 pub fn unpriced(run: &Evidence<'_>) -> Option<Problem> {
     let list = PriceList::from(&run.manifest.prices);
-    let models: BTreeSet<&str> = bills(run).map(|bill| bill.model.as_str()).collect();
-    let models = owned(models.into_iter().filter(|model| list.find(model).is_err()));
+    let models = run.bill_models.iter().filter(|model| list.find(model).is_err());
+    let models: Vec<String> = models.cloned().collect();
     (!models.is_empty()).then_some(Problem::Unpriced { models })
 }
 
@@ -75,27 +74,24 @@ pub(super) fn default_model(run: &Evidence<'_>) -> Option<Problem> {
     let stranger = |facts: &&TranscriptFacts| {
         facts.model.as_deref().is_none_or(|model| list.find(model).is_err())
     };
-    let of = |bill: &&Arc<Bill>| bill.billed_as == RECORDED;
-    let is_own = |c: &&Cell| c.rows().is_some_and(|rows| rows.bills.iter().any(|bill| of(&bill)));
-    let place = |c: &Cell| (c.key.dataset.clone(), c.key.transcript.clone());
-    let own: BTreeSet<(String, String)> = run.cells.iter().filter(is_own).map(place).collect();
-    let billed: Vec<&TranscriptFacts> = (run.facts.iter())
-        .filter(stranger)
-        .filter(|facts| own.contains(&(facts.dataset.clone(), facts.transcript.clone())))
-        .collect();
-    let transcripts: BTreeSet<(&str, &str)> =
-        billed.iter().map(|f| (f.dataset.as_str(), f.transcript.as_str())).collect();
-    let as_whom: BTreeSet<&str> = (run.cells.iter())
-        .filter(|c| transcripts.contains(&(c.key.dataset.as_str(), c.key.transcript.as_str())))
-        .filter_map(|c| c.rows())
-        .flat_map(|rows| rows.bills.iter().filter(of).map(|bill| bill.model.as_str()))
-        .collect();
+    let mut billed: Vec<&TranscriptFacts> = Vec::new();
+    let mut as_whom: BTreeSet<String> = BTreeSet::new();
+    for facts in run.facts.iter().filter(stranger) {
+        let Some(session) = run.sessions.get(&facts.dataset, &facts.transcript) else { continue };
+        let rows = session.cells().iter().filter_map(|cell| cell.rows());
+        let bills = rows.flat_map(|rows| &rows.bills).filter(|bill| bill.billed_as == RECORDED);
+        let models: BTreeSet<&str> = bills.map(|bill| bill.model.as_str()).collect();
+        if !models.is_empty() {
+            billed.push(facts);
+        }
+        as_whom.extend(owned(models));
+    }
     let models: BTreeSet<&str> = billed.iter().filter_map(|f| f.model.as_deref()).collect();
     (!billed.is_empty()).then(|| Problem::DefaultModel {
         sessions: billed.len(),
         of: run.facts.len(),
         models: owned(models),
-        billed_as: owned(as_whom),
+        billed_as: as_whom.into_iter().collect(),
     })
 }
 
@@ -103,7 +99,7 @@ pub(super) fn default_model(run: &Evidence<'_>) -> Option<Problem> {
 pub(super) fn modelled_clock(run: &Evidence<'_>) -> Option<Limit> {
     let sessions = run.facts.iter().filter(|facts| facts.clock_modelled).count();
     let profile = &run.manifest.profile;
-    (sessions > 0 && bills(run).next().is_some()).then_some(Limit::ModelledClock {
+    (sessions > 0 && !run.bill_models.is_empty()).then_some(Limit::ModelledClock {
         sessions,
         of: run.facts.len(),
         user_ms: profile.user_ms,

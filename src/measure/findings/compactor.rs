@@ -1,6 +1,6 @@
 //! Findings on compactions with void replies or without effect.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Evidence, owned, place};
 use crate::measure::idle::longest_run;
@@ -35,15 +35,23 @@ pub fn idle(run: &Evidence<'_>) -> Vec<Problem> {
 /// The rows concerned, each with the largest number of successive idle
 /// compactions in a cell, of stages with such a trigger.
 fn idle_runs(run: &Evidence<'_>, counts: impl Fn(&CompactionRow) -> bool) -> Vec<(Place, u64)> {
-    let longest = |entry: &Entry| {
-        let key = (&entry.row.strategy, &entry.row.window);
-        let cells = run.cells.iter().filter(|cell| (&cell.key.strategy, &cell.key.window) == key);
-        let runs = cells.filter_map(|cell| cell.rows()).map(|rows| {
-            longest_run(rows.compactions.iter().filter(|row| !row.at_end && counts(row)))
-        });
-        runs.max().filter(|longest| *longest >= IDLE)
+    let mut longest: BTreeMap<(String, String), u64> = BTreeMap::new();
+    for session in run.sessions.iter() {
+        for cell in session.cells() {
+            let rows = cell.rows().into_iter().flat_map(|rows| &rows.compactions);
+            let own = longest_run(rows.filter(|row| !row.at_end && counts(row)));
+            if own >= IDLE {
+                let key = (cell.key.strategy.clone(), cell.key.window.clone());
+                let known = longest.entry(key).or_default();
+                *known = own.max(*known);
+            }
+        }
+    }
+    let of = |entry: &Entry| {
+        let key = (entry.row.strategy.clone(), entry.row.window.clone());
+        Some((place(entry), *longest.get(&key)?))
     };
-    run.presets().filter_map(|entry| Some((place(entry), longest(entry)?))).collect()
+    run.presets().filter_map(of).collect()
 }
 
 /// Presets whose summaries a model should write, if the offline stand-in wrote

@@ -1,9 +1,9 @@
 //! Findings on whether the exam can distinguish strategies (measures §4 to §6,
 //! cuts §1).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use super::{Evidence, place};
+use super::{Evidence, among_cells, place};
 use crate::measure::names::{BASELINE, FLOOR};
 use crate::measure::preference::keeps_enough;
 use crate::measure::rows::Entry;
@@ -19,9 +19,10 @@ const GAMED: f64 = 0.8;
 pub(super) fn nothing_compacts(run: &Evidence<'_>) -> Vec<Problem> {
     let largest = |window: &str| {
         // A data set may have windows of its own.
-        let here = run.cells.iter().filter(|c| c.key.window == window);
-        let here: BTreeSet<&str> = here.map(|c| c.key.dataset.as_str()).collect();
-        let facts = run.facts.iter().filter(|f| here.contains(f.dataset.as_str()));
+        let here = among_cells(run.sessions, |cell| {
+            (cell.key.window == window).then(|| cell.key.dataset.clone()).into_iter().collect()
+        });
+        let facts = run.facts.iter().filter(|f| here.contains(&f.dataset));
         facts.flat_map(|f| &f.requests).map(|r| r.tokens_full).max().unwrap_or(0)
     };
     let idle = |rows: &&[&Entry]| {
@@ -109,15 +110,16 @@ pub(super) fn not_cut(run: &Evidence<'_>) -> Option<Problem> {
 
 /// Windows smaller than those of recorded agents (semantics §10).
 pub(super) fn small_windows(run: &Evidence<'_>) -> Option<Limit> {
-    let is_small = |cell: &&Cell| {
+    let is_small = |cell: &Cell| {
         let window = &cell.key.window;
         let tokens = cell.rows().map(|rows| rows.window);
         window != NATIVE
             && (window.ends_with('%') || tokens.is_some_and(|tokens| tokens < SMALLEST_NATIVE))
     };
-    let small: BTreeSet<&str> =
-        run.cells.iter().filter(is_small).map(|cell| cell.key.window.as_str()).collect();
-    let (windows, scaled) = (super::owned(small), run.manifest.scaled);
+    let small = among_cells(run.sessions, |cell| {
+        is_small(cell).then(|| cell.key.window.clone()).into_iter().collect()
+    });
+    let (windows, scaled) = (Vec::from_iter(small), run.manifest.scaled);
     (!windows.is_empty()).then_some(Limit::SmallWindows { windows, scaled })
 }
 

@@ -4,7 +4,7 @@ use super::*;
 use crate::measure::findings::Evidence;
 use crate::measure::names::ALL;
 use crate::measure::testkit::manifest;
-use crate::model::{Finding, VoidReplies};
+use crate::model::{Finding, Sessions, VoidReplies};
 
 const PRIMARY: &str = "reference_recall";
 
@@ -39,7 +39,8 @@ fn row_at(
 
 fn said(table: &[Entry]) -> Vec<String> {
     let manifest = manifest(&["25%"]);
-    let run = Evidence::of(&manifest, Primary::ReferenceRecall, table, (&[], &[], &[]), None, None);
+    let none = Sessions::default();
+    let run = Evidence::of(&manifest, Primary::ReferenceRecall, table, (&[], &none), None, None);
     choose(&run).into_iter().map(|found| Finding::from(found).to_string()).collect()
 }
 

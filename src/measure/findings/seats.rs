@@ -1,9 +1,9 @@
 //! Findings on the answerer, the judge and the compactor: what scores can show
 //! (measures §6 and §7).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use super::{Evidence, owned};
+use super::{Evidence, among_cells};
 use crate::model::{
     Answer, Cell, Limit, NoGrade, ProbeRow, Problem, Source, Standing, Ungraded, Verdict,
 };
@@ -49,31 +49,35 @@ pub(super) fn paraphrased(run: &Evidence<'_>) -> Option<Limit> {
     if manifest.compacted_by() == Source::Lexical || seats.is_empty() || !run.asks() {
         return None;
     }
-    let summed_up = |cell: &&Cell| {
+    let summed_up = |cell: &Cell| {
         let rows = cell.rows().filter(|_| cell.standing != Standing::Control);
         rows.is_some_and(|rows| rows.compactions.iter().any(|c| c.model_calls > 0))
     };
-    let names: BTreeSet<&str> =
-        run.cells.iter().filter(summed_up).map(|cell| cell.key.strategy.as_str()).collect();
-    let (strategies, compactor) = (owned(names), manifest.compactor.clone());
+    let names = among_cells(run.sessions, |cell| {
+        summed_up(cell).then(|| cell.key.strategy.clone()).into_iter().collect()
+    });
+    let (strategies, compactor) = (Vec::from_iter(names), manifest.compactor.clone());
     (!strategies.is_empty()).then_some(Limit::Paraphrased { compactor, seats, strategies })
 }
 
 /// The place of an answer's question: data set, transcript, probe.
-type Place<'a> = (&'a str, &'a str, u32);
+type Place = (String, String, u32);
 
 /// Answers without a grade, by reason (measures §5). Answers that cannot be
 /// graded are distinguished from occasional failures of a model.
 pub fn ungraded(run: &Evidence<'_>) -> Vec<Problem> {
-    let mut asked: BTreeMap<Place<'_>, usize> = BTreeMap::new();
-    let mut reasons: BTreeMap<String, (&NoGrade, BTreeMap<Place<'_>, usize>)> = BTreeMap::new();
-    for (cell, row) in run.cells.iter().flat_map(rows) {
-        let place = (cell.key.dataset.as_str(), cell.key.transcript.as_str(), row.probe);
-        *asked.entry(place).or_default() += 1;
-        if let Verdict::Unscored(reason) = &row.judgement.verdict {
-            let (_, places) =
-                reasons.entry(reason.to_string()).or_insert_with(|| (reason, BTreeMap::new()));
-            *places.entry(place).or_default() += 1;
+    let mut asked: BTreeMap<Place, usize> = BTreeMap::new();
+    let mut reasons: BTreeMap<String, (NoGrade, BTreeMap<Place, usize>)> = BTreeMap::new();
+    for session in run.sessions.iter() {
+        for (cell, row) in session.cells().iter().flat_map(rows) {
+            let place = (cell.key.dataset.clone(), cell.key.transcript.clone(), row.probe);
+            if let Verdict::Unscored(reason) = &row.judgement.verdict {
+                let (_, places) = reasons
+                    .entry(reason.to_string())
+                    .or_insert_with(|| (reason.clone(), BTreeMap::new()));
+                *places.entry(place.clone()).or_default() += 1;
+            }
+            *asked.entry(place).or_default() += 1;
         }
     }
     let (answers, of) = (asked.values().sum::<usize>(), asked.len());
@@ -84,7 +88,7 @@ pub fn ungraded(run: &Evidence<'_>) -> Vec<Problem> {
         answers,
         probes: places.len(),
         of,
-        why: told(reason),
+        why: told(&reason),
     });
     let mut each: Vec<Ungraded> = each.collect();
     let uneven = each.iter().any(|ungraded| !ungraded.throughout);
@@ -106,11 +110,13 @@ pub fn ungraded(run: &Evidence<'_>) -> Vec<Problem> {
 pub(super) fn unrecovered(run: &Evidence<'_>) -> Vec<Problem> {
     let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
     let mut answers = 0;
-    let recovered = run.cells.iter().flat_map(rows).filter_map(|(_, row)| row.recovered.as_ref());
-    for recovered in recovered {
-        answers += 1;
-        if let Answer::Nothing(why) = &recovered.answer {
-            *reasons.entry(why.to_string()).or_default() += 1;
+    for session in run.sessions.iter() {
+        let rows = session.cells().iter().flat_map(rows);
+        for recovered in rows.filter_map(|(_, row)| row.recovered.as_ref()) {
+            answers += 1;
+            if let Answer::Nothing(why) = &recovered.answer {
+                *reasons.entry(why.to_string()).or_default() += 1;
+            }
         }
     }
     let mut reasons: Vec<(String, usize)> = reasons.into_iter().collect();
@@ -146,7 +152,7 @@ mod tests {
     use crate::measure::measure;
     use crate::measure::testkit::{cell, facts, manifest, vote, warnings};
     use crate::model::{
-        Answer, Cell, CellOutcome, Manifest, NoGrade, NoReply, ProbeKind, Report, Source,
+        Answer, Cell, CellOutcome, Manifest, NoGrade, NoReply, ProbeKind, Report, Sessions, Source,
         TranscriptFacts, Verdict,
     };
 
@@ -184,7 +190,7 @@ mod tests {
     }
 
     fn run(manifest: Manifest, cells: Vec<Cell>) -> Report {
-        measure(manifest, "d".into(), vec![two()], cells, Vec::new())
+        measure(manifest, "d".into(), vec![two()], Sessions::new(cells, []))
     }
 
     /// The warnings of a run with these seats.
@@ -225,7 +231,7 @@ mod tests {
         unasked.probes.clear();
         let idle = cell("s", "x").sent(&[1_000, 500]).build();
         let manifest = seated("offline", "offline", "openai/j");
-        let report = measure(manifest, "d".into(), vec![unasked], vec![idle], Vec::new());
+        let report = measure(manifest, "d".into(), vec![unasked], Sessions::new(vec![idle], []));
         assert!(!says(&warnings(&report), "calibrated"), "{:?}", warnings(&report));
     }
 
@@ -326,7 +332,8 @@ mod tests {
             row.judgement.verdict = Verdict::Unscored(NoGrade::Other(reason));
         }
         let manifest = seated("offline", "openai/a", "openai/j");
-        let report = measure(manifest, "d".into(), vec![builder.build()], vec![cell], Vec::new());
+        let report =
+            measure(manifest, "d".into(), vec![builder.build()], Sessions::new(vec![cell], []));
         let told: Vec<String> =
             warnings(&report).into_iter().filter(|w| w.contains("not graded")).collect();
         assert_eq!(told.len(), 6, "{told:?}");

@@ -1,10 +1,8 @@
 //! The cells of a report as the page's scripts find them: by session, strategy
 //! and window. Of several repetitions the first stands for all.
 
-use std::collections::BTreeMap;
-
 use super::table::class;
-use crate::model::{Cell, CellKey, Cut, RECORDED, Report, Standing, TranscriptFacts};
+use crate::model::{Cell, RECORDED, Report, Session, Sessions, Standing, TranscriptFacts};
 use crate::report::{block, plain};
 
 /// Strategies and windows in the order of the table, and every cell.
@@ -13,9 +11,8 @@ pub(super) struct Cells<'a> {
     pub(super) windows: Vec<&'a str>,
     /// Who pays for what is told of compactions: the first one asked for.
     pub(super) payer: &'a str,
-    by_key: BTreeMap<&'a CellKey, &'a Cell>,
+    sessions: &'a Sessions,
     transcripts: &'a [TranscriptFacts],
-    cuts: &'a [Cut],
 }
 
 impl<'a> Cells<'a> {
@@ -27,43 +24,20 @@ impl<'a> Cells<'a> {
                 windows.push(row.window.as_str());
             }
         }
-        let by_key = report.cells.iter().map(|cell| (&cell.key, cell)).collect();
         let payer = report.manifest.agent_models.first().map_or(RECORDED, String::as_str);
-        let (transcripts, cuts) = (&report.transcripts[..], &report.cuts[..]);
-        Cells { presets, windows, payer, by_key, transcripts, cuts }
+        let (transcripts, sessions) = (&report.transcripts[..], &report.sessions);
+        Cells { presets, windows, payer, sessions, transcripts }
     }
 
-    pub(super) fn get(
-        &self,
-        facts: &TranscriptFacts,
-        strategy: &str,
-        window: &str,
-    ) -> Option<&'a Cell> {
-        let key = CellKey {
-            dataset: facts.dataset.clone(),
-            transcript: facts.transcript.clone(),
-            strategy: strategy.to_owned(),
-            window: window.to_owned(),
-            replicate: 0,
-        };
-        self.by_key.get(&key).copied()
+    /// The results of a session, if there are any.
+    pub(super) fn session(&self, facts: &TranscriptFacts) -> Option<Session<'a>> {
+        self.sessions.get(&facts.dataset, &facts.transcript)
     }
 
     /// The cells of one session, strategies outermost.
-    pub(super) fn of(&self, facts: &TranscriptFacts) -> Vec<Option<&'a Cell>> {
+    pub(super) fn of<'s>(&self, session: Option<&'s Session<'_>>) -> Vec<Option<&'s Cell>> {
         let pairs = self.presets.iter().flat_map(|p| self.windows.iter().map(move |w| (p.0, *w)));
-        pairs.map(|(preset, window)| self.get(facts, preset, window)).collect()
-    }
-
-    /// The first request behind each cut of a session.
-    pub(super) fn cuts(&self, facts: &TranscriptFacts) -> Vec<u32> {
-        let of = |cut: &Cut| {
-            let own = (facts.dataset.as_str(), facts.transcript.as_str());
-            (cut.dataset.as_str(), cut.transcript.as_str()).cmp(&own)
-        };
-        let from = self.cuts.partition_point(|cut| of(cut).is_lt());
-        let mine = self.cuts[from..].iter().take_while(|cut| of(cut).is_eq());
-        mine.map(|cut| cut.request).collect()
+        pairs.map(|(preset, window)| cell(session?, preset, window)).collect()
     }
 
     /// The strategy that lists open with: the first that is ranked.
@@ -90,4 +64,13 @@ impl<'a> Cells<'a> {
         };
         self.transcripts.iter().map(name).collect()
     }
+}
+
+/// The first repetition of a strategy at a window.
+pub(super) fn cell<'s>(session: &'s Session<'_>, strategy: &str, window: &str) -> Option<&'s Cell> {
+    let own = |cell: &&Cell| {
+        let key = &cell.key;
+        (&*key.strategy, &*key.window, key.replicate) == (strategy, window, 0)
+    };
+    session.cells().iter().find(own)
 }

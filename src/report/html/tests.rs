@@ -1,6 +1,6 @@
 use std::sync::{Arc, LazyLock};
 
-use crate::model::{Absent, CellOutcome, Observation, Problem, Standing, Value};
+use crate::model::{Absent, CellOutcome, Observation, Problem, Sessions, Standing, Value};
 use crate::report::packed::unpacked;
 use crate::report::testkit::{Kit, recommended, validation};
 use crate::report::{Source, Texts};
@@ -52,7 +52,7 @@ fn hostile() -> (Report, crate::report::testkit::Echo) {
             (m.id, m.tool) = (bad(&m.id), Some(bad("tool")));
         }
     }
-    for cell in &mut report.cells {
+    for cell in report.sessions.cells_mut() {
         let key = &mut cell.key;
         for part in [&mut key.dataset, &mut key.transcript, &mut key.strategy, &mut key.window] {
             *part = bad(part);
@@ -68,6 +68,8 @@ fn hostile() -> (Report, crate::report::testkit::Echo) {
             }
         }
     }
+    let (cells, cuts) = std::mem::take(&mut report.sessions).into_lists();
+    report.sessions = Sessions::new(cells, cuts);
     let mut texts = Kit::default().texts(&report);
     for text in texts.0.values_mut() {
         *text = bad("text");
@@ -313,7 +315,7 @@ fn a_session_of_no_request_is_drawn_without_panic() {
     let mut report = Kit { sessions: 1, ..Kit::default() }.report();
     report.transcripts[0].requests.clear();
     report.transcripts[0].messages.clear();
-    for cell in &mut report.cells {
+    for cell in report.sessions.cells_mut() {
         if let CellOutcome::Done(rows) = &mut cell.outcome {
             Arc::make_mut(&mut rows.requests).clear();
         }

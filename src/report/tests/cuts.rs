@@ -39,7 +39,7 @@ pub(in crate::report) fn cut(mut report: Report) -> Report {
     ];
     let mut third = place("session-1", 8, 40_000);
     third.rows = vec![exam("prune", 1, Standing::Ranked, &[])];
-    report.cuts = vec![first, second, third];
+    report.sessions = std::mem::take(&mut report.sessions).with_cuts([first, second, third]);
     report.transcripts[2].no_cut = Some(NoCut::NeverCompacted);
     for row in &mut report.rows {
         let kept = row.number(catalogue::REFERENCE_RECALL).unwrap_or(0.0);
@@ -137,6 +137,6 @@ pub(in crate::report) fn asked_at_cuts(preset: &str, kinds: &[(ProbeKind, [u32; 
         with(exam(preset, 3, Standing::StandIn, &[]), own),
         with(exam("full", 3, Standing::Control, &[]), full),
     ];
-    report.cuts = vec![place];
+    report.sessions = std::mem::take(&mut report.sessions).with_cuts([place]);
     report
 }

@@ -194,7 +194,7 @@ fn every_agent_model_has_its_table_and_its_rows() {
         })
         .collect();
     report.rows.extend(dearer);
-    for cell in &mut report.cells {
+    for cell in report.sessions.cells_mut() {
         if let CellOutcome::Done(rows) = &mut cell.outcome {
             let other = Bill {
                 billed_as: "another".into(),

@@ -53,13 +53,13 @@ pub(super) struct Cuts {
 
 /// Every fact at the greatest depth, as the script reads it.
 #[derive(Serialize)]
-struct Packed {
+struct Packed<'a> {
     presets: Vec<(String, &'static str)>,
     /// Position of the strategy to open with.
     first: usize,
     /// Names of the states, and whether each counts as kept.
     states: Vec<(&'static str, bool)>,
-    cuts: Vec<PackedCut>,
+    cuts: &'a [PackedCut],
 }
 
 #[derive(Serialize)]
@@ -156,15 +156,20 @@ pub(super) fn cuts(source: &Source<'_>, cells: &Cells<'_>) -> Option<Cuts> {
 
 /// The facts of as many cuts as fit, and what is left out.
 fn facts(source: &Source<'_>, cells: &Cells<'_>, depth: u32) -> (String, Option<String>) {
-    let with_facts = || source.report.cuts.iter().filter(|cut| !cut.facts.is_empty());
-    let all = with_facts().count();
-    let mut shown = all.min(CUTS);
+    let mut all = 0;
+    let mut first = Vec::new();
+    for session in source.report.sessions.iter() {
+        let cuts = session.cuts().iter().filter(|cut| !cut.facts.is_empty());
+        all += cuts.clone().count();
+        first.extend(cuts.take(CUTS - first.len()).map(|cut| of(source, cells, cut, depth)));
+    }
+    let mut shown = first.len();
     let data = loop {
         let packed = packed(&Packed {
             presets: cells.preset_names(),
             first: cells.first(),
             states: stakes::STATES.iter().map(|s| (s.as_str(), s.is_kept())).collect(),
-            cuts: with_facts().take(shown).map(|cut| of(source, cells, cut, depth)).collect(),
+            cuts: &first[..shown],
         });
         if packed.len() <= BUDGET || shown == 0 {
             break packed;
@@ -272,9 +277,10 @@ fn bar(counts: Counts, refused: u64) -> Option<Bar> {
     })
 }
 
-fn table(stakes: &Stakes<'_>, table: &Breakdown<'_>) -> Table {
+fn table(stakes: &Stakes<'_>, table: &Breakdown) -> Table {
     let (id, title, about) = words(table.by);
-    let head = |(name, facts): &(&str, usize)| (plain::line(name), block::counted(*facts, "fact"));
+    let head =
+        |(name, facts): &(String, usize)| (plain::line(name), block::counted(*facts, "fact"));
     let cell = |counts: &Counts| Cell {
         share: counts.share().map_or_else(|| "–".to_owned(), number::share),
         counts: match counts.all() {
@@ -316,8 +322,8 @@ fn questions(report: &Report) -> Option<Table> {
             counts: format!("{} of {}", number::grouped(kept.after), number::grouped(kept.before)),
         },
     };
-    let row = |preset: &asked::Asked<'_>| TableRow {
-        name: plain::line(preset.strategy),
+    let row = |preset: &asked::Asked| TableRow {
+        name: plain::line(&preset.strategy),
         class: class(preset.standing),
         cells: kinds.iter().map(|kind| cell(preset.kinds.get(kind))).collect(),
     };

@@ -46,7 +46,7 @@ fn bars_are_counts_of_facts_by_state_at_each_depth() {
 #[test]
 fn where_no_session_is_long_enough_for_a_depth_the_one_before_it_is_shown() {
     let mut report = cut(Kit::default().report());
-    for cut in &mut report.cuts {
+    for cut in report.sessions.cuts_mut() {
         cut.rows.retain(|row| row.depth == 1);
     }
     let cells = Cells::new(&report);
@@ -149,7 +149,7 @@ fn a_session_without_a_cut_says_why() {
 fn identifiers_from_recordings_never_become_markup() {
     let mut report = cut(Kit::default().report());
     let bad = "<script>alert(1)</script>\" onmouseover=\"x\u{1b}[31m\u{202E}";
-    for cut in &mut report.cuts {
+    for cut in report.sessions.cuts_mut() {
         for fact in &mut cut.facts {
             fact.text = format!("fact{bad}");
         }
@@ -188,7 +188,7 @@ fn cuts_keep_the_page_small() {
     let names: Vec<&'static str> = names.into_iter().map(|name| &*name.leak()).collect();
     kit.presets.extend(names.iter().map(|name| (*name, Standing::Ranked)));
     let mut report = cut(kit.report());
-    for cut in &mut report.cuts {
+    for cut in report.sessions.cuts_mut() {
         let prune: Vec<_> = cut.rows.iter().filter(|r| r.strategy == "prune").cloned().collect();
         for name in &names {
             let named = |row: &crate::model::CutRow| crate::model::CutRow {

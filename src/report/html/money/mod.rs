@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use askama::Template;
 
 use super::{Keys, Names, answer};
-use crate::model::{Cell, PresetRow, RECORDED, Report, Standing, Value, catalogue};
+use crate::model::{PresetRow, RECORDED, Report, Standing, Value, catalogue};
 use crate::pricing::PriceList;
 use crate::report::{block, number, plain};
 
@@ -59,7 +59,7 @@ const KINDS: [(&str, &str); 5] = [
 ];
 
 /// Sums by data set, window, preset and payer; nothing where a price is unknown.
-type Sums<'a> = BTreeMap<(&'a str, &'a str, &'a str, &'a str), Option<Parts>>;
+type Sums = BTreeMap<[String; 4], Option<Parts>>;
 
 /// The receipts of a run; nothing where nothing is billed.
 pub(super) fn money(
@@ -68,8 +68,7 @@ pub(super) fn money(
     names: &Names<'_>,
     open: usize,
 ) -> Option<Money> {
-    let billed = report.cells.iter().filter_map(Cell::rows).any(|rows| !rows.bills.is_empty());
-    if !billed {
+    if !block::is_billed(report) {
         return None;
     }
     let sums = sums(report);
@@ -92,21 +91,22 @@ pub(super) fn money(
 }
 
 /// The bills of all sessions in parts.
-fn sums(report: &Report) -> Sums<'_> {
+fn sums(report: &Report) -> Sums {
     let prices = PriceList::from(&report.manifest.prices);
     let replicates = f64::from(report.manifest.replicates.max(1));
     let mut sums = Sums::new();
-    for cell in &report.cells {
-        let Some(rows) = cell.rows() else { continue };
-        let Some(facts) = report.facts_of(&cell.key.dataset, &cell.key.transcript) else {
-            continue;
-        };
-        for bill in &rows.bills {
-            let parts = parts::parts(rows, bill, facts, &prices);
-            for dataset in [cell.key.dataset.as_str(), block::ALL] {
-                let key = (dataset, &*cell.key.window, &*cell.key.strategy, &*bill.billed_as);
-                let sum = sums.entry(key).or_insert_with(|| Some(Parts::default()));
-                *sum = sum.zip(parts).map(|(sum, own)| sum.plus(own.scaled(1.0 / replicates)));
+    for session in report.sessions.iter() {
+        let Some(facts) = report.facts_of(session.dataset, session.transcript) else { continue };
+        let done = session.cells().iter().filter_map(|cell| Some((&cell.key, cell.rows()?)));
+        for (cell, rows) in done {
+            for bill in &rows.bills {
+                let parts = parts::parts(rows, bill, facts, &prices);
+                for dataset in [session.dataset, block::ALL] {
+                    let key = [dataset, &cell.window, &cell.strategy, &bill.billed_as];
+                    let sum = sums.entry(key.map(str::to_owned));
+                    let sum = sum.or_insert_with(|| Some(Parts::default()));
+                    *sum = sum.zip(parts).map(|(sum, own)| sum.plus(own.scaled(1.0 / replicates)));
+                }
             }
         }
     }
@@ -114,10 +114,13 @@ fn sums(report: &Report) -> Sums<'_> {
 }
 
 /// The cheapest first.
-fn receipts(block: &block::Block<'_>, sums: &Sums<'_>) -> Vec<Receipt> {
+fn receipts(block: &block::Block<'_>, sums: &Sums) -> Vec<Receipt> {
     let mut all: Vec<(&PresetRow, Parts)> = (block.rows.iter().copied().filter(|row| is_paid(row)))
         .filter_map(|row| {
-            let paid_by = |payer| sums.get(&(block.dataset, block.window, &*row.strategy, payer));
+            let paid_by = |payer: &str| {
+                let key = [block.dataset, block.window, &row.strategy, payer];
+                sums.get(&key.map(str::to_owned))
+            };
             // Where each session is billed as its own model, a row bears the model's name.
             let parts = *paid_by(block.agent_model).or_else(|| paid_by(RECORDED))?;
             Some((row, parts?))
@@ -210,7 +213,7 @@ mod tests {
     #[test]
     fn a_run_without_bills_has_no_receipt() {
         let mut report = Kit::default().report();
-        for cell in &mut report.cells {
+        for cell in report.sessions.cells_mut() {
             if let crate::model::CellOutcome::Done(rows) = &mut cell.outcome {
                 rows.bills.clear();
             }

@@ -16,10 +16,8 @@ mod forgetting;
 use askama::Template;
 use serde::Serialize;
 
-use crate::model::{
-    Agreement, Answer, Cell, LedgerState, ProbeFacts, ProbeRow, TranscriptFacts, Verdict,
-};
-use crate::report::html::cells::Cells;
+use crate::model::{Agreement, Answer, Cell, LedgerState, ProbeFacts, ProbeRow, Session, Verdict};
+use crate::report::html::cells::{Cells, cell};
 use crate::report::html::{Keys, Names};
 use crate::report::packed::packed;
 use crate::report::probes_csv::{BEFORE, agreement, expected};
@@ -193,21 +191,30 @@ fn cut(all: usize, shown: usize, limit: usize, shortened: bool) -> Option<String
 impl<'a> Board<'a> {
     /// Characters of the longest answer.
     fn longest(&self) -> usize {
-        let rows = self.source.report.cells.iter().filter_map(Cell::rows);
-        let said = rows.flat_map(|rows| &rows.probes).map(|row| match &row.answer {
+        let said = |row: &ProbeRow| match &row.answer {
             Answer::Said(text) if self.source.texts.is_some() => text.chars().count(),
             _ => 0,
-        });
-        said.max().unwrap_or(0)
+        };
+        let of_session = |session: Session<'_>| {
+            let rows = session.cells().iter().filter_map(Cell::rows).flat_map(|rows| &rows.probes);
+            rows.map(said).max().unwrap_or(0)
+        };
+        self.source.report.sessions.iter().map(of_session).max().unwrap_or(0)
     }
 
     fn packed(&self, limit: usize, shown: usize) -> Packed {
         let transcripts = &self.source.report.transcripts;
-        let probes = transcripts.iter().enumerate().flat_map(|(at, facts)| {
-            let rows = Rows::of(self.cells, facts);
-            let probes = facts.probes.iter().enumerate();
-            probes.map(move |(number, asked)| self.probe(at, number, asked, &rows, limit))
-        });
+        let mut probes: Vec<PackedProbe> = Vec::new();
+        for (at, facts) in transcripts.iter().enumerate() {
+            let room = shown - probes.len();
+            if room == 0 {
+                break;
+            }
+            let session = self.cells.session(facts);
+            let rows = Rows::of(self.cells, session.as_ref());
+            let own = facts.probes.iter().enumerate().take(room);
+            probes.extend(own.map(|(number, asked)| self.probe(at, number, asked, &rows, limit)));
+        }
         Packed {
             words: self.source.texts.is_some(),
             presets: self.cells.preset_names(),
@@ -215,7 +222,7 @@ impl<'a> Board<'a> {
             sessions: self.cells.session_names(),
             before: self.cells.presets.iter().position(|(name, _)| *name == BEFORE),
             first: self.cells.first(),
-            probes: probes.take(shown).collect(),
+            probes,
         }
     }
 
@@ -291,9 +298,9 @@ struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    fn of(cells: &Cells<'a>, facts: &TranscriptFacts) -> Self {
-        let full = cells.windows.iter().map(|window| cells.get(facts, BEFORE, window));
-        Rows { cells: cells.of(facts), full: full.collect() }
+    fn of(cells: &Cells<'_>, session: Option<&'a Session<'_>>) -> Self {
+        let full = cells.windows.iter().map(|window| cell(session?, BEFORE, window));
+        Rows { cells: cells.of(session), full: full.collect() }
     }
 
     fn agreement(&self, cell: &Cell, after: &ProbeRow) -> Option<Agreement> {

@@ -16,7 +16,7 @@ use askama::Template;
 use serde::Serialize;
 
 use super::cells::Cells;
-use crate::model::TranscriptFacts;
+use crate::model::{Session, TranscriptFacts};
 use crate::report::packed::packed;
 use crate::report::{Source, block, number};
 
@@ -195,8 +195,11 @@ fn cut(
     if level.presets < cells.presets.len() {
         cut.push(format!("of the strategies the first {} of the table", count(level.presets)));
     }
-    let most = source.report.cells.iter().filter_map(|cell| cell.rows());
-    if most.map(|rows| rows.compactions.len()).max().unwrap_or(0) > level.compactions {
+    let most = |session: Session<'_>| {
+        let rows = session.cells().iter().filter_map(|cell| cell.rows());
+        rows.map(|rows| rows.compactions.len()).max().unwrap_or(0)
+    };
+    if source.report.sessions.iter().map(most).max().unwrap_or(0) > level.compactions {
         let n = count(level.compactions);
         cut.push(format!("of each strategy’s compactions in a session the first {n}"));
     }

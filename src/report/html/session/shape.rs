@@ -82,15 +82,16 @@ struct PackedCompactions {
 }
 
 /// The session, and the hashes of its summaries in their order.
-pub(super) fn shape<'a>(
-    cells: &Cells<'a>,
+pub(super) fn shape(
+    cells: &Cells<'_>,
     facts: &TranscriptFacts,
     level: Level,
-) -> (Shape, Vec<&'a str>) {
+) -> (Shape, Vec<String>) {
     let mut how = Numbered::default();
     let mut summaries = Numbered::default();
     let shown = cells.windows.len() * level.presets.min(cells.presets.len());
-    let packed = cells.of(facts).into_iter().take(shown).map(|cell| {
+    let session = cells.session(facts);
+    let packed = cells.of(session.as_ref()).into_iter().take(shown).map(|cell| {
         let rows = cell?.rows()?;
         Some(PackedCell {
             window: rows.window,
@@ -109,7 +110,7 @@ pub(super) fn shape<'a>(
         ids: facts.messages.iter().map(|m| plain::line(&m.id)).collect(),
         said: differences(facts.requests.iter().map(|r| u64::from(r.message)).collect()),
         full: differences(thinned(facts.requests.iter().map(|r| r.tokens_full).collect())),
-        cuts: cells.cuts(facts),
+        cuts: (session.iter()).flat_map(|own| own.cuts().iter().map(|cut| cut.request)).collect(),
         how: how.names,
     };
     (shape, summaries.names)
@@ -126,7 +127,7 @@ pub(super) struct Words {
 pub(super) fn words(
     texts: &dyn Texts,
     facts: &TranscriptFacts,
-    summaries: &[&str],
+    summaries: &[String],
     message: usize,
     summary: usize,
 ) -> Words {
@@ -163,12 +164,12 @@ impl<T: Ord + Clone> Numbered<T> {
     }
 }
 
-fn compactions<'a>(
+fn compactions(
     cells: &Cells<'_>,
-    rows: &'a CellRows,
+    rows: &CellRows,
     limit: usize,
     how: &mut Numbered<String>,
-    summaries: &mut Numbered<&'a str>,
+    summaries: &mut Numbered<String>,
 ) -> Option<PackedCompactions> {
     let all = rows.compactions.len();
     let mut out = PackedCompactions { all, ..PackedCompactions::default() };
@@ -187,7 +188,7 @@ fn compactions<'a>(
         out.how.push(how.place(format!("{} (trigger: {trigger})", plain::line(&row.mechanism))));
         out.texts.push(row.texts.len());
         for hash in &row.texts {
-            let place = summaries.place(hash.as_str()) as i64;
+            let place = summaries.place(hash.clone()) as i64;
             out.text.push(place - text);
             text = place;
         }
@@ -284,7 +285,7 @@ mod tests {
     fn cuts_and_requests_that_break_the_cache_are_there() {
         let mut report = crate::report::testkit::cut(Kit::default().report());
         let facts = report.transcripts[0].clone();
-        let cell = report.cells.iter_mut().find(|cell| cell.key.strategy == "prune").unwrap();
+        let cell = report.sessions.cells_mut().find(|cell| cell.key.strategy == "prune").unwrap();
         let crate::model::CellOutcome::Done(rows) = &mut cell.outcome else { panic!("it ran") };
         let requests = std::sync::Arc::make_mut(&mut rows.requests);
         for (at, request) in requests.iter_mut().enumerate() {
@@ -298,7 +299,8 @@ mod tests {
         let place = cells.windows.iter().position(|w| *w == window).unwrap();
         let packed = shape.cells[preset * cells.windows.len() + place].as_ref().unwrap();
         assert_eq!(packed.breaks, [2, 3, 7, 7]);
-        let cuts = report.cuts.iter().filter(|cut| cut.transcript == facts.transcript);
+        let session = cells.session(&facts).unwrap();
+        let cuts = session.cuts().iter();
         assert_eq!(shape.cuts, cuts.map(|cut| cut.request).collect::<Vec<u32>>());
         assert!(!shape.cuts.is_empty());
     }
@@ -320,7 +322,9 @@ mod tests {
         let (shape, summaries) = shape(&cells, &report.transcripts[0], level);
         let at = cells.presets.iter().position(|p| p.0 == "continuation").unwrap();
         let packed = shape.cells[at * 2].as_ref().unwrap().compactions.as_ref().unwrap();
-        let cell = cells.get(&report.transcripts[0], "continuation", cells.windows[0]).unwrap();
+        let session = cells.session(&report.transcripts[0]).unwrap();
+        let cell = crate::report::html::cells::cell(&session, "continuation", cells.windows[0]);
+        let cell = cell.unwrap();
         let rows = &cell.rows().unwrap().compactions;
         assert_eq!((packed.all, packed.request.len()), (rows.len(), 2));
         let request: i64 = packed.request.iter().sum();

@@ -59,7 +59,8 @@ const WAITS: Line = (
 pub(super) fn lines(report: &Report) -> Vec<Line> {
     let probed = report.transcripts.iter().any(|t| !t.probes.is_empty());
     let examined = report.transcripts.iter().any(|t| !t.exam.references.is_empty())
-        || report.cuts.iter().any(|cut| !cut.facts.is_empty());
+        || (report.sessions.iter())
+            .any(|session| session.cuts().iter().any(|cut| !cut.facts.is_empty()));
     let stand_ins = report.rows.iter().any(|row| row.standing == Standing::StandIn);
     let billed = report.rows.iter().any(|row| row.number(catalogue::COST_USD).is_some());
     let waited = report.rows.iter().any(|row| row.number(catalogue::BLOCKING_MS_P95).is_some());

@@ -266,12 +266,15 @@ fn verbatim(run: &Run<'_>) -> Check {
 }
 
 fn unscored(run: &Run<'_>) -> Check {
-    let rows = || run.report.cells.iter().filter_map(Cell::rows).flat_map(|rows| &rows.probes);
-    let all = rows().count();
+    let mut all = 0;
     let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
-    for row in rows() {
-        if let Verdict::Unscored(reason) = &row.judgement.verdict {
-            *reasons.entry(reason.to_string()).or_default() += 1;
+    for session in run.report.sessions.iter() {
+        let rows = session.cells().iter().filter_map(Cell::rows).flat_map(|rows| &rows.probes);
+        for row in rows {
+            all += 1;
+            if let Verdict::Unscored(reason) = &row.judgement.verdict {
+                *reasons.entry(reason.to_string()).or_default() += 1;
+            }
         }
     }
     let missing: usize = reasons.values().sum();

@@ -52,7 +52,7 @@ fn the_panel_counts_what_has_no_grade_with_its_reasons() {
     let name = "answers without a grade";
     let mut report = probed();
     assert_eq!(check(&report, name), ("✓ fine", vec!["0 %: 0 of 18 answers".to_owned()]));
-    let cell = report.cells.iter_mut().find(|c| c.key.strategy == "prune").unwrap();
+    let cell = report.sessions.cells_mut().find(|c| c.key.strategy == "prune").unwrap();
     let judgement = &mut rows(cell).unwrap().probes[0].judgement;
     *judgement = Judgement {
         verdict: Verdict::Unscored(NoGrade::Kind(ProbeKind::Tone)),

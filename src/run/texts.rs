@@ -1,0 +1,214 @@
+//! The texts of a run, one a line in `texts.jsonl`, sorted by their hashes.
+
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use super::files::{FolderError, TEXTS, io};
+use super::journal::Text;
+
+/// Texts of messages and summaries by hash.
+#[derive(Clone, Debug)]
+pub enum RunTexts {
+    /// Those of a run that was just made.
+    Held(BTreeMap<String, String>),
+    /// Those of a finished run, read one by one when they are asked for.
+    Filed(Arc<TextFile>),
+}
+
+/// A file of texts, with the place of each.
+#[derive(Debug)]
+pub struct TextFile {
+    file: Mutex<File>,
+    /// First 64 bits of each hash and the place of its line, sorted.
+    index: Vec<(u64, u64)>,
+}
+
+impl RunTexts {
+    /// The texts of the finished run in a folder; none where it has no file of
+    /// them.
+    ///
+    /// # Errors
+    /// The file cannot be read, or a line has another format than a run writes.
+    pub fn of_run(folder: &Path) -> Result<Self, FolderError> {
+        let path = folder.join(TEXTS);
+        if !path.exists() {
+            return Ok(RunTexts::Held(BTreeMap::new()));
+        }
+        let mut index = Vec::new();
+        let mut reader = BufReader::new(File::open(&path).map_err(io(&path))?);
+        let (mut at, mut line) = (0, Vec::new());
+        for number in 1.. {
+            line.clear();
+            let bytes = reader.read_until(b'\n', &mut line).map_err(io(&path))?;
+            if bytes == 0 {
+                break;
+            }
+            // Hashes are checked when a text is asked for.
+            match serde_json::from_slice::<Text>(&line) {
+                Ok(text) => index.push((prefix(&text.hash), at)),
+                Err(_) if !line.ends_with(b"\n") => break,
+                Err(e) => {
+                    return Err(FolderError::Line { path, line: number, problem: e.to_string() });
+                }
+            }
+            at += bytes as u64;
+        }
+        index.sort_unstable();
+        let file = Mutex::new(File::open(&path).map_err(io(&path))?);
+        Ok(RunTexts::Filed(Arc::new(TextFile { file, index })))
+    }
+
+    /// The text with this hash.
+    pub fn get(&self, hash: &str) -> Option<Cow<'_, str>> {
+        match self {
+            RunTexts::Held(texts) => texts.get(hash).map(|text| Cow::Borrowed(text.as_str())),
+            RunTexts::Filed(file) => file.get(hash).map(Cow::Owned),
+        }
+    }
+
+    /// Whether there is no text.
+    pub fn is_empty(&self) -> bool {
+        match self {
+            RunTexts::Held(texts) => texts.is_empty(),
+            RunTexts::Filed(file) => file.index.is_empty(),
+        }
+    }
+}
+
+impl TextFile {
+    fn get(&self, hash: &str) -> Option<String> {
+        let wanted = prefix(hash);
+        let first = self.index.partition_point(|(known, _)| *known < wanted);
+        let same = self.index[first..].iter().take_while(|(known, _)| *known == wanted);
+        let mut file = self.file.lock().expect("no holder panics");
+        same.copied().find_map(|(_, at)| {
+            file.seek(SeekFrom::Start(at)).ok()?;
+            let mut line = Vec::new();
+            BufReader::new(Read::by_ref(&mut *file)).read_until(b'\n', &mut line).ok()?;
+            let text: Text = serde_json::from_slice(&line).ok()?;
+            (text.hash == hash).then_some(text.text)
+        })
+    }
+}
+
+/// The first 64 bits of a hash in hex; 0 of anything else.
+fn prefix(hash: &str) -> u64 {
+    hash.get(..16).and_then(|digits| u64::from_str_radix(digits, 16).ok()).unwrap_or(0)
+}
+
+/// Number of files that are read side by side. Systems let a program open at
+/// least 256.
+const SIDE_BY_SIDE: usize = 100;
+
+/// Writes the texts of several runs, each sorted and once. Their files are sorted
+/// already, so that no more than a line of each is held.
+///
+/// # Errors
+/// What reading and writing say, with the file.
+pub(super) fn merge(folders: &[PathBuf], out: &mut dyn Write) -> Result<(), FolderError> {
+    let files = folders.iter().map(|folder| folder.join(TEXTS)).filter(|file| file.exists());
+    let mut files: Vec<PathBuf> = files.collect();
+    let held = tempfile::tempdir().map_err(io(Path::new("a temporary folder")))?;
+    for round in 0.. {
+        if files.len() <= SIDE_BY_SIDE {
+            break;
+        }
+        let mut fewer = Vec::new();
+        for (at, some) in files.chunks(SIDE_BY_SIDE).enumerate() {
+            let path = held.path().join(format!("{round}-{at}"));
+            let mut file = std::io::BufWriter::new(File::create(&path).map_err(io(&path))?);
+            merge_lines(some, &mut file)?;
+            file.flush().map_err(io(&path))?;
+            fewer.push(path);
+        }
+        files = fewer;
+    }
+    merge_lines(&files, out)
+}
+
+/// Writes the lines of sorted files in their order, equal ones once.
+fn merge_lines(files: &[PathBuf], out: &mut dyn Write) -> Result<(), FolderError> {
+    let mut readers = Vec::with_capacity(files.len());
+    let mut next = BinaryHeap::new();
+    for (at, path) in files.iter().enumerate() {
+        readers.push(BufReader::new(File::open(path).map_err(io(path))?));
+        next.extend(line(&mut readers[at], path)?.map(|line| Reverse((line, at))));
+    }
+    let mut last = Vec::new();
+    while let Some(Reverse((own, at))) = next.pop() {
+        next.extend(line(&mut readers[at], &files[at])?.map(|line| Reverse((line, at))));
+        if own != last {
+            out.write_all(&own).map_err(io(&files[at]))?;
+            last = own;
+        }
+    }
+    Ok(())
+}
+
+/// The next whole line.
+fn line(reader: &mut impl BufRead, path: &Path) -> Result<Option<Vec<u8>>, FolderError> {
+    let mut line = Vec::new();
+    reader.read_until(b'\n', &mut line).map_err(io(path))?;
+    Ok(Some(line).filter(|line| line.ends_with(b"\n")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hash(at: usize) -> String {
+        blake3::hash(at.to_string().as_bytes()).to_hex().to_string()
+    }
+
+    /// A run folder with these texts.
+    fn folder(root: &Path, name: usize, texts: impl IntoIterator<Item = usize>) -> PathBuf {
+        let path = root.join(name.to_string());
+        std::fs::create_dir(&path).unwrap();
+        let texts: BTreeMap<String, String> =
+            texts.into_iter().map(|at| (hash(at), format!("text \"{at}\"\n"))).collect();
+        let lines = texts
+            .iter()
+            .map(|(hash, text)| serde_json::to_string(&Text { hash, text }).unwrap() + "\n");
+        std::fs::write(path.join(TEXTS), lines.collect::<String>()).unwrap();
+        path
+    }
+
+    #[test]
+    fn texts_of_many_runs_are_sorted_and_there_once_and_each_is_found() {
+        let root = tempfile::tempdir().unwrap();
+        // More files than are read side by side; each text is in three of them.
+        let folders: Vec<PathBuf> =
+            (0..250).map(|at| folder(root.path(), at, [at, at + 1, at + 2])).collect();
+        let merged = root.path().join("merged");
+        std::fs::create_dir(&merged).unwrap();
+        merge(&folders, &mut File::create(merged.join(TEXTS)).unwrap()).unwrap();
+        let whole = folder(root.path(), 999, 0..252);
+        let read = |folder: &Path| std::fs::read_to_string(folder.join(TEXTS)).unwrap();
+        assert_eq!(read(&merged), read(&whole));
+        let texts = RunTexts::of_run(&merged).unwrap();
+        for at in [0, 1, 100, 251] {
+            assert_eq!(texts.get(&hash(at)).unwrap(), format!("text \"{at}\"\n"));
+        }
+        assert!(texts.get(&hash(252)).is_none() && texts.get("").is_none());
+        assert!(!texts.is_empty());
+        let none = RunTexts::of_run(root.path()).unwrap();
+        assert!(none.is_empty() && none.get(&hash(0)).is_none());
+    }
+
+    #[test]
+    fn an_incomplete_last_line_is_ignored_and_any_other_is_an_error() {
+        let root = tempfile::tempdir().unwrap();
+        let path = folder(root.path(), 0, [1]);
+        let whole = std::fs::read_to_string(path.join(TEXTS)).unwrap();
+        std::fs::write(path.join(TEXTS), format!("{whole}{{\"hash\":\"00")).unwrap();
+        assert!(RunTexts::of_run(&path).unwrap().get(&hash(1)).is_some());
+        std::fs::write(path.join(TEXTS), format!("{whole}{{\"hash\":\"00\n{whole}")).unwrap();
+        let error = RunTexts::of_run(&path).unwrap_err().to_string();
+        assert!(error.contains("texts.jsonl, line 2"), "{error}");
+    }
+}
