@@ -40,10 +40,10 @@ pub struct Arguments {
 
     /// Print the plan with the calls, tokens and dollars that models would take, as expected and
     /// in the worst case, and stop; nothing is sent or written
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long)]
     dry_run: bool,
 
-    /// Print the summary as JSON, and nothing else, on standard output
+    /// Print the summary, or with --dry-run the plan, as JSON, and nothing else, on standard output
     #[arg(long)]
     json: bool,
 
@@ -178,7 +178,13 @@ pub(super) fn run(arguments: &Arguments, ask: ProbeMode) -> Result<Exit, Failure
     arguments.seating.refuse(ask, &plan.spec.presets)?;
     let gate = arguments.gating.before(&mut plan.manifest, &plan.samples)?;
     if arguments.dry_run {
-        wire::print(&dry_run::plan(plan, (&arguments.seating, &prices), &counter)?)?;
+        let json = arguments.json;
+        let plan = dry_run::plan(plan, (&arguments.seating, &prices), &counter, json)?;
+        if json {
+            wire::print_exact(&plan)?
+        } else {
+            wire::print(&plan)?
+        }
         return Ok(Exit::Done);
     }
     let seating = arguments.seating.of_share(plan.share);

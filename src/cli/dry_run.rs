@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use serde::Serialize;
 
 use super::authoring::{self, CutSession};
 use super::exit::Failure;
@@ -24,19 +25,23 @@ use crate::questions::TYPICAL_QUESTIONS_TOKENS;
 use crate::run::{RunSpec, Sample, Windows};
 use crate::seats::answerer::TYPICAL_ANSWER_TOKENS;
 use crate::seats::judge::{TYPICAL_VERDICT_TOKENS, typical_tokens};
+use crate::strategy::Preset;
 use crate::text::{counted, grouped};
 use crate::tokens::Counter;
 
-/// The plan of a run, in words.
+/// The plan of a run, in words or as JSON.
 pub(super) fn plan(
     plan: BenchPlan,
     (seating, prices): (&Seating, &Arc<PriceList>),
     counter: &Arc<Counter>,
+    json: bool,
 ) -> Result<String, Failure> {
-    let cells = cells(&plan.spec, &plan.samples, seating);
+    let work = PlannedWork::of(&plan.spec, &plan.samples);
+    let cells = cells(&work, &plan.spec, &plan.samples, seating);
     if !seating.has_models() {
         seating.line.refuse_idle()?;
-        return Ok(format!("{cells}0 calls to a model: every seat is offline, nothing is spent\n"));
+        let idle = "0 calls to a model: every seat is offline, nothing is spent\n";
+        return Ok(if json { Estimate::default().json(work) } else { cells + idle });
     }
     let planned = Arc::new(DryRunCalls::default());
     let (seats, mut exchange) = seating.dry_run(counter, prices, &planned)?;
@@ -50,7 +55,7 @@ pub(super) fn plan(
     Work::new(plan.spec.jobs.min(wire::cores()))?.run(plan.seats(seats).dry_run())??;
     let recorded = if exchange.has_cassette() { " that are not on the cassette" } else { "" };
     let bill = Estimate::of(&planned, prices, wire::now());
-    Ok(cells + &bill.describe(recorded) + assumed)
+    Ok(if json { bill.json(work) } else { cells + &bill.describe(recorded) + assumed })
 }
 
 /// The sessions without questions of their own, each with its cuts.
@@ -60,17 +65,41 @@ pub(super) fn unasked(plan: &BenchPlan) -> Vec<CutSession<'_>> {
     authoring::with_cuts(sessions, plan.spec.cuts, &plan.spec.depths)
 }
 
-/// Transcripts, cells and probes.
-fn cells(spec: &RunSpec, samples: &[Sample], seating: &Seating) -> String {
-    let requests: usize = samples.iter().map(|s| s.transcript.requests().count()).sum();
-    let places: usize = samples.iter().map(|s| spec.windows.of(&s.dataset).len()).sum();
-    let cells: u32 = spec
-        .presets
-        .iter()
-        .map(|p| if p.uses_compactor() { spec.replicates } else { 1 })
-        .sum::<u32>()
-        * places as u32;
-    let asked: usize = samples.iter().map(|s| s.probes.len()).sum();
+/// What a run would replay.
+#[derive(Debug, Serialize)]
+struct PlannedWork {
+    /// The number of sessions.
+    transcripts: usize,
+    /// The number of their requests.
+    requests: usize,
+    /// The names of the presets.
+    presets: Vec<String>,
+    /// The labels of the windows.
+    windows: Vec<String>,
+    /// The number of cells: session, preset, window and repetition.
+    cells: u64,
+    /// The number of probes of the data sets.
+    probes: usize,
+}
+
+impl PlannedWork {
+    fn of(spec: &RunSpec, samples: &[Sample]) -> Self {
+        let places: usize = samples.iter().map(|s| spec.windows.of(&s.dataset).len()).sum();
+        let repeated = |p: &Arc<Preset>| if p.uses_compactor() { spec.replicates } else { 1 };
+        let repetitions: u32 = spec.presets.iter().map(repeated).sum();
+        Self {
+            transcripts: samples.len(),
+            requests: samples.iter().map(|s| s.transcript.requests().count()).sum(),
+            presets: spec.presets.iter().map(|preset| preset.name.clone()).collect(),
+            windows: spec.windows.labels(),
+            cells: u64::from(repetitions) * places as u64,
+            probes: samples.iter().map(|s| s.probes.len()).sum(),
+        }
+    }
+}
+
+/// Transcripts, cells and probes, in words.
+fn cells(work: &PlannedWork, spec: &RunSpec, samples: &[Sample], seating: &Seating) -> String {
     let searches = spec.presets.iter().any(|preset| preset.recovery.is_some());
     let searched = match (seating.has_answerer(), seating.has_embedder()) {
         _ if !searches => "",
@@ -82,7 +111,7 @@ fn cells(spec: &RunSpec, samples: &[Sample], seating: &Seating) -> String {
         }
         (_, false) => ", once more with a recovery channel, whose searches are not foreseen",
     };
-    let probes = match asked {
+    let probes = match work.probes {
         0 => String::new(),
         n => format!(
             "{}, each put to one context a cell and graded{searched}\n",
@@ -93,11 +122,11 @@ fn cells(spec: &RunSpec, samples: &[Sample], seating: &Seating) -> String {
         .map_or_else(String::new, |sizes| format!("the native window is {sizes}\n"));
     format!(
         "{} with {}\n{} × {}: {}\n{native}{probes}",
-        counted(samples.len(), "transcript"),
-        counted(requests, "request"),
-        counted(spec.presets.len(), "preset"),
+        counted(work.transcripts, "transcript"),
+        counted(work.requests, "request"),
+        counted(work.presets.len(), "preset"),
         windows(&spec.windows),
-        counted(cells, "cell"),
+        counted(work.cells, "cell"),
     )
 }
 
@@ -114,10 +143,11 @@ fn windows(windows: &Windows) -> String {
 }
 
 /// Tokens of replies, and the total cost of the calls with such replies.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize)]
 struct ReplyTokens {
     tokens: u64,
     /// `None`: the model has no price.
+    #[serde(skip_serializing_if = "Option::is_none")]
     usd: Option<f64>,
 }
 
@@ -129,8 +159,10 @@ impl ReplyTokens {
 }
 
 /// The calls that one seat would make to one model.
+#[derive(Debug, Serialize)]
 struct SeatEstimate {
     calls: u64,
+    #[serde(rename = "prompt_tokens")]
     prompt: u64,
     /// With replies of the expected length.
     expected: ReplyTokens,
@@ -145,7 +177,32 @@ impl Default for SeatEstimate {
     }
 }
 
+/// What `--dry-run --json` prints.
+#[derive(Serialize)]
+struct PlanJson<'a> {
+    #[serde(flatten)]
+    work: PlannedWork,
+    /// Empty where every seat is offline.
+    calls: Vec<SeatCalls<'a>>,
+    /// Dollars with replies of the expected length; absent if a model has no price.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expected_usd: Option<f64>,
+    /// Dollars with the longest possible replies; absent if a model has no price.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    worst_usd: Option<f64>,
+}
+
+/// [`SeatEstimate`] with whom it is for.
+#[derive(Serialize)]
+struct SeatCalls<'a> {
+    seat: Seat,
+    model: &'a str,
+    #[serde(flatten)]
+    share: &'a SeatEstimate,
+}
+
 /// The calls that all seats would make.
+#[derive(Default)]
 pub(super) struct Estimate {
     shares: BTreeMap<(Seat, String), SeatEstimate>,
     /// Mean tokens of a summary by the stand-in.
@@ -193,8 +250,26 @@ impl Estimate {
                 dollars(share.worst.usd),
             );
         }
-        let total = |of: fn(&SeatEstimate) -> Option<f64>| self.shares.values().map(of).sum();
-        text + &totals(total(|s| s.expected.usd), total(|s| s.worst.usd)) + &self.assumed()
+        let (expected, worst) = self.totals();
+        text + &totals(expected, worst) + &self.assumed()
+    }
+
+    /// Dollars as expected, and in the worst case; `None` if a model has no price.
+    fn totals(&self) -> (Option<f64>, Option<f64>) {
+        let total = |of: fn(&SeatEstimate) -> Option<f64>| {
+            self.shares.values().map(of).try_fold(0.0, |sum, usd| Some(sum + usd?))
+        };
+        (total(|s| s.expected.usd), total(|s| s.worst.usd))
+    }
+
+    /// The work and its calls as one JSON object.
+    fn json(&self, work: PlannedWork) -> String {
+        let calls = self.shares.iter();
+        let calls = calls.map(|((seat, model), share)| SeatCalls { seat: *seat, model, share });
+        let (expected_usd, worst_usd) = self.totals();
+        let plan = PlanJson { work, calls: calls.collect(), expected_usd, worst_usd };
+        let text = serde_json::to_string_pretty(&plan).expect("names, numbers and lists");
+        text + "\n"
     }
 
     /// The assumptions behind the expected replies.

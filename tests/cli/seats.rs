@@ -434,6 +434,18 @@ fn a_dry_run_counts_the_calls_and_makes_none() {
     assert_eq!(told("judge"), told("answerer"), "{}", plan.out);
     assert!(calls("judge") <= told("judge"));
     assert!(plan.out.contains("price unknown"), "{}", plan.out);
+    // The same as JSON; dollars are absent where a model has no price.
+    let json = bench(&desk, &server.base(), &["--dry-run", "--json"]).out;
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let seats = json["calls"].as_array().unwrap();
+    for seat in seats {
+        assert_eq!(seat["calls"], told(seat["seat"].as_str().unwrap()), "{json}");
+        assert!(seat["prompt_tokens"].as_u64() > Some(0), "{json}");
+        assert!(seat["worst"]["tokens"].as_u64() >= seat["expected"]["tokens"].as_u64(), "{json}");
+        assert!(seat["worst"].get("usd").is_none(), "{json}");
+    }
+    assert_eq!(seats.len(), 2, "{json}");
+    assert!(json.get("worst_usd").is_none() && json.get("expected_usd").is_none(), "{json}");
     assert_eq!(desk.list(".").len(), 2, "the talk and the run, and nothing of the plan");
 }
 

@@ -180,7 +180,7 @@ fn usage_errors_end_with_exit_2_and_print_nothing_on_standard_output() {
         &["bench", "--jobs", "0"],
         &["bench", "--replicates", "0"],
         &["bench", "--tokens", "words"],
-        &["bench", "--dry-run", "--json"],
+        &["bench", "--json", "--wide"],
         &["nothing"],
         &["import", "pi"],
         &["show", "quickstart"],
