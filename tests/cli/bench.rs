@@ -190,6 +190,35 @@ fn a_dry_run_says_what_it_would_do_and_writes_nothing() {
     assert_eq!(desk.list("."), before);
 }
 
+#[test]
+fn a_dry_run_as_json_has_the_numbers_of_the_plan() {
+    let desk = Desk::with_sessions();
+    let options = ["bench", "pi.jsonl", "codex.jsonl", "--strategy", "fifo", "--window", "50%"];
+    let plan = |more: &[&str]| -> serde_json::Value {
+        let ran = desk.good(&[&options[..], &["--dry-run", "--json"], more].concat());
+        assert_eq!(ran.err, "");
+        serde_json::from_str(&ran.out).unwrap()
+    };
+    desk.good(&[&options[..], &["--quiet", "--out", "run"]].concat());
+    let whole = plan(&[]);
+    let cells = desk.read("run/cells.jsonl").lines().filter(|l| l.starts_with("{\"cell\"")).count();
+    assert_eq!(whole["cells"], cells);
+    assert_eq!(whole["cells"], 2 * whole["presets"].as_array().unwrap().len());
+    assert_eq!(whole["windows"], serde_json::json!(["50%"]));
+    assert_eq!((&whole["transcripts"], &whole["probes"]), (&2.into(), &0.into()));
+    assert_eq!(whole["calls"], serde_json::json!([]));
+    assert_eq!((&whole["expected_usd"], &whole["worst_usd"]), (&0.0.into(), &0.0.into()));
+    // Two repetitions of what a compactor writes, and none of the rest.
+    let twice = plan(&["--strategy", "session-state", "--replicates", "2"]);
+    assert_eq!(twice["cells"].as_u64(), whole["cells"].as_u64().map(|cells| cells + 2 * 2));
+    // The page tells of every field.
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/clusters.md"));
+    let page = page.unwrap();
+    for key in whole.as_object().unwrap().keys() {
+        assert!(page.contains(&format!("| `{key}` |")), "{key}");
+    }
+}
+
 /// Windows of the cells by data set.
 fn windows(desk: &Desk) -> BTreeSet<(String, String)> {
     let rows = desk.csv("run/requests.csv").into_iter();

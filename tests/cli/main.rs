@@ -23,6 +23,7 @@ mod models;
 mod plurals;
 mod presets;
 mod questions;
+mod ray;
 mod recovery;
 mod refusals;
 mod report;
