@@ -1,6 +1,7 @@
 //! End-to-end tests of the binary `recap`: what users type and scripts read.
 
 mod bench;
+mod clusters;
 mod compare;
 mod config;
 mod crash;

@@ -48,6 +48,7 @@ fn no_expression_stands_in_a_script() {
         "src/cli/init/comment.yml",
         "action.yml",
         ".github/workflows/release.yml",
+        "examples/clusters/github-matrix.yml",
     ];
     let mut seen = 0;
     for name in workflows {
@@ -59,7 +60,7 @@ fn no_expression_stands_in_a_script() {
             seen += 1;
         }
     }
-    assert_eq!(seen, 3 + 1 + 4 + 5, "scripts that were looked at");
+    assert_eq!(seen, 3 + 1 + 4 + 5 + 4, "scripts that were looked at");
 }
 
 #[test]
@@ -69,8 +70,9 @@ fn every_script_is_one_that_bash_and_shellcheck_accept() {
         println!("shellcheck is absent: bash alone reads the scripts");
     }
     let folder = tempfile::tempdir().unwrap();
-    let release = yaml(&read(".github/workflows/release.yml"));
-    for (at, script) in [action(), release].iter().flat_map(scripts).enumerate() {
+    let workflows = [".github/workflows/release.yml", "examples/clusters/github-matrix.yml"];
+    let [release, matrix] = workflows.map(|name| yaml(&read(name)));
+    for (at, script) in [action(), release, matrix].iter().flat_map(scripts).enumerate() {
         let path = folder.path().join(format!("{at}.sh"));
         // As GitHub runs it.
         std::fs::write(&path, format!("#!/usr/bin/env bash\nset -eo pipefail\n{script}")).unwrap();
