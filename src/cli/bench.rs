@@ -6,14 +6,16 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::config;
+use super::destinations::Target;
 use super::exchange::Exchange;
 use super::exit::{Exit, Failure};
+use super::out::Place;
 use super::progress::{Progress, Verbosity};
 use super::seating::{Asked, ProbeMode, Seating};
 use super::strategies;
 use super::work::{Stopped, Work};
-use super::{authoring, dry_run, gating, headings, inputs, models, out, recordings, report, wire};
-use crate::bench::{Bench, BenchPlan, BenchRun, Outcome, Questions, Results};
+use super::{authoring, dry_run, gating, headings, inputs, models, recordings, report, wire};
+use crate::bench::{Bench, BenchPlan, Outcome, Questions, Results};
 use crate::dataset::LoadOptions;
 use crate::model::Shard;
 use crate::pricing::PriceList;
@@ -107,7 +109,8 @@ pub struct Arguments {
     #[arg(long, value_name = "N", help_heading = headings::REPLAY)]
     limit: Option<usize>,
 
-    /// Replay only part I of N of the sessions, by their size, and leave a folder for `recap merge`
+    /// Replay only part I of N of the sessions, by their size, and leave a folder for `recap
+    /// merge`, or publish it to the address in --out
     #[arg(long, value_name = "I/N", requires = "out",
           conflicts_with_all = ["json", "open", "fail_on", "baseline"], help_heading = headings::REPLAY)]
     shard: Option<Shard>,
@@ -120,9 +123,15 @@ pub struct Arguments {
     reading: inputs::ReadOptions,
 
     /// Run folder: a new or empty one, or that of an earlier run, which is replaced unless it is
-    /// resumed [default: reports/TIME-NAME]
-    #[arg(long, value_name = "DIR", help_heading = headings::REPORT)]
+    /// resumed; with --shard also an address: s3://BUCKET/PREFIX, gs://BUCKET/PREFIX,
+    /// az://CONTAINER/PREFIX, file:///FOLDER [default: reports/TIME-NAME]
+    #[arg(long, value_name = "DIR|ADDRESS", help_heading = headings::REPORT)]
     out: Option<PathBuf>,
+
+    /// Folder in which a shard is made before it is published to the address in --out [default: a
+    /// temporary one, which is removed then]
+    #[arg(long, value_name = "DIR", requires = "out", help_heading = headings::REPORT)]
+    work: Option<PathBuf>,
 
     /// Go on with the interrupted run in --out: what it finished, and every reply of a model that
     /// had arrived, is taken over; without a run there one begins
@@ -165,6 +174,7 @@ struct CutOptions {
 
 pub(super) fn run(arguments: &Arguments, ask: ProbeMode) -> Result<Exit, Failure> {
     report::check_formats(&arguments.format)?;
+    arguments.target()?;
     let prices = Arc::new(models::prices(arguments.prices.as_deref())?);
     let counter = wire::counter(arguments.tokens);
     let mut plan = arguments.bench(ask, &prices, &counter)?.plan()?;
@@ -225,28 +235,29 @@ fn replay(
 ) -> Result<Exit, Failure> {
     let mut work = Work::new(plan.spec.jobs.min(wire::cores()))?;
     let mut run = work.run(plan.prepare())??;
-    let mut folder = folder(arguments, &mut run)?;
+    let place = Place::of(arguments.target()?, arguments.out.as_ref(), &run, &mut work)?;
+    let Some(place) = place else { return Ok(Exit::Done) };
+    let path = place.path();
+    let mut folder = if arguments.resume { run.resume(path)? } else { run.create(path)? };
     if let Some(exchange) = exchange.filter(|_| !arguments.no_text) {
         exchange.keep_replies(&folder.path().join(REPLIES))?;
     }
     let progress = Progress::new(verbosity(arguments));
     let ran = work.run(run.run(&mut folder, &progress));
-    // Dropping unfinished cells ends the programs that they started.
-    drop(work);
     progress.finish();
     match ran {
-        Ok(outcome) => finish(arguments, &folder, outcome?, exchange, gate),
-        Err(Stopped(exit)) => interrupted(arguments, &folder, exit),
+        Ok(outcome) => {
+            let ended = finish(arguments, &folder, outcome?, exchange, gate)?;
+            // Its journal is unlocked, so that it can be read.
+            drop(folder);
+            place.leave(&mut work, ended)
+        }
+        Err(Stopped(exit)) => {
+            // Dropping unfinished cells ends the programs that they started.
+            drop(work);
+            interrupted(arguments, &folder, (exit, &place.again()))
+        }
     }
-}
-
-/// The folder of the run, new or resumed.
-fn folder(arguments: &Arguments, run: &mut BenchRun) -> Result<Folder, Failure> {
-    let path = match &arguments.out {
-        Some(out) => out.clone(),
-        None => out::new(&run.manifest().title)?,
-    };
-    Ok(if arguments.resume { run.resume(&path)? } else { run.create(&path)? })
 }
 
 /// Measures and renders a run that came to its end.
@@ -270,6 +281,10 @@ fn finish(
         let sessions = counted(outcome.finished.transcripts.len(), "session");
         let path = folder.path().display();
         wire::say(&format!("shard {shard}: {cells} of {sessions} in {path}"));
+        let failed = outcome.finished.cells.iter().filter(|cell| cell.rows().is_none()).count();
+        if failed > 0 {
+            wire::say(&format!("warning: {} failed", counted(failed, "cell")));
+        }
         return saved.map(|()| models);
     }
     let mut results = outcome.measure();
@@ -283,7 +298,11 @@ fn finish(
 }
 
 /// Renders what finished before a signal came.
-fn interrupted(arguments: &Arguments, folder: &Folder, exit: Exit) -> Result<Exit, Failure> {
+fn interrupted(
+    arguments: &Arguments,
+    folder: &Folder,
+    (exit, again): (Exit, &str),
+) -> Result<Exit, Failure> {
     let run = Loaded::read(folder.path())?;
     if run.sessions.cells().next().is_none() {
         return Err(Failure::with_code(exit, "interrupted before anything finished"));
@@ -291,7 +310,7 @@ fn interrupted(arguments: &Arguments, folder: &Folder, exit: Exit) -> Result<Exi
     render(arguments, folder, &run.into())?;
     let path = folder.path().display();
     wire::say(&format!("interrupted; what finished is in {path}"));
-    wire::say("help: the same command with --out and --resume finishes the run");
+    wire::say(&format!("help: {again} finishes the run"));
     Ok(exit)
 }
 
@@ -344,6 +363,11 @@ impl Arguments {
             .seed(self.seed)
             .scaled(!self.no_scale)
             .jobs(self.jobs()))
+    }
+
+    /// The destination, where there is one.
+    fn target(&self) -> Result<Option<Target>, Failure> {
+        Target::of(self.out.as_deref(), (self.shard, self.resume), self.work.as_deref())
     }
 
     fn replicates(&self) -> u32 {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::destinations::{Parts, refuse_address};
 use super::exit::{Exit, Failure};
 use super::{headings, report};
 use crate::bench::{MergeError, merge};
@@ -11,8 +12,9 @@ use crate::bench::{MergeError, merge};
 /// Options of `recap merge`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// The folders that `recap bench --shard` left, all of them, in any order
-    #[arg(required = true, value_name = "SHARD")]
+    /// The folders that `recap bench --shard` left, all of them, in any order, or the address to
+    /// which shards were published
+    #[arg(required = true, value_name = "SHARD|ADDRESS")]
     shards: Vec<PathBuf>,
 
     /// Folder of the whole run; an earlier run in it is replaced
@@ -29,23 +31,28 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         return Err(Failure::usage(format!("--out is one of the shards: {}", same.display()))
             .help("give another folder: shards are not overwritten"));
     }
-    merge(&arguments.shards, &arguments.out).map_err(refused)?;
+    refuse_address(&arguments.out)?;
+    let parts = Parts::of(&arguments.shards)?;
+    let merged = merge(&parts.folders, &arguments.out);
+    merged.map_err(|error| refused(&error, &parts.named(&error.to_string())))?;
+    // The copies of fetched shards are removed.
+    drop(parts);
     report::render(&arguments.out, &arguments.rendering)
 }
 
-fn refused(error: MergeError) -> Failure {
-    let help = match &error {
+fn refused(error: &MergeError, message: &str) -> Failure {
+    let help = match error {
         MergeError::Folder(_) | MergeError::Nothing | MergeError::Whole { .. } => {
             "give the folders that `recap bench --shard I/N` left"
         }
         MergeError::Foreign { .. } => "make all shards with the same inputs and options",
         MergeError::Doubled { .. } => "give each shard once",
         MergeError::Missing { .. } => {
-            return Failure::with_code(Exit::Incomplete, error.to_string()).help(
+            return Failure::with_code(Exit::Incomplete, message).help(
                 "make them with --shard I/N, go on with interrupted ones with --resume, then merge \
                  again",
             );
         }
     };
-    Failure::usage(error.to_string()).help(help)
+    Failure::usage(message).help(help)
 }

@@ -8,6 +8,7 @@ mod compare;
 mod completions;
 mod config;
 mod datasets;
+mod destinations;
 mod dry_run;
 mod exchange;
 mod exit;

@@ -1,14 +1,68 @@
-//! The run folder where none was named.
+//! Where a run is made, and where it goes from there.
 
 use std::path::{Path, PathBuf};
 
-use super::exit::Failure;
+use super::destinations::{Publication, Target};
+use super::exit::{Exit, Failure};
 use super::wire;
+use super::work::Work;
+use crate::bench::BenchRun;
+
+/// Where a run is made.
+#[derive(Debug)]
+pub(super) enum Place {
+    /// In a folder, where it stays.
+    Folder(PathBuf),
+    /// In a folder, from which it is published.
+    Destination(Publication),
+}
+
+impl Place {
+    /// The folder that was named, or a new one; `None` if the run is a shard
+    /// that is published already.
+    pub fn of(
+        target: Option<Target>,
+        out: Option<&PathBuf>,
+        run: &BenchRun,
+        work: &mut Work,
+    ) -> Result<Option<Self>, Failure> {
+        Ok(match (target, out) {
+            (Some(target), _) => target.open(run.manifest(), work)?.map(Self::Destination),
+            (None, Some(out)) => Some(Self::Folder(out.clone())),
+            (None, None) => Some(Self::Folder(new(&run.manifest().title)?)),
+        })
+    }
+
+    /// The folder in which the run is made.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Folder(path) => path,
+            Self::Destination(shard) => shard.folder(),
+        }
+    }
+
+    /// How an interrupted run is finished.
+    pub fn again(&self) -> String {
+        match self {
+            Self::Folder(_) => "the same command with --out and --resume".to_owned(),
+            Self::Destination(shard) => shard.again(),
+        }
+    }
+
+    /// Publishes a finished run, if it is to be published. `ended` is how the
+    /// run ended, and so does the program.
+    pub fn leave(self, work: &mut Work, ended: Exit) -> Result<Exit, Failure> {
+        match self {
+            Self::Folder(_) => Ok(ended),
+            Self::Destination(shard) => shard.publish(work, ended),
+        }
+    }
+}
 
 /// A new folder under `reports`, named by the time and the data. It is created
 /// here, so that another run that begins within the same second gets a
 /// different one.
-pub(super) fn new(title: &str) -> Result<PathBuf, Failure> {
+fn new(title: &str) -> Result<PathBuf, Failure> {
     let time = wire::now().strftime("%Y-%m-%dT%H-%M-%S").to_string();
     let safe = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '-' };
     let name: String = title.chars().map(safe).take(60).collect();

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::journal::JOURNAL;
 use crate::model::INSTRUMENT;
 
 /// What went wrong with a run folder, and where.
@@ -64,6 +65,10 @@ pub const GATE: &str = "gate.json";
 
 pub(super) const MANIFEST: &str = "manifest.json";
 pub(super) const TEXTS: &str = "texts.jsonl";
+
+/// The files of a run folder that its results are read from; under `--no-text`
+/// there are no texts.
+pub const RESULT_FILES: [&str; 3] = [MANIFEST, JOURNAL, TEXTS];
 
 pub(super) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> FolderError + '_ {
     move |source| FolderError::Io { path: path.to_owned(), source }

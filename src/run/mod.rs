@@ -29,7 +29,7 @@ pub use calibrate::{grade, questions, sample};
 pub use conceal::Conceal;
 pub use conduct::{Conduct, ConductError, try_out};
 pub use earlier::unlike;
-pub use files::{FolderError, GATE};
+pub use files::{FolderError, GATE, RESULT_FILES};
 pub use folder::{Folder, REPLIES};
 pub use loaded::Loaded;
 pub use observer::{Event, Observer};

@@ -6,6 +6,7 @@ mod compare;
 mod config;
 mod crash;
 mod desk;
+mod destinations;
 mod determinism;
 mod gate;
 mod gate_example;
