@@ -35,6 +35,7 @@ fn cut(transcript: &str, facts: Vec<FactAtStake>) -> Cut {
         request: 10,
         recorded: false,
         requests: 40,
+        left: Some(40),
         messages: 20,
         tokens_before: 10_000,
         preamble_tokens: 2_000,

@@ -50,6 +50,10 @@ pub struct Cut {
     pub recorded: bool,
     /// Requests after it that are looked at.
     pub requests: u32,
+    /// Requests from it to the next recorded compaction, or to the end of the
+    /// session; absent in runs of versions that did not count them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left: Option<u32>,
     /// Number of messages before the cut that may be compacted.
     pub messages: u32,
     /// Tokens of what would be sent without any compaction, preamble included.

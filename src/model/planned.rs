@@ -252,6 +252,7 @@ mod tests {
             request,
             recorded,
             requests: 1,
+            left: None,
             messages: 1,
             tokens_before: 1,
             preamble_tokens: 0,

@@ -74,6 +74,9 @@ pub struct Place {
     pub request: u32,
     /// Number of requests after it that are looked at.
     pub requests: u32,
+    /// Number of requests from it to the next recorded compaction, or to the end
+    /// of the session.
+    pub left: u32,
     /// The first message that arrives after it.
     pub from: MessageIndex,
     /// The message of the last request that is looked at.
@@ -177,11 +180,15 @@ impl<'a> Survey<'a> {
         next.map_or(self.transcript.messages.len() as u32, |c| c.after)
     }
 
+    /// Number of requests from one on to the next boundary, or to the end.
+    fn left(&self, request: u32) -> u32 {
+        let end = self.end(self.requests[request as usize]);
+        self.requests.partition_point(|&message| message < end) as u32 - request
+    }
+
     /// Number of requests from one on that are looked at.
     fn horizon(&self, request: u32) -> u32 {
-        let end = self.end(self.requests[request as usize]);
-        let last = self.requests.partition_point(|&message| message < end) as u32;
-        (last - request).min(HORIZON)
+        self.left(request).min(HORIZON)
     }
 
     /// Every request with enough messages and requests before it and after it.
@@ -254,6 +261,7 @@ impl<'a> Survey<'a> {
         Place {
             request,
             requests,
+            left: self.left(request),
             from,
             last: self.requests[(request + requests) as usize - 1],
             material: self.material(self.boundaries(from), from),
@@ -278,6 +286,7 @@ impl<'a> Survey<'a> {
             (message >= from && !material.is_empty()).then(|| Place {
                 request,
                 requests,
+                left: self.left(request),
                 from,
                 last: self.requests[(request + requests) as usize - 1],
                 material,

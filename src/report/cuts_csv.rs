@@ -27,7 +27,7 @@ pub(super) const KEY: [(&str, Kind); 6] = [
     ("cut", Kind::Count),
 ];
 
-const COLUMNS: [(&str, Kind); 24] = [
+const COLUMNS: [(&str, Kind); 26] = [
     ("tokens_before", Kind::Count),
     ("tokens_after", Kind::Count),
     ("window", Kind::Count),
@@ -52,6 +52,8 @@ const COLUMNS: [(&str, Kind); 24] = [
     ("agent_model", Kind::Text),
     ("error", Kind::Text),
     ("void", Kind::Count),
+    ("requests", Kind::Count),
+    ("requests_left", Kind::Count),
 ];
 
 fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
@@ -105,9 +107,10 @@ fn fields(session: &Session<'_>, cut: &Cut, row: &CutRow, void: u64) -> Vec<Vec<
         };
         let mut fields = key(cut, row);
         fields.push(Field::Count(cut.tokens_before));
-        fields.extend(vec![Field::Empty; COLUMNS.len() - 3]);
+        fields.extend(vec![Field::Empty; COLUMNS.len() - 5]);
         fields.push(Field::text(error));
         fields.push(Field::Empty);
+        fields.extend(requests(cut));
         return vec![fields];
     };
     let bills = exam.bills.iter().map(Some);
@@ -115,9 +118,16 @@ fn fields(session: &Session<'_>, cut: &Cut, row: &CutRow, void: u64) -> Vec<Vec<
     let each = bills.into_iter().map(|bill| {
         let mut fields = examined(session, cut, row, exam, bill);
         fields.push(Field::Count(void));
+        fields.extend(requests(cut));
         fields
     });
     each.collect()
+}
+
+/// Requests after the cut that are looked at, and all that were still to come.
+fn requests(cut: &Cut) -> [Field; 2] {
+    let left = cut.left.map_or(Field::Empty, |left| Field::Count(u64::from(left)));
+    [Field::Count(u64::from(cut.requests)), left]
 }
 
 fn examined(

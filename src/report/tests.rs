@@ -57,7 +57,7 @@ fn csv_headers_are_those_of_the_contract() {
             + "tokens_before,tokens_after,window,facts,verbatim,carried,bare,partial,lost,\
                recovered,recency,cost_usd,bill_with,bill_without,pays_after,\
                saved_per_request_usd,blocking_ms,cpu_ms,compactions,over_window,recorded,\
-               agent_model,error,void"
+               agent_model,error,void,requests,requests_left"
     );
     assert_eq!(
         header("facts.csv"),
@@ -194,10 +194,11 @@ fn cuts_csv_and_facts_csv_tell_what_became_of_the_facts() {
     // 2,000 tokens of messages behind the cut: too few for what was said 5,200 ago.
     assert_eq!(
         row("cuts.csv", "my-sessions,session-1,prune,0,3,5,"),
-        "my-sessions,session-1,prune,0,3,5,23000,5000,9000,2,0,0,1,1,0,0,0,,,,,,,0.5,1,0,false,,,0"
+        "my-sessions,session-1,prune,0,3,5,23000,5000,9000,2,0,0,1,1,0,0,0,,,,,,,0.5,1,0,false,,,0,\
+         40,100"
     );
     let failed = row("cuts.csv", "my-sessions,session-1,fifo,");
-    assert!(failed.ends_with(",result `call-9` has no call,"), "{failed}");
+    assert!(failed.ends_with(",result `call-9` has no call,,40,100"), "{failed}");
     assert_eq!(
         row("facts.csv", "my-sessions,session-1,prune,0,3,5,30,"),
         "my-sessions,session-1,prune,0,3,5,30,26,open_cache,identifier,s1-m1,partial,false"

@@ -111,6 +111,7 @@ impl CutSegment {
             request: place.request,
             recorded: place.recorded.is_some(),
             requests: place.requests,
+            left: Some(place.left),
             messages: self.material,
             tokens_before: preamble + tokens(of_material) + tokens(between),
             preamble_tokens: preamble,
