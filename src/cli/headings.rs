@@ -114,10 +114,33 @@ mod tests {
         (BILL, &["prices"]),
     ];
 
+    const ADVISE: &[(&str, &[&str])] = &[
+        (PLAIN, &["inputs", "latest", "json", "quiet", "help"]),
+        (STRATEGIES, &["strategy", "set"]),
+        (SEATS, &["compactor", "answerer", "judge", "embedder", "questions"]),
+        (CALLS, CALLED),
+        (
+            REPLAY,
+            &[
+                "window",
+                "cuts",
+                "replicates",
+                "seed",
+                "jobs",
+                "limit",
+                "sidechains",
+                "max_unpacked",
+            ],
+        ),
+        (BILL, &["agent_model", "prices"]),
+        (REPORT, &["out", "open", "no_text"]),
+    ];
+
     #[track_caller]
     fn check(path: &str, command: &Command) {
         let expected: &[(&str, &[&str])] = match path {
             "recap bench" | "recap replay" => RUN,
+            "recap advise" => ADVISE,
             "recap report" => RENDER,
             "recap merge" => MERGE,
             "recap judge" => JUDGE,

@@ -5,6 +5,7 @@
 //! byte; a figure that cannot be computed is absent with a reason, and missing
 //! scores never change a mean.
 
+mod advice;
 mod against_full;
 mod aggregate;
 mod agreement;
@@ -45,6 +46,7 @@ mod transcript_fingerprint;
 mod variance;
 mod waiting;
 
+pub use advice::advice;
 pub use agreement::{Graded, agreement};
 pub use by_transcript::{ByTranscript, Figure, UnitRow, by_transcript, each_unit_row};
 pub use comparison::{Run, compare};

@@ -7,6 +7,7 @@
 use super::cluster::{paired, weighed};
 use super::names::{BASELINE, RECORDED};
 use super::rows::Entry;
+use super::statistics::Clusters;
 use crate::model::{Manifest, PresetRow, Primary, TranscriptFacts, catalogue};
 
 /// Tolerance for rounding in what is kept.
@@ -129,13 +130,20 @@ impl<'a> Judge<'a> {
     /// the margin. An unknown difference does not count as more.
     fn keeps_more(self, one: &Entry, other: &Entry) -> bool {
         let pairs = weighed(self.facts, &paired(&one.scores, &other.scores), &one.facts);
-        if pairs.n() == 0 {
-            return false;
-        }
-        match pairs.confidence(self.manifest.seed) {
-            Some(confidence) => confidence.bounds().lo > 0.0,
-            None => pairs.mean() > self.manifest.margin * self.primary.most() + ROUNDING,
-        }
+        is_more(&pairs, self.manifest, self.primary.most())
+    }
+}
+
+/// Whether paired differences are above zero: by their interval, or with too few
+/// clusters for one by more than the margin. `most` is the largest value of what
+/// is compared.
+pub(super) fn is_more(pairs: &Clusters, manifest: &Manifest, most: f64) -> bool {
+    if pairs.n() == 0 {
+        return false;
+    }
+    match pairs.confidence(manifest.seed) {
+        Some(confidence) => confidence.bounds().lo > 0.0,
+        None => pairs.mean() > manifest.margin * most + ROUNDING,
     }
 }
 

@@ -7,6 +7,7 @@
 mod words;
 
 mod absent;
+mod advice;
 mod answer;
 mod asked;
 mod bill;
@@ -50,6 +51,7 @@ mod void;
 
 pub use crate::text::IdentifierClass;
 pub use absent::{Absent, SPREAD};
+pub use advice::{Advice, Basis, Because, Estimate, Limits, Pays, PresetAdvice, SizeFigures};
 pub use answer::{Judgement, Source, Verdict, Vote};
 pub use asked::{
     Agreement, Answer, ProbeFacts, ProbeRow, RIGHT, Recovered, Snapshot, SnapshotPart,

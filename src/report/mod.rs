@@ -10,6 +10,7 @@ use std::io::{Result, Write};
 
 use crate::model::Report;
 
+mod advice;
 mod asked;
 mod block;
 mod calibration;
@@ -48,13 +49,14 @@ mod narrow_tests;
 #[cfg(test)]
 mod testkit;
 
+pub use advice::{ADVICE_JSON, ADVICE_PAGE, advice_json, advice_table};
 pub use calibration::{calibration_csv, calibration_json, calibration_table, verdicts_csv};
 pub use calls_csv::calls_csv;
 pub use comparison::comparison_table;
 pub use comparison_json::comparison_json;
 pub use comparison_md::comparison_md;
 pub use grid::STYLES;
-pub use html::comparison_html;
+pub use html::{advice_html, comparison_html};
 pub use spend::calls_table;
 pub use table::{Screen, table};
 

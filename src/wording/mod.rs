@@ -2,6 +2,7 @@
 //! the terminal, the page, `report.md` and `summary.json` come from this
 //! module, so that all of them are the same.
 
+mod advice;
 mod findings;
 mod gate;
 mod limits;
@@ -11,6 +12,7 @@ mod recommendation;
 
 use std::fmt::{Display, Formatter, Result};
 
+pub use advice::{advice_paragraph, advised, caveats, edge, reasons, size_words};
 pub use recommendation::{Answer, answer, paragraph};
 
 use crate::model::{Missing, NATIVE, Primary};
@@ -66,4 +68,11 @@ pub fn kept(by: Primary, figure: f64) -> String {
         Primary::Continuity => format!("{figure:.0} %"),
         Primary::KeptAtCut | Primary::ReferenceRecall => format!("{figure:.2}"),
     }
+}
+
+/// A sentence with its first letter large.
+fn capital(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    let first = letters.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
+    first + letters.as_str()
 }

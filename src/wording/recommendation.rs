@@ -2,7 +2,7 @@
 //! what was tested, and what else matters for the choice.
 
 use super::number::{distance, dollars, gain, loss, percent};
-use super::{kept, listed, window};
+use super::{capital, kept, listed, window};
 use crate::model::{
     Against, AgainstFull, AtStake, Choice, Chosen, Finding, Instead, Limit, NextStep, NoChoice,
     Place, Priced, Primary, Range, RangeOf, Recommendation, Replayed, Rival, Savings, Sure,
@@ -371,10 +371,4 @@ fn how_sure(sure: &Sure) -> String {
              {margin}."
         ),
     }
-}
-
-fn capital(sentence: &str) -> String {
-    let mut letters = sentence.chars();
-    let first = letters.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
-    first + letters.as_str()
 }

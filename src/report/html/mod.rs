@@ -14,6 +14,7 @@ use askama::Template;
 use super::{Format, Source, block, plain};
 use crate::model::Report;
 
+mod advice;
 mod answer;
 mod cells;
 mod compare;
@@ -26,6 +27,7 @@ mod settings;
 mod table;
 mod trust;
 
+pub use advice::advice_html;
 pub use compare::comparison_html;
 
 pub(super) const FORMAT: Format = Format {

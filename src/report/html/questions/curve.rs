@@ -15,16 +15,17 @@ const NAME: usize = 20;
 const NAME_HEIGHT: i32 = 16;
 /// What a drawing can fail with: nothing, since it goes to memory and every range
 /// and size is set in this file.
-const DRAWS: &str = "drawing to memory in ranges of our own cannot fail";
+pub(in crate::report::html) const DRAWS: &str =
+    "drawing to memory in ranges of our own cannot fail";
 
 /// Replaced by the colour of the page's text, which changes with its theme.
-const INK: RGBColor = RGBColor(0x1C, 0x21, 0x28);
+pub(in crate::report::html) const INK: RGBColor = RGBColor(0x1C, 0x21, 0x28);
 /// Visible on light and on dark paper.
-const GRID: RGBColor = RGBColor(0x8A, 0x93, 0x9E);
+pub(in crate::report::html) const GRID: RGBColor = RGBColor(0x8A, 0x93, 0x9E);
 
 /// Okabe and Ito's palette, in tones that white and dark paper both carry. Lines
 /// are named beside them, so colour only tells neighbours apart.
-const PALETTE: [RGBColor; 8] = [
+pub(in crate::report::html) const PALETTE: [RGBColor; 8] = [
     RGBColor(0x1F, 0x83, 0xC2),
     RGBColor(0xC8, 0x6A, 0x12),
     RGBColor(0x14, 0x8F, 0x6C),

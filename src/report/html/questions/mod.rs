@@ -10,7 +10,7 @@
 //! cut or left out for it is whole in `probes.csv`, and the page says so.
 
 pub(super) mod answers;
-mod curve;
+pub(super) mod curve;
 mod forgetting;
 
 use askama::Template;

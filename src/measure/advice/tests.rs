@@ -1,0 +1,297 @@
+//! Advice from small tables of cuts, with values worked out by hand.
+
+use super::sizes::{Money, bounds, estimate, money};
+use super::*;
+use crate::measure::measure;
+use crate::measure::statistics::Clusters;
+use crate::measure::testkit::{cell, facts, manifest};
+use crate::model::{
+    Cell, Cut, CutBill, CutExam, CutOutcome, CutRow, FactAtStake, IdentifierClass, NoCut, RECORDED,
+    ReferenceState, SizeFigures,
+};
+
+/// The bill of a compaction that saves this by the end of a session with 20
+/// requests to come, all of which are replayed.
+fn saving(usd: f64) -> CutBill {
+    CutBill {
+        billed_as: RECORDED.into(),
+        compactions_usd: Some(2.0),
+        with_usd: Some(8.0 - usd),
+        without_usd: Some(10.0),
+        pays_after: (usd >= 0.0).then_some(12),
+        saved_per_request_usd: Some((2.0 + usd) / 20.0),
+    }
+}
+
+/// A preset at a cut: how many of ten facts it keeps, and its bill.
+struct Row(&'static str, Standing, usize, CutBill);
+
+fn ranked(kept: usize, usd: f64) -> Row {
+    Row("prune", Standing::Ranked, kept, saving(usd))
+}
+
+/// A cut of a session at a context of this size, with ten facts at stake.
+fn cut(transcript: &str, tokens: u64, rows: Vec<Row>) -> Cut {
+    let fact = |n: u32| FactAtStake {
+        request: (tokens / 1_000) as u32 + 3,
+        text: format!("src/{n}.rs"),
+        class: IdentifierClass::Path,
+        last_seen: 0,
+        newest_tokens: 5_000,
+        refetch: None,
+        reread: false,
+    };
+    let row = |Row(strategy, standing, kept, bill)| {
+        let state = |n| if n < kept { ReferenceState::Verbatim } else { ReferenceState::Lost };
+        let mut exam = CutExam::of_states(tokens, tokens / 2, (0..10).map(state).collect());
+        exam.bills.push(bill);
+        let outcome = CutOutcome::Done(Box::new(exam));
+        CutRow { strategy: String::from(strategy), replicate: 0, depth: 1, standing, outcome }
+    };
+    Cut {
+        dataset: "d".into(),
+        transcript: transcript.into(),
+        request: (tokens / 1_000) as u32,
+        recorded: false,
+        requests: 20,
+        left: Some(20),
+        messages: 20,
+        tokens_before: tokens,
+        preamble_tokens: 2_000,
+        facts: (0..10).map(fact).collect(),
+        rows: rows.into_iter().map(row).collect(),
+    }
+}
+
+/// A report on so many sessions with these cuts each.
+fn report(sessions: usize, cuts: impl Fn(&str, usize) -> Vec<Cut>) -> Report {
+    let ids: Vec<String> = (0..sessions).map(|n| format!("s{n}")).collect();
+    let cuts: Vec<Cut> = ids.iter().enumerate().flat_map(|(n, id)| cuts(id, n)).collect();
+    let mut made = manifest(&["native"]);
+    (made.cuts, made.depths) = ("20".into(), vec![1]);
+    let mut presets: BTreeMap<String, Standing> = BTreeMap::new();
+    for row in cuts.iter().flat_map(|cut| &cut.rows) {
+        presets.insert(row.strategy.clone(), row.standing);
+    }
+    let one = |id: &String, (name, standing): (&String, &Standing)| -> Cell {
+        let made = cell(id, name).window("native", 200_000).sent(&[1_000; 60]);
+        if *standing == Standing::StandIn { made.stand_in().build() } else { made.build() }
+    };
+    let cells = ids.iter().flat_map(|id| presets.iter().map(move |preset| one(id, preset)));
+    let cells: Vec<Cell> = cells.collect();
+    let sat = ids.iter().map(|id| facts(id).requests(&[90_000; 60]).build()).collect();
+    measure(made, "d".into(), sat, cells, cuts)
+}
+
+fn figures<'a>(advice: &'a Advice, strategy: &str, from: u64) -> &'a SizeFigures {
+    let preset = advice.presets.iter().find(|one| one.strategy == strategy).unwrap();
+    preset.sizes.iter().find(|size| size.from == from).unwrap()
+}
+
+#[test]
+fn behind_what_was_replayed_a_compaction_goes_on_saving_at_its_rate() {
+    let bill = CutBill {
+        billed_as: RECORDED.into(),
+        compactions_usd: Some(5.0),
+        with_usd: Some(6.0),
+        without_usd: Some(10.0),
+        pays_after: None,
+        saved_per_request_usd: Some(0.25),
+    };
+    // 10 - 6 - 5 = -1 after 40 requests; 4 more at 0.25 meet it, and 20 more
+    // leave 4.
+    assert_eq!(money(&bill, 40, 40), Some(Money { saving: -1.0, break_even: Some(44.0) }));
+    assert_eq!(money(&bill, 40, 60), Some(Money { saving: 4.0, break_even: Some(44.0) }));
+    let met = CutBill { pays_after: Some(7), with_usd: Some(5.0), ..bill.clone() };
+    assert_eq!(money(&met, 40, 40), Some(Money { saving: 0.0, break_even: Some(7.0) }));
+    // The bills met at the seventh request, and later compactions parted them.
+    let parted = CutBill { pays_after: Some(7), ..bill.clone() };
+    assert_eq!(money(&parted, 40, 40).unwrap().break_even, Some(44.0));
+    let dear = CutBill { saved_per_request_usd: Some(-0.25), ..bill.clone() };
+    assert_eq!(money(&dear, 40, 60), Some(Money { saving: -6.0, break_even: None }));
+    assert_eq!(money(&CutBill { with_usd: None, ..bill }, 40, 60), None);
+}
+
+#[test]
+fn without_a_prompt_cache_the_same_compaction_saves_more_and_pays_sooner() {
+    // From 100,000 to 40,000 tokens at $1 a million, the summary for $0.05.
+    // Without a cache the call reads all for $0.10, and each of 40 requests
+    // costs 0.04 instead of 0.10: 40 · 0.06 − 0.15 = 2.25.
+    let none = CutBill {
+        billed_as: RECORDED.into(),
+        compactions_usd: Some(0.15),
+        with_usd: Some(1.6),
+        without_usd: Some(4.0),
+        pays_after: Some(3),
+        saved_per_request_usd: Some(0.06),
+    };
+    // With reads at a tenth and writes at 1.25 the call takes 0.01 + 0.05, the
+    // first request writes for 0.05 instead of reading for 0.01, and each later
+    // one saves 0.006: −0.06 − 0.04 + 39 · 0.006 = 0.134.
+    let cached = CutBill {
+        compactions_usd: Some(0.06),
+        with_usd: Some(0.05 + 39.0 * 0.004),
+        without_usd: Some(0.4),
+        pays_after: Some(18),
+        saved_per_request_usd: Some(0.006),
+        ..none.clone()
+    };
+    let (none, cached) = (money(&none, 40, 40).unwrap(), money(&cached, 40, 40).unwrap());
+    assert!((none.saving - 2.25).abs() < 1e-9 && (cached.saving - 0.134).abs() < 1e-9);
+    assert_eq!((none.break_even, cached.break_even), (Some(3.0), Some(18.0)));
+}
+
+#[test]
+fn each_size_ends_at_twice_the_one_before() {
+    assert_eq!(bounds(3_999), (0, 4_000));
+    assert_eq!(bounds(4_000), (4_000, 8_000));
+    assert_eq!(bounds(64_000), (64_000, 128_000));
+    assert_eq!(bounds(127_999), (64_000, 128_000));
+}
+
+#[test]
+fn six_clusters_have_an_interval_and_fewer_their_lowest_and_highest() {
+    let of = |n: usize| Clusters::new((1..=n).map(|x| vec![x as f64]).collect());
+    let few = estimate(&of(3), 1).unwrap();
+    assert_eq!((few.value, few.lo, few.hi, few.tested), (2.0, 1.0, 3.0, false));
+    // s = √3.5, t(0.975; 5) = 2.570582: 3.5 ± 2.570582 · √(3.5 / 6).
+    let six = estimate(&of(6), 1).unwrap();
+    assert!(six.tested && (six.hi - 5.463_324).abs() < 1e-5 && (six.lo - 1.536_676).abs() < 1e-5);
+    assert_eq!(estimate(&of(0), 1), None);
+}
+
+#[test]
+fn figures_are_means_over_sessions_and_medians_over_cuts() {
+    // Session s0 has two cuts in the size, 1 and 3: its mean is 2. With 0, …, 0
+    // from five others the mean is 2 / 6. Of seven compactions all paid back.
+    let report = report(6, |id, n| match n {
+        0 => vec![cut(id, 70_000, vec![ranked(8, 1.0)]), cut(id, 90_000, vec![ranked(6, 3.0)])],
+        _ => vec![cut(id, 80_000, vec![ranked(9, 0.0)])],
+    });
+    let advice = advice(&report);
+    let at = figures(&advice, "prune", 64_000);
+    assert_eq!((at.cuts, at.compacted, at.sessions, at.tokens), (7, 7, 6, 80_000));
+    assert_eq!((at.requests_left, at.break_even_requests), (20.0, Some(12.0)));
+    assert_eq!((at.paid_back, at.facts, at.extrapolated), (Some(1.0), 70, 0));
+    assert!((at.saving_usd.unwrap().value - 1.0 / 3.0).abs() < 1e-9);
+    // 14 of 20 and 9 of 10: (20 · 0.7 + 5 · 10 · 0.9) / 70.
+    assert!((at.kept.unwrap().value - 59.0 / 70.0).abs() < 1e-9);
+    assert_eq!(at.missing["path"], (11, 70));
+}
+
+#[test]
+fn a_preset_that_never_saves_is_a_no_and_one_that_always_does_a_yes() {
+    let at = |usd| {
+        report(6, move |id, _| {
+            [20_000, 80_000].map(|tokens| cut(id, tokens, vec![ranked(8, usd)])).into()
+        })
+    };
+    let never = advice(&at(-1.0));
+    assert_eq!((never.pays, never.because, never.choice), (Pays::No, Because::NoSaving, None));
+    assert_eq!(figures(&never, "prune", 64_000).paid_back, Some(0.0));
+    let always = advice(&at(1.0));
+    assert_eq!((always.pays, always.because), (Pays::Yes, Because::Saves));
+    assert_eq!(always.presets[0].from_tokens, Some(16_000));
+}
+
+#[test]
+fn it_pays_from_the_size_on_behind_which_it_saves_at_every_larger_one() {
+    let worth = [(9_000, 1.0), (20_000, -1.0), (40_000, 1.0), (80_000, 2.0), (150_000, 1.5)];
+    let report =
+        report(6, |id, _| worth.map(|(tokens, usd)| cut(id, tokens, vec![ranked(8, usd)])).into());
+    let advice = advice(&report);
+    // The saving at 8,000 does not count: at 16,000 there is a loss.
+    assert_eq!(advice.presets[0].from_tokens, Some(32_000));
+    let (preset, at) = advice.chosen().unwrap();
+    assert_eq!((preset.strategy.as_str(), at.from, at.tokens), ("prune", 64_000, 80_000));
+    assert_eq!(advice.basis.limits, Some(Limits { least: 200_000, most: 200_000 }));
+    assert_eq!((advice.basis.largest_tokens, advice.basis.cuts), (150_000, 30));
+}
+
+#[test]
+fn a_size_that_few_sessions_reach_is_worth_less_than_one_that_many_do() {
+    // Twelve sessions save 1 at 20,000 tokens; six of them reach 80,000 and save
+    // 1.5 there: 12 against 9 dollars.
+    let report = report(12, |id, n| {
+        let mut cuts = vec![cut(id, 20_000, vec![ranked(8, 1.0)])];
+        cuts.extend((n < 6).then(|| cut(id, 80_000, vec![ranked(8, 1.5)])));
+        cuts
+    });
+    assert_eq!(advice(&report).chosen().unwrap().1.from, 16_000);
+}
+
+#[test]
+fn an_interval_with_zero_in_it_leaves_the_answer_open() {
+    let report =
+        report(6, |id, n| vec![cut(id, 80_000, vec![ranked(8, if n < 3 { 2.0 } else { -1.0 })])]);
+    let advice = advice(&report);
+    assert_eq!(
+        (advice.pays, advice.because, advice.choice),
+        (Pays::Undecided, Because::Open, None)
+    );
+}
+
+#[test]
+fn below_six_sessions_what_was_seen_is_described_and_nothing_decided() {
+    let saves = report(1, |id, _| vec![cut(id, 80_000, vec![ranked(8, 1.0)])]);
+    let one = advice(&saves);
+    assert_eq!((one.pays, one.because), (Pays::Undecided, Because::FewClusters));
+    assert_eq!(one.presets[0].from_tokens, None);
+    assert_eq!(one.chosen().unwrap().1.saving_usd.unwrap().clusters, 1);
+    let mixed =
+        report(2, |id, n| vec![cut(id, 80_000, vec![ranked(8, if n == 0 { 1.0 } else { -1.0 })])]);
+    let two = advice(&mixed);
+    assert_eq!((two.because, two.choice), (Because::FewClusters, None));
+}
+
+#[test]
+fn a_preset_that_saves_and_keeps_less_than_half_is_not_recommended() {
+    let report = report(6, |id, _| vec![cut(id, 80_000, vec![ranked(4, 1.0)])]);
+    let advice = advice(&report);
+    assert_eq!((advice.pays, advice.because), (Pays::No, Because::LosesTooMuch));
+    assert_eq!(advice.presets[0].from_tokens, Some(64_000));
+}
+
+#[test]
+fn of_presets_that_keep_alike_the_one_that_saves_more_is_recommended() {
+    let chosen = |kept: usize| {
+        let report = report(6, |id, _| {
+            let other = Row("mask", Standing::Ranked, kept, saving(2.0));
+            vec![cut(id, 80_000, vec![other, ranked(9, 1.0)])]
+        });
+        advice(&report).chosen().unwrap().0.strategy.clone()
+    };
+    assert_eq!(chosen(9), "mask");
+    assert_eq!(chosen(6), "prune", "it is known to keep more");
+}
+
+#[test]
+fn stand_ins_are_never_recommended_however_much_they_save() {
+    let stand_in = || Row("codex", Standing::StandIn, 10, saving(5.0));
+    let alone = report(6, |id, _| vec![cut(id, 80_000, vec![stand_in()])]);
+    let alone = advice(&alone);
+    assert_eq!((alone.pays, alone.because), (Pays::Undecided, Because::OnlyStandIns));
+    assert_eq!(alone.presets[0].from_tokens, Some(64_000));
+    let both = report(6, |id, _| vec![cut(id, 80_000, vec![stand_in(), ranked(8, 1.0)])]);
+    assert_eq!(advice(&both).chosen().unwrap().0.strategy, "prune");
+}
+
+#[test]
+fn without_a_price_or_a_preset_or_a_place_the_reason_is_named() {
+    let unpriced = CutBill { with_usd: None, ..saving(1.0) };
+    let unpriced = report(6, |id, _| {
+        vec![cut(id, 80_000, vec![Row("prune", Standing::Ranked, 8, unpriced.clone())])]
+    });
+    let unknown = advice(&unpriced);
+    assert_eq!((unknown.pays, unknown.because), (Pays::Undecided, Because::NoPrice));
+    assert_eq!(figures(&unknown, "prune", 64_000).saving_usd, None);
+    let bare = report(6, |id, _| vec![cut(id, 80_000, Vec::new())]);
+    assert_eq!(advice(&bare).because, Because::NoPreset);
+    let mut short = report(3, |_, _| Vec::new());
+    let why = NoCut::Short { requests: 3, tokens: 900, least: 4_000 };
+    short.transcripts.iter_mut().for_each(|facts| facts.no_cut = Some(why.clone()));
+    let short = advice(&short);
+    assert_eq!((short.pays, short.because), (Pays::No, Because::NoPlace));
+    assert_eq!(short.basis.not_cut, [(why.to_string(), 3)]);
+    assert_eq!(short.basis.largest_tokens, 90_000);
+}

@@ -1,0 +1,202 @@
+//! Advice on when to compact: whether it pays, from which size of context on,
+//! with which preset, and how sure that is. `wording` turns it into sentences.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::Standing;
+
+/// Whether compacting pays in sessions like these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Pays {
+    /// From some size on, the interval of the saving lies above zero.
+    Yes,
+    /// At no size does any preset save that could be recommended.
+    No,
+    /// The sessions do not decide it.
+    Undecided,
+}
+
+/// Why the advice is what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Because {
+    /// A preset saves from some size on, and keeps enough there.
+    Saves,
+    /// No session has a place at which a compaction could be tried.
+    NoPlace,
+    /// The run has controls only.
+    NoPreset,
+    /// No bill is known: a price is missing.
+    NoPrice,
+    /// A model would write the summaries of every preset, and a stand-in wrote
+    /// them.
+    OnlyStandIns,
+    /// Where a preset saves, it keeps too little of what was needed afterwards.
+    LosesTooMuch,
+    /// No preset saves at any size.
+    NoSaving,
+    /// Too few sessions or projects reach any one size.
+    FewClusters,
+    /// The intervals of the savings contain zero.
+    Open,
+}
+
+/// A mean with the range that is known of it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Estimate {
+    /// The mean over sessions or projects.
+    pub value: f64,
+    /// Lower end of the range.
+    pub lo: f64,
+    /// Upper end of the range.
+    pub hi: f64,
+    /// Whether the range is a 95 % interval; else it is the lowest and highest
+    /// session or project, because there are fewer than six.
+    pub tested: bool,
+    /// Number of sessions or projects.
+    pub clusters: u64,
+}
+
+/// A preset at contexts of one size.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SizeFigures {
+    /// Fewest tokens of the context before the compaction, preamble included.
+    pub from: u64,
+    /// First number of tokens above.
+    pub to: u64,
+    /// Median number of tokens of the contexts that were compacted.
+    pub tokens: u64,
+    /// Number of cuts.
+    pub cuts: u64,
+    /// Cuts at which the preset compacted anything.
+    pub compacted: u64,
+    /// Sessions that have these cuts.
+    pub sessions: u64,
+    /// Median number of requests that were still to come.
+    pub requests_left: f64,
+    /// Cuts with more requests to come than were replayed: the rate at which the
+    /// compaction saves is taken to go on there.
+    pub extrapolated: u64,
+    /// Dollars that one compaction saves by the end of the session, in the mean
+    /// over sessions; negative where it costs more than it saves. Absent where a
+    /// price is unknown.
+    pub saving_usd: Option<Estimate>,
+    /// Share of the compactions that saved more than they cost by the end of
+    /// the session; absent without compactions or prices.
+    pub paid_back: Option<f64>,
+    /// Median number of requests until a compaction has saved what it cost;
+    /// absent if more than half never do.
+    pub break_even_requests: Option<f64>,
+    /// Number of facts at stake.
+    pub facts: u64,
+    /// Share of the facts at stake that is kept; absent without facts.
+    pub kept: Option<Estimate>,
+    /// Facts of each class of identifier that are not kept, and all of them.
+    pub missing: BTreeMap<&'static str, (u64, u64)>,
+    /// Median milliseconds that the user waits for a compaction; absent without
+    /// a model call.
+    pub wait_ms: Option<f64>,
+}
+
+/// A preset at every size.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PresetAdvice {
+    /// The preset's id.
+    pub strategy: String,
+    /// Whether the preset may be recommended.
+    pub standing: Standing,
+    /// Fewest tokens from which on every interval of its saving lies above zero.
+    pub from_tokens: Option<u64>,
+    /// Its figures by size, ascending; sizes without a cut are left out.
+    pub sizes: Vec<SizeFigures>,
+}
+
+impl PresetAdvice {
+    /// The size at which one compaction saves most; nothing without prices.
+    pub fn best(&self) -> Option<&SizeFigures> {
+        let known = self.sizes.iter().filter_map(|at| Some((at, at.saving_usd?.value)));
+        known.reduce(|a, b| if b.1 > a.1 { b } else { a }).map(|(at, _)| at)
+    }
+
+    /// What it saves there.
+    pub fn most_saved(&self) -> Option<f64> {
+        Some(self.best()?.saving_usd?.value)
+    }
+}
+
+/// The context limits of the recorded models.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Limits {
+    /// The smallest one, in tokens.
+    pub least: u64,
+    /// The largest one, in tokens.
+    pub most: u64,
+}
+
+/// What the advice rests on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Basis {
+    /// Sessions that were replayed.
+    pub sessions: u64,
+    /// Sessions that have at least one cut.
+    pub cut_sessions: u64,
+    /// Sessions or projects that are independent of each other.
+    pub clusters: u64,
+    /// Noun for one of these.
+    pub noun: &'static str,
+    /// Cuts at which every preset was examined.
+    pub cuts: u64,
+    /// Largest context of a session between two recorded compactions, in tokens.
+    pub largest_tokens: u64,
+    /// Context limits that were assumed; absent where every replay failed.
+    pub limits: Option<Limits>,
+    /// Model in the compactor's seat.
+    pub compactor: String,
+    /// Why sessions have no cut, with the number of sessions.
+    pub not_cut: Vec<(String, u64)>,
+}
+
+/// Advice on when to compact.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Advice {
+    /// Whether compacting pays.
+    pub pays: Pays,
+    /// Why.
+    pub because: Because,
+    /// Positions of the recommended preset in `presets` and of the best size in
+    /// its sizes. With `pays` undecided it is what was seen and not tested.
+    pub choice: Option<(usize, usize)>,
+    /// Every preset without controls, by name.
+    pub presets: Vec<PresetAdvice>,
+    /// What it rests on.
+    pub basis: Basis,
+}
+
+impl Advice {
+    /// The recommended preset and its figures at the best size.
+    pub fn chosen(&self) -> Option<(&PresetAdvice, &SizeFigures)> {
+        let (preset, size) = self.choice?;
+        let preset = self.presets.get(preset)?;
+        Some((preset, preset.sizes.get(size)?))
+    }
+
+    /// Presets whose summaries a stand-in wrote.
+    pub fn stand_ins(&self) -> impl Iterator<Item = &PresetAdvice> {
+        self.presets.iter().filter(|preset| preset.standing == Standing::StandIn)
+    }
+
+    /// The preset that tables and pictures show first: the recommended one, else
+    /// the one that saves most at any size, ranked ones before stand-ins.
+    pub fn shown(&self) -> Option<&PresetAdvice> {
+        let ranked = |preset: &PresetAdvice| preset.standing == Standing::Ranked;
+        let saved = |preset: &PresetAdvice| preset.most_saved().unwrap_or(f64::NEG_INFINITY);
+        let better = |a: &PresetAdvice, b: &PresetAdvice| {
+            ranked(a).cmp(&ranked(b)).then(saved(a).total_cmp(&saved(b))).is_lt()
+        };
+        let best = || self.presets.iter().reduce(|a, b| if better(a, b) { b } else { a });
+        self.chosen().map(|(preset, _)| preset).or_else(best)
+    }
+}

@@ -1,0 +1,227 @@
+//! Advice on when to compact: for a terminal, and as JSON for scripts and
+//! agents. `datasets/advice.schema.json` describes the latter.
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::{asked, grid, number, plain};
+use crate::model::{Advice, Estimate, Pays, PresetAdvice, Report, SizeFigures, Standing};
+use crate::text::counted;
+use crate::wording;
+
+/// The advice for scripts and agents, in a run folder.
+pub const ADVICE_JSON: &str = "advice.json";
+
+/// The advice for people, in a run folder.
+pub const ADVICE_PAGE: &str = "advice.html";
+
+/// Version of the JSON layout; fields are only ever added under one version.
+const VERSION: u32 = 1;
+
+/// Heads of the table by size; the first column names the size.
+pub(super) const BY_SIZE: [&str; 7] =
+    ["context", "cuts", "to come", "even after", "paid back", "saved by one", "facts kept"];
+
+/// Heads of the table by preset.
+pub(super) const BY_PRESET: [&str; 5] =
+    ["strategy", "pays from", "best at", "saved by one", "facts kept"];
+
+/// What the advice says: the answer, and a sentence for each reason.
+pub(super) fn told(report: &Report, advice: &Advice) -> (String, Vec<String>) {
+    let mut reasons = wording::reasons(advice);
+    let forgets = advice.chosen().and_then(|(one, _)| asked::forgets(report, &one.strategy));
+    reasons.extend(forgets);
+    (wording::advised(advice), reasons)
+}
+
+/// Cells of the table by size.
+pub(super) fn by_size(preset: &PresetAdvice) -> Vec<Vec<String>> {
+    let row = |at: &SizeFigures| {
+        let size = wording::size_words(at);
+        vec![
+            size.trim_end_matches(" tokens").to_owned(),
+            format!("{} in {}", number::grouped(at.cuts), number::grouped(at.sessions)),
+            format!("{:.0}", at.requests_left),
+            at.break_even_requests.map_or_else(none, |requests| format!("{requests:.0}")),
+            at.paid_back.map_or_else(none, number::percent),
+            at.saving_usd.as_ref().map_or_else(none, |of| ranged(of, number::dollars)),
+            at.kept.as_ref().map_or_else(none, |of| ranged(of, number::share)),
+        ]
+    };
+    preset.sizes.iter().map(row).collect()
+}
+
+/// Cells of the table by preset, the recommended one first, then by what they
+/// save at their best size; stand-ins last.
+pub(super) fn by_preset(advice: &Advice) -> Vec<Vec<String>> {
+    let chosen = advice.chosen().map(|(preset, _)| preset.strategy.as_str());
+    let mut presets: Vec<&PresetAdvice> = advice.presets.iter().collect();
+    let saved = |one: &PresetAdvice| one.most_saved().unwrap_or(f64::NEG_INFINITY);
+    let last = |one: &PresetAdvice| {
+        (Some(one.strategy.as_str()) != chosen, one.standing != Standing::Ranked)
+    };
+    presets.sort_by(|a, b| last(a).cmp(&last(b)).then(saved(b).total_cmp(&saved(a))));
+    let row = |preset: &PresetAdvice| {
+        let best = preset.best();
+        let kept = best.and_then(|at| at.kept.as_ref()).map(|of| ranged(of, number::share));
+        let kept = if preset.standing == Standing::Ranked { kept } else { None };
+        vec![
+            named(preset),
+            preset.from_tokens.map_or_else(none, |from| wording::edge(from)),
+            best.map_or_else(none, |at| {
+                wording::size_words(at).trim_end_matches(" tokens").to_owned()
+            }),
+            best.and_then(|at| at.saving_usd.as_ref())
+                .map_or_else(none, |of| ranged(of, number::dollars)),
+            kept.unwrap_or_else(none),
+        ]
+    };
+    presets.into_iter().map(row).collect()
+}
+
+/// A preset as people are told of it.
+pub(super) fn named(preset: &PresetAdvice) -> String {
+    let note = match preset.standing {
+        Standing::StandIn => " (stand-in)",
+        Standing::Void => " (void replies)",
+        Standing::Ranked | Standing::Control => "",
+    };
+    format!("{}{note}", plain::line(&preset.strategy))
+}
+
+fn none() -> String {
+    "–".to_owned()
+}
+
+/// A figure with its interval, or with the lowest and the highest session.
+fn ranged(of: &Estimate, words: fn(f64) -> String) -> String {
+    let (value, lo, hi) = (words(of.value), words(of.lo), words(of.hi));
+    match (of.tested, of.clusters) {
+        (_, 1) => value,
+        (true, _) => format!("{value} [{lo} to {hi}]").replace("[$", "[").replace(" $", " "),
+        (false, _) => format!("{value} ({lo} to {hi})").replace("($", "(").replace(" $", " "),
+    }
+}
+
+/// The advice for a terminal: one paragraph and two small tables.
+pub fn advice_table(report: &Report, advice: &Advice, width: usize) -> String {
+    let (answer, reasons) = told(report, advice);
+    let mut out = String::new();
+    let text = [answer].into_iter().chain(reasons).collect::<Vec<_>>().join(" ");
+    grid::paragraph(&mut out, &plain::line(&text), width, "");
+    if let Some(preset) = advice.shown().filter(|preset| !preset.sizes.is_empty()) {
+        out.push_str(&format!("\n{} by size of the context\n", named(preset)));
+        table(&mut out, &BY_SIZE, by_size(preset), width);
+        out.push_str("\nevery strategy at the size at which it saves most\n");
+        table(&mut out, &BY_PRESET, by_preset(advice), width);
+        let ranges = "cuts in sessions; requests to come and requests until it has saved what it \
+                      cost, medians; [ ] 95 % interval; ( ) lowest and highest session or project";
+        out.push('\n');
+        grid::paragraph(&mut out, ranges, width, "");
+    }
+    let caveats = wording::caveats(advice).len();
+    let before = format!(
+        "{} to know before acting on it: see the page, or `caveats` in {ADVICE_JSON}.",
+        counted(caveats, "thing")
+    );
+    out.push('\n');
+    grid::paragraph(&mut out, &before, width, "");
+    out
+}
+
+/// A table, folded into blocks where the terminal is narrow.
+fn table(out: &mut String, heads: &[&str], rows: Vec<Vec<String>>, width: usize) {
+    let heads: Vec<String> = heads.iter().map(|head| (*head).to_owned()).collect();
+    let widest = |at: usize| {
+        let cells = rows.iter().chain([&heads]).map(|row| row[at].chars().count());
+        cells.max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..heads.len()).map(widest).collect();
+    if widths.iter().sum::<usize>() + widths.len() * grid::GAP.len() > width {
+        return grid::push_blocks(out, &heads, rows.into_iter().map(|row| (row, None)), width);
+    }
+    let right: Vec<bool> = (0..heads.len()).map(|at| at > 0).collect();
+    for row in [heads].iter().chain(&rows) {
+        grid::push_line(out, &right, &widths, row, None);
+    }
+}
+
+/// Where to compact, as agents read it.
+#[derive(Serialize)]
+struct Threshold {
+    tokens: u64,
+    /// Of the smallest context limit.
+    share_of_window: Option<f64>,
+}
+
+/// A preset at its best size.
+#[derive(Serialize)]
+struct Choice<'a> {
+    preset: &'a str,
+    from_tokens: u64,
+    threshold: Threshold,
+    saving_usd: Option<Estimate>,
+    kept: Option<Estimate>,
+    break_even_requests: Option<f64>,
+    requests_left: f64,
+    paid_back: Option<f64>,
+    wait_ms: Option<f64>,
+}
+
+/// The advice as JSON.
+pub fn advice_json(report: &Report, advice: &Advice) -> String {
+    let (answer, reasons) = told(report, advice);
+    let choice = advice.chosen().map(|(preset, at)| choice(advice, preset, at));
+    let (advised, seen) = if advice.pays == Pays::Yes { (choice, None) } else { (None, choice) };
+    let mut fields = Map::new();
+    let mut field = |name: &str, value: Value| fields.insert(name.to_owned(), value);
+    field("version", json!(VERSION));
+    field("pays", json!(advice.pays));
+    field("because", json!(advice.because));
+    field("answer", json!(answer));
+    field("reasons", json!(reasons));
+    field("caveats", json!(wording::caveats(advice)));
+    field("advised", json!(advised));
+    field("seen", json!(seen));
+    field("basis", json!(advice.basis));
+    field("presets", json!(advice.presets));
+    let text = serde_json::to_string_pretty(&rounded(Value::Object(fields)));
+    text.expect("every key is a string") + "\n"
+}
+
+fn choice<'a>(advice: &Advice, preset: &'a PresetAdvice, at: &SizeFigures) -> Choice<'a> {
+    let limits = advice.basis.limits;
+    Choice {
+        preset: &preset.strategy,
+        from_tokens: preset.from_tokens.unwrap_or(at.from),
+        threshold: Threshold {
+            tokens: at.tokens,
+            share_of_window: limits.map(|limits| at.tokens as f64 / limits.least as f64),
+        },
+        saving_usd: at.saving_usd,
+        kept: at.kept,
+        break_even_requests: at.break_even_requests,
+        requests_left: at.requests_left,
+        paid_back: at.paid_back,
+        wait_ms: at.wait_ms,
+    }
+}
+
+/// The same with every fraction at six decimals, so that equal figures are
+/// equal bytes everywhere.
+fn rounded(value: Value) -> Value {
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            json!(number.as_f64().and_then(number::rounded))
+        }
+        Value::Array(items) => items.into_iter().map(rounded).collect(),
+        Value::Object(fields) => {
+            fields.into_iter().map(|(name, value)| (name, rounded(value))).collect()
+        }
+        other => other,
+    }
+}
+
+#[cfg(test)]
+#[path = "advice_tests.rs"]
+mod tests;
