@@ -80,9 +80,9 @@ pub struct SizeFigures {
     /// Cuts with more requests to come than were replayed: the rate at which the
     /// compaction saves is taken to go on there.
     pub extrapolated: u64,
-    /// Dollars that one compaction saves by the end of the session, in the mean
-    /// over sessions; negative where it costs more than it saves. Absent where a
-    /// price is unknown.
+    /// Dollars that compacting here, and on at the same threshold, saves by the end
+    /// of the session, in the mean over sessions; negative where it costs more than
+    /// it saves. Absent where a price is unknown.
     pub saving_usd: Option<Estimate>,
     /// Share of the compactions that saved more than they cost by the end of
     /// the session; absent without compactions or prices.
@@ -115,7 +115,7 @@ pub struct PresetAdvice {
 }
 
 impl PresetAdvice {
-    /// The size at which one compaction saves most; nothing without prices.
+    /// The size at which compacting saves most; nothing without prices.
     pub fn best(&self) -> Option<&SizeFigures> {
         let known = self.sizes.iter().filter_map(|at| Some((at, at.saving_usd?.value)));
         known.reduce(|a, b| if b.1 > a.1 { b } else { a }).map(|(at, _)| at)

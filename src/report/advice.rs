@@ -20,11 +20,10 @@ const VERSION: u32 = 1;
 
 /// Heads of the table by size; the first column names the size.
 pub(super) const BY_SIZE: [&str; 7] =
-    ["context", "cuts", "to come", "even after", "paid back", "saved by one", "facts kept"];
+    ["context", "cuts", "to come", "even after", "paid back", "saved", "facts kept"];
 
 /// Heads of the table by preset.
-pub(super) const BY_PRESET: [&str; 5] =
-    ["strategy", "pays from", "best at", "saved by one", "facts kept"];
+pub(super) const BY_PRESET: [&str; 5] = ["strategy", "pays from", "best at", "saved", "facts kept"];
 
 /// What the advice says: the answer, and a sentence for each reason.
 pub(super) fn told(report: &Report, advice: &Advice) -> (String, Vec<String>) {

@@ -63,10 +63,24 @@ pub fn caveats(advice: &Advice) -> Vec<String> {
     {
         caveats.push(format!(
             "At {} of {} at this size more than {REPLAYED} requests were still to come: behind the \
-             first {REPLAYED} the compaction is taken to go on saving at its mean rate.",
+             first {REPLAYED} it is taken to go on saving at its mean rate.",
             at.extrapolated,
             counted(at.cuts, "cut")
         ));
+    }
+    caveats.push(
+        "Behind the cut the preset goes on compacting at the same threshold, so what is saved is \
+         that of a threshold and not of one compaction alone."
+            .to_owned(),
+    );
+    if let Some((_, at)) = advice.chosen().or_else(|| closest(advice))
+        && at.saving_usd.is_some_and(|saving| saving.clusters > advice.basis.clusters)
+    {
+        caveats.push(
+            "All sessions of this size come from one project: the interval speaks of more sessions \
+             of it, not of other projects."
+                .to_owned(),
+        );
     }
     if advice.choice.is_some() {
         caveats.push(
@@ -131,12 +145,12 @@ fn saves(advice: &Advice, preset: &PresetAdvice, at: &SizeFigures) -> String {
     )
 }
 
-/// For example "one compaction saves $0.42 (…) by the end of the session, in
-/// the mean over 12 sessions.".
+/// For example "compacting saves $0.42 (…) by the end of the session, in the mean
+/// over 12 sessions.".
 fn worth(advice: &Advice, at: &SizeFigures) -> String {
     let sessions = counted(at.sessions, "session");
     let Some(saving) = at.saving_usd else {
-        return format!("what a compaction is worth is not known, over {sessions}.");
+        return format!("what compacting is worth is not known, over {sessions}.");
     };
     let range = range(advice, &saving, dollars);
     let (verb, range) = match saving.value < 0.0 {
@@ -145,8 +159,7 @@ fn worth(advice: &Advice, at: &SizeFigures) -> String {
     };
     let amount = dollars(saving.value.abs());
     format!(
-        "one compaction {verb} {amount}{range} by the end of the session, in the mean over \
-         {sessions}."
+        "compacting {verb} {amount}{range} by the end of the session, in the mean over {sessions}."
     )
 }
 
@@ -220,18 +233,15 @@ fn break_even(at: &SizeFigures) -> Option<String> {
     let back = at.paid_back?;
     let left = form(at.requests_left);
     let even = at.break_even_requests.map_or_else(
-        || {
-            format!(
-                "More than half of these compactions never save what they cost; {left} requests"
-            )
-        },
+        || "At more than half of these cuts it never saves what it cost".to_owned(),
         |even| {
             let requests = counted(even as u64, "request");
-            format!("Such a compaction has saved what it cost after {requests}, and {left}")
+            format!("It has saved what it cost after {requests}")
         },
     );
     Some(format!(
-        "{even} were still to come (medians); {} of these compactions had paid back when the session ended.",
+        "{even}, and {left} were still to come (medians); at {} of the cuts it had paid back when \
+         the session ended.",
         percent(back)
     ))
 }

@@ -1,4 +1,4 @@
-//! What one compaction saves and what it keeps, by size of the context: two
+//! What compacting saves and what it keeps, by size of the context: two
 //! fields above each other with the same sizes across.
 
 use plotters::coord::Shift;
@@ -91,7 +91,7 @@ fn draw(frame: &Frame, sizes: &[(u64, u64)], drawn: &[&PresetAdvice]) -> String 
         let area = SVGBackend::with_string(&mut svg, frame.size).into_drawing_area();
         let (above, below) = area.split_vertically((f64::from(frame.size.1) * ABOVE) as i32);
         let saved = Field {
-            title: "USD saved by one compaction",
+            title: "USD saved by compacting",
             figure: |at| at.saving_usd,
             tick: &|y| number::dollars(y),
             range: dollars_range(drawn),
