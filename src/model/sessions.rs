@@ -262,6 +262,7 @@ mod tests {
             request,
             recorded: false,
             requests: 1,
+            left: None,
             messages: 1,
             tokens_before: 1,
             preamble_tokens: 0,

@@ -17,7 +17,7 @@ use super::cluster::{clusters, noun, paired, weighed};
 use super::preference::{ENOUGH, is_more};
 use super::ranking::FEWEST_ASKED;
 use crate::model::{
-    Advice, Basis, Because, Estimate, Limits, Pays, PresetAdvice, Report, Standing, TranscriptFacts,
+    Advice, Basis, Because, Cut, Estimate, Limits, Pays, PresetAdvice, Report, Standing, TranscriptFacts,
 };
 use sizes::{BySize, by_size};
 
@@ -85,20 +85,21 @@ impl Candidate {
 /// The advice that a run gives. It reads the cuts of depth 1 and bills them as
 /// the first payer of the run.
 pub fn advice(report: &Report) -> Advice {
+    let cuts: Vec<Cut> = report.sessions.cuts().collect();
     let candidates: Vec<Candidate> = standings(report)
         .into_iter()
         .map(|(strategy, standing)| {
-            let sizes = by_size(report, strategy);
+            let sizes = by_size(report, &cuts, strategy);
             Candidate { strategy: strategy.to_owned(), standing, sizes }
         })
         .collect();
-    let (pays, because, choice) = decided(report, &candidates);
+    let (pays, because, choice) = decided(report, &cuts, &candidates);
     Advice {
         pays,
         because,
         choice,
         presets: candidates.into_iter().map(Candidate::into_advice).collect(),
-        basis: basis(report),
+        basis: basis(report, &cuts),
     }
 }
 
@@ -116,9 +117,9 @@ fn standings(report: &Report) -> BTreeMap<&str, Standing> {
 
 type Decision = (Pays, Because, Option<(usize, usize)>);
 
-fn decided(report: &Report, candidates: &[Candidate]) -> Decision {
+fn decided(report: &Report, cuts: &[Cut], candidates: &[Candidate]) -> Decision {
     let has = |standing| candidates.iter().any(|one| one.standing == standing);
-    if report.cuts.is_empty() {
+    if cuts.is_empty() {
         return (Pays::No, Because::NoPlace, None);
     }
     match (has(Standing::Ranked), has(Standing::StandIn)) {
@@ -180,10 +181,10 @@ fn keeps_more(report: &Report, one: &BySize, other: &BySize) -> bool {
     is_more(&pairs, &report.manifest, 1.0)
 }
 
-fn basis(report: &Report) -> Basis {
+fn basis(report: &Report, cuts: &[Cut]) -> Basis {
     let facts = &report.transcripts;
     let cut: BTreeSet<(&str, &str)> =
-        report.cuts.iter().map(|cut| (cut.dataset.as_str(), cut.transcript.as_str())).collect();
+        cuts.iter().map(|cut| (cut.dataset.as_str(), cut.transcript.as_str())).collect();
     let was_cut = |facts: &TranscriptFacts| cut.contains(&(&*facts.dataset, &*facts.transcript));
     let positions = facts.iter().enumerate().filter(|(_, facts)| was_cut(facts));
     let units: BTreeMap<usize, f64> = positions.map(|(at, _)| (at, 0.0)).collect();
@@ -192,15 +193,15 @@ fn basis(report: &Report) -> Basis {
         *not_cut.entry(why.to_string()).or_default() += 1;
     }
     let windows: Vec<u64> =
-        report.cells.iter().filter_map(|cell| Some(cell.rows()?.window)).collect();
+        report.sessions.cells().filter_map(|cell| Some(cell.rows()?.window)).collect();
     let limits = windows.iter().min().zip(windows.iter().max());
     Basis {
         sessions: facts.len() as u64,
         cut_sessions: cut.len() as u64,
         clusters: clusters(facts, &units).n() as u64,
         noun: noun(units.keys().map(|at| &facts[*at])),
-        cuts: report.cuts.len() as u64,
-        largest_tokens: largest(report),
+        cuts: cuts.len() as u64,
+        largest_tokens: largest(report, cuts),
         limits: limits.map(|(least, most)| Limits { least: *least, most: *most }),
         compactor: report.manifest.compactor.clone(),
         not_cut: not_cut.into_iter().collect(),
@@ -209,7 +210,7 @@ fn basis(report: &Report) -> Basis {
 
 /// Largest context of any session: as the provider counted it, else as the run
 /// does where the recorded agent never compacted.
-fn largest(report: &Report) -> u64 {
+fn largest(report: &Report, cuts: &[Cut]) -> u64 {
     let sent = report.transcripts.iter().flat_map(|facts| {
         let whole = facts.recorded_compactions == 0;
         facts.requests.iter().filter_map(move |request| match request.recorded {
@@ -217,5 +218,5 @@ fn largest(report: &Report) -> u64 {
             None => whole.then_some(request.tokens_full),
         })
     });
-    sent.chain(report.cuts.iter().map(|cut| cut.tokens_before)).max().unwrap_or(0)
+    sent.chain(cuts.iter().map(|cut| cut.tokens_before)).max().unwrap_or(0)
 }

@@ -75,9 +75,9 @@ pub(super) fn bounds(tokens: u64) -> (u64, u64) {
 
 /// The figures of a preset by size, ascending. Cuts of runs that did not count
 /// the requests to come are left out.
-pub(super) fn by_size(report: &Report, strategy: &str) -> Vec<BySize> {
+pub(super) fn by_size(report: &Report, cuts: &[Cut], strategy: &str) -> Vec<BySize> {
     let mut groups: BTreeMap<(u64, u64), Vec<Tried<'_>>> = BTreeMap::new();
-    for cut in &report.cuts {
+    for cut in cuts {
         let of_preset = |row: &&CutRow| row.strategy == strategy && row.depth == FIRST;
         for exam in cut.rows.iter().filter(of_preset).filter_map(CutRow::exam) {
             if let Some(tried) = tried(report, cut, exam) {

@@ -5,10 +5,8 @@ use super::*;
 use crate::measure::measure;
 use crate::measure::statistics::Clusters;
 use crate::measure::testkit::{cell, facts, manifest};
-use crate::model::{
-    Cell, Cut, CutBill, CutExam, CutOutcome, CutRow, FactAtStake, IdentifierClass, NoCut, RECORDED,
-    ReferenceState, SizeFigures,
-};
+use crate::model::{Cell, Cut, CutBill, CutExam, CutOutcome, CutRow, FactAtStake, IdentifierClass, NoCut, RECORDED,
+    ReferenceState, SizeFigures, Sessions};
 
 /// The bill of a compaction that saves this by the end of a session with 20
 /// requests to come, all of which are replayed.
@@ -80,7 +78,7 @@ fn report(sessions: usize, cuts: impl Fn(&str, usize) -> Vec<Cut>) -> Report {
     let cells = ids.iter().flat_map(|id| presets.iter().map(move |preset| one(id, preset)));
     let cells: Vec<Cell> = cells.collect();
     let sat = ids.iter().map(|id| facts(id).requests(&[90_000; 60]).build()).collect();
-    measure(made, "d".into(), sat, cells, cuts)
+    measure(made, "d".into(), sat, Sessions::new(cells, cuts))
 }
 
 fn figures<'a>(advice: &'a Advice, strategy: &str, from: u64) -> &'a SizeFigures {
