@@ -151,6 +151,21 @@ impl ModelPrices {
             .or_else(|| own.or(standard).map(|(_, price)| price))
     }
 
+    /// The prices of a batch at OpenAI or Anthropic, as standard prices: those
+    /// that the list has for batches, and half of the standard ones for every
+    /// other (OpenAI, "Batch API FAQ": "a 50% cost discount vs. the synchronous
+    /// APIs"; Anthropic, "Batch processing": all usage at half of the standard
+    /// prices, those of the cache too).
+    #[must_use]
+    pub fn in_batches(&self) -> Self {
+        let batch = |rate, above| self.prices.get(&(rate, above, Class::Batch)).copied();
+        let standard = self.prices.iter().filter(|((.., class), _)| *class == Class::Standard);
+        let prices = standard.map(|(&(rate, above, class), price)| {
+            ((rate, above, class), batch(rate, above).unwrap_or(price / 2.0))
+        });
+        Self { prices: prices.collect(), off_peak: None, ..self.clone() }
+    }
+
     /// Prompt lengths above which other rates hold, ascending.
     pub fn tiers(&self) -> Vec<u64> {
         let mut tiers: Vec<u64> =
@@ -212,6 +227,36 @@ mod tests {
     fn moment(prompt_tokens: u64, class: Class) -> Moment {
         // A Friday at a peak hour of DeepSeek's.
         Moment { prompt_tokens, class, at: "2026-11-20T02:00:00Z".parse().unwrap() }
+    }
+
+    #[test]
+    fn a_batch_costs_what_the_list_says_and_else_half() {
+        let entry = serde_json::json!({
+            "input_cost_per_token": 4e-6, "input_cost_per_token_batches": 1e-6,
+            "input_cost_per_token_above_100k_tokens": 8e-6,
+            "output_cost_per_token": 2e-5, "cache_read_input_token_cost": 4e-7,
+            "output_cost_per_token_priority": 4e-5,
+        });
+        let prices = ModelPrices::read("m", &entry).unwrap().in_batches();
+        let rates = |prompt_tokens| {
+            let at = Timestamp::UNIX_EPOCH;
+            prices.rates(&Moment { prompt_tokens, class: Class::Standard, at })
+        };
+        // The list's own price, and half of 2e-5 and of 4e-7; above 100k half of 8e-6.
+        let short = Rates {
+            input: Some(1e-6),
+            output: Some(1e-5),
+            cache_read: Some(2e-7),
+            ..Rates::default()
+        };
+        assert_eq!(rates(1_000), short);
+        assert_eq!(rates(100_001), Rates { input: Some(4e-6), ..short });
+        assert_eq!(prices.classes(), [Class::Standard]);
+        // claude-opus-5-5: written for an hour at 8e-6, of which the list has no batch price.
+        let listed = model("claude-opus-5-5").in_batches();
+        let at = Timestamp::UNIX_EPOCH;
+        let rates = listed.rates(&Moment { prompt_tokens: 9, class: Class::Standard, at });
+        assert_eq!((rates.cache_write, rates.cache_write_1h), (Some(2.5e-6), Some(4e-6)));
     }
 
     #[test]
