@@ -1,10 +1,11 @@
 //! Puts the shards of a run together.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::clear;
-use crate::model::{Manifest, Planned, Sessions, Shard};
+use crate::model::{CallRow, Manifest, Planned, Sessions, Shard};
 use crate::run::{Folder, FolderError, Loaded, unlike};
 
 /// Why shards cannot be put together.
@@ -100,6 +101,7 @@ pub fn merge(shards: &[PathBuf], out: &Path) -> Result<(), MergeError> {
     complete(&parts, incomplete)?;
     sessions.close();
     transcripts.sort_by(|a, b| (&a.dataset, &a.transcript).cmp(&(&b.dataset, &b.transcript)));
+    let mut calls = distinct(calls);
     calls.sort_by(|a, b| (a.seat, &a.model, &a.key).cmp(&(b.seat, &b.model, &b.key)));
     let manifest = manifest(&parts);
     let mut folder = Folder::create(out, &manifest)?;
@@ -109,6 +111,29 @@ pub fn merge(shards: &[PathBuf], out: &Path) -> Result<(), MergeError> {
         folder.merge_texts(shards)?;
     }
     Ok(())
+}
+
+/// Each call once, as one process makes it: of those that several shards made
+/// the quickest, as for merged cassettes, under the first seat.
+fn distinct(calls: Vec<CallRow>) -> Vec<CallRow> {
+    let mut distinct: BTreeMap<String, CallRow> = BTreeMap::new();
+    for call in calls {
+        match distinct.entry(call.key.clone()) {
+            Entry::Vacant(free) => {
+                free.insert(call);
+            }
+            Entry::Occupied(mut known) => {
+                let known = known.get_mut();
+                let seat = known.seat.min(call.seat);
+                let order = call.outcome.cmp(&known.outcome);
+                if order.then(call.timing.quickest(&known.timing)).is_lt() {
+                    *known = call;
+                }
+                known.seat = seat;
+            }
+        }
+    }
+    distinct.into_values().collect()
 }
 
 /// A shard: its folder, its number and its manifest.
@@ -173,4 +198,41 @@ fn manifest(parts: &[Part<'_>]) -> Manifest {
     let warnings = common.chain(own.map(|(warning, _)| (*warning).to_owned())).collect();
     let planned = Planned::union(manifests.iter().map(|manifest| manifest.planned.clone()));
     Manifest { planned, warnings, ..shared(manifests[0]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{CallOutcome, LatencySource, Seat, Timing};
+
+    fn call(seat: Seat, key: &str, outcome: CallOutcome, total_ms: f64) -> CallRow {
+        CallRow {
+            seat,
+            model: "openai/m".to_owned(),
+            key: key.to_owned(),
+            replicate: 0,
+            outcome,
+            usage: None,
+            reasoning: None,
+            usd: None,
+            timing: Timing { total_ms, attempts: 1, ..Timing::default() },
+            source: LatencySource::Recorded,
+        }
+    }
+
+    #[test]
+    fn a_call_of_several_shards_is_one_the_quickest_under_the_first_seat() {
+        use CallOutcome::{Replied, Unavailable};
+        let merged = distinct(vec![
+            call(Seat::Answerer, "a", Replied, 9.0),
+            call(Seat::Judge, "a", Replied, 5.0),
+            call(Seat::Judge, "b", Unavailable, 0.0),
+            call(Seat::Judge, "b", Replied, 7.0),
+        ]);
+        let expected = [
+            call(Seat::Answerer, "a", Replied, 5.0),
+            call(Seat::Judge, "b", Replied, 7.0),
+        ];
+        assert_eq!(merged, expected);
+    }
 }

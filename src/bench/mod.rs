@@ -35,6 +35,7 @@ pub use plan::BenchPlan;
 pub use results::{Results, clear};
 pub use run::{BenchRun, Outcome};
 pub use selection::{SelectionError, preset};
+pub use shard::Part;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

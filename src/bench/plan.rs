@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::selection::DataContents;
-use super::{Bench, BenchError, Questions, manifest, native, shard};
+use super::{Bench, BenchError, Part, Questions, manifest, native, shard};
 use crate::dataset::{Dataset, write_probes};
 use crate::model::{Manifest, Probe, Transcript};
 use crate::pricing::{Agents, PriceList};
@@ -23,9 +23,9 @@ pub struct BenchPlan {
     /// What the run is made of, as far as it is known: the seats and the cells
     /// come with [`BenchPlan::prepare`].
     pub manifest: Manifest,
-    /// The share of the estimated cost of all sessions that these have: 1, or
-    /// less for a shard.
-    pub share: f64,
+    /// The calls of models that every shard is expected to make; empty where the
+    /// run is not divided.
+    pub(super) shard_calls: Vec<u64>,
     pub(super) counter: Arc<Counter>,
     pub(super) seats: Seats,
     pub(super) conceal: Option<Arc<Conceal>>,
@@ -36,6 +36,12 @@ impl BenchPlan {
     #[must_use]
     pub fn seats(self, seats: Seats) -> Self {
         Self { seats, ..self }
+    }
+
+    /// The part of the run that this is, with its share of the calls of models;
+    /// `None` for a whole run.
+    pub fn part(&self) -> Option<Part<'_>> {
+        self.manifest.shard.map(|shard| Part::new(shard, &self.shard_calls))
     }
 
     /// Asks these questions at the cuts, which were written about the sessions
@@ -108,12 +114,12 @@ pub(super) fn plan(bench: Bench) -> Result<BenchPlan, BenchError> {
     manifest.named = bench.selection.named(&spec.presets);
     manifest.warnings.extend(warnings);
     manifest.shard = bench.shard;
-    let (samples, share) = match bench.shard {
-        Some(part) => shard::of_shard(samples, part),
-        None => (samples, 1.0),
+    let (samples, shard_calls) = match bench.shard {
+        Some(part) => shard::of_shard(samples, part, &spec),
+        None => (samples, Vec::new()),
     };
     let (seats, counter) = (Seats::offline(&bench.counter), bench.counter);
-    Ok(BenchPlan { spec, samples, manifest, share, counter, seats, conceal })
+    Ok(BenchPlan { spec, samples, manifest, shard_calls, counter, seats, conceal })
 }
 
 /// The depths, ascending; a recorded compaction is examined as a first one.

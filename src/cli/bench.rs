@@ -1,6 +1,6 @@
 //! `recap bench` and `recap replay`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
@@ -21,7 +21,7 @@ use crate::model::Shard;
 use crate::pricing::PriceList;
 use crate::probes::Cuts;
 use crate::report::format_names;
-use crate::run::{Folder, Loaded, REPLIES};
+use crate::run::{BATCHES, Folder, Loaded, REPLIES};
 use crate::text::counted;
 use crate::tokens::Counter;
 
@@ -197,10 +197,17 @@ pub(super) fn run(arguments: &Arguments, ask: ProbeMode) -> Result<Exit, Failure
         }
         return Ok(Exit::Done);
     }
-    let seating = arguments.seating.of_share(plan.share);
-    if let (Some(shard), Some(limits)) = (arguments.shard, seating.line.described()) {
-        wire::say(&format!("shard {shard} has {:.4} of the cost: {limits}", plan.share));
-    }
+    arguments.refuse_lost_batches()?;
+    let seating = match plan.part() {
+        Some(part) => {
+            let seating = arguments.seating.of_part(part)?;
+            if let Some(limits) = seating.line.described() {
+                wire::say(&format!("{part}: {limits}"));
+            }
+            seating
+        }
+        None => arguments.seating.clone(),
+    };
     if let Some(model) = seating.author() {
         let line = (&seating.line, model);
         wire::say(authoring::estimate(line, &prices, &dry_run::unasked(&plan))?.trim_end());
@@ -216,7 +223,9 @@ pub(super) fn run(arguments: &Arguments, ask: ProbeMode) -> Result<Exit, Failure
 /// The plan with the questions of a model.
 fn written(plan: BenchPlan, model: &str, exchange: &mut Exchange) -> Result<BenchPlan, Failure> {
     let Some(llm) = exchange.llm(model)? else { return Ok(plan) };
-    let probes = authoring::write(&llm, &dry_run::unasked(&plan))?;
+    let at_once = exchange.questions_at_once();
+    let probes = authoring::write(&llm, &dry_run::unasked(&plan), at_once)
+        .inspect_err(|_| exchange.tell_running())?;
     exchange.save()?;
     if probes.is_empty() {
         exchange.ended()?;
@@ -237,10 +246,9 @@ fn replay(
     let mut run = work.run(plan.prepare())??;
     let place = Place::of(arguments.target()?, arguments.out.as_ref(), &run, &mut work)?;
     let Some(place) = place else { return Ok(Exit::Done) };
-    let path = place.path();
-    let mut folder = if arguments.resume { run.resume(path)? } else { run.create(path)? };
+    let mut folder = folder(arguments.resume, place.path(), &mut run)?;
     if let Some(exchange) = exchange.filter(|_| !arguments.no_text) {
-        exchange.keep_replies(&folder.path().join(REPLIES))?;
+        exchange.keep_replies(folder.path())?;
     }
     let progress = Progress::new(verbosity(arguments));
     let ran = work.run(run.run(&mut folder, &progress));
@@ -253,11 +261,25 @@ fn replay(
             place.leave(&mut work, ended)
         }
         Err(Stopped(exit)) => {
+            exchange.inspect(|exchange| exchange.tell_running());
             // Dropping unfinished cells ends the programs that they started.
             drop(work);
             interrupted(arguments, &folder, (exit, &place.again()))
         }
     }
+}
+
+/// The folder of the run, new or resumed.
+fn folder(resume: bool, path: &Path, run: &mut BenchRun) -> Result<Folder, Failure> {
+    if resume {
+        return Ok(run.resume(path)?);
+    }
+    if path.join(BATCHES).exists() {
+        let path = path.display();
+        return Err(Failure::usage(format!("{path}: an interrupted run has batches under way"))
+            .help(format!("add --resume to go on with it, or remove {path}/{BATCHES}")));
+    }
+    Ok(run.create(path)?)
 }
 
 /// Measures and renders a run that came to its end.
@@ -281,7 +303,7 @@ fn finish(
         let sessions = counted(outcome.finished.transcripts.len(), "session");
         let path = folder.path().display();
         wire::say(&format!("shard {shard}: {cells} of {sessions} in {path}"));
-        let failed = outcome.finished.cells.iter().filter(|cell| cell.rows().is_none()).count();
+        let failed = outcome.finished.sessions.cells().filter(|cell| cell.rows().is_none()).count();
         if failed > 0 {
             wire::say(&format!("warning: {} failed", counted(failed, "cell")));
         }
@@ -370,6 +392,11 @@ impl Arguments {
         Target::of(self.out.as_deref(), (self.shard, self.resume), self.work.as_deref())
     }
 
+    /// Refuses batches whose results could not be kept.
+    fn refuse_lost_batches(&self) -> Result<(), Failure> {
+        if self.no_text { self.seating.line.refuse_lost_batches() } else { Ok(()) }
+    }
+
     fn replicates(&self) -> u32 {
         self.replicates.unwrap_or(if self.seating.has_compactor() { 3 } else { 1 })
     }
@@ -380,7 +407,7 @@ impl Arguments {
 
     /// Cells that wait for a model take no core.
     fn jobs(&self) -> usize {
-        let waiting = self.seating.has_models().then(|| self.seating.line.concurrency());
+        let waiting = self.seating.has_models().then(|| self.seating.line.cells_at_once());
         self.jobs.map_or_else(|| wire::cores().max(waiting.unwrap_or(1)), usize::from)
     }
 }

@@ -1,7 +1,7 @@
 //! The options of calls to models: cassette, budget, limits, redaction.
 
 use std::num::NonZero;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 
 use super::exit::{Exit, Failure};
 use super::{headings, wire};
+use crate::bench::Part;
 use crate::llm::cassette::{Mode, Scrub};
 use crate::llm::{Budget, Cassette, Client, Limits, Options};
 
@@ -48,6 +49,17 @@ pub struct CallOptions {
     #[arg(long, value_name = "SECONDS", default_value = "120")]
     timeout: NonZero<u32>,
 
+    /// Have answers, verdicts and questions made in batches at OpenAI and Anthropic: at half the
+    /// price, within a day; the same command with --resume, or with the same cassette, goes on
+    /// with batches that were submitted. Summaries are asked for one by one
+    #[arg(long)]
+    batch: bool,
+
+    /// Seconds until a batch is looked at, with --batch; later looks are rarer. Calls are gathered
+    /// until none has come for as long
+    #[arg(long, value_name = "SECONDS", default_value = "15", value_parser = seconds)]
+    batch_poll: Duration,
+
     /// Whether keys, tokens, passwords, private keys and e-mail addresses are replaced by
     /// placeholders before text is sent [default: yes, but for servers on this machine]
     #[arg(long, value_name = "yes|no", value_enum)]
@@ -61,12 +73,52 @@ pub(super) enum Redact {
     No,
 }
 
+/// The unit in which a cap on the cost is divided, in parts of a dollar.
+const MICRO: f64 = 1e6;
+
 fn dollars(typed: &str) -> Result<f64, String> {
     let usd: f64 = typed.trim_start_matches('$').parse().map_err(|_| "not a number".to_owned())?;
     if usd.is_finite() && usd >= 0.0 { Ok(usd) } else { Err("not an amount".to_owned()) }
 }
 
+fn seconds(typed: &str) -> Result<Duration, String> {
+    let seconds: f64 = typed.parse().map_err(|_| "not a number".to_owned())?;
+    match Duration::try_from_secs_f64(seconds) {
+        Ok(wait) if !wait.is_zero() && wait <= LONGEST_POLL => Ok(wait),
+        _ => Err("not between 0 and 3600 seconds".to_owned()),
+    }
+}
+
+/// The longest time until a batch is looked at for the first time.
+const LONGEST_POLL: Duration = Duration::from_secs(3_600);
+
+/// Cells that run at a time where most of them wait for a batch: each keeps what
+/// it measured in memory until then.
+const CELLS_IN_BATCH: usize = 256;
+/// Verdicts and questions that wait at a time: as many as one batch may hold.
+const CALLS_IN_BATCH: usize = 50_000;
+
 impl CallOptions {
+    /// How long batches are gathered and not looked at; `None` without batches.
+    pub(super) fn batches(&self) -> Option<Duration> {
+        self.batch.then_some(self.batch_poll)
+    }
+
+    /// Calls that may wait for their replies at a time.
+    pub(super) fn at_once(&self) -> usize {
+        if self.batch { CALLS_IN_BATCH } else { self.concurrency() }
+    }
+
+    /// Cells that may wait for their calls at a time.
+    pub(super) fn cells_at_once(&self) -> usize {
+        if self.batch { CELLS_IN_BATCH } else { self.concurrency() }
+    }
+
+    /// The file of the cassette, where calls are added to it.
+    pub(super) fn recording(&self) -> Option<&Path> {
+        self.cassette.as_deref().filter(|_| self.record)
+    }
+
     /// Whether nothing is sent.
     pub(super) fn is_replay(&self) -> bool {
         self.replay
@@ -78,7 +130,7 @@ impl CallOptions {
     }
 
     /// Calls in flight at a time.
-    pub(super) fn concurrency(&self) -> usize {
+    fn concurrency(&self) -> usize {
         self.concurrency.get() as usize
     }
 
@@ -107,21 +159,37 @@ impl CallOptions {
         Ok((Some(tape), warnings))
     }
 
-    /// The same options for a part of the calls (0 to 1).
-    pub(super) fn of_share(&self, share: f64) -> CallOptions {
-        let calls = |all: NonZero<u32>| {
-            NonZero::new((f64::from(all.get()) * share) as u32).unwrap_or(NonZero::<u32>::MIN)
+    /// The same options for one of several processes: its part of the limits, by
+    /// its share of the calls. The parts of all processes add up to the whole, in
+    /// millionths of a dollar and in calls a minute; each process that makes any
+    /// call may begin one a minute at least.
+    ///
+    /// # Errors
+    /// If there are fewer calls a minute than processes.
+    pub(super) fn of_part(&self, part: Part<'_>) -> Result<CallOptions, Failure> {
+        let max_cost =
+            self.max_cost.map(|usd| part.of((usd * MICRO).floor() as u64) as f64 / MICRO);
+        let per_minute = match self.per_minute {
+            Some(all) if part.calls() > 0 => {
+                let own = part.of_at_least_one(all.get().into()).ok_or_else(|| {
+                    Failure::usage(format!(
+                        "--per-minute {all} is less than one call a minute for each of the {} \
+                         shards with calls",
+                        part.with_calls()
+                    ))
+                    .help("raise it, or make fewer shards")
+                })?;
+                u32::try_from(own).ok().and_then(NonZero::new)
+            }
+            // Without sessions there is nothing to call.
+            _ => None,
         };
-        CallOptions {
-            max_cost: self.max_cost.map(|dollars| dollars * share),
-            per_minute: self.per_minute.map(calls),
-            ..self.clone()
-        }
+        Ok(CallOptions { max_cost, per_minute, ..self.clone() })
     }
 
     /// The limits of cost and of calls in words, where there are any.
     pub(super) fn described(&self) -> Option<String> {
-        let dollars = self.max_cost.map(|dollars| format!("at most ${dollars:.4}"));
+        let dollars = self.max_cost.map(|dollars| format!("at most ${dollars:.6}"));
         let calls = self.per_minute.map(|calls| format!("at most {calls} calls a minute"));
         let said: Vec<String> = dollars.into_iter().chain(calls).collect();
         (!said.is_empty()).then(|| said.join(" and "))
@@ -149,12 +217,25 @@ impl CallOptions {
         })
     }
 
+    /// Refuses batches that nothing would keep: without a cassette, what was paid
+    /// for would be lost where the program is ended before the batch is.
+    pub(super) fn refuse_lost_batches(&self) -> Result<(), Failure> {
+        if self.batch && !self.replay && !self.record {
+            return Err(Failure::usage("--batch without a cassette").help(
+                "add --cassette FILE --record: batches take up to a day, and the same command goes \
+                 on with them from that file",
+            ));
+        }
+        Ok(())
+    }
+
     /// Refuses options of model calls where no seat has a model: they would have no effect.
     pub(super) fn refuse_idle(&self) -> Result<(), Failure> {
         let idle = [
             (self.cassette.is_some(), "--cassette"),
             (self.max_cost.is_some(), "--max-cost"),
             (self.per_minute.is_some(), "--per-minute"),
+            (self.batch, "--batch"),
             (self.redact.is_some(), "--redact"),
         ];
         match idle.iter().find(|(given, _)| *given) {

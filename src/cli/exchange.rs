@@ -5,20 +5,18 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use jiff::Timestamp;
-
 use super::call_options::{CallOptions, Redact};
 use super::exit::{Exit, Failure};
 use super::model_name::{self, ModelName};
 use super::wire;
 use crate::llm::cassette::{Mode, Scrub};
 use crate::llm::{
-    CallError, Calls, Cassette, Client, DryRunCalls, DryRunModel, Endpoint, FailedCalls,
-    FailureRecorder, Halt, HaltCause, Key, Limits, Live, Llm, Memoized, Model, PlainOrScrubbed,
-    Scrubbed, call_usd,
+    BatchLog, BatchOptions, Batched, CallError, Calls, Cassette, Client, DryRunCalls, DryRunModel,
+    Endpoint, FailedCalls, FailureRecorder, Halt, HaltCause, Key, Limits, Live, Llm, Memoized,
+    Model, PlainOrScrubbed, Scrubbed,
 };
-use crate::model::Usage;
 use crate::pricing::PriceList;
+use crate::run::{BATCHES, REPLIES};
 use crate::text::counted;
 use crate::tokens::Counter;
 
@@ -42,6 +40,8 @@ pub(super) struct Exchange {
     prices: Arc<PriceList>,
     limits: Limits,
     redact: Option<Redact>,
+    /// How batches are made, where they are asked for.
+    batches: Option<BatchOptions>,
     live: Vec<Arc<Live>>,
     models: BTreeMap<String, Arc<dyn Llm>>,
     failed: Arc<FailedCalls>,
@@ -67,11 +67,21 @@ impl Exchange {
             keys.iter().fold(text.to_owned(), |text, key| key.scrub(&text))
         });
         let (cassette, warnings) = line.cassette(&scrub)?;
+        let batches = line.batches().map(|poll| BatchOptions {
+            log: Arc::new(BatchLog::default()),
+            poll,
+            tell: Arc::new(wire::say),
+        });
+        if let (Some(batches), Some(tape), Some(file)) = (&batches, &cassette, line.recording()) {
+            let mut log = file.as_os_str().to_owned();
+            log.push(".batches");
+            batches.log.open(Path::new(&log), |key| tape.holds(key))?;
+        }
         let target = match line.is_replay() {
             true => Target::Cassette,
             false => Target::Provider(line.client(seed)?),
         };
-        Ok(Self { warnings, scrub, ..Self::new(line, prices, target, cassette) })
+        Ok(Self { warnings, scrub, batches, ..Self::new(line, prices, target, cassette) })
     }
 
     /// Makes no connection: calls are counted and added to `planned`.
@@ -99,6 +109,7 @@ impl Exchange {
             prices: Arc::clone(prices),
             limits: line.limits(),
             redact: line.redact,
+            batches: None,
             live: Vec::new(),
             models: BTreeMap::new(),
             failed: Arc::default(),
@@ -173,7 +184,13 @@ impl Exchange {
         let scrubs = self.redact.map_or(!endpoint.is_local(), |redact| redact == Redact::Yes);
         let live = Arc::new(client.live(model, endpoint, self.limits)?);
         self.live.push(Arc::clone(&live));
-        let once = Memoized::live(live, prices, Arc::clone(&self.calls));
+        let batched =
+            self.batches.clone().and_then(|options| Batched::new(Arc::clone(&live), options));
+        let llm: Arc<dyn Llm> = match batched {
+            Some(batched) => Arc::new(batched),
+            None => live,
+        };
+        let once = Memoized::live(llm, prices, Arc::clone(&self.calls));
         Ok(if scrubs { Arc::new(Scrubbed::new(Arc::new(once))) } else { Arc::new(once) })
     }
 
@@ -190,22 +207,22 @@ impl Exchange {
         }
     }
 
-    /// Stores every reply in a file during a run without a cassette: if the run
-    /// is resumed, replies are read from it, and their cost counts.
+    /// Stores every reply in the run's folder during a run without a cassette: if
+    /// the run is resumed, replies are read from it, and their cost counts.
     ///
     /// # Errors
-    /// If the file cannot be written, or is not a file of replies.
-    pub fn keep_replies(&self, file: &Path) -> Result<(), Failure> {
+    /// If its file cannot be written, or is not a file of replies.
+    pub fn keep_replies(&self, folder: &Path) -> Result<(), Failure> {
         let Target::Provider(client) = &self.target else { return Ok(()) };
         if self.calls.cassette().is_some() {
             return Ok(());
         }
-        let opened = Cassette::open(file, Mode::Record, Arc::clone(&self.scrub));
+        let opened = Cassette::open(&folder.join(REPLIES), Mode::Record, Arc::clone(&self.scrub));
         let (replies, _) = opened?;
-        let usd = |(model, usage, at): (String, Usage, Timestamp)| {
-            call_usd(self.prices.priced(&model)?, &usage, at)
-        };
-        client.count(replies.usage().into_iter().filter_map(usd).sum());
+        if let Some(batches) = &self.batches {
+            batches.log.open(&folder.join(BATCHES), |key| replies.holds(key))?;
+        }
+        client.count(replies.usd(|model| self.prices.priced(model).cloned()));
         self.calls.keep_replies(replies);
         Ok(())
     }
@@ -216,6 +233,34 @@ impl Exchange {
     /// If it cannot be written.
     pub fn save(&self) -> Result<(), Failure> {
         self.calls.cassette().map_or(Ok(()), |tape| Ok(tape.finish()?))
+    }
+
+    /// Sessions about which a model may write questions at a time.
+    pub fn questions_at_once(&self) -> usize {
+        if self.batches.is_some() { usize::MAX } else { 1 }
+    }
+
+    /// Tells which batches go on at their providers, and how to get their
+    /// results.
+    pub fn tell_running(&self) {
+        let running = self.batches.as_ref().map_or_else(Vec::new, |batches| batches.log.running());
+        if running.is_empty() {
+            return;
+        }
+        let named: Vec<String> = running
+            .iter()
+            .map(|(id, calls)| format!("{id} of {}", counted(*calls, "call")))
+            .collect();
+        wire::say(&format!("these batches go on at the provider: {}", named.join(", ")));
+        wire::say(match self.calls.cassette() {
+            Some(_) => {
+                "help: the same command takes their results, and pays for none of them again"
+            }
+            None => {
+                "help: the same command with --out and --resume takes their results, and pays for \
+                 none of them again"
+            }
+        });
     }
 
     /// Prints what the cap counts where it exceeds the known cost of the calls, in USD.
@@ -252,7 +297,13 @@ impl Exchange {
             return Err(Failure::usage(&halt.reason)
                 .help("check the key, the account and the name of the model"));
         }
-        let Some((calls, error)) = failed else { return Ok(Exit::Done) };
+        let Some((calls, error)) = failed else {
+            if let Some(batches) = &self.batches {
+                batches.log.finish()?;
+            }
+            return Ok(Exit::Done);
+        };
+        self.tell_running();
         let calls = counted(calls, "call");
         // A halt's reason says more than the errors of the calls.
         let reasons: Vec<String> = match halts.is_empty() {

@@ -5,8 +5,8 @@ use std::fmt;
 
 use crate::bench::{BenchError, SelectionError};
 use crate::dataset::{DatasetError, Problem};
-use crate::llm::LiveError;
 use crate::llm::cassette::CassetteError;
+use crate::llm::{BatchLogError, LiveError};
 use crate::run::{FolderError, RunError};
 use crate::strategy::PresetError;
 use crate::text::{brief, harmless};
@@ -176,6 +176,12 @@ impl From<FolderError> for Failure {
 
 impl From<CassetteError> for Failure {
     fn from(problem: CassetteError) -> Self {
+        Failure::usage(problem.to_string()).help(problem.help())
+    }
+}
+
+impl From<BatchLogError> for Failure {
+    fn from(problem: BatchLogError) -> Self {
         Failure::usage(problem.to_string()).help(problem.help())
     }
 }

@@ -50,6 +50,8 @@ mod tests {
         "per_minute",
         "attempts",
         "timeout",
+        "batch",
+        "batch_poll",
         "redact",
     ];
     const RUN: &[(&str, &[&str])] = &[
@@ -90,6 +92,7 @@ mod tests {
     ];
     const MERGE: &[(&str, &[&str])] = &[
         (PLAIN, &["shards", "config", "help"]),
+        (CALLS, &["cassettes"]),
         (REPORT, &["out", "format", "no_text", "open", "wide"]),
         (GATE, &["fail_on", "baseline", "undecided", "max_unscored"]),
         (COMPARISON, &["comparator", "margin"]),

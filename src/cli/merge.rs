@@ -6,8 +6,13 @@ use clap::Args;
 
 use super::destinations::{Parts, refuse_address};
 use super::exit::{Exit, Failure};
-use super::{headings, report};
+use super::{headings, report, wire};
 use crate::bench::{MergeError, merge};
+use crate::llm::cassette::Merged;
+use crate::text::counted;
+
+/// The file of all shards' calls in the folder of the run.
+const CASSETTE: &str = "cassette.jsonl";
 
 /// Options of `recap merge`.
 #[derive(Debug, Args)]
@@ -16,6 +21,11 @@ pub struct Arguments {
     /// which shards were published
     #[arg(required = true, value_name = "SHARD|ADDRESS")]
     shards: Vec<PathBuf>,
+
+    /// The cassettes that the shards recorded, where they did: put together in DIR/cassette.jsonl,
+    /// from which the whole run can be replayed
+    #[arg(long, value_name = "FILE", num_args = 1.., help_heading = headings::CALLS)]
+    cassettes: Vec<PathBuf>,
 
     /// Folder of the whole run; an earlier run in it is replaced
     #[arg(long, value_name = "DIR", help_heading = headings::REPORT)]
@@ -32,11 +42,18 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             .help("give another folder: shards are not overwritten"));
     }
     refuse_address(&arguments.out)?;
+    let calls = Merged::of(&arguments.cassettes)?;
+    calls.warnings.iter().for_each(|warning| wire::say(&format!("warning: {warning}")));
     let parts = Parts::of(&arguments.shards)?;
     let merged = merge(&parts.folders, &arguments.out);
     merged.map_err(|error| refused(&error, &parts.named(&error.to_string())))?;
     // The copies of fetched shards are removed.
     drop(parts);
+    if !arguments.cassettes.is_empty() {
+        let file = arguments.out.join(CASSETTE);
+        calls.write(&file)?;
+        wire::say(&format!("{} in {}", counted(calls.len(), "call"), file.display()));
+    }
     report::render(&arguments.out, &arguments.rendering)
 }
 

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use super::exit::Failure;
 use super::wire;
-use crate::llm::providers::{OpenAiEmbeddings, named};
+use crate::llm::providers::{OpenAiChat, OpenAiEmbeddings, named};
 use crate::llm::{Endpoint, Key, Model, Provider, Settings};
 use crate::model::{OFFLINE, suggest};
 use crate::pricing::PriceList;
@@ -221,6 +221,12 @@ impl ModelName {
         Ok(Model { provider, name, settings: Settings::default() })
     }
 
+    /// Whether its provider takes batches at half the price.
+    pub fn has_batches(&self) -> bool {
+        let provider = self.known().and_then(|known| named(known.speaks));
+        provider.is_some_and(|provider| provider.batches().is_some())
+    }
+
     /// The server named in the environment, or the provider's own.
     pub fn endpoint(&self, prices: &PriceList) -> Result<Endpoint, Failure> {
         self.endpoint_in(&wire::variable, prices, &dialect)
@@ -283,11 +289,10 @@ impl ModelName {
 
 /// The wire format of a server: OpenAI's newer fields are known to OpenAI alone.
 fn dialect(speaks: &str, base: &str) -> &'static dyn Provider {
-    let speaks = match speaks {
-        "openai" if !base.contains("api.openai.com") => COMPATIBLE,
-        speaks => speaks,
-    };
-    named(speaks).expect("every known provider speaks a known format")
+    match speaks {
+        "openai" if !base.contains("api.openai.com") => &OpenAiChat::GATEWAY,
+        speaks => named(speaks).expect("every known provider speaks a known format"),
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The options that fill the seats.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,7 +9,8 @@ use clap::Args;
 use super::call_options::CallOptions;
 use super::exchange::Exchange;
 use super::exit::Failure;
-use super::model_name;
+use super::{model_name, wire};
+use crate::bench::Part;
 use crate::llm::DryRunCalls;
 use crate::model::OFFLINE;
 use crate::pricing::PriceList;
@@ -69,10 +71,19 @@ pub(super) enum Asked<'a> {
 }
 
 impl Seating {
-    /// The same seats for a part of a run: its share of what may be spent and
-    /// called is that of its sessions.
-    pub(super) fn of_share(&self, share: f64) -> Seating {
-        Seating { line: self.line.of_share(share), ..self.clone() }
+    /// The same seats for a part of a run, with its part of what may be spent and
+    /// called.
+    ///
+    /// # Errors
+    /// If there is too little to divide.
+    pub(super) fn of_part(&self, part: Part<'_>) -> Result<Seating, Failure> {
+        Ok(Seating { line: self.line.of_part(part)?, ..self.clone() })
+    }
+
+    /// The models whose calls can wait for a batch, as typed.
+    fn in_batches(&self) -> Vec<&str> {
+        let seats = std::iter::once(self.answerer.as_str());
+        seats.chain(self.judge.iter().map(String::as_str)).chain(self.author()).collect()
     }
 
     /// Whether any seat is filled by a model.
@@ -165,6 +176,7 @@ impl Seating {
             self.line.refuse_idle()?;
             return Ok((Seats::offline(counter), None));
         }
+        check_batches(&self.line, &self.in_batches())?;
         let mut typed: Vec<&str> = vec![&self.compactor, &self.answerer, &self.embedder];
         typed.extend(self.judge.iter().map(String::as_str).chain(self.author()));
         let mut exchange = Exchange::open(&self.line, &typed, prices, seed)?;
@@ -178,6 +190,7 @@ impl Seating {
         prices: &Arc<PriceList>,
         planned: &Arc<DryRunCalls>,
     ) -> Result<(Seats, Exchange), Failure> {
+        check_batches(&self.line, &self.in_batches())?;
         let mut exchange = Exchange::dry_run(&self.line, prices, counter, planned)?;
         let mut seats = self.filled(counter, &mut exchange)?;
         if !seats.offline {
@@ -202,6 +215,39 @@ impl Seating {
         seats.calls = Some(Arc::clone(&exchange.calls));
         Ok(seats)
     }
+}
+
+/// Refuses `--batch` where no model would be asked in batches, and tells which
+/// models are not.
+///
+/// # Errors
+/// That is so, or a name is none of a model.
+pub(super) fn check_batches(line: &CallOptions, typed: &[&str]) -> Result<(), Failure> {
+    if line.batches().is_none() || line.is_replay() {
+        return Ok(());
+    }
+    let (mut with, mut without) = (false, BTreeSet::new());
+    for name in typed {
+        match model_name::parse(name)? {
+            Some(model) if model.has_batches() => with = true,
+            Some(model) => {
+                without.insert(model.id());
+            }
+            None => {}
+        }
+    }
+    if !with {
+        return Err(Failure::usage("--batch without a model that is asked in batches").help(
+            "answers, verdicts and questions of openai/…, openai-responses/… and anthropic/… come \
+             in batches: name one of these, or leave out --batch",
+        ));
+    }
+    for model in without {
+        wire::say(&format!(
+            "note: {model} has no batches at half the price, and is asked directly"
+        ));
+    }
+    Ok(())
 }
 
 /// One judge, or a panel of two or three.

@@ -103,6 +103,9 @@ pub struct Answered {
     pub timing: Timing,
     /// Whether it was read from a recording of earlier calls.
     pub recorded: bool,
+    /// Whether it came in a batch: at the price of batches, and without a
+    /// latency, since a batch is answered within a day.
+    pub batch: bool,
 }
 
 /// Why a call brought no reply.
@@ -156,6 +159,12 @@ pub trait Llm: Send + Sync {
     /// If there is no reply; see [`CallError`]. A refusal, a filtered and a
     /// truncated reply are replies: [`Reply::finish`] tells.
     async fn call(&self, call: Call) -> Result<Answered, CallError>;
+
+    /// Whether its answers come in batches, so that calls which do not depend on
+    /// each other should be made at the same time.
+    fn in_batches(&self) -> bool {
+        false
+    }
 
     /// Stops all further calls, those that are waiting included, for a reason
     /// outside of the model. Models that call no provider may ignore it.

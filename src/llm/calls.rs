@@ -128,8 +128,9 @@ pub(super) fn row(
 ) -> Option<CallRow> {
     let once = Timing { attempts: 1, ..Timing::default() };
     let (ended, tokens, timing, source) = match outcome {
-        Ok(Answered { reply, timing, .. }) => {
-            (ending(reply), reply.usage.as_ref().ok().copied(), *timing, facts.source)
+        Ok(Answered { reply, timing, batch, .. }) => {
+            let source = if *batch { LatencySource::Batch } else { facts.source };
+            (ending(reply), reply.usage.as_ref().ok().copied(), *timing, source)
         }
         Err(CallError::Rejected(fault)) if fault.kind == FaultKind::Filtered => {
             (CallOutcome::Filtered, None, once, facts.source)
@@ -146,6 +147,10 @@ pub(super) fn row(
         }
     };
     let usage = tokens.map(|Tokens { usage, .. }| usage);
+    let cost = |usage: Usage| match source {
+        LatencySource::Batch => call_usd(&facts.prices?.in_batches(), &usage, facts.at),
+        _ => call_usd(facts.prices?, &usage, facts.at),
+    };
     Some(CallRow {
         seat: call.seat,
         model: facts.model.id(),
@@ -154,7 +159,7 @@ pub(super) fn row(
         outcome: ended,
         usage,
         reasoning: tokens.and_then(|tokens| tokens.reasoning),
-        usd: usage.and_then(|usage| call_usd(facts.prices?, &usage, facts.at)),
+        usd: usage.and_then(cost),
         timing,
         source,
     })

@@ -117,6 +117,6 @@ impl Llm for DryRunModel {
         };
         let usage = Ok(Tokens { usage, reasoning: None });
         let reply = Reply { text, finish, usage, model: None };
-        Ok(Answered { reply, timing: Timing::default(), recorded: false })
+        Ok(Answered { reply, timing: Timing::default(), recorded: false, batch: false })
     }
 }

@@ -119,9 +119,24 @@ impl Endpoint {
 
     /// The URL of a request.
     pub(super) fn url(&self, request: &Request) -> Url {
+        self.at(&self.provider.path(request))
+    }
+
+    /// The URL of a path with a leading slash, and of a query if there is one.
+    pub(super) fn at(&self, path: &str) -> Url {
+        let (path, query) = path.split_once('?').map_or((path, None), |(p, q)| (p, Some(q)));
         let mut url = self.base.clone();
-        url.set_path(&joined(self.base.path(), &self.provider.path(request)));
+        url.set_path(&joined(self.base.path(), path));
+        if let Some(query) = query {
+            let both = url.query().map(|own| format!("{own}&{query}"));
+            url.set_query(Some(both.as_deref().unwrap_or(query)));
+        }
         url
+    }
+
+    /// The same server at the prices of batches.
+    pub(super) fn in_batches(&self) -> Self {
+        Self { prices: self.prices.as_ref().map(ModelPrices::in_batches), ..self.clone() }
     }
 
     /// The most tokens that the provider may count for a prompt; 0 where no

@@ -55,6 +55,10 @@ impl Llm for FailureRecorder {
         self.inner.model()
     }
 
+    fn in_batches(&self) -> bool {
+        self.inner.in_batches()
+    }
+
     async fn call(&self, call: Call) -> Result<Answered, CallError> {
         let outcome = self.inner.call(call).await;
         if let Err(error) = &outcome {
@@ -115,7 +119,7 @@ mod tests {
             let text = self.outcome.clone()?.to_owned();
             let usage = Err(NoUsage::Missing);
             let reply = Reply { text, finish: Finish::Done, usage, model: None };
-            Ok(Answered { reply, timing: Timing::default(), recorded: true })
+            Ok(Answered { reply, timing: Timing::default(), recorded: true, batch: false })
         }
     }
 

@@ -83,6 +83,11 @@ impl HaltSwitch {
         }
     }
 
+    /// Stops calls because the provider does not answer.
+    pub(super) fn outage(&self, reason: String) {
+        self.stop(&mut self.state(), HaltCause::Outage, reason);
+    }
+
     /// Stops calls because of a fault that every call would get.
     pub(super) fn permanent_fault(&self, kind: FaultKind, reason: String) -> Halt {
         self.stop(&mut self.state(), HaltCause::Fault(kind), reason)

@@ -48,7 +48,8 @@ pub enum StartError {
 pub(super) struct Outgoing {
     url: Url,
     headers: HeaderMap,
-    body: Vec<u8>,
+    /// What is posted; with nothing to post, the address is read.
+    body: Option<Vec<u8>>,
     route: Route,
     /// Most bytes of the response that are read.
     largest: usize,
@@ -57,36 +58,61 @@ pub(super) struct Outgoing {
 impl Outgoing {
     /// A request to a server.
     pub(super) fn new(endpoint: &Endpoint, request: &super::Request) -> Self {
-        let provider = endpoint.provider();
-        let body = provider.encode(request).to_string().into_bytes();
-        let mut headers = HeaderMap::new();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let body = endpoint.provider().encode(request).to_string().into_bytes();
+        let largest = largest_body(request.max_tokens);
+        Self::post(endpoint, endpoint.url(request), (JSON, body), largest)
+    }
+
+    /// A request that reads an address of a server.
+    pub(super) fn get(endpoint: &Endpoint, url: Url, largest: usize) -> Self {
+        let (headers, route) = (headers(endpoint), Route::of(endpoint));
+        Self { url, headers, body: None, route, largest }
+    }
+
+    /// A request that posts a body of a type (ASCII) to an address of a server.
+    pub(super) fn post(
+        endpoint: &Endpoint,
+        url: Url,
+        (kind, body): (&str, Vec<u8>),
+        largest: usize,
+    ) -> Self {
+        let mut headers = headers(endpoint);
+        let kind = HeaderValue::from_str(kind).expect("a content type is of visible characters");
+        headers.insert(CONTENT_TYPE, kind);
         // The body is a stream, which would be sent in chunks otherwise; not
         // every server accepts these.
         headers.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
-        for (name, value) in provider.headers() {
-            headers.insert(*name, HeaderValue::from_static(value));
-        }
-        if let Some(key) = endpoint.key() {
-            let (name, before) = provider.key_header();
-            let mut value = HeaderValue::try_from(format!("{before}{}", key.value()))
-                .expect("a key is of visible characters");
-            value.set_sensitive(true);
-            headers.insert(HeaderName::from_static(name), value);
-        }
-        let url = endpoint.url(request);
-        let largest = largest_body(request.max_tokens);
-        Self { route: Route::of(endpoint), url, headers, body, largest }
+        Self { url, headers, body: Some(body), route: Route::of(endpoint), largest }
     }
 
     /// The body, which identifies the request.
     pub(super) fn body(&self) -> &[u8] {
-        &self.body
+        self.body.as_deref().unwrap_or_default()
     }
 }
 
+/// The content type of JSON.
+pub(super) const JSON: &str = "application/json";
+
+/// The headers of every request to a server: those of its provider, and the key.
+fn headers(endpoint: &Endpoint) -> HeaderMap {
+    let provider = endpoint.provider();
+    let mut headers = HeaderMap::new();
+    for (name, value) in provider.headers() {
+        headers.insert(*name, HeaderValue::from_static(value));
+    }
+    if let Some(key) = endpoint.key() {
+        let (name, before) = provider.key_header();
+        let mut value = HeaderValue::try_from(format!("{before}{}", key.value()))
+            .expect("a key is of visible characters");
+        value.set_sensitive(true);
+        headers.insert(HeaderName::from_static(name), value);
+    }
+    headers
+}
+
 /// Most bytes of a response that are read, if the reply may have `max_tokens` tokens.
-fn largest_body(max_tokens: u64) -> usize {
+pub(super) fn largest_body(max_tokens: u64) -> usize {
     match max_tokens {
         0 => WITHOUT_BOUND,
         most => {
@@ -266,17 +292,18 @@ async fn exchange(
     let asked = Instant::now();
     let mark = Arc::clone(&written);
     let (body, largest) = (outgoing.body, outgoing.largest);
-    // The client polls the body when it has a connection and has written the
-    // headers: finding or making a connection does not count as latency of the
-    // model.
-    let body = stream::once(async move {
-        let _ = mark.set(Instant::now());
-        Ok::<_, std::convert::Infallible>(body)
-    });
-    let request = client
-        .request(Method::POST, outgoing.url)
-        .headers(outgoing.headers)
-        .body(reqwest::Body::wrap_stream(body));
+    let method = if body.is_some() { Method::POST } else { Method::GET };
+    let mut request = client.request(method, outgoing.url).headers(outgoing.headers);
+    if let Some(body) = body {
+        // The client polls the body when it has a connection and has written
+        // the headers: finding or making a connection does not count as latency
+        // of the model.
+        let body = stream::once(async move {
+            let _ = mark.set(Instant::now());
+            Ok::<_, std::convert::Infallible>(body)
+        });
+        request = request.body(reqwest::Body::wrap_stream(body));
+    }
     let mut response = request.send().await.map_err(|why| describe(&why))?;
     let sent = written.get().copied().unwrap_or(asked);
     let first_byte_ms = ms(sent.elapsed());

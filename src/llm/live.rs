@@ -64,9 +64,9 @@ impl Options {
 
 /// What all the models of a run share: connections, budget, retry policy.
 pub struct Client {
-    http: Http,
-    options: Options,
-    counter: Counter,
+    pub(super) http: Http,
+    pub(super) options: Options,
+    pub(super) counter: Counter,
 }
 
 /// Why calls to a model cannot be made.
@@ -137,11 +137,11 @@ impl Client {
 /// A model that is called at its provider. Its calls wait with tokio's timers,
 /// on the caller's runtime.
 pub struct Live {
-    client: Arc<Client>,
-    model: Model,
+    pub(super) client: Arc<Client>,
+    pub(super) model: Model,
     endpoint: Endpoint,
     limiter: Arc<Limiter>,
-    switch: HaltSwitch,
+    pub(super) switch: HaltSwitch,
 }
 
 /// The state of a call between its attempts.
@@ -331,7 +331,7 @@ impl Live {
                     total_ms: taken.total_ms,
                     attempts: progress.attempts,
                 };
-                NextStep::End(Ok(Answered { reply, timing, recorded: false }))
+                NextStep::End(Ok(Answered { reply, timing, recorded: false, batch: false }))
             }
             Attempt::Fault(fault, wait) if fault.kind.is_transient() => {
                 let wait = match (wait, fault.kind) {
@@ -381,7 +381,7 @@ impl Live {
     }
 }
 
-fn halted(halt: Halt) -> CallError {
+pub(super) fn halted(halt: Halt) -> CallError {
     CallError::Halted(halt.reason)
 }
 

@@ -4,10 +4,12 @@
 //! A call passes through wrappers: [`Scrubbed`](crate::llm::Scrubbed) removes
 //! secrets, [`Memoized`](crate::llm::Memoized) makes each distinct call once or reads
 //! it from a cassette, [`Live`](crate::llm::Live) sends it within limits and
-//! budget. Encoding and decoding (`providers`) are pure; only `http` opens a
+//! budget, and [`Batched`](crate::llm::Batched) puts it into a batch with
+//! others. Encoding and decoding (`providers`) are pure; only `http` opens a
 //! socket.
 
 mod attempt;
+mod batch;
 mod budget;
 mod call;
 mod calls;
@@ -29,6 +31,7 @@ mod request;
 mod retry;
 mod scrubbed;
 
+pub use batch::{BatchLog, BatchLogError, BatchOptions, Batched, Tell, waits_for_batches};
 pub use budget::Budget;
 pub use call::{Answered, Call, CallError, Llm, Model, Question, Settings};
 pub use calls::{Calls, Now, call_usd};

@@ -32,6 +32,10 @@ impl Llm for Scrubbed {
         self.inner.model()
     }
 
+    fn in_batches(&self) -> bool {
+        self.inner.in_batches()
+    }
+
     async fn call(&self, mut call: Call) -> Result<Answered, CallError> {
         let request = &mut call.request;
         let mut texts = vec![request.system.as_str()];
@@ -79,7 +83,7 @@ mod tests {
             let text = self.says.to_owned();
             let (finish, usage) = (Finish::Done, Err(NoUsage::Missing));
             let reply = Reply { text, finish, usage, model: None };
-            Ok(Answered { reply, timing: Timing::default(), recorded: false })
+            Ok(Answered { reply, timing: Timing::default(), recorded: false, batch: false })
         }
     }
 

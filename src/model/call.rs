@@ -1,5 +1,7 @@
 //! Calls of real models, with their outcome, tokens and time.
 
+use std::cmp::Ordering;
+
 use serde::{Deserialize, Serialize};
 
 use super::Usage;
@@ -17,6 +19,9 @@ pub enum LatencySource {
     Recorded,
     /// Computed from a [`super::TimeProfile`].
     Modelled,
+    /// None: the call was answered in a batch, which takes up to a day whatever
+    /// the model takes.
+    Batch,
 }
 
 impl LatencySource {
@@ -65,6 +70,17 @@ pub struct Timing {
     pub total_ms: f64,
     /// Number of requests sent, the failed ones included.
     pub attempts: u32,
+}
+
+impl Timing {
+    /// The order by which one of several equal calls is chosen: the quickest
+    /// first.
+    pub fn quickest(&self, other: &Self) -> Ordering {
+        (self.total_ms.total_cmp(&other.total_ms))
+            .then(self.first_byte_ms.total_cmp(&other.first_byte_ms))
+            .then(self.queue_ms.total_cmp(&other.queue_ms))
+            .then(self.attempts.cmp(&other.attempts))
+    }
 }
 
 /// The outcome of a call.
@@ -116,11 +132,13 @@ pub struct CallRow {
     pub usage: Option<Usage>,
     /// Output tokens that were reasoning, where the provider reports them.
     pub reasoning: Option<u64>,
-    /// Its price in USD at the standard rates; absent where the model has no
-    /// price or the tokens are not known.
+    /// Its price in USD at the standard rates, or at those of batches where it
+    /// was answered in one; absent where the model has no price or the tokens
+    /// are not known.
     pub usd: Option<f64>,
-    /// The time of the call, by phase.
+    /// The time of the call, by phase; of a batch only the attempts are known.
     pub timing: Timing,
-    /// Whether the time was measured now or when it was recorded.
+    /// Whether the time was measured now or when it was recorded, or why there
+    /// is none.
     pub source: LatencySource,
 }

@@ -30,7 +30,7 @@ pub use conceal::Conceal;
 pub use conduct::{Conduct, ConductError, try_out};
 pub use earlier::unlike;
 pub use files::{FolderError, GATE, RESULT_FILES};
-pub use folder::{Folder, REPLIES};
+pub use folder::{BATCHES, Folder, REPLIES};
 pub use loaded::Loaded;
 pub use observer::{Event, Observer};
 pub use pool::{Finished, run};

@@ -11,7 +11,7 @@ use crate::desk::{Desk, assert_same, session};
 use crate::server::{Act, Received, Server};
 
 /// Starts the program; nobody reads what it says.
-fn start(desk: &Desk, variables: &[(&str, &str)], arguments: &[&str]) -> Child {
+pub fn start(desk: &Desk, variables: &[(&str, &str)], arguments: &[&str]) -> Child {
     Command::new(assert_cmd::cargo::cargo_bin!("recap"))
         .args(arguments)
         .current_dir(desk.path("."))
@@ -22,7 +22,7 @@ fn start(desk: &Desk, variables: &[(&str, &str)], arguments: &[&str]) -> Child {
         .unwrap()
 }
 
-fn signal(name: &str, process: u32) {
+pub fn signal(name: &str, process: u32) {
     assert_ne!(process, 0, "0 would be every process of the tests");
     assert!(Command::new("kill").args([name, &process.to_string()]).status().unwrap().success());
 }

@@ -1,6 +1,9 @@
 //! End-to-end tests of the binary `recap`: what users type and scripts read.
 
 mod advise;
+#[path = "../common/batches.rs"]
+mod batch_provider;
+mod batches;
 mod bench;
 mod clusters;
 mod compare;

@@ -86,8 +86,13 @@ fn questions_about_other_sessions_are_counted_and_left_out() {
 /// context holds it, and grades by the words.
 fn author(request: &Received) -> Act {
     let schema = request.body["response_format"]["json_schema"]["name"].as_str();
-    let text = request.text();
-    let reply = match schema {
+    let context = request.body["messages"][0]["content"].as_str().unwrap();
+    Act::chat(&author_of(context, &request.text(), schema))
+}
+
+/// Its reply to a context and a message, by the name of the reply's schema.
+pub fn author_of(context: &str, text: &str, schema: Option<&str>) -> String {
+    match schema {
         Some("questions") => {
             let proposal = json!({"kind": "fact", "question": "On which host did the refused job run?",
                 "answer": "exp-worker-03", "evidence": ["m0"], "stale": []});
@@ -95,18 +100,16 @@ fn author(request: &Received) -> Act {
             json!({"questions": first.into_iter().collect::<Vec<_>>()}).to_string()
         }
         None => {
-            let context = request.body["messages"][0]["content"].as_str().unwrap();
             let knows = context.contains("exp-worker-03") && text.contains("host");
             if knows { "exp-worker-03" } else { "I don't know." }.to_owned()
         }
         Some(_) => {
-            let grading: Json = serde_json::from_str(&text).unwrap();
+            let grading: Json = serde_json::from_str(text).unwrap();
             let right = grading["answer"] == grading["expected"][0];
             let verdict = if right { "correct" } else { "incorrect" };
             json!({"reason": "by its words", "verdict": verdict}).to_string()
         }
-    };
-    Act::chat(&reply)
+    }
 }
 
 #[test]

@@ -18,7 +18,7 @@ const TALK: [(&str, &str); 5] = [
 ];
 
 /// A data set of that talk with a question for each thing.
-fn talk(desk: &Desk) {
+pub fn talk(desk: &Desk) {
     let message = |id: String, role: &str, text: &str| {
         let filler = "The parser takes one field after the other. ".repeat(45);
         json!({"id": id, "role": role, "blocks": [{"type": "text", "text": format!("{text} {filler}")}]})
@@ -51,21 +51,26 @@ fn talk(desk: &Desk) {
 /// that its context holds and its question asks for.
 fn knows(request: &Received) -> Act {
     let system = request.body["messages"][0]["content"].as_str().unwrap_or_default();
-    let text = request.text();
-    if request.body.get("response_format").is_none() {
+    let schema = request.body.get("response_format").is_some();
+    Act::chat(&reply_of(system, &request.text(), schema))
+}
+
+/// Its reply to a system text and a message; one with a schema grades.
+pub fn reply_of(system: &str, text: &str, schema: bool) -> String {
+    if !schema {
         let known = [("server", "heron"), ("invoice", "4471"), ("deploy", "Thursday")];
         let asked = known.iter().find(|(about, _)| text.contains(about));
         let said = asked.filter(|(_, value)| system.contains(value));
-        return Act::chat(said.map_or("I don't know.", |(_, value)| value));
+        return said.map_or("I don't know.", |(_, value)| value).to_owned();
     }
-    let grading: Json = serde_json::from_str(&text).unwrap();
+    let grading: Json = serde_json::from_str(text).unwrap();
     let expected = grading["expected"][0].as_str().unwrap();
     let verdict = match grading["answer"].as_str().unwrap() {
         "I don't know." => "abstained",
         answer if answer.contains(expected) => "correct",
         _ => "incorrect",
     };
-    Act::chat(&json!({"reason": "as the words say", "verdict": verdict}).to_string())
+    json!({"reason": "as the words say", "verdict": verdict}).to_string()
 }
 
 const JUDGED: [&str; 8] =
@@ -133,7 +138,7 @@ fn models_answer_and_grade_each_distinct_question_once() {
 }
 
 /// Everything in a run folder, with own CPU times left out.
-fn folder(desk: &Desk, run: &str) -> Vec<(String, String)> {
+pub fn folder(desk: &Desk, run: &str) -> Vec<(String, String)> {
     let text = |name: &String| {
         let text = desk.read(&format!("{run}/{name}"));
         match name.rsplit('.').next() {

@@ -1,6 +1,7 @@
 //! A run in parts, put together again.
 
 use crate::desk::{Desk, assert_same};
+use crate::server::{Act, Server};
 
 const WHAT: [&str; 9] = [
     "bench",
@@ -100,4 +101,115 @@ fn a_shard_is_a_number_of_as_many_as_there_are() {
     ];
     let said = desk.refused(&[&WHAT[..], &model].concat());
     assert!(said.contains("recap probes generate"), "{said}");
+}
+
+/// A model that answers every request by its text.
+fn answers() -> Server {
+    Server::start(|request| {
+        let system = request.body["messages"][0]["content"].as_str().unwrap_or_default();
+        let schema = request.body.get("response_format").is_some();
+        Act::chat(&match schema {
+            true => r#"{"reason": "it is as good as any", "verdict": "incorrect"}"#.to_owned(),
+            false => format!("It is {} of {}.", request.text().len(), system.len()),
+        })
+    })
+}
+
+const ASKED: [&str; 13] = [
+    "bench",
+    "quickstart",
+    "--limit",
+    "3",
+    "--strategy",
+    "fifo",
+    "--cuts",
+    "none",
+    "--answerer",
+    "openai/m",
+    "--judge",
+    "openai/m",
+    "--quiet",
+];
+
+fn asked(desk: &Desk, base: &str, more: &[&str]) -> crate::desk::Ran {
+    let variables = [("OPENAI_BASE_URL", base), ("OPENAI_API_KEY", "sk-test")];
+    desk.recap_with(&variables, &[&ASKED[..], more].concat())
+}
+
+#[test]
+fn the_cassettes_of_shards_are_put_together_and_the_whole_run_is_replayed_from_them() {
+    let (desk, server) = (Desk::new(), answers());
+    let base = server.base();
+    let whole = asked(&desk, &base, &["--cassette=whole.jsonl", "--record", "--out=whole"]);
+    assert_eq!(whole.code, 0, "{whole:?}");
+    for index in 1..=3 {
+        let [shard, out, tape] = [
+            format!("--shard={index}/3"),
+            format!("--out=part-3-{index}"),
+            format!("--cassette=tape-{index}.jsonl"),
+        ];
+        let ran = asked(&desk, &base, &[&shard, &out, &tape, "--record"]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+    }
+    let parts = ["part-3-2", "part-3-1", "part-3-3"];
+    let tapes = ["--cassettes", "tape-2.jsonl", "tape-3.jsonl", "tape-1.jsonl"];
+    let merge = [&["merge"], &parts[..], &tapes, &["--out", "merged"]].concat();
+    let merged = desk.good(&merge);
+    assert!(merged.err.contains("merged/cassette.jsonl"), "{merged:?}");
+
+    // The same calls in the same order with the same replies; times are measured.
+    let calls = |file: &str| -> Vec<(String, String)> {
+        let lines = desk.read(file);
+        let read =
+            lines.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        read.map(|line| (line["key"].to_string(), line["outcome"]["reply"]["text"].to_string()))
+            .collect()
+    };
+    assert_eq!(calls("merged/cassette.jsonl"), calls("whole.jsonl"));
+    let tape = desk.read("merged/cassette.jsonl");
+    drop(server);
+    let replay = ["--cassette=merged/cassette.jsonl", "--replay", "--out=replayed"];
+    let replayed = desk.recap(&[&ASKED[..], &replay].concat());
+    assert_eq!(replayed.code, 0, "{replayed:?}");
+    std::fs::remove_file(desk.path("merged/cassette.jsonl")).unwrap();
+    assert_same(&desk, "merged", "replayed");
+
+    // Another reply to a call of another cassette is a contradiction.
+    let first = tape.lines().find(|line| line.contains("\"text\":\"It is ")).unwrap();
+    desk.file("odd.jsonl", first.replacen("It is ", "It was ", 1) + "\n");
+    let odd = [&["merge"], &parts[..], &tapes, &["odd.jsonl", "--out", "never"]].concat();
+    let said = desk.refused(&odd);
+    let key = &first[8..20];
+    assert!(said.contains(&format!("(key {key}) has one reply in tape-")), "{said}");
+    assert!(said.contains("and another in odd.jsonl"), "{said}");
+    let gone = [&["merge"], &parts[..], &["--cassettes", "gone.jsonl", "--out", "never"]].concat();
+    assert!(desk.refused(&gone).contains("gone.jsonl"));
+}
+
+#[test]
+fn limits_are_divided_by_the_calls_and_the_parts_add_up() {
+    let (desk, server) = (Desk::new(), answers());
+    let price = r#"{"openai/m": {"input_cost_per_token": 0, "output_cost_per_token": 0}}"#;
+    desk.file("prices.json", price);
+    let (mut micro, mut calls) = (0, 0);
+    let limits = ["--prices=prices.json", "--max-cost=1", "--per-minute=100000"];
+    for index in 1..=4 {
+        let (shard, out) = (format!("--shard={index}/4"), format!("--out=part-4-{index}"));
+        let ran = asked(&desk, &server.base(), &[&limits[..], &[&shard, &out]].concat());
+        assert_eq!(ran.code, 0, "{ran:?}");
+        let line = ran.err.lines().find(|line| line.contains("of the calls: ")).unwrap();
+        let figure = |mark: &str| -> u64 {
+            let rest = line.split(mark).nth(1).map_or("0", |rest| rest.split(' ').next().unwrap());
+            rest.replace('.', "").parse().unwrap()
+        };
+        let own = (figure("at most $"), figure("and at most "));
+        // Of four parts of three sessions one has none.
+        let busy = !line.contains("has 0.00 % of the calls");
+        assert_eq!((own.0 > 0, own.1 > 0), (busy, busy), "{line}");
+        (micro, calls) = (micro + own.0, calls + own.1);
+    }
+    assert_eq!((micro, calls), (1_000_000, 100_000), "dollars have six decimals");
+    let few = asked(&desk, &server.base(), &["--per-minute=2", "--shard=1/4", "--out=few"]);
+    assert_eq!(few.code, 2, "{few:?}");
+    assert!(few.err.contains("less than one call a minute for each of the 3 shards"), "{few:?}");
 }

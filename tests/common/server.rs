@@ -19,12 +19,16 @@ const TICK: Duration = Duration::from_millis(5);
 pub struct Received {
     /// From 0, over all connections.
     pub number: usize,
+    pub method: String,
     /// With its query.
     pub path: String,
     /// Lower-case names.
     pub headers: Vec<(String, String)>,
     /// Null if it was no JSON.
     pub body: Value,
+    /// The body of what is posted and no JSON.
+    pub posted: String,
+    length: usize,
 }
 
 impl Received {
@@ -216,7 +220,7 @@ fn serve(
             }
         }
         let act = script(&request);
-        if !matches!(act, Act::Reset) {
+        if !matches!(act, Act::Reset) && request.length > 0 {
             reader.read_exact(&mut [0])?;
         }
         match act {
@@ -294,7 +298,8 @@ fn read(reader: &mut BufReader<TcpStream>) -> std::io::Result<Option<Received>> 
     if reader.read_line(&mut line)? == 0 {
         return Ok(None);
     }
-    let path = line.split(' ').nth(1).unwrap_or_default().to_owned();
+    let mut words = line.split(' ').map(str::to_owned);
+    let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     let mut headers = Vec::new();
     loop {
         let mut line = String::new();
@@ -306,6 +311,8 @@ fn read(reader: &mut BufReader<TcpStream>) -> std::io::Result<Option<Received>> 
     let length = length.and_then(|(_, value)| value.parse().ok()).unwrap_or(0);
     let mut body = vec![b'}'; length];
     reader.read_exact(&mut body[..length.saturating_sub(1)])?;
-    let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
-    Ok(Some(Received { number: 0, path, headers, body }))
+    let other = |_| (Value::Null, String::from_utf8_lossy(&body).into_owned());
+    let (body, posted) =
+        serde_json::from_slice(&body).map_or_else(other, |body| (body, String::new()));
+    Ok(Some(Received { number: 0, method, path, headers, body, posted, length }))
 }

@@ -1,6 +1,8 @@
 //! The tests of the library. One program: a program per file would link the
 //! library forty times, at 140 MB each.
 
+#[path = "../common/batches.rs"]
+mod batches;
 #[path = "../common/mod.rs"]
 mod common;
 #[path = "../common/generated.rs"]
@@ -56,6 +58,7 @@ mod external_http;
 mod generated;
 mod judge_real;
 mod layers;
+mod llm_batches;
 mod llm_cassette;
 mod llm_faults;
 mod mechanisms;

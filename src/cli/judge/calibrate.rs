@@ -13,12 +13,12 @@ use super::super::wire;
 use super::{JudgeSeat, ProgressJudge, wait};
 use crate::dataset::{DatasetError, LabelFolder, Labels, bundled, load_label_folder, load_labels};
 use crate::measure::{Graded, agreement};
-use crate::model::{Judgement, LabelledCase, LabelledQuestion};
+use crate::model::{LabelledCase, LabelledQuestion};
 use crate::report::{
     calibration_csv, calibration_json, calibration_table, calls_csv, calls_table, verdicts_csv,
 };
 use crate::run::{grade, questions, sample};
-use crate::seats::judge::{Judge, plant};
+use crate::seats::judge::plant;
 
 /// Most violations that are printed: a file with the wrong format has one a line.
 const PRINTED: usize = 100;
@@ -63,7 +63,9 @@ pub(in crate::cli) fn run(arguments: &CalibrateArguments) -> Result<Exit, Failur
         return Err(Failure::with_code(Exit::Nothing, "there is no answer to grade")
             .help("give a file with labelled answers, or a higher --sample or --planted"));
     }
-    let judgements = graded(&judge, &cases, arguments.seat.line.concurrency())?;
+    let counted = ProgressJudge::new(Arc::clone(&judge), cases.len());
+    let at_once = arguments.seat.line.at_once();
+    let judgements = wait(grade(&counted, &cases, at_once), exchange.as_ref())?;
     let (calls, ended) = match exchange {
         Some(exchange) => {
             exchange.save()?;
@@ -189,15 +191,6 @@ fn quickstart() -> Result<Vec<Arc<LabelledQuestion>>, Failure> {
         })
     });
     Ok(asked.collect())
-}
-
-fn graded(
-    judge: &Arc<dyn Judge>,
-    cases: &[LabelledCase],
-    at_once: usize,
-) -> Result<Vec<Judgement>, Failure> {
-    let counted = ProgressJudge::new(Arc::clone(judge), cases.len());
-    wait(grade(&counted, cases, at_once))
 }
 
 fn write(folder: &Path, files: &[(&str, Vec<u8>)]) -> Result<(), Failure> {

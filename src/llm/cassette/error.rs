@@ -33,6 +33,21 @@ pub enum CassetteError {
         /// What is wrong with it.
         problem: LineError,
     },
+    /// Two cassettes hold different replies to the same call.
+    #[error(
+        "{call} (key {key}) has one reply in {} and another in {}",
+        first.display(), second.display()
+    )]
+    Contradiction {
+        /// Seat, model and repetition of the call.
+        call: String,
+        /// The beginning of its key.
+        key: String,
+        /// The first file.
+        first: PathBuf,
+        /// The other one.
+        second: PathBuf,
+    },
     /// Another program is recording to it.
     #[error(
         "another run is recording to the cassette\n  --> {}",
@@ -50,6 +65,10 @@ impl CassetteError {
         match self {
             CassetteError::Io { .. } => "check the path, and whether it may be read and written",
             CassetteError::Line { .. } => "delete that line: a recording run makes the call again",
+            CassetteError::Contradiction { .. } => {
+                "the two were recorded with calls of their own: a run can be replayed from either, \
+                 not from both; share one cassette among runs, or ask at temperature 0"
+            }
             CassetteError::Busy { .. } => {
                 "wait for its end, or record to another file and merge the two with `sort -u`"
             }

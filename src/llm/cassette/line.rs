@@ -1,5 +1,6 @@
 //! One recorded call as a line of a cassette.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -57,6 +58,9 @@ enum StoredOutcome {
         model: Option<String>,
         tokens: StoredTokens,
         timing: Timing,
+        /// Whether it came in a batch.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        batch: bool,
     },
     Rejected(StoredFault),
     Malformed(StoredWireError),
@@ -187,13 +191,38 @@ impl CassetteLine {
         format!("{}/{}", self.provider, self.model)
     }
 
+    /// Whether two recordings of one call say the same: its time and its tokens,
+    /// of which a provider's cache may have held more, do not count.
+    pub fn says_the_same(&self, other: &Self) -> bool {
+        let said = |line: &Self| {
+            let mut outcome = serde_json::to_value(&line.outcome).expect("plain data serialises");
+            if let Some(reply) = outcome["reply"].as_object_mut() {
+                reply.retain(|field, _| matches!(field.as_str(), "text" | "finish" | "model"));
+            }
+            outcome
+        };
+        said(self) == said(other)
+    }
+
+    /// Whether this recording counts where another says the same: the quicker
+    /// one, and of equally quick ones the first in byte order.
+    pub fn is_before(&self, other: &Self) -> bool {
+        let order = match (&self.outcome, &other.outcome) {
+            (StoredOutcome::Reply { timing, .. }, StoredOutcome::Reply { timing: other, .. }) => {
+                timing.quickest(other)
+            }
+            _ => Ordering::Equal,
+        };
+        order.then_with(|| self.written().cmp(&other.written())).is_lt()
+    }
+
     /// The outcome of the call.
     pub fn recorded(self) -> Recorded {
         let outcome = match self.outcome {
-            StoredOutcome::Reply { text, finish, model, tokens, timing } => {
+            StoredOutcome::Reply { text, finish, model, tokens, timing, batch } => {
                 let usage = tokens.restored();
                 let reply = Reply { text, finish: finish.restored(), usage, model };
-                Ok(Answered { reply, timing, recorded: true })
+                Ok(Answered { reply, timing, recorded: true, batch })
             }
             StoredOutcome::Rejected(fault) => Err(CallError::Rejected(fault.restored())),
             StoredOutcome::Malformed(flaw) => Err(CallError::Malformed(flaw.restored())),
@@ -229,6 +258,7 @@ impl StoredOutcome {
                 Err(NoUsage::Contradictory(why)) => StoredTokens::Contradictory(scrub(why)),
             },
             timing: answered.timing,
+            batch: answered.batch,
         }
     }
 }

@@ -15,13 +15,14 @@ use std::sync::{Mutex, MutexGuard};
 
 use jiff::Timestamp;
 
-use super::{Answered, Call, CallError, Model};
-use crate::model::Usage;
+use super::{Answered, Call, CallError, Model, call_usd};
+use crate::pricing::ModelPrices;
 
 mod error;
 mod key;
 mod line;
 mod lines;
+mod merge;
 #[cfg(test)]
 mod tests;
 
@@ -31,6 +32,7 @@ use line::CassetteLine;
 pub(in crate::llm) use line::Recorded;
 pub use line::{LineError, Scrub};
 use lines::Lines;
+pub use merge::Merged;
 
 /// The purpose for which a cassette is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,19 +125,26 @@ impl Cassette {
         ))
     }
 
-    /// The usage of every reply, with its model (`provider/model`) and its
-    /// time.
-    pub fn usage(&self) -> Vec<(String, Usage, Timestamp)> {
+    /// What every reply cost, in USD, by the prices of its model
+    /// (`provider/model`); a reply without usage or price is left out.
+    pub fn usd(&self, prices: impl Fn(&str) -> Option<ModelPrices>) -> f64 {
         let state = self.state();
         let lines = state.lines.values();
         let read =
             lines.map(|line| CassetteLine::read(line).expect("a line was read before it was kept"));
-        read.filter_map(|line| {
-            let model = line.model();
+        let usd = read.filter_map(|line| {
+            let prices = prices(&line.model())?;
             let Recorded { outcome, at } = line.recorded();
-            Some((model, outcome.ok()?.reply.usage.ok()?.usage, at))
-        })
-        .collect()
+            let Answered { reply, batch, .. } = outcome.ok()?;
+            let prices = if batch { prices.in_batches() } else { prices };
+            call_usd(&prices, &reply.usage.ok()?.usage, at)
+        });
+        usd.sum()
+    }
+
+    /// Whether it has the call with this key.
+    pub fn holds(&self, key: &str) -> bool {
+        self.state().lines.contains_key(key)
     }
 
     /// The recorded outcome of a call, if there is one.

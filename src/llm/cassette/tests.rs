@@ -33,6 +33,7 @@ fn said(text: &str) -> Result<Answered, CallError> {
         },
         timing: Timing { queue_ms: 0.1, first_byte_ms: 1.0 / 3.0, total_ms: 1e3, attempts: 2 },
         recorded: false,
+        batch: false,
     })
 }
 
@@ -346,4 +347,69 @@ proptest! {
     fn no_bytes_end_the_program(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let _ = Lines::read(Path::new("f"), &bytes);
     }
+}
+
+#[test]
+fn a_reply_of_a_batch_says_so_and_every_other_line_is_as_it_was() {
+    let batch = said("Because.").map(|answered| Answered { batch: true, ..answered });
+    let line = written("Why?", &batch);
+    assert!(line.contains(r#""batch":true"#), "{line}");
+    let read = CassetteLine::read(&line).unwrap().recorded().outcome.unwrap();
+    assert!(read.batch);
+    let direct = written("Why?", &said("Because."));
+    assert!(!direct.contains("batch"), "{direct}");
+    assert!(!CassetteLine::read(&direct).unwrap().recorded().outcome.unwrap().batch);
+}
+
+#[test]
+fn what_replies_cost_goes_by_the_price_of_batches_where_they_came_in_one() {
+    let folder = folder();
+    let batch = said("A").map(|answered| Answered { batch: true, ..answered });
+    let lines = [written("a", &batch), written("b", &said("B"))].join("\n") + "\n";
+    let (tape, _) = opened(&file(&folder, lines), Mode::Replay);
+    let entry = serde_json::json!({"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-5});
+    let prices = ModelPrices::read("m", &entry).unwrap();
+    // 7 tokens at $1 and 2 at $10 a million are $0.000027; of a batch half.
+    let usd = tape.usd(|model| (model == "openai/m").then(|| prices.clone()));
+    assert!((usd - 1.5 * 27e-6).abs() < 1e-12, "{usd}");
+    assert_eq!(tape.usd(|_| None), 0.0);
+}
+
+#[test]
+fn of_the_same_reply_in_two_cassettes_the_quickest_counts_and_another_one_is_refused() {
+    let folder = folder();
+    let took = |text: &str, total_ms: f64| {
+        said(text).map(|answered| {
+            let timing = Timing { total_ms, ..answered.timing };
+            Answered { timing, ..answered }
+        })
+    };
+    let tape = |name: &str, lines: &[String]| {
+        let file = folder.path().join(name);
+        fs::write(&file, lines.join("\n") + "\n").unwrap();
+        file
+    };
+    let one = tape("one", &[written("b", &took("B", 9.0)), written("a", &took("A", 4.0))]);
+    let two = tape("two", &[written("c", &took("C", 1.0)), written("b", &took("B", 5.0))]);
+    let out = folder.path().join("out");
+    for files in [[one.clone(), two.clone()], [two.clone(), one.clone()]] {
+        let merged = Merged::of(&files).unwrap();
+        assert_eq!((merged.len(), merged.is_empty(), merged.warnings.len()), (3, false, 0));
+        merged.write(&out).unwrap();
+        let mut expected = [("a", "A", 4.0), ("b", "B", 5.0), ("c", "C", 1.0)]
+            .map(|(asked, text, ms)| written(asked, &took(text, ms)) + "\n");
+        expected.sort();
+        assert_eq!(fs::read_to_string(&out).unwrap(), expected.concat());
+    }
+    let odd = tape("odd", &[written("b", &took("another", 1.0))]);
+    let error = Merged::of(&[one, odd]).unwrap_err().to_string();
+    let key = &key(&model(), &call("b"))[..12];
+    let told = format!("judge of openai/m, replicate 0 (key {key}) has one reply in ");
+    assert!(error.starts_with(&told) && error.ends_with("odd"), "{error}");
+    // One is rejected, the other replied.
+    let fault = Fault { kind: FaultKind::BadRequest, status: 400, message: "no".to_owned() };
+    let rejected = tape("no", &[written("c", &Err(CallError::Rejected(fault)))]);
+    assert!(Merged::of(&[two, rejected]).is_err());
+    assert!(Merged::of(&[folder.path().join("gone")]).is_err());
+    assert!(Merged::of(&[]).unwrap().is_empty());
 }

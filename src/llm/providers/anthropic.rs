@@ -6,6 +6,7 @@
 use serde_json::{Value, json};
 
 use super::Provider;
+use super::batches::{ANTHROPIC, Batches};
 use crate::llm::error::{FaultKind, WireError};
 use crate::llm::figures::{figure, required, sums_to};
 use crate::llm::{Finish, NoUsage, Reply, Request, Speaker, Tokens};
@@ -88,6 +89,10 @@ impl Provider for Anthropic {
             usage: tokens(&body["usage"]),
             model: body["model"].as_str().map(str::to_owned),
         })
+    }
+
+    fn batches(&self) -> Option<&'static dyn Batches> {
+        Some(&ANTHROPIC)
     }
 
     fn fault_kind(&self, error: &Value) -> Option<FaultKind> {

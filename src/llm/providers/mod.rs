@@ -6,6 +6,7 @@ use super::error::{self, Fault, FaultKind, WireError};
 use super::{Reply, Request};
 
 mod anthropic;
+pub mod batches;
 mod gemini;
 mod openai_chat;
 mod openai_embeddings;
@@ -52,6 +53,12 @@ pub trait Provider: Sync {
     /// # Errors
     /// If the body lacks what every reply has, or is a fault after all.
     fn reply(&self, body: &Value) -> Result<Reply, WireError>;
+
+    /// How it takes requests in batches; `None` if it has no such interface, or
+    /// not at half the price.
+    fn batches(&self) -> Option<&'static dyn batches::Batches> {
+        None
+    }
 
     /// The kind of fault that an error object names, if it says more than the status.
     fn fault_kind(&self, error: &Value) -> Option<FaultKind>;

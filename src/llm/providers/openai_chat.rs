@@ -7,6 +7,7 @@
 use serde_json::{Value, json};
 
 use super::Provider;
+use super::batches::{Batches, OPENAI};
 use crate::llm::error::{FaultKind, WireError};
 use crate::llm::figures::{figure, required, rest, sums_to};
 use crate::llm::{Finish, NoUsage, Reply, Request, Speaker, Tokens};
@@ -18,13 +19,19 @@ pub struct OpenAiChat {
     name: &'static str,
     /// The name of the field for [`Request::max_tokens`].
     max_tokens: &'static str,
+    /// Whether it takes batches at half the price.
+    batches: bool,
 }
 
 impl OpenAiChat {
     /// OpenAI itself, whose reasoning models know only the newer field.
-    pub const OPENAI: Self = Self { name: "openai", max_tokens: "max_completion_tokens" };
+    pub const OPENAI: Self =
+        Self { name: "openai", max_tokens: "max_completion_tokens", batches: true };
     /// Compatible servers, all of which know the older field.
-    pub const COMPATIBLE: Self = Self { name: "openai-compatible", max_tokens: "max_tokens" };
+    pub const COMPATIBLE: Self =
+        Self { name: "openai-compatible", max_tokens: "max_tokens", batches: false };
+    /// A server that is called OpenAI by its user, such as a gateway to it.
+    pub const GATEWAY: Self = Self { batches: true, ..Self::COMPATIBLE };
 }
 
 impl Provider for OpenAiChat {
@@ -88,6 +95,10 @@ impl Provider for OpenAiChat {
             usage: tokens(&body["usage"]),
             model: body["model"].as_str().map(str::to_owned),
         })
+    }
+
+    fn batches(&self) -> Option<&'static dyn Batches> {
+        self.batches.then_some(&OPENAI)
     }
 
     fn fault_kind(&self, error: &Value) -> Option<FaultKind> {

@@ -6,6 +6,7 @@
 use serde_json::{Value, json};
 
 use super::Provider;
+use super::batches::{Batches, OPENAI};
 use super::openai_chat::fault_kind;
 use crate::llm::error::{Fault, FaultKind, WireError};
 use crate::llm::figures::{figure, required, rest, sums_to};
@@ -95,6 +96,10 @@ impl Provider for OpenAiResponses {
             usage: tokens(&body["usage"]),
             model: body["model"].as_str().map(str::to_owned),
         })
+    }
+
+    fn batches(&self) -> Option<&'static dyn Batches> {
+        Some(&OPENAI)
     }
 
     fn fault_kind(&self, error: &Value) -> Option<FaultKind> {

@@ -59,6 +59,11 @@ impl Llm {
         Line { llm: &*self.llm, seat: Seat::Answerer, replicate: self.replicate }
     }
 
+    /// Questions to one context that are put at the same time.
+    fn at_once(&self) -> usize {
+        if self.llm.in_batches() { usize::MAX } else { AT_ONCE }
+    }
+
     async fn one(&self, system: &str, text: &str) -> Result<String, NoAnswer> {
         let line = self.line();
         let question = question(system, text);
@@ -76,14 +81,19 @@ impl Llm {
 #[async_trait]
 impl Answerer for Llm {
     async fn answer(&self, shown: &Shown, questions: &[&str]) -> Vec<Result<String, NoAnswer>> {
-        let Some((first, others)) = questions.split_first() else { return Vec::new() };
+        // A batch has no order: there, no question can wait for another's cache.
+        let alone = if self.llm.in_batches() { 0 } else { questions.len().min(1) };
+        let (first, others) = questions.split_at(alone);
         let system = system(shown);
-        let mut answers = vec![self.one(&system, first).await];
+        let mut answers = Vec::with_capacity(questions.len());
+        for question in first {
+            answers.push(self.one(&system, question).await);
+        }
         let mut asked = Vec::with_capacity(others.len());
         for other in others {
             asked.push(self.one(&system, other));
         }
-        let others: Vec<_> = stream::iter(asked).buffered(AT_ONCE).collect().await;
+        let others: Vec<_> = stream::iter(asked).buffered(self.at_once()).collect().await;
         answers.extend(others);
         answers
     }
@@ -99,7 +109,7 @@ impl Answerer for Llm {
         for text in questions {
             asked.push(recovery::ask(&line, &system, text, finder));
         }
-        stream::iter(asked).buffered(AT_ONCE).collect().await
+        stream::iter(asked).buffered(self.at_once()).collect().await
     }
 
     fn name(&self) -> &str {
