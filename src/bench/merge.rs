@@ -229,10 +229,8 @@ mod tests {
             call(Seat::Judge, "b", Unavailable, 0.0),
             call(Seat::Judge, "b", Replied, 7.0),
         ]);
-        let expected = [
-            call(Seat::Answerer, "a", Replied, 5.0),
-            call(Seat::Judge, "b", Replied, 7.0),
-        ];
+        let expected =
+            [call(Seat::Answerer, "a", Replied, 5.0), call(Seat::Judge, "b", Replied, 7.0)];
         assert_eq!(merged, expected);
     }
 }

@@ -1,6 +1,7 @@
 //! A run in parts, put together again.
 
 use crate::desk::{Desk, assert_same};
+use crate::seats::talk;
 use crate::server::{Act, Server};
 
 const WHAT: [&str; 9] = [
@@ -115,11 +116,30 @@ fn answers() -> Server {
     })
 }
 
+/// A data set of three talks: two are the same but for their names.
+fn talks(desk: &Desk) {
+    talk(desk);
+    let all = |file: &str| -> String {
+        let one = desk.read(&format!("talk/{file}"));
+        let named = |n: usize| {
+            let own = one.replace("\"id\":\"talk\"", &format!("\"id\":\"talk-{n}\""));
+            let own =
+                own.replace("\"transcript\":\"talk\"", &format!("\"transcript\":\"talk-{n}\""));
+            let own = own.replace("\"id\":\"p", &format!("\"id\":\"p{n}-"));
+            if n == 2 { own.replace("heron", "egret") } else { own }
+        };
+        (0..3).map(named).collect()
+    };
+    desk.file("talks/dataset.toml", desk.read("talk/dataset.toml"))
+        .file("talks/transcripts.jsonl", all("transcripts.jsonl"))
+        .file("talks/probes.jsonl", all("probes.jsonl"));
+}
+
 const ASKED: [&str; 13] = [
     "bench",
-    "quickstart",
-    "--limit",
-    "3",
+    "talks",
+    "--window",
+    "50%",
     "--strategy",
     "fifo",
     "--cuts",
@@ -139,6 +159,7 @@ fn asked(desk: &Desk, base: &str, more: &[&str]) -> crate::desk::Ran {
 #[test]
 fn the_cassettes_of_shards_are_put_together_and_the_whole_run_is_replayed_from_them() {
     let (desk, server) = (Desk::new(), answers());
+    talks(&desk);
     let base = server.base();
     let whole = asked(&desk, &base, &["--cassette=whole.jsonl", "--record", "--out=whole"]);
     assert_eq!(whole.code, 0, "{whole:?}");
@@ -167,6 +188,8 @@ fn the_cassettes_of_shards_are_put_together_and_the_whole_run_is_replayed_from_t
     };
     assert_eq!(calls("merged/cassette.jsonl"), calls("whole.jsonl"));
     let tape = desk.read("merged/cassette.jsonl");
+    let shared = (1..=3).map(|n| calls(&format!("tape-{n}.jsonl")).len()).sum::<usize>();
+    assert!(shared > tape.lines().count(), "two parts made the same calls");
     drop(server);
     let replay = ["--cassette=merged/cassette.jsonl", "--replay", "--out=replayed"];
     let replayed = desk.recap(&[&ASKED[..], &replay].concat());
@@ -189,6 +212,7 @@ fn the_cassettes_of_shards_are_put_together_and_the_whole_run_is_replayed_from_t
 #[test]
 fn limits_are_divided_by_the_calls_and_the_parts_add_up() {
     let (desk, server) = (Desk::new(), answers());
+    talks(&desk);
     let price = r#"{"openai/m": {"input_cost_per_token": 0, "output_cost_per_token": 0}}"#;
     desk.file("prices.json", price);
     let (mut micro, mut calls) = (0, 0);

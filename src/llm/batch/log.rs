@@ -322,7 +322,7 @@ mod tests {
         assert_eq!(earlier[0].file.as_deref(), Some("file-1"));
         // The torn line is gone, and numbers go on.
         assert_eq!(later.sent(sent(&["e"])).unwrap(), 5);
-        assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 10);
+        assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 11);
         later.finish().unwrap();
         assert!(!path.exists());
         later.finish().unwrap();
