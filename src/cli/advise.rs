@@ -210,7 +210,7 @@ impl Arguments {
                 ));
             }
         };
-        let waiting = self.seating.has_models().then(|| self.seating.line.concurrency());
+        let waiting = self.seating.has_models().then(|| self.seating.line.cells_at_once());
         let cores = wire::cores().max(waiting.unwrap_or(1));
         Ok(Bench::new(datasets)
             .limit(self.limit)

@@ -17,7 +17,8 @@ use super::cluster::{clusters, noun, paired, weighed};
 use super::preference::{ENOUGH, is_more};
 use super::ranking::FEWEST_ASKED;
 use crate::model::{
-    Advice, Basis, Because, Cut, Estimate, Limits, Pays, PresetAdvice, Report, Standing, TranscriptFacts,
+    Advice, Basis, Because, Cut, Estimate, Limits, Pays, PresetAdvice, Report, Standing,
+    TranscriptFacts,
 };
 use sizes::{BySize, by_size};
 

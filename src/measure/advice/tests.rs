@@ -5,8 +5,10 @@ use super::*;
 use crate::measure::measure;
 use crate::measure::statistics::Clusters;
 use crate::measure::testkit::{cell, facts, manifest};
-use crate::model::{Cell, Cut, CutBill, CutExam, CutOutcome, CutRow, FactAtStake, IdentifierClass, NoCut, RECORDED,
-    ReferenceState, SizeFigures, Sessions};
+use crate::model::{
+    Cell, Cut, CutBill, CutExam, CutOutcome, CutRow, FactAtStake, IdentifierClass, NoCut, RECORDED,
+    ReferenceState, Sessions, SizeFigures,
+};
 
 /// The bill of a compaction that saves this by the end of a session with 20
 /// requests to come, all of which are replayed.
