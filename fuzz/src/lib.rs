@@ -115,8 +115,16 @@ pub fn asked(dataset: &Dataset) {
     for transcript in &dataset.transcripts {
         let end = transcript.messages.len() as u32;
         let material = (0..end).map(|message| Kept { message, cleared: false }).collect();
-        let (request, requests, recorded, depths) = (0, 5, None, vec![1]);
-        let whole = Place { request, requests, from: end, last: end, material, recorded, depths };
+        let whole = Place {
+            request: 0,
+            requests: 5,
+            left: 5,
+            from: end,
+            last: end,
+            material,
+            recorded: None,
+            depths: vec![1],
+        };
         let probes = generate(transcript, &[whole]);
         assert!(probes.iter().all(|probe| !probe.question.is_empty()));
     }

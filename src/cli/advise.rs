@@ -201,10 +201,7 @@ impl Arguments {
             Asked::Auto => Questions::Auto,
             Asked::File(path) => authoring::read(path, &datasets)?,
             Asked::Model(model) => {
-                return Err(Failure::usage(
-                    format!("--questions {model} with recap advise").as_str(),
-                )
-                .help(
+                return Err(Failure::usage(format!("--questions {model} with recap advise")).help(
                     "let it write them once with `recap probes generate SESSIONS --model \
                          MODEL -o FILE`, and give that FILE",
                 ));

@@ -94,11 +94,13 @@ fn none() -> String {
 
 /// A figure with its interval, or with the lowest and the highest session.
 fn ranged(of: &Estimate, words: fn(f64) -> String) -> String {
-    let (value, lo, hi) = (words(of.value), words(of.lo), words(of.hi));
+    // The unit stands with the figure.
+    let plain = |end: f64| words(end).replace('$', "");
+    let (value, lo, hi) = (words(of.value), plain(of.lo), plain(of.hi));
     match (of.tested, of.clusters) {
         (_, 1) => value,
-        (true, _) => format!("{value} [{lo} to {hi}]").replace("[$", "[").replace(" $", " "),
-        (false, _) => format!("{value} ({lo} to {hi})").replace("($", "(").replace(" $", " "),
+        (true, _) => format!("{value} [{lo} to {hi}]"),
+        (false, _) => format!("{value} ({lo} to {hi})"),
     }
 }
 

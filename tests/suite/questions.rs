@@ -65,6 +65,7 @@ impl Session {
         let place = Place {
             request: 9,
             requests: 5,
+            left: 5,
             from: end,
             last: end,
             material: kept.collect(),

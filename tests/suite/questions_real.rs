@@ -161,9 +161,16 @@ fn the_changed_files_are_those_that_the_metadata_of_sessions_list() {
         let metadata: serde_json::Value = serde_json::from_str(&text).unwrap();
         let end = transcript.messages.len() as u32;
         let kept = (0..end).map(|message| Kept { message, cleared: false }).collect();
-        let (request, requests, recorded, depths) = (0, 5, None, vec![1]);
-        let whole =
-            Place { request, requests, from: end, last: end, material: kept, recorded, depths };
+        let whole = Place {
+            request: 0,
+            requests: 5,
+            left: 5,
+            from: end,
+            last: end,
+            material: kept,
+            recorded: None,
+            depths: vec![1],
+        };
         let asked = generate(transcript, &[whole]);
         let files = asked.iter().find(|p| p.question.starts_with("Which files has the agent"));
         let parts = files.map_or(Vec::new(), |probe| match &probe.expect {
