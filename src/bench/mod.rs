@@ -34,7 +34,7 @@ pub use native::native_sizes;
 pub use plan::BenchPlan;
 pub use results::{Results, clear};
 pub use run::{BenchRun, Outcome};
-pub use selection::{SelectionError, preset};
+pub use selection::{SelectionError, preset, preset_text};
 pub use shard::Part;
 
 use std::collections::BTreeSet;
@@ -45,6 +45,7 @@ use crate::model::{Probe, Shard};
 use crate::pricing::PriceList;
 use crate::probes::Cuts;
 use crate::replay::WindowSpec;
+use crate::strategy::Preset;
 use crate::tokens::Counter;
 use selection::Selection;
 
@@ -63,6 +64,7 @@ pub struct Bench {
     shard: Option<Shard>,
     no_text: bool,
     selection: Selection,
+    only: Option<Vec<Arc<Preset>>>,
     windows: Vec<WindowSpec>,
     prices: Option<Arc<PriceList>>,
     agent_models: Vec<String>,
@@ -98,6 +100,7 @@ impl Bench {
             shard: None,
             no_text: false,
             selection: Selection::default(),
+            only: None,
             windows: Vec::new(),
             prices: None,
             agent_models: Vec::new(),
@@ -111,6 +114,12 @@ impl Bench {
             scaled: true,
             jobs: std::thread::available_parallelism().map_or(1, usize::from),
         }
+    }
+
+    /// The same comparison on other data sets.
+    #[must_use]
+    pub fn on(self, datasets: impl IntoIterator<Item = Dataset>) -> Self {
+        Self { datasets: datasets.into_iter().collect(), ..self }
     }
 
     /// Uses only the first transcripts of each data set; `None`: all.
@@ -149,6 +158,12 @@ impl Bench {
     pub fn changes<S: Into<String>>(mut self, changes: impl IntoIterator<Item = S>) -> Self {
         self.selection.changes.extend(changes.into_iter().map(Into::into));
         self
+    }
+
+    /// Runs these presets and nothing else: no controls, and no nulls.
+    #[must_use]
+    pub fn only(self, presets: Vec<Arc<Preset>>) -> Self {
+        Self { only: Some(presets), ..self }
     }
 
     /// Adds windows; one that is there already is not added again. Without any,

@@ -84,12 +84,16 @@ pub(super) fn plan(bench: Bench) -> Result<BenchPlan, BenchError> {
     let windows = Windows::or_default(bench.windows, &datasets);
     let samples = samples(&mut datasets, bench.limit)?;
     let unreadable = unreadable(&samples);
-    let presets = bench.selection.presets(DataContents {
+    let contents = DataContents {
         probes: samples.iter().any(|s| !s.probes.is_empty()),
         compactions: unreadable.is_none()
             && samples.iter().any(|s| !s.transcript.compactions.is_empty()),
         recordings: datasets.iter().all(|dataset| dataset.version.is_none()),
-    })?;
+    };
+    let presets = match &bench.only {
+        Some(only) => only.clone(),
+        None => bench.selection.presets(contents)?,
+    };
     let prices = bench.prices.unwrap_or_else(|| Arc::new(PriceList::bundled()));
     let mut warnings = unpriced(&prices, &bench.agent_models);
     let agents = Arc::new(Agents::new(prices, bench.agent_models));
@@ -101,13 +105,15 @@ pub(super) fn plan(bench: Bench) -> Result<BenchPlan, BenchError> {
         replicates: bench.replicates,
         seed: bench.seed,
         scaled: bench.scaled,
+        nulls: bench.only.is_none(),
         cuts: bench.cuts,
         questions: questions.0,
         depths: depths(bench.cuts, bench.depths),
         jobs: bench.jobs,
     };
     warnings.extend(native::warnings(&spec.windows, &samples, &spec.agents));
-    warnings.extend(unreadable.filter(|_| !spec.presets.iter().any(|p| p.replays_recording())));
+    let left_out = || spec.nulls && !spec.presets.iter().any(|p| p.replays_recording());
+    warnings.extend(unreadable.filter(|_| left_out()));
     warnings.extend(unhashed(&spec.presets));
     let mut manifest = manifest::of_plan(&spec, &datasets, &bench.counter);
     manifest.questions = questions.1;

@@ -1,10 +1,11 @@
 //! Which presets run.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::model::suggest;
-use crate::strategy::{Preset, PresetError, builtin, builtin_names};
+use crate::strategy::{Preset, PresetError, PresetText, builtin_names};
 
 /// The mechanisms, from simple to elaborate (semantics §40).
 const MECHANISMS: &[&str] = &[
@@ -190,11 +191,19 @@ fn changed(change: &str, selected: &[String]) -> Result<Preset, SelectionError> 
 /// # Errors
 /// If there is no such preset, or it is wrong.
 pub fn preset(name: &str, overrides: &[(String, String)]) -> Result<Preset, SelectionError> {
-    if let Some(found) = builtin(name, overrides) {
-        return Ok(found?);
+    Ok(preset_text(name)?.preset(overrides, &BTreeMap::new())?)
+}
+
+/// The text of a built-in preset, or of one in a TOML file.
+///
+/// # Errors
+/// If there is no such preset, or its file cannot be read.
+pub fn preset_text(name: &str) -> Result<PresetText, SelectionError> {
+    if let Some(found) = PresetText::builtin(name) {
+        return Ok(found);
     }
     if name.ends_with(".toml") || Path::new(name).is_file() {
-        return Ok(Preset::load(Path::new(name), overrides)?);
+        return Ok(PresetText::read(Path::new(name))?);
     }
     let suggestion = suggest(name, builtin_names());
     Err(SelectionError::Unknown { name: name.to_owned(), suggestion })

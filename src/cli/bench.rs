@@ -15,7 +15,7 @@ use super::seating::{Asked, ProbeMode, Seating};
 use super::strategies;
 use super::work::{Stopped, Work};
 use super::{authoring, dry_run, gating, headings, inputs, models, recordings, report, wire};
-use crate::bench::{Bench, BenchPlan, Outcome, Questions, Results};
+use crate::bench::{Bench, BenchPlan, BenchRun, Outcome, Questions, Results};
 use crate::dataset::LoadOptions;
 use crate::model::Shard;
 use crate::pricing::PriceList;

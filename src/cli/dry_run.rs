@@ -164,6 +164,7 @@ impl ReplyTokens {
 #[derive(Debug, Serialize)]
 struct SeatEstimate {
     /// The prices of the model; in batches, those of batches.
+    #[serde(skip)]
     prices: Option<ModelPrices>,
     /// Whether they are made in batches.
     batch: bool,

@@ -62,7 +62,7 @@ impl Place {
 /// A new folder under `reports`, named by the time and the data. It is created
 /// here, so that another run that begins within the same second gets a
 /// different one.
-fn new(title: &str) -> Result<PathBuf, Failure> {
+pub(super) fn new(title: &str) -> Result<PathBuf, Failure> {
     let time = wire::now().strftime("%Y-%m-%dT%H-%M-%S").to_string();
     let safe = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '-' };
     let name: String = title.chars().map(safe).take(60).collect();

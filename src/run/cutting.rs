@@ -35,12 +35,13 @@ pub(super) struct Cutting {
 const BASELINE: &str = "full";
 
 impl Cutting {
-    /// The presets of a subject's plans, each with its null if a model writes
-    /// text for it. `done` contains the cuts that are already examined.
+    /// The presets of a subject's plans, each with its null if `nulls` holds and
+    /// a model writes text for it. `done` contains the cuts that are already
+    /// examined.
     pub fn new(
         subject: &Arc<Subject>,
         asking: &Arc<Asking>,
-        plans: &[Plan],
+        (plans, nulls): (&[Plan], bool),
         done: &BTreeMap<CutKey, Cut>,
     ) -> Self {
         let facts = &subject.facts;
@@ -52,7 +53,8 @@ impl Cutting {
         let first = plans.first().map(|plan| plan.key.window.clone());
         let of_one = plans.iter().filter(|plan| Some(&plan.key.window) == first.as_ref());
         let examined = of_one.filter(|plan| plan.preset.asked_from == AskedFrom::Context);
-        let with_nulls = examined.flat_map(|plan| [Some(plan.clone()), null(plan)]);
+        let with_nulls =
+            examined.flat_map(|plan| [Some(plan.clone()), null(plan).filter(|_| nulls)]);
         Cutting {
             subject: Arc::clone(subject),
             asking: Arc::clone(asking),

@@ -134,12 +134,16 @@ fn tasks(
     let (plans, _) = plan(spec, seats, &subject);
     let mut cuts = Vec::new();
     if !subject.cuts.is_empty() {
-        for cell in null_cells(&plans) {
+        let nulls = if spec.nulls { null_cells(&plans) } else { Vec::new() };
+        for cell in nulls {
             if !earlier.cells.contains_key(&cell.key) {
                 tasks.push((None, Box::pin(async { Done::Null(Box::new(cell)) })));
             }
         }
-        cuts = cutting::cuts(Cutting::new(&subject, &asking, &plans, &earlier.cuts), seats);
+        cuts = cutting::cuts(
+            Cutting::new(&subject, &asking, (&plans, spec.nulls), &earlier.cuts),
+            seats,
+        );
     }
     for plan in plans.into_iter().filter(|plan| !earlier.cells.contains_key(&plan.key)) {
         let planned = (plan.key.clone(), plan.standing());

@@ -98,7 +98,7 @@ struct Summed {
 }
 
 impl Summed {
-    fn add(&mut self, subject: &Subject, plans: &[Plan]) {
+    fn add(&mut self, subject: &Subject, plans: &[Plan], nulls: bool) {
         let mut windows: Vec<String> = Vec::new();
         for plan in plans {
             let CellKey { strategy, window, replicate, .. } = &plan.key;
@@ -106,7 +106,8 @@ impl Summed {
                 let (name, standing) = (strategy.clone(), plan.standing());
                 let preset = PlannedPreset { name, standing, replicates: 1 };
                 self.presets.insert(strategy.clone(), preset);
-                self.at_cuts.extend(null(plan).map(|null| null.key.strategy));
+                let null = null(plan).filter(|_| nulls);
+                self.at_cuts.extend(null.map(|null| null.key.strategy));
             }
             let preset = self.presets.get_mut(strategy).expect("it is there by now");
             preset.replicates = preset.replicates.max(replicate + 1);
@@ -151,7 +152,7 @@ pub async fn prepare(
         let (plans, aside) = plan(spec, seats, subject);
         set_aside.extend(aside);
         if !plans.is_empty() {
-            summed.add(subject, &plans);
+            summed.add(subject, &plans, spec.nulls);
         }
         !plans.is_empty()
     });

@@ -30,6 +30,9 @@ pub struct RunSpec {
     pub seed: u64,
     /// Whether absolute numbers scale with the window.
     pub scaled: bool,
+    /// Whether each preset that calls a compactor is also examined with empty
+    /// texts in place of what its model writes.
+    pub nulls: bool,
     /// Where compactions are made to happen.
     pub cuts: Cuts,
     /// Depths of the cuts, ascending.

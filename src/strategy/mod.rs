@@ -40,8 +40,8 @@ pub use mechanisms::{
 pub use mechanisms::{BadAnswer, take_answer};
 pub use metered::{Metered, ModelCall};
 pub use preset::{
-    AskedFrom, Breakpoint, Budget, BuiltStage, Preset, PresetError, Scale, Stage, builtin,
-    builtin_names,
+    AskedFrom, Breakpoint, Budget, BuiltStage, Preset, PresetError, PresetText, Scale, Stage,
+    builtin, builtin_names,
 };
 pub use prompt::{Prompt, PromptError};
 pub use recovery::{

@@ -114,6 +114,7 @@ fn spec(window: &str, presets: &[&str]) -> RunSpec {
     RunSpec {
         presets: presets.iter().map(preset).collect(),
         windows: Windows::Same(vec![window.parse().unwrap()]),
+        nulls: true,
         cuts: recap::probes::Cuts::None,
         depths: Vec::new(),
         replicates: 1,

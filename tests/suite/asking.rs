@@ -229,6 +229,7 @@ fn run_with(seat: &Arc<Counting>, presets: &[&str], probes: Vec<Probe>) -> Finis
     let spec = RunSpec {
         presets: presets.iter().map(preset).collect(),
         windows: Windows::Same(vec!["100k".parse().unwrap(), "200k".parse().unwrap()]),
+        nulls: true,
         cuts: recap::probes::Cuts::None,
         depths: Vec::new(),
         replicates: 1,

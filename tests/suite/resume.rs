@@ -50,6 +50,7 @@ fn spec() -> RunSpec {
             .map(|name| Arc::new(builtin(name, &[]).unwrap().unwrap()))
             .collect(),
         windows: Windows::Same(vec!["25%".parse().unwrap(), "40%".parse().unwrap()]),
+        nulls: true,
         cuts: "2".parse().unwrap(),
         depths: vec![1],
         replicates: 1,

@@ -13,6 +13,7 @@ mod numbers;
 mod overrides;
 mod read;
 mod stage;
+mod text;
 
 use crate::strategy::mechanism::MechanismSpec;
 use std::collections::BTreeMap;
@@ -23,6 +24,7 @@ use toml::Table;
 
 pub use build::{BuiltStage, Scale};
 pub use builtin::{builtin, builtin_names};
+pub use text::PresetText;
 
 use super::mechanisms::{COMMAND, HTTP, shown_address};
 use super::recovery::RecoverySpec;

@@ -18,7 +18,8 @@ const OPTIONAL: [&str; 7] = [
 ];
 
 /// `--set PRESET.KEY=VALUE`: a key of the preset, or of the first stage that
-/// has it, or `N.key` for stage N.
+/// has it, or `N.key` for stage N, or `N.table.key` for a key of one of its
+/// tables.
 pub(super) fn set(table: &mut Table, key: &str, value: &str) -> Result<(), String> {
     let parsed = parse_value(value)?;
     let (stage, key) = match key.split_once('.') {
@@ -43,10 +44,7 @@ pub(super) fn set(table: &mut Table, key: &str, value: &str) -> Result<(), Strin
         None => stages.iter_mut().find(|t| t.contains_key(key)),
     };
     match target {
-        Some(stage) => {
-            stage.insert(key.to_owned(), parsed);
-            Ok(())
-        }
+        Some(stage) => insert(stage, key, parsed),
         None if stage.is_some() => Err(format!("the preset has {count} stages")),
         None => {
             let own = table.keys().filter(|key| *key != "stage").map(String::as_str);
@@ -54,6 +52,18 @@ pub(super) fn set(table: &mut Table, key: &str, value: &str) -> Result<(), Strin
                 own.chain(OPTIONAL).chain(known.iter().map(String::as_str)).collect();
             Err(format!("no such key: {}", suggest(key, known)))
         }
+    }
+}
+
+/// Sets a key of a stage, or with `when.share` a key of one of its tables.
+fn insert(table: &mut Table, key: &str, value: Value) -> Result<(), String> {
+    let Some((outer, rest)) = key.split_once('.') else {
+        table.insert(key.to_owned(), value);
+        return Ok(());
+    };
+    match table.get_mut(outer).and_then(Value::as_table_mut) {
+        Some(inner) => insert(inner, rest, value),
+        None => Err(format!("`{outer}` has no keys of its own here")),
     }
 }
 
@@ -83,6 +93,24 @@ mod tests {
         assert_ne!(preset.hash, plain.hash, "two plans are two presets");
         let refused = prune(r#"["tail"]"#).unwrap_err();
         assert!(refused.contains("cache_breakpoints") && refused.contains("prune-boundary"));
+    }
+
+    #[test]
+    fn a_key_of_a_table_of_a_stage_can_be_set_and_the_others_stay() {
+        let set = |key: &str, value: &str| {
+            let overrides = [(key.to_owned(), value.to_owned())];
+            let preset = builtin("gencode", &overrides).expect("it ships with the program");
+            preset.map_err(|e| e.to_string())
+        };
+        let trigger =
+            |preset: &crate::strategy::Preset, at: usize| preset.stages[at].when.to_string();
+        assert_eq!(trigger(&set("2.when.share", "0.7").unwrap(), 1), "above 0.7 of usable");
+        let changed = set("1.when.and_over", "9_000").unwrap();
+        assert_eq!(trigger(&changed, 0), "above 1 of usable and over 9000");
+        assert_eq!(trigger(&changed, 1), "above 1 of usable");
+        let refused = set("1.protect.share", "0.7").unwrap_err();
+        assert!(refused.ends_with("`protect` has no keys of its own here"), "{refused}");
+        assert!(set("2.when.share", "1.7").unwrap_err().contains("between 0 and 1"));
     }
 
     #[test]

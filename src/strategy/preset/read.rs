@@ -11,6 +11,7 @@ use toml::{Table, Value};
 use super::numbers;
 use super::overrides::set;
 use super::stage::{prompt_names, read_stage};
+use super::text::PresetText;
 use super::{AskedFrom, BREAKPOINTS, Breakpoint, Budget, Preset, PresetError, Stage};
 use crate::model::suggest;
 use crate::strategy::mechanisms::{COMMAND, named_files};
@@ -48,11 +49,26 @@ fn default_output_limit() -> u64 {
 }
 
 /// The line of a TOML error, if the parser knows it.
-fn line_of(text: &str, error: &toml::de::Error) -> String {
+pub(super) fn line_of(text: &str, error: &toml::de::Error) -> String {
     let before = error.span().and_then(|span| text.as_bytes().get(..span.start));
     before.map_or_else(String::new, |before| {
         format!("line {}", 1 + memchr::memchr_iter(b'\n', before).count())
     })
+}
+
+/// The table of a preset with changed values.
+pub(super) fn changed(
+    file: &str,
+    text: &str,
+    overrides: &[(String, String)],
+) -> Result<Table, PresetError> {
+    let mut table: Table = text
+        .parse()
+        .map_err(|e: toml::de::Error| refused(file, &line_of(text, &e), e.message().to_owned()))?;
+    for (key, value) in overrides {
+        set(&mut table, key, value).map_err(|problem| refused(file, key, problem))?;
+    }
+    Ok(table)
 }
 
 impl Preset {
@@ -68,7 +84,7 @@ impl Preset {
     }
 
     /// The same for a preset in a folder, where its programs run.
-    fn parse_in(
+    pub(super) fn parse_in(
         folder: Option<&Path>,
         file: &str,
         text: &str,
@@ -76,12 +92,7 @@ impl Preset {
         prompt: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Self, PresetError> {
         let at = |key: &str, problem: String| refused(file, key, problem);
-        let mut table: Table = text
-            .parse()
-            .map_err(|e: toml::de::Error| at(&line_of(text, &e), e.message().to_owned()))?;
-        for (key, value) in overrides {
-            set(&mut table, key, value).map_err(|problem| at(key, problem))?;
-        }
+        let table = changed(file, text, overrides)?;
         for (key, value) in table.iter().filter(|(key, _)| *key != "stage") {
             numbers::check(key, value).map_err(|problem| at(key, problem))?;
         }
@@ -137,20 +148,7 @@ impl Preset {
 
     /// Reads a preset file of the user's own.
     pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Self, PresetError> {
-        let file = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|e| PresetError {
-            place: file.clone(),
-            problem: format!("cannot be read: {e}"),
-        })?;
-        let folder = match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
-        // Programs run in that folder, whatever the working directory.
-        let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-        Self::parse_in(Some(&folder), &file, &text, overrides, &|name| {
-            prompt_text(&folder.join(name)).ok()
-        })
+        PresetText::read(path)?.preset(overrides, &BTreeMap::new())
     }
 }
 
@@ -167,7 +165,7 @@ fn plain_file(path: &Path) -> std::io::Result<File> {
 }
 
 /// The text of a prompt file.
-fn prompt_text(path: &Path) -> std::io::Result<String> {
+pub(super) fn prompt_text(path: &Path) -> std::io::Result<String> {
     let mut text = String::new();
     let read = plain_file(path)?.take(LONGEST_PROMPT + 1).read_to_string(&mut text)?;
     if read as u64 > LONGEST_PROMPT {
@@ -177,7 +175,7 @@ fn prompt_text(path: &Path) -> std::io::Result<String> {
 }
 
 /// An error with the key of a file, or with the file alone.
-fn refused(file: &str, key: &str, problem: String) -> PresetError {
+pub(super) fn refused(file: &str, key: &str, problem: String) -> PresetError {
     let key = excerpt(key);
     let place = if key.is_empty() { file.to_owned() } else { format!("{file}, {key}") };
     PresetError { place, problem }

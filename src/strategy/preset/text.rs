@@ -1,0 +1,78 @@
+//! The text of a preset, from which changed presets are made.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use toml::Table;
+
+use super::builtin::{builtin_prompt, builtin_text};
+use super::read::{changed, prompt_text};
+use super::{Preset, PresetError};
+
+/// The text of a preset, and where it is from.
+#[derive(Clone, Debug)]
+pub struct PresetText {
+    /// The file as errors name it.
+    file: String,
+    /// The folder of a file of the user's own, where its programs run; `None`
+    /// for a built-in preset.
+    folder: Option<PathBuf>,
+    text: String,
+}
+
+impl PresetText {
+    /// The text of a built-in preset.
+    pub fn builtin(name: &str) -> Option<Self> {
+        let text = builtin_text(name)?.to_owned();
+        Some(Self { file: format!("strategies/{name}.toml"), folder: None, text })
+    }
+
+    /// Reads a preset file of the user's own.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn read(path: &Path) -> Result<Self, PresetError> {
+        let file = path.display().to_string();
+        let text = std::fs::read_to_string(path).map_err(|e| PresetError {
+            place: file.clone(),
+            problem: format!("cannot be read: {e}"),
+        })?;
+        let folder = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        // Programs run in that folder, whatever the working directory.
+        let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+        Ok(Self { file, folder: Some(folder), text })
+    }
+
+    /// The preset with changed values by key. `prompts` are texts of prompts by
+    /// name, which are used before those of the preset itself.
+    ///
+    /// # Errors
+    /// If the preset or a changed value is wrong.
+    pub fn preset(
+        &self,
+        overrides: &[(String, String)],
+        prompts: &BTreeMap<String, String>,
+    ) -> Result<Preset, PresetError> {
+        let prompt = |name: &str| prompts.get(name).cloned().or_else(|| self.prompt(name));
+        Preset::parse_in(self.folder.as_deref(), &self.file, &self.text, overrides, &prompt)
+    }
+
+    /// The text of a prompt of the preset itself.
+    pub fn prompt(&self, name: &str) -> Option<String> {
+        match &self.folder {
+            Some(folder) => prompt_text(&folder.join(name)).ok(),
+            None => builtin_prompt(name).map(str::to_owned),
+        }
+    }
+
+    /// The table of the preset with changed values by key.
+    ///
+    /// # Errors
+    /// If the text is not TOML, or there is no such key.
+    pub fn table(&self, overrides: &[(String, String)]) -> Result<Table, PresetError> {
+        changed(&self.file, &self.text, overrides)
+    }
+}
