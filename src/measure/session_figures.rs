@@ -1,0 +1,181 @@
+//! The figures of each session that settings of one preset are compared by:
+//! what is kept, dollars, and waits.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::exams::Exams;
+use super::gather::{Observed, Scene};
+use super::measures::MEASURES;
+use super::payers::Payers;
+use super::sign_flip::sign_flip;
+use super::spec::{Parts, Sample, mean};
+use super::statistics::{Bounds, Clusters, FEWEST_FOR_AN_INTERVAL};
+use crate::model::{Cell, Cut, Manifest, TranscriptFacts, catalogue};
+
+/// What a session tells of one preset.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SessionFigures {
+    /// Name of the data set.
+    pub dataset: String,
+    /// Id of the transcript.
+    pub transcript: String,
+    /// Id of the preset.
+    pub strategy: String,
+    /// Numerator and denominator of the measure of quality, averaged over
+    /// repetitions; absent if nothing was at stake.
+    pub quality: Option<(f64, f64)>,
+    /// Cost of the session in USD, averaged over repetitions; absent without a
+    /// price.
+    pub usd: Option<f64>,
+    /// The wait for each compaction of the session, in milliseconds; absent if
+    /// some time is not known.
+    pub waits_ms: Option<Vec<f64>>,
+    /// Why a cell or a cut failed, a sentence each.
+    pub failed: Vec<String>,
+}
+
+/// The figures of a run with one window, by session and preset, as its first
+/// payer is billed. `quality` is the id of a measure at cuts. Transcripts, cells
+/// and cuts are sorted by their keys.
+pub fn session_figures(
+    manifest: &Manifest,
+    (facts, cells, cuts): (&[TranscriptFacts], &[Cell], &[Cut]),
+    quality: &str,
+) -> Vec<SessionFigures> {
+    let payers = Payers::of(manifest, cells);
+    let exams = Exams::of(cuts, manifest);
+    let scene = Scene::new(facts, cells, (&payers, &exams), manifest);
+    let (_, observed) = scene.gather();
+    let mut samples: BTreeMap<Key<'_>, Vec<&Sample<'_>>> = BTreeMap::new();
+    for sample in observed.iter().filter_map(|cell| Observed::samples(cell).next()) {
+        let sample = sample.2;
+        samples.entry(key(sample.cell)).or_default().push(sample);
+    }
+    let mut failed: BTreeMap<Key<'_>, Vec<String>> = BTreeMap::new();
+    for cell in cells {
+        let own = failed.entry(key(cell)).or_default();
+        own.extend(exams.failures(cell));
+        if let crate::model::CellOutcome::Failed { error } = &cell.outcome {
+            own.push(error.clone());
+        }
+    }
+    let figures = |(key, failed): (Key<'_>, Vec<String>)| {
+        let own = samples.get(&key).map(Vec::as_slice).unwrap_or_default();
+        let parts = |id: &str| -> Vec<Parts> {
+            let spec = MEASURES.iter().find(|spec| spec.id() == id);
+            spec.into_iter().flat_map(|spec| own.iter().map(|sample| spec.of(sample))).collect()
+        };
+        SessionFigures {
+            dataset: key.0.to_owned(),
+            transcript: key.1.to_owned(),
+            strategy: key.2.to_owned(),
+            quality: fraction(&parts(quality)),
+            usd: one(&parts(catalogue::COST_USD.id)),
+            waits_ms: waits(&parts(catalogue::BLOCKING_MS_P95.id)),
+            failed,
+        }
+    };
+    failed.into_iter().map(figures).collect()
+}
+
+/// Data set, transcript and preset.
+type Key<'a> = (&'a str, &'a str, &'a str);
+
+fn key(cell: &Cell) -> Key<'_> {
+    (&cell.key.dataset, &cell.key.transcript, &cell.key.strategy)
+}
+
+/// The mean numerator and the mean denominator.
+fn fraction(parts: &[Parts]) -> Option<(f64, f64)> {
+    let both = parts.iter().filter_map(|part| match part {
+        Parts::Fraction { of, to } => Some((*of, *to)),
+        _ => None,
+    });
+    let both: Vec<(f64, f64)> = both.collect();
+    Some((mean(both.iter().map(|(of, _)| *of))?, mean(both.iter().map(|(_, to)| *to))?))
+}
+
+/// The mean of figures; `None` if one is unknown.
+fn one(parts: &[Parts]) -> Option<f64> {
+    let known = parts.iter().map(|part| match part {
+        Parts::One(value) => Some(*value),
+        _ => None,
+    });
+    mean(known.collect::<Option<Vec<f64>>>()?)
+}
+
+/// All waits; `None` if one is unknown.
+fn waits(parts: &[Parts]) -> Option<Vec<f64>> {
+    let known = parts.iter().map(|part| match part {
+        Parts::Many(waits) => Some(waits.clone()),
+        Parts::Absent(_) => Some(Vec::new()),
+        _ => None,
+    });
+    Some(known.collect::<Option<Vec<Vec<f64>>>>()?.concat())
+}
+
+/// A mean over clusters, with what is known of its spread.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The weighted mean.
+    pub mean: f64,
+    /// Its standard error, robust to similarity within clusters; absent with a
+    /// single cluster.
+    pub standard_error: Option<f64>,
+    /// Its 95 % interval, from six clusters on.
+    pub bounds: Option<Bounds>,
+    /// Two-sided p of the sign-flip test that it is zero, from six clusters on.
+    pub p: Option<f64>,
+    /// Number of clusters.
+    pub clusters: usize,
+}
+
+/// The mean over clusters; `None` without clusters.
+pub fn estimate(clusters: &Clusters, seed: u64) -> Option<Estimate> {
+    let n = clusters.n();
+    (n > 0).then(|| Estimate {
+        mean: clusters.mean(),
+        standard_error: (n > 1).then(|| clusters.standard_error()),
+        bounds: clusters.confidence(seed).map(super::statistics::Confidence::bounds),
+        p: (n >= FEWEST_FOR_AN_INTERVAL).then(|| sign_flip(clusters, seed)),
+        clusters: n,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Absent;
+
+    #[test]
+    fn repetitions_are_averaged_and_what_is_unknown_is_not_guessed() {
+        let half = Parts::Fraction { of: 1.0, to: 2.0 };
+        assert_eq!(
+            fraction(&[half.clone(), Parts::Fraction { of: 2.0, to: 2.0 }]),
+            Some((1.5, 2.0))
+        );
+        assert_eq!(fraction(&[Parts::Absent(Absent::NoFacts)]), None);
+        assert_eq!(one(&[Parts::One(1.0), Parts::One(2.0)]), Some(1.5));
+        assert_eq!(one(&[Parts::One(1.0), Parts::Unknown(Absent::SomePrice)]), None);
+        assert_eq!(one(&[]), None);
+        assert_eq!(
+            waits(&[Parts::Absent(Absent::NoCompaction), Parts::Many(vec![5.0])]),
+            Some(vec![5.0])
+        );
+        assert_eq!(waits(&[Parts::Unknown(Absent::SomePrice)]), None);
+    }
+
+    #[test]
+    fn a_mean_has_an_interval_and_a_test_from_six_clusters_on() {
+        let clusters = |n: usize| Clusters::new(vec![vec![1.0]; n]);
+        assert_eq!(estimate(&clusters(0), 1), None);
+        let few = estimate(&clusters(5), 1).unwrap();
+        assert_eq!((few.mean, few.standard_error, few.bounds, few.p), (1.0, Some(0.0), None, None));
+        let six = estimate(&clusters(6), 1).unwrap();
+        // Of the 64 patterns two are as extreme: all signs as seen, or reversed.
+        assert_eq!((six.bounds, six.p), (Some(Bounds { lo: 1.0, hi: 1.0 }), Some(2.0 / 64.0)));
+    }
+}
