@@ -70,5 +70,8 @@ pub mod report;
 /// The main job: plan, run, measure, write.
 pub mod bench;
 
+/// A search over the parameters of a strategy.
+pub mod tune;
+
 /// The command line.
 pub mod cli;

@@ -4,6 +4,8 @@
 
 /// Options that select the presets to compare.
 pub(super) const STRATEGIES: &str = "Strategies";
+/// Options of a search.
+pub(super) const SEARCH: &str = "Search";
 /// Options of the replay.
 pub(super) const REPLAY: &str = "Replay";
 /// Options that select the models in the seats.
@@ -139,6 +141,44 @@ mod tests {
         (REPORT, &["out", "open", "no_text"]),
     ];
 
+    const TUNE: &[(&str, &[&str])] = &[
+        (PLAIN, &["inputs", "json", "quiet", "help"]),
+        (
+            SEARCH,
+            &[
+                "space",
+                "settings",
+                "objective",
+                "margin",
+                "false_drops",
+                "hold_back",
+                "max_wait",
+                "max_cells",
+                "max_minutes",
+                "shard",
+                "close",
+            ],
+        ),
+        (SEATS, &["compactor", "answerer", "judge", "embedder", "questions"]),
+        (CALLS, CALLED),
+        (
+            REPLAY,
+            &[
+                "window",
+                "no_scale",
+                "cuts",
+                "depth",
+                "replicates",
+                "seed",
+                "jobs",
+                "tokens",
+                "max_unpacked",
+            ],
+        ),
+        (BILL, &["agent_model", "prices"]),
+        (REPORT, &["out", "resume"]),
+    ];
+
     #[track_caller]
     fn check(path: &str, command: &Command) {
         let expected: &[(&str, &[&str])] = match path {
@@ -149,6 +189,7 @@ mod tests {
             "recap judge" => JUDGE,
             "recap judge calibrate" => CALIBRATE,
             "recap probes generate" => GENERATE,
+            "recap tune" => TUNE,
             _ => {
                 let found = options(command);
                 let others: Vec<&&str> = found.keys().filter(|head| **head != PLAIN).collect();

@@ -32,6 +32,7 @@ mod report;
 mod seating;
 mod show;
 mod strategies;
+mod tune;
 mod wire;
 mod work;
 
@@ -66,6 +67,8 @@ enum Command {
     Merge(merge::Arguments),
     /// Print what changed between two runs on the same data
     Compare(compare::Arguments),
+    /// Search the parameters of a strategy: what each setting keeps, and for how many dollars
+    Tune(tune::Arguments),
     /// Convert foreign logs into a native data set
     Import(import::Arguments),
     /// Print the exact context of one request or behind a cut, and what differs from the whole
@@ -107,6 +110,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Report(arguments) => report::run(&arguments),
         Command::Merge(arguments) => merge::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
+        Command::Tune(arguments) => tune::run(&arguments),
         Command::Import(arguments) => import::run(&arguments),
         Command::Show(arguments) => show::run(&arguments),
         Command::Strategies(arguments) => strategies::run(&arguments),

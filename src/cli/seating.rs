@@ -86,6 +86,22 @@ impl Seating {
         seats.chain(self.judge.iter().map(String::as_str)).chain(self.author()).collect()
     }
 
+    /// The compactor, as typed.
+    pub(super) fn compactor(&self) -> &str {
+        &self.compactor
+    }
+
+    /// Who answers, and who grades, as typed.
+    pub(super) fn readers(&self) -> (String, Vec<String>) {
+        (self.answerer.clone(), self.judge.clone())
+    }
+
+    /// Whether a model answers, grades or embeds.
+    pub(super) fn has_readers(&self) -> bool {
+        let others = [&self.answerer, &self.embedder];
+        others.into_iter().chain(&self.judge).any(|typed| typed != OFFLINE)
+    }
+
     /// Whether any seat is filled by a model.
     pub(super) fn has_models(&self) -> bool {
         let others = [&self.compactor, &self.answerer, &self.embedder];
@@ -128,8 +144,7 @@ impl Seating {
     /// where no probes are asked, and for embedding where no preset searches
     /// sessions; and a model whose questions could not be asked again.
     pub(super) fn refuse(&self, ask: ProbeMode, presets: &[Arc<Preset>]) -> Result<(), Failure> {
-        let others = [&self.answerer, &self.embedder];
-        let idle = others.into_iter().chain(&self.judge).any(|typed| typed != OFFLINE);
+        let idle = self.has_readers();
         if ask == ProbeMode::Nothing && (idle || !matches!(self.questions(), Asked::Auto)) {
             return Err(Failure::usage("`recap replay` asks no questions").help(
                 "leave out --answerer, --judge, --embedder and --questions, or use `recap bench`",
@@ -181,6 +196,27 @@ impl Seating {
         typed.extend(self.judge.iter().map(String::as_str).chain(self.author()));
         let mut exchange = Exchange::open(&self.line, &typed, prices, seed)?;
         Ok((self.filled(counter, &mut exchange)?, Some(exchange)))
+    }
+
+    /// Seats that differ in their compactor alone, which share one exchange.
+    pub(super) fn fill_each(
+        &self,
+        compactors: &[String],
+        counter: &Arc<Counter>,
+        prices: &Arc<PriceList>,
+        seed: u64,
+    ) -> Result<(Vec<Seats>, Option<Exchange>), Failure> {
+        let with = |name: &String| Seating { compactor: name.clone(), ..self.clone() };
+        let each: Vec<Seating> = compactors.iter().map(with).collect();
+        if !each.iter().any(Seating::has_models) {
+            self.line.refuse_idle()?;
+            return Ok((each.iter().map(|_| Seats::offline(counter)).collect(), None));
+        }
+        let mut typed: Vec<&str> = vec![&self.answerer, &self.embedder];
+        typed.extend(compactors.iter().chain(&self.judge).map(String::as_str));
+        let mut exchange = Exchange::open(&self.line, &typed, prices, seed)?;
+        let filled = each.iter().map(|seating| seating.filled(counter, &mut exchange));
+        Ok((filled.collect::<Result<_, _>>()?, Some(exchange)))
     }
 
     /// The seats of a dry run, which count calls instead of making them.

@@ -45,6 +45,7 @@ mod support;
 #[cfg(test)]
 mod testkit;
 mod transcript;
+mod tuned;
 mod usage;
 mod value;
 mod void;
@@ -107,6 +108,10 @@ pub use support::{EXAM_REFERENCES, EXAM_REQUESTS, Support};
 pub use transcript::{
     Block, Call, CallId, Message, Preamble, PreambleChange, SIDECHAIN, ToolDefinition, Transcript,
     sent,
+};
+pub use tuned::{
+    Ranged, TUNED_VERSION, Tuned, TunedDifference, TunedHeldBack, TunedRound, TunedSetting,
+    TunedSplit, TunedStatus,
 };
 pub use usage::{MOST_TOKENS, SidechainRequest, Usage};
 pub use value::Value;

@@ -41,6 +41,7 @@ mod stakes;
 mod summary_csv;
 mod summary_json;
 mod table;
+mod tuned;
 mod validation;
 mod validation_csv;
 
@@ -59,6 +60,7 @@ pub use grid::STYLES;
 pub use html::{advice_html, comparison_html};
 pub use spend::calls_table;
 pub use table::{Screen, table};
+pub use tuned::{tuned_csv, tuned_json, tuned_svg, tuned_table};
 
 /// Where the page finds the words behind a hash. Not given (`--no-text`), the
 /// page shows sizes and states only.

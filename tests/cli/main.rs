@@ -43,3 +43,4 @@ mod show;
 mod shown;
 mod terminal;
 mod tools;
+mod tune;

@@ -22,6 +22,7 @@ const LAYERS: &[&[&str]] = &[
     &["gate"],
     &["report"],
     &["bench"],
+    &["tune"],
     &["cli"],
 ];
 

@@ -1,0 +1,83 @@
+//! The files of a search that has ended.
+
+use std::fs;
+use std::path::Path;
+
+use super::wire;
+use crate::cli::exit::Failure;
+use crate::model::Tuned;
+use crate::report::{Screen, tuned_csv, tuned_json, tuned_svg, tuned_table};
+use crate::tune::{Search, preset_file};
+
+/// The result for scripts.
+const RESULT: &str = "tune.json";
+/// A row for each setting.
+const TABLE: &str = "frontier.csv";
+/// What is kept against dollars.
+const PICTURE: &str = "frontier.svg";
+
+/// Writes the result, and prints it.
+pub(super) fn write(
+    folder: &Path,
+    search: &Search<'_>,
+    mut tuned: Tuned,
+    json: bool,
+) -> Result<(), Failure> {
+    if let Some(at) = tuned.recommended {
+        let settings = &search.settings;
+        let file = preset_file(search.space, settings.author(), &settings.all[at])?;
+        put(folder, &file.name, file.text.as_bytes())?;
+        for (name, text) in &file.prompts {
+            put(folder, name, text.as_bytes())?;
+        }
+        if file.programs {
+            tuned.notes.push(format!(
+                "{} runs programs beside the file of {}: move it there before it is used",
+                file.name, tuned.base
+            ));
+        }
+        tuned.preset_file = Some(file.name);
+    }
+    let result = tuned_json(&tuned);
+    put(folder, RESULT, result.as_bytes())?;
+    let mut table = Vec::new();
+    tuned_csv(&tuned, &mut table).map_err(|e| unwritable(&folder.join(TABLE), &e))?;
+    put(folder, TABLE, &table)?;
+    if let Some(picture) = tuned_svg(&tuned) {
+        put(folder, PICTURE, picture.as_bytes())?;
+    }
+    if json {
+        return wire::print_exact(&result);
+    }
+    let screen = Screen { width: wire::width(), color: wire::color(), wide: false };
+    let preset = tuned
+        .preset_file
+        .as_deref()
+        .map(|name| format!("preset: recap bench --strategy {}\n", folder.join(name).display()));
+    let table = tuned_table(&tuned, screen);
+    let last = format!("result: {}\n", folder.join(RESULT).display());
+    wire::print_table(&format!("{table}\n{}{last}", preset.unwrap_or_default()))
+}
+
+/// Writes a file below a folder.
+fn put(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), Failure> {
+    let path = folder.join(name);
+    let written = match path.parent() {
+        Some(parent) => fs::create_dir_all(parent).and_then(|()| fs::write(&path, bytes)),
+        None => fs::write(&path, bytes),
+    };
+    written.map_err(|e| unwritable(&path, &e))
+}
+
+/// Removes the folder of a round that is over.
+pub(super) fn remove_folder(folder: &Path) -> Result<(), Failure> {
+    match fs::remove_dir_all(folder) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(unwritable(folder, &e)),
+        _ => Ok(()),
+    }
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::usage(format!("{}: {error}", path.display()))
+        .help("give --out a folder that may be written to")
+}

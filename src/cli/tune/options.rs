@@ -1,0 +1,133 @@
+//! The options of a search, and of how it replays sessions.
+
+use clap::Args;
+
+use super::{inputs, wire};
+use crate::model::Shard;
+use crate::probes::Cuts;
+use crate::tune::Objective;
+
+/// What is searched, and when it ends.
+#[derive(Debug, Args)]
+pub(super) struct SearchOptions {
+    /// What is searched: a TOML file with `base` and `[vary]`, or a preset by name or file, whose
+    /// own numbers are varied around the author's
+    #[arg(long, value_name = "FILE|PRESET")]
+    pub space: String,
+
+    /// Largest number of settings, the author's included; where the space has more, they are drawn
+    /// by the seed [default: 16, or `settings` of the space]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(2..=1000))]
+    pub settings: Option<u16>,
+
+    /// What is to be kept: facts at cuts, or answers to questions at cuts (continuity)
+    #[arg(long, value_name = "kept|continuity", default_value = "kept", value_parser = objective)]
+    pub objective: Objective,
+
+    /// What counts as no less and no more: this share of all facts, and this share of the dollars
+    #[arg(long, value_name = "SHARE", default_value = "0.02", value_parser = margin)]
+    pub margin: f64,
+
+    /// Largest chance that any setting is dropped that no other setting dominates
+    #[arg(long, value_name = "SHARE", default_value = "0.05", value_parser = chance)]
+    pub false_drops: f64,
+
+    /// Share of the projects that are held back (of the sessions, where one project is known)
+    #[arg(long, value_name = "SHARE", default_value = "0.4", value_parser = part)]
+    pub hold_back: f64,
+
+    /// Longest wait for a compaction, as 95th percentile: settings above it are not recommended
+    #[arg(long, value_name = "SECONDS", value_parser = amount)]
+    pub max_wait: Option<f64>,
+
+    /// Largest number of cells of the search: a setting on a session is one
+    #[arg(long, value_name = "N")]
+    pub max_cells: Option<u64>,
+
+    /// Longest time of the search; rounds are shortened by what the rounds before took
+    #[arg(long, value_name = "MINUTES", value_parser = amount)]
+    pub max_minutes: Option<f64>,
+
+    /// Replay only part I of N of the open round's sessions, and leave it for --close
+    #[arg(long, value_name = "I/N", requires = "out", conflicts_with = "json")]
+    pub shard: Option<Shard>,
+
+    /// Put the shards of the open round together and stop: exit 3 while another round is open, 0
+    /// at the end
+    #[arg(long, requires = "out", conflicts_with = "shard")]
+    pub close: bool,
+}
+
+/// How sessions are replayed.
+#[derive(Debug, Args)]
+pub(super) struct ReplayOptions {
+    /// Context limit to assume where the space names none: tokens (16000, 16k), a share of each
+    /// transcript's messages (25%), or native, the limit of the model that was recorded [default:
+    /// native where requests of the data set report their tokens, else 25%]
+    #[arg(long, value_name = "TOKENS|SHARE|native")]
+    pub window: Option<String>,
+
+    /// Keep numbers of tokens and characters as written instead of scaling them to the window
+    #[arg(long)]
+    pub no_scale: bool,
+
+    /// Places of each session at which a compaction is made to happen: a number, `all`, or where
+    /// the agent `recorded` its own
+    #[arg(long, value_name = "N|all|recorded", default_value = "5")]
+    pub cuts: Cuts,
+
+    /// Depth of the cuts: 1 is the first compaction, 3 a session three times as large as the window
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub depth: u32,
+
+    /// Repetitions of presets that call a compactor
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub replicates: u32,
+
+    /// Seed of every random stream, of the split and of the settings that are drawn
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+
+    /// Cells at a time [default: the number of cores, or with models --concurrency if that is more]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: Option<u16>,
+
+    /// How tokens are counted [default: calibrated]
+    #[arg(long, value_enum)]
+    pub tokens: Option<wire::TokenCounting>,
+
+    #[command(flatten)]
+    pub reading: inputs::ReadOptions,
+}
+
+fn objective(typed: &str) -> Result<Objective, String> {
+    match typed {
+        "kept" => Ok(Objective::Kept),
+        "continuity" => Ok(Objective::Continuity),
+        _ => Err("write kept or continuity".to_owned()),
+    }
+}
+
+fn number(typed: &str) -> Result<f64, String> {
+    typed.parse().ok().filter(|x: &f64| x.is_finite()).ok_or_else(|| "not a number".to_owned())
+}
+
+fn margin(typed: &str) -> Result<f64, String> {
+    let share = number(typed)?;
+    if (0.0..0.5).contains(&share) { Ok(share) } else { Err("not from 0 to below 0.5".to_owned()) }
+}
+
+fn chance(typed: &str) -> Result<f64, String> {
+    let share = number(typed)?;
+    if share > 0.0 && share < 0.5 { Ok(share) } else { Err("not between 0 and 0.5".to_owned()) }
+}
+
+fn part(typed: &str) -> Result<f64, String> {
+    let share = number(typed)?;
+    if share > 0.0 && share < 1.0 { Ok(share) } else { Err("not between 0 and 1".to_owned()) }
+}
+
+fn amount(typed: &str) -> Result<f64, String> {
+    let x = number(typed)?;
+    if x >= 0.0 { Ok(x) } else { Err("below 0".to_owned()) }
+}

@@ -1,0 +1,60 @@
+//! `frontier.csv`: a row for each setting.
+
+use super::{fate, listed};
+use crate::model::{Ranged, Tuned, TunedSetting};
+use crate::report::sheet::{self, Field, Kind};
+
+const COLUMNS: [(&str, Kind); 18] = [
+    ("setting", Kind::Count),
+    ("changes", Kind::Text),
+    ("preset", Kind::Text),
+    ("window", Kind::Text),
+    ("compactor", Kind::Text),
+    ("status", Kind::Text),
+    ("fate", Kind::Text),
+    ("recommended", Kind::Flag),
+    ("sessions", Kind::Count),
+    ("clusters", Kind::Count),
+    ("kept", Kind::Number),
+    ("kept_lo", Kind::Number),
+    ("kept_hi", Kind::Number),
+    ("usd_per_session", Kind::Dollars),
+    ("usd_lo", Kind::Dollars),
+    ("usd_hi", Kind::Dollars),
+    ("wait_p95_s", Kind::Number),
+    ("dominated_by", Kind::Count),
+];
+
+/// The settings as CSV, in the order of the table.
+///
+/// # Errors
+/// What the writer says.
+pub fn tuned_csv(tuned: &Tuned, out: &mut dyn std::io::Write) -> std::io::Result<()> {
+    sheet::csv(COLUMNS, listed(tuned).into_iter().map(|setting| row(tuned, setting)), out)
+}
+
+fn row(tuned: &Tuned, setting: &TunedSetting) -> Vec<Field> {
+    let part = |range: Option<Ranged>, of: fn(Ranged) -> Option<f64>| range.and_then(of);
+    let mean = |range: Ranged| Some(range.mean);
+    let (lo, hi) = (|range: Ranged| range.lo, |range: Ranged| range.hi);
+    vec![
+        Field::Count(setting.number as u64),
+        Field::text(&setting.label),
+        Field::text(&setting.preset),
+        Field::maybe_text(setting.window.as_deref()),
+        Field::text(&setting.compactor),
+        Field::text(setting.status.as_str()),
+        Field::Text(fate(setting)),
+        Field::Flag(tuned.recommended == Some(setting.number)),
+        Field::Count(setting.sessions as u64),
+        Field::Count(setting.clusters as u64),
+        Field::maybe(part(setting.kept, mean)),
+        Field::maybe(part(setting.kept, lo)),
+        Field::maybe(part(setting.kept, hi)),
+        Field::maybe_dollars(part(setting.usd, mean)),
+        Field::maybe_dollars(part(setting.usd, lo)),
+        Field::maybe_dollars(part(setting.usd, hi)),
+        Field::maybe(setting.wait_p95_s),
+        setting.dominated_by.map_or(Field::Empty, |by| Field::Count(by as u64)),
+    ]
+}

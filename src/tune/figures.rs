@@ -1,0 +1,184 @@
+//! What is known of each setting on each session.
+
+use std::collections::BTreeMap;
+
+use super::split::{Cluster, SessionKey};
+use crate::measure::{
+    Clusters, Estimate, Owner, PooledUnit, SessionFigures, estimate, groups, pooled,
+};
+
+/// The share of waits below the figure that is told.
+const WAITS_WITHIN: f64 = 0.95;
+
+/// The figures of all settings, by session.
+#[derive(Clone, Debug, Default)]
+pub struct Figures {
+    known: BTreeMap<(usize, SessionKey), SessionFigures>,
+}
+
+/// The figures of a setting at one session.
+type Unit<'a> = (Option<Owner<'a>>, &'a SessionFigures);
+
+impl Figures {
+    /// Adds what a session tells of a setting.
+    pub fn add(&mut self, setting: usize, figures: SessionFigures) {
+        let session = (figures.dataset.clone(), figures.transcript.clone());
+        self.known.insert((setting, session), figures);
+    }
+
+    /// The sessions of these clusters that tell of a setting.
+    fn units<'a>(&'a self, setting: usize, clusters: &'a [Cluster]) -> Vec<Unit<'a>> {
+        let each = clusters.iter().flat_map(|cluster| {
+            cluster.sessions.iter().map(move |session| (cluster.project.as_deref(), session))
+        });
+        let unit = |(project, session): (Option<&'a str>, &'a SessionKey)| {
+            let figures = self.known.get(&(setting, session.clone()))?;
+            Some((project.map(|name| (session.0.as_str(), name)), figures))
+        };
+        each.filter_map(unit).collect()
+    }
+
+    /// The sessions that tell of both settings.
+    fn pairs<'a>(
+        &'a self,
+        (a, b): (usize, usize),
+        clusters: &'a [Cluster],
+    ) -> Vec<(Unit<'a>, Unit<'a>)> {
+        let (a, b) = (self.units(a, clusters), self.units(b, clusters));
+        let place = |unit: &Unit<'a>| (&unit.1.dataset, &unit.1.transcript);
+        let other = |unit: &Unit<'a>| b.iter().find(|other| place(other) == place(unit)).copied();
+        a.iter().filter_map(|unit| Some((*unit, other(unit)?))).collect()
+    }
+
+    /// What a setting keeps, weighed by the facts of each cluster.
+    pub fn quality(&self, setting: usize, clusters: &[Cluster]) -> Clusters {
+        let units = self.units(setting, clusters).into_iter();
+        pooled(&units.filter_map(|unit| share(&unit)).collect::<Vec<_>>())
+    }
+
+    /// What b keeps minus what a keeps.
+    pub fn quality_difference(&self, pair: (usize, usize), clusters: &[Cluster]) -> Clusters {
+        let pairs = self.pairs(pair, clusters).into_iter().filter_map(|(a, b)| {
+            let (a, b) = (share(&a)?, share(&b)?);
+            Some(PooledUnit { share: b.share - a.share, ..a })
+        });
+        pooled(&pairs.collect::<Vec<_>>())
+    }
+
+    /// Dollars of each session, by cluster.
+    pub fn dollars(&self, setting: usize, clusters: &[Cluster]) -> Clusters {
+        let units = self.units(setting, clusters).into_iter();
+        Clusters::new(groups(units.filter_map(|(owner, figures)| Some((owner, figures.usd?)))))
+    }
+
+    /// Dollars of b minus dollars of a in each session.
+    pub fn dollars_difference(&self, pair: (usize, usize), clusters: &[Cluster]) -> Clusters {
+        let pairs = self.pairs(pair, clusters).into_iter();
+        let less = pairs.filter_map(|(a, b)| Some((a.0, b.1.usd? - a.1.usd?)));
+        Clusters::new(groups(less))
+    }
+
+    /// The 95th percentile of a setting's waits in seconds, by nearest rank; 0
+    /// without a wait, `None` if some wait is not known.
+    pub fn wait_p95(&self, setting: usize, clusters: &[Cluster]) -> Option<f64> {
+        let units = self.units(setting, clusters).into_iter();
+        let waits: Option<Vec<&[f64]>> =
+            units.map(|(_, figures)| figures.waits_ms.as_deref()).collect();
+        let mut waits = waits?.concat();
+        waits.sort_by(f64::total_cmp);
+        let rank = (WAITS_WITHIN * waits.len() as f64).ceil() as usize;
+        Some(rank.checked_sub(1).map_or(0.0, |at| waits[at] / 1_000.0))
+    }
+
+    /// Number of sessions that tell of a setting.
+    pub fn sessions(&self, setting: usize, clusters: &[Cluster]) -> usize {
+        self.units(setting, clusters).len()
+    }
+
+    /// The mean difference in quality between two settings, b minus a.
+    pub fn quality_estimate(
+        &self,
+        pair: (usize, usize),
+        clusters: &[Cluster],
+        seed: u64,
+    ) -> Option<Estimate> {
+        estimate(&self.quality_difference(pair, clusters), seed)
+    }
+
+    /// The mean difference in dollars a session, b minus a.
+    pub fn dollars_estimate(
+        &self,
+        pair: (usize, usize),
+        clusters: &[Cluster],
+        seed: u64,
+    ) -> Option<Estimate> {
+        estimate(&self.dollars_difference(pair, clusters), seed)
+    }
+}
+
+fn share<'a>((owner, figures): &Unit<'a>) -> Option<PooledUnit<'a>> {
+    let (of, to) = figures.quality.filter(|(_, to)| *to > 0.0)?;
+    Some(PooledUnit { owner: *owner, facts: to, share: of / to })
+}
+
+#[cfg(test)]
+pub(super) mod testkit {
+    use super::*;
+
+    /// Clusters of one session each: `s0`, `s1`, ….
+    pub fn sessions(n: usize) -> Vec<Cluster> {
+        let one =
+            |at| Cluster { project: None, sessions: vec![("d".to_owned(), format!("s{at}"))] };
+        (0..n).map(one).collect()
+    }
+
+    /// What session `at` tells of a setting: `kept` of 30 facts, and dollars.
+    pub fn told(at: usize, kept: f64, usd: f64) -> SessionFigures {
+        SessionFigures {
+            dataset: "d".to_owned(),
+            transcript: format!("s{at}"),
+            strategy: String::new(),
+            quality: Some((kept, 30.0)),
+            usd: Some(usd),
+            waits_ms: Some(vec![1_000.0 * (at + 1) as f64]),
+            failed: Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testkit::{sessions, told};
+    use super::*;
+
+    #[test]
+    fn figures_are_pooled_over_the_sessions_that_both_have() {
+        let clusters = sessions(3);
+        let mut figures = Figures::default();
+        for (at, kept, usd) in [(0, 15.0, 1.0), (1, 30.0, 3.0), (2, 0.0, 5.0)] {
+            figures.add(0, told(at, kept, usd));
+        }
+        figures.add(1, told(0, 30.0, 2.0));
+        figures.add(1, told(1, 30.0, 1.0));
+        // (15 + 30 + 0) / 90, and (1 + 3 + 5) / 3.
+        assert_eq!(figures.quality(0, &clusters).mean(), 0.5);
+        assert_eq!(figures.dollars(0, &clusters).mean(), 3.0);
+        // Over the first two: (15 + 0) / 60, and (1 − 2) / 2.
+        assert_eq!(figures.quality_difference((0, 1), &clusters).mean(), 0.25);
+        assert_eq!(figures.dollars_difference((0, 1), &clusters).mean(), -0.5);
+        assert_eq!(figures.sessions(1, &clusters), 2);
+        assert_eq!(figures.quality(0, &clusters[..1]).mean(), 0.5);
+    }
+
+    #[test]
+    fn the_wait_is_a_nearest_rank_and_unknown_where_one_is() {
+        let clusters = sessions(21);
+        let mut figures = Figures::default();
+        (0..20).for_each(|at| figures.add(0, told(at, 1.0, 1.0)));
+        // Waits of 1 to 20 seconds: ⌈0.95 · 20⌉ = 19.
+        assert_eq!(figures.wait_p95(0, &clusters), Some(19.0));
+        assert_eq!(figures.wait_p95(1, &clusters), Some(0.0));
+        figures.add(0, SessionFigures { waits_ms: None, ..told(20, 1.0, 1.0) });
+        assert_eq!(figures.wait_p95(0, &clusters), None);
+    }
+}

@@ -1,0 +1,144 @@
+//! How the recommended setting does on the sessions that the search never saw.
+
+use super::figures::Figures;
+use super::journal::Closed;
+use super::race::Objective;
+use super::split::Cluster;
+use crate::measure::{Clusters, Estimate, FEWEST_FOR_AN_INTERVAL};
+use crate::model::{Ranged, TunedDifference, TunedHeldBack};
+use crate::text::counted;
+use crate::wording::number;
+
+/// Largest p at which a difference is called one.
+const LEVEL: f64 = 0.05;
+
+/// Compares the recommended setting with the author's, paired by session.
+pub(super) fn held_back(
+    closed: &Closed,
+    clusters: &[Cluster],
+    objective: Objective,
+    seed: u64,
+) -> Option<TunedHeldBack> {
+    let [author, recommended] = closed.work.settings.as_slice() else { return None };
+    let mut figures = Figures::default();
+    closed.figures.iter().for_each(|(at, one)| figures.add(*at, one.clone()));
+    let pair = (*author, *recommended);
+    let mean = |clusters: Clusters| (clusters.n() > 0).then(|| clusters.mean());
+    let kept = figures.quality_estimate(pair, clusters, seed);
+    let kept = difference(kept, [pair.0, pair.1].map(|at| mean(figures.quality(at, clusters))));
+    let usd = figures.dollars_estimate(pair, clusters, seed);
+    let usd = difference(usd, [pair.0, pair.1].map(|at| mean(figures.dollars(at, clusters))));
+    let words = format!(
+        "{} {}",
+        in_words(kept.as_ref(), objective.noun(), number::share),
+        in_words(usd.as_ref(), "dollars a session", number::dollars)
+    );
+    Some(TunedHeldBack { sessions: figures.sessions(*recommended, clusters), kept, usd, words })
+}
+
+impl Objective {
+    /// What is kept, in words.
+    fn noun(self) -> &'static str {
+        match self {
+            Objective::Kept => "what is kept at cuts",
+            Objective::Continuity => "answers kept at cuts",
+        }
+    }
+}
+
+/// A difference, where both settings have figures.
+fn difference(
+    estimate: Option<Estimate>,
+    [author, recommended]: [Option<f64>; 2],
+) -> Option<TunedDifference> {
+    let estimate = estimate?;
+    Some(TunedDifference {
+        author: author?,
+        recommended: recommended?,
+        difference: ranged(&estimate),
+        p: estimate.p,
+        clusters: estimate.clusters,
+    })
+}
+
+/// A mean with its interval.
+pub(super) fn ranged(estimate: &Estimate) -> Ranged {
+    Ranged {
+        mean: estimate.mean,
+        lo: estimate.bounds.map(|bounds| bounds.lo),
+        hi: estimate.bounds.map(|bounds| bounds.hi),
+    }
+}
+
+/// What a difference shows. An interval that holds zero shows none.
+fn in_words(found: Option<&TunedDifference>, noun: &str, show: fn(f64) -> String) -> String {
+    let Some(found) = found else { return format!("Nothing was at stake in {noun}.") };
+    let (from, to) = (show(found.author), show(found.recommended));
+    let clusters = counted(found.clusters, "independent project or session");
+    let Some((lo, hi)) = found.difference.lo.zip(found.difference.hi) else {
+        return format!(
+            "In {noun} {from} became {to} over {clusters}, which are too few for an interval \
+             ({FEWEST_FOR_AN_INTERVAL} are needed): this describes these sessions only."
+        );
+    };
+    if found.difference.mean == 0.0 && lo == hi {
+        return format!("In {noun} both are the same ({from}) over {clusters}.");
+    }
+    let holds_zero = lo <= 0.0 && hi >= 0.0;
+    let shown = !holds_zero && found.p.is_some_and(|p| p <= LEVEL);
+    let verdict = if shown { "a difference is shown" } else { "no difference is shown" };
+    format!(
+        "In {noun} {from} became {to}: {verdict} (95 % interval of the difference {} to {}, over \
+         {clusters}).",
+        signed(lo, show),
+        signed(hi, show)
+    )
+}
+
+/// A number with its sign.
+fn signed(x: f64, show: fn(f64) -> String) -> String {
+    let sign = if x < 0.0 { "−" } else { "+" };
+    format!("{sign}{}", show(x.abs()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::figures::testkit::{sessions, told};
+    use super::super::race::Work;
+    use super::*;
+
+    fn compared(n: usize, figures: &[(f64, f64, f64, f64)]) -> TunedHeldBack {
+        let each = figures.iter().cycle().take(n).enumerate();
+        let figures = each.flat_map(|(at, (kept, usd, tuned, less))| {
+            [(0, told(at, *kept, *usd)), (3, told(at, *tuned, *less))]
+        });
+        let work = Work { settings: vec![0, 3], from: 0, to: n };
+        let closed = Closed { work, figures: figures.collect(), seconds: 0.0, usd: 0.0 };
+        held_back(&closed, &sessions(n), Objective::Kept, 1).unwrap()
+    }
+
+    #[test]
+    fn a_difference_is_shown_where_its_interval_leaves_out_zero() {
+        // 15 of 30 facts became 18 in every session, and $2 became $1.
+        let found = compared(8, &[(15.0, 2.0, 18.0, 1.0)]);
+        let kept = found.kept.unwrap();
+        assert!((kept.difference.mean - 0.1).abs() < 1e-12);
+        assert_eq!((kept.author, kept.clusters, kept.p), (0.5, 8, Some(2.0 / 256.0)));
+        assert_eq!(found.usd.unwrap().difference.mean, -1.0);
+        assert_eq!(found.words.matches(": a difference is shown").count(), 2, "{}", found.words);
+    }
+
+    #[test]
+    fn where_the_interval_holds_zero_no_difference_is_shown() {
+        let found = compared(8, &[(15.0, 2.0, 18.0, 2.0), (15.0, 2.0, 12.0, 2.0)]);
+        assert!(found.words.contains("no difference is shown"), "{}", found.words);
+        assert!(found.words.contains("both are the same"), "{}", found.words);
+    }
+
+    #[test]
+    fn few_clusters_are_described_only() {
+        let found = compared(3, &[(15.0, 2.0, 18.0, 1.0)]);
+        assert_eq!(found.kept.unwrap().difference.lo, None);
+        assert!(found.words.contains("too few for an interval (6 are needed)"), "{}", found.words);
+    }
+}

@@ -1,0 +1,271 @@
+//! The work of a round: a run for each window and compactor, on the sessions of
+//! the round alone.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::race::{Objective, Work};
+use super::settings::Setting;
+use super::split::{Cluster, SessionKey};
+use crate::bench::{Bench, BenchError, MergeError, Outcome, merge};
+use crate::dataset::Dataset;
+use crate::measure::{SessionFigures, session_figures};
+use crate::model::Shard;
+use crate::replay::WindowSpec;
+use crate::run::{Finished, FolderError, Loaded, Observer, RunError, Seats, Windows};
+use crate::strategy::{Preset, builtin};
+
+/// The preset that answers are compared with.
+const FULL: &str = "full";
+/// Beginning of the name of a shard's folder.
+const SHARD: &str = "shard-";
+/// Name of the folder in which a single process works.
+const WHOLE: &str = "whole";
+/// Name of the folder in which shards are put together.
+const MERGED: &str = "merged";
+
+/// Why a round could not be replayed.
+#[derive(Debug, thiserror::Error)]
+pub enum RoundError {
+    /// The run stopped.
+    #[error(transparent)]
+    Bench(#[from] BenchError),
+    /// The shards cannot be put together.
+    #[error(transparent)]
+    Merge(#[from] MergeError),
+    /// A folder cannot be read.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// A session has no price, so that settings cannot be compared by dollars.
+    #[error("session `{session}` cannot be billed: its model has no price")]
+    Unpriced {
+        /// Id of the session.
+        session: String,
+    },
+    /// There is no shard of the open round.
+    #[error("{}: there is no shard of the open round", path.display())]
+    NoShard {
+        /// Where they are looked for.
+        path: PathBuf,
+    },
+}
+
+/// The rounds of a search.
+#[derive(Clone, Debug)]
+pub struct Rounds {
+    datasets: Vec<Dataset>,
+    settings: Vec<Setting>,
+    bench: Bench,
+    objective: Objective,
+}
+
+/// Settings that are replayed in one run.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// The compactor, as typed.
+    pub compactor: String,
+    /// Number of the group within the round, from 1.
+    pub number: usize,
+    settings: Vec<usize>,
+    window: WindowSpec,
+    datasets: Vec<usize>,
+}
+
+impl Rounds {
+    /// `bench` has everything that all rounds have in common.
+    pub fn new(
+        datasets: Vec<Dataset>,
+        settings: Vec<Setting>,
+        bench: Bench,
+        objective: Objective,
+    ) -> Self {
+        Self { datasets, settings, bench, objective }
+    }
+
+    /// The runs of a round, in a fixed order: settings with the same compactor
+    /// and window share one.
+    pub fn groups(&self, settings: &[usize]) -> Vec<Group> {
+        let mut groups: Vec<Group> = Vec::new();
+        for at in settings {
+            let setting = &self.settings[*at];
+            for (number, dataset) in self.datasets.iter().enumerate() {
+                let window = setting.window.clone().unwrap_or_else(|| default_window(dataset));
+                let known = groups.iter_mut().find(|group| {
+                    group.compactor == setting.compactor && group.window.label() == window.label()
+                });
+                match known {
+                    Some(group) => {
+                        if !group.settings.contains(at) {
+                            group.settings.push(*at);
+                        }
+                        if !group.datasets.contains(&number) {
+                            group.datasets.push(number);
+                        }
+                    }
+                    None => groups.push(Group {
+                        compactor: setting.compactor.clone(),
+                        number: groups.len() + 1,
+                        settings: vec![*at],
+                        window,
+                        datasets: vec![number],
+                    }),
+                }
+            }
+        }
+        groups
+    }
+
+    /// The presets of a group, and the whole conversation where answers are
+    /// compared with it.
+    fn presets(&self, group: &Group) -> Vec<Arc<Preset>> {
+        let own = group.settings.iter().map(|at| Arc::clone(&self.settings[*at].preset));
+        let full = (self.objective == Objective::Continuity).then(|| builtin(FULL, &[])).flatten();
+        let full = full.and_then(Result::ok).map(Arc::new);
+        own.chain(full).collect()
+    }
+
+    /// Replays a group on the sessions of some clusters, or the part of it that
+    /// a shard has, in its folder. `model` is the group's compactor as the price
+    /// list names it; `None`: the stand-in. What an interrupted run left there is taken
+    /// over.
+    ///
+    /// # Errors
+    /// If the run cannot be made, or its folder cannot be written.
+    pub async fn replay(
+        &self,
+        group: &Group,
+        clusters: &[Cluster],
+        (seats, model, shard): (Seats, Option<String>, Option<Shard>),
+        folder: &Path,
+        observer: &dyn Observer,
+    ) -> Result<Option<Outcome>, RoundError> {
+        let datasets = self.subset(group, clusters);
+        if datasets.is_empty() {
+            return Ok(None);
+        }
+        let bench = self.bench.clone().on(datasets).only(self.presets(group));
+        let bench = bench.compactor_model(model);
+        let plan = bench.windows([group.window.clone()]).shard(shard).plan()?;
+        let mut run = match plan.seats(seats).prepare().await {
+            // A session that is too small for the window tells nothing.
+            Err(BenchError::Run(RunError::Windows { .. })) => return Ok(None),
+            prepared => prepared?,
+        };
+        let name = shard.map_or_else(|| WHOLE.to_owned(), shard_name);
+        let mut folder = run.resume(&in_group(folder, group).join(name))?;
+        Ok(Some(run.run(&mut folder, observer).await?))
+    }
+
+    /// Puts the shards of a group together.
+    ///
+    /// # Errors
+    /// If one is missing, or of another run.
+    pub fn merged(
+        &self,
+        group: &Group,
+        clusters: &[Cluster],
+        folder: &Path,
+    ) -> Result<Option<Outcome>, RoundError> {
+        if self.subset(group, clusters).is_empty() {
+            return Ok(None);
+        }
+        let path = in_group(folder, group);
+        let shards = shards(&path);
+        if shards.is_empty() {
+            return Err(RoundError::NoShard { path });
+        }
+        let out = path.join(MERGED);
+        merge(&shards, &out)?;
+        let Loaded { manifest, transcripts, cells, cuts, calls, texts, .. } = Loaded::read(&out)?;
+        let finished = Finished { transcripts, cells, cuts, calls, texts };
+        Ok(Some(Outcome { manifest, finished }))
+    }
+
+    /// What a run tells of the settings of its group.
+    ///
+    /// # Errors
+    /// If a session has no price.
+    pub fn figures(
+        &self,
+        group: &Group,
+        outcome: &Outcome,
+    ) -> Result<Vec<(usize, SessionFigures)>, RoundError> {
+        let Outcome { manifest, finished } = outcome;
+        let ran = (&*finished.transcripts, &*finished.cells, &*finished.cuts);
+        let mut figures = Vec::new();
+        for mut one in session_figures(manifest, ran, self.objective.measure()) {
+            let named = |at: &&usize| self.settings[**at].preset.name == one.strategy;
+            let Some(setting) = group.settings.iter().find(named) else { continue };
+            if one.usd.is_none() && one.failed.is_empty() {
+                return Err(RoundError::Unpriced { session: one.transcript });
+            }
+            one.quality = one.quality.map(|(of, to)| (of / self.objective.most(), to));
+            figures.push((*setting, one));
+        }
+        Ok(figures)
+    }
+
+    /// The data sets of a group with the sessions of these clusters alone.
+    fn subset(&self, group: &Group, clusters: &[Cluster]) -> Vec<Dataset> {
+        let wanted: BTreeSet<&SessionKey> =
+            clusters.iter().flat_map(|cluster| &cluster.sessions).collect();
+        let is_wanted =
+            |dataset: &Dataset, id: &str| wanted.contains(&(dataset.name.clone(), id.to_owned()));
+        let subset = |dataset: &Dataset| {
+            let own = dataset.transcripts.iter().filter(|t| is_wanted(dataset, &t.id));
+            let probes = dataset.probes.iter().filter(|p| is_wanted(dataset, &p.transcript));
+            Dataset {
+                name: dataset.name.clone(),
+                version: dataset.version.clone(),
+                licence: dataset.licence.clone(),
+                origin: dataset.origin.clone(),
+                description: dataset.description.clone(),
+                transcripts: own.cloned().collect(),
+                warnings: Vec::new(),
+                files: dataset.files.clone(),
+                probes: probes.cloned().collect(),
+            }
+        };
+        let all = group.datasets.iter().map(|at| subset(&self.datasets[*at]));
+        all.filter(|dataset| !dataset.transcripts.is_empty()).collect()
+    }
+}
+
+/// The window of a data set where none is named, decided by all of its sessions.
+fn default_window(dataset: &Dataset) -> WindowSpec {
+    let windows = Windows::or_default(Vec::new(), std::slice::from_ref(dataset));
+    windows.of(&dataset.name)[0].clone()
+}
+
+fn in_group(folder: &Path, group: &Group) -> PathBuf {
+    folder.join(format!("run-{}", group.number))
+}
+
+fn shard_name(shard: Shard) -> String {
+    format!("{SHARD}{}-of-{}", shard.index, shard.of)
+}
+
+/// The folders of shards, sorted by name.
+fn shards(path: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+    let is_shard = |entry: &std::fs::DirEntry| {
+        entry.file_name().to_string_lossy().starts_with(SHARD) && entry.path().is_dir()
+    };
+    let mut shards: Vec<PathBuf> = entries.filter(is_shard).map(|entry| entry.path()).collect();
+    shards.sort();
+    shards
+}
+
+/// Whether a round's folder has shards.
+pub fn has_shards(folder: &Path) -> bool {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).any(|path| !shards(&path).is_empty())
+}
+
+impl Work {
+    /// The name of the folder of a round, by its number.
+    pub fn folder(number: usize) -> String {
+        format!("round-{number:03}")
+    }
+}

@@ -1,0 +1,175 @@
+//! `recap tune`: a search from its space to its result.
+
+use std::path::Path;
+
+use serde_json::{Value as Json, json};
+
+use crate::desk::Desk;
+
+/// A preset without cache breakpoints, which costs more than one with them and
+/// keeps the same.
+const BASE: &str = "version = 1\nname = \"mine\"\nsummary = \"x\"\nsource = \"x\"\n\
+                    cache_breakpoints = []\n[[stage]]\nmechanism = \"fifo\"\n\
+                    at = \"request\"\nunit = \"message\"\n\
+                    when = { above = \"window\", share = 0.85 }\n";
+const SPACE: &str = "version = 1\nbase = \"mine.toml\"\n[vary]\n\
+                     \"1.when.share\" = [0.6, 0.85]\n\
+                     cache_breakpoints = [[], [\"preamble\", \"previous\", \"newest\"]]\n";
+
+/// A desk with `many`: one session under so many names, each of a project of
+/// its own.
+fn desk(sessions: usize) -> Desk {
+    let desk = Desk::new();
+    let quickstart = Path::new(env!("CARGO_MANIFEST_DIR")).join("datasets/quickstart");
+    let all = std::fs::read_to_string(quickstart.join("transcripts.jsonl")).unwrap();
+    let short = all.lines().find(|line| line.starts_with("{\"id\":\"parcel-service\"")).unwrap();
+    let mut session: Json = serde_json::from_str(short).unwrap();
+    let lines: Vec<String> = (0..sessions)
+        .map(|at| {
+            session["id"] = json!(format!("session-{at}"));
+            session["project"] = json!(format!("project-{at}"));
+            session.to_string()
+        })
+        .collect();
+    let card = std::fs::read_to_string(quickstart.join("dataset.toml")).unwrap();
+    desk.file("many/dataset.toml", card.replace("quickstart", "many"));
+    desk.file("many/transcripts.jsonl", lines.join("\n") + "\n");
+    desk.file("mine.toml", BASE).file("space.toml", SPACE);
+    desk
+}
+
+const WHAT: [&str; 9] =
+    ["tune", "many", "--space", "space.toml", "--quiet", "--cuts", "2", "--hold-back", "0.25"];
+
+fn with<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    [&WHAT[..], more].concat()
+}
+
+/// The files of a result are the same.
+#[track_caller]
+fn assert_same_result(desk: &Desk, a: &str, b: &str) {
+    for file in ["tune.json", "frontier.csv", "frontier.svg"] {
+        assert_eq!(desk.read(&format!("{a}/{file}")), desk.read(&format!("{b}/{file}")), "{file}");
+    }
+}
+
+#[test]
+fn a_search_drops_what_is_dominated_and_compares_on_sessions_it_never_saw() {
+    let desk = desk(12);
+    let ran = desk.good(&with(&["--out", "search"]));
+    let result = desk.json("search/tune.json");
+    let sides = (&result["split"]["search_sessions"], &result["split"]["held_back_sessions"]);
+    assert_eq!(sides, (&json!(9), &json!(3)));
+    // The sessions are one session: what differs, differs in all of them. Without
+    // a cache the same is kept for more dollars.
+    let settings = result["settings"].as_array().unwrap();
+    let of = |setting: &Json| (setting["label"].clone(), setting["status"].clone());
+    let found: Vec<(Json, Json)> = settings.iter().map(of).collect();
+    let cached = "cache_breakpoints=[\"preamble\", \"previous\", \"newest\"]";
+    let known = [
+        ("as its author has it".to_owned(), "dropped"),
+        ("1.when.share=0.6".to_owned(), "dropped"),
+        (format!("1.when.share=0.6 {cached}"), "frontier"),
+        (cached.to_owned(), "frontier"),
+    ];
+    assert_eq!(found, known.map(|(label, status)| (json!(label), json!(status))));
+    // The first look is at eight projects, and two settings are dropped there.
+    assert_eq!((&result["cells"], &result["all_cells"]), (&json!(34), &json!(36)));
+    assert_eq!(result["rounds"][0]["dropped"], json!([0, 1]));
+    assert!(ran.out.contains("34 cells in 2 rounds, of 36"), "{}", ran.out);
+    // The author's was dropped, so another one is compared with it.
+    assert_eq!(result["recommended"], json!(3), "{result}");
+    let held = &result["held_back"];
+    assert_eq!((&held["sessions"], &held["kept"]["difference"]["mean"]), (&json!(3), &json!(0.0)));
+    assert!(held["usd"]["difference"]["mean"].as_f64().unwrap() < 0.0, "{held}");
+    assert!(held["words"].as_str().unwrap().contains("too few for an interval"), "{held}");
+    // The recommended preset is a file that runs.
+    assert_eq!(result["preset_file"], json!("tuned-mine.toml"));
+    let checked = desk.good(&["strategies", "check", "search/tuned-mine.toml"]);
+    assert!(checked.out.starts_with("tuned-mine: "), "{}", checked.out);
+    let rows = desk.csv("search/frontier.csv");
+    assert_eq!((rows.len(), rows[3]["dominated_by"].as_str()), (4, "3"), "{rows:?}");
+    assert!(!desk.path("search/round-001").exists(), "its figures are in the journal");
+    assert!(desk.path("search/held-back").exists());
+}
+
+#[test]
+fn a_search_in_pieces_comes_to_the_same_end() {
+    let desk = desk(10);
+    desk.good(&with(&["--out", "whole"]));
+    // A budget ends the search before held-back sessions are replayed with more.
+    let short = desk.good(&with(&["--out", "short", "--max-cells", "12"]));
+    assert!(short.out.contains("The budget ended"), "{}", short.out);
+    // The journal without its last lines is that of a search that was stopped.
+    let journal = desk.read("whole/search.jsonl");
+    let lines: Vec<&str> = journal.lines().collect();
+    assert!(lines[0].starts_with("{\"header\":") && lines.len() >= 2, "{}", lines.len());
+    let torn = format!("{}\n{}", lines[0], &lines[1][..lines[1].len() / 2]);
+    desk.file("again/search.jsonl", torn);
+    let refused = desk.refused(&with(&["--out", "again"]));
+    assert!(refused.contains("there is a search in this folder"), "{refused}");
+    let other = desk.refused(&with(&["--out", "again", "--resume", "--seed", "2"]));
+    assert!(other.contains("another one: ") && other.contains("split: "), "{other}");
+    desk.good(&with(&["--out", "again", "--resume"]));
+    assert_same_result(&desk, "whole", "again");
+    // What is finished is told again, and nothing is replayed.
+    let before = desk.read("again/search.jsonl");
+    desk.good(&with(&["--out", "again", "--resume"]));
+    assert_eq!(desk.read("again/search.jsonl"), before);
+}
+
+#[test]
+fn shards_of_each_round_come_to_the_same_end() {
+    let desk = desk(10);
+    desk.good(&with(&["--out", "whole"]));
+    let early = desk.recap(&with(&["--out", "parts", "--close"]));
+    assert!(early.code == 2 && early.err.contains("no shard of the open round"), "{early:?}");
+    let mut codes = Vec::new();
+    for _ in 0..8 {
+        desk.good(&with(&["--out", "parts", "--shard", "2/2"]));
+        let missing = desk.recap(&with(&["--out", "parts", "--close"]));
+        if missing.code == 0 {
+            codes.push(0);
+            break;
+        }
+        assert!(missing.code == 2 && missing.err.contains("missing: 1"), "{missing:?}");
+        let alone = desk.recap(&with(&["--out", "parts", "--resume"]));
+        assert!(alone.code == 2 && alone.err.contains("the open round has shards"), "{alone:?}");
+        desk.good(&with(&["--out", "parts", "--shard", "1/2"]));
+        let closed = desk.recap(&with(&["--out", "parts", "--close"]));
+        codes.push(closed.code);
+        if closed.code == 0 {
+            break;
+        }
+        assert_eq!(closed.code, 3, "{closed:?}");
+    }
+    assert_eq!(codes.last(), Some(&0), "{codes:?}");
+    assert_same_result(&desk, "whole", "parts");
+}
+
+#[test]
+fn what_cannot_be_searched_is_refused_with_a_remedy() {
+    let desk = desk(2);
+    desk.file("wrong.toml", "version = 1\nbase = \"fifo\"\n[vary]\nunit = []\n");
+    desk.file("twice.toml", SPACE.replace("[vary]", "windows = [\"20k\", \"9k\"]\n[vary]"));
+    for (more, says) in [
+        (vec!["many", "--space", "wrong.toml"], "wrong.toml, line 4: unit: the list is empty"),
+        (vec!["many", "--space", "fifoo"], "strategy `fifoo` is not known"),
+        (
+            vec!["many", "--space", "fifo", "--answerer", "openai/m"],
+            "without --objective continuity",
+        ),
+        (vec!["many", "--space", "fifo", "--questions", "none"], "without --objective continuity"),
+        (vec!["many", "--space", "fifo", "--cuts", "none"], "--cuts none in a search"),
+        (vec!["many", "--space", "twice.toml", "--window", "9k"], "beside `windows` of the space"),
+        (vec!["many", "--space", "fifo", "--max-cost", "1"], "--max-cost without a model"),
+    ] {
+        let said = desk.refused(&[&["tune"][..], &more[..]].concat());
+        assert!(said.contains(says), "{more:?}: {said}");
+    }
+    for option in ["--margin=0.7", "--false-drops=0", "--hold-back=1", "--max-wait=-1", "--depth=0"]
+    {
+        let ran = desk.recap(&["tune", "many", "--space", "fifo", option]);
+        assert!(ran.code == 2 && ran.err.contains("invalid value"), "{option}: {ran:?}");
+    }
+}
