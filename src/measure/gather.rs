@@ -279,14 +279,29 @@ impl Gathered {
         }
     }
 
-    /// The contributions to a measure by transcript, or the first reason why
-    /// one of them is unknown; and the first reason why one is absent.
-    pub fn parts(&self, spec: &Spec) -> Contributions {
+    /// All contributions to a measure, each with its transcript.
+    fn contributions(&self, spec: &Spec) -> impl Iterator<Item = (u32, Parts)> {
         let at = MEASURES.iter().position(|other| other.id() == spec.id());
         let column = &self.parts[at.expect("every measure is listed")];
+        self.unit_of.iter().copied().zip(column.parts())
+    }
+
+    /// All contributions to a measure by transcript, those without a figure
+    /// included.
+    pub fn all_parts(&self, spec: &Spec) -> ByUnit {
+        let mut found = ByUnit::new();
+        for (unit, parts) in self.contributions(spec) {
+            found.entry(unit).or_default().push(parts);
+        }
+        found
+    }
+
+    /// The contributions to a measure by transcript, and the first reasons why
+    /// one of them is unknown or absent.
+    pub fn parts(&self, spec: &Spec) -> Contributions {
         let mut found = Contributions::default();
-        for (unit, parts) in self.unit_of.iter().zip(column.parts()) {
-            found.add(*unit, parts);
+        for (unit, parts) in self.contributions(spec) {
+            found.add(unit, parts);
         }
         found
     }

@@ -6,13 +6,14 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::exams::Exams;
-use super::gather::{Observed, Scene};
+use super::gather::{ByUnit, Gathered, Scene};
 use super::measures::MEASURES;
+use super::names::ALL;
 use super::payers::Payers;
 use super::sign_flip::sign_flip;
-use super::spec::{Parts, Sample, mean};
+use super::spec::{Parts, mean};
 use super::statistics::{Bounds, Clusters, FEWEST_FOR_AN_INTERVAL};
-use crate::model::{Cell, Cut, Manifest, TranscriptFacts, catalogue};
+use crate::model::{Cell, CellOutcome, Manifest, Sessions, TranscriptFacts, catalogue};
 
 /// What a session tells of one preset.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,54 +39,68 @@ pub struct SessionFigures {
 }
 
 /// The figures of a run with one window, by session and preset, as its first
-/// payer is billed. `quality` is the id of a measure at cuts. Transcripts, cells
-/// and cuts are sorted by their keys.
+/// payer is billed. `quality` is the id of a measure at cuts. Transcripts are
+/// sorted by their keys.
 pub fn session_figures(
     manifest: &Manifest,
-    (facts, cells, cuts): (&[TranscriptFacts], &[Cell], &[Cut]),
+    facts: &[TranscriptFacts],
+    sessions: &Sessions,
     quality: &str,
 ) -> Vec<SessionFigures> {
-    let payers = Payers::of(manifest, cells);
-    let exams = Exams::of(cuts, manifest);
-    let scene = Scene::new(facts, cells, (&payers, &exams), manifest);
-    let (_, observed) = scene.gather();
-    let mut samples: BTreeMap<Key<'_>, Vec<&Sample<'_>>> = BTreeMap::new();
-    for sample in observed.iter().filter_map(|cell| Observed::samples(cell).next()) {
-        let sample = sample.2;
-        samples.entry(key(sample.cell)).or_default().push(sample);
-    }
-    let mut failed: BTreeMap<Key<'_>, Vec<String>> = BTreeMap::new();
-    for cell in cells {
-        let own = failed.entry(key(cell)).or_default();
-        own.extend(exams.failures(cell));
-        if let crate::model::CellOutcome::Failed { error } = &cell.outcome {
-            own.push(error.clone());
+    let mut found: BTreeMap<Key, SessionFigures> = BTreeMap::new();
+    for session in sessions.iter() {
+        let exams = Exams::of(session.cuts(), manifest);
+        for cell in session.cells() {
+            let own = found.entry(key(cell)).or_insert_with(|| unknown(cell));
+            own.failed.extend(exams.failures(cell));
+            if let CellOutcome::Failed { error } = &cell.outcome {
+                own.failed.push(error.clone());
+            }
         }
     }
-    let figures = |(key, failed): (Key<'_>, Vec<String>)| {
-        let own = samples.get(&key).map(Vec::as_slice).unwrap_or_default();
-        let parts = |id: &str| -> Vec<Parts> {
+    let payers = Payers::of(manifest, sessions);
+    let gathered = Scene::new(facts, sessions, &payers, manifest).gather();
+    let first = |row: &&Gathered| row.key.dataset != ALL && row.key.payer == payers.names()[0];
+    for row in gathered.iter().filter(first) {
+        let parts = |id: &str| {
             let spec = MEASURES.iter().find(|spec| spec.id() == id);
-            spec.into_iter().flat_map(|spec| own.iter().map(|sample| spec.of(sample))).collect()
+            spec.map(|spec| row.all_parts(spec)).unwrap_or_default()
         };
-        SessionFigures {
-            dataset: key.0.to_owned(),
-            transcript: key.1.to_owned(),
-            strategy: key.2.to_owned(),
-            quality: fraction(&parts(quality)),
-            usd: one(&parts(catalogue::COST_USD.id)),
-            waits_ms: waits(&parts(catalogue::BLOCKING_MS_P95.id)),
-            failed,
+        let (kept, usd) = (parts(quality), parts(catalogue::COST_USD.id));
+        let waited = parts(catalogue::BLOCKING_MS_P95.id);
+        for unit in &row.units {
+            let of = |parts: &ByUnit| parts.get(&(*unit as u32)).cloned().unwrap_or_default();
+            let place = &facts[*unit];
+            let (dataset, transcript) = (place.dataset.clone(), place.transcript.clone());
+            if let Some(own) = found.get_mut(&(dataset, transcript, row.key.strategy.clone())) {
+                own.quality = fraction(&of(&kept));
+                own.usd = one(&of(&usd));
+                own.waits_ms = waits(&of(&waited));
+            }
         }
-    };
-    failed.into_iter().map(figures).collect()
+    }
+    found.into_values().collect()
+}
+
+/// The figures of a session and a preset without a cell that reached its end.
+fn unknown(cell: &Cell) -> SessionFigures {
+    SessionFigures {
+        dataset: cell.key.dataset.clone(),
+        transcript: cell.key.transcript.clone(),
+        strategy: cell.key.strategy.clone(),
+        quality: None,
+        usd: None,
+        waits_ms: Some(Vec::new()),
+        failed: Vec::new(),
+    }
 }
 
 /// Data set, transcript and preset.
-type Key<'a> = (&'a str, &'a str, &'a str);
+type Key = (String, String, String);
 
-fn key(cell: &Cell) -> Key<'_> {
-    (&cell.key.dataset, &cell.key.transcript, &cell.key.strategy)
+fn key(cell: &Cell) -> Key {
+    let of = &cell.key;
+    (of.dataset.clone(), of.transcript.clone(), of.strategy.clone())
 }
 
 /// The mean numerator and the mean denominator.

@@ -13,7 +13,7 @@ use super::{Cell, Cut};
 
 /// Number of cells that are held as plain data. The sessions behind them are
 /// compressed.
-const PLAIN: usize = 20_000;
+const PLAIN: usize = 4_000;
 /// Level of the compression: the fastest, which makes the cells of a session
 /// some ten times smaller.
 const LEVEL: i32 = 1;

@@ -177,8 +177,8 @@ impl Rounds {
         }
         let out = path.join(MERGED);
         merge(&shards, &out)?;
-        let Loaded { manifest, transcripts, cells, cuts, calls, texts, .. } = Loaded::read(&out)?;
-        let finished = Finished { transcripts, cells, cuts, calls, texts };
+        let Loaded { manifest, transcripts, sessions, calls, texts, .. } = Loaded::read(&out)?;
+        let finished = Finished { transcripts, sessions, calls, texts };
         Ok(Some(Outcome { manifest, finished }))
     }
 
@@ -192,9 +192,9 @@ impl Rounds {
         outcome: &Outcome,
     ) -> Result<Vec<(usize, SessionFigures)>, RoundError> {
         let Outcome { manifest, finished } = outcome;
-        let ran = (&*finished.transcripts, &*finished.cells, &*finished.cuts);
+        let Finished { transcripts, sessions, .. } = finished;
         let mut figures = Vec::new();
-        for mut one in session_figures(manifest, ran, self.objective.measure()) {
+        for mut one in session_figures(manifest, transcripts, sessions, self.objective.measure()) {
             let named = |at: &&usize| self.settings[**at].preset.name == one.strategy;
             let Some(setting) = group.settings.iter().find(named) else { continue };
             if one.usd.is_none() && one.failed.is_empty() {

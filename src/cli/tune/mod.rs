@@ -265,7 +265,7 @@ impl Arguments {
 
     /// Cells that wait for a model take no core.
     fn jobs(&self) -> usize {
-        let waiting = self.seating.has_models().then(|| self.seating.line.concurrency());
+        let waiting = self.seating.has_models().then(|| self.seating.line.cells_at_once());
         self.replay.jobs.map_or_else(|| wire::cores().max(waiting.unwrap_or(1)), usize::from)
     }
 }
