@@ -82,7 +82,7 @@ mod tests {
             ],
         ),
         (BILL, &["agent_model", "prices"]),
-        (REPORT, &["out", "resume", "format", "open", "no_text"]),
+        (REPORT, &["out", "resume", "format", "open", "no_text", "work"]),
         (GATE, &["fail_on", "baseline", "undecided", "max_unscored"]),
         (COMPARISON, &["comparator", "margin"]),
     ];
