@@ -1,6 +1,6 @@
 //! `recap bench` and `recap replay`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
@@ -14,15 +14,14 @@ use super::progress::{Progress, Verbosity};
 use super::seating::{Asked, ProbeMode, Seating};
 use super::strategies;
 use super::work::{Stopped, Work};
-use super::{authoring, dry_run, gating, headings, inputs, models, recordings, report, wire};
-use crate::bench::{Bench, BenchPlan, BenchRun, Outcome, Questions, Results};
+use super::{authoring, dry_run, gating, headings, inputs, models, out, recordings, report, wire};
+use crate::bench::{Bench, BenchPlan, Outcome, Questions, Results};
 use crate::dataset::LoadOptions;
 use crate::model::Shard;
 use crate::pricing::PriceList;
 use crate::probes::Cuts;
 use crate::report::format_names;
-use crate::run::{BATCHES, Folder, Loaded, REPLIES};
-use crate::text::counted;
+use crate::run::{Folder, Loaded, REPLIES};
 use crate::tokens::Counter;
 
 /// Options of `recap bench` and `recap replay`.
@@ -246,11 +245,12 @@ fn replay(
     let mut run = work.run(plan.prepare())??;
     let place = Place::of(arguments.target()?, arguments.out.as_ref(), &run, &mut work)?;
     let Some(place) = place else { return Ok(Exit::Done) };
-    let mut folder = folder(arguments.resume, place.path(), &mut run)?;
+    let mut folder = place.begin(&mut run, arguments.resume)?;
     if let Some(exchange) = exchange.filter(|_| !arguments.no_text) {
         exchange.keep_replies(folder.path())?;
     }
-    let progress = Progress::new(verbosity(arguments));
+    let progress =
+        Progress::new(Verbosity::of(arguments.quiet || arguments.json, arguments.verbose));
     let ran = work.run(run.run(&mut folder, &progress));
     progress.finish();
     match ran {
@@ -267,19 +267,6 @@ fn replay(
             interrupted(arguments, &folder, (exit, &place.again()))
         }
     }
-}
-
-/// The folder of the run, new or resumed.
-fn folder(resume: bool, path: &Path, run: &mut BenchRun) -> Result<Folder, Failure> {
-    if resume {
-        return Ok(run.resume(path)?);
-    }
-    if path.join(BATCHES).exists() {
-        let path = path.display();
-        return Err(Failure::usage(format!("{path}: an interrupted run has batches under way"))
-            .help(format!("add --resume to go on with it, or remove {path}/{BATCHES}")));
-    }
-    Ok(run.create(path)?)
 }
 
 /// Measures and renders a run that came to its end.
@@ -299,14 +286,7 @@ fn finish(
     // Without replies of models nothing was measured, and nothing is rendered.
     let models = exchange.map_or(Ok(Exit::Done), Exchange::ended)?;
     if let Some(shard) = arguments.shard {
-        let cells = counted(outcome.finished.sessions.cells().count(), "cell");
-        let sessions = counted(outcome.finished.transcripts.len(), "session");
-        let path = folder.path().display();
-        wire::say(&format!("shard {shard}: {cells} of {sessions} in {path}"));
-        let failed = outcome.finished.sessions.cells().filter(|cell| cell.rows().is_none()).count();
-        if failed > 0 {
-            wire::say(&format!("warning: {} failed", counted(failed, "cell")));
-        }
+        out::tell_shard(shard, &outcome.finished, folder);
         return saved.map(|()| models);
     }
     let mut results = outcome.measure();
@@ -409,15 +389,5 @@ impl Arguments {
     fn jobs(&self) -> usize {
         let waiting = self.seating.has_models().then(|| self.seating.line.cells_at_once());
         self.jobs.map_or_else(|| wire::cores().max(waiting.unwrap_or(1)), usize::from)
-    }
-}
-
-fn verbosity(arguments: &Arguments) -> Verbosity {
-    if arguments.quiet || arguments.json {
-        Verbosity::Quiet
-    } else if arguments.verbose {
-        Verbosity::Verbose
-    } else {
-        Verbosity::Normal
     }
 }

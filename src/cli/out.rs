@@ -7,6 +7,9 @@ use super::exit::{Exit, Failure};
 use super::wire;
 use super::work::Work;
 use crate::bench::BenchRun;
+use crate::model::Shard;
+use crate::run::{BATCHES, Finished, Folder};
+use crate::text::counted;
 
 /// Where a run is made.
 #[derive(Debug)]
@@ -41,6 +44,22 @@ impl Place {
         }
     }
 
+    /// The folder of the run, new or resumed.
+    pub fn begin(&self, run: &mut BenchRun, resume: bool) -> Result<Folder, Failure> {
+        let path = self.path();
+        if resume {
+            return Ok(run.resume(path)?);
+        }
+        if path.join(BATCHES).exists() {
+            let path = path.display();
+            return Err(Failure::usage(format!(
+                "{path}: an interrupted run has batches under way"
+            ))
+            .help(format!("add --resume to go on with it, or remove {path}/{BATCHES}")));
+        }
+        Ok(run.create(path)?)
+    }
+
     /// How an interrupted run is finished.
     pub fn again(&self) -> String {
         match self {
@@ -56,6 +75,17 @@ impl Place {
             Self::Folder(_) => Ok(ended),
             Self::Destination(shard) => shard.publish(work, ended),
         }
+    }
+}
+
+/// Says what a shard did.
+pub(super) fn tell_shard(shard: Shard, finished: &Finished, folder: &Folder) {
+    let cells = counted(finished.sessions.cells().count(), "cell");
+    let sessions = counted(finished.transcripts.len(), "session");
+    wire::say(&format!("shard {shard}: {cells} of {sessions} in {}", folder.path().display()));
+    let failed = finished.sessions.cells().filter(|cell| cell.rows().is_none()).count();
+    if failed > 0 {
+        wire::say(&format!("warning: {} failed", counted(failed, "cell")));
     }
 }
 

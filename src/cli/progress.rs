@@ -20,6 +20,17 @@ pub(super) enum Verbosity {
     Verbose,
 }
 
+impl Verbosity {
+    /// As the options say; quiet wins.
+    pub fn of(quiet: bool, verbose: bool) -> Self {
+        match (quiet, verbose) {
+            (true, _) => Verbosity::Quiet,
+            (false, true) => Verbosity::Verbose,
+            (false, false) => Verbosity::Normal,
+        }
+    }
+}
+
 /// Shortest time between two plain lines.
 const LINE_EVERY: Duration = Duration::from_secs(5);
 

@@ -255,13 +255,13 @@ mod tests {
             format!(r#"{{"recap_shard":{version},"files":[{}]}}"#, files.join(","))
         };
         let one = file("cells.jsonl", 0);
-        assert_eq!(unpacked(&made(&head(1, &[one.clone()]), b"")).unwrap().len(), 1);
+        assert_eq!(unpacked(&made(&head(1, std::slice::from_ref(&one)), b"")).unwrap().len(), 1);
         for (head, says) in [
             (head(1, &[file("../cells.jsonl", 0)]), "which is no file of a shard"),
             (head(1, &[file("/etc/passwd", 0)]), "which is no file of a shard"),
             (head(1, &[file("report.html", 0)]), "which is no file of a shard"),
             (head(1, &[one.clone(), one.clone()]), "twice"),
-            (head(2, &[one.clone()]), "version 2 of the layout"),
+            (head(2, std::slice::from_ref(&one)), "version 2 of the layout"),
             (head(1, &[file("cells.jsonl", u64::MAX), file("texts.jsonl", u64::MAX)]), "unpack to"),
             (head(1, &[file("cells.jsonl", FREE + 1)]), "unpack to"),
             (head(1, &[file("cells.jsonl", 1)]), "end of file"),

@@ -102,11 +102,11 @@ impl Column {
         entry: impl Fn(Kind, Vec<f64>) -> T + 'a,
     ) -> impl Iterator<Item = T> + 'a {
         let tail: Vec<T> = read(&self.tail).map(|(kind, values)| entry(kind, values)).collect();
-        let unpacked = move |block: &'a Box<[u8]>| -> Vec<T> {
-            let bytes = zstd::stream::decode_all(&block[..]).expect("it was compressed here");
+        let unpacked = move |block: &'a [u8]| -> Vec<T> {
+            let bytes = zstd::stream::decode_all(block).expect("it was compressed here");
             read(&bytes).map(|(kind, values)| entry(kind, values)).collect()
         };
-        self.blocks.iter().flat_map(unpacked).chain(tail)
+        self.blocks.iter().map(AsRef::as_ref).flat_map(unpacked).chain(tail)
     }
 }
 

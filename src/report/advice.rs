@@ -66,7 +66,7 @@ pub(super) fn by_preset(advice: &Advice) -> Vec<Vec<String>> {
         let kept = if preset.standing == Standing::Ranked { kept } else { None };
         vec![
             named(preset),
-            preset.from_tokens.map_or_else(none, |from| wording::edge(from)),
+            preset.from_tokens.map_or_else(none, wording::edge),
             best.map_or_else(none, |at| {
                 wording::size_words(at).trim_end_matches(" tokens").to_owned()
             }),

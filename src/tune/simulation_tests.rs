@@ -34,11 +34,14 @@ impl Noise {
     }
 }
 
+/// What a session has in common for all settings, and what is its own for each:
+/// of what is kept, and of dollars.
+type Drawn = (f64, f64, Vec<(f64, f64)>);
+
 /// One race to its end. Returns the settings that are left.
 fn race(truths: &[Truth], noise: Noise, clusters: usize, rule: Rule, seed: u64) -> Vec<usize> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    // What a session has in common for all settings, and what is its own.
-    let drawn: Vec<(f64, f64, Vec<(f64, f64)>)> = (0..clusters)
+    let drawn: Vec<Drawn> = (0..clusters)
         .map(|_| {
             let own = truths.iter().map(|_| (noise.draw(&mut rng), noise.draw(&mut rng)));
             let own = own.collect();
