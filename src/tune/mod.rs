@@ -1,11 +1,11 @@
 //! A search over the parameters of a preset: which setting keeps how much, for
 //! how many dollars, and how that holds on sessions that the search never saw.
 //!
-//! One file each: what is searched ([`space`], [`range`], [`derived`], [`settings`]), who
-//! takes part ([`split`]), which settings are dropped when ([`race`],
-//! [`schedule`], [`mod@figures`]), the work of a round ([`round`]), what is kept of
-//! it ([`journal`]), and what comes of it ([`recommend`], [`held_back`],
-//! [`mod@result`], [`preset_file`]).
+//! One file each: what is searched (`space`, `range`, `derived`, `settings`), who
+//! takes part (`split`), which settings are dropped when (`race`,
+//! `schedule`, `figures`), the work of a round (`round`), what is kept of
+//! it (`journal`), and what comes of it (`recommend`, `held_back`,
+//! `result`, `preset_file`).
 //!
 //! Invariant: no session of the held-back part is replayed before the search
 //! has ended, and nothing is searched after that.
