@@ -2,12 +2,19 @@
 
 #![no_main]
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use libfuzzer_sys::fuzz_target;
 use recap::llm::Cassette;
 use recap::llm::cassette::Mode;
+use recap::pricing::{ModelPrices, PriceList};
 use recap_fuzz::{home, put, told, told_text};
+
+/// The prices of a model, by the bundled list.
+fn priced(model: &str) -> Option<ModelPrices> {
+    static LIST: LazyLock<PriceList> = LazyLock::new(PriceList::bundled);
+    LIST.priced(model).cloned()
+}
 
 fuzz_target!(|input: &[u8]| {
     let file = home().join("calls.jsonl");
@@ -16,7 +23,7 @@ fuzz_target!(|input: &[u8]| {
     let (held, used) = match open(Mode::Replay) {
         Ok((cassette, warnings)) => {
             warnings.iter().for_each(|warning| told_text(warning));
-            (cassette.len(), cassette.usage())
+            (cassette.len(), cassette.usd(priced))
         }
         Err(error) => return told(error),
     };
@@ -26,6 +33,6 @@ fuzz_target!(|input: &[u8]| {
     cassette.finish().expect("the temporary folder can be written");
     drop(cassette);
     let (again, warnings) = open(Mode::Replay).expect("what was written can be read");
-    assert_eq!((again.len(), again.usage()), (held, used));
+    assert_eq!((again.len(), again.usd(priced)), (held, used));
     assert_eq!(warnings, [""; 0]);
 });

@@ -16,8 +16,8 @@ use recap_fuzz::{files, home, put, text, told, told_text};
 struct Stored<'a>(&'a BTreeMap<String, String>);
 
 impl Texts for Stored<'_> {
-    fn get(&self, hash: &str) -> Option<&str> {
-        self.0.get(hash).map(String::as_str)
+    fn get(&self, hash: &str) -> Option<std::borrow::Cow<'_, str>> {
+        self.0.get(hash).map(|text| text.as_str().into())
     }
 }
 
@@ -80,12 +80,12 @@ fuzz_target!(|input: &[u8]| {
         panic!("a run goes on with itself: {error}");
     }
     let run = if input.len().is_multiple_of(2) { run } else { run.concealed() };
-    if run.cells.is_empty() {
+    if run.sessions.cells().next().is_none() {
         return;
     }
-    let Loaded { manifest, transcripts, cells, cuts, calls, gate, texts, .. } = run;
+    let Loaded { manifest, transcripts, sessions, calls, gate, texts, .. } = run;
     let title = manifest.title.clone();
-    let mut measured = measure(manifest, title, transcripts, cells, cuts);
+    let mut measured = measure(manifest, title, transcripts, sessions);
     measured.calls = calls;
     measured.gate = gate;
     for texts in [None, Some(&Stored(&texts) as &dyn Texts)] {
