@@ -1,6 +1,6 @@
 //! What is known of each setting on each session.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::split::{Cluster, SessionKey};
 use crate::measure::{
@@ -14,6 +14,10 @@ const WAITS_WITHIN: f64 = 0.95;
 #[derive(Clone, Debug, Default)]
 pub struct Figures {
     known: BTreeMap<(usize, SessionKey), SessionFigures>,
+    /// Sessions where a price that some setting needs is unknown. They tell
+    /// nothing of dollars: those of the other settings would be a mean over
+    /// other sessions.
+    unpriced: BTreeSet<SessionKey>,
 }
 
 /// The figures of a setting at one session.
@@ -23,6 +27,9 @@ impl Figures {
     /// Adds what a session tells of a setting.
     pub fn add(&mut self, setting: usize, figures: SessionFigures) {
         let session = (figures.dataset.clone(), figures.transcript.clone());
+        if figures.usd.is_none() && figures.failed.is_empty() {
+            self.unpriced.insert(session.clone());
+        }
         self.known.insert((setting, session), figures);
     }
 
@@ -68,13 +75,24 @@ impl Figures {
     /// Dollars of each session, by cluster.
     pub fn dollars(&self, setting: usize, clusters: &[Cluster]) -> Clusters {
         let units = self.units(setting, clusters).into_iter();
-        Clusters::new(groups(units.filter_map(|(owner, figures)| Some((owner, figures.usd?)))))
+        Clusters::new(groups(units.filter_map(|(owner, one)| Some((owner, self.usd(one)?)))))
+    }
+
+    /// Dollars of a session, where they are known of every setting.
+    fn usd(&self, of: &SessionFigures) -> Option<f64> {
+        let session = (of.dataset.clone(), of.transcript.clone());
+        of.usd.filter(|_| !self.unpriced.contains(&session))
+    }
+
+    /// The sessions that tell nothing of dollars.
+    pub fn unpriced(&self) -> &BTreeSet<SessionKey> {
+        &self.unpriced
     }
 
     /// Dollars of b minus dollars of a in each session.
     pub fn dollars_difference(&self, pair: (usize, usize), clusters: &[Cluster]) -> Clusters {
         let pairs = self.pairs(pair, clusters).into_iter();
-        let less = pairs.filter_map(|(a, b)| Some((a.0, b.1.usd? - a.1.usd?)));
+        let less = pairs.filter_map(|(a, b)| Some((a.0, self.usd(b.1)? - self.usd(a.1)?)));
         Clusters::new(groups(less))
     }
 
@@ -168,6 +186,21 @@ mod tests {
         assert_eq!(figures.dollars_difference((0, 1), &clusters).mean(), -0.5);
         assert_eq!(figures.sessions(1, &clusters), 2);
         assert_eq!(figures.quality(0, &clusters[..1]).mean(), 0.5);
+    }
+
+    #[test]
+    fn a_session_without_a_price_for_one_setting_tells_nothing_of_dollars() {
+        let clusters = sessions(2);
+        let mut figures = Figures::default();
+        for (setting, at, usd) in [(0, 0, 1.0), (0, 1, 9.0), (1, 0, 2.0)] {
+            figures.add(setting, told(at, 15.0, usd));
+        }
+        figures.add(1, SessionFigures { usd: None, ..told(1, 30.0, 0.0) });
+        // What it keeps counts; its $9 with the other setting do not.
+        assert_eq!(figures.quality(1, &clusters).mean(), 0.75);
+        assert_eq!(figures.dollars(0, &clusters).mean(), 1.0);
+        assert_eq!(figures.dollars_difference((0, 1), &clusters).mean(), 1.0);
+        assert_eq!(figures.unpriced().iter().map(|(_, id)| id).collect::<Vec<_>>(), ["s1"]);
     }
 
     #[test]

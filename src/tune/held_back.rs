@@ -30,8 +30,14 @@ pub(super) fn held_back(
     let usd = difference(usd, [pair.0, pair.1].map(|at| mean(figures.dollars(at, clusters))));
     let words = format!(
         "{} {}",
-        in_words(kept.as_ref(), objective.noun(), number::share),
-        in_words(usd.as_ref(), "dollars a session", number::dollars)
+        kept.as_ref().map_or_else(
+            || format!("Nothing was at stake in {}.", objective.noun()),
+            |found| in_words(found, objective.noun(), number::share),
+        ),
+        usd.as_ref().map_or_else(
+            || "Dollars are not known, since a price is not.".to_owned(),
+            |found| in_words(found, "dollars a session", number::dollars),
+        )
     );
     Some(TunedHeldBack { sessions: figures.sessions(*recommended, clusters), kept, usd, words })
 }
@@ -71,8 +77,7 @@ pub(super) fn ranged(estimate: &Estimate) -> Ranged {
 }
 
 /// What a difference shows. An interval that holds zero shows none.
-fn in_words(found: Option<&TunedDifference>, noun: &str, show: fn(f64) -> String) -> String {
-    let Some(found) = found else { return format!("Nothing was at stake in {noun}.") };
+fn in_words(found: &TunedDifference, noun: &str, show: fn(f64) -> String) -> String {
     let (from, to) = (show(found.author), show(found.recommended));
     let clusters = counted(found.clusters, "independent project or session");
     let Some((lo, hi)) = found.difference.lo.zip(found.difference.hi) else {
@@ -106,15 +111,28 @@ mod tests {
     use super::super::figures::testkit::{sessions, told};
     use super::super::race::Work;
     use super::*;
+    use crate::measure::SessionFigures;
 
     fn compared(n: usize, figures: &[(f64, f64, f64, f64)]) -> TunedHeldBack {
         let each = figures.iter().cycle().take(n).enumerate();
         let figures = each.flat_map(|(at, (kept, usd, tuned, less))| {
             [(0, told(at, *kept, *usd)), (3, told(at, *tuned, *less))]
         });
+        held_back(&closed(n, figures.collect()), &sessions(n), Objective::Kept, 1).unwrap()
+    }
+
+    fn closed(n: usize, figures: Vec<(usize, SessionFigures)>) -> Closed {
         let work = Work { settings: vec![0, 3], from: 0, to: n };
-        let closed = Closed { work, figures: figures.collect(), seconds: 0.0, usd: 0.0 };
-        held_back(&closed, &sessions(n), Objective::Kept, 1).unwrap()
+        Closed { work, figures, seconds: 0.0, usd: 0.0 }
+    }
+
+    #[test]
+    fn without_a_price_what_is_kept_is_compared_alone() {
+        let unpriced = |setting| (setting, SessionFigures { usd: None, ..told(0, 15.0, 0.0) });
+        let round = closed(1, vec![unpriced(0), unpriced(3)]);
+        let found = held_back(&round, &sessions(1), Objective::Kept, 1).unwrap();
+        assert_eq!((found.kept.unwrap().author, found.usd), (0.5, None));
+        assert!(found.words.ends_with("Dollars are not known, since a price is not."));
     }
 
     #[test]

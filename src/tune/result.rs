@@ -153,6 +153,14 @@ fn notes(search: &Search<'_>, race: &Race, settings: &[TunedSetting]) -> Vec<Str
             search.rule.false_drops
         ));
     }
+    let unpriced = race.figures.unpriced();
+    if let Some((_, first)) = unpriced.first() {
+        notes.push(format!(
+            "{}, such as {first}, tell nothing of dollars: a price that some setting needs is not \
+             known (a model with its prices: --agent-model, `recap models list`)",
+            counted(unpriced.len(), "session")
+        ));
+    }
     let short = settings.iter().filter(|one| {
         matches!(one.status, TunedStatus::Frontier | TunedStatus::Behind)
             && race.done[one.number] < race.done.iter().copied().max().unwrap_or(0)

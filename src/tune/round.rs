@@ -37,12 +37,6 @@ pub enum RoundError {
     /// A folder cannot be read.
     #[error(transparent)]
     Folder(#[from] FolderError),
-    /// A session has no price, so that settings cannot be compared by dollars.
-    #[error("session `{session}` cannot be billed: its model has no price")]
-    Unpriced {
-        /// Id of the session.
-        session: String,
-    },
     /// There is no shard of the open round.
     #[error("{}: there is no shard of the open round", path.display())]
     NoShard {
@@ -183,27 +177,17 @@ impl Rounds {
     }
 
     /// What a run tells of the settings of its group.
-    ///
-    /// # Errors
-    /// If a session has no price.
-    pub fn figures(
-        &self,
-        group: &Group,
-        outcome: &Outcome,
-    ) -> Result<Vec<(usize, SessionFigures)>, RoundError> {
+    pub fn figures(&self, group: &Group, outcome: &Outcome) -> Vec<(usize, SessionFigures)> {
         let Outcome { manifest, finished } = outcome;
         let Finished { transcripts, sessions, .. } = finished;
         let mut figures = Vec::new();
         for mut one in session_figures(manifest, transcripts, sessions, self.objective.measure()) {
             let named = |at: &&usize| self.settings[**at].preset.name == one.strategy;
             let Some(setting) = group.settings.iter().find(named) else { continue };
-            if one.usd.is_none() && one.failed.is_empty() {
-                return Err(RoundError::Unpriced { session: one.transcript });
-            }
             one.quality = one.quality.map(|(of, to)| (of / self.objective.most(), to));
             figures.push((*setting, one));
         }
-        Ok(figures)
+        figures
     }
 
     /// The data sets of a group with the sessions of these clusters alone.

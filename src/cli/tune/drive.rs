@@ -174,7 +174,7 @@ impl Drive<'_> {
             };
             if let Some(outcome) = outcome.filter(|_| shard.is_none()) {
                 usd += spent(&outcome);
-                figures.extend(self.rounds.figures(&group, &outcome).map_err(refused)?);
+                figures.extend(self.rounds.figures(&group, &outcome));
             }
         }
         drop(runtime);
@@ -224,7 +224,7 @@ impl Drive<'_> {
         for group in self.rounds.groups(&work.settings) {
             if let Some(outcome) = self.merged(&group, &clusters, &folder)? {
                 usd += spent(&outcome);
-                figures.extend(self.rounds.figures(&group, &outcome).map_err(refused)?);
+                figures.extend(self.rounds.figures(&group, &outcome));
             }
         }
         // How long the shards took is not known here.
@@ -339,8 +339,6 @@ fn refused(error: RoundError) -> Failure {
     match error {
         RoundError::Bench(error) => error.into(),
         RoundError::Folder(error) => error.into(),
-        RoundError::Unpriced { .. } => Failure::usage(error.to_string())
-            .help("name a model with a price: --agent-model MODEL (`recap models list`)"),
         RoundError::Merge(_) | RoundError::NoShard { .. } => Failure::usage(error.to_string())
             .help("make all shards of the round with the same inputs and options"),
     }
