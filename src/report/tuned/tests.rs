@@ -96,9 +96,18 @@ fn the_csv_has_a_row_for_each_setting_in_the_same_order() {
 }
 
 #[test]
-fn the_picture_joins_the_frontier_and_names_every_setting() {
+fn the_picture_joins_the_frontier_and_names_what_is_compared() {
     let svg = tuned_svg(&tuned()).unwrap();
     assert_eq!(svg.matches("<circle").count(), 3);
+    for name in ["0, the author's", "2, recommended", "1"] {
+        let is_shown = svg.lines().any(|line| line.trim() == name.replace('\'', "&apos;"));
+        assert!(is_shown, "{name}: {svg}");
+    }
+    // Two settings at the same place: the number of the lesser one is left out.
+    let mut crowded = tuned();
+    crowded.settings[1] = setting(1, "protect=1", TunedStatus::Behind, 0.5, 1.0);
+    let svg = tuned_svg(&crowded).unwrap();
+    assert!(!svg.lines().any(|line| line.trim() == "1"), "{svg}");
     assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"), "{svg}");
     let nothing = Tuned { settings: Vec::new(), ..tuned() };
     assert_eq!(tuned_svg(&nothing), None);
