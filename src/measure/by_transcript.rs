@@ -13,20 +13,18 @@ use serde::{Deserialize, Serialize};
 
 use super::aggregate::nearest_rank;
 use super::cluster::owner;
-use super::exams::Exams;
-use super::gather::{Gathered, Scene};
+use super::gather::{Gathered, Scene, Series};
 use super::measures::{MEASURES, RESAMPLED, depth_of};
 use super::money::AS_BILLED;
 use super::names::ALL;
 use super::payers::Payers;
 use super::pooling::{PooledUnit, pooled};
-use super::spec::{Parts, Pool, Sample, mean};
+use super::spec::{Parts, Pool, mean};
 use super::statistics::{FEWEST_FOR_AN_INTERVAL, quantile};
-use super::terms::Terms;
 use super::transcript_fingerprint::{TranscriptFingerprint, fingerprint_of};
 use super::variance::Figures;
 use super::waiting::km_median;
-use crate::model::{Nature, Repeated, Report, Standing, TranscriptFacts, catalogue};
+use crate::model::{Nature, Report, Standing, TranscriptFacts, catalogue};
 
 /// Every transcript of a run, and its figures in each row.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -105,15 +103,15 @@ pub fn each_unit_row<E>(
 ) -> Result<(), E> {
     let facts = &report.transcripts;
     let payers = Payers::of(&report.manifest, &report.sessions);
-    let gathered = Scene::new(facts, &report.sessions, &payers, &report.manifest).gather();
+    let scene = Scene::new(facts, &report.sessions, &payers, &report.manifest);
+    let gathered = scene.gather_with(&BY_REQUEST.map(|(_, of)| of));
     let known = known(report);
-    let extra = Extra { report, terms: Terms::of(&report.manifest) };
     for row in gathered.iter().filter(|row| row.key.dataset != ALL) {
         let figures = match known.get(&place(row)) {
             Some(known) => figures(facts, row, known),
             None => BTreeMap::new(),
         };
-        take(unit_row(facts, row, figures, &extra))?;
+        take(unit_row(facts, row, figures))?;
     }
     Ok(())
 }
@@ -168,12 +166,7 @@ fn known(report: &Report) -> BTreeMap<Place<'_>, BTreeSet<&str>> {
     known
 }
 
-fn unit_row(
-    facts: &[TranscriptFacts],
-    row: &Gathered,
-    figures: Figured,
-    extra: &Extra<'_>,
-) -> UnitRow {
+fn unit_row(facts: &[TranscriptFacts], row: &Gathered, figures: Figured) -> UnitRow {
     let units: Vec<usize> = units_of(facts, row).collect();
     let few = clusters(units.iter().map(|unit| &facts[*unit])) < FEWEST_FOR_AN_INTERVAL;
     let kept = |id: &str| {
@@ -181,7 +174,7 @@ fn unit_row(
     };
     let series = match row.standing == Standing::Control {
         true => BTreeMap::new(),
-        false => series(row, &units, kept, extra),
+        false => series(row, &units, kept),
     };
     UnitRow {
         dataset: row.key.dataset.clone(),
@@ -276,19 +269,15 @@ fn series(
     row: &Gathered,
     units: &[usize],
     kept: impl Fn(&str) -> bool,
-    extra: &Extra<'_>,
 ) -> BTreeMap<String, Vec<Figures>> {
-    let own = RESAMPLED.iter().enumerate().filter(|(_, resampled)| kept(resampled.id));
-    let own = own.map(|(at, resampled)| {
+    let ids = RESAMPLED.iter().map(|resampled| resampled.id).chain(BY_REQUEST.map(|(id, _)| id));
+    let own = ids.enumerate().filter(|(_, id)| kept(id));
+    let own = own.map(|(at, id)| {
         let series = row.series(at);
         let of = |unit| series.get(unit).map(Vec::as_slice).unwrap_or_default();
-        (resampled.id, units.iter().map(|unit| averaged(of(unit))).collect::<Vec<Figures>>())
+        (id.to_owned(), units.iter().map(|unit| averaged(of(unit))).collect())
     });
-    let more = BY_REQUEST.iter().filter(|(id, _)| kept(id)).map(|(id, of)| {
-        let each = units.iter().map(|unit| averaged(&extra.series(row, *unit, *of)));
-        (*id, each.collect::<Vec<Figures>>())
-    });
-    own.chain(more).map(|(id, each)| (id.to_owned(), each)).collect()
+    own.collect()
 }
 
 /// At each position the mean of the replicates that have a figure there.
@@ -301,53 +290,16 @@ fn averaged(replicates: &[Figures]) -> Figures {
     (0..places).map(place).collect()
 }
 
-/// A function that returns a figure for each request.
-type ByRequest = fn(&Sample<'_>) -> Option<Vec<f64>>;
-
 /// Measures that are sums over requests.
-const BY_REQUEST: [(&str, ByRequest); 2] = [
+const BY_REQUEST: [(&str, Series); 2] = [
     (catalogue::TOKENS_SENT.id, |sample| {
-        Some(sample.rows.requests.iter().map(|row| row.tokens_sent as f64).collect())
+        sample.rows.requests.iter().map(|row| Some(row.tokens_sent as f64)).collect()
     }),
-    (catalogue::COST_USD.id, |sample| sample.account().ok()?.by_request(AS_BILLED).ok()),
+    (catalogue::COST_USD.id, |sample| {
+        let dollars = sample.account().ok().and_then(|mut of| of.by_request(AS_BILLED).ok());
+        dollars.unwrap_or_default().into_iter().map(Some).collect()
+    }),
 ];
-
-/// The cells of a run, for figures of their requests.
-struct Extra<'a> {
-    report: &'a Report,
-    terms: Terms,
-}
-
-impl Extra<'_> {
-    fn series(&self, row: &Gathered, unit: usize, of: ByRequest) -> Vec<Figures> {
-        let facts = &self.report.transcripts[unit];
-        let Some(session) = self.report.sessions.get(&facts.dataset, &facts.transcript) else {
-            return Vec::new();
-        };
-        // A cell that does not fit its transcript has no figures.
-        let own = session.cells().iter().filter(|cell| {
-            (&cell.key.strategy, &cell.key.window) == (&row.key.strategy, &row.key.window)
-                && cell.rows().is_some_and(|rows| rows.requests.len() == facts.requests.len())
-        });
-        let each = own.filter_map(|cell| {
-            let sample = Sample {
-                facts,
-                cell,
-                rows: cell.rows()?,
-                full: None,
-                recorded: None,
-                payer: &row.key.payer,
-                terms: &self.terms,
-                kinds: &BTreeSet::new(),
-                answered_by: self.report.manifest.answered_by(),
-                exams: &Exams::default(),
-                repeated: &Repeated::default(),
-            };
-            Some(of(&sample)?.into_iter().map(Some).collect())
-        });
-        each.collect()
-    }
-}
 
 #[cfg(test)]
 #[path = "by_transcript_tests.rs"]

@@ -35,7 +35,8 @@ pub struct Gathered {
     unit_of: Vec<u32>,
     /// For each of [`MEASURES`], the contributions of these cells.
     parts: Vec<Column>,
-    /// For each of [`RESAMPLED`], the figures of these cells.
+    /// For each of [`RESAMPLED`], and behind them for each series that was asked
+    /// for, the figures of these cells.
     series: Vec<Column>,
     /// Number of the row's answers that a panel's judges graded, and on how
     /// many they differ.
@@ -50,6 +51,9 @@ pub struct Gathered {
     pub replies: VoidReplies,
     pub key: RowKey,
 }
+
+/// A function that returns the figures of a cell's requests or probes.
+pub(super) type Series = fn(&Sample<'_>) -> Figures;
 
 /// The contributions of each transcript's replicates to one measure.
 pub(super) type ByUnit = BTreeMap<u32, Vec<Parts>>;
@@ -98,19 +102,25 @@ impl<'a> Scene<'a> {
     /// Assigns the cells to rows: for each payer one row for the data set and
     /// one for all. Rows are in the order of their keys.
     pub fn gather(&self) -> Vec<Gathered> {
+        self.gather_with(&[])
+    }
+
+    /// The same with more series of figures, as each payer is billed.
+    pub fn gather_with(&self, more: &[Series]) -> Vec<Gathered> {
         let keyed: BTreeSet<RowKey> = (self.payers.places().iter())
             .flat_map(|place| self.keys(&place.dataset, &place.window, &place.strategy))
             .collect();
-        let mut rows: Vec<Gathered> = keyed.into_iter().map(Gathered::new).collect();
+        let mut rows: Vec<Gathered> =
+            keyed.into_iter().map(|key| Gathered::new(key, more.len())).collect();
         for session in self.sessions.iter() {
-            self.take(&session, &mut rows);
+            self.take(&session, &mut rows, more);
         }
         rows.iter_mut().for_each(Gathered::settle);
         rows
     }
 
     /// Adds the cells of a session to their rows.
-    fn take(&self, session: &Session<'_>, rows: &mut [Gathered]) {
+    fn take(&self, session: &Session<'_>, rows: &mut [Gathered], more: &[Series]) {
         let key = |facts: &TranscriptFacts| {
             (&*facts.dataset, &*facts.transcript).cmp(&(session.dataset, session.transcript))
         };
@@ -132,7 +142,7 @@ impl<'a> Scene<'a> {
                 None => Err("its transcript is not among the facts of the run".to_owned()),
             };
             match samples {
-                Ok(samples) => take(rows, &codes, unit.unwrap_or_default(), &samples),
+                Ok(samples) => take(rows, &codes, (unit.unwrap_or_default(), &samples), more),
                 Err(error) => {
                     let failure = failure(cell, &error);
                     codes.iter().for_each(|code| rows[*code].fail(cell, failure.clone()));
@@ -192,9 +202,17 @@ fn beside<'a>(cells: &Beside<'a>, facts: &TranscriptFacts, cell: &Cell) -> Optio
 }
 
 /// Adds a cell, as each payer is billed for it, to its rows: two for each payer.
-fn take(rows: &mut [Gathered], codes: &[usize], unit: usize, samples: &[Sample<'_>]) {
+fn take(
+    rows: &mut [Gathered],
+    codes: &[usize],
+    (unit, samples): (usize, &[Sample<'_>]),
+    more: &[Series],
+) {
     let series = RESAMPLED.each_ref().map(|of| (of.series)(&samples[0]));
-    codes.iter().for_each(|code| rows[*code].take(unit, &samples[0], &series));
+    for (sample, pair) in samples.iter().zip(codes.chunks(2)) {
+        let more: Vec<Figures> = more.iter().map(|of| of(sample)).collect();
+        pair.iter().for_each(|code| rows[*code].take(unit, sample, series.iter().chain(&more)));
+    }
     for (at, spec) in MEASURES.iter().enumerate() {
         // Only bills differ between payers.
         let first = spec.of(&samples[0]);
@@ -262,13 +280,13 @@ fn sound(facts: &TranscriptFacts) -> bool {
 }
 
 impl Gathered {
-    fn new(key: RowKey) -> Self {
+    fn new(key: RowKey, more: usize) -> Self {
         Gathered {
             standing: Standing::Ranked,
             units: BTreeSet::new(),
             unit_of: Vec::new(),
             parts: MEASURES.iter().map(|_| Column::default()).collect(),
-            series: RESAMPLED.iter().map(|_| Column::default()).collect(),
+            series: vec![Column::default(); RESAMPLED.len() + more],
             judged: Judged::default(),
             latencies: BTreeSet::new(),
             failed: Vec::new(),
@@ -306,8 +324,8 @@ impl Gathered {
         found
     }
 
-    /// The figures of one of [`RESAMPLED`] by transcript, one list per
-    /// replicate.
+    /// The figures of one of [`RESAMPLED`], or of a series behind them, by
+    /// transcript, one list per replicate.
     pub fn series(&self, at: usize) -> BTreeMap<usize, Vec<Figures>> {
         let mut found: BTreeMap<usize, Vec<Figures>> = BTreeMap::new();
         for (unit, figures) in self.unit_of.iter().zip(self.series[at].figures()) {
@@ -333,7 +351,12 @@ impl Gathered {
         self.failed.push(failure);
     }
 
-    fn take(&mut self, unit: usize, sample: &Sample<'_>, series: &[Figures]) {
+    fn take<'f>(
+        &mut self,
+        unit: usize,
+        sample: &Sample<'_>,
+        series: impl Iterator<Item = &'f Figures>,
+    ) {
         let Sample { rows, exams, cell, .. } = sample;
         self.standing = cell.standing;
         self.units.insert(unit);
