@@ -14,7 +14,7 @@ use crate::tokens::Counter;
 fn turns(messages: usize) -> Transcript {
     let message = |at: usize| Message {
         id: format!("m{at}"),
-        role: if at % 2 == 0 { Role::User } else { Role::Assistant },
+        role: if at.is_multiple_of(2) { Role::User } else { Role::Assistant },
         at: Some(minute(at as i64)),
         blocks: vec![Block::Text { text: "word".to_owned() }],
         usage: None,
