@@ -28,3 +28,124 @@ fn a_large_and_sure_change_fails_and_a_change_that_is_ruled_out_passes() {
     assert_eq!(without(true, true), Undecided);
     assert_eq!(without(true, false), Undecided);
 }
+
+/// A difference from 0.82 in A with this interval.
+fn difference(difference: f64, interval: (f64, f64)) -> Difference {
+    let bounds = crate::measure::Bounds { lo: interval.0, hi: interval.1 };
+    Difference {
+        a: 0.82,
+        b: 0.82 + difference,
+        difference,
+        transcripts: 6,
+        clusters: 6,
+        only_a: 0,
+        only_b: 0,
+        higher_lower_alike: (0, 1, 5),
+        unchanged: false,
+        dots: Vec::new(),
+        spread: Some(Spread::OverClusters(bounds)),
+        p: None,
+        mde: None,
+    }
+}
+
+/// What is allowed is 0.02; `<` and `>` allow it itself, `<=` and `>=` do not.
+#[test]
+fn exactly_what_is_allowed_is_beyond_for_inclusive_rules_only() {
+    use Operator::{Above, AtLeast, AtMost, Below};
+    let beyond = |operator, by| Worse::of(operator, &difference(by, (by, by)), 0.02).beyond;
+    for (operator, sign) in [(Below, -1.0), (Above, 1.0)] {
+        assert!(!beyond(operator, sign * 0.02));
+        assert!(!beyond(operator, sign * (0.02 + 1e-12)), "a rounding error does not count");
+        assert!(beyond(operator, sign * 0.021));
+        assert!(!beyond(operator, -sign * 0.5), "a change for the better");
+    }
+    for (operator, sign) in [(AtMost, -1.0), (AtLeast, 1.0)] {
+        assert!(beyond(operator, sign * 0.02));
+        assert!(beyond(operator, sign * (0.02 - 1e-12)), "a rounding error does not count");
+        assert!(!beyond(operator, sign * 0.019));
+    }
+}
+
+/// Sure means worse than no change, not worse than what is allowed.
+#[test]
+fn a_change_is_sure_if_its_interval_is_on_the_worse_side_of_zero() {
+    let worse = |interval| Worse::of(Operator::Below, &difference(-0.012, interval), 0.02);
+    let of = |interval| (worse(interval).sure, worse(interval).reaches);
+    assert_eq!(of((-0.019, -0.005)), (Some(true), false));
+    assert_eq!(of((-0.03, -0.005)), (Some(true), true));
+    assert_eq!(of((-0.03, 0.0)), (Some(false), true));
+    assert_eq!(of((-0.02, 0.001)), (Some(false), false), "what is allowed is not beyond");
+    assert!(worse((-0.03, 0.0)).somewhere, "one of six sessions is lower");
+    let mirrored = Worse::of(Operator::Above, &difference(0.012, (0.005, 0.03)), 0.02);
+    assert_eq!((mirrored.sure, mirrored.reaches), (Some(true), true));
+    assert!(!mirrored.somewhere, "no session is higher");
+}
+
+/// The allowed change is a part of the baseline's figure, or an amount.
+#[test]
+fn what_a_limit_allows_is_worked_out_from_the_baseline() {
+    let cost = measures::find("cost_usd").unwrap();
+    let amount = |number, mark| crate::gate::Amount { number, mark };
+    let of = |limit, baseline| allowed(cost, limit, baseline).ok();
+    let near = |found: Option<f64>, expected: f64| (found.unwrap() - expected).abs() < 1e-12;
+    assert!(near(of(Limit::Baseline, 5.0), 0.0));
+    assert!(near(of(Limit::BaselineTimes(1.1), 5.0), 0.5));
+    assert!(near(of(Limit::BaselineTimes(0.9), 5.0), 0.5));
+    assert!(near(of(Limit::BaselinePlus(amount(10.0, Mark::Percent)), 5.0), 0.5));
+    assert!(near(of(Limit::BaselinePlus(amount(2.0, Mark::Plain)), 5.0), 2.0));
+    assert!(near(of(Limit::BaselineTimes(1.1), 0.0), 0.0));
+    assert_eq!(of(Limit::BaselineTimes(1.1), -1.0), None, "a part of a negative figure");
+}
+
+/// A run of one preset over two sessions, and the figures of both for a measure.
+fn run_of(id: &str, figures: [Option<f64>; 2]) -> (PresetRow, Baseline) {
+    use crate::measure::testkit::{cell, facts, run};
+    let sat = |id| facts(id).requests(&[1_000, 2_000]).build();
+    let sent = |id, strategy| cell(id, strategy).sent(&[1_000, 500]);
+    let cells = ["s", "t"].map(|id| [sent(id, "full").control().build(), sent(id, "x").build()]);
+    let report = run(vec![sat("s"), sat("t")], cells.concat());
+    let mut row = report.rows.iter().find(|row| row.strategy == "x").unwrap().clone();
+    row.values.insert(id.to_owned(), Value::Known(1.0));
+    let mut baseline = Baseline::of("before".to_owned(), &report);
+    let figures = figures.map(|figure| figure.map(crate::measure::Figure::One));
+    for row in &mut baseline.run.rows {
+        row.figures.insert(id.to_owned(), figures.to_vec());
+    }
+    (row, baseline)
+}
+
+fn checked(id: &str, row: &PresetRow, baseline: &Baseline, own: &ByTranscript) -> Check {
+    let rule = crate::gate::parse(&format!("{id}@x < baseline")).unwrap().rule;
+    check(row, &rule, &Both { baseline, own, seed: 1 }, None)
+}
+
+#[test]
+fn a_baseline_with_a_single_failed_cell_is_not_compared_with() {
+    let (row, mut baseline) = run_of("tokens_sent", [Some(10.0), Some(20.0)]);
+    let own = baseline.run.clone();
+    let unchanged = checked("tokens_sent", &row, &baseline, &own);
+    assert_eq!(unchanged.finding, CheckOutcome::Passed, "{}", unchanged.reason);
+    assert_eq!((unchanged.value, unchanged.baseline), (Some(30.0), Some(30.0)));
+    baseline.run.rows.iter_mut().filter(|row| row.strategy == "x").for_each(|row| row.failed = 1);
+    let failed = checked("tokens_sent", &row, &baseline, &own);
+    assert_eq!(failed.finding, CheckOutcome::Missing);
+    assert_eq!(failed.reason, Ground::BaselineFailed { cells: 1 }.to_string());
+}
+
+#[test]
+fn a_median_of_waits_in_one_of_two_runs_is_not_compared() {
+    let of = |before, after| {
+        let (row, baseline) = run_of("first_miss", before);
+        let (_, own) = run_of("first_miss", after);
+        let check = checked("first_miss", &row, &baseline, &own.run);
+        (check.finding, check.reason)
+    };
+    let (finding, reason) = of([Some(2.0), None], [Some(2.0), Some(3.0)]);
+    assert_eq!(finding, CheckOutcome::Missing);
+    assert_eq!(reason, Ground::NewMedians { sessions: 1 }.to_string());
+    let (finding, reason) = of([Some(2.0), Some(3.0)], [Some(2.0), None]);
+    assert_eq!(finding, CheckOutcome::Missing);
+    assert_eq!(reason, Ground::GoneFigures { sessions: 1 }.to_string());
+    assert_eq!(of([Some(2.0), None], [Some(2.0), None]).0, CheckOutcome::Passed);
+}

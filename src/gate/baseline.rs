@@ -348,3 +348,7 @@ fn sessions(a: &ByTranscript, b: &ByTranscript) -> Vec<String> {
     report("the token counts", &|a, b| a.tokens != b.tokens);
     found
 }
+
+#[cfg(test)]
+#[path = "baseline_tests.rs"]
+mod tests;

@@ -141,3 +141,28 @@ fn plausible(measure: Known, amount: Amount, figure: f64) -> Result<(), Wrong> {
         _ => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A gate with a limit out of reach would always fail or always pass.
+    #[test]
+    fn a_limit_that_the_measure_cannot_reach_is_refused() {
+        let is_plausible = |rule| limit(&crate::gate::parse(rule).unwrap(), false).is_ok();
+        for rule in [
+            "continuity < 80",
+            "continuity < 1",
+            "continuity > 0",
+            "continuity > 100",
+            "recall < 1",
+            "recall > 0",
+        ] {
+            assert!(is_plausible(rule), "{rule}");
+        }
+        // Points count to a hundred: 0.8 is a share.
+        for rule in ["continuity < 0.8", "continuity < 101", "continuity > -1", "recall < 1.1"] {
+            assert!(!is_plausible(rule), "{rule}");
+        }
+    }
+}

@@ -165,3 +165,40 @@ fn every_measure_at_cuts_has_a_depth() {
     assert_eq!(depth_of("kept_at_cut_6_20"), Some(Depth::Greatest));
     assert_eq!((depth_of("reference_recall"), depth_of("cost_usd")), (None, None));
 }
+
+#[test]
+fn a_rule_forbids_its_limit_itself_only_if_it_says_or_equal() {
+    use crate::model::Operator::{Above, AtLeast, AtMost, Below};
+    let held = |figure| [Below, AtMost, Above, AtLeast].map(|o| o.holds(figure, 0.5));
+    assert_eq!(held(0.4), [true, true, false, false]);
+    assert_eq!(held(0.5), [false, true, false, true]);
+    assert_eq!(held(0.6), [false, false, true, true]);
+}
+
+/// Semantics §41: a row with more than this share of ungraded probes has no
+/// verdict; with exactly this share it has one.
+#[test]
+fn one_ungraded_probe_of_twenty_is_allowed_and_two_are_not() {
+    use crate::measure::testkit::{cell, facts, manifest};
+    use crate::model::{ProbeKind, Sessions};
+    let doubted = |ungraded: usize| {
+        let sat = (0..20).fold(facts("s").requests(&[1_000, 2_000]), |sat, _| {
+            sat.probe(ProbeKind::Fact, 1, 3_000)
+        });
+        let outcomes = "R".repeat(20 - ungraded) + &"U".repeat(ungraded);
+        let full = cell("s", "full").control().sent(&[1_000, 2_000]).snapshot(1, 0);
+        let x = cell("s", "x").sent(&[1_000, 500]).snapshot(1, 1).answers(&outcomes);
+        let cells = vec![full.answers(&"R".repeat(20)).build(), x.build()];
+        let mut made = manifest(&["25%"]);
+        made.judge = "openai/j".into();
+        let sessions = Sessions::new(cells, []);
+        let report = crate::measure::measure(made, "d".into(), vec![sat.build()], sessions);
+        // Both presets were asked twenty times.
+        assert!((unscored(&report) - ungraded as f64 / 40.0).abs() < 1e-12);
+        let row = report.rows.iter().find(|row| row.strategy == "x").unwrap();
+        doubt(&report, row, &parse("recall < 0.5").unwrap().rule, MAX_UNSCORED)
+    };
+    assert_eq!(doubted(0), None);
+    assert_eq!(doubted(1), None);
+    assert_eq!(doubted(2), Some(Ground::Ungraded { share: 0.1, most: 0.05 }));
+}

@@ -395,3 +395,7 @@ fn chance(seed: u64, call: &Call, body: &[u8]) -> [u8; 32] {
     hasher.update(body);
     *hasher.finalize().as_bytes()
 }
+
+#[cfg(test)]
+#[path = "live_tests.rs"]
+mod tests;

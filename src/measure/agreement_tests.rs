@@ -247,3 +247,19 @@ pub(in crate::measure) fn bounds_of(
     let tally = Tally { squares: squares.collect(), ..Tally::default() };
     (tally.total().kappa(), tally.bounds(seed))
 }
+
+#[test]
+fn kappa_has_no_resampled_interval_if_one_resample_in_twenty_has_none() {
+    // Each question has one answer. One of `of` is rejected by both: a resample
+    // misses it with (1 − 1/of)^of, about 0.36, and then has no kappa.
+    let accepted = Square { both: 1, ..Square::default() };
+    let rejected = Square { neither: 1, ..Square::default() };
+    let one = [vec![accepted; 19], vec![rejected]].concat();
+    assert_eq!(bca(&one, 0.9, 0.0, 1), None);
+    // Of ten accepted and ten rejected, two of which the judge turns around, every
+    // resample has one.
+    let wrong = Square { false_accepts: 1, ..Square::default() };
+    let half = [vec![accepted; 10], vec![rejected; 8], vec![wrong; 2]].concat();
+    let (lo, hi) = bca(&half, 0.8, 0.0, 1).unwrap();
+    assert!(lo < 0.7 && hi > 0.9 && hi <= 1.0, "{lo} {hi}");
+}

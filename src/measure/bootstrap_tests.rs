@@ -152,3 +152,42 @@ fn the_wider_interval_covers_at_twenty() {
     let covered = covered.count();
     assert!(covered >= 90, "{covered} of {runs}");
 }
+
+#[test]
+fn half_of_the_ties_are_below_the_estimate() {
+    // Below 2 is one of four, and two are equal to it: (1 + 2/2) / 4 = 1/2, no bias.
+    let (lo, hi) = adjusted_levels(&[1.0, 2.0, 2.0, 3.0], 2.0, 0.0).unwrap();
+    close(lo, 0.025, 1e-9);
+    close(hi, 0.975, 1e-9);
+}
+
+#[test]
+fn blocks_are_as_long_as_the_cube_root_of_the_requests_rounded_up() {
+    // With one 1 in every `block` requests each whole block has the same sum, so
+    // that the interval is a point; blocks of any other length vary.
+    for (requests, block) in [(8_usize, 2), (9, 3), (27, 3), (28, 4), (64, 4)] {
+        let session = (0..requests).map(|r| f64::from(u8::from(r % block == 0))).collect();
+        let share = 1.0 / block as f64;
+        let bounds = blocks(&[session], 5).unwrap();
+        close(bounds.lo, share, 1e-9);
+        close(bounds.hi, share, 1e-9);
+    }
+}
+
+#[test]
+fn the_first_and_the_last_request_are_drawn_as_well() {
+    for at in [0, 7] {
+        let mut session = vec![0.0; 8];
+        session[at] = 1.0;
+        assert!(blocks(&[session], 1).unwrap().hi > 0.0, "request {at} is never drawn");
+    }
+}
+
+#[test]
+fn six_clusters_have_a_student_interval_and_twenty_the_wider_of_two() {
+    let of = |n: usize| singles(&(0..n).map(|v| v as f64).collect::<Vec<_>>()).confidence(1);
+    assert_eq!(of(5), None);
+    assert!(matches!(of(6), Some(Confidence::Student(_))));
+    assert!(matches!(of(19), Some(Confidence::Student(_))));
+    assert!(matches!(of(20), Some(Confidence::Wider(_))));
+}

@@ -43,7 +43,7 @@ mod spec;
 mod statistics;
 mod terms;
 #[cfg(test)]
-mod testkit;
+pub(crate) mod testkit;
 mod transcript_fingerprint;
 mod variance;
 mod waiting;

@@ -201,3 +201,53 @@ fn facts_are_resampled_with_the_weight_of_their_session() {
     let Some(Spread::TheseSessions(bounds)) = found.spread else { panic!("{found:?}") };
     assert!(near(bounds.lo, -0.5) && near(bounds.hi, -0.5), "{bounds:?}");
 }
+
+#[test]
+fn the_interval_of_one_session_is_shifted_to_the_pooled_difference() {
+    // Every paired request falls by 1, the pooled figures by 0.75 only: a request
+    // may have a figure in one run. The interval stands around what is told.
+    let series = |x: f64| -> Figures { vec![Some(x); 10] };
+    let a = run("recall", &ones(&[1.0]), Some(&[series(1.0)]));
+    let b = run("recall", &ones(&[0.25]), Some(&[series(0.0)]));
+    let found = pair("recall", &a, &b).unwrap();
+    assert_eq!(found.spread, Some(Spread::TheseSessions(Bounds { lo: -0.75, hi: -0.75 })));
+}
+
+#[test]
+fn the_interval_of_a_sum_is_that_of_the_mean_times_requests_and_sessions() {
+    let rising: Figures = (0..10).map(|n| Some(f64::from(n))).collect();
+    let nothing: Figures = vec![Some(0.0); 10];
+    let two = |id, figure: f64, of: &Figures| {
+        run(id, &ones(&[figure; 2]), Some(&[of.clone(), of.clone()]))
+    };
+    let bounds = |id, figure| {
+        let found = pair(id, &two(id, 0.0, &nothing), &two(id, figure, &rising)).unwrap();
+        found.spread.unwrap().bounds()
+    };
+    // 0 + 1 + … + 9 = 45 in each session; the mean is 4.5.
+    let (sum, mean) = (bounds("tokens_sent", 45.0), bounds("recall", 4.5));
+    assert!(mean.lo < 4.0 && mean.hi > 5.0, "{mean:?}");
+    assert!((sum.lo - 20.0 * mean.lo).abs() < 1e-9, "{sum:?} {mean:?}");
+    assert!((sum.hi - 20.0 * mean.hi).abs() < 1e-9, "{sum:?} {mean:?}");
+}
+
+/// Cuts §3: where the facts of two presets may differ, a transcript weighs as
+/// much as the mean of their numbers.
+#[test]
+fn shares_of_other_facts_are_weighted_by_the_mean_of_both_numbers() {
+    let of = |id: &str, fractions: [(f64, f64); 2]| {
+        run(id, &fractions.map(|(of, to)| Some(Figure::Fraction(of, to))), None)
+    };
+    let id = catalogue::CARRIED_SHARE.id;
+    let (a, b) = (of(id, [(1.0, 2.0), (6.0, 6.0)]), of(id, [(6.0, 6.0), (0.0, 6.0)]));
+    // Weights (2 + 6)/2 = 4 and 6: (4·0.5 + 6·1)/10, (4·1 + 6·0)/10 and their difference.
+    let found = pair(id, &a, &b).unwrap();
+    assert!(near(found.a, 0.8) && near(found.b, 0.4) && near(found.difference, -0.4), "{found:?}");
+    assert_eq!(found.higher_lower_alike, (1, 1, 0));
+}
+
+#[test]
+fn ten_paired_requests_are_enough_for_an_interval() {
+    let of = |x: f64| run("recall", &ones(&[x]), Some(&[vec![Some(x); 10]]));
+    assert!(pair("recall", &of(1.0), &of(0.0)).unwrap().spread.is_some());
+}

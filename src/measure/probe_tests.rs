@@ -223,6 +223,33 @@ fn fabrication_is_counted_for_models_only() {
     absent(row(&report, "x"), "fabrication_rate", "the offline reader only copies");
 }
 
+/// Measures §5: an updated fact tempts to assert its stale value.
+#[test]
+fn fabrication_counts_unanswerable_and_updated_facts_whether_lost_or_not() {
+    let facts = || {
+        facts("s")
+            .requests(&[1_000, 2_000])
+            .probe(ProbeKind::Fact, 1, 3_000)
+            .probe(ProbeKind::Update, 1, 3_000)
+            .probe(ProbeKind::Update, 1, 3_000)
+            .probe(ProbeKind::Abstain, 1, 3_000)
+            .build()
+    };
+    // The fact was kept: it does not tempt. One of three others is asserted wrong.
+    let fabricated = |outcomes: &str| {
+        let mut made = manifest(&["25%"]);
+        made.answerer = "openai/a".into();
+        let cells = vec![full("s", "RRRr"), compacted("s", outcomes)];
+        let report = measure(made, "d".into(), vec![facts()], Sessions::new(cells, []));
+        row(&report, "x").number_of("fabrication_rate")
+    };
+    assert_eq!(fabricated("RWRr"), Some(1.0 / 3.0), "an updated fact");
+    assert_eq!(fabricated("RRRw"), Some(1.0 / 3.0), "an unanswerable one");
+    assert_eq!(fabricated("RDRr"), Some(0.0), "not to know asserts nothing");
+    assert_eq!(fabricated("WRRr"), Some(0.0), "a fact that was there does not tempt");
+    assert_eq!(fabricated("wRRr"), Some(0.25), "a lost one does");
+}
+
 #[test]
 fn a_reader_that_is_better_in_smaller_contexts_is_reported() {
     // Two probes with all of their evidence: right under x, wrong under full.

@@ -73,3 +73,19 @@ fn two_judges_of_one_answer_show_the_variance_of_one_judge() {
     let parts = parts(&BTreeMap::new(), judged, 100.0);
     known(&parts, ChanceOf::Judge, 1_250.0, 4);
 }
+
+#[test]
+fn judges_are_apart_if_only_one_of_the_first_two_finds_an_answer_right() {
+    let mut judged = Judged::default();
+    // One half is right; the third judge and answers with one grade do not count.
+    for (first, second) in
+        [(Some(1.0), Some(0.5)), (Some(1.0), Some(0.4)), (Some(0.0), Some(0.4)), (Some(1.0), None)]
+    {
+        let mut row = crate::measure::testkit::answered(0, 'R');
+        crate::measure::testkit::vote(&mut row.judgement, "rrw");
+        row.judgement.votes[0].score = first;
+        row.judgement.votes[1].score = second;
+        judged.add(&row);
+    }
+    assert_eq!((judged.answers, judged.apart), (3, 1));
+}

@@ -36,10 +36,11 @@ impl<'a> History<'a> {
         self.compactions.iter().any(|c| c.after <= request)
     }
 
-    /// Whether the recorded agent still had `message` at `request`.
+    /// Whether the recorded agent still had `message`, which comes before
+    /// `request`, at it.
     pub(super) fn held(&self, message: MessageIndex, request: MessageIndex) -> bool {
         let kept = self.boundary(request).is_none_or(|boundary| boundary.keeps(message));
         let gone = self.cleared.get(&message).is_some_and(|&at| at <= request);
-        kept && message < request && !gone
+        kept && !gone
     }
 }

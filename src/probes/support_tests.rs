@@ -93,3 +93,15 @@ fn words_count_up_to_150_characters_from_a_source_and_250_from_a_carrier() {
     assert!(carried(238));
     assert!(!carried(239));
 }
+
+#[test]
+fn of_an_answer_the_first_150_characters_count() {
+    let rarity = Rarity::new(&Transcript::default());
+    let taken = |gap: usize| {
+        let answer = format!("zebra{}okapi", " ".repeat(gap));
+        rarity.support(PATH, &(0..PATH.len()), &answer)
+    };
+    // Two words of five letters: with a gap of 140 the second ends at the 150th.
+    assert_eq!(taken(140), ["zebra", "okapi"]);
+    assert_eq!(taken(141), ["zebra"]);
+}

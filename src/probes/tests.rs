@@ -9,6 +9,7 @@ use crate::model::{
     Role, ToolDefinition, Transcript,
 };
 
+mod bounds;
 mod survival;
 
 /// Messages that name nothing, of 5,000 tokens each by the sizes of [`exam`].

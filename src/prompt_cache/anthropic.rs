@@ -232,6 +232,34 @@ mod tests {
     }
 
     #[test]
+    fn a_read_renews_an_entry_that_is_not_marked_again_and_no_mark_shortens_its_life() {
+        let at = |cache: &mut Anthropic, blocks: &str, minute| {
+            let last = blocks.len() - 1;
+            cache.request(&marked(blocks, &[(last, Life::Minutes5)]), minutes(minute)).read
+        };
+        let mut cache = Anthropic::new(0);
+        at(&mut cache, "pa", 0);
+        assert_eq!(at(&mut cache, "pab", 4), 2_000);
+        assert_eq!(at(&mut cache, "pac", 8), 2_000, "the entry behind `a` was renewed at 4");
+        let mut cache = Anthropic::new(0);
+        cache.request(&marked("pa", &[(1, Life::Hour)]), minutes(0));
+        assert_eq!(at(&mut cache, "pa", 1), 2_000);
+        assert_eq!(at(&mut cache, "pa", 50), 2_000, "it still lives for an hour");
+    }
+
+    #[test]
+    fn what_a_restart_leaves_lives_for_five_minutes_and_is_not_the_sessions_own() {
+        let mut cache = Anthropic::new(0);
+        let plan = [(0, Life::Hour), (1, Life::Hour)];
+        cache.request(&marked("pa", &plan), minutes(0));
+        assert!(cache.is_warm(minutes(1)));
+        cache.reset(&marked("pa", &plan), 2, minutes(1));
+        assert!(!cache.is_warm(minutes(1)), "other sessions keep it alive");
+        let read = |minute| cache.clone().request(&marked("pa", &plan), minutes(minute)).read;
+        assert_eq!((read(6), read(7)), (2_000, 0));
+    }
+
+    #[test]
     fn without_a_breakpoint_nothing_is_cached() {
         let mut cache = Anthropic::new(0);
         for _ in 0..2 {

@@ -375,3 +375,7 @@ pub(super) fn life(requests: &[RequestFacts]) -> Life {
     }
     if written.write_1h > written.write { Life::Hour } else { Life::Minutes5 }
 }
+
+#[cfg(test)]
+#[path = "bill_tests.rs"]
+mod tests;

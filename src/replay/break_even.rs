@@ -502,4 +502,22 @@ mod tests {
             assert_eq!(case.crossing(&mut tariff, ahead(&history), call), steps.ok(), "{seed}");
         }
     }
+
+    #[test]
+    fn a_compaction_counts_from_the_request_that_it_precedes() {
+        let at = |n: u32| (n, jiff::Timestamp::UNIX_EPOCH, u64::from(n) * 10, CacheState::Warm);
+        // The third of five requests was not billed.
+        let requests = CacheHistory::counted([0, 1, 3, 4].map(at).into_iter());
+        let history = CacheHistory { requests, arrived: vec![0, 5, 15] };
+        let ahead = |request, messages_seen| {
+            let compacted =
+                Compacted { compaction: 0, request, messages_seen, before: 100, after: 50 };
+            let ahead = history.ahead(&compacted);
+            let first = ahead.requests.first().map(|next| (next.request, ahead.grown(next)));
+            (ahead.requests.len(), first)
+        };
+        assert_eq!(ahead(1, 1), (3, Some((1, 5))), "10 arrived by then, 5 of them before");
+        assert_eq!(ahead(2, 2), (2, Some((3, 15))));
+        assert_eq!(ahead(5, 2), (0, None));
+    }
 }

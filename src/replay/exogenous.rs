@@ -222,4 +222,27 @@ mod tests {
             assert_eq!(found(&usage, Some(2_000)), [None, None]);
         }
     }
+
+    #[test]
+    fn an_entry_is_renewed_only_if_it_was_read_after_more_than_its_life() {
+        let after = |seconds: i64| {
+            let mut requests = requests(&[(0, 20_000, 0), (20_000, 500, 0)]);
+            requests[1].at = Timestamp::from_second(seconds).unwrap();
+            mark(&mut requests, &[], 3_000, None);
+            requests[1].exogenous
+        };
+        // It lives for five minutes.
+        assert_eq!(after(300), None);
+        assert_eq!(after(301), Some(Exogenous::Renewed));
+    }
+
+    #[test]
+    fn a_session_that_begins_with_more_than_half_of_its_preamble_read_was_primed() {
+        // 3,000 hidden tokens, of which 2,000 survive a restart: half-way is 2,500.
+        let first = |read| found(&[(read, 1_000, 0)], Some(2_000))[0];
+        assert_eq!(first(2_501), Some(Exogenous::Primed));
+        assert_eq!(first(2_500), Some(Exogenous::Restart));
+        assert_eq!(first(1_800), Some(Exogenous::Restart), "nine tenths of it");
+        assert_eq!(first(1_799), None, "the session began cold, as sessions do");
+    }
 }

@@ -352,3 +352,7 @@ fn target(stage: &Stage, when: &When, gauge: &Gauge<'_>) -> u64 {
     }
     when.threshold(gauge).unwrap_or(gauge.budget)
 }
+
+#[cfg(test)]
+#[path = "stage_tests.rs"]
+mod tests;

@@ -119,3 +119,7 @@ impl ErrorSums {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "validate_tests.rs"]
+mod tests;

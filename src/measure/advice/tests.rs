@@ -295,3 +295,18 @@ fn without_a_price_or_a_preset_or_a_place_the_reason_is_named() {
     assert_eq!(short.basis.not_cut, [(why.to_string(), 3)]);
     assert_eq!(short.basis.largest_tokens, 90_000);
 }
+
+#[test]
+fn the_interval_of_a_share_ends_at_zero_and_one() {
+    // One of six sessions keeps all, five nothing: 1/6 ± 2.57 · 0.408 / √6 = ± 0.43.
+    let of = |kept: fn(usize) -> usize| {
+        let report = report(6, |id, n| vec![cut(id, 80_000, vec![ranked(kept(n), 1.0)])]);
+        let advice = advice(&report);
+        let kept = figures(&advice, "prune", 64_000).kept.unwrap();
+        (kept.lo, kept.hi)
+    };
+    let (lo, hi) = of(|n| if n == 0 { 10 } else { 0 });
+    assert!(lo == 0.0 && (hi - 0.595).abs() < 0.001, "{lo} {hi}");
+    let (lo, hi) = of(|n| if n == 0 { 0 } else { 10 });
+    assert!(hi == 1.0 && (lo - 0.405).abs() < 0.001, "{lo} {hi}");
+}

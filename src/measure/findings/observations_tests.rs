@@ -262,3 +262,41 @@ fn a_preset_that_leads_in_no_transcript_is_not_reported_as_leading() {
     }
     assert!(!said(&table).join(" ").contains("keeps more"), "{:?}", said(&table));
 }
+
+#[test]
+fn an_order_is_reported_from_three_transcripts_on() {
+    let scored = |strategy: &str, rank, scores: &[f64]| {
+        let mut entry = row(strategy, Some(rank), &[(PRIMARY, 0.6)]);
+        entry.scores = (0..).zip(scores.iter().copied()).collect();
+        entry
+    };
+    let order = |first: &[f64], second: &[f64]| {
+        said(&[scored("prune", 1, first), scored("fifo", 2, second)])
+            .iter()
+            .any(|said| said.contains("keeps more than fifo in 2 of 3 sessions and less in 1"))
+    };
+    assert!(order(&[0.9, 0.3, 0.6], &[0.2, 0.7, 0.5]), "more in two, less in one");
+    assert!(!order(&[0.9, 0.3], &[0.2, 0.7]), "two transcripts are too few");
+}
+
+#[test]
+fn what_the_best_preset_gets_wrong_is_told_by_whether_it_was_still_there() {
+    let wrong = |lost, garbled, unused| {
+        let values = [(PRIMARY, 0.5), ("lost", lost), ("garbled", garbled), ("unused", unused)];
+        said(&[row("prune", Some(1), &values), row("fifo", Some(2), &[(PRIMARY, 0.3)])])
+    };
+    // 0.3 of 0.4, and 0.1 + 0.2 of 0.4.
+    assert_eq!(
+        wrong(0.3, 0.1, 0.0),
+        ["75 % of what prune at 25 % gets wrong is no longer in its context"]
+    );
+    assert_eq!(
+        wrong(0.1, 0.1, 0.2),
+        [
+            "75 % of what prune at 25 % gets wrong is still in its context: finding it is the problem, \
+          not keeping it"
+        ]
+    );
+    assert_eq!(wrong(0.2, 0.1, 0.1)[0].split(" is ").nth(1), Some("no longer in its context"));
+    assert_eq!(wrong(0.0, 0.0, 0.0), [""; 0]);
+}

@@ -281,3 +281,18 @@ async fn a_snapshot_is_told_in_the_transcripts_own_numbers() {
     assert_eq!(whole.parts, [crate::model::SnapshotPart::Messages { from: 15, to: 18 }]);
     assert_eq!(whole.request, place.request);
 }
+
+#[test]
+fn a_fact_is_as_far_back_as_the_messages_from_its_last_source_on() {
+    let subject = subject(session(40), Cuts::Spread(1));
+    let part = part(&subject, 0);
+    let (place, facts) = &subject.cuts[0];
+    let cut = part.cut(place, facts);
+    let sizes = &subject.recording.sizes.messages;
+    assert!(!cut.facts.is_empty());
+    for fact in &cut.facts {
+        // The material is the transcript up to the cut, whole.
+        let behind = sizes[fact.last_seen as usize..place.from as usize].iter();
+        assert_eq!(fact.newest_tokens, behind.map(|weight| weight.tokens).sum::<u64>());
+    }
+}

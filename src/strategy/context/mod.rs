@@ -29,6 +29,8 @@ mod weigh;
 #[cfg(test)]
 mod ledger_tests;
 #[cfg(test)]
+mod sent_tests;
+#[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;

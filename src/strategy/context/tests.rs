@@ -115,3 +115,21 @@ fn an_entry_that_left_keeps_the_size_it_was_last_sent_with() {
     context.apply(Op::Evict(new.clone())).unwrap();
     assert_eq!(context.weight_of(new[0]).tokens, 3);
 }
+
+#[test]
+fn a_part_of_a_recording_keeps_models_and_system_prompts_at_their_messages() {
+    let mut talk =
+        Talk::new("S").user("a").assistant("b").system("S2").user("c").assistant("d").end();
+    talk.other_models.insert(3, "other".to_owned());
+    let whole = Recording::new(Arc::new(talk), Arc::new(Counter::default()));
+    let part = whole.part(&[(0, None), (2, Some("x")), (3, None)], Vec::new());
+    let models: Vec<_> = part.transcript.other_models.iter().collect();
+    assert_eq!(models, [(&2, &"other".to_owned())]);
+    assert_eq!(part.transcript.preamble.system, ["S"]);
+    assert_eq!(part.transcript.preamble_changes[0].before, 1);
+    let later = whole.part(&[(2, None), (3, None)], Vec::new()).transcript;
+    assert_eq!(
+        (later.preamble.system.clone(), later.preamble_changes.len()),
+        (vec!["S2".to_owned()], 0)
+    );
+}

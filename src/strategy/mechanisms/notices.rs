@@ -153,3 +153,7 @@ mod tests {
         );
     }
 }
+
+#[cfg(test)]
+#[path = "tests/notices.rs"]
+mod makeup_tests;

@@ -153,3 +153,24 @@ fn call(recorded: &RecordedCall) -> ModelCall {
         reply: None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Usage;
+
+    /// A call that read most of its prompt went on from the live conversation.
+    #[test]
+    fn a_recorded_call_is_live_if_more_than_half_of_its_prompt_was_read() {
+        let of = |cache_read, input| {
+            let usage = Usage { input, cache_read, output: 7, ..Usage::default() };
+            let made = call(&RecordedCall { model: None, usage, latency_ms: Some(2_500.0) });
+            assert!(made.recorded && made.reply.is_none() && made.latency_ms == Some(2_500.0));
+            assert_eq!((made.usage.input, made.usage.output), (100, 7));
+            made.live
+        };
+        assert!(of(51, 49));
+        assert!(!of(50, 50));
+        assert!(!of(0, 100));
+    }
+}

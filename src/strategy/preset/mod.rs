@@ -230,3 +230,42 @@ fn words(stage: &Table) -> Vec<&str> {
     let command = stage.get("command").and_then(toml::Value::as_array);
     command.into_iter().flatten().filter_map(toml::Value::as_str).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_preset_needs_is_told_by_its_stages_and_its_recovery() {
+        let of = |name| builtin(name, &[]).unwrap().unwrap();
+        let needs = |name| {
+            let preset: Preset = of(name);
+            [preset.uses_compactor(), preset.searches_sessions(), preset.replays_recording()]
+        };
+        assert_eq!(needs("prune"), [false, false, false]);
+        assert_eq!(needs("continuation"), [true, false, false]);
+        // Sessions are ranked by meaning; texts of messages are searched by words.
+        assert_eq!(needs("lis"), [true, true, false]);
+        assert_eq!(needs("sliding-window-search"), [false, false, false]);
+        assert!(of("recorded").replays_recording());
+    }
+
+    #[test]
+    fn the_reserve_is_the_output_limit_up_to_32000_tokens() {
+        let mut preset = builtin("full", &[]).unwrap().unwrap();
+        preset.native_window = Some(100_000);
+        for (limit, scaled, reserve) in
+            [(8_000, false, 8_000), (64_000, false, 32_000), (64_000, true, 16_000)]
+        {
+            preset.output_limit = limit;
+            assert_eq!(preset.output_reserve(50_000, scaled), reserve, "{limit}");
+            assert_eq!(preset.usable(50_000, scaled), 50_000 - reserve);
+        }
+        for (budget, tokens) in
+            [(Budget::Window, 50_000), (Budget::Share(0.85), 42_500), (Budget::Usable, 18_000)]
+        {
+            preset.budget = budget;
+            assert_eq!(preset.budget_tokens(50_000, false), tokens);
+        }
+    }
+}

@@ -361,3 +361,7 @@ impl<'a> Builder<'a> {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "build_tests.rs"]
+mod tests;

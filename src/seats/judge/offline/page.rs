@@ -270,7 +270,7 @@ impl Looking<'_> {
         }
         let needed = match (self.share, words.len()) {
             (_, many) if says_nothing_new => many,
-            (_, few @ 0..=2) | (Share::Most, few @ 3..=4) => few,
+            (_, few @ 0..=2) => few,
             (Share::Main, many) => many / 2 + 1,
             (Share::Most, many) => (many * 4).div_ceil(5),
         };

@@ -472,3 +472,77 @@ async fn it_sits_in_the_judges_seat() {
     assert_eq!(judge.grade(&grading).await.score, Some(1.0));
     assert_eq!((judge.name(), judge.source()), ("offline", Source::Lexical));
 }
+
+fn filler(terms: usize) -> String {
+    vec!["filler"; terms].join(" ")
+}
+
+#[test]
+fn two_words_stand_within_twelve_terms_of_a_text_of_more_than_forty() {
+    // The second word is `apart` terms behind the first, in a text of `all` terms.
+    let text = |apart: usize, all: usize| {
+        format!("copper {} lantern {}", filler(apart - 1), filler(all - apart - 1))
+    };
+    assert!(is_right("copper lantern", &text(11, 41)));
+    assert!(!is_right("copper lantern", &text(12, 41)));
+    // A text of forty terms is short: the words may stand anywhere.
+    assert!(is_right("copper lantern", &text(12, 40)));
+    // Five words have three terms each, which is more than twelve: three of the
+    // five are needed.
+    let five = "amber bronze copper dagger easel";
+    let three = |gap| format!("amber {} copper {} easel {}", filler(6), filler(gap), filler(40));
+    assert!(is_right(five, &three(6)), "the third word is the fifteenth term");
+    assert!(!is_right(five, &three(7)));
+}
+
+#[test]
+fn a_lone_number_stands_within_eight_terms_of_a_word_of_the_question_in_a_long_text() {
+    let question = "How many canoes does Ole have?";
+    let behind = |apart: usize, all: usize| {
+        format!("canoes {} 3 {}", filler(apart - 1), filler(all - apart - 1))
+    };
+    let before = |apart: usize| format!("{} 3 {} canoes", filler(40), filler(apart - 1));
+    assert_eq!(judged(question, "3", &behind(8, 41)), "correct");
+    assert_eq!(judged(question, "3", &behind(9, 41)), "incorrect");
+    assert_eq!(judged(question, "3", &behind(9, 40)), "correct", "a short text");
+    assert_eq!(judged(question, "3", &before(8)), "correct");
+    assert_eq!(judged(question, "3", &before(9)), "incorrect");
+}
+
+/// Words differ by an ending if five letters and all but one of the shorter word
+/// agree, and no more than four letters of the longer one are left.
+#[test]
+fn another_ending_is_one_of_at_most_four_letters_behind_five() {
+    right("velbor", &["velborquaz"]);
+    wrong_for("velbor", &["velborquazo"]);
+    right("velbo", &["velbor"]);
+    wrong_for("velbran", &["velbrop"]);
+    wrong_for("Iranian", &["Iran"]);
+    // Only an answer may say it so: a long text is searched for the word itself.
+    assert!(!Haystack::new("it was velborquaz").states(&Sought::new("velbor")));
+}
+
+#[test]
+fn a_long_text_states_four_fifths_of_more_than_four_words() {
+    let six = Sought::new("amber bronze copper dagger easel falcon");
+    assert!(Haystack::new("amber bronze copper dagger easel").states(&six));
+    assert!(!Haystack::new("amber bronze copper dagger").states(&six));
+    let four = Sought::new("amber bronze copper dagger");
+    assert!(Haystack::new("dagger copper bronze amber").states(&four));
+    assert!(!Haystack::new("dagger copper bronze").states(&four));
+}
+
+#[test]
+fn a_first_name_stands_up_to_three_words_before_the_surname() {
+    right("David Meyer", &["D. Anton Karl Meyer"]);
+    wrong_for("David Meyer", &["D. Anton Karl Otto Meyer"]);
+}
+
+#[test]
+fn a_cue_of_time_counts_five_terms_before_a_value_and_two_behind_it() {
+    let judged = |answer| verdict_of("What port is it?", "9090", "8080", answer).verdict;
+    assert_eq!(judged("9090. Was gray pale dull cold 8080."), Verdict::Correct);
+    assert_eq!(judged("9090. Was gray pale dull cold warm 8080."), Verdict::Stale);
+    assert_eq!(judged("9090. Port 8080 gray before."), Verdict::Correct);
+    assert_eq!(judged("9090. Port 8080 gray pale before."), Verdict::Stale);
+}

@@ -1,0 +1,53 @@
+use super::*;
+use crate::model::PromptBill;
+
+/// The sums of two requests, the second of them this many seconds later and with
+/// this event.
+fn sums(seconds: i64, exogenous: Option<Exogenous>) -> ErrorSums {
+    let usage = Usage { cache_read: 70, cache_write_5m: 30, ..Usage::default() };
+    let billed = Buckets { read: 60, write: 40, ..Buckets::default() };
+    let prompt = PromptBill { billed, ..PromptBill::default() };
+    let bill = RequestBill { prompt, rewritten: 0, model: 0 };
+    let agent =
+        Agent { billed_as: "a".into(), model: "a".into(), prices: None, others: Vec::new() };
+    let mut sums = ErrorSums { life: SignedDuration::from_mins(5), ..ErrorSums::default() };
+    for (at, exogenous) in [(0, Some(Exogenous::Cold)), (seconds, exogenous)] {
+        let request = RequestFacts {
+            message: 1,
+            tokens_full: 100,
+            output: 10,
+            output_recorded: false,
+            at: Timestamp::from_second(at).unwrap(),
+            recorded: Some(usage),
+            billed: true,
+            exogenous,
+            model: 0,
+        };
+        sums.take(&request, &usage, &bill, &agent);
+    }
+    sums
+}
+
+/// The first request has none before it: what it finds is no event.
+#[test]
+fn cold_starts_are_told_apart_by_whether_the_entry_had_expired() {
+    let counted = |seconds, exogenous| {
+        let sums = sums(seconds, exogenous);
+        (sums.cold_starts, sums.expired, sums.renewed)
+    };
+    assert_eq!(counted(300, Some(Exogenous::Cold)), (1, 0, 0), "five minutes are its life");
+    assert_eq!(counted(301, Some(Exogenous::Cold)), (1, 1, 0));
+    assert_eq!(counted(301, Some(Exogenous::Restart)), (1, 1, 0));
+    assert_eq!(counted(301, Some(Exogenous::Renewed)), (0, 0, 1));
+    assert_eq!(counted(301, None), (0, 0, 0));
+    assert_eq!(counted(301, Some(Exogenous::Primed)), (0, 0, 0));
+}
+
+#[test]
+fn tokens_are_added_up_and_without_a_price_there_is_no_money() {
+    let closed = sums(10, None).close("m".to_owned());
+    assert_eq!(closed.requests, 2);
+    assert_eq!((closed.recorded.read, closed.recorded.write), (140, 60));
+    assert_eq!((closed.simulated.read, closed.simulated.write), (120, 80));
+    assert_eq!((closed.recorded_usd, closed.simulated_usd), (None, None));
+}
