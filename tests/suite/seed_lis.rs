@@ -631,7 +631,7 @@ fn listed(file: &Json) -> Vec<u32> {
 /// Every list of ranges in a saved session: none is inverted or empty, and none
 /// begins before the end of the one before it. Gives the number of ranges.
 fn ranges_ascend(saved: &Json) -> usize {
-    let inner = match saved {
+    match saved {
         Json::Object(fields) => fields
             .iter()
             .map(|(key, inner)| match key.as_str() {
@@ -651,8 +651,7 @@ fn ranges_ascend(saved: &Json) -> usize {
             .sum(),
         Json::Array(items) => items.iter().map(ranges_ascend).sum(),
         _ => 0,
-    };
-    inner
+    }
 }
 
 /// The number of the call that wrote a summary.
