@@ -151,8 +151,9 @@ fn used<'a>(
         if let Place::Argument { tool, key, listed } = place {
             let again = habits.holds(tool, key, text);
             arguments.push((tool, key, text, listed));
-            // An entry of a list that was sent before is sent again.
-            if is_measure(key) || is_attached(tool, key) || listed && again {
+            // An entry of a list that was sent before is sent again, and so is a
+            // text that was written to a file.
+            if has_word(key, AMOUNTS) || listed && again || habits.is_copy(text) {
                 return;
             }
             if again {
@@ -177,43 +178,78 @@ fn used<'a>(
     used
 }
 
-/// A one-line argument is code or a command; a longer one may be prose.
+/// A one-line argument is code or a command, unless its key or its form says
+/// that it is prose; a longer one may be prose.
 fn is_code(place: Place<'_>, text: &str) -> bool {
-    const PROSE: &[&str] = &["description", "prompt", "subject", "query", "content", "activeForm"];
     let Place::Argument { key, .. } = place else {
         return false;
     };
-    !text.trim().contains('\n') && !PROSE.contains(&key)
+    let text = text.trim();
+    !text.contains('\n') && !has_word(key, PROSE) && !is_sentence(text)
 }
 
-/// Arguments that a harness adds to a call from a file: Claude Code's plan.
-fn is_attached(tool: &str, key: &str) -> bool {
-    tool == "ExitPlanMode" && key == "plan"
+/// Words in the keys of arguments that hold prose.
+const PROSE: &[&str] = &["description", "prompt", "subject", "query", "content", "message"];
+
+/// Words in the keys of arguments that state an amount.
+const AMOUNTS: &[&str] = &["offset", "limit", "timeout", "line", "lines", "depth"];
+
+/// Whether a key (`head_limit`, `headLimit`, `head-limit`) has one of these words.
+fn has_word(key: &str, words: &[&str]) -> bool {
+    let mut start = 0;
+    let mut lower = false;
+    let mut found = false;
+    let mut word = |range: &str| found |= words.iter().any(|word| range.eq_ignore_ascii_case(word));
+    for (at, c) in key.char_indices() {
+        if c.is_uppercase() && lower || !c.is_alphanumeric() {
+            word(&key[start..at]);
+            start = if c.is_alphanumeric() { at } else { at + c.len_utf8() };
+        }
+        lower = c.is_lowercase();
+    }
+    word(&key[start..]);
+    found
 }
 
-/// Arguments that state an amount.
-fn is_measure(key: &str) -> bool {
-    const MEASURES: &[&str] = &["offset", "limit", "timeout", "line", "head_limit", "depth"];
-    MEASURES.contains(&key.to_ascii_lowercase().as_str())
+/// Whether a line is a sentence or a title: three words or more, a capital at
+/// the beginning, and none of the marks that commands and code are made with.
+fn is_sentence(line: &str) -> bool {
+    let mut first = line.chars();
+    first.next().is_some_and(char::is_uppercase)
+        && first.next().is_some_and(char::is_lowercase)
+        && line.split_whitespace().nth(2).is_some()
+        && !line.contains(['$', '|', '=', ';', '{', '}', '<', '>', '\\'])
+        && !line.contains(" -")
 }
 
-/// Short values that a tool argument held before, and entries of lists.
+/// Short values that a tool argument held before, entries of lists, and texts
+/// of several lines, whichever tool they were given to.
 struct Habits<'a> {
     length: usize,
     values: FxHashSet<(&'a str, &'a str, &'a str)>,
+    texts: FxHashSet<&'a str>,
 }
 
 impl<'a> Habits<'a> {
     fn new(length: usize) -> Habits<'a> {
-        Habits { length, values: FxHashSet::default() }
+        Habits { length, values: FxHashSet::default(), texts: FxHashSet::default() }
     }
 
     fn holds(&self, tool: &'a str, key: &'a str, value: &'a str) -> bool {
         self.values.contains(&(tool, key, value.trim()))
     }
 
+    /// Whether a text of several lines was sent before, word for word: a
+    /// harness adds files to calls that an agent wrote before (a plan).
+    fn is_copy(&self, text: &str) -> bool {
+        self.texts.contains(text.trim())
+    }
+
     fn learn(&mut self, tool: &'a str, key: &'a str, value: &'a str, listed: bool) {
         let value = value.trim();
+        if value.contains('\n') {
+            self.texts.insert(value);
+        }
         if listed || value.len() <= self.length && !value.contains('/') {
             self.values.insert((tool, key, value));
         }
@@ -230,4 +266,37 @@ fn relative<'a>(text: &'a str, class: IdentifierClass, roots: &[&str]) -> &'a st
         .iter()
         .find_map(|root| text.strip_prefix(root.trim_end_matches('/'))?.strip_prefix('/'))
         .unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_read_by_its_words_however_they_are_joined() {
+        for key in ["limit", "head_limit", "headLimit", "HEAD-LIMIT", "Limit", "limitHead"] {
+            assert!(has_word(key, AMOUNTS), "{key}");
+        }
+        for key in ["", "limits", "limitation", "outline", "path", "off_set"] {
+            assert!(!has_word(key, AMOUNTS), "{key}");
+        }
+    }
+
+    #[test]
+    fn a_sentence_is_told_from_a_command_by_its_form() {
+        for line in ["Mending the well-known fault", "Run the tests again."] {
+            assert!(is_sentence(line), "{line}");
+        }
+        for line in [
+            "",
+            "cargo test well-known",
+            "Makefile all",
+            "Get-Item -Path well-known there",
+            "PATH=well-known make all now",
+            "NAME one two",
+            "Some | other | thing",
+        ] {
+            assert!(!is_sentence(line), "{line}");
+        }
+    }
 }

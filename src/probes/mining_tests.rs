@@ -57,7 +57,7 @@ fn what_an_edit_replaces_was_read_however_plain_its_words() {
 }
 
 #[test]
-fn a_list_that_is_sent_again_and_a_plan_from_its_file_say_nothing_new() {
+fn a_list_that_is_sent_again_says_nothing_new() {
     let list = |items: &[&str]| json!({"todos": items});
     let asked = |first: &[&str], second: &[&str]| {
         names(&talk(vec![
@@ -70,9 +70,43 @@ fn a_list_that_is_sent_again_and_a_plan_from_its_file_say_nothing_new() {
     let item = "mend drainShardQueue in the pool before the next release";
     assert_eq!(asked(&[item], &[item]), [""; 0]);
     assert_eq!(asked(&[item], &["drainShardQueue is mended"]), ["drainShardQueue"]);
-    let plan = json!({"plan": "mend drainShardQueue", "planFilePath": "p.md"});
-    assert_eq!(mined("drainShardQueue", "ExitPlanMode", plan.clone()), [""; 0]);
-    assert_eq!(mined("drainShardQueue", "Write", plan), ["drainShardQueue"]);
+}
+
+#[test]
+fn a_text_that_was_written_before_says_nothing_new_whichever_tool_it_is_given_to() {
+    let plan = "first: see the pool\nthen: mend drainShardQueue\n";
+    let given = |tool: &str, key: &str, text: &str| {
+        let written = json!({"path": "p.md", "content": plan});
+        let mut given = serde_json::Map::new();
+        given.insert(key.to_owned(), text.into());
+        names(&talk(vec![
+            user("go"),
+            call("1", "write", written),
+            agent(FILLER),
+            call("2", tool, given.into()),
+        ]))
+    };
+    for (tool, key) in [("ExitPlanMode", "plan"), ("submit", "text")] {
+        assert_eq!(given(tool, key, plan.trim()), [""; 0], "{tool}");
+        let other = "first: mend drainShardQueue\nthen: see the pool";
+        assert_eq!(given(tool, key, other), ["drainShardQueue"], "{tool}");
+    }
+}
+
+#[test]
+fn one_line_of_prose_is_known_by_its_form_or_the_word_in_its_key() {
+    let sent = |key: &str, line: &str| {
+        let mut sent = serde_json::Map::new();
+        sent.insert(key.to_owned(), line.into());
+        mined("`pool-warden-lanes`", "todo", sent.into())
+    };
+    assert_eq!(sent("command", "stop pool-warden-lanes now"), ["pool-warden-lanes"]);
+    for key in ["activeForm", "step", "command"] {
+        assert_eq!(sent(key, "Stopping the pool-warden-lanes today"), [""; 0], "{key}");
+    }
+    for key in ["content", "task_description", "taskDescription"] {
+        assert_eq!(sent(key, "stop pool-warden-lanes now"), [""; 0], "{key}");
+    }
 }
 
 #[test]

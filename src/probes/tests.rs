@@ -199,7 +199,7 @@ fn numeric_arguments_and_their_string_forms_are_no_use() {
     let arguments = json!({"offset": 48217, "limit": "48217", "note": ["see 48217"]});
     let t = |arguments| talk(vec![user("48217"), user(FILLER), call("c", "read", arguments)]);
     assert_eq!(names(&t(arguments)), ["48217"]);
-    let arguments = json!({"offset": 48217, "limit": "48217"});
+    let arguments = json!({"offset": 48217, "limit": "48217", "max_lines": "48217"});
     assert!(names(&t(arguments)).is_empty());
 }
 

@@ -16,7 +16,7 @@ use serde_json::Value as Json;
 use super::session::ReplaySession;
 use super::stage::StageOutcome;
 use crate::model::CompactionRow;
-use crate::strategy::{Applied, Gauge, PresetState, Record};
+use crate::strategy::{Applied, Gauge, Op, PresetState, Record};
 
 /// A compaction whose model has not answered yet. It is part of a saved session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,6 +26,8 @@ pub(super) struct InFlight {
     number: u32,
     /// The simulated time at which its model finishes.
     lands: Timestamp,
+    /// How many entries had been written into the context when it was copied.
+    written: usize,
     /// The operations that were applied to the copy.
     log: Vec<Applied>,
     /// The shared state at the beginning and at the end of the compaction.
@@ -68,6 +70,7 @@ impl ReplaySession<'_> {
         let in_flight = InFlight {
             number: compaction,
             lands: self.now.checked_add(took).unwrap_or(Timestamp::MAX),
+            written: self.context.written_count(),
             log,
             shared: (self.shared.clone(), done),
             state: after,
@@ -92,12 +95,19 @@ impl ReplaySession<'_> {
     }
 
     fn finish_compaction(&mut self, stage: usize, finished: InFlight) -> Result<(), ReplayError> {
-        let InFlight { number, log, shared: (before, after), state, mut row, .. } = finished;
+        let InFlight { number, written, log, shared: (before, after), state, mut row, .. } =
+            finished;
+        let opens = after.chain.open != before.chain.open;
         let (weight, reported_weight) = (self.context.weight(), self.reported_weight());
         if !self.shared.adopt(&before, after) {
             row.error = Some("another session was opened before it was done".to_owned());
             self.record_without_effect(number, row);
             return Ok(());
+        }
+        // A summary that came meanwhile was for the session that is left now.
+        let meanwhile = self.context.written_since(written);
+        if opens && !meanwhile.is_empty() {
+            self.context.apply(Op::Evict(meanwhile)).expect("stored entries can be evicted");
         }
         self.context.apply_log(log);
         self.adjust_reported(reported_weight);

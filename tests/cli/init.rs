@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::Value as Json;
 
 use crate::desk::{Desk, fixture, session};
+use crate::recordings::shared;
 
 const WORKFLOW: &str = ".github/workflows/recap.yml";
 
@@ -205,16 +206,11 @@ fn recap_is_installed_from_a_repository_and_from_no_registry() {
 
 #[test]
 fn the_gate_that_it_writes_has_a_verdict_on_recordings() {
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
     for name in [
         "codex-rollouts/agentcmd-rollout-2025-09-24T20-12-23.jsonl",
         "claude-code-sessions/ae68c513-db90-451f-940d-804a1d3d0986.jsonl",
     ] {
-        let recording = data.join(name);
-        if !data.is_dir() {
-            eprintln!("skipped: {} is not there", recording.display());
-            continue;
-        }
+        let Some(recording) = shared(&format!("data/{name}")) else { return };
         let desk = Desk::new();
         desk.good(&["init", recording.to_str().unwrap()]);
         let (on, text) = rules(&desk);

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value as Json, json};
 
 use crate::desk::Desk;
+use crate::recordings::shared;
 use crate::server::{Act, Received, Server, chat};
 
 /// Eight questions, each with a right answer of one model and a wrong one of
@@ -145,12 +146,7 @@ fn a_folder_is_read_for_its_files_of_labelled_answers() {
 
 #[test]
 fn the_folder_of_public_labels_is_read_as_its_files_are() {
-    let folder =
-        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/judge-calibration");
-    if !folder.ancestors().nth(2).is_some_and(std::path::Path::is_dir) {
-        eprintln!("skipped: {} is not there", folder.display());
-        return;
-    }
+    let Some(folder) = shared("data/judge-calibration") else { return };
     let whole = folder.to_str().unwrap().to_owned();
     let more = ["--planted", "0", "--sample", "200", "--json"];
     let ran = Desk::new().good(&[&["judge", "calibrate", &whole], &more[..]].concat());
@@ -283,7 +279,7 @@ fn a_model_grades_every_distinct_answer_once_and_nothing_else_changes() {
     assert_eq!(manifest["source"], "lexical", "the answers are not a model's");
     let summary = desk.read("new/summary.json");
     assert!(summary.contains("recap judge calibrate FILE --judge openai/m"), "{summary}");
-    assert!(!desk.read("new/cells.jsonl").contains("canary"));
+    assert!(!desk.read("new/cells.jsonl").contains("sk-canary"));
 }
 
 #[test]

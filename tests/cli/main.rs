@@ -30,6 +30,8 @@ mod plurals;
 mod presets;
 mod questions;
 mod ray;
+#[path = "../common/recordings.rs"]
+mod recordings;
 mod recovery;
 mod refusals;
 mod report;

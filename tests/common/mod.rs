@@ -1,9 +1,9 @@
 //! What several suites need: transcripts by hand and by chance, and a replay
 //! that is watched request by request.
 
+pub mod recordings;
 pub mod talk;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -16,19 +16,7 @@ use recap::strategy::{Compactor, Preset};
 use recap::tokens::Counter;
 use serde_json::json;
 
-/// A file or folder of `../shared`, which is no part of the repository. `None`,
-/// and told, where there is no such folder; where there is one, the file has to
-/// be in it.
-pub fn shared(path: &str) -> Option<PathBuf> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared");
-    if !folder.is_dir() {
-        eprintln!("skipped: ../shared is absent");
-        return None;
-    }
-    let path = folder.join(path);
-    assert!(path.exists(), "{} is not there", path.display());
-    Some(path)
-}
+pub use recordings::shared;
 
 /// A text of exactly so many o200k tokens: "a a a …".
 pub fn words(tokens: usize) -> String {

@@ -56,6 +56,7 @@ mod docs;
 mod external;
 mod external_http;
 mod generated;
+mod invariants;
 mod judge_real;
 mod layers;
 mod llm_batches;

@@ -1,8 +1,8 @@
 //! How often the offline reader is right about sessions of agents: the bundled
 //! generated ones, asked of all that was said so far (`full`) and of the
 //! messages around the evidence alone (`evidence`). The strict offline judge
-//! grades. Every other question was looked at while the rules were made
-//! ("fitted"); the rest was not ("held out").
+//! grades. No rule was made while looking at these sessions, whose seeds nobody
+//! chose; their kinds share sentences with those that rules were made with.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,14 +17,14 @@ fn measure(name: &str) -> Rows {
     measured(&load(&path, &LoadOptions::default()).unwrap())
 }
 
-fn mean(rows: &Rows, full: bool, held_out: Option<bool>) -> f64 {
-    let of =
-        rows.iter().filter(|((f, held, _), _)| *f == full && held_out.is_none_or(|h| h == *held));
+fn mean(rows: &Rows, full: bool) -> f64 {
+    let of = rows.iter().filter(|((shown, ..), _)| *shown == full);
     let (score, n) = of.fold((0.0, 0.0), |(s, n), (_, row)| (s + row.score, n + row.n));
     score / n
 }
 
-// Bounds lie a hundredth below what was measured (0.801 and 0.892 held out).
+/// The figure in `docs/judge.md`, and that of the evidence alone: to the third
+/// decimal, so that no change of a rule goes unseen.
 #[test]
 fn sessions_of_agents_are_read() {
     let rows = measure("quickstart");
@@ -44,15 +44,8 @@ fn sessions_of_agents_are_read() {
             alone.silent
         );
     }
-    for full in [true, false] {
-        println!(
-            "full={full}: all {:.3} fitted {:.3} held out {:.3}",
-            mean(&rows, full, None),
-            mean(&rows, full, Some(false)),
-            mean(&rows, full, Some(true))
-        );
-    }
-    let held_out = |full| mean(&rows, full, Some(true));
-    assert!(held_out(true) >= 0.79, "{}", held_out(true));
-    assert!(held_out(false) >= 0.88, "{}", held_out(false));
+    let found = [true, false].map(|full| format!("{:.3}", mean(&rows, full)));
+    assert_eq!(found, ["0.784", "0.911"]);
+    let page = include_str!("../../docs/judge.md");
+    assert!(page.contains("On the bundled sessions it gets 0.78 from the whole conversation"));
 }

@@ -10,6 +10,7 @@ use crate::common::{block_on, ledger, subject};
 use async_trait::async_trait;
 use proptest::collection::vec;
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use recap::model::{CellOutcome, CellRows, Expectation, Probe, ProbeKind, Role, Transcript};
 use recap::pricing::{Agent, PriceList};
 use recap::replay::{Plan, ReplaySession, Subject, replay};
@@ -362,6 +363,14 @@ fn the_four_breakpoints_are_system_summary_prune_boundary_and_end() {
     assert_eq!(preset.breakpoints, expected);
 }
 
+/// An agent whose provider takes breakpoints.
+fn claude() -> Arc<[Agent]> {
+    let prices = PriceList::bundled().find("claude-sonnet-5-5").unwrap().clone();
+    let model = prices.id.clone();
+    let prices = Some(Arc::new(prices));
+    Arc::new([Agent { billed_as: model.clone(), model, prices, others: Vec::new() }])
+}
+
 /// Seed 002: 1. after system prompt, 2. after session summary, 3. at tool prune boundary, 4. the
 /// automatic one at the end
 #[test]
@@ -369,10 +378,7 @@ fn a_request_has_its_four_breakpoints_behind_these_blocks() {
     // As below: message 0 is folded, the result in message 2 is pruned.
     let talk = Talk::new("sys").user(100).uses("read", &[8_000, 500]).says(1).user(8_500).says(1);
     let mut plan = lis(&[("keep_recent", "9100"), ("1.protect", "500")]);
-    let prices = PriceList::bundled().find("claude-sonnet-5-5").unwrap().clone();
-    let model = prices.id.clone();
-    let prices = Some(Arc::new(prices));
-    plan.agents = Arc::new([Agent { billed_as: model.clone(), model, prices, others: Vec::new() }]);
+    plan.agents = claude();
     after(talk.user(1).says(1), &plan, &Scribe::taking(1.0), 10, |session| {
         assert_eq!(ledger(session), "FVEVVVVVVV");
         // Block 0 is the system prompt, 1 the summary, and from 2 on messages 1 to 8.
@@ -465,6 +471,24 @@ fn a_compaction_of_a_session_that_was_closed_meanwhile_comes_to_nothing() {
     let dropped = Some("another session was opened before it was done");
     // /new itself, then the one that it overtook, then the summary of /new.
     assert_eq!(errors, [None, dropped, None]);
+}
+
+/// Seed 002: the parent session's summary is injected, and no other (one that comes too late)
+#[test]
+fn the_summary_of_new_that_lands_during_a_compaction_leaves_with_its_session() {
+    // /new begins the summary of session 1, which takes four seconds. Within them
+    // a result of 8,500 tokens sets off the compaction of session 2.
+    let talk = Talk::new("").user(10).says(20).asks("/new").uses("read", &[8_500]).says(1);
+    let plan = lis(&[("keep_recent", "1"), ("1.when", "{ tool_tokens = 20_000 }")]);
+    after(talk.user(1).says(1), &plan, &Scribe::taking(4.0), 8, |session| {
+        let files = files(session);
+        assert_eq!(files["chat.json"], json!({"current_session_id": 3}));
+        assert_eq!(files["sessions/1.json"]["summary"], "summary 0");
+        let summaries = texts(session);
+        let summaries: Vec<&String> =
+            summaries.iter().filter(|text| text.starts_with(PARENT)).collect();
+        assert_eq!(summaries, [&format!("{PARENT} 1")]);
+    });
 }
 
 /// Seed 002: /resume: reopen a previous session, full context
@@ -567,8 +591,11 @@ fn a_compaction_that_splits_before_a_reopened_stretch_moves_no_message_of_anothe
     assert_eq!(scribe.asked()[2], [even(10)]);
 }
 
-/// A turn of the user: words, and how long the response is.
-fn turn() -> impl Strategy<Value = (String, usize)> {
+/// A turn of the user: words, the size of a tool's output (0: no call), and how
+/// long the response is.
+type Turn = (String, usize, usize);
+
+fn turn() -> impl Strategy<Value = Turn> {
     let words = prop_oneof![
         3 => Just("Go on.".to_owned()),
         1 => Just("/new".to_owned()),
@@ -578,70 +605,243 @@ fn turn() -> impl Strategy<Value = (String, usize)> {
         3 => Just("/compact".to_owned()),
         1 => Just("/prune".to_owned()),
     ];
-    (words, 1..700usize)
+    (words, prop_oneof![2 => Just(0), 1 => 1..11usize], 0..4usize)
 }
 
-/// The texts of messages, each of which occurs once.
-fn own_texts(turns: &[(String, usize)]) -> Talk {
-    let talk = |talk: Talk, (at, (words, size)): (usize, &(String, usize))| {
+/// What the session files must not mix up: every text but a command's occurs once.
+fn own_texts(turns: &[Turn]) -> Talk {
+    let talk = |talk: Talk, (at, (words, output, size)): (usize, &Turn)| {
         let words = if words.starts_with('/') { words.clone() } else { format!("{at}: {words}") };
-        talk.asks(&words).says(*size)
+        let talk = talk.asks(&words);
+        let talk = if *output > 0 { talk.uses("read", &[output * 24 + 2 * at]) } else { talk };
+        talk.says(size * 24 + 2 * at + 1)
     };
     turns.iter().enumerate().fold(Talk::new(""), talk)
 }
 
-/// The numbers of a session's messages, as its file lists them.
-fn listed(file: &Json) -> BTreeSet<u32> {
+/// The numbers of a session's messages, as its file lists them: each later than
+/// the one before, so none twice.
+fn listed(file: &Json) -> Vec<u32> {
     let ids = file["message_ids"].as_array().unwrap().iter();
-    ids.map(|id| id.as_str().unwrap()[1..].parse().unwrap()).collect()
+    let numbers: Vec<u32> = ids.map(|id| id.as_str().unwrap()[1..].parse().unwrap()).collect();
+    assert!(numbers.is_sorted_by(|a, b| a < b), "{file:#?}");
+    numbers
+}
+
+/// Every list of ranges in a saved session: none is inverted or empty, and none
+/// begins before the end of the one before it. Gives the number of ranges.
+fn ranges_ascend(saved: &Json) -> usize {
+    match saved {
+        Json::Object(fields) => fields
+            .iter()
+            .map(|(key, inner)| match key.as_str() {
+                "spans" => {
+                    let ends: Vec<u64> = inner
+                        .as_array()
+                        .unwrap()
+                        .iter()
+                        .flat_map(|span| [span[0].as_u64().unwrap(), span[1].as_u64().unwrap()])
+                        .collect();
+                    let whole = ends.chunks(2).all(|span| span[0] < span[1]);
+                    assert!(whole && ends.is_sorted(), "{inner}");
+                    ends.len() / 2
+                }
+                _ => ranges_ascend(inner),
+            })
+            .sum(),
+        Json::Array(items) => items.iter().map(ranges_ascend).sum(),
+        _ => 0,
+    }
+}
+
+/// The number of the call that wrote a summary.
+fn call_of(summary: &str) -> usize {
+    summary["summary ".len()..].parse().unwrap()
+}
+
+/// Replays the turns, and looks after every message.
+fn sessions_stay_apart(turns: &[Turn], seconds: u32, keep: &str, budget: u64) {
+    let subject = subject(own_texts(turns).end());
+    // A hundredth of the seed's budget and less, and a tenth of its thresholds.
+    let plan = [
+        ("keep_recent", keep),
+        ("4.keep_recent", keep),
+        ("1.when", "{ tool_tokens = 800 }"),
+        ("1.protect", "200"),
+        ("3.protect", "200"),
+    ];
+    let plan = unscaled(real("lis", budget, &plan));
+    let scribe = Scribe::taking(f64::from(seconds));
+    let transcript = &subject.recording.transcript;
+    let texts: Vec<String> = transcript.messages.iter().map(|message| message.sent()).collect();
+    block_on(async {
+        let mut session = ReplaySession::open(&subject, &plan, &scribe).unwrap();
+        let mut more = true;
+        while more {
+            more = session.step().await.unwrap();
+            let files = files(&session);
+            let of = |id: &Json| &files[&format!("sessions/{id}.json")];
+            let current = of(&files["chat.json"]["current_session_id"]);
+            let sessions = || files.iter().filter(|(path, _)| *path != "chat.json");
+            // Each message has one session.
+            let mut all: Vec<u32> = sessions().flat_map(|(_, file)| listed(file)).collect();
+            all.sort_unstable();
+            let seen = session.context().seen_count();
+            assert_eq!(all, (0..seen).collect::<Vec<_>>(), "{files:#?}");
+            // A summary was written from its session's messages alone; pruned
+            // output is the name of its tool.
+            let asked = scribe.asked();
+            let foreign = |summary: &str, file: &Json| -> Vec<String> {
+                let own = listed(file);
+                let own: BTreeSet<&str> =
+                    own.iter().map(|at| texts[*at as usize].as_str()).collect();
+                let told = asked[call_of(summary)].iter();
+                told.filter(|text| *text != "read" && !own.contains(text.as_str()))
+                    .cloned()
+                    .collect()
+            };
+            for (path, file) in sessions() {
+                let Some(summary) = file["summary"].as_str() else { continue };
+                assert_eq!(foreign(summary, file), [""; 0], "{path}: {files:#?}");
+            }
+            // What is sent is the current session's own, and the summaries that
+            // stand before it are of its own messages and of its parent's.
+            let context = session.context();
+            let own = listed(current);
+            for id in context.visible() {
+                let text = context.entry(id).unwrap().text.into_owned();
+                let Some(at) = id.index() else {
+                    let parent = || of(&current["parent_session_id"]);
+                    let (file, rest) = match text.strip_prefix(PARENT) {
+                        Some(rest) => (parent(), rest),
+                        None => (current, text.strip_prefix(OWN).unwrap()),
+                    };
+                    let summary = format!("summary{rest}");
+                    assert_eq!(foreign(&summary, file), [""; 0], "{text}: {files:#?}");
+                    continue;
+                };
+                assert!(own.contains(&at), "m{at} is sent: {files:#?}");
+            }
+        }
+        let saved = serde_json::to_value(session.save()).unwrap();
+        ranges_ascend(&saved);
+    });
 }
 
 proptest! {
+    // The same sequences at every run: ten thousand in CI, the first thousand elsewhere.
+    #![proptest_config(ProptestConfig {
+        cases: if std::env::var_os("CI").is_some() { 10_000 } else { 1_000 },
+        max_shrink_iters: 400,
+        rng_seed: RngSeed::Fixed(23),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
     /// Seed 002: each message has a NOT NULL session_id; messages are loaded WHERE
     /// m.SessionId == session.Id
     #[test]
     fn whatever_is_asked_each_message_has_one_session_and_each_session_sends_its_own(
-        turns in vec(turn(), 1..14),
+        turns in vec(turn(), 1..12),
         seconds in 1..100u32,
-        keep in prop::sample::select(vec!["1", "200", "900"]),
+        keep in prop::sample::select(vec!["1", "20", "90"]),
+        budget in prop::sample::select(vec![250, 1_000]),
     ) {
-        let subject = subject(own_texts(&turns).end());
-        let plan = lis(&[("keep_recent", keep), ("4.keep_recent", keep)]);
-        let scribe = Scribe::taking(f64::from(seconds));
-        block_on(async {
-            let mut session = ReplaySession::open(&subject, &plan, &scribe).unwrap();
-            loop {
-                let more = session.step().await.unwrap();
-                let files = files(&session);
-                let seen = session.context().seen_count();
-                let current = files["chat.json"]["current_session_id"].as_u64();
-                let mut all = BTreeSet::new();
-                for (path, file) in files.iter().filter(|(path, _)| *path != "chat.json") {
-                    let own = listed(file);
-                    for message in &own {
-                        assert!(all.insert(*message), "m{message} is in two sessions: {files:#?}");
-                    }
-                    if Some(file["id"].as_u64().unwrap()) == current {
-                        let sent = session.context().visible().filter_map(EntryId::index);
-                        let others: Vec<u32> = sent.filter(|at| !own.contains(at)).collect();
-                        assert!(others.is_empty(), "{path} sends {others:?}: {files:#?}");
-                    }
-                }
-                assert_eq!(all, (0..seen).collect(), "{files:#?}");
-                if !more {
-                    break;
-                }
-            }
-            let of = |id: u32| subject.recording.transcript.messages[id as usize].sent();
-            let asked = scribe.asked();
-            for file in files(&session).values() {
-                let Some(summary) = file["summary"].as_str() else { continue };
-                let call: usize = summary["summary ".len()..].parse().unwrap();
-                let own: Vec<String> = listed(file).into_iter().map(of).collect();
-                assert!(asked[call].iter().all(|text| own.contains(text)), "{file:#?}");
-            }
-        });
+        sessions_stay_apart(&turns, seconds, keep, budget);
     }
+}
+
+/// Seed 002: /resume → reopen a previous session (ours: without a number, the one closed last)
+#[test]
+fn resume_alone_reopens_the_session_that_was_closed_last_and_not_the_newest() {
+    // Sessions 1 (messages 0, 1), 2 (2, 3) and 3 (4, 5); then 1 again (6, 7),
+    // which /new closes after 3.
+    let talk = Talk::new("").user(10).says(20).asks("/new").says(30).asks("/new").says(40);
+    let talk = talk.asks("/resume 1").says(50).asks("/new").says(60).asks("/resume").says(70);
+    after(talk, &lis(&[]), &Scribe::taking(1.0), 12, |session| {
+        assert_eq!(files(session)["chat.json"], json!({"current_session_id": 1}));
+        assert_eq!(ledger(session), "VV....VV..VV");
+    });
+}
+
+/// Seed 002: update session stats + message columns; token counts of each session
+#[test]
+fn a_session_keeps_the_tokens_of_its_messages_its_responses_and_its_summary() {
+    after(longer(), &lis(&[]), &Scribe::taking(1.0), 8, |session| {
+        let files = files(session);
+        let of = |number: u32, key: &str| files[&format!("sessions/{number}.json")][key].clone();
+        // Messages 0 to 4: 1,000, 3,000, 1,000, 3,000, 1,000, two of them responses.
+        assert_eq!((of(1, "message_tokens"), of(1, "output_tokens")), (json!(9_000), json!(6_000)));
+        // Messages 5 to 7: 100, 10, 20, the first and the last of them responses.
+        assert_eq!((of(2, "message_tokens"), of(2, "output_tokens")), (json!(130), json!(120)));
+        // The two words `summary 0` are three tokens: the space is one of its own.
+        assert_eq!((of(1, "summary_tokens"), of(2, "summary_tokens")), (json!(3), Json::Null));
+    });
+}
+
+/// Seed 002: token counts come exclusively from provider responses; a summary that lands changes
+/// what is left of the last one
+#[test]
+fn the_reported_size_is_adjusted_when_a_compaction_lands() {
+    let summary = recap::tokens::Counter::default().count(&format!("{PARENT} 0"));
+    // Requests have 1,001, 5,001 and 9,001 tokens. The summary of messages 0 to
+    // 4, 9,000 tokens, lands before the fourth request, or before the fifth.
+    for (seconds, at, reported) in [(1.0, 3, 9_001), (100.0, 4, 9_111)] {
+        let rows = rows(longer().user(1).says(1).end(), &lis(&[]), &Scribe::taking(seconds));
+        let expected = reported - 9_000 + summary;
+        assert_eq!(rows.requests[at].estimated, Some(expected), "{seconds} seconds");
+        assert_eq!(rows.compactions.len(), 1, "and sets off no other");
+    }
+}
+
+/// Seed 002: 4 breakpoints: what stands before a breakpoint is read from the cache when something
+/// behind it changes
+#[test]
+fn each_breakpoint_is_what_a_request_reads_up_to_in_the_bill() {
+    // /compact folds message 0 and keeps the call 3 with its result, which is
+    // pruned first; the results of messages 10 and 14 are pruned later.
+    let talk = Talk::new(&even(2_000)).user(2_000).says(1).user(1).uses("read", &[7_000]).says(1);
+    let talk = talk.asks("/compact").says(1).user(1).uses("read", &[2_000]).says(1);
+    let talk = talk.user(1).uses("read", &[7_500]).says(1).user(1).says(1).user(1).says(1).end();
+    let read = |breakpoints: &str| {
+        let overrides = [("cache_breakpoints", breakpoints), ("4.keep_recent", "7100")];
+        let mut plan = unscaled(real("lis", 100_000, &overrides));
+        plan.agents = claude();
+        let rows = rows(talk.clone(), &plan, &Scribe::taking(1.0));
+        let read = rows.bills[0].requests.iter().map(|r| r.as_ref().unwrap().prompt.billed.read);
+        let read: Vec<u64> = read.collect();
+        // Behind the compaction, behind the two runs of pruning, and in the end.
+        [read[4], read[6], read[8], read[9]]
+    };
+    let counter = recap::tokens::Counter::default();
+    let summary = counter.count(&format!("{PARENT} 0"));
+    let call = |at: u32| {
+        let message = &talk.messages[at as usize];
+        counter.count(&message.sent())
+    };
+    // In the end: system prompt, summary, the calls 3, 9 and 13 with one word for
+    // each result, messages 1, 2, 5 to 8, 11, 12, 15 and 16, of which 6 is /compact.
+    let command = counter.count("/compact");
+    let all = 2_000 + summary + call(3) + call(9) + call(13) + 3 + 9 + command;
+    let boundary = 2_000 + summary + 2 + call(3) + 1;
+    // The second boundary is the result of message 14.
+    let second = all - 2;
+    let with = [2_000, 2_000 + summary, boundary, all];
+    assert_eq!(read(r#"["preamble", "summary", "prune-boundary", "newest"]"#), with);
+    let without = |breakpoints| read(breakpoints);
+    assert_eq!(without(r#"["summary", "prune-boundary", "newest"]"#), [0, with[1], with[2], all]);
+    assert_eq!(
+        without(r#"["preamble", "prune-boundary", "newest"]"#),
+        [2_000, 2_000, with[2], all]
+    );
+    assert_eq!(
+        without(r#"["preamble", "summary", "newest"]"#),
+        [2_000, with[1], 2_000 + summary, all]
+    );
+    assert_eq!(
+        without(r#"["preamble", "summary", "prune-boundary"]"#),
+        [2_000, with[1], with[2], second]
+    );
 }
 
 /// Seed 002: /compact, /prune; /command [args]

@@ -73,6 +73,7 @@ mod question;
 mod random;
 mod recipe;
 mod script;
+pub mod texture;
 mod voice;
 
 use std::ops::RangeInclusive;
@@ -85,7 +86,7 @@ pub use calendar::Calendar;
 pub use phrases::{FEWEST_WORDINGS, Phrases, fill};
 pub use question::{Fact, Question};
 pub use random::Stream;
-pub use recipe::{Recipe, RecipeError, RecipeSession};
+pub use recipe::{Recipe, RecipeError, RecipeSession, WrittenSession};
 pub use script::{Act, FactId, Place, Script};
 
 /// A kind of session.

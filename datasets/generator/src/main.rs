@@ -8,10 +8,13 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use recap::cli::{Exit, Failure, print};
-use recap::dataset::{Dataset, write_native};
+use recap::dataset::write_native;
 use recap::model::suggest;
 use recap::text::counted;
-use recap_generator::{GenerateError, KINDS, Recipe, RecipeError, RecipeSession, kind};
+use recap::tokens::Counter;
+use recap_generator::{
+    GenerateError, KINDS, Recipe, RecipeError, RecipeSession, WrittenSession, kind,
+};
 
 /// What a data set without a recipe says of itself.
 const LICENCE: &str = "MIT OR Apache-2.0";
@@ -60,9 +63,10 @@ fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         order(arguments)?
     };
     refuse_a_full_folder(&arguments.out)?;
-    let dataset = recipe.dataset().map_err(failure)?;
-    write_native(&dataset, &arguments.out)?;
-    print(&summary(&dataset, &arguments.out))?;
+    let sessions = recipe.sessions().map_err(failure)?;
+    let summary = summary(&sessions, &arguments.out);
+    write_native(&recipe.dataset_of(sessions), &arguments.out)?;
+    print(&summary)?;
     Ok(Exit::Done)
 }
 
@@ -91,8 +95,9 @@ fn order(arguments: &Arguments) -> Result<Recipe, Failure> {
     let sessions = (arguments.seed..=last).map(|seed| RecipeSession {
         id: format!("{}-{seed}", kind.name),
         kind: kind.name.to_owned(),
-        seed,
+        seed: Some(seed),
         tokens: arguments.tokens,
+        about: None,
     });
     let name = arguments.out.file_name().map(|name| name.to_string_lossy().into_owned());
     Ok(Recipe {
@@ -131,7 +136,8 @@ fn failure(error: RecipeError) -> Failure {
         RecipeError::Shape(_) => "datasets/quickstart/recipe.toml shows how one looks".to_owned(),
         RecipeError::UnknownKind { kind, .. } => suggest(kind, names()),
         RecipeError::RepeatedId(_) => "give every session an id of its own".to_owned(),
-        RecipeError::Empty => "add a [[session]] with id, kind, seed and tokens".to_owned(),
+        RecipeError::Empty => "add a [[session]] with id, kind and tokens".to_owned(),
+        RecipeError::NoSeed { .. } => "give other `tokens`, or a `seed` yourself".to_owned(),
         RecipeError::Session { error: GenerateError::Size { .. }, .. } => {
             "give --tokens within that range".to_owned()
         }
@@ -144,20 +150,25 @@ fn names() -> impl Iterator<Item = &'static str> {
     KINDS.iter().map(|kind| kind.name)
 }
 
-fn summary(dataset: &Dataset, folder: &Path) -> String {
+fn summary(sessions: &[WrittenSession], folder: &Path) -> String {
+    let counter = Counter::default();
     let mut text = String::new();
-    for transcript in &dataset.transcripts {
-        let probes = dataset.probes.iter().filter(|p| p.transcript == transcript.id).count();
+    for WrittenSession { seed, passed, transcript, probes } in sessions {
         let (messages, requests) = (transcript.messages.len(), transcript.requests().count());
+        let tokens = transcript.messages.iter().map(|message| counter.count(&message.sent()));
         text.push_str(&format!(
-            "{}: {}, {}, {}\n",
+            "{}: seed {seed}, {}, {}, {}, {}\n",
             transcript.id,
+            counted(tokens.sum::<u64>(), "token"),
             counted(messages, "message"),
             counted(requests, "request"),
-            counted(probes, "probe")
+            counted(probes.len(), "probe")
         ));
+        for (seed, why) in passed {
+            text.push_str(&format!("  passed over seed {seed}: {why}\n"));
+        }
     }
-    let sessions = counted(dataset.transcripts.len(), "session");
+    let sessions = counted(sessions.len(), "session");
     text.push_str(&format!("{sessions} in {}\n", folder.display()));
     text
 }

@@ -3,10 +3,15 @@
 use std::collections::BTreeSet;
 
 use recap::dataset::Dataset;
+use recap::model::{Probe, Transcript};
 use serde::Deserialize;
 use thiserror::Error;
 
-use super::{GenerateError, generate, kind};
+use super::texture::{Texture, bounds};
+use super::{GenerateError, Kind, generate, kind};
+
+/// Seeds that are tried for a session without one.
+const MOST_SEEDS: u64 = 200;
 
 /// What a data set of synthetic sessions is made from: its card, and the
 /// orders for its sessions.
@@ -36,10 +41,26 @@ pub struct RecipeSession {
     pub id: String,
     /// Name of a kind.
     pub kind: String,
-    /// Seed.
-    pub seed: u64,
+    /// Seed. Without one it is the first of 1, 2, 3 and so on that no session of
+    /// the kind has before it, and whose session has the texture of real ones.
+    pub seed: Option<u64>,
     /// Tokens of its messages.
     pub tokens: u64,
+    /// Words that the system prompt of the session has to have.
+    pub about: Option<String>,
+}
+
+/// A session that was written for an order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WrittenSession {
+    /// Its seed.
+    pub seed: u64,
+    /// Seeds that were passed over for it, each with the reason.
+    pub passed: Vec<(u64, String)>,
+    /// The session.
+    pub transcript: Transcript,
+    /// Its questions.
+    pub probes: Vec<Probe>,
 }
 
 /// Why a recipe gives no data set.
@@ -62,6 +83,14 @@ pub enum RecipeError {
     /// There is nothing to write.
     #[error("there is no session")]
     Empty,
+    /// No seed gives such a session.
+    #[error("no seed for session `{id}`: {why}")]
+    NoSeed {
+        /// The session.
+        id: String,
+        /// Why the last one that was tried does not fit.
+        why: String,
+    },
     /// A session that was not written.
     #[error("session `{id}`: {error}")]
     Session {
@@ -85,7 +114,28 @@ impl Recipe {
     ///
     /// # Errors
     /// The first order that cannot be carried out.
-    pub fn dataset(&self) -> Result<Dataset, RecipeError> {
+    pub fn sessions(&self) -> Result<Vec<WrittenSession>, RecipeError> {
+        let mut ids = BTreeSet::new();
+        let mut taken = BTreeSet::new();
+        let mut written = Vec::new();
+        for order in &self.sessions {
+            if !ids.insert(order.id.as_str()) {
+                return Err(RecipeError::RepeatedId(order.id.clone()));
+            }
+            let (id, named) = (order.id.clone(), order.kind.clone());
+            let kind = kind(&named).ok_or(RecipeError::UnknownKind { id, kind: named })?;
+            let session = order.written(kind, &taken)?;
+            taken.insert((kind.name, session.seed));
+            written.push(session);
+        }
+        if written.is_empty() {
+            return Err(RecipeError::Empty);
+        }
+        Ok(written)
+    }
+
+    /// The data set of the written sessions.
+    pub fn dataset_of(&self, sessions: Vec<WrittenSession>) -> Dataset {
         let mut dataset = Dataset {
             name: self.name.clone(),
             version: self.version.clone(),
@@ -94,22 +144,58 @@ impl Recipe {
             description: self.description.clone(),
             ..Dataset::default()
         };
-        let mut ids = BTreeSet::new();
-        for order in &self.sessions {
-            if !ids.insert(order.id.as_str()) {
-                return Err(RecipeError::RepeatedId(order.id.clone()));
+        for session in sessions {
+            dataset.transcripts.push(session.transcript);
+            dataset.probes.extend(session.probes);
+        }
+        dataset
+    }
+
+    /// Writes every session into one data set.
+    ///
+    /// # Errors
+    /// The first order that cannot be carried out.
+    pub fn dataset(&self) -> Result<Dataset, RecipeError> {
+        Ok(self.dataset_of(self.sessions()?))
+    }
+}
+
+impl RecipeSession {
+    fn written(
+        &self,
+        kind: &'static Kind,
+        taken: &BTreeSet<(&str, u64)>,
+    ) -> Result<WrittenSession, RecipeError> {
+        let seeds = self.seed.map_or(1..=MOST_SEEDS, |seed| seed..=seed);
+        let mut passed = Vec::new();
+        for seed in seeds {
+            if self.seed.is_none() && taken.contains(&(kind.name, seed)) {
+                continue;
             }
-            let (id, named) = (order.id.clone(), order.kind.clone());
-            let kind = kind(&named).ok_or(RecipeError::UnknownKind { id, kind: named })?;
-            let written = generate(kind, order.seed, order.tokens, &order.id);
-            let (transcript, probes) =
-                written.map_err(|error| RecipeError::Session { id: order.id.clone(), error })?;
-            dataset.transcripts.push(transcript);
-            dataset.probes.extend(probes);
+            let (transcript, probes) = generate(kind, seed, self.tokens, &self.id)
+                .map_err(|error| RecipeError::Session { id: self.id.clone(), error })?;
+            match self.misfit(kind, &transcript) {
+                None => return Ok(WrittenSession { seed, passed, transcript, probes }),
+                Some(why) => passed.push((seed, why)),
+            }
         }
-        if dataset.transcripts.is_empty() {
-            return Err(RecipeError::Empty);
+        let why = passed.pop().map_or_else(|| "all are taken".to_owned(), |(_, why)| why);
+        Err(RecipeError::NoSeed { id: self.id.clone(), why })
+    }
+
+    /// Why a session is not what was ordered: another matter, or another
+    /// texture where the seed is free.
+    fn misfit(&self, kind: &Kind, transcript: &Transcript) -> Option<String> {
+        let says = |about: &&String| transcript.preamble.system.iter().any(|s| s.contains(*about));
+        if let Some(about) = self.about.as_ref().filter(|about| !says(about)) {
+            return Some(format!("not about {about}"));
         }
-        Ok(dataset)
+        if self.seed.is_some() {
+            return None;
+        }
+        let misses = Texture::of(transcript).misses(&bounds(kind.name));
+        let shown: Vec<String> =
+            misses.iter().map(|(name, value)| format!("{name} {value:.3}")).collect();
+        (!shown.is_empty()).then(|| shown.join(", "))
     }
 }

@@ -158,8 +158,9 @@ fn a_written_data_set_reads_back_as_it_was() {
                 .map(|seed| RecipeSession {
                     id: format!("{}-{seed}", kind.name),
                     kind: kind.name.into(),
-                    seed,
+                    seed: Some(seed),
                     tokens: *kind.tokens.start(),
+                    about: None,
                 })
                 .collect(),
         };
@@ -183,8 +184,29 @@ fn recipes_say_what_is_wrong_with_them() {
         (format!("name = \"n\"\n{order}{order}"), "two sessions have the id `a`"),
         (format!("name = \"n\"\n{}", order.replace("20000", "20")), "not 20"),
         (format!("name = \"n\"\ntenor = 1\n{order}"), "not a recipe"),
+        (format!("name = \"n\"\n{order}about = \"tulips\"\n"), "`a`: not about tulips"),
     ] {
         let error = Recipe::read(&text).and_then(|recipe| recipe.dataset()).unwrap_err();
         assert!(error.to_string().contains(expected), "{text}: {error}");
     }
+}
+
+/// The datasheet's rule: the first seeds of 1, 2, 3 and so on that fit.
+#[test]
+fn an_order_without_a_seed_takes_the_first_that_fits_and_that_nobody_has() {
+    let order =
+        |id: &str| format!("[[session]]\nid = \"{id}\"\nkind = \"assistant\"\ntokens = 20000\n");
+    let text = format!("name = \"n\"\n{}{}", order("a"), order("b"));
+    let sessions = Recipe::read(&text).unwrap().sessions().unwrap();
+    let [first, second] = &sessions[..] else { panic!("two sessions") };
+    let assistant = kind("assistant").unwrap();
+    let fits = |seed| {
+        let (transcript, _) = written(assistant, seed, 20_000);
+        texture::Texture::of(&transcript).misses(&texture::bounds("assistant")).is_empty()
+    };
+    let fitting: Vec<u64> = (1..=second.seed).filter(|seed| fits(*seed)).collect();
+    assert_eq!(fitting, [first.seed, second.seed]);
+    let passed: Vec<u64> = first.passed.iter().map(|(seed, _)| *seed).collect();
+    assert_eq!(passed, (1..first.seed).collect::<Vec<_>>());
+    assert_eq!(first.transcript, generate(assistant, first.seed, 20_000, "a").unwrap().0);
 }

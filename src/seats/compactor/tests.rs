@@ -17,6 +17,9 @@ use crate::strategy::{
 };
 use crate::tokens::{Counter, Sizes};
 
+#[path = "../../../tests/common/recordings.rs"]
+mod recordings;
+
 const HEADINGS: [&str; 5] = [
     "What we accomplished so far",
     "What we're currently working on",
@@ -353,12 +356,7 @@ fn a_full_state_stays_within_its_reserved_size() {
 
 #[test]
 fn real_sessions_run_through_every_folding_preset_with_calls_whole() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    let path = folder.join("../shared/data/claude-code-sessions");
-    if !folder.join("../shared").is_dir() {
-        eprintln!("skipped: ../shared is absent");
-        return;
-    }
+    let Some(path) = recordings::shared("data/claude-code-sessions") else { return };
     let dataset = load(&path, &LoadOptions::default()).unwrap();
     // The longer sessions take minutes without optimisation.
     let short = |transcript: &Transcript| transcript.messages.len() < 130;

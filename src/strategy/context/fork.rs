@@ -22,6 +22,16 @@ impl Context {
         Self { log: Some(Vec::new()), ..self.clone() }
     }
 
+    /// How many entries were written into the context so far.
+    pub(crate) fn written_count(&self) -> usize {
+        self.synthetic.len()
+    }
+
+    /// The stored entries that were written into the context behind so many.
+    pub(crate) fn written_since(&self, count: usize) -> Vec<EntryId> {
+        self.stored().filter(|id| id.ordinal().is_some_and(|at| at >= count)).collect()
+    }
+
     /// The logged changes of a copy.
     pub(crate) fn into_log(self) -> Vec<Applied> {
         self.log.unwrap_or_default()

@@ -4,6 +4,8 @@
 mod hiding;
 #[path = "../../../../tests/common/reading.rs"]
 mod reading;
+#[path = "../../../../tests/common/recordings.rs"]
+mod recordings;
 #[path = "../../../../tests/common/sources.rs"]
 mod sources;
 

@@ -225,7 +225,9 @@ fn is_host(token: &str) -> bool {
             || name == "localhost")
 }
 
-/// Words that indicate the form of the requested value.
+/// Words that indicate the form of the requested value: terms of software, and
+/// for numbers and codes the names that Li and Roth (2002) give to the answers
+/// of that kind. A thing that merely bears a number (a room, a shelf) is none.
 const CUES: [(Forms, &str); 11] = [
     (HASH, "commit hash sha revision commits"),
     (VERSION, "version release tag"),
@@ -234,20 +236,20 @@ const CUES: [(Forms, &str); 11] = [
     (NAME, "id identifier ticket reference flag key request branch test serial database issue"),
     (NAME | DEFINED, "function method constant class"),
     // People often use "number" for letters and digits.
-    (NAME | NUMBER, "number account code room desk berth locker policy permit"),
+    (NAME | NUMBER, "number account code"),
     (TIME, "clock o'clock time"),
     (DATE, "date day deadline"),
     (
         NUMBER,
-        "port weight figure extension limit amount count percentage balance \
-        threshold size value many much long grams budget price",
+        "port limit amount count percentage threshold size value many much long \
+        weight distance speed temperature age price balance budget",
     ),
     (0, "name short id's"),
 ];
 
 /// Words that may precede the noun after the question word.
 const PASSED: &str = "is was are were the a an of its their his her our my short full exact new \
-    current latest newest odd unexpected first last";
+    current latest newest first last";
 
 /// Forms that the answer to a question may have; empty if the question does not
 /// indicate one. The last noun after the question word decides: `release date`
@@ -306,6 +308,11 @@ mod tests {
             ("What time does it start?", TIME),
             ("What is the new departure time?", TIME),
             ("Under which policy number is it insured?", NAME | NUMBER),
+            ("In which locker is it?", 0),
+            ("At which berth do we lie?", 0),
+            ("What room is the talk in?", 0),
+            ("Which policy covers the hull?", 0),
+            ("What temperature was measured?", NUMBER),
             ("What did Ann say about the file?", 0),
             ("What is the reason for the commit?", 0),
             ("Who wrote the file?", 0),

@@ -111,6 +111,54 @@ fn chunks_are_a_quarter_of_the_window_and_roll_on() {
     assert!(rig.fallbacks().is_empty());
 }
 
+/// Seed 004: chunks of roughly 25 % of the context window each
+#[test]
+fn a_chunk_takes_messages_up_to_a_quarter_of_the_window_and_no_more() {
+    // Thirty-six messages of 68.4, each counted as 69 tokens, are 2,484: a
+    // quarter of 9,936, and one more than a quarter of 9,932.
+    for (window, first) in [(9_936, 36), (9_932, 35)] {
+        let compactor = Scripted::failing_at([]);
+        let overrides = [("2.when", "{ reserve = 9_900 }"), ("2.keep_recent", "75")];
+        let seat = Arc::<Scripted>::clone(&compactor);
+        Rig::new("gsv", &overrides, window, users(40), seat).finish();
+        assert_eq!(digest(&compactor.tasks()[0]).1, first, "{window}");
+    }
+}
+
+/// Seed 004: oversized chunks (more than 50% of the context window) are skipped
+#[test]
+fn tier_two_skips_what_is_over_half_the_window_and_nothing_smaller() {
+    // The large message is 608.4 by the heuristic, 609 tokens: half of 1,218.
+    for (window, skipped) in [(1_218, false), (1_216, true)] {
+        let overrides = [("2.when", "{ reserve = 1_100 }"), ("2.keep_recent", "75")];
+        let mut rig = Rig::new("gsv", &overrides, window, oversized(), Scripted::failing_at([1]));
+        rig.finish();
+        assert_eq!(rig.records("archive")[0]["tier"], 2);
+        assert_eq!(rig.sent()[0].1.contains("[Messages skipped as too large"), skipped, "{window}");
+    }
+}
+
+/// Seed 004: when the estimate exceeds contextWindow - reserveTokens; keepRecentTokens
+#[test]
+fn it_compacts_above_the_window_less_the_reserve_and_keeps_the_recent_tokens() {
+    // Of a window of 20,000 a tenth of the preset's numbers: 1,600 are reserved,
+    // 2,000 kept. The first request is reported at 1 + 18,399, or one more.
+    for (tokens, ledger) in [(18_399, "vvv"), (18_400, "fvv")] {
+        let talk = Talk::new("S").user(&words(tokens)).assistant(&words(1)).user(&words(1));
+        let mut rig = Rig::scaled("gsv", &[], 20_000, talk, Scripted::failing_at([]));
+        rig.finish();
+        assert_eq!(rig.ledger(), ledger, "{tokens}");
+    }
+    // By the heuristic the last message is 9.9, counted as 10; 1,320 words of the
+    // answer before it are 1,988.7, and one word more is past 1,990.
+    for (tokens, ledger) in [(1_320, "fvv"), (1_321, "ffv")] {
+        let talk = Talk::new("S").user(&words(18_400)).assistant(&words(tokens)).user(&words(1));
+        let mut rig = Rig::scaled("gsv", &[], 20_000, talk, Scripted::failing_at([]));
+        rig.finish();
+        assert_eq!(rig.ledger(), ledger, "{tokens}");
+    }
+}
+
 /// A small, an oversized (24 + 4 + 2,000 units: 609 > 500) and a small message.
 fn oversized() -> Talk {
     let talk = Talk::new("S").user(&words(40)).user(&words(400)).user(&words(40));

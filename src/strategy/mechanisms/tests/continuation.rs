@@ -25,12 +25,16 @@ fn rig(talk: Talk, overrides: &[(&str, &str)], compactor: Arc<Scripted>) -> Rig 
 /// Seed 001: compaction on addMessage(), over usable
 #[test]
 fn it_is_evaluated_on_append_and_strictly_above_usable() {
-    // Reported at message 11: 1 + 11 × 100 = 1,101. At message 13: 1,301.
-    let mut rig = rig(turns(14), &[], Scripted::failing_at([]));
-    rig.feed(13);
-    assert_eq!(rig.outcomes.len(), 0);
-    rig.feed(1);
-    assert_eq!(rig.ledger(), "ffffvvvvvvvvvv");
+    // Reported at message 11: 1 + 11 × 100 = 1,101. At message 13: 1,301, which
+    // is over 9,492 - 8,192 and not over 9,493 - 8,192.
+    for (window, ledger) in [(WINDOW, "ffffvvvvvvvvvv"), (WINDOW + 1, "vvvvvvvvvvvvvv")] {
+        let compactor = Scripted::failing_at([]);
+        let mut rig = Rig::new("continuation", &[], window, turns(14), compactor);
+        rig.feed(13);
+        assert_eq!(rig.outcomes.len(), 0);
+        rig.feed(1);
+        assert_eq!(rig.ledger(), ledger, "{window}");
+    }
 }
 
 /// Seed 001: estimate all messages, chars / 4
@@ -142,10 +146,20 @@ fn the_template_is_appended_to_the_live_conversation_or_to_the_messages_alone() 
         };
         let live = live.as_ref().map(|live| (live.tokens, live.messages.len()));
         assert_eq!((live, messages.len(), *max_tokens), (expected, 4, 1_500));
-        assert!(
-            prompt.starts_with("Provide a detailed prompt for continuing our conversation above.")
-        );
-        assert!(prompt.trim_end().ends_with("Use structured bullet points."));
+        let seed = "Provide a detailed prompt for continuing our conversation above.
+
+Focus on information that would be helpful for continuing the conversation:
+1. What we accomplished so far
+2. What we're currently working on
+3. Which files we modified and key changes made
+4. What we plan to do next
+5. Any important context or decisions that would be needed
+
+Remember: The new session will NOT have access to our full conversation history,
+so include all essential context needed to continue working effectively.
+
+Be technical and specific. Use structured bullet points.";
+        assert_eq!(prompt.trim(), seed);
         assert_eq!(headings[0], "What we accomplished so far");
         assert_eq!(headings.len(), 5);
     }
