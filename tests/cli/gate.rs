@@ -249,9 +249,9 @@ fn cut(desk: &Desk, out: &str, more: &[&str]) -> Ran {
 #[test]
 fn what_is_kept_at_cuts_is_gated_against_a_number_and_against_a_baseline() {
     let desk = Desk::new();
-    keeps(&desk, 60);
+    keeps(&desk, 240);
     assert_eq!(cut(&desk, "base", &[]).code, 0);
-    keeps(&desk, 4);
+    keeps(&desk, 60);
     let baseline = ["--baseline", "base/baseline.json"];
     let rule = ["--fail-on", "kept_at_cut < baseline - 0.02"];
     let ran = cut(&desk, "run", &[&baseline[..], &rule].concat());

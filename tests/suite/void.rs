@@ -67,9 +67,10 @@ fn the_offline_compactor_is_not_void_on_the_bundled_sessions() {
             continue;
         }
         let found = void_replies(&replies(name, &sessions, &offline()));
-        // A digest has 40 tokens at this window: some come out alike.
+        // A digest has 40 tokens at this window, and 27 at the smallest bound: what is written
+        // anew for an hour with one sentence of weight comes out alike. 8 of 136 are measured.
         let digests = name == "chunked-summary" || name.starts_with("gsv");
-        let few = digests && !found.are_too_many();
+        let few = digests && found.void * 10 <= found.replies;
         assert!(found.void == 0 || few, "{name}: {found:?}");
         asked += found.replies;
     }
