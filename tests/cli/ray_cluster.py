@@ -95,7 +95,7 @@ def disturb(name, run, nodes):
             send(pid, signal.SIGKILL)
         nodes.remove(node)
     else:
-        send(program, signal.SIGCONT)
+        # The program stays held, so that the run cannot end before the interrupt reaches it.
         run.send_signal(signal.SIGINT)
     return program
 
