@@ -80,8 +80,10 @@ impl Anthropic {
     fn keep(&mut self, prompt: &Prompt, block: usize, at: Timestamp, life: Life) {
         let prefix = prompt.prefix(block + 1);
         let entry = self.entries.entry(prefix).or_insert(Entry { first: at, used: at, life });
-        // A read renews an entry; it never shortens its lifetime.
-        (entry.used, entry.life) = (at, entry.life.max(life));
+        // A use renews an entry and never shortens its lifetime; one that has
+        // expired is written anew.
+        let life = if entry.lives(at) { entry.life.max(life) } else { life };
+        (entry.used, entry.life) = (at, life);
     }
 }
 
@@ -265,5 +267,61 @@ mod tests {
         for _ in 0..2 {
             assert_eq!(cache.request(&prompt("abc"), minutes(0)), buckets(3_000, 0, 0));
         }
+    }
+
+    /// Sends a prompt of one block with a breakpoint behind it.
+    fn one(cache: &mut Anthropic, content: u64, life: Life, at: Timestamp) -> Buckets {
+        let mut prompt = Prompt::default();
+        prompt.push(content, 1_000, 1, super::super::Unit::Input);
+        prompt.mark(0, life);
+        cache.request(&prompt, at)
+    }
+
+    #[test]
+    fn an_expired_entry_for_an_hour_is_written_anew_with_the_life_of_its_new_mark() {
+        let mut cache = Anthropic::new(0);
+        one(&mut cache, 1, Life::Hour, minutes(0));
+        assert_eq!(one(&mut cache, 1, Life::Minutes5, minutes(61)), buckets(0, 0, 1_000));
+        assert_eq!(one(&mut cache.clone(), 1, Life::Minutes5, minutes(66)), buckets(0, 1_000, 0));
+        assert_eq!(one(&mut cache, 1, Life::Minutes5, minutes(67)), buckets(0, 0, 1_000));
+    }
+
+    #[test]
+    fn expired_entries_are_dropped_once_there_are_more_than_sixty_four() {
+        let mut cache = Anthropic::new(0);
+        let mut kept = Vec::new();
+        for number in 0..66_u32 {
+            one(&mut cache, number.into(), Life::Minutes5, minutes(10 * i64::from(number)));
+            kept.push(cache.entries.len());
+        }
+        assert_eq!((kept[63], kept[64], kept[65]), (64, 65, 1));
+        // Entries that live are kept, however many they are, and then only twice
+        // as many are looked through again.
+        let mut cache = Anthropic::new(0);
+        (0..66).for_each(|number| {
+            one(&mut cache, number, Life::Minutes5, minutes(0));
+        });
+        assert_eq!((cache.entries.len(), cache.alive), (66, 65));
+        (66..195).for_each(|number| {
+            one(&mut cache, number, Life::Minutes5, minutes(10));
+        });
+        assert_eq!(cache.entries.len(), 195, "130 and 64 may be there before a request");
+        one(&mut cache, 195, Life::Minutes5, minutes(20));
+        assert_eq!(cache.entries.len(), 1);
+    }
+
+    /// A request that was not recorded may renew it.
+    #[test]
+    fn the_entry_of_the_newest_breakpoint_is_kept_beyond_its_life() {
+        let mut cache = Anthropic::new(0);
+        (0..65).for_each(|number| {
+            one(&mut cache, number, Life::Minutes5, minutes(0));
+        });
+        cache.request(&prompt("z"), minutes(10));
+        assert_eq!(cache.entries.len(), 1);
+        assert!(!cache.is_warm(minutes(10)));
+        cache.renew(minutes(10));
+        assert!(cache.is_warm(minutes(15)));
+        assert_eq!(one(&mut cache, 64, Life::Minutes5, minutes(15)).read, 1_000);
     }
 }

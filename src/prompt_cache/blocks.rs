@@ -358,4 +358,32 @@ mod tests {
         low.dedup();
         assert!(low.len() > 3_900, "{} of 4,096", low.len());
     }
+
+    /// Reference values: a generator that starts at 0 gives these three first.
+    #[test]
+    fn bits_are_mixed_as_by_splitmix64() {
+        let step = 0x9e37_79b9_7f4a_7c15_u64;
+        let mixed = [0, step, step.wrapping_mul(2)].map(spread);
+        assert_eq!(mixed, [0xe220_a839_7b1d_cdaf, 0x6e78_9e6a_a1b9_65f4, 0x06c4_5d18_8009_454f]);
+    }
+
+    #[test]
+    fn products_are_taken_modulo_the_prime() {
+        assert_eq!(times(3, 5), 15);
+        assert_eq!(times(1 << 60, 2), 1, "two to the power of 61 is one more than the prime");
+        assert_eq!(times(1 << 60, 12), 6);
+        assert_eq!(times(PRIME - 1, PRIME - 1), 1);
+        assert_eq!(times(PRIME - 1, 7), PRIME - 7);
+    }
+
+    #[test]
+    fn sums_that_differ_in_one_bit_or_in_their_number_of_blocks_have_other_digests() {
+        let digest = |blocks, hash| Sum { blocks, hash, ..Sum::EMPTY }.digest();
+        let mut all: Vec<u64> = (0..61).map(|bit| digest(3, 1 << bit)).collect();
+        all.push(digest(3, 0));
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), 62);
+        assert!(digest(3, 0) != digest(4, 0) && digest(0, 0) != digest(3, 0));
+    }
 }

@@ -79,4 +79,12 @@ mod tests {
         cache.request(&short, minutes(0));
         assert_eq!(cache.request(&short, minutes(1)).read, 0);
     }
+
+    #[test]
+    fn a_whole_unit_is_cached() {
+        let mut cache = DeepSeek::default();
+        let unit = prompt_of(&[(1, 64, Unit::Input)]);
+        cache.request(&unit, minutes(0));
+        assert_eq!(cache.request(&unit, minutes(1)).read, 64);
+    }
 }

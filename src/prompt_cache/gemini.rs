@@ -85,9 +85,7 @@ impl PromptCache for GeminiExplicit {
         let marked = prompt.marks().last().map(|(block, _)| *block);
         let marked = marked.filter(|&block| prompt.end(block + 1) >= self.minimum);
         let fits = |content: &Content| {
-            at < content.expires
-                && content.block < prompt.len()
-                && prompt.prefix(content.block + 1) == content.prefix
+            at < content.expires && prompt.prefix(content.block + 1) == content.prefix
         };
         let tokens = prompt.tokens();
         match (self.content.filter(fits), marked) {
@@ -172,5 +170,33 @@ mod tests {
         let mut cache = GeminiExplicit::new(4_096);
         let buckets = cache.request(&marked("pqrs", &[(3, Life::Hour)]), minutes(0));
         assert_eq!((buckets.uncached, buckets.stored_token_seconds), (4_000, 0));
+    }
+
+    #[test]
+    fn a_prefix_of_exactly_the_minimum_is_read_and_content_of_it_is_created() {
+        use super::super::{Unit, testkit::prompt_of};
+        let of = |tokens| prompt_of(&[(1, tokens, Unit::Input)]);
+        let read = |tokens| {
+            let mut cache = GeminiImplicit::new(4_096);
+            cache.request(&of(tokens), minutes(0));
+            cache.request(&of(tokens), minutes(1)).read
+        };
+        assert_eq!((read(4_095), read(4_096)), (0, 4_096));
+        let stored = |tokens| {
+            let mut prompt = of(tokens);
+            prompt.mark(0, Life::Hour);
+            GeminiExplicit::new(4_096).request(&prompt, minutes(0)).stored_token_seconds
+        };
+        assert_eq!((stored(4_095), stored(4_096)), (0, 4_096 * 3_600));
+    }
+
+    #[test]
+    fn content_is_read_by_no_prompt_that_is_shorter_and_is_there_for_an_hour() {
+        let mut cache = GeminiExplicit::new(0);
+        assert!(!cache.is_warm(minutes(0)));
+        cache.request(&marked("pqr", &[(2, Life::Hour)]), minutes(0));
+        assert!(cache.is_warm(minutes(59)) && !cache.is_warm(minutes(60)));
+        assert_eq!(cache.request(&prompt("pq"), minutes(1)).read, 0);
+        assert_eq!(cache.request(&prompt("pqr"), minutes(1)).read, 3_000);
     }
 }

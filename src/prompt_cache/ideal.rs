@@ -34,9 +34,8 @@ impl PromptCache for Ideal {
         self.0.forget_after(at);
     }
 
-    fn renew(&mut self, at: Timestamp) {
-        self.0.renew(at);
-    }
+    /// What never expires needs no renewal.
+    fn renew(&mut self, _at: Timestamp) {}
 }
 
 #[cfg(test)]
@@ -53,5 +52,23 @@ mod tests {
         assert_eq!(read("abcd", 1), 3_000);
         assert_eq!(read("ax", 2), 1_000);
         assert_eq!(read("abcde", 100_000), 4_000);
+    }
+
+    #[test]
+    fn it_stays_warm_for_ever_once_something_was_sent_and_until_it_is_emptied() {
+        let mut cache = Ideal::default();
+        assert!(!cache.is_warm(minutes(0)));
+        cache.request(&prompt("ab"), minutes(0));
+        cache.request(&prompt("abcd"), minutes(2));
+        assert!(cache.is_warm(minutes(1_000_000)));
+        // A machine that saw the first request only.
+        cache.forget_after(minutes(0));
+        assert_eq!(cache.request(&prompt("abcde"), minutes(3)).read, 2_000);
+        cache.reset(&prompt("abcde"), 1, minutes(4));
+        assert!(cache.is_warm(minutes(4)), "others keep a block alive");
+        assert_eq!(cache.request(&prompt("abcde"), minutes(4)).read, 1_000);
+        cache.reset(&prompt("abcde"), 0, minutes(5));
+        assert!(!cache.is_warm(minutes(5)));
+        assert_eq!(cache.request(&prompt("abcde"), minutes(5)).read, 0);
     }
 }

@@ -122,11 +122,8 @@ impl OpenAiMarked {
 
 impl PromptCache for OpenAiMarked {
     fn request(&mut self, prompt: &Prompt, at: Timestamp) -> Buckets {
-        let length = prompt.len();
         let fits = |entry: &&Entry| {
-            at.duration_since(entry.used) <= LIFE
-                && entry.block < length
-                && prompt.prefix(entry.block + 1) == entry.prefix
+            at.duration_since(entry.used) <= LIFE && prompt.prefix(entry.block + 1) == entry.prefix
         };
         let found = self.entries.iter().filter(fits).map(|entry| entry.block).max();
         let read = found.map_or(0, |block| prompt.end(block + 1));
@@ -265,5 +262,43 @@ mod tests {
         }
         assert_eq!(ask(&mut cache.clone(), 0), 0);
         assert_eq!(ask(&mut cache, 1), 2_000);
+    }
+
+    #[test]
+    fn the_shortest_prefix_that_the_older_cache_reads_has_1024_tokens() {
+        let read = |tokens| {
+            let mut cache = OpenAiSteps::default();
+            let question = prompt_of(&[(1, tokens, Unit::Input)]);
+            cache.request(&question, minutes(0));
+            cache.request(&question, minutes(1)).read
+        };
+        assert_eq!([1_023, 1_024, 1_151, 1_152, 1_280].map(read), [0, 1_024, 1_024, 1_152, 1_280]);
+    }
+
+    #[test]
+    fn a_session_that_begins_with_an_answer_reads_nothing_of_it_at_first() {
+        let mut cache = OpenAiSteps::default();
+        let answer = prompt_of(&[(1, 5_000, Unit::Output), (2, 100, Unit::Input)]);
+        assert_eq!(cache.request(&answer, minutes(0)).read, 0);
+    }
+
+    #[test]
+    fn three_marks_count_besides_the_newest_message_which_may_be_marked_too() {
+        let read = |marks: &[usize]| {
+            let mut cache = OpenAiMarked::default();
+            let marks: Vec<(usize, Life)> = marks.iter().map(|at| (*at, Life::Minutes5)).collect();
+            cache.request(&marked("abcdef", &marks), minutes(0));
+            cache.request(&prompt("abX"), minutes(1)).read
+        };
+        assert_eq!(read(&[1, 2, 3, 5]), 2_000);
+        assert_eq!(read(&[1, 2, 3, 4]), 0, "the last three");
+        assert_eq!(read(&[2, 3, 4, 5]), 0);
+    }
+
+    #[test]
+    fn a_shorter_prompt_does_not_read_a_longer_entry() {
+        let mut cache = OpenAiMarked::default();
+        cache.request(&prompt("abc"), minutes(0));
+        assert_eq!(cache.request(&prompt("ab"), minutes(1)).read, 0);
     }
 }

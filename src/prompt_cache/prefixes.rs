@@ -94,11 +94,11 @@ impl Prefixes {
             Found::SentBy(at) => first <= at,
             _ => true,
         };
-        let mut to = self.newest.common(prompt);
-        if to > 0 && !self.newest_at.is_some_and(lives) {
+        if !self.newest_at.is_some_and(lives) {
             // Older prefixes were last used even earlier.
             return 0;
         }
+        let mut to = self.newest.common(prompt);
         let mut known = self.first.leading(to, there);
         while known == to
             && to < prompt.len()
@@ -314,5 +314,45 @@ mod tests {
         };
         let known = |first| sent.known(&window(first), minutes(0), None);
         assert_eq!((known(0), known(4 * KEPT + 10), known(5 * KEPT - 3)), (0, 3, 3));
+    }
+
+    #[test]
+    fn a_prompt_that_is_sent_again_counts_from_the_first_time_that_it_was_sent() {
+        let known = |prompts: &[(&str, i64)], by| {
+            let mut sent = Prefixes::default();
+            prompts.iter().for_each(|(blocks, at)| sent.send(&prompt(blocks), minutes(*at)));
+            sent.forget_after(minutes(by));
+            sent.known(&prompt("abcde"), minutes(9), HALF_AN_HOUR)
+        };
+        assert_eq!(known(&[("abcd", 0), ("abc", 1), ("abcd", 2)], 0), 4);
+        let back = [("abc", 0), ("abcd", 5), ("abcX", 6), ("abcd", 7)];
+        assert_eq!((known(&back, 5), known(&back, 4)), (4, 3));
+    }
+
+    #[test]
+    fn branches_are_forgotten_once_there_are_twice_as_many_as_are_kept() {
+        // The first three requests only grow; each later one leaves a branch.
+        let left = |branches: u64| {
+            let mut sent = Prefixes::default();
+            slide(&mut sent, branches as usize + 3, 3);
+            sent.left.len() as u64
+        };
+        assert_eq!(left(2 * KEPT), 2 * KEPT);
+        assert_eq!(left(2 * KEPT + 1), KEPT);
+    }
+
+    #[test]
+    fn what_was_never_filled_is_neither_warm_nor_read_to_its_end() {
+        let mut sent = Prefixes::default();
+        assert!(!sent.is_warm(minutes(0), None) && !sent.ends_newest(0));
+        sent.renew(minutes(0));
+        assert!(!sent.is_warm(minutes(0), None));
+        sent.send(&prompt("ab"), minutes(0));
+        assert!(
+            sent.is_warm(minutes(30), HALF_AN_HOUR) && !sent.is_warm(minutes(31), HALF_AN_HOUR)
+        );
+        assert!(sent.ends_newest(2) && !sent.ends_newest(1));
+        sent.reset(2);
+        assert!(sent.is_warm(minutes(0), None) && !sent.ends_newest(2));
     }
 }

@@ -145,7 +145,7 @@ impl Prompt {
         (0..self.len()).filter_map(|at| self.block(at)).collect()
     }
 
-    /// Hash of the first `blocks` blocks.
+    /// Hash of the first `blocks` blocks; of all if there are fewer.
     pub fn prefix(&self, blocks: usize) -> u64 {
         self.leading(blocks).0.digest()
     }
@@ -217,5 +217,29 @@ mod tests {
     #[should_panic(expected = "buckets overlap")]
     fn buckets_that_overlap_are_a_bug() {
         Buckets::up_to(100, 60, 50, 80);
+    }
+
+    #[test]
+    fn breakpoints_stand_in_order_and_the_last_word_on_one_counts() {
+        let mut prompt = prompt(&[1, 2, 3]);
+        assert!(!prompt.is_empty() && Prompt::default().is_empty());
+        assert_eq!((prompt.len(), prompt.body_len()), (3, 3));
+        prompt.mark(2, Life::Minutes5);
+        prompt.mark(0, Life::Minutes5);
+        prompt.mark(2, Life::Hour);
+        assert_eq!(prompt.marks(), [(0, Life::Minutes5), (2, Life::Hour)]);
+        prompt.mark_only(&[1], Life::Hour);
+        assert_eq!(prompt.marks(), [(1, Life::Hour)]);
+    }
+
+    #[test]
+    fn the_blocks_before_the_conversation_come_first() {
+        let head = prompt(&[7, 8]);
+        let mut both = prompt(&[1, 2, 3]);
+        both.set_head(head.body().clone());
+        assert_eq!((both.len(), both.body_len(), both.tokens(), both.end(3)), (5, 3, 50, 30));
+        assert_eq!(both.head().sum().blocks, 2);
+        assert_eq!(both.blocks(), prompt(&[7, 8, 1, 2, 3]).blocks());
+        assert_eq!(both.common(&prompt(&[7, 8, 1, 9])), 3);
     }
 }

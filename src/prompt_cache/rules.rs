@@ -252,4 +252,66 @@ mod tests {
             assert!(matches!(Rules::of(model, false), Rules::Anthropic(_)), "{}", model.id);
         }
     }
+
+    #[test]
+    fn a_machine_that_saw_only_the_first_request_reads_no_more_than_that_request() {
+        for rules in PERISHABLE {
+            let mut cache = rules.cache();
+            cache.request(&prompt("pqab"), minutes(0));
+            cache.request(&prompt("pqabcd"), minutes(2));
+            cache.forget_after(minutes(0));
+            let read = [3, 4].map(|at| cache.request(&prompt("pqabcd"), minutes(at)).read);
+            // 3,968 and 5,888 are 1,024 and 23 and 38 steps of 128.
+            let steps = rules == Rules::OpenAiSteps;
+            let expected = if steps { [3_968, 5_888] } else { [4_000, 6_000] };
+            assert_eq!(read, expected, "{rules:?}");
+        }
+    }
+
+    #[test]
+    fn a_cache_that_nothing_was_sent_to_is_cold_even_if_it_is_renewed() {
+        for rules in PERISHABLE.into_iter().chain([Rules::GeminiExplicit(0), Rules::None]) {
+            let mut cache = rules.cache();
+            assert!(!cache.is_warm(minutes(0)), "{rules:?}");
+            cache.renew(minutes(0));
+            assert!(!cache.is_warm(minutes(0)), "{rules:?}");
+        }
+    }
+
+    #[test]
+    fn without_a_cache_every_token_of_every_request_is_billed_in_full() {
+        let mut cache = Rules::None.cache();
+        for at in [0, 1] {
+            let billed = cache.request(&prompt("pq"), minutes(at));
+            assert_eq!(billed, Buckets { uncached: 2_000, ..Buckets::default() });
+            assert!(!cache.is_warm(minutes(at)));
+        }
+    }
+
+    #[test]
+    fn bills_tell_the_rules_with_their_figures_and_what_is_charged() {
+        let all = PERISHABLE.into_iter().chain([Rules::GeminiExplicit(0), Rules::None]);
+        let told: Vec<&str> = all.map(Rules::about).collect();
+        let words: [&[&str]; 7] = [
+            &["4 breakpoints", "20 blocks", "5 minutes or an hour", "writing is charged"],
+            &["1,024 tokens", "steps of 128", "10 idle minutes", "writing is free"],
+            &["newest message", "3 breakpoints", "30 minutes", "writing is charged"],
+            &["automatic", "an hour"],
+            &["automatic", "4 hours", "writing is free"],
+            &["explicit", "an hour", "storage is charged"],
+            &["no price"],
+        ];
+        for (told, words) in told.into_iter().zip(words) {
+            words.iter().for_each(|word| assert!(told.contains(word), "{word}: {told}"));
+        }
+    }
+
+    #[test]
+    fn breakpoints_and_explicit_content_belong_to_some_rules_only() {
+        let all = PERISHABLE.into_iter().chain([Rules::GeminiExplicit(0), Rules::None]);
+        let at_breakpoints: Vec<Rules> = all.clone().filter(|r| r.reads_at_breakpoints()).collect();
+        assert_eq!(at_breakpoints, [Rules::Anthropic(0), Rules::OpenAiMarked]);
+        let explicit: Vec<Rules> = all.filter(|rules| rules.caches_explicit_content()).collect();
+        assert_eq!(explicit, [Rules::GeminiExplicit(0)]);
+    }
 }
