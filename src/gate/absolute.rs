@@ -92,4 +92,58 @@ mod tests {
         row.standing = Standing::Ranked;
         assert_eq!(recall(&row), CheckOutcome::Passed);
     }
+
+    fn row() -> PresetRow {
+        let mut values: std::collections::BTreeMap<String, Value> = Default::default();
+        for (id, figure) in [("recall", 0.75), ("tokens_sent", f64::INFINITY), ("transcripts", 3.0)]
+        {
+            values.insert(id.to_owned(), Value::Known(figure));
+        }
+        PresetRow {
+            dataset: "d".into(),
+            strategy: "x".into(),
+            window: "25%".into(),
+            agent_model: "recorded".into(),
+            standing: Standing::Ranked,
+            rank: None,
+            values,
+            intervals: [("recall".to_owned(), Interval::Student { lo: 0.5, hi: 0.9 })].into(),
+            verdict: None,
+            failed: Vec::new(),
+        }
+    }
+
+    fn checked(row: &PresetRow, id: &str, amount: f64) -> Check {
+        check(row, id, Operator::Below, Amount { number: amount, mark: Mark::Plain }, None)
+    }
+
+    #[test]
+    fn a_check_repeats_the_figure_of_the_row_with_its_interval() {
+        let found = checked(&row(), "recall", 0.8);
+        assert_eq!((found.finding, found.value), (CheckOutcome::Failed, Some(0.75)));
+        assert_eq!((found.interval, found.baseline), (Some((0.5, 0.9)), None));
+        assert_eq!((found.transcripts, &*found.measure, &*found.strategy), (3, "recall", "x"));
+        // The limit itself is not below it.
+        assert_eq!(checked(&row(), "recall", 0.75).finding, CheckOutcome::Passed);
+    }
+
+    #[test]
+    fn what_cannot_be_compared_is_missing_and_says_why() {
+        let told = |row: &PresetRow, id: &str| {
+            let check = checked(row, id, 0.5);
+            assert_eq!(check.finding, CheckOutcome::Missing, "{id}");
+            check.reason
+        };
+        assert_eq!(told(&row(), "tokens_sent"), Ground::NotANumber.to_string(), "it is infinite");
+        assert_eq!(told(&row(), "cost_usd"), Ground::NothingAsked.to_string());
+        let unknown = Ground::Incomparable { measure: "nothing".into(), amount: "0.5".into() };
+        assert_eq!(told(&row(), "nothing"), unknown.to_string());
+        for (standing, ground) in
+            [(Standing::StandIn, Ground::StandIn), (Standing::Void, Ground::VoidReplies)]
+        {
+            assert_eq!(told(&PresetRow { standing, ..row() }, "recall"), ground.to_string());
+        }
+        let stand_in = PresetRow { standing: Standing::StandIn, ..row() };
+        assert_eq!(checked(&stand_in, "transcripts", 3.0).finding, CheckOutcome::Passed);
+    }
 }

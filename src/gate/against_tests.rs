@@ -149,3 +149,119 @@ fn a_median_of_waits_in_one_of_two_runs_is_not_compared() {
     assert_eq!(reason, Ground::GoneFigures { sessions: 1 }.to_string());
     assert_eq!(of([Some(2.0), None], [Some(2.0), None]).0, CheckOutcome::Passed);
 }
+
+/// The reason of a failed rule has every figure of the difference, and what is
+/// allowed with the sign of the worse direction.
+#[test]
+fn the_reason_of_a_finding_has_the_figures_of_the_difference() {
+    let told = |rule: &str, difference: &Difference| {
+        let rule = crate::gate::parse(rule).unwrap().rule;
+        let (outcome, ground) = found(measures::find(&rule.measure).unwrap(), &rule, difference);
+        let Ground::Differs(differs) = ground else { panic!("no difference") };
+        assert_eq!(outcome, differs.outcome);
+        differs
+    };
+    let lower = Difference { transcripts: 8, clusters: 7, ..difference(-0.05, (-0.07, -0.03)) };
+    let expected = Differs {
+        unit: crate::model::Unit::Share,
+        figure: lower.b,
+        baseline: 0.82,
+        difference: -0.05,
+        interval: Some((-0.07, -0.03)),
+        these_only: false,
+        sessions: 8,
+        clusters: 7,
+        fewest: 6,
+        allowed: -0.02,
+        outcome: CheckOutcome::Failed,
+        detectable: None,
+    };
+    assert_eq!(told("recall@x < baseline - 0.02", &lower), expected);
+    let Some(Spread::OverClusters(bounds)) = lower.spread else { panic!("no interval") };
+    let few = Difference { spread: Some(Spread::TheseSessions(bounds)), mde: Some(0.1), ..lower };
+    let differs = told("recall@x > baseline + 0.02", &few);
+    assert_eq!((differs.allowed, differs.these_only), (0.02, true));
+    assert_eq!((differs.outcome, differs.detectable), (CheckOutcome::Passed, Some(0.1)));
+}
+
+#[test]
+fn a_session_is_worse_somewhere_only_in_the_forbidden_direction() {
+    let somewhere = |operator, higher, lower| {
+        let changed =
+            Difference { higher_lower_alike: (higher, lower, 4), ..difference(0.0, (0.0, 0.0)) };
+        Worse::of(operator, &changed, 0.0).somewhere
+    };
+    assert_eq!(
+        [(2, 0), (0, 2), (0, 0)].map(|(h, l)| somewhere(Operator::Below, h, l)),
+        [false, true, false]
+    );
+    assert_eq!(
+        [(2, 0), (0, 2), (0, 0)].map(|(h, l)| somewhere(Operator::Above, h, l)),
+        [true, false, false]
+    );
+}
+
+#[test]
+fn a_rounding_error_is_one_by_the_size_of_the_figures() {
+    let worse = |by: f64| {
+        let tokens = Difference { a: 1e6, b: 1e6 + by, ..difference(by, (by, by)) };
+        let worse = Worse::of(Operator::Above, &tokens, 0.0);
+        (worse.beyond, worse.sure, worse.reaches)
+    };
+    assert_eq!(worse(1e-4), (false, Some(false), false), "1e-9 of a million is 1e-3");
+    assert_eq!(worse(1e-2), (true, Some(true), true));
+    for operator in [Operator::Above, Operator::Below] {
+        let nothing = Difference { a: 0.0, b: 0.0, ..difference(0.0, (0.0, 0.0)) };
+        let worse = Worse::of(operator, &nothing, 0.0);
+        assert_eq!((worse.beyond, worse.sure, worse.reaches), (false, Some(false), false));
+    }
+}
+
+#[test]
+fn a_session_whose_figure_is_new_matters_for_medians_of_waits_only() {
+    let (row, baseline) = run_of("tokens_sent", [Some(2.0), None]);
+    let (_, own) = run_of("tokens_sent", [Some(2.0), Some(3.0)]);
+    let check = checked("tokens_sent", &row, &baseline, &own.run);
+    assert_eq!((check.finding, check.transcripts), (CheckOutcome::Passed, 1), "{}", check.reason);
+}
+
+#[test]
+fn without_a_pair_the_check_still_has_the_figure_of_its_row() {
+    let (row, baseline) = run_of("tokens_sent", [Some(2.0), Some(3.0)]);
+    let rule = crate::gate::parse("tokens_sent@x < baseline").unwrap().rule;
+    let both = Both { baseline: &baseline, own: &baseline.run.clone(), seed: 1 };
+    let doubted = check(&row, &rule, &both, Some(Ground::StandIn));
+    assert_eq!(
+        (doubted.finding, doubted.reason),
+        (CheckOutcome::Missing, Ground::StandIn.to_string())
+    );
+    assert_eq!((doubted.value, doubted.baseline, doubted.transcripts), (Some(5.0), Some(5.0), 2));
+    let elsewhere = PresetRow { window: "50%".into(), ..row.clone() };
+    let missing = check(&elsewhere, &rule, &both, None);
+    assert_eq!(missing.reason, Ground::NoRowInBaseline.to_string());
+    assert_eq!((missing.value, missing.baseline, missing.transcripts), (Some(1.0), None, 0));
+    assert_eq!(
+        (&*missing.window, &*missing.strategy, &*missing.measure),
+        ("50%", "x", "tokens_sent")
+    );
+    let mut unasked = row;
+    unasked.values.clear();
+    assert_eq!(check(&unasked, &rule, &both, None).reason, Ground::NothingAsked.to_string());
+}
+
+#[test]
+fn a_bill_is_compared_with_that_of_the_same_payer_if_this_run_has_one() {
+    let (row, mut baseline) = run_of("cost_usd", [Some(2.0), Some(3.0)]);
+    let mut own = baseline.run.clone();
+    let row = PresetRow { agent_model: "dear".into(), ..row };
+    let mut reason = |theirs: &str, ours: &str| {
+        baseline.run.rows.iter_mut().for_each(|row| row.billed_as = theirs.into());
+        own.rows.iter_mut().for_each(|row| row.billed_as = ours.into());
+        let check = checked("cost_usd", &row, &baseline, &own);
+        (check.finding, check.reason)
+    };
+    assert_eq!(reason(RECORDED, RECORDED).0, CheckOutcome::Passed);
+    assert_eq!(reason("dear", "dear").0, CheckOutcome::Passed);
+    assert_eq!(reason(RECORDED, "dear").1, Ground::NoRowInBaseline.to_string());
+    assert_eq!(reason("dear", "cheap").1, Ground::NoRowInBaseline.to_string());
+}

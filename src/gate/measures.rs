@@ -3,11 +3,16 @@
 
 use super::rule::{Amount, Mark};
 use crate::measure::{Basis, Depth, MEASURES, Pool, Spec};
-use crate::model::{Measure, Nature, Unit, catalogue, suggest};
+use crate::model::{Measure, Nature, ProbeKind, Unit, catalogue, suggest};
 
 /// Ids of the measures that also have a figure for each kind of probe.
 pub fn by_kind() -> impl Iterator<Item = &'static str> {
-    catalogue::all().filter(|measure| measure.nature == Nature::ByKind).map(|measure| measure.id)
+    // The ends of their intervals have none.
+    let has_kinds =
+        |id: &str| catalogue::find(&format!("{id}_{}", ProbeKind::Fact.as_str())).is_some();
+    let those = catalogue::all()
+        .filter(move |measure| measure.nature == Nature::ByKind && has_kinds(measure.id));
+    those.map(|measure| measure.id)
 }
 
 /// Why a measure cannot have this amount.

@@ -89,7 +89,8 @@ fn limit(parsed: &Parsed, baseline: bool) -> Result<(), Wrong> {
         Limit::Figure(_) | Limit::Baseline => true,
         Limit::BaselineLess(amount) => change(measure, amount)? == 0.0 || low,
         Limit::BaselinePlus(amount) => change(measure, amount)? == 0.0 || !low,
-        Limit::BaselineTimes(factor) => factor == 1.0 || (factor < 1.0) == low,
+        Limit::BaselineTimes(factor) if low => factor <= 1.0,
+        Limit::BaselineTimes(factor) => factor >= 1.0,
     };
     if tolerates {
         return Ok(());
@@ -164,5 +165,109 @@ mod tests {
         for rule in ["continuity < 0.8", "continuity < 101", "continuity > -1", "recall < 1.1"] {
             assert!(!is_plausible(rule), "{rule}");
         }
+    }
+
+    /// A run of two presets, of which `fifo` was named.
+    fn told(rule: &str, named: bool) -> Option<(usize, String, String)> {
+        let presets = ["fifo", "prune"].map(str::to_owned);
+        let (windows, datasets) = (["16k".to_owned()], ["mine".to_owned()]);
+        let scope = Scope {
+            presets: &presets,
+            named: if named { &presets[..1] } else { &[] },
+            windows: &windows,
+            datasets: &datasets,
+            baseline: false,
+        };
+        let told = fits(&crate::gate::parse(rule).unwrap(), &scope).err();
+        told.map(|error| (error.column, error.problem, error.help))
+    }
+
+    #[test]
+    fn a_rule_without_a_preset_needs_one_that_the_user_named() {
+        assert_eq!(told("tokens_sent > 5", true), None);
+        assert_eq!(told("tokens_sent@prune > 5", false), None);
+        let (column, problem, help) = told(" tokens_sent > 5", false).unwrap();
+        assert_eq!((column, &*problem), (2, "it names no preset, and neither does `--strategy`"));
+        assert!(help.starts_with("write `tokens_sent@PRESET`"), "{help}");
+    }
+
+    #[test]
+    fn a_rule_names_parts_of_the_run_only() {
+        assert_eq!(told("tokens_sent@fifo on mine at 16k > 5", false), None);
+        assert_eq!(told(&format!("tokens_sent on {ALL} > 5"), true), None);
+        for (rule, at, problem) in [
+            ("tokens_sent@fifa > 5", 13, "the run has no preset `fifa`"),
+            ("tokens_sent on yours > 5", 16, "the run has no data set `yours`"),
+            ("tokens_sent at 32k > 5", 16, "the run has no window `32k`"),
+        ] {
+            let (column, told, _) = told(rule, true).unwrap();
+            assert_eq!((column, &*told), (at, problem), "{rule}");
+        }
+        assert_eq!(told("tokens_sent@fifa > 5", true).unwrap().2, "did you mean `fifo`?");
+    }
+
+    #[test]
+    fn a_limit_that_does_not_fit_is_refused_with_a_way_to_write_it() {
+        let said = |rule: &str| told(rule, true).map(|(_, problem, help)| (problem, help));
+        for (rule, problem, help) in [
+            (
+                "recall < 80",
+                "`80` is more than the whole: it is a share from 0 to 1",
+                "write `0.8` or `80%`",
+            ),
+            (
+                "continuity < 101",
+                "`101` is out of reach: it counts in points from 0 to 100",
+                "write for example `80`",
+            ),
+            (
+                "continuity < 0.5",
+                "`0.5` is less than one point: it counts in points from 0 to 100",
+                "write `50`, or `0.5%` if that is meant",
+            ),
+            (
+                "cost_usd > 5%",
+                "`5%`: a percentage of what? it is no share",
+                "write the plain number, in the unit of its column in summary.csv",
+            ),
+            (
+                "recall < 5k",
+                "`5k`: it does not count in `k`",
+                "write the plain number, in the unit of its column in summary.csv",
+            ),
+            (
+                "recall < baseline",
+                "there is no baseline",
+                "give a run folder or a baseline.json with `--baseline`",
+            ),
+        ] {
+            assert_eq!(said(rule), Some((problem.to_owned(), help.to_owned())), "{rule}");
+        }
+        assert_eq!(said("continuity < 0.5%"), None);
+        assert_eq!(told("recall@fifo on mine < 80", true).unwrap().0, 23, "the limit's column");
+    }
+
+    #[test]
+    fn a_change_of_nothing_is_allowed_in_either_direction() {
+        let told = |rule: &str| limit(&crate::gate::parse(rule).unwrap(), true).err();
+        for rule in [
+            "recall < baseline - 0",
+            "recall < baseline + 0",
+            "cost_usd > baseline - 0",
+            "cost_usd > baseline + 0",
+            "recall < baseline * 1",
+            "cost_usd > baseline * 1",
+        ] {
+            assert_eq!(told(rule), None, "{rule}");
+        }
+        let help = |rule| told(rule).unwrap().1;
+        let low = "a change for the worse is allowed by `< baseline - 0.02`";
+        assert_eq!(help("recall < baseline * 1.01"), low);
+        let high = "a change for the worse is allowed by `>= baseline * 1.1`";
+        assert_eq!(help("cost_usd >= baseline * 0.99"), high);
+        assert_eq!(
+            help("recall < baseline - 2%"),
+            "write `baseline - 0.02` for the one, `baseline * 0.98` for the other"
+        );
     }
 }

@@ -125,4 +125,34 @@ mod tests {
             assert_eq!(binding(text, from, from + "currentTree".len()), bound, "{text}");
         }
     }
+
+    #[test]
+    fn only_a_name_that_begins_its_line_or_a_list_of_names_is_bound() {
+        for (text, bound) in [
+            ("err, currentTree := open(x)", Some("err, currentTree := open(x)")),
+            ("currentTree, other)", None),
+            ("currentTree.x := 1", None),
+            ("x.currentTree = load()", None),
+            ("currentTree == other", None),
+        ] {
+            let from = text.find("currentTree").unwrap();
+            assert_eq!(binding(text, from, from + "currentTree".len()), bound, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_line_is_looked_at_for_400_bytes_before_and_400_characters_behind_a_name() {
+        let bound = |text: &str| {
+            let from = text.find("currentTree").unwrap();
+            binding(text, from, from + "currentTree".len()).map(str::to_owned)
+        };
+        let line = "let currentTree = 1;";
+        assert_eq!(bound(&format!("{}\n{line}", "y".repeat(500))).as_deref(), Some(line));
+        // The end of the line before, "let" and a blank take five of the 400 bytes.
+        let indented = |blanks: usize| bound(&format!("\nx\n{}{line}", " ".repeat(blanks)));
+        assert_eq!(indented(395).as_deref(), Some(line));
+        assert_eq!(indented(396), None);
+        let long = bound(&format!("let currentTree = {}", "x".repeat(1_000))).unwrap();
+        assert_eq!(long.len(), "let currentTree".len() + 400);
+    }
 }

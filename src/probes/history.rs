@@ -31,11 +31,6 @@ impl<'a> History<'a> {
         self.compactions.iter().rfind(|c| c.after <= request && c.folds())
     }
 
-    /// Whether any boundary, of either kind, precedes `request`.
-    pub(super) fn is_bounded(&self, request: MessageIndex) -> bool {
-        self.compactions.iter().any(|c| c.after <= request)
-    }
-
     /// Whether the recorded agent still had `message`, which comes before
     /// `request`, at it.
     pub(super) fn held(&self, message: MessageIndex, request: MessageIndex) -> bool {

@@ -233,9 +233,8 @@ impl<'a> Mining<'a> {
                 continue;
             }
             let places = &self.places[number as usize];
-            let before = &places[..places.partition_point(|&at| at < place.from)];
             let sources: Vec<MessageIndex> =
-                before.iter().copied().filter(|&at| place.holds(at)).collect();
+                places.iter().copied().filter(|&at| place.holds(at)).collect();
             let Some(&last) = sources.last() else { continue };
             if self.is_new(ordinal, number, &sources) {
                 continue;
@@ -324,14 +323,14 @@ impl<'a> Mining<'a> {
         result.map_or("", |(_, text)| text)
     }
 
-    /// Whether the agent used at `request` something that its recorded context
-    /// no longer contained.
+    /// Whether the agent used at `request` something whose sources had all left
+    /// its recorded context, and that the summary in their place does not name.
     fn did_without(&self, request: MessageIndex, number: u32) -> bool {
         let needle = &self.candidates.needles[number as usize];
         let summarised = self
             .history
             .boundary(request)
             .is_some_and(|boundary| boundary.texts().any(|(_, text)| needle.find(text).is_some()));
-        self.history.is_bounded(request) && !summarised
+        !summarised
     }
 }

@@ -116,3 +116,117 @@ fn of_references_within_one_another_the_longest_counts() {
                                drain_shard.rs"});
     assert_eq!(mined(file, "note", said), ["pool.drainShardQueue", "src/pool/drain_shard.rs"]);
 }
+
+#[test]
+fn folders_of_the_metadata_are_roots_the_longest_first() {
+    let mut t = talk(Vec::new());
+    t.metadata = ["main", "/", "/w", "/w/shop", "w/p"].map(str::to_owned).to_vec();
+    assert_eq!(super::mining::roots(&t), ["/w/shop", "/w"]);
+}
+
+#[test]
+fn in_every_request_the_longest_of_nested_references_counts() {
+    let t = talk(vec![
+        user("see pool.drainShardQueue"),
+        user(FILLER),
+        agent("set pool.drainShardQueue, drainShardQueue"),
+        user(FILLER),
+        agent("set drainShardQueue, pool.drainShardQueue"),
+    ]);
+    assert_eq!(names(&t), ["pool.drainShardQueue"; 2]);
+}
+
+#[test]
+fn two_spellings_of_a_path_in_one_request_are_done_without_once() {
+    let mut t = talk(vec![
+        user("src/net/pool_guard.rs"),
+        user(FILLER),
+        agent("src/net/pool_guard.rs, /w/p/src/net/pool_guard.rs"),
+    ]);
+    t.metadata = vec!["/w/p".into()];
+    t.compactions = vec![super::tests::cut(1, 1, "nothing of it")];
+    let exam = super::tests::exam(&t);
+    assert_eq!((exam.references.len(), exam.did_without), (0, 1));
+}
+
+#[test]
+fn a_name_in_another_style_nearby_gives_a_plain_name_away() {
+    let t = |near: &str| {
+        talk(vec![
+            user("see drainShardQueue"),
+            user(FILLER),
+            user(near),
+            agent("set drainShardQueue"),
+        ])
+    };
+    assert_eq!(names(&t("go")), ["drainShardQueue"]);
+    assert_eq!(names(&t("a drain_shard_queue")), [""; 0]);
+}
+
+#[test]
+fn prose_binds_no_name() {
+    let said = "drainShardQueue = mended";
+    let t = talk(vec![user("see drainShardQueue"), user(FILLER), agent(said)]);
+    assert_eq!(names(&t), ["drainShardQueue"]);
+    assert_eq!(mined("drainShardQueue", "bash", json!({ "command": said })), [""; 0]);
+}
+
+#[test]
+fn an_argument_of_several_lines_may_be_prose() {
+    let sent = |text: &str| mined("`pool-warden-lanes`", "todo", json!({ "command": text }));
+    assert_eq!(sent("stop pool-warden-lanes now"), ["pool-warden-lanes"]);
+    assert_eq!(sent("stop pool-warden-lanes now\nand go on"), [""; 0]);
+}
+
+#[test]
+fn calls_ask_for_the_same_if_the_tool_and_its_strings_are_the_same() {
+    let reread = |tool: &str, first: serde_json::Value, again: serde_json::Value| {
+        let t = talk(vec![
+            call("a", "read", first),
+            result("a", "fn drainShardQueue"),
+            user(FILLER),
+            call("b", tool, again),
+            result("b", "nothing"),
+            agent("drainShardQueue"),
+        ]);
+        super::tests::exam(&t).references[0].reread
+    };
+    let described = |text: &str| json!({"path": "lib", "description": text});
+    assert!(reread("read", described("first"), described("again")));
+    assert!(!reread("open", described("first"), described("first")));
+    let listed = |path: &str| json!({"paths": [path], "from": {"line": 7}});
+    assert!(reread("read", listed("lib"), listed("lib")));
+    assert!(!reread("read", listed("lib"), listed("bin")));
+}
+
+/// A cut before request 1, message 3: two requests are looked at.
+#[test]
+fn at_stake_is_what_later_requests_use_and_nobody_said_since_the_cut() {
+    let mut t = talk(vec![
+        user("drainShardQueue leaseEpochGuard fluxCapacitorPort shardWardenLane laneKeeperSlot"),
+        agent("tunnelDrainRate"),
+        user("leaseEpochGuard, tunnel_drain_rate"),
+        agent("drainShardQueue, leaseEpochGuard, laneKeeperSlot, tunnelDrainRate"),
+        agent("fluxCapacitorPort, drainShardQueue"),
+        agent("shardWardenLane"),
+    ]);
+    t.preamble.pinned = vec!["laneKeeperSlot".into()];
+    let sizes = [10, 20, 30, 40, 50, 60];
+    let kept = |message| super::Kept { message, cleared: false };
+    let place = super::Place {
+        request: 1,
+        requests: 2,
+        left: 3,
+        from: 2,
+        last: 4,
+        material: vec![kept(0), kept(1)],
+        recorded: None,
+        depths: vec![1],
+    };
+    let facts = super::Mining::new(&t, &sizes, &super::MiningRules::default()).at_stake(&place);
+    let told: Vec<_> = facts.iter().map(|fact| (fact.request, fact.text.as_str())).collect();
+    assert_eq!(told, [(1, "drainShardQueue"), (2, "fluxCapacitorPort")]);
+    let fact = &facts[0];
+    assert_eq!((fact.last_seen, fact.distance_tokens, fact.refetch), (0, 20, None));
+    assert_eq!((&fact.sources[..], fact.reread), (&[0][..], false));
+}

@@ -279,11 +279,11 @@ impl<'a> Survey<'a> {
             let from = compaction.after;
             let request = self.requests.partition_point(|&message| message < from) as u32;
             let end = self.end(from);
-            let message = *self.requests.get(request as usize).filter(|&&m| m < end)?;
+            // Two boundaries without a request between them are the same place.
+            self.requests.get(request as usize).filter(|&&message| message < end)?;
             let requests = self.horizon(request);
             let material = self.material(&all[..at], from);
-            // Two boundaries without a request between them are the same place.
-            (message >= from && !material.is_empty()).then(|| Place {
+            (!material.is_empty()).then(|| Place {
                 request,
                 requests,
                 left: self.left(request),

@@ -121,3 +121,79 @@ fn the_number_of_cuts_is_read_as_people_write_it() {
         assert!(wrong.parse::<Cuts>().is_err(), "{wrong}");
     }
 }
+
+/// Message 4 is from further up; 21 and 22 are in the tail anyway.
+#[test]
+fn what_a_boundary_kept_from_further_up_counts_once_for_the_tokens_before_a_cut() {
+    let (mut transcript, mut sizes) = session(40);
+    transcript.compactions = vec![RecordedCompaction {
+        after: 30,
+        kept_from: 21,
+        pieces: [4, 21, 22].map(Piece::Message).to_vec(),
+        ..RecordedCompaction::default()
+    }];
+    sizes.iter_mut().for_each(|size| *size = 300);
+    let mut first = |size| {
+        sizes[4] = size;
+        let found = places(&transcript, &sizes, Cuts::All, &[1]).unwrap();
+        found.iter().map(|place| place.request).find(|request| *request >= 15)
+    };
+    // Before request 16, message 32, stand messages 21 to 31: 3,300 tokens.
+    assert_eq!(first(700), Some(16));
+    assert_eq!(first(699), Some(17));
+}
+
+#[test]
+fn a_cut_needs_five_requests_since_the_last_boundary() {
+    let (mut transcript, sizes) = session(40);
+    // Message 22 is the call of request 11.
+    let boundary = RecordedCompaction { after: 30, kept_from: 22, ..RecordedCompaction::default() };
+    transcript.compactions = vec![boundary];
+    let found = places(&transcript, &sizes, Cuts::All, &[1]).unwrap();
+    let behind: Vec<u32> =
+        requests(&found, 1).into_iter().filter(|request| *request > 10).collect();
+    assert_eq!(behind, (16..=35).collect::<Vec<u32>>());
+}
+
+#[test]
+fn a_cut_knows_its_first_and_last_request_and_how_many_are_left() {
+    let (transcript, sizes) = session(50);
+    let found = places(&transcript, &sizes, Cuts::Spread(5), &[1]).unwrap();
+    let told = |place: &Place| (place.from, place.last, place.requests, place.left);
+    // Of request 5 and the 45 from it on, 40 are looked at: 5 to 44.
+    assert_eq!(told(&found[0]), (10, 88, 40, 45));
+    assert_eq!(told(&found[4]), (90, 98, 5, 5));
+    let (mut transcript, sizes) = session(40);
+    let boundary = |after, kept_from| RecordedCompaction { after, kept_from, ..Default::default() };
+    // Behind nothing is no cut, nor before another boundary without a request.
+    transcript.compactions =
+        vec![boundary(0, 0), boundary(39, 30), boundary(40, 40), boundary(61, 61)];
+    let found = places(&transcript, &sizes, Cuts::Recorded, &[1]).unwrap();
+    let cuts: Vec<_> = found.iter().map(|place| (place.recorded, told(place))).collect();
+    // Requests 20 to 30 and 31 to 39.
+    assert_eq!(cuts, [(Some(2), (40, 60, 11, 11)), (Some(3), (61, 78, 9, 9))]);
+}
+
+#[test]
+fn a_session_that_is_too_short_is_told_with_the_tokens_of_the_least_depth() {
+    let (transcript, sizes) = session(5);
+    let why = |depths: &[u32]| places(&transcript, &sizes, Cuts::All, depths).unwrap_err();
+    let short = |least| NoCut::Short { requests: 5, tokens: 10_000, least };
+    assert_eq!((why(&[1]), why(&[3, 5]), why(&[])), (short(4_000), short(12_000), short(4_000)));
+    assert_eq!(places(&transcript, &sizes, Cuts::None, &[1]), Err(NoCut::NotAsked));
+}
+
+#[test]
+fn cuts_are_written_as_they_are_read() {
+    for (cuts, text) in [
+        (Cuts::None, "none"),
+        (Cuts::All, "all"),
+        (Cuts::Recorded, "recorded"),
+        (Cuts::Spread(10_000), "10000"),
+    ] {
+        assert_eq!(cuts.to_string(), text);
+        assert_eq!(text.parse(), Ok(cuts));
+    }
+    let wrong = "many".parse::<Cuts>().unwrap_err();
+    assert_eq!(wrong, "write a number up to 10000, `all`, `recorded` or `none`");
+}

@@ -105,3 +105,36 @@ fn of_an_answer_the_first_150_characters_count() {
     assert_eq!(taken(140), ["zebra", "okapi"]);
     assert_eq!(taken(141), ["zebra"]);
 }
+
+#[test]
+fn words_of_the_name_itself_and_words_said_twice_are_no_further_support() {
+    let rarity = Rarity::new(&Transcript::default());
+    let text = format!("src zebra pool_guard zebra {PATH} okapi Zebra");
+    let from = text.find(PATH).unwrap();
+    let found = rarity.support(&text, &(from..from + PATH.len()), "okapi tapir");
+    assert_eq!(found, ["zebra", "okapi", "tapir"]);
+}
+
+#[test]
+fn the_five_words_that_stand_in_the_fewest_messages_support_a_name() {
+    let messages = vec![user("zebra zebra zebra"), user("okapi"), user("Okapi lemur")];
+    let rarity = Rarity::new(&Transcript { messages, ..Transcript::default() });
+    let text = format!("okapi zebra lemur tapir heron gecko quagga {PATH}");
+    let from = text.find(PATH).unwrap();
+    let found = rarity.support(&text, &(from..from + PATH.len()), "");
+    assert_eq!(found, ["tapir", "heron", "gecko", "quagga", "zebra"]);
+}
+
+#[test]
+fn a_word_is_current_in_a_tenth_and_common_in_a_fifth_of_the_messages_but_not_below_eight() {
+    let of = |with: usize, all: usize| {
+        let messages = (0..all).map(|at| user(if at < with { "lane" } else { "so" })).collect();
+        let rarity = Rarity::new(&Transcript { messages, ..Transcript::default() });
+        (rarity.is_current("lane"), rarity.is_current("lanes"), rarity.common().contains("lane"))
+    };
+    assert_eq!(of(8, 40), (true, true, true));
+    assert_eq!(of(8, 41), (true, true, false));
+    assert_eq!(of(8, 80), (true, true, false));
+    assert_eq!(of(8, 81), (false, false, false));
+    assert_eq!(of(7, 20), (false, false, false));
+}

@@ -71,7 +71,7 @@ fn sizes(transcript: &Transcript) -> Vec<u64> {
         .collect()
 }
 
-fn exam(transcript: &Transcript) -> Exam {
+pub(super) fn exam(transcript: &Transcript) -> Exam {
     mine(transcript, &sizes(transcript), &MiningRules::default())
 }
 
@@ -80,7 +80,7 @@ pub(super) fn names(transcript: &Transcript) -> Vec<String> {
     references.into_iter().map(|r| r.text).collect()
 }
 
-fn cut(after: u32, kept_from: u32, summary: &str) -> RecordedCompaction {
+pub(super) fn cut(after: u32, kept_from: u32, summary: &str) -> RecordedCompaction {
     RecordedCompaction {
         after,
         kept_from,

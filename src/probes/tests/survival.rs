@@ -166,3 +166,24 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn the_request_itself_keeps_nothing_and_an_edited_message_its_last_component() {
+    let verbatim = vec![4];
+    assert_eq!(state(View { verbatim, ..View::default() }), ReferenceState::Lost);
+    let edited = |text| state(View { edited: BTreeMap::from([(2, text)]), ..View::default() });
+    assert_eq!(edited("see pool_guard.rs"), ReferenceState::Partial);
+    assert_eq!(edited("[cleared]"), ReferenceState::Lost);
+}
+
+#[test]
+fn a_text_is_searched_for_a_reference_with_and_without_its_support() {
+    let t =
+        talk(vec![user("zebra quagga drainShardQueue"), user(FILLER), agent("drainShardQueue")]);
+    let survival = Survival::new(&t, &exam(&t));
+    let found = |text: &str| (survival.place_in(0, text), survival.supported_in(0, text));
+    assert_eq!(found("in drainShardQueue"), (Some(3..18), None));
+    assert_eq!(found("zebra, quagga: drainShardQueue"), (Some(15..30), Some(15..30)));
+    assert_eq!(found("drainShardQueues"), (None, None));
+    assert!(survival.is_in(0, "in drainShardQueue") && !survival.is_in(0, "zebra quagga"));
+}
