@@ -69,11 +69,12 @@ fn decide(differences: &Clusters, interval: Confidence, terms: Terms) -> Against
     if bounds.hi < -terms.margin {
         return AgainstFull::Inferior;
     }
-    let n = differences.n();
-    if n < 10 || bounds.lo <= -terms.margin || !loses_rarely(differences, terms.margin) {
+    // Fewer than 13 clusters never show that losses are rare.
+    if bounds.lo <= -terms.margin || !loses_rarely(differences, terms.margin) {
         return AgainstFull::Undecided;
     }
-    let sure = n >= 20 && cautious_lower(differences, terms.most, terms.seed) > -terms.margin;
+    let sure = differences.n() >= 20
+        && cautious_lower(differences, terms.most, terms.seed) > -terms.margin;
     if sure { AgainstFull::NonInferior } else { AgainstFull::ProvisionalNonInferior }
 }
 
@@ -182,5 +183,25 @@ mod tests {
     fn an_interval_across_the_margin_is_undecided() {
         let values = [-0.2, 0.1, -0.1, 0.0, -0.2, 0.1, -0.1, 0.0, -0.2, 0.1, 0.0, -0.1, 0.0];
         assert_eq!(verdict(&values), AgainstFull::Undecided);
+    }
+
+    #[test]
+    fn a_loss_of_twice_the_margin_is_no_heavy_one() {
+        let rarely = |loss: f64| {
+            let clusters = (0..30).map(|at| vec![if at < 4 { loss } else { 0.0 }]).collect();
+            loses_rarely(&Clusters::new(clusters), TERMS.margin)
+        };
+        // 4 of 30 would have the upper bound 0.31.
+        assert!(rarely(-0.1) && !rarely(-0.11));
+    }
+
+    #[test]
+    fn a_loss_of_exactly_the_margin_is_neither_inferior_nor_non_inferior() {
+        // Binary fractions, so that the interval of equal values is exact.
+        let terms = Terms { margin: 0.0625, ..TERMS };
+        let of = |value: f64| judge(&Clusters::new(vec![vec![value]; 16]), terms).unwrap().verdict;
+        assert_eq!(of(-0.0625), AgainstFull::Undecided);
+        assert_eq!(of(-0.125), AgainstFull::Inferior);
+        assert_eq!(of(-0.03125), AgainstFull::ProvisionalNonInferior);
     }
 }

@@ -89,8 +89,7 @@ impl Pooled {
         if pool == Pool::AtCuts {
             return self.at_cuts(key, &units, owners);
         }
-        let resampled = RESAMPLED.iter().any(|resampled| resampled.id == key.1);
-        if matches!(pool, Pool::Mean | Pool::Sum) && resampled && !units.is_empty() {
+        if RESAMPLED.iter().any(|resampled| resampled.id == key.1) {
             let each = units.iter().filter_map(|(at, parts)| Some((*at as usize, one(parts)?)));
             self.units.insert(key, each.collect());
         }
@@ -101,12 +100,12 @@ impl Pooled {
 
     /// Pools shares of facts at stake (cuts §3).
     fn at_cuts(&mut self, key: Key, units: &Row, owners: &Owners<'_>) {
-        let each = units.iter().filter_map(|(unit, parts)| {
+        let each = units.iter().map(|(unit, parts)| {
             let (of, to) = (sum(parts, numerator), sum(parts, denominator));
             let replicates = parts.iter().filter_map(denominator).count();
             let owner = owners.get(*unit as usize).copied().flatten();
             let pooled = PooledUnit { owner, facts: to / replicates as f64, share: of / to };
-            (replicates > 0).then_some((*unit as usize, pooled))
+            (*unit as usize, pooled)
         });
         let (at, each): (Vec<usize>, Vec<PooledUnit<'_>>) = each.unzip();
         if each.is_empty() {
@@ -274,5 +273,32 @@ mod tests {
     #[test]
     fn no_cell_gives_no_row() {
         assert_eq!(pool(&[], &[]).row(0, "requests"), None);
+    }
+
+    #[test]
+    fn shares_at_cuts_average_the_facts_of_replicates_and_keep_them_as_weights() {
+        // Of ten facts 3 and 5 are kept in two replicates, of twenty 10:
+        // (10 · 0.4 + 20 · 0.5) / 30.
+        let id = "kept_at_cut";
+        let of = |of, to| Parts::Fraction { of, to };
+        let found =
+            pooled(id, &[(0, 0, of(3.0, 10.0)), (0, 0, of(5.0, 10.0)), (0, 7, of(10.0, 20.0))]);
+        assert!((found.row(0, id).unwrap() - 14.0 / 30.0).abs() < 1e-12);
+        assert_eq!(*found.units(0, id), ByUnit::from([(0, 0.4), (7, 0.5)]));
+        assert_eq!(*found.facts(0, id), ByUnit::from([(0, 10.0), (7, 20.0)]));
+        assert_eq!(found.units(1, id), &NONE);
+    }
+
+    #[test]
+    fn only_a_measure_with_an_interval_keeps_the_figures_of_its_transcripts() {
+        for (id, parts) in [
+            ("recency_gain", Parts::One(0.5)),
+            ("tokens_sent", Parts::One(7.0)),
+            ("irrecoverable_at_cut", Parts::Fraction { of: 1.0, to: 7.0 }),
+        ] {
+            let found = pooled(id, &[(0, 0, parts)]);
+            assert!(found.row(0, id).is_some() && found.units(0, id).is_empty(), "{id}");
+            assert!(found.facts(0, id).is_empty(), "{id}");
+        }
     }
 }

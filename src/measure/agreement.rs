@@ -137,21 +137,12 @@ impl<'a> Tallies<'a> {
 
     fn rows(&self, seed: u64) -> Vec<JudgeRow> {
         let several = self.files.len() > 1;
-        let groups = |file: usize| {
-            let of = |(at, part): &&(usize, JudgePart)| {
-                *at == file && matches!(part, JudgePart::Group(_))
-            };
-            self.tallies.keys().filter(of).take(2).count()
-        };
-        let alone: Vec<bool> = (0..self.files.len()).map(|file| groups(file) < 2).collect();
         let mut rows = Vec::new();
         for ((file, part), tally) in &self.tallies {
             // A single group repeats its file, and a single file repeats the
             // total.
             let repeats = match part {
-                JudgePart::Group(_) => {
-                    alone[*file] && tally.is_all(&self.tallies[&(*file, JudgePart::Labelled)])
-                }
+                JudgePart::Group(_) => tally.is_all(&self.tallies[&(*file, JudgePart::Labelled)]),
                 _ => *file == ALL && !several,
             };
             if !repeats {
@@ -265,15 +256,10 @@ impl Tally {
         }
     }
 
-    /// The number of counted answers.
-    fn answers(&self) -> u64 {
-        let square = self.total();
-        let graded = square.both + square.neither + square.false_accepts + square.false_rejects;
-        graded + self.halves + self.unscored
-    }
-
+    /// Whether the answers of a group are all of its file. Neither has halves:
+    /// only planted answers are.
     fn is_all(&self, of: &Tally) -> bool {
-        self.answers() == of.answers()
+        self.total() == of.total() && self.unscored == of.unscored
     }
 
     fn total(&self) -> Square {

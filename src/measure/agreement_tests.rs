@@ -263,3 +263,116 @@ fn kappa_has_no_resampled_interval_if_one_resample_in_twenty_has_none() {
     let (lo, hi) = bca(&half, 0.8, 0.0, 1).unwrap();
     assert!(lo < 0.7 && hi > 0.9 && hi <= 1.0, "{lo} {hi}");
 }
+
+fn scored(score: f64) -> Judgement {
+    Judgement::scored(Verdict::Partial(score), score, String::new())
+}
+
+/// Answers by the file `f`: so many that both accept, that both reject, that only
+/// the judge accepts, that only the label accepts, and without a grade.
+fn answers(
+    author: impl Fn(bool) -> Author,
+    [both, neither, judge, label, none]: [usize; 5],
+) -> Vec<(LabelledCase, Judgement)> {
+    let of = |n: usize, label: bool, graded: Judgement| {
+        vec![(case("f", 0, label, author(label)), graded); n]
+    };
+    [
+        of(both, true, judged(true)),
+        of(neither, false, judged(false)),
+        of(judge, false, judged(true)),
+        of(label, true, judged(false)),
+        of(none, true, unscored("busy")),
+    ]
+    .concat()
+}
+
+#[test]
+fn a_row_counts_each_kind_of_agreement_and_of_error() {
+    let all = answers(|_| Author::Unnamed, [2, 3, 4, 5, 6]);
+    let row = &report(&all).rows[0];
+    assert_eq!((row.questions, row.graded, row.agreed, row.unscored), (1, 14, 5, 6));
+    assert_eq!((row.false_accepts, row.to_reject), (4, 7));
+    assert_eq!((row.false_rejects, row.to_accept, row.score_error), (5, 7, None));
+    // By chance 0.5 · 6/14 + 0.5 · 8/14 = 0.5: (5/14 − 0.5) / 0.5.
+    assert!((row.kappa.unwrap() + 2.0 / 7.0).abs() < 1e-12);
+    // Seven planted halves, of which the judge grades two too high and one too
+    // low, count as right and as wrong answers.
+    let planted = |right| Author::Planted(if right { Planted::Right } else { Planted::Wrong });
+    let mut all = answers(planted, [2, 3, 4, 5, 6]);
+    for score in [0.71, 0.9, 0.29, 0.3, 0.5, 0.6, 0.7] {
+        let half = case("f", 0, false, Author::Planted(Planted::Partial));
+        all.push((half, scored(score)));
+    }
+    let report = report(&all);
+    let row = report.overall(&JudgePart::Planted).unwrap();
+    assert_eq!((row.graded, row.agreed, row.unscored), (21, 9, 6));
+    assert_eq!((row.false_accepts, row.to_reject), (6, 14));
+    assert_eq!((row.false_rejects, row.to_accept), (6, 14));
+    assert!((row.kappa.unwrap() + 2.0 / 7.0).abs() < 1e-12);
+    let kinds: Vec<Option<f64>> = report.rows[1..].iter().map(|row| row.kappa).collect();
+    assert_eq!(kinds, [None; 3], "the answers of one kind have one label");
+}
+
+#[test]
+fn a_group_has_a_row_unless_it_is_all_of_its_file() {
+    let parts = |others: [usize; 5]| {
+        let group = answers(|_| Author::Group("m".into()), [1, 1, 1, 1, 1]);
+        let all = [group, answers(|_| Author::Unnamed, others)].concat();
+        report(&all).rows.iter().map(|row| row.part.name().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(parts([0; 5]), [""]);
+    for other in 0..5 {
+        let mut others = [0; 5];
+        others[other] = 1;
+        assert_eq!(parts(others), ["", "m"], "{others:?}");
+    }
+}
+
+#[test]
+fn only_questions_with_a_wrong_answer_bound_the_false_accepts() {
+    let wrong = |n: usize| (case("f", n, false, Author::Unnamed), judged(n == 0));
+    let right = |n: usize| (case("f", n, true, Author::Unnamed), judged(true));
+    let bounds = |wrongs: usize, rights: std::ops::Range<usize>| {
+        let all: Vec<_> = (0..wrongs).map(wrong).chain(rights.map(right)).collect();
+        report(&all).rows[0].false_accept_bounds
+    };
+    assert_eq!(bounds(5, 5..15), None);
+    assert!(bounds(6, 6..6).is_some());
+    assert_eq!(bounds(8, 8..20), bounds(8, 8..8));
+    assert_eq!(bounds(8, 0..8), bounds(8, 8..8), "right answers to the same questions");
+}
+
+#[test]
+fn from_twenty_questions_on_the_wider_interval_of_kappa_is_taken() {
+    // Answers that both accept, that both reject, and that the judge alone accepts.
+    let bounds = |both: usize, neither: usize, judge: usize| {
+        let of = |n: usize, question: [u64; 4]| vec![question; n];
+        let all = [of(both, [1, 0, 0, 0]), of(neither, [0, 0, 0, 1]), of(judge, [0, 0, 1, 0])];
+        bounds_of(&all.concat(), 1).1.unwrap()
+    };
+    // One of twenty is wrong: half of the resamples have either none or no more
+    // agreement than by chance. The jackknife gives 0.857 ± 0.319.
+    assert_eq!(bounds(15, 4, 1), (0.0, 1.0));
+    // Below twenty the jackknife alone counts: 0.854962 − 0.323730.
+    let (lo, hi) = bounds(14, 4, 1);
+    assert!((lo - 0.531_231).abs() < 1e-5 && hi == 1.0, "{lo} {hi}");
+    // Resamples from 0 to 1 are narrower than 0.615385 ± 0.640486, and those from
+    // 0.45 to 1 narrower than 0.8 ± 0.287357.
+    for (counts, expected) in [((16, 2, 2), -0.025_101), ((10, 8, 2), 0.512_643)] {
+        let (lo, hi) = bounds(counts.0, counts.1, counts.2);
+        assert!((lo - expected).abs() < 1e-5 && hi == 1.0, "{lo} {hi}");
+    }
+}
+
+#[test]
+fn a_few_resamples_without_a_kappa_leave_the_others() {
+    // Of twenty questions three are rejected: a resample misses all of them with
+    // (17/20)²⁰ = 3.9 %.
+    let squares = [
+        vec![Square { both: 1, ..Square::default() }; 17],
+        vec![Square { neither: 1, ..Square::default() }; 2],
+        vec![Square { false_accepts: 1, ..Square::default() }],
+    ];
+    assert!(bca(&squares.concat(), 0.75, 0.0, 1).is_some());
+}

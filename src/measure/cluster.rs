@@ -67,3 +67,55 @@ pub fn weighed(
 pub fn paired(own: &BTreeMap<usize, f64>, other: &BTreeMap<usize, f64>) -> BTreeMap<usize, f64> {
     own.iter().filter_map(|(unit, value)| Some((*unit, value - other.get(unit)?))).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::testkit::facts;
+
+    fn named(names: &[Option<&str>]) -> Vec<TranscriptFacts> {
+        let one = |(at, name): (usize, &Option<&str>)| match name {
+            Some(name) => facts(&format!("s{at}")).cluster(name).build(),
+            None => facts(&format!("s{at}")).build(),
+        };
+        names.iter().enumerate().map(one).collect()
+    }
+
+    #[test]
+    fn only_sessions_of_several_projects_are_called_independent() {
+        let (p, q) = (Some("p"), Some("q"));
+        for (names, expected) in [
+            (&[][..], "session"),
+            (&[None][..], "session"),
+            (&[None, None][..], "session"),
+            (&[p][..], "session"),
+            (&[p, p][..], "session of one project"),
+            (&[p, q][..], "independent project"),
+            (&[p, p, q][..], "independent project"),
+            (&[p, None][..], "session or project"),
+            (&[p, q, None][..], "session or project"),
+        ] {
+            assert_eq!(noun(named(names).iter()), expected, "{names:?}");
+        }
+    }
+
+    #[test]
+    fn shares_are_weighted_by_facts_and_without_facts_all_alike() {
+        let facts = named(&[Some("p"), Some("p"), Some("q"), Some("q")]);
+        let values = BTreeMap::from([(0, 0.25), (1, 0.75), (2, 1.0), (3, 1.0)]);
+        let alike = weighed(&facts, &values, &BTreeMap::new());
+        assert_eq!((alike.means(), alike.mean()), (vec![0.5, 1.0], 0.75));
+        // Project p keeps (8 · 0.25 + 4 · 0.75) of 12, q all of 6; the fourth
+        // session has no facts.
+        let some = weighed(&facts, &values, &BTreeMap::from([(0, 8.0), (1, 4.0), (2, 6.0)]));
+        assert_eq!(some.n(), 2);
+        assert!((some.mean() - 11.0 / 18.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_difference_is_the_first_row_less_the_second_where_both_have_a_figure() {
+        let own = BTreeMap::from([(0, 0.75), (2, 0.5), (5, 1.0)]);
+        let other = BTreeMap::from([(0, 0.5), (3, 0.5), (5, 1.5)]);
+        assert_eq!(paired(&own, &other), BTreeMap::from([(0, 0.25), (5, -0.5)]));
+    }
+}

@@ -141,7 +141,8 @@ mod tests {
         let all: Vec<Parts> = each.iter().cycle().take(5_000).cloned().collect();
         let mut column = Column::default();
         all.iter().for_each(|parts| column.push(parts));
-        assert!(column.blocks.len() > 100, "{}", column.blocks.len());
+        // The long lists fill a block each, and all others share one.
+        assert!((100..1_000).contains(&column.blocks.len()), "{}", column.blocks.len());
         assert!(column.parts().eq(all));
         assert_eq!(column.reasons.len(), 3);
     }

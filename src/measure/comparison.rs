@@ -198,13 +198,13 @@ fn test(rows: &mut [ComparedRow], dataset: &str, primary: Primary) -> (u64, Opti
     let m = tested.len();
     let least = tested.iter().map(|measure| measure.clusters).min().unwrap_or(0);
     // Of the 2ⁿ patterns of signs two are the most extreme ones.
-    let smallest = 2.0 / 2f64.powi(least.min(1_000) as i32) * m as f64;
-    let limit = (smallest > LEVEL && m > 0).then(|| {
+    let enough = 2.0 / 2f64.powi(least.min(1_000) as i32) * m as f64 <= LEVEL;
+    let limit = (!enough).then(|| {
         let clusters = counted(least, "session or project");
         let comparisons = counted(m, "comparison");
         format!("No difference can be significant with {clusters} and {comparisons}")
     });
-    let allowed = least >= TESTED_FROM || smallest <= LEVEL;
+    let allowed = enough || least >= TESTED_FROM;
     let ps: Option<Vec<f64>> = tested.iter().map(|measure| measure.p).collect();
     let adjusted = ps.filter(|_| allowed).map(|ps| holm(&ps));
     for (at, measure) in tested.into_iter().enumerate() {
@@ -284,3 +284,7 @@ fn probes(
     }
     any.then_some(counts)
 }
+
+#[cfg(test)]
+#[path = "comparison_tests.rs"]
+mod tests;

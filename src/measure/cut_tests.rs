@@ -1,13 +1,18 @@
 //! The measures of cuts, compared with values computed by hand.
 
+use super::by_transcript::by_transcript;
+use super::exams::{AtCut, Depth, Exams};
 use super::measure;
-use super::testkit::{absent, answer, answered, cell, facts, manifest};
+use super::measures::{MEASURES, RESAMPLED};
+use super::spec::{Parts, Sample};
+use super::testkit::{absent, answer, answered, cell, facts, manifest, reply, sample};
 use crate::model::{
-    Cell, Cut, CutBill, CutExam, CutOutcome, CutRow, FactAtStake, IdentifierClass, PresetRow,
-    Primary, ProbeKind, RECORDED, ReferenceState, Report, Sessions, Standing, TranscriptFacts,
+    Absent, Cell, Cut, CutBill, CutExam, CutOutcome, CutRow, FactAtStake, IdentifierClass,
+    PresetRow, Primary, ProbeKind, RECORDED, ReferenceState, Report, Sessions, Snapshot, Standing,
+    TranscriptFacts,
 };
 
-/// A session of 60 requests; message k has 100 + k tokens.
+/// A session of 60 requests; message k has 10 · (k + 1) tokens.
 fn session(id: &str) -> TranscriptFacts {
     facts(id).requests(&[1_000; 60]).build()
 }
@@ -326,4 +331,244 @@ fn texts_that_add_nothing_over_empty_ones_are_named_in_the_verdict() {
 fn a_run_without_cuts_is_ranked_by_references() {
     let report = run(&["s"], &["a"], Vec::new());
     assert_eq!(report.primary, Primary::ReferenceRecall);
+}
+
+/// What `of` reads of preset `a` on session `s` from these cuts.
+fn read<T>(depths: &[u32], cuts: &[Cut], of: impl Fn(&Sample<'_>) -> T) -> T {
+    let mut made = manifest(&["25%"]);
+    made.depths = depths.to_vec();
+    let (facts, cell) = (session("s"), preset("s", "a"));
+    let exams = Exams::of(cuts, &made);
+    of(&Sample { exams: &exams, ..sample(&facts, &cell) })
+}
+
+fn parts(id: &str, cuts: &[Cut]) -> Parts {
+    let spec = MEASURES.iter().find(|spec| spec.id() == id).unwrap();
+    read(&[1], cuts, |sample| spec.of(sample))
+}
+
+fn four() -> Vec<FactAtStake> {
+    (1..=4).map(|behind| fact(behind, 100)).collect()
+}
+
+#[test]
+fn a_series_has_a_figure_for_each_fact_in_the_order_of_the_cuts() {
+    let series = |id: &str, cuts: &[Cut]| {
+        let resampled = RESAMPLED.iter().find(|resampled| resampled.id == id).unwrap();
+        read(&[1, 3], cuts, |sample| (resampled.series)(sample))
+    };
+    let deep = |mut cut: Cut| {
+        cut.rows.iter_mut().for_each(|row| row.depth = 3);
+        cut
+    };
+    let all = |of: &[f64]| of.iter().map(|x| Some(*x)).collect::<Vec<_>>();
+    let first = cut("s", four()).with("a", "vcll", 3_000).with("null:a", "lvvl", 2_500);
+    let second = cut("s", vec![fact(1, 100)]).at(15).with("a", "c", 3_000);
+    let second = second.with("null:a", "p", 2_500);
+    let both = [first.clone(), second.clone()];
+    assert_eq!(series("kept_at_cut_first", &both), all(&[1.0, 1.0, 0.0, 0.0, 1.0]));
+    assert_eq!(series("added_at_cut_first", &both), all(&[1.0, 0.0, -1.0, 0.0, 1.0]));
+    assert_eq!(series("kept_at_cut", &both), [], "no cut is of depth 3");
+    let both = both.map(deep);
+    assert_eq!(series("kept_at_cut", &both), all(&[1.0, 1.0, 0.0, 0.0, 1.0]));
+    assert_eq!(series("added_at_cut", &both), all(&[1.0, 0.0, -1.0, 0.0, 1.0]));
+    assert_eq!(series("added_at_cut_first", &both), []);
+    // Of the null there is no exam at the second cut: nothing can be paired.
+    let mut half = [first, second];
+    half[1].rows.truncate(1);
+    assert_eq!(series("added_at_cut_first", &half), []);
+}
+
+#[test]
+fn what_a_text_adds_takes_the_same_exam_of_its_null() {
+    let with = |facts: Vec<FactAtStake>, states: &str| {
+        cut("s", facts).with("a", states, 3_000).with("null:a", &states.replace('c', "l"), 2_500)
+    };
+    let added = |cuts: &[Cut]| parts("added_at_cut", cuts);
+    assert_eq!(added(&[with(four(), "vccl")]), Parts::Fraction { of: 2.0, to: 4.0 });
+    assert_eq!(added(&[cut("s", four()).with("a", "vccl", 3_000)]), Parts::Absent(Absent::NoNull));
+    let other = cut("s", four()).at(15).with("a", "vccl", 3_000);
+    let failed = [with(four(), "vccl"), other];
+    assert_eq!(added(&failed), Parts::Absent(Absent::NullFailed));
+    assert_eq!(added(&[with(Vec::new(), "")]), Parts::Absent(Absent::NoFacts));
+    assert_eq!(added(&[]), Parts::Absent(Absent::NotCut));
+    assert_eq!(parts("kept_at_cut", &[with(Vec::new(), "")]), Parts::Absent(Absent::NoFacts));
+    let verbatim = [cut("s", four()).with("a", "vvvv", 9_000)];
+    assert_eq!(parts("carried_share", &verbatim), Parts::Absent(Absent::NothingExposed));
+    assert_eq!(parts("kept_at_cut_6_20", &verbatim), Parts::Absent(Absent::NoFacts));
+}
+
+#[test]
+fn a_lost_source_is_fetched_once_per_cut_unless_the_recording_read_it_anyway() {
+    let from = |refetch: Option<u32>, reread: bool| FactAtStake { refetch, reread, ..fact(1, 100) };
+    // Messages 3 and 5 have 40 and 60 tokens. Lost are 3 twice, 7 that was read
+    // again, and one without a source; 9 is kept.
+    let facts = [(Some(3), false), (Some(3), false), (Some(7), true), (None, false)];
+    let facts = facts.into_iter().chain([(Some(9), false)]).map(|(of, re)| from(of, re)).collect();
+    let cuts = [
+        cut("s", facts).with("a", "llllv", 3_000),
+        cut("s", vec![from(Some(3), false), from(Some(5), false)]).at(15).with("a", "ll", 3_000),
+    ];
+    assert_eq!(parts("refetch_at_cut", &cuts), Parts::Fraction { of: 140.0, to: 2.0 });
+    assert_eq!(parts("irrecoverable_at_cut", &cuts), Parts::Fraction { of: 1.0, to: 7.0 });
+}
+
+#[test]
+fn a_cut_is_billed_to_its_payer_and_waits_only_for_what_was_compacted() {
+    let bill = |payer: &str, with: f64, pays_after| CutBill {
+        billed_as: payer.into(),
+        compactions_usd: Some(0.5),
+        with_usd: Some(with),
+        without_usd: Some(3.0),
+        pays_after,
+        saved_per_request_usd: Some(0.1),
+    };
+    let at = |request, with, pays_after| {
+        let cut = cut("s", four()).at(request).with("a", "vvvv", 3_000);
+        cut.bill(bill("another", 90.0, Some(1))).bill(bill(RECORDED, with, pays_after))
+    };
+    let idle = |mut cut: Cut| {
+        if let CutOutcome::Done(exam) = &mut cut.rows[0].outcome {
+            exam.compactions = 0;
+        }
+        cut
+    };
+    let cuts = [at(10, 1.0, Some(7)), at(15, 4.5, None), idle(at(20, 3.0, Some(2)))];
+    // −1.5, 2 and 0.5.
+    assert_eq!(parts("cut_cost_usd", &cuts), Parts::Fraction { of: 1.0, to: 3.0 });
+    assert_eq!(parts("pays_after", &cuts), Parts::Waits(vec![(7.0, true), (40.0, false)]));
+    let none = [idle(at(10, 1.0, Some(7)))];
+    assert_eq!(parts("pays_after", &none), Parts::Absent(Absent::NoCompactionAtCut));
+    let mut unpriced = [at(10, 1.0, Some(7))];
+    if let CutOutcome::Done(exam) = &mut unpriced[0].rows[0].outcome {
+        exam.bills[1].with_usd = None;
+    }
+    assert_eq!(parts("cut_cost_usd", &unpriced), Parts::Unknown(Absent::SomePrice));
+    assert_eq!(parts("pays_after", &unpriced), Parts::Unknown(Absent::SomePrice));
+}
+
+#[test]
+fn a_refused_context_answers_nothing_from_the_second_compaction_on_except_for_controls() {
+    let continuity = |depth: u32, overflow: bool, standing: Standing| {
+        let mut cut = cut("t", Vec::new()).with("full", "", 10_000).asked(0, "rr");
+        cut = cut.with("a", "", 3_000).asked(0, "rr");
+        cut.rows.iter_mut().for_each(|row| row.depth = depth);
+        if let CutOutcome::Done(exam) = &mut cut.rows[1].outcome {
+            let (tokens, compactions, parts) = (100, 1, Vec::new());
+            exam.snapshot = Some(Snapshot { request: 10, tokens, overflow, compactions, parts });
+        }
+        let mut made = manifest(&["25%"]);
+        (made.cuts, made.depths) = ("5".into(), vec![depth]);
+        let mut own = preset("t", "a");
+        own.standing = standing;
+        let cells = [preset("t", "full"), own];
+        let session = questioned("t", &[ProbeKind::Fact; 2]);
+        let report = measure(made, "d".into(), vec![session], Sessions::new(cells, [cut]));
+        row(&report, "a").number_of("continuity_at_cut")
+    };
+    assert_eq!(continuity(3, true, Standing::Ranked), Some(0.0));
+    assert_eq!(continuity(2, true, Standing::Ranked), Some(0.0));
+    assert_eq!(continuity(3, false, Standing::Ranked), Some(100.0));
+    assert_eq!(continuity(3, true, Standing::Control), Some(100.0));
+    assert_eq!(continuity(1, true, Standing::Ranked), Some(100.0), "its window is made for it");
+}
+
+#[test]
+fn figures_are_of_the_greatest_depth_and_of_a_first_compaction_that_was_asked_for() {
+    for (depths, greatest, first) in
+        [(&[1, 3][..], Some(3), Some(1)), (&[2, 5][..], Some(5), None), (&[][..], None, None)]
+    {
+        assert_eq!((Depth::Greatest.among(depths), Depth::First.among(depths)), (greatest, first));
+    }
+}
+
+#[test]
+fn the_newest_messages_of_the_same_size_reach_as_far_as_the_room_behind_the_preamble() {
+    let recency = |tokens_after| {
+        let facts = [0, 999, 1_000, 1_001].map(|tokens| fact(1, tokens)).to_vec();
+        let cut = cut("s", facts).with("a", "vclp", tokens_after);
+        let at = AtCut { cut: &cut, exam: cut.rows[0].exam().unwrap() };
+        (at.room(), at.recency(), at.kept())
+    };
+    assert_eq!(recency(3_000), (1_000, 3.0, 2.0));
+    assert_eq!(recency(1_500), (0, 1.0, 2.0), "less than the preamble");
+}
+
+#[test]
+fn a_preset_has_the_exams_of_its_replicate_and_depth_that_fit_their_cut() {
+    let mut cut = cut("s", four());
+    for (strategy, replicate, depth, states) in [
+        ("a", 0, 1, "vlll"),
+        ("a", 0, 3, "vvvl"),
+        ("a", 1, 3, "vvll"),
+        ("null:a", 0, 3, "llll"),
+        ("full", 0, 3, "vvvv"),
+        ("a", 0, 5, "v"),
+    ] {
+        cut = cut.with(strategy, states, 3_000);
+        let row = cut.rows.last_mut().unwrap();
+        (row.replicate, row.depth) = (replicate, depth);
+        if let CutOutcome::Done(exam) = &mut row.outcome {
+            exam.replies = vec![reply(900, 1); states.matches('v').count()];
+        }
+    }
+    let mut failed = cut.rows[0].clone();
+    failed.outcome = CutOutcome::Failed { error: "the compactor is away".into() };
+    cut.rows.push(failed);
+    let mut made = manifest(&["25%"]);
+    made.depths = vec![1, 3];
+    let cuts = [cut];
+    let exams = Exams::of(&cuts, &made);
+    let (own, mut again) = (preset("s", "a"), preset("s", "a"));
+    again.key.replicate = 1;
+    let kept = |exams: Vec<AtCut<'_>>| exams.iter().map(AtCut::kept).collect::<Vec<f64>>();
+    assert_eq!(kept(exams.at(&own, Depth::Greatest)), [3.0]);
+    assert_eq!(kept(exams.at(&own, Depth::First)), [1.0]);
+    assert_eq!(kept(exams.at(&again, Depth::Greatest)), [2.0]);
+    assert_eq!(kept(exams.null(&again, Depth::Greatest)), [0.0]);
+    assert_eq!(kept(exams.beside(&again, "full", Depth::Greatest)), [4.0]);
+    assert!(exams.beside(&own, "full", Depth::First).is_empty());
+    // At all depths of its own: 1, 3 and 1.
+    assert_eq!((exams.replies(&own).count(), exams.replies(&again).count()), (5, 2));
+    assert_eq!(
+        exams.failures(&own),
+        [
+            "s, cut at request 10, depth 5: its row is from another version of the data: run it \
+             again",
+            "s, cut at request 10, depth 1: the compactor is away",
+        ]
+    );
+    assert!(exams.failures(&again).is_empty());
+}
+
+#[test]
+fn facts_are_kept_one_by_one_where_their_clusters_are_too_few_for_an_interval() {
+    // Six sessions: with one fact less than five the sixth is no cluster of its own.
+    let ids = ["s", "t", "u", "v", "w", "x"];
+    let series = |facts_of: [usize; 6]| {
+        let cut = |(id, n): (&&str, usize)| {
+            let facts = (0..n).map(|k| fact(1, 100 + k as u64)).collect();
+            cut(id, facts).with("a", &"v".repeat(n), 3_000)
+        };
+        let report = run(&ids, &["a"], ids.iter().zip(facts_of).map(cut).collect());
+        let row = by_transcript(&report).rows.remove(0);
+        row.series.into_keys().collect::<Vec<String>>()
+    };
+    assert!(series([5; 6]).is_empty());
+    assert_eq!(series([4, 4, 5, 5, 5, 5]), ["kept_at_cut", "kept_at_cut_first"]);
+}
+
+#[test]
+fn what_a_text_adds_may_be_as_little_as_all_that_its_null_keeps() {
+    let ids = ["s", "t", "u", "v", "w", "x"];
+    let cuts = ids.map(|id| {
+        let facts = (1..=5).map(|behind| fact(behind, 100)).collect();
+        cut(id, facts).with("a", "lllll", 3_000).with("null:a", "vvvvv", 2_500)
+    });
+    let report = run(&ids, &["a", "null:a"], cuts.to_vec());
+    let a = row(&report, "a");
+    for id in ["added_at_cut", "added_at_cut_first"] {
+        close(a, id, -1.0);
+        assert_eq!(a.intervals[id].bounds(), Some((-1.0, -1.0)), "{id}");
+    }
 }

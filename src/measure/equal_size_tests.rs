@@ -116,3 +116,123 @@ fn stand_ins_and_controls_are_left_out() {
     ]);
     assert!(report.equal_size.is_empty());
 }
+
+#[test]
+fn the_size_is_the_middle_of_the_longest_range_that_most_sweeps_cover() {
+    let of = |ranges: &[(f64, f64)]| {
+        let sweep = |(from, to): &(f64, f64)| vec![(*from, 0.0), (*to, 1.0)];
+        let sweeps: Vec<Vec<(f64, f64)>> = ranges.iter().map(sweep).collect();
+        size_of_most(sweeps.iter()).map(f64::round)
+    };
+    let (low, high) = ((1_000.0, 4_000.0), (10_000.0, 15_000.0));
+    // Four times the size is longer than 1.5 times, and of equal ranges the
+    // smaller sizes come first.
+    assert_eq!(of(&[low, low, high, high]), Some(2_000.0));
+    assert_eq!(of(&[low, low, (10_000.0, 40_000.0), (10_000.0, 40_000.0)]), Some(2_000.0));
+    // √(10,000 · 12,100), which three cover.
+    let short = (10_000.0, 12_100.0);
+    assert_eq!(of(&[low, low, short, short, short]), Some(11_000.0));
+    // Only 2,000 to 4,000 are common: √8,000,000.
+    assert_eq!(of(&[low, (2_000.0, 8_000.0)]), Some(2_828.0));
+    assert_eq!(of(&[low, (4_000.0, 8_000.0)]), None);
+}
+
+#[test]
+fn between_two_points_a_figure_grows_with_the_logarithm_of_the_size() {
+    let points = [(100.0, 2.0), (1_000.0, 5.0), (10_000.0, 20.0)];
+    let half = 10.0_f64.sqrt();
+    for (at, expected) in [
+        (100.0, 2.0),
+        (100.0 * half, 3.5),
+        (1_000.0, 5.0),
+        (1_000.0 * half, 12.5),
+        (10_000.0, 20.0),
+    ] {
+        let found = interpolated(&points, at).unwrap();
+        assert!((found - expected).abs() < 1e-9, "{at}: {found}");
+    }
+    assert_eq!(interpolated(&points, 99.0), Err(Absent::OutOfReach));
+    assert_eq!(interpolated(&points, 10_001.0), Err(Absent::OutOfReach));
+    assert_eq!(interpolated(&[], 100.0), Err(Absent::OutOfReach));
+}
+
+#[test]
+fn windows_of_one_size_are_one_point_with_their_mean() {
+    let report = compared(vec![
+        at("a", "1k", 2_000, 4),
+        at("a", "2k", 8_000, 8),
+        at("twice", "1k", 2_000, 12),
+        at("twice", "2k", 2_000, 16),
+        at("twice", "4k", 8_000, 18),
+    ]);
+    // (0.7 + 0.9) / 2 and (0.2 + 0.4) / 2.
+    assert_eq!(told(&report), [("twice".into(), Ok(0.8)), ("a".into(), Ok(0.3))]);
+}
+
+#[test]
+fn a_row_with_failed_cells_and_an_empty_context_are_no_points() {
+    let failed = |window| cell("t", "bad").window(window, 10_000).failed("it broke");
+    let report = compared(vec![
+        at("a", "1k", 1_000, 4),
+        at("a", "2k", 4_000, 8),
+        at("b", "1k", 1_000, 6),
+        at("b", "2k", 4_000, 10),
+        at("bad", "1k", 1_000, 20),
+        at("bad", "2k", 4_000, 20),
+        failed("1k"),
+        failed("2k"),
+        at("nothing", "1k", 0, 4),
+        at("nothing", "2k", 2_000, 8),
+    ]);
+    let told = told(&report);
+    let why = |at: usize| (told[at].0.as_str(), told[at].1.clone().unwrap_err());
+    let few = "at fewer than two windows do all of its requests fit";
+    assert_eq!(why(2), ("bad", few.into()));
+    assert_eq!(why(3), ("nothing", "it has both figures at fewer than two windows".into()));
+}
+
+#[test]
+fn dollars_are_a_size_as_well_even_if_they_differ_by_cents() {
+    // At $1 a million tokens and $5 of output, 10 tokens of it: $0.0105 and $0.0405.
+    let billed = |strategy: &str, window: &str, tokens, kept: usize| {
+        let states = "k".repeat(kept) + &"l".repeat(20 - kept);
+        let built = cell("s", strategy).window(window, 10_000).sent(&[tokens; 10]);
+        built.states(&states).bill("recorded", "cheap", &[(tokens, 0, 0); 10]).build()
+    };
+    let report = compared(vec![
+        billed("a", "1k", 1_000, 4),
+        billed("a", "2k", 4_000, 8),
+        billed("b", "1k", 1_000, 6),
+        billed("b", "2k", 4_000, 10),
+    ]);
+    let [tokens, dollars] = report.equal_size.as_slice() else { panic!("{report:?}") };
+    assert_eq!((tokens.size.as_str(), dollars.size.as_str()), ("mean_tokens", "cost_usd"));
+    assert!((dollars.at - (0.0105_f64 * 0.0405).sqrt()).abs() < 1e-9, "{}", dollars.at);
+    let figures: Vec<f64> = dollars.presets.iter().filter_map(|p| p.value.number()).collect();
+    assert!((figures[0] - 0.4).abs() < 1e-9 && (figures[1] - 0.3).abs() < 1e-9, "{figures:?}");
+}
+
+#[test]
+fn each_data_set_is_compared_and_all_of_them_only_if_there_are_several() {
+    let set = |name: &str| {
+        let mut facts = session();
+        facts.dataset = name.into();
+        let cells = [("a", "1k", 1_000, 4), ("a", "2k", 4_000, 8), ("b", "1k", 1_000, 6)];
+        let cells = cells.into_iter().chain([("b", "2k", 4_000, 10)]);
+        let of = |(strategy, window, tokens, kept)| {
+            let mut cell = at(strategy, window, tokens, kept);
+            cell.key.dataset = name.into();
+            cell
+        };
+        (facts, cells.map(of).collect::<Vec<Cell>>())
+    };
+    let sets = |names: &[&str]| {
+        let (facts, cells): (Vec<_>, Vec<_>) = names.iter().map(|name| set(name)).unzip();
+        let report = run_at(&WINDOWS, facts, cells.concat());
+        let of = |one: &EqualSize| (one.dataset.clone(), one.agent_model.clone());
+        report.equal_size.iter().map(of).collect::<Vec<_>>()
+    };
+    let row = |name: &str| (name.to_owned(), "recorded".to_owned());
+    assert_eq!(sets(&["d"]), [row("d")]);
+    assert_eq!(sets(&["d", "e"]), [row("d"), row("e"), row("ALL")]);
+}

@@ -173,3 +173,78 @@ fn each_window_is_compared_separately_and_replicates_are_averaged() {
     close(tests[0].difference, 0.2);
     close(tests[1].difference, -0.1);
 }
+
+#[test]
+fn the_sessions_of_all_data_sets_are_tested_together_and_for_one_payer() {
+    let of = |at: usize| {
+        let (set, id) = (if at < 4 { "d" } else { "e" }, format!("s{at:02}"));
+        let cells = [("fifo", 10), ("prune", 12 + at % 2)].map(|(name, kept)| {
+            let mut cell = keeps(&id, name, kept);
+            cell.key.dataset = set.into();
+            cell
+        });
+        (TranscriptFacts { dataset: set.into(), ..session(&id) }, cells)
+    };
+    let (facts, cells): (Vec<_>, Vec<_>) = (0..8).map(of).unzip();
+    let mut manifest = manifest(&["25%"]);
+    manifest.agent_models = vec!["cheap".into(), "dear".into()];
+    let report = measure(manifest, "d".into(), facts, Sessions::new(cells.concat(), []));
+    let [test] = family(&report).tests.as_slice() else { panic!("{report:?}") };
+    assert_eq!((test.strategy.as_str(), test.clusters), ("prune", 8));
+    assert_eq!(test.p_holm, Some(2.0 / 256.0));
+}
+
+#[test]
+fn what_the_numbers_do_not_allow_is_said_with_their_counts() {
+    // Eight sessions of `prune`, six of `window` and three of `mask`.
+    let of = |own: &[(&str, usize)]| {
+        let fifo = (0..8).map(|at| keeps(&format!("s{at:02}"), "fifo", 10));
+        let others = own
+            .iter()
+            .flat_map(|(name, n)| (0..*n).map(|at| keeps(&format!("s{at:02}"), name, 12 + at % 2)));
+        let report = run(sessions(8), fifo.chain(others).collect());
+        let tests = family(&report).tests.iter();
+        let ps = tests.map(|test| (test.strategy.clone(), test.p_holm)).collect::<Vec<_>>();
+        (ps, family(&report).limit.clone().unwrap())
+    };
+    let few = "on fewer than 6 sessions or projects: what was seen is described, and nothing is \
+               tested";
+    let no = "with so few sessions or projects and so many comparisons: over 6 no p is smaller \
+              than 0.062, corrected for 2";
+    let (ps, limit) = of(&[("mask", 3), ("prune", 8), ("window", 6)]);
+    assert_eq!(
+        limit,
+        format!(
+            "no difference can be significant in 1 of them {no}; 1 of 3 comparisons rests {few}"
+        )
+    );
+    // The other two cost the one test that is made nothing.
+    let prune = ("prune".to_owned(), Some(2.0 / 256.0));
+    assert!(ps.contains(&prune) && ps.iter().filter(|(_, p)| p.is_none()).count() == 2, "{ps:?}");
+    let (_, limit) = of(&[("prune", 6), ("window", 6)]);
+    assert_eq!(limit, format!("no difference can be significant {no}"));
+    let (_, limit) = of(&[("mask", 3), ("prune", 8), ("window", 2)]);
+    assert_eq!(limit, format!("2 of 3 comparisons rest {few}"));
+    let (_, limit) = of(&[("mask", 3)]);
+    assert_eq!(limit, format!("every comparison rests {few}"));
+}
+
+#[test]
+fn a_difference_takes_an_interval_without_zero_as_well_as_a_small_p() {
+    // Five gains of 1 and one of 10 of twenty references: 2/64 = 0.031, but
+    // 0.125 ± 2.57 · 0.075 includes 0.
+    let gains = kept(6, &[("fifo", |_| 10), ("prune", |at| if at == 0 { 20 } else { 11 })]);
+    let test = &family(&gains).tests[0];
+    assert_eq!((test.p_holm, test.outranks), (Some(2.0 / 64.0), Outranks::Undecided));
+    let (lo, hi) = test.interval.unwrap();
+    assert!(lo < 0.0 && hi > 0.25, "{lo} {hi}");
+    let losses = kept(6, &[("fifo", |_| 10), ("prune", |at| if at == 0 { 0 } else { 9 })]);
+    let test = &family(&losses).tests[0];
+    assert_eq!((test.p_holm, test.outranks), (Some(2.0 / 64.0), Outranks::Undecided));
+}
+
+#[test]
+fn a_preset_without_a_session_in_common_with_the_comparator_is_not_tested() {
+    let cells = vec![keeps("s00", "fifo", 10), keeps("s01", "prune", 12)];
+    assert_eq!(run(sessions(2), cells).family, None);
+}

@@ -141,3 +141,99 @@ fn bins(starts: &[u64], tallies: &[Tally]) -> Vec<AgeBin> {
     let asked = |tally: &Tally| tally.probes + tally.references > 0;
     tallies.iter().enumerate().filter(|(_, tally)| asked(tally)).map(bin).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::testkit::{cell, facts, run_at};
+
+    #[test]
+    fn a_bin_begins_at_its_first_value() {
+        let mut curve = Curve::default();
+        for age in [0, 1, 2, 3, 4, 5, 8, 9, 16, 17, 99] {
+            curve.since_compactions(age).probes += 1;
+        }
+        assert_eq!(curve.compactions.map(|tally| tally.probes), [1, 1, 1, 2, 2, 2, 2]);
+        for age in [0, 1_999, 2_000, 4_000, 7_999, 8_000, 16_000, 31_999, 63_999, 64_000] {
+            curve.since_tokens(age).probes += 1;
+        }
+        assert_eq!(curve.tokens.map(|tally| tally.probes), [2, 1, 2, 1, 2, 1, 1]);
+    }
+
+    #[test]
+    fn a_bin_has_the_means_of_what_was_asked_at_its_age() {
+        let tallies = [
+            Tally { probes: 4, score: 3.0, references: 5, kept: 2 },
+            Tally::default(),
+            Tally { probes: 2, score: 0.5, references: 0, kept: 0 },
+            Tally { probes: 0, score: 0.0, references: 3, kept: 3 },
+        ];
+        let bin = |from, to, (probes, recall), (references, reference_recall)| AgeBin {
+            from,
+            to,
+            probes,
+            recall,
+            references,
+            reference_recall,
+        };
+        assert_eq!(
+            bins(&[0, 2, 5, 9], &tallies),
+            [
+                bin(0, Some(2), (4, Some(0.75)), (5, Some(0.4))),
+                bin(5, Some(9), (2, Some(0.25)), (0, None)),
+                bin(9, None, (0, None), (3, Some(1.0))),
+            ]
+        );
+    }
+
+    #[test]
+    fn compactions_count_from_the_message_on_and_up_to_the_request() {
+        let at = |made: crate::measure::testkit::CellBuilder, (request, seen): (u32, u32)| {
+            made.compaction(900, 300).with_compaction(|row| {
+                (row.request, row.messages_seen) = (request, seen);
+            })
+        };
+        let made = [(2, 4), (5, 9), (5, 9), (8, 15)].into_iter().fold(cell("s", "x"), at).build();
+        let rows = made.rows().unwrap();
+        for (message, request, expected) in [
+            (9, 5, 0),
+            (8, 5, 2),
+            (8, 7, 2),
+            (8, 8, 3),
+            (3, 4, 1),
+            (4, 2, 0),
+            (3, 2, 1),
+            (20, 5, 0),
+        ] {
+            let found = compactions_between(rows, message, request);
+            assert_eq!(found, expected, "message {message}, request {request}");
+        }
+    }
+
+    #[test]
+    fn curves_are_by_window_as_typed_and_of_full_there_is_none_by_compactions() {
+        let mut one = facts("s").requests(&[1_000, 2_000]);
+        for _ in 0..3 {
+            one = one.reference(1, 5_000, None);
+        }
+        let of = |name: &str, window: &str| {
+            cell("s", name).window(window, 9_000).sent(&[1_000, 500]).states("klk").build()
+        };
+        let cells = vec![of("x", "25%"), of("full", "25%"), of("x", "50%")];
+        let report = run_at(&["50%", "25%"], vec![one.build()], cells);
+        let told: Vec<(&str, &str, AgeUnit)> =
+            report.forgetting.iter().map(|c| (&*c.window, &*c.strategy, c.age)).collect();
+        assert_eq!(
+            told,
+            [
+                ("50%", "x", AgeUnit::Compactions),
+                ("50%", "x", AgeUnit::Tokens),
+                ("25%", "full", AgeUnit::Tokens),
+                ("25%", "x", AgeUnit::Compactions),
+                ("25%", "x", AgeUnit::Tokens),
+            ]
+        );
+        let [bin] = &report.forgetting[1].bins[..] else { panic!("{report:?}") };
+        assert_eq!((bin.from, bin.references, bin.reference_recall), (4_000, 3, Some(2.0 / 3.0)));
+    }
+}

@@ -394,3 +394,107 @@ impl Contributions {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::testkit::{CellBuilder, cell, facts, manifest};
+    use crate::model::{LedgerState, LossRow};
+
+    fn three() -> TranscriptFacts {
+        let made = facts("s").requests(&[100; 3]).reference(0, 10, None);
+        made.reference(1, 10, Some(5)).probe(ProbeKind::Fact, 1, 10).build()
+    }
+
+    fn built(made: CellBuilder, change: impl FnOnce(&mut CellRows)) -> Cell {
+        let mut cell = made.build();
+        if let CellOutcome::Done(rows) = &mut cell.outcome {
+            change(rows);
+        }
+        cell
+    }
+
+    fn told(facts: &TranscriptFacts, cell: &Cell) -> Result<(), String> {
+        fits(facts, cell.rows().unwrap()).map_err(|unfit| unfit.to_string())
+    }
+
+    #[test]
+    fn a_cell_has_all_rows_of_its_transcript_or_only_probes_or_nothing() {
+        let of = |requests: usize, states: &str, outcomes: &str| {
+            let made = cell("s", "x").sent(&vec![100; requests]).states(states);
+            told(&three(), &made.snapshot(1, 0).answers(outcomes).build())
+        };
+        for (requests, states, outcomes) in [(3, "kl", "r"), (0, "", "r"), (0, "", "")] {
+            assert_eq!(of(requests, states, outcomes), Ok(()), "{requests} {states} {outcomes}");
+        }
+        for (requests, states, outcomes) in [
+            (3, "kl", ""),
+            (3, "", "r"),
+            (3, "k", "r"),
+            (0, "kl", "r"),
+            (2, "kl", "r"),
+            (0, "", "rr"),
+        ] {
+            assert!(of(requests, states, outcomes).is_err(), "{requests} {states} {outcomes}");
+        }
+        assert_eq!(
+            of(2, "kl", "").unwrap_err(),
+            "the cell has 2 requests, 2 references and 0 probes, its transcript 3 requests, 2 \
+             references and 1 probe: it is from another version of the data; run it again"
+        );
+    }
+
+    #[test]
+    fn a_row_that_is_out_of_order_or_points_outside_does_not_fit() {
+        let whole = || cell("s", "x").sent(&[100; 3]).states("kl").snapshot(1, 0).answers("r");
+        let of = |change: fn(&mut CellRows)| told(&three(), &built(whole(), change));
+        assert_eq!(of(|_| {}), Ok(()));
+        assert!(of(|rows| rows.references.reverse()).is_err());
+        assert!(of(|rows| rows.probes[0].probe = 1).is_err());
+        let outside = Err("a row of its transcript points outside it: run it again".to_owned());
+        assert_eq!(of(|rows| rows.probes[0].snapshot = 1), outside);
+        let spoiled = |spoil: fn(&mut TranscriptFacts)| {
+            let mut facts = three();
+            spoil(&mut facts);
+            told(&facts, &whole().build())
+        };
+        assert_eq!(spoiled(|facts| facts.exam.references[1].request = 3), outside);
+        // There are six messages.
+        assert_eq!(spoiled(|facts| facts.exam.references[1].refetch = Some(6)), outside);
+        assert_eq!(spoiled(|facts| facts.exam.references.reverse()), outside);
+    }
+
+    #[test]
+    fn a_row_acted_if_one_of_its_cells_compacted_or_hid_something() {
+        let both = ["s", "t"].map(|id| facts(id).requests(&[100]).build());
+        let plain = |id: &str, name: &str| cell(id, name).sent(&[100]);
+        let modelled = plain("s", "compacts").compaction(900, 300);
+        let modelled = modelled.called(7.0, LatencySource::Modelled).compaction(300, 200);
+        let modelled = modelled.called(9.0, LatencySource::Live);
+        let hidden = LossRow { message: 0, request: 0, state: LedgerState::Gone };
+        let cells = [
+            modelled.with_compaction(|row| row.at_end = true).build(),
+            plain("t", "compacts").window("25%", 40_000).build(),
+            built(plain("s", "hides"), |rows| rows.loss.push(hidden)),
+            plain("s", "idles").build(),
+        ];
+        let (manifest, sessions) = (manifest(&["25%"]), Sessions::new(cells, []));
+        let payers = Payers::of(&manifest, &sessions);
+        let rows = Scene::new(&both, &sessions, &payers, &manifest).gather();
+        let own = rows.iter().filter(|row| row.key.dataset == "d");
+        let told: Vec<(&str, bool, usize, f64)> = own
+            .map(|row| (&*row.key.strategy, row.acted, row.units.len(), row.mean_window()))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("compacts", true, 2, 25_000.0),
+                ("hides", true, 1, 10_000.0),
+                ("idles", false, 1, 10_000.0)
+            ]
+        );
+        let compacts = rows.iter().find(|row| row.key.strategy == "compacts").unwrap();
+        let sources: Vec<LatencySource> = compacts.latencies.iter().copied().collect();
+        assert_eq!(sources, [LatencySource::Modelled], "not those at the end of a session");
+    }
+}

@@ -65,8 +65,9 @@ fn maxima(rows: &[&[f64]], seed: u64) -> Vec<f64> {
     if n > EXACT_UP_TO {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         for _ in 0..DRAWS {
-            let signs: Vec<f64> = (0..n).map(|_| if rng.random() { 1.0 } else { -1.0 }).collect();
-            let sum = |row: &&[f64]| row.iter().zip(&signs).map(|(x, sign)| x * sign).sum::<f64>();
+            let as_seen: Vec<bool> = (0..n).map(|_| rng.random()).collect();
+            let signed = |(x, as_seen): (&f64, &bool)| if *as_seen { *x } else { -x };
+            let sum = |row: &&[f64]| row.iter().zip(&as_seen).map(signed).sum::<f64>();
             maxima.push(rows.iter().map(sum).fold(f64::NEG_INFINITY, f64::max));
         }
         return maxima;
@@ -78,7 +79,7 @@ fn maxima(rows: &[&[f64]], seed: u64) -> Vec<f64> {
         let flipped = pattern.trailing_zeros() as usize;
         signs[flipped] = -signs[flipped];
         for (sum, row) in sums.iter_mut().zip(rows) {
-            *sum += 2.0 * signs[flipped] * row[flipped];
+            *sum += signs[flipped] * (2.0 * row[flipped]);
         }
         maxima.push(largest(&sums));
     }
@@ -120,6 +121,33 @@ mod tests {
         let rows = [vec![1.0; 6], vec![10.0, 1.0, 1.0, 1.0, 1.0, 1.0]];
         assert_eq!(shown_above_zero(&rows, 0.05, 1), [true, true]);
         assert_eq!(shown_above_zero(&rows, 0.01, 1), [false, false]);
+    }
+
+    #[test]
+    fn a_row_is_divided_by_the_root_of_its_sum_of_squares() {
+        // √(9 + 16) = 5.
+        let unit = normalised(&[3.0, 0.0, -4.0]).unwrap();
+        assert!(unit.iter().zip([0.6, 0.0, -0.8]).all(|(x, y)| (x - y).abs() < 1e-12), "{unit:?}");
+        assert_eq!(normalised(&[0.0; 3]), None);
+        assert_eq!(normalised(&[f64::INFINITY, 1.0]), None);
+        assert_eq!(normalised(&[f64::NAN, 1.0]), None);
+    }
+
+    #[test]
+    fn every_pattern_of_signs_has_the_largest_sum_of_all_rows() {
+        // In the order of the Gray code 3 and 1 sum to 4, −2, −4 and 2, and −1 and 5
+        // to 4, 6, −4 and −6.
+        let found = maxima(&[&[3.0, 1.0], &[-1.0, 5.0]], 1);
+        assert_eq!(found, [4.0, 6.0, -4.0, 2.0]);
+        // From seventeen clusters on as many patterns are drawn, and the observed one.
+        let many = [1.0; 17];
+        let drawn = maxima(&[&many], 1);
+        assert_eq!((drawn.len(), drawn[0]), (10_001, 17.0));
+        assert!(drawn.iter().all(|sum| sum.abs() <= 17.0));
+        let mean = drawn.iter().sum::<f64>() / 10_001.0;
+        // A sum has a standard deviation of √17, the mean of all one of 0.04.
+        assert!(mean.abs() < 0.2, "{mean}");
+        assert_eq!(maxima(&[&many[..16]], 1).len(), 1 << 16);
     }
 
     #[test]

@@ -422,3 +422,35 @@ fn a_bill_that_does_not_fit_its_requests_fails_the_cell() {
         assert_eq!(row(&report, "full").failed.len(), 1);
     }
 }
+
+#[test]
+fn the_bill_of_each_request_includes_the_calls_that_came_before_it() {
+    let facts = two("s");
+    let call =
+        |compaction, uncached| CallBill { compaction, prompt: prompt(uncached, 0, 0), output: 0 };
+    let sent = breaking("s").compaction(300, 100).before(0).compaction(300, 100).before(1);
+    let sent = sent.compaction(300, 100).before(9).with_bill(|bill| {
+        bill.calls.extend([call(0, 50), call(1, 100), call(2, 200), call(1, 25)]);
+    });
+    let cell = sent.build();
+    let sample = testkit::sample(&facts, &cell);
+    let near = |found: f64, expected: f64| (found - expected).abs() < 1e-12;
+    let mut account = sample.account().unwrap();
+    let each = account.by_request(money::AS_BILLED).unwrap();
+    // 1.7 and 50 uncached at 4; 2.0 + 0.2 and 325 uncached, those behind the last
+    // request included.
+    assert!(each.len() == 2 && near(each[0], 0.001_9) && near(each[1], 0.003_5), "{each:?}");
+    assert!(near(account.compactions(money::AS_BILLED).unwrap(), 0.001_5));
+    assert!(near(account.session(money::AS_BILLED).unwrap(), 0.005_4));
+}
+
+#[test]
+fn break_evens_out_of_order_fail_the_cell() {
+    let at = |compaction| BreakEven { compaction, requests: None, formula: None, left: 9 };
+    let cell = |order: [u32; 2]| {
+        let cell = full("s").compaction(9, 1).compaction(9, 1);
+        cell.with_bill(|bill| bill.break_even = order.map(at).to_vec()).build()
+    };
+    let failed = |order| row(&run(vec![two("s")], vec![cell(order)]), "full").failed.len();
+    assert_eq!((failed([0, 1]), failed([1, 0])), (0, 1));
+}

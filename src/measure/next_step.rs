@@ -53,3 +53,122 @@ fn summaries_usd(run: &Evidence<'_>, strategy: &str) -> Option<f64> {
     }
     Some(sessions? + cuts?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::rows::Entry;
+    use crate::measure::testkit::{cell, entry_at, facts, manifest};
+    use crate::model::{
+        Cut, CutBill, CutExam, CutOutcome, Manifest, Missing, Primary, ProbeKind, Sessions,
+        TranscriptFacts,
+    };
+
+    const SMALL: (&str, f64) = ("25%", 10_000.0);
+    const LARGE: (&str, f64) = ("200k", 200_000.0);
+
+    fn proposed(
+        table: &[Entry],
+        facts: &[TranscriptFacts],
+        sessions: &Sessions,
+        judge: &str,
+        (missing, findings): (Option<&Missing>, &[Finding]),
+    ) -> Option<NextStep> {
+        let manifest = Manifest { judge: judge.into(), ..manifest(&["25%", "200k"]) };
+        let primary = Primary::KeptAtCut;
+        next(&Evidence::of(&manifest, primary, table, (facts, sessions), None, missing), findings)
+    }
+
+    /// A cut at which each of these presets spent as much on its compactions.
+    fn cut(transcript: &str, spent: &[(&str, f64)]) -> Cut {
+        let row = |(strategy, usd): &(&str, f64)| {
+            let mut exam = CutExam::of_states(8_000, 3_000, Vec::new());
+            exam.bills.push(CutBill {
+                billed_as: "dear".into(),
+                compactions_usd: Some(*usd),
+                with_usd: None,
+                without_usd: None,
+                pays_after: None,
+                saved_per_request_usd: None,
+            });
+            CutRow {
+                strategy: (*strategy).into(),
+                replicate: 0,
+                depth: 1,
+                standing: Standing::StandIn,
+                outcome: CutOutcome::Done(Box::new(exam)),
+            }
+        };
+        Cut {
+            dataset: "d".into(),
+            transcript: transcript.into(),
+            request: 10,
+            recorded: false,
+            requests: 40,
+            left: Some(40),
+            messages: 20,
+            tokens_before: 10_000,
+            preamble_tokens: 2_000,
+            facts: Vec::new(),
+            rows: spent.iter().map(row).collect(),
+        }
+    }
+
+    #[test]
+    fn the_stand_ins_that_keep_most_are_tried_with_a_model_at_the_price_of_all_their_calls() {
+        let stand_in = |at, strategy, kept, usd| {
+            let values = [("kept_at_cut", kept), ("compaction_cost_usd", usd)];
+            let mut entry = entry_at(at, strategy, None, &values);
+            entry.row.standing = Standing::StandIn;
+            entry
+        };
+        let table = [
+            entry_at(SMALL, "full", None, &[]),
+            entry_at(SMALL, "prune", Some(1), &[("kept_at_cut", 0.9)]),
+            entry_at(SMALL, "fifo", Some(2), &[("kept_at_cut", 0.8)]),
+            stand_in(SMALL, "x", 0.4, 0.1),
+            stand_in(SMALL, "y", 0.7, 0.2),
+            stand_in(SMALL, "z", 0.6, 0.4),
+            entry_at(SMALL, "recorded", None, &[]),
+            stand_in(LARGE, "y", 0.1, 0.3),
+            stand_in(LARGE, "w", 0.99, 0.7),
+        ];
+        let cuts = [cut("s", &[("y", 0.01), ("x", 5.0)]), cut("t", &[("y", 0.02), ("z", 0.04)])];
+        let sessions = Sessions::new([cell("s", "y").build()], cuts);
+        let found = proposed(&table, &[], &sessions, "offline", (None, &[]));
+        let Some(NextStep::RealSummaries { strategies, beside, usd: Some(usd) }) = found else {
+            panic!("{found:?}")
+        };
+        assert_eq!(strategies, ["y", "z"]);
+        assert_eq!(beside, ["recorded", "prune"]);
+        // y: 0.2 and 0.3 in sessions, 0.01 and 0.02 at cuts; z: 0.4 and 0.04.
+        assert!((usd - 0.97).abs() < 1e-9, "{usd}");
+    }
+
+    #[test]
+    fn a_model_as_judge_is_proposed_for_questions_that_are_graded_by_words() {
+        let asking = facts("s").requests(&[1, 2]).probe(ProbeKind::Fact, 1, 5).build();
+        let silent = facts("s").requests(&[1, 2]).build();
+        let table = [entry_at(SMALL, "prune", Some(1), &[])];
+        let none = Sessions::default();
+        let of = |facts: &TranscriptFacts, judge| {
+            proposed(&table, std::slice::from_ref(facts), &none, judge, (None, &[]))
+        };
+        assert_eq!(of(&asking, "offline"), Some(NextStep::ModelJudge));
+        assert_eq!(of(&asking, "openai/j"), None);
+        assert_eq!(of(&silent, "offline"), None, "there is nothing to grade");
+    }
+
+    #[test]
+    fn a_smaller_window_comes_first_and_nothing_before_the_run_is_whole() {
+        let table = [entry_at(SMALL, "prune", Some(1), &[])];
+        let none = Sessions::default();
+        let idle = Problem::NothingCompacts { window: "25%".into(), largest: 7 };
+        let idle = [Finding::from(idle)];
+        let lacks =
+            Missing { cells: 1, planned_cells: 2, cuts: 0, planned_cuts: 0, named: Vec::new() };
+        let of = |missing| proposed(&table, &[], &none, "offline", (missing, &idle));
+        assert_eq!(of(None), Some(NextStep::SmallerWindow));
+        assert_eq!(of(Some(&lacks)), None);
+    }
+}

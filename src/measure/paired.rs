@@ -264,18 +264,17 @@ fn alike(a: Option<&Figures>, b: Option<&Figures>) -> bool {
 /// A pooled figure, with what is needed to compute each transcript's part.
 struct Total {
     figure: f64,
-    /// The mean denominator of a ratio of sums.
-    to: Option<f64>,
+    /// The mean denominator of its fractions.
+    to: f64,
 }
 
 impl Total {
     /// A transcript's part: its figure, or its linearised value. The mean of
     /// the parts is the figure, or for a sum the n-th part of it.
     fn part(&self, figure: Figure) -> f64 {
-        match (figure, self.to) {
-            (Figure::One(value), _) => value,
-            (Figure::Fraction(of, to), Some(mean)) => self.figure + (of - self.figure * to) / mean,
-            (Figure::Fraction(of, to), None) => of / to,
+        match figure {
+            Figure::One(value) => value,
+            Figure::Fraction(of, to) => self.figure + (of - self.figure * to) / self.to,
         }
     }
 }
@@ -288,23 +287,18 @@ fn total(pool: Pool, figures: &[Figure]) -> Option<Total> {
         Figure::One(value) => *value,
         Figure::Fraction(of, _) => *of,
     });
-    let sum: f64 = ones.sum();
+    let to = figures.iter().map(|figure| match figure {
+        Figure::One(_) => 1.0,
+        Figure::Fraction(_, to) => *to,
+    });
+    let (sum, to): (f64, f64) = (ones.sum(), to.sum());
     let n = figures.len() as f64;
-    let (figure, to) = match pool {
-        Pool::Sum => (sum, None),
-        Pool::RatioOfSums | Pool::AtCuts => {
-            let to = figures.iter().map(|figure| match figure {
-                Figure::One(_) => 1.0,
-                Figure::Fraction(_, to) => *to,
-            });
-            let to: f64 = to.sum();
-            (sum / to, Some(to / n))
-        }
-        Pool::Mean | Pool::Max | Pool::Median | Pool::Percentile(_) | Pool::WaitMedian => {
-            (sum / n, None)
-        }
+    let figure = match pool {
+        Pool::Sum => sum,
+        Pool::RatioOfSums | Pool::AtCuts => sum / to,
+        Pool::Mean | Pool::Max | Pool::Median | Pool::Percentile(_) | Pool::WaitMedian => sum / n,
     };
-    figure.is_finite().then_some(Total { figure, to })
+    figure.is_finite().then_some(Total { figure, to: to / n })
 }
 
 /// Numbers of transcripts with a higher figure in B, a lower one, and an equal

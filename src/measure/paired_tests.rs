@@ -71,6 +71,8 @@ fn sums_are_compared_as_sums_with_their_interval() {
     assert!(near(found.a, 600.0) && near(found.difference, 21.0));
     let bounds = found.spread.unwrap().bounds();
     assert!((bounds.lo - 6.0 * 1.536_685).abs() < 1e-4, "{bounds:?}");
+    assert!((bounds.hi - 6.0 * 5.463_315).abs() < 1e-4, "{bounds:?}");
+    assert!((found.mde.unwrap() - 6.0 * 2.665_629).abs() < 1e-3, "{found:?}");
 }
 
 #[test]
@@ -250,4 +252,74 @@ fn shares_of_other_facts_are_weighted_by_the_mean_of_both_numbers() {
 fn ten_paired_requests_are_enough_for_an_interval() {
     let of = |x: f64| run("recall", &ones(&[x]), Some(&[vec![Some(x); 10]]));
     assert!(pair("recall", &of(1.0), &of(0.0)).unwrap().spread.is_some());
+}
+
+#[test]
+fn a_side_is_the_row_of_a_preset_at_a_window_in_each_data_set() {
+    let mut run = run("recall", &ones(&[0.5]), None);
+    let row = |dataset: &str, strategy: &str, window: &str, payer: &str| UnitRow {
+        dataset: dataset.into(),
+        strategy: strategy.into(),
+        window: window.into(),
+        billed_as: payer.into(),
+        ..run.rows[0].clone()
+    };
+    let rows = vec![
+        row("d", "x", "25%", "cheap"),
+        row("d", "x", "25%", "dear"),
+        row("d", "x", "50%", "cheap"),
+        row("d", "y", "25%", "cheap"),
+        row("e", "x", "25%", "cheap"),
+        row("e", "x", "25%", "dear"),
+    ];
+    run.rows = rows;
+    let found = |dataset: &str, strategy: &str, window: &str, payer| {
+        let side = Side::find(&run, dataset, strategy, window, payer)?;
+        let at = |row: &&UnitRow| run.rows.iter().position(|own| std::ptr::eq(own, *row)).unwrap();
+        Some(side.rows().iter().map(at).collect::<Vec<_>>())
+    };
+    assert_eq!(found(ALL, "x", "25%", None), Some(vec![0, 4]), "without a payer the first");
+    assert_eq!(found(ALL, "x", "25%", Some("dear")), Some(vec![1, 5]));
+    assert_eq!(found("e", "x", "25%", Some("cheap")), Some(vec![4]));
+    assert_eq!(found("d", "x", "50%", None), Some(vec![2]));
+    assert_eq!(found("d", "y", "25%", None), Some(vec![3]));
+    assert_eq!(found("e", "y", "25%", None), None);
+    assert_eq!(found("d", "x", "50%", Some("dear")), None);
+}
+
+#[test]
+fn a_row_has_the_figures_of_the_transcripts_of_its_data_set() {
+    // Transcripts 0 and 2 are of d, and 1 of e.
+    let both = |of_d: [f64; 2], of_e: f64| {
+        let mut run = run("recall", &ones(&[0.0; 3]), None);
+        run.transcripts[1].dataset = "e".into();
+        let row = |dataset: &str, figures: &[f64]| UnitRow {
+            dataset: dataset.into(),
+            figures: [("recall".to_owned(), ones(figures))].into(),
+            ..run.rows[0].clone()
+        };
+        run.rows = vec![row("d", &of_d), row("e", &[of_e])];
+        run
+    };
+    let found = pair("recall", &both([0.1, 0.3], 0.8), &both([0.2, 0.6], 0.4)).unwrap();
+    assert_eq!((found.transcripts, found.higher_lower_alike), (3, (2, 1, 0)));
+    assert!(near(found.a, 0.4) && near(found.b, 0.4), "{found:?}");
+}
+
+#[test]
+fn fractions_of_other_denominators_are_higher_or_lower_by_their_shares() {
+    // A half against three tenths, and one of five against four of ten.
+    let of = |fractions: [(f64, f64); 2]| run("carried_share", &facts(&fractions), None);
+    let found =
+        pair("carried_share", &of([(1.0, 2.0), (1.0, 5.0)]), &of([(3.0, 10.0), (4.0, 10.0)]));
+    assert_eq!(found.unwrap().higher_lower_alike, (1, 1, 0));
+    let fallen =
+        pair("carried_share", &of([(2.0, 4.0), (1.0, 5.0)]), &of([(3.0, 30.0), (2.0, 30.0)]));
+    assert_eq!(fallen.unwrap().higher_lower_alike, (0, 2, 0));
+}
+
+#[test]
+fn series_of_other_requests_are_not_paired() {
+    let of = |n: usize| run("recall", &ones(&[0.5]), Some(&[vec![Some(0.5); n]]));
+    assert_eq!(pair("recall", &of(12), &of(11)).unwrap().spread, None);
 }

@@ -84,3 +84,42 @@ impl Payers {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::testkit::{cell, manifest};
+
+    /// The payers of a run with bills of these payers for these models.
+    fn payers(typed: &[&str], billed: &[(&str, &str, &str)]) -> Payers {
+        let names = typed.iter().map(|name| (*name).to_owned()).collect();
+        let manifest = Manifest { agent_models: names, ..manifest(&["25%"]) };
+        let cells = billed.iter().enumerate().map(|(at, (dataset, payer, model))| {
+            let cell = cell(&format!("s{at}"), "x").dataset(dataset).sent(&[1]);
+            cell.bill(payer, model, &[(1, 0, 0)]).build()
+        });
+        Payers::of(&manifest, &Sessions::new(cells, []))
+    }
+
+    #[test]
+    fn payers_are_those_of_the_bills_and_else_those_typed() {
+        let billed = [("d", "zeta", "zeta"), ("d", "beta", "beta"), ("d", "zeta", "zeta")];
+        assert_eq!(payers(&["typed"], &billed).names(), ["beta", "zeta"]);
+        assert_eq!(payers(&["typed", "also"], &[]).names(), ["typed", "also"]);
+        assert_eq!(payers(&[], &[]).names(), [RECORDED]);
+        assert_eq!(payers(&[], &billed).places().len(), 1);
+    }
+
+    #[test]
+    fn sessions_billed_as_one_model_have_its_name_in_each_data_set() {
+        let all = payers(&[], &[("d", RECORDED, "m"), ("d", RECORDED, "m"), ("e", RECORDED, "n")]);
+        assert_eq!((all.shown("d", RECORDED), all.shown("e", RECORDED)), ("m", "n"));
+        assert_eq!(all.shown(ALL, RECORDED), RECORDED, "they name several");
+        assert_eq!(all.shown("d", "n"), "n", "another payer keeps its name");
+        // Two rows must not have one name.
+        let taken = payers(&[], &[("d", RECORDED, "m"), ("d", "m", "m")]);
+        assert_eq!(taken.shown("d", RECORDED), RECORDED);
+        let typed = payers(&[], &[("d", "k", "m")]);
+        assert_eq!(typed.shown("d", RECORDED), RECORDED, "no bill takes what sessions name");
+    }
+}

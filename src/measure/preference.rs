@@ -172,15 +172,63 @@ fn cheapest<'a>(rows: impl Iterator<Item = &'a Entry>) -> Option<&'a Entry> {
 
 #[cfg(test)]
 mod tests {
-    use crate::measure::testkit::{CellBuilder, answer, cell, run, twenty_references};
-    use crate::model::RECORDED;
+    use super::*;
+    use crate::measure::testkit::{
+        CellBuilder, answer, cell, entry_at, manifest, run, twenty_references,
+    };
+    use crate::model::RECORDED as BY_MODEL;
+
+    /// A row with this figure.
+    fn with(id: &str, value: f64) -> Entry {
+        entry_at(("25%", 10_000.0), "x", Some(1), &[(id, value)])
+    }
+
+    #[test]
+    fn bills_within_half_a_per_cent_count_as_equal() {
+        let usd = |usd| with("cost_usd", usd);
+        let unknown = || with("overflows", 0.0);
+        let dearer = |one: f64, other: f64| is_dearer(&usd(one), &usd(other));
+        let cheaper = |one: f64, other: f64| is_cheaper(&usd(one), &usd(other));
+        assert!(dearer(2.02, 2.0) && !dearer(2.0 * 1.005, 2.0) && !dearer(2.0, 2.02));
+        assert!(cheaper(2.0, 2.02) && !cheaper(2.0, 2.0 * 1.005) && !cheaper(2.02, 2.0));
+        assert!(!is_dearer(&unknown(), &usd(1.0)) && is_cheaper(&unknown(), &usd(1.0)));
+    }
+
+    #[test]
+    fn half_of_the_measure_is_enough() {
+        let enough = |primary: Primary, kept| keeps_enough(&with(primary.id(), kept).row, primary);
+        let recall = Primary::ReferenceRecall;
+        assert_eq!([0.5, 0.499].map(|kept| enough(recall, kept)), [true, false]);
+        // In floating point a half may be slightly less.
+        assert!(enough(recall, 0.5 - 1e-12));
+        let continuity = Primary::Continuity;
+        assert_eq!([50.0, 49.9, 0.9].map(|kept| enough(continuity, kept)), [true, false, false]);
+        assert!(!keeps_enough(&with("overflows", 0.0).row, recall));
+    }
+
+    #[test]
+    fn few_clusters_keep_more_only_beyond_the_margin() {
+        let more = |difference, most| {
+            let pairs = Clusters::new(vec![vec![difference]; 3]);
+            is_more(&pairs, &manifest(&["25%"]), most)
+        };
+        // The margin is 0.05 of the measure.
+        assert_eq!([0.06, 0.05, 0.04].map(|by| more(by, 1.0)), [true, false, false]);
+        assert_eq!([5.1, 5.0, 0.06].map(|by| more(by, 100.0)), [true, false, false]);
+        let one = |by| is_more(&Clusters::new(vec![vec![by]]), &manifest(&["25%"]), 1.0);
+        assert!(!one(0.05 + 1e-9) && one(0.05 + 1e-6), "up to rounding");
+        // Many clusters without any spread: the interval is a point.
+        let exact = |by| is_more(&Clusters::new(vec![vec![by]; 6]), &manifest(&["25%"]), 1.0);
+        assert_eq!([0.01, 0.0, -0.01].map(exact), [true, false, false]);
+        assert!(!is_more(&Clusters::new(Vec::new()), &manifest(&["25%"]), 1.0));
+    }
 
     /// A cell that keeps this many of 20 references at this many tokens a
     /// request.
     fn row(id: &str, strategy: &str, kept: usize, tokens: u64) -> CellBuilder {
         let states = "k".repeat(kept) + &"l".repeat(20 - kept);
         let cell = cell(id, strategy).sent(&[100; 10]).states(&states).compaction(90, 50);
-        cell.bill(RECORDED, "dear", &[(tokens, 0, 0); 10])
+        cell.bill(BY_MODEL, "dear", &[(tokens, 0, 0); 10])
     }
 
     #[test]

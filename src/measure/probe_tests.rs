@@ -368,3 +368,57 @@ fn a_recovery_channel_does_not_help_where_the_request_is_refused() {
     let report = run(vec![four("s")], vec![full("s", "RRRr"), over]);
     close(row(&report, "x"), "recall_recovery", 0.0);
 }
+
+#[test]
+fn a_difference_in_continuity_is_held_against_a_margin_of_five_points() {
+    let compared = |lost: usize| {
+        let (mut all, mut cells) = (Vec::new(), Vec::new());
+        for name in ["a", "b", "c", "d", "e", "f"] {
+            let asking = (0..100).fold(facts(name).requests(&[1_000, 2_000]), |built, _| {
+                built.probe(ProbeKind::Fact, 1, 3_000)
+            });
+            all.push(asking.build());
+            let own = "R".repeat(100 - lost) + &"w".repeat(lost);
+            cells.extend([full(name, &"R".repeat(100)), compacted(name, &own)]);
+        }
+        let report = run(all, cells);
+        let x = row(&report, "x").clone();
+        close(&x, "difference_to_full", -(lost as f64));
+        close(&x, "difference_to_full_lo", -(lost as f64));
+        close(&x, "difference_to_full_hi", -(lost as f64));
+        x.verdict.unwrap()
+    };
+    assert_eq!(compared(3), AgainstFull::Undecided);
+    assert_eq!(compared(10), AgainstFull::Inferior);
+}
+
+#[test]
+fn a_fifth_between_floor_and_ceiling_is_a_scale() {
+    // Of five facts the floor answers none, the ceiling one, and the preset two.
+    let five = (0..5).fold(facts("s").requests(&[1_000, 2_000]), |built, _| {
+        built.probe(ProbeKind::Fact, 1, 3_000)
+    });
+    let cells = vec![full("s", "RWWWW"), empty("s", "wwwww"), compacted("s", "RRwww")];
+    let report = run(vec![five.build()], cells);
+    close(row(&report, "x"), "retention", 2.0);
+}
+
+#[test]
+fn the_interval_of_retention_varies_with_the_scale_of_each_transcript() {
+    // Gained 1/3, 2/3, 1/3, 2/3, 1, 0 of 1, 1, 2/3, 2/3, 1, 2/3: 0.5 of 5/6 in the
+    // mean, 0.6. The residuals (gained − 0.6 · scale) / (5/6) have a sum of
+    // squares of 106/225 · 36/25 = 0.6784.
+    let own = ["RwwR", "RRwR", "RwwR", "RRwR", "RRRR", "wwwR"];
+    let ceilings = ["RRRr", "RRRr", "RRWr", "RRWr", "RRRr", "RRWr"];
+    let names = ["a", "b", "c", "d", "e", "f"];
+    let mut cells = Vec::new();
+    for ((name, own), ceiling) in names.iter().zip(own).zip(ceilings) {
+        cells.extend([full(name, ceiling), empty(name, "wwwr"), compacted(name, own)]);
+    }
+    let report = run(names.iter().map(|name| four(name)).collect(), cells);
+    let x = row(&report, "x");
+    close(x, "retention", 0.6);
+    let half = 2.570_581_835_636_314 * (0.678_4_f64 / 5.0 / 6.0).sqrt();
+    close(x, "retention_lo", 0.6 - half);
+    close(x, "retention_hi", 0.6 + half);
+}

@@ -137,3 +137,25 @@ impl<'a> Sample<'a> {
         exposed.filter_map(|result| Some((result.kind(), result.agreement()?)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::testkit::facts;
+
+    #[test]
+    fn a_kind_has_its_own_figure_from_ten_probes_of_three_transcripts_on() {
+        use ProbeKind::{Fact, Plan, Update};
+        let session = |id: &str, numbers: [usize; 3]| {
+            let kinds = [Fact, Update, Plan].into_iter().zip(numbers);
+            let each = kinds.flat_map(|(kind, n)| std::iter::repeat_n(kind, n));
+            each.fold(facts(id).requests(&[1, 2]), |built, kind| built.probe(kind, 1, 9)).build()
+        };
+        // Ten facts, nine updates, and twelve plans of two transcripts only.
+        let all = [session("s", [4, 3, 6]), session("t", [3, 3, 6]), session("u", [3, 3, 0])];
+        let kinds = kinds_by_dataset(&all);
+        assert_eq!(kinds["d"], BTreeSet::from([Fact]));
+        let unasked = facts("v").dataset("e").requests(&[1]).build();
+        assert!(kinds_by_dataset(&[unasked])["e"].is_empty());
+    }
+}

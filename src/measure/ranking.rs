@@ -129,8 +129,11 @@ fn by_merit(a: &PresetRow, b: &PresetRow, primary: Primary) -> Ordering {
 
 #[cfg(test)]
 mod tests {
-    use crate::measure::testkit::{absent, cell, close, reply, run, twenty_references, void};
-    use crate::model::{PresetRow, Standing, Void};
+    use super::*;
+    use crate::measure::testkit::{
+        absent, cell, close, entry_at, reply, run, twenty_references, void,
+    };
+    use crate::model::Void;
 
     #[test]
     fn rows_with_equal_figures_in_every_transcript_share_a_rank() {
@@ -155,6 +158,63 @@ mod tests {
             all.map(|row| (row.strategy.as_str(), row.rank)).collect();
         let expected = [("best", 1), ("frugal", 2), ("dear", 2), ("other", 4), ("worst", 5)];
         assert_eq!(ranks, expected.map(|(name, rank)| (name, Some(rank))));
+    }
+
+    #[test]
+    fn a_row_with_a_failed_cell_comes_after_the_ranked_ones_whatever_it_keeps() {
+        let kept = |id: &str, name: &str, kept: usize| {
+            let states = "k".repeat(kept) + &"l".repeat(20 - kept);
+            cell(id, name).sent(&[100; 10]).states(&states)
+        };
+        let cells = vec![
+            kept("s", "broken", 20).build(),
+            kept("t", "broken", 20).failed("the strategy lost a tool call"),
+            kept("s", "worse", 10).build(),
+            kept("t", "worse", 10).build(),
+            kept("s", "better", 15).build(),
+            kept("t", "better", 15).build(),
+        ];
+        let report = run(vec![twenty_references("s"), twenty_references("t")], cells);
+        let told: Vec<(&str, Option<u32>)> = (report.rows.iter())
+            .filter(|row| row.dataset == "ALL")
+            .map(|row| (row.strategy.as_str(), row.rank))
+            .collect();
+        assert_eq!(told, [("better", Some(1)), ("worse", Some(2)), ("broken", None)]);
+    }
+
+    #[test]
+    fn equal_means_of_different_scores_are_no_equal_rank() {
+        let entry = |strategy: &str, kept: f64, scores: [f64; 2]| {
+            let mut entry = entry_at(("25%", 9.0), strategy, Some(9), &[("kept_at_cut", kept)]);
+            entry.scores = (0..).zip(scores).collect();
+            entry
+        };
+        let mut table = [
+            entry("a", 0.5, [0.4, 0.6]),
+            entry("b", 0.5, [0.6, 0.4]),
+            // Weights may differ: equal scores do not make equal figures.
+            entry("c", 0.4, [0.4, 0.6]),
+            entry("d", 0.4, [0.4, 0.6]),
+        ];
+        rank(&mut table, Primary::KeptAtCut);
+        assert_eq!(table.map(|entry| entry.row.rank), [1, 2, 3, 3].map(Some));
+    }
+
+    #[test]
+    fn fewer_than_five_questions_or_facts_have_no_rank() {
+        let why = |primary: Primary, asked, values: &[(&str, f64)]| {
+            let mut entry = entry_at(("25%", 9.0), "x", Some(1), values);
+            entry.asked = asked;
+            unranked(&entry, primary)
+        };
+        let of = |primary: Primary, asked| why(primary, asked, &[(primary.id(), 0.9)]);
+        assert_eq!(of(Primary::Continuity, 4).unwrap(), "rests on 4 questions");
+        assert_eq!(of(Primary::KeptAtCut, 1).unwrap(), "rests on 1 fact");
+        assert_eq!(of(Primary::KeptAtCut, 5), None);
+        assert_eq!(of(Primary::ReferenceRecall, 1), None, "it has a rule of its own");
+        assert_eq!(why(Primary::Continuity, 4, &[]), None, "without a figure");
+        let safe = [("kept_at_cut", 1.0), ("exposed_share", 0.0)];
+        assert_eq!(why(Primary::KeptAtCut, 9, &safe).unwrap(), "nothing was at stake");
     }
 
     /// Rows over all data sets of presets that keep everything, with these

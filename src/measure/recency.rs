@@ -172,11 +172,7 @@ fn points(exams: &[&Exam<'_>]) -> Vec<(f64, f64)> {
     let mut points: Vec<(f64, f64)> = Vec::new();
     for tokens in ladder(largest) {
         let kept = mean(exams.iter().filter_map(|exam| Some(exam.kept(tokens)? * exam.unit())));
-        if let Some((size, kept)) = mean_size(exams, tokens).zip(kept)
-            && points.last().is_none_or(|(last, _)| size > *last)
-        {
-            points.push((size, kept));
-        }
+        points.extend(mean_size(exams, tokens).zip(kept));
     }
     points
 }

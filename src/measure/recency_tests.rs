@@ -99,3 +99,93 @@ fn probes_that_full_answers_wrong_are_left_out() {
         assert_eq!(exam.kept(30.0), None);
     }
 }
+
+#[test]
+fn distances_are_in_tokens_of_the_run_request_by_request() {
+    let mut facts = crate::measure::testkit::twenty_references("s");
+    facts.exam.references[1].distance_tokens = 7_000;
+    let of = |facts: &TranscriptFacts| match references(facts) {
+        Asked::References(requests) => requests,
+        Asked::Probes(_) => panic!("references are asked for"),
+    };
+    let plain = of(&facts);
+    assert_eq!(
+        (plain.len(), &plain[0], &plain[9]),
+        (10, &vec![5_000.0, 7_000.0], &vec![5_000.0; 2])
+    );
+    let fit = crate::model::Fit { from: 0, hidden: 0.0, factor: 1.5, requests: 10 };
+    facts.tokens_source = crate::model::TokensSource::Calibrated;
+    facts.calibration = Some(crate::model::Calibration {
+        fits: vec![fit],
+        unseen: Vec::new(),
+        global: None,
+        in_sample: None,
+        forward: None,
+        after_boundary: None,
+    });
+    assert_eq!(of(&facts)[0], [7_500.0, 10_500.0]);
+}
+
+#[test]
+fn what_is_asked_behind_the_last_request_has_the_whole_session_before_it() {
+    let (mut facts, full) = probed();
+    facts.probes[0].request = 2;
+    let exam = Exam { facts: &facts, asked: probes(&facts, Some(&full), &BTreeSet::new()) };
+    // All four messages have 100 tokens.
+    assert_eq!((exam.kept(99.0), exam.kept(100.0)), (Some(0.0), None));
+}
+
+#[test]
+fn a_right_answer_that_nothing_is_known_is_not_kept_by_any_message() {
+    let (mut facts, full) = probed();
+    facts.probes[0].probe.kind = ProbeKind::Abstain;
+    let exam = Exam { facts: &facts, asked: probes(&facts, Some(&full), &BTreeSet::new()) };
+    assert_eq!(exam.kept(30.0), None);
+}
+
+#[test]
+fn probes_are_those_that_the_whole_conversation_answers_right() {
+    // `empty` comes before `full` and is wrong; `full` failed at the first window.
+    let (facts, full) = probed();
+    let empty = cell("s", "empty").control().sent(&[1, 1]).snapshot(1, 0).answers("w").build();
+    let failed = cell("s", "full").control().window("12%", 9).failed("broken");
+    let sessions = Sessions::new([empty, failed, full], []);
+    let all = [facts];
+    let found = exams(&all, &sessions, Primary::Continuity);
+    assert_eq!(found[0].kept(59.0), Some(0.0));
+    let Asked::Probes(kinds) = &found[0].asked else { panic!("probes are asked") };
+    assert_eq!(kinds.values().map(Vec::len).sum::<usize>(), 1);
+}
+
+#[test]
+fn each_data_set_has_a_curve_of_its_own_and_all_have_one_together() {
+    let session = |id: &str, dataset: &str, distance| {
+        let mut builder = facts(id).dataset(dataset).requests(&[20_000; 10]);
+        for request in 0..10 {
+            builder = builder.reference(request, distance, None).reference(request, 1, None);
+        }
+        builder.build()
+    };
+    // The far references of d are never reached before the whole context.
+    let all = [session("s", "d", 19_999), session("t", "e", 1)];
+    let curves = curves(&all, &Sessions::default(), Primary::ReferenceRecall);
+    let told: Vec<(&str, f64)> =
+        curves.iter().map(|curve| (curve.dataset.as_str(), curve.points[0].1)).collect();
+    assert_eq!(told, [("d", 0.5), ("e", 1.0), ("ALL", 0.75)]);
+    assert!(curves.iter().all(|curve| curve.points.len() == STEPS));
+    assert!(curves.iter().all(|curve| curve.points[STEPS - 1] == (20_000.0, 1.0)));
+}
+
+#[test]
+fn a_curve_of_continuity_is_in_points_of_a_hundred() {
+    let (mut facts, full) = probed();
+    facts.probes[0].evidence = vec![2];
+    let asked = probes(&facts, Some(&full), &BTreeSet::new());
+    let exam = Exam { facts: &facts, asked };
+    let points = points(&[&exam]);
+    // From 30 tokens on the newest message is there; at 60 nothing is dropped.
+    let kept: Vec<f64> = points.iter().map(|(_, kept)| *kept).collect();
+    assert!(kept.contains(&0.0) && kept.contains(&100.0), "{points:?}");
+    assert!(kept.iter().all(|kept| [0.0, 100.0].contains(kept)), "{points:?}");
+    assert_eq!(points.len(), STEPS - 1);
+}

@@ -210,7 +210,6 @@ impl Builder<'_> {
         let at_cuts = !self.facts_each(self.code, resampled.id).is_empty();
         let within = |bounds: Bounds| bounds.within(resampled.least, resampled.most);
         match clusters.n() {
-            0 => None,
             1..=2 => {
                 let series = self.row.series(at);
                 let replicates = each.keys().map(|unit| &series[unit]);
@@ -352,5 +351,102 @@ fn difference_values(difference: &Difference, unit: f64, values: &mut BTreeMap<S
     bounds(id, interval.map(|b| (b.lo, b.hi)), values);
     if let Some(mde) = difference.minimal_detectable {
         values.insert(catalogue::MDE.id.into(), Value::Known(mde));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::measure;
+    use crate::measure::testkit::{cell, close, facts, manifest};
+    use crate::model::{
+        Cut, CutExam, CutOutcome, CutRow, FactAtStake, IdentifierClass, ReferenceState,
+    };
+
+    #[test]
+    fn replicates_are_averaged_at_each_position_that_has_a_figure() {
+        let replicates = [
+            vec![Some(1.0), None, Some(3.0), None],
+            vec![Some(2.0), None],
+            vec![Some(6.0), None, None, Some(5.0)],
+        ];
+        assert_eq!(averaged(&replicates), [3.0, 3.0, 5.0]);
+        assert!(averaged(&[]).is_empty());
+    }
+
+    #[test]
+    fn questions_of_replicates_count_once_and_only_behind_a_score() {
+        let (some, none) = (Some(0.0), None);
+        let series = BTreeMap::from([
+            (0, vec![vec![some, none], vec![some, some, none]]),
+            (1, vec![vec![some; 3]]),
+            (2, vec![vec![some; 50]]),
+        ]);
+        assert_eq!(asked(&BTreeMap::from([(0, 0.5), (1, 0.0), (7, 1.0)]), &series), 5);
+    }
+
+    /// A cut with this many facts, and the state of all of them under `x`.
+    fn cut(transcript: &str, facts: usize, state: Option<ReferenceState>) -> Cut {
+        let fact = |at: usize| FactAtStake {
+            request: 10,
+            text: format!("src/{at}.rs"),
+            class: IdentifierClass::Path,
+            last_seen: 0,
+            newest_tokens: 100,
+            refetch: None,
+            reread: false,
+        };
+        let row = state.map(|state| CutRow {
+            strategy: "x".into(),
+            replicate: 0,
+            depth: 1,
+            standing: Standing::Ranked,
+            outcome: CutOutcome::Done(Box::new(CutExam::of_states(
+                8_000,
+                3_000,
+                vec![state; facts],
+            ))),
+        });
+        Cut {
+            dataset: "d".into(),
+            transcript: transcript.into(),
+            request: 10,
+            recorded: false,
+            requests: 40,
+            left: None,
+            messages: 20,
+            tokens_before: 10_000,
+            preamble_tokens: 2_000,
+            facts: (0..facts).map(fact).collect(),
+            rows: row.into_iter().collect(),
+        }
+    }
+
+    #[test]
+    fn facts_at_cuts_rank_where_a_cut_has_facts_and_a_row() {
+        let of = |facts, state| primary(&[], &Sessions::new([], [cut("s", facts, state)]));
+        let lost = Some(ReferenceState::Lost);
+        assert_eq!(of(1, lost), Primary::KeptAtCut);
+        for (facts, state) in [(1, None), (0, lost), (0, None)] {
+            assert_eq!(of(facts, state), Primary::ReferenceRecall);
+        }
+    }
+
+    #[test]
+    fn within_two_sessions_facts_are_resampled_with_the_weight_of_their_session() {
+        // All of 30 facts are kept, and none of ten: every resample keeps 30 of 40.
+        let (all, none) = (ReferenceState::Carried, ReferenceState::Lost);
+        let cuts = [cut("s", 30, Some(all)), cut("t", 10, Some(none))];
+        let ids = ["s", "t"];
+        let cells = ids.map(|id| cell(id, "x").sent(&[500; 60]).compaction(900, 500).build());
+        let facts = ids.map(|id| facts(id).requests(&[1_000; 60]).build()).to_vec();
+        let manifest = Manifest { cuts: "5".into(), depths: vec![1], ..manifest(&["25%"]) };
+        let report = measure(manifest, "d".into(), facts, Sessions::new(cells, cuts));
+        let row = &report.rows[0];
+        close(row, "kept_at_cut", 0.75);
+        let Interval::ThisSessionOnly { lo, hi } = row.intervals["kept_at_cut"] else {
+            panic!("{:?}", row.intervals)
+        };
+        assert!((lo - 0.75).abs() < 1e-9 && (hi - 0.75).abs() < 1e-9, "{lo} to {hi}");
     }
 }

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use super::exams::Exams;
 use super::gather::{ByUnit, Gathered, Scene};
 use super::measures::MEASURES;
-use super::names::ALL;
 use super::payers::Payers;
 use super::sign_flip::sign_flip;
 use super::spec::{Parts, mean};
@@ -60,7 +59,8 @@ pub fn session_figures(
     }
     let payers = Payers::of(manifest, sessions);
     let gathered = Scene::new(facts, sessions, &payers, manifest).gather();
-    let first = |row: &&Gathered| row.key.dataset != ALL && row.key.payer == payers.names()[0];
+    // The row of a data set and that of all say the same of a session.
+    let first = |row: &&Gathered| row.key.payer == payers.names()[0];
     for row in gathered.iter().filter(first) {
         let parts = |id: &str| {
             let spec = MEASURES.iter().find(|spec| spec.id() == id);
@@ -163,7 +163,64 @@ pub fn estimate(clusters: &Clusters, seed: u64) -> Option<Estimate> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Absent;
+    use crate::measure::testkit::{CellBuilder, cell, facts, manifest};
+    use crate::model::{Absent, LatencySource};
+
+    /// The figures of these cells of sessions of two requests.
+    fn figures(ids: &[&str], cells: Vec<Cell>) -> Vec<SessionFigures> {
+        let facts: Vec<_> = ids.iter().map(|id| facts(id).requests(&[300, 600]).build()).collect();
+        let sessions = Sessions::new(cells, []);
+        session_figures(&manifest(&["25%"]), &facts, &sessions, catalogue::KEPT_AT_CUT.id)
+    }
+
+    fn billed(id: &str, uncached: u64) -> CellBuilder {
+        let one = [(uncached, 0, 0), (0, 0, 0)];
+        let cell = cell(id, "x").sent(&[300, 400]);
+        // As typed, `dear` comes last: payers are sorted by name.
+        cell.bill("dear", "dear", &one).bill("cheap", "cheap", &one)
+    }
+
+    #[test]
+    fn a_session_has_the_bill_of_the_first_payer_and_its_own_waits() {
+        let timed = |id, uncached, ms| {
+            billed(id, uncached).compaction(9, 1).called(ms, LatencySource::Live).build()
+        };
+        let found = figures(&["s", "t"], vec![timed("s", 300, 70.0), timed("t", 700, 90.0)]);
+        let told: Vec<_> =
+            found.iter().map(|own| (own.transcript.as_str(), own.usd.unwrap())).collect();
+        // 300 and 700 uncached at 1, and 20 of output at 5 a million.
+        let expected = [("s", 0.000_4), ("t", 0.000_8)];
+        for ((id, usd), (other, expected)) in told.into_iter().zip(expected) {
+            assert!(id == other && (usd - expected).abs() < 1e-12, "{id}: {usd}");
+        }
+        assert_eq!(found[0].waits_ms, Some(vec![70.0]));
+        assert_eq!(found[1].waits_ms, Some(vec![90.0]));
+        assert_eq!((found[0].quality, found[0].failed.len()), (None, 0));
+    }
+
+    #[test]
+    fn a_session_without_a_cell_at_its_end_has_no_figures_and_a_reason() {
+        let found = figures(&["s"], vec![cell("s", "x").failed("it broke")]);
+        let expected = SessionFigures {
+            dataset: "d".into(),
+            transcript: "s".into(),
+            strategy: "x".into(),
+            quality: None,
+            usd: None,
+            waits_ms: Some(Vec::new()),
+            failed: vec!["it broke".into()],
+        };
+        assert_eq!(found, [expected]);
+    }
+
+    #[test]
+    fn a_single_cluster_has_no_standard_error() {
+        let one = estimate(&Clusters::new(vec![vec![1.0, 3.0]]), 1).unwrap();
+        assert_eq!((one.mean, one.standard_error, one.clusters), (2.0, None, 1));
+        // Means of 1 and 5 around 3: √(2/1 · 8) / 2.
+        let two = estimate(&Clusters::new(vec![vec![1.0], vec![5.0]]), 1).unwrap();
+        assert_eq!((two.mean, two.standard_error, two.clusters), (3.0, Some(2.0), 2));
+    }
 
     #[test]
     fn repetitions_are_averaged_and_what_is_unknown_is_not_guessed() {

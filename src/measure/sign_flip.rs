@@ -91,6 +91,16 @@ mod tests {
     fn equal_signs_of_twenty_clusters_give_the_smallest_p_of_the_draws() {
         let p = sign_flip(&clusters(&[1.0; 20]), 1);
         assert!((p - 1.0 / 100_001.0).abs() < 3e-5, "{p}");
+        // The observed pattern is one of 100,001, and all others are whole ones.
+        let hits = p * 100_001.0 - 1.0;
+        assert!(hits > -1e-6 && (hits - hits.round()).abs() < 1e-6, "{hits}");
+    }
+
+    #[test]
+    fn the_unit_of_the_differences_does_not_matter() {
+        for unit in [1e-9, 1e9] {
+            assert_eq!(sign_flip(&clusters(&[unit, 2.0 * unit, 3.0 * unit]), 1), 0.25);
+        }
     }
 
     #[test]

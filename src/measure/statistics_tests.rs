@@ -164,3 +164,18 @@ fn the_t_interval_covers_the_truth_at_its_level() {
     let share = covered.count() as f64 / f64::from(runs);
     assert!((0.94..=0.96).contains(&share), "{share}");
 }
+
+#[test]
+fn bounds_are_moved_into_the_range_of_the_parameter() {
+    let bounds = Bounds { lo: -2.0, hi: 0.5 };
+    close(bounds.width(), 2.5);
+    assert_eq!(bounds.within(-1.0, 1.0), Bounds { lo: -1.0, hi: 0.5 });
+    assert_eq!(bounds.within(0.75, 1.0), Bounds { lo: 0.75, hi: 0.75 });
+}
+
+#[test]
+fn every_value_counts_as_a_transcript() {
+    let clusters = Clusters::new(vec![vec![0.2, 0.4], vec![0.9]]);
+    assert_eq!(clusters.values().collect::<Vec<_>>(), [0.2, 0.4, 0.9]);
+    assert_eq!((clusters.transcripts(), clusters.weight()), (3, 3.0));
+}

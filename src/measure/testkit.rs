@@ -1,13 +1,15 @@
 //! Small transcripts and cells for tests, built by hand.
 
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
 
 use jiff::Timestamp;
 
 use super::exams::Exams;
 use super::measure;
+use super::names::ALL;
+use super::rows::Entry;
 use super::spec::Sample;
 use super::terms::Terms;
 use crate::model::{
@@ -16,7 +18,7 @@ use crate::model::{
     MessageFacts, NoGrade, PresetRow, Prices, Probe, ProbeFacts, ProbeKind, ProbeRow, PromptBill,
     RECORDED, Recovered, Reference, ReferenceOutcome, ReferenceState, Repeated, ReplyFacts, Report,
     RequestBill, RequestFacts, RequestRow, Role, Sessions, Snapshot, Source, Standing, TimeProfile,
-    TokensSource, TranscriptFacts, Value, Verdict, Void, Vote,
+    TokensSource, TranscriptFacts, Value, Verdict, Void, VoidReplies, Vote,
 };
 use crate::wording;
 
@@ -217,6 +219,30 @@ pub(super) fn twenty_references(id: &str) -> TranscriptFacts {
         builder = builder.reference(request, 5_000, None).reference(request, 5_000, None);
     }
     builder.build()
+}
+
+/// A row over all transcripts with these figures: of a control if it has no rank.
+pub(super) fn entry_at(
+    (window, window_tokens): (&str, f64),
+    strategy: &str,
+    rank: Option<u32>,
+    values: &[(&str, f64)],
+) -> Entry {
+    let row = PresetRow {
+        agent_model: RECORDED.into(),
+        dataset: ALL.into(),
+        strategy: strategy.into(),
+        window: window.into(),
+        standing: if rank.is_some() { Standing::Ranked } else { Standing::Control },
+        rank,
+        values: values.iter().map(|(id, v)| ((*id).into(), Value::Known(*v))).collect(),
+        intervals: BTreeMap::new(),
+        verdict: None,
+        failed: Vec::new(),
+    };
+    let (scores, facts) = (BTreeMap::new(), BTreeMap::new());
+    let (variance, replies) = (Vec::new(), VoidReplies::default());
+    Entry { row, scores, facts, asked: 20, variance, window_tokens, acted: true, replies }
 }
 
 /// Problems and limits of a report as text, in their order.

@@ -362,3 +362,59 @@ fn all_gives_transcripts_equal_weight_and_sums_tokens() {
     close(all, "transcripts", 3.0);
     close(row(&report, "e", "x"), "token_savings", 1.0 - 11_500.0 / 551_000.0);
 }
+
+#[test]
+fn parts_of_the_variance_are_those_of_ranked_rows_for_one_payer() {
+    use crate::model::{ChanceOf, VariancePart};
+    let entry = |strategy: &str, standing, payer: &str, dataset: &str| {
+        let mut entry = testkit::entry_at(("25%", 9.0), strategy, Some(1), &[]);
+        (entry.row.standing, entry.row.agent_model) = (standing, payer.into());
+        entry.row.dataset = dataset.into();
+        let (of, variance, freedom) = (ChanceOf::Probe, Value::Known(0.25), 7);
+        entry.variance = vec![VariancePart { of, variance, freedom }];
+        entry
+    };
+    let mut unknown = entry("unknown", Standing::Ranked, "dear", ALL);
+    unknown.variance.clear();
+    let table = [
+        entry("set", Standing::Ranked, "other", "d"),
+        entry("full", Standing::Control, "dear", ALL),
+        entry("prune", Standing::Ranked, "dear", ALL),
+        entry("summary", Standing::StandIn, "dear", ALL),
+        unknown,
+        entry("prune", Standing::Ranked, "cheap", ALL),
+    ];
+    let found = variance_of(&table, Primary::KeptAtCut);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!((found[0].strategy.as_str(), found[0].window.as_str()), ("prune", "25%"));
+    assert_eq!((found[0].measure, found[0].parts[0].freedom), (Primary::KeptAtCut, 7));
+}
+
+#[test]
+fn cells_that_an_interrupted_run_lacks_failed_where_it_prepared_their_transcript() {
+    use crate::model::{Planned, PlannedPreset, PlannedTranscript};
+    let planned = |id: &str| PlannedTranscript {
+        dataset: "d".into(),
+        transcript: id.into(),
+        windows: vec!["25%".into()],
+        cuts: Vec::new(),
+    };
+    let mut manifest = testkit::manifest(&["25%"]);
+    manifest.planned = Planned {
+        presets: vec![PlannedPreset {
+            name: "x".into(),
+            standing: Standing::Ranked,
+            replicates: 1,
+        }],
+        at_cuts: Vec::new(),
+        transcripts: ["s", "t", "u"].map(planned).to_vec(),
+    };
+    let cells = [preset("s", "x", HALF).build()];
+    let facts = vec![ten_requests("s"), ten_requests("t")];
+    let report = measure(manifest, "d".into(), facts, Sessions::new(cells, []));
+    let missing = report.missing.as_ref().unwrap();
+    assert_eq!((missing.cells, missing.planned_cells), (2, 3));
+    let failed = &row(&report, ALL, "x").failed;
+    assert_eq!(failed.len(), 1, "nothing is known of u: {failed:?}");
+    assert!(failed[0].starts_with("t (replicate 0): missing"), "{failed:?}");
+}

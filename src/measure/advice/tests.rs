@@ -109,6 +109,8 @@ fn behind_what_was_replayed_a_compaction_goes_on_saving_at_its_rate() {
     assert_eq!(money(&parted, 40, 40).unwrap().break_even, Some(44.0));
     let dear = CutBill { saved_per_request_usd: Some(-0.25), ..bill.clone() };
     assert_eq!(money(&dear, 40, 60), Some(Money { saving: -6.0, break_even: None }));
+    let even = CutBill { saved_per_request_usd: Some(0.0), ..bill.clone() };
+    assert_eq!(money(&even, 40, 60), Some(Money { saving: -1.0, break_even: None }));
     assert_eq!(money(&CutBill { with_usd: None, ..bill }, 40, 60), None);
 }
 
@@ -189,6 +191,9 @@ fn a_preset_that_never_saves_is_a_no_and_one_that_always_does_a_yes() {
     let never = advice(&at(-1.0));
     assert_eq!((never.pays, never.because, never.choice), (Pays::No, Because::NoSaving, None));
     assert_eq!(figures(&never, "prune", 64_000).paid_back, Some(0.0));
+    let even = advice(&at(0.0));
+    assert_eq!((even.pays, even.because, even.choice), (Pays::No, Because::NoSaving, None));
+    assert_eq!(figures(&even, "prune", 64_000).paid_back, Some(1.0));
     let always = advice(&at(1.0));
     assert_eq!((always.pays, always.because), (Pays::Yes, Because::Saves));
     assert_eq!(always.presets[0].from_tokens, Some(16_000));
@@ -309,4 +314,88 @@ fn the_interval_of_a_share_ends_at_zero_and_one() {
     assert!(lo == 0.0 && (hi - 0.595).abs() < 0.001, "{lo} {hi}");
     let (lo, hi) = of(|n| if n == 0 { 0 } else { 10 });
     assert!(hi == 1.0 && (lo - 0.405).abs() < 0.001, "{lo} {hi}");
+}
+
+#[test]
+fn of_equal_choices_the_first_name_and_the_smallest_size_are_recommended() {
+    let chosen = |mask: f64, prune: f64| {
+        let report = report(6, |id, _| {
+            let rows = || vec![Row("mask", Standing::Ranked, 8, saving(mask)), ranked(8, prune)];
+            [20_000, 80_000].map(|tokens| cut(id, tokens, rows())).into()
+        });
+        let advice = advice(&report);
+        let (preset, size) = advice.chosen().unwrap();
+        (preset.strategy.clone(), size.from)
+    };
+    assert_eq!(chosen(1.0, 1.0), ("mask".to_owned(), 16_000));
+    assert_eq!(chosen(1.0, 2.0), ("prune".to_owned(), 16_000));
+}
+
+#[test]
+fn a_preset_with_one_void_row_is_void() {
+    for at in [0, 1] {
+        let mut report = report(6, |id, _| vec![cut(id, 80_000, vec![ranked(8, 1.0)])]);
+        assert_eq!(report.rows.len(), 2);
+        report.rows[at].standing = Standing::Void;
+        let advice = advice(&report);
+        assert_eq!(advice.presets[0].standing, Standing::Void);
+        assert_eq!((advice.because, advice.choice), (Because::NoPreset, None));
+    }
+}
+
+#[test]
+fn repetitions_are_of_one_cut_and_later_compactions_are_left_out() {
+    let exam = |cut: &mut Cut, row: usize, change: fn(&mut CutExam)| {
+        if let CutOutcome::Done(exam) = &mut cut.rows[row].outcome {
+            change(exam);
+        }
+    };
+    let report = report(1, |id, _| {
+        let rows = vec![ranked(8, 1.0), ranked(6, 3.0), ranked(0, 50.0)];
+        let mut acted = cut(id, 70_000, rows);
+        (acted.rows[1].replicate, acted.rows[2].depth, acted.left) = (1, 3, Some(30));
+        exam(&mut acted, 0, |exam| exam.blocking_ms = Some(100.0));
+        exam(&mut acted, 1, |exam| exam.blocking_ms = Some(300.0));
+        let mut idle = cut(id, 100_000, vec![ranked(10, 9.0)]);
+        exam(&mut idle, 0, |exam| exam.compactions = 0);
+        vec![acted, idle]
+    });
+    let advice = advice(&report);
+    let at = figures(&advice, "prune", 64_000);
+    assert_eq!((at.cuts, at.compacted, at.sessions, at.extrapolated), (2, 1, 1, 1));
+    assert_eq!((at.tokens, at.requests_left, at.facts), (70_000, 30.0, 20));
+    // 1 + 10 · 3/20 and 3 + 10 · 5/20; where nothing was compacted nothing is saved.
+    assert!((at.saving_usd.unwrap().value - (2.5 + 5.5 + 0.0) / 3.0).abs() < 1e-9);
+    assert_eq!((at.paid_back, at.break_even_requests), (Some(1.0), Some(12.0)));
+    assert!((at.kept.unwrap().value - 24.0 / 30.0).abs() < 1e-9);
+    assert_eq!((at.missing["path"], at.wait_ms), ((6, 30), Some(200.0)));
+    assert_eq!(advice.presets[0].sizes.len(), 1);
+}
+
+#[test]
+fn a_session_with_an_unknown_price_is_left_out_of_the_saving_only() {
+    let report = report(2, |id, n| {
+        let unpriced = CutBill { with_usd: None, ..saving(1.0) };
+        let other = Row("prune", Standing::Ranked, 5, unpriced);
+        let mut cuts = vec![cut(id, 70_000, vec![ranked(7, 3.0)])];
+        cuts.extend((n == 0).then(|| cut(id, 90_000, vec![other])));
+        cuts
+    });
+    let advice = advice(&report);
+    let at = figures(&advice, "prune", 64_000);
+    let saving = at.saving_usd.unwrap();
+    assert_eq!((saving.value, saving.clusters, at.sessions), (3.0, 1, 2));
+    assert!((at.kept.unwrap().value - 19.0 / 30.0).abs() < 1e-9);
+}
+
+#[test]
+fn of_presets_that_keep_the_most_the_first_name_is_the_measure_of_the_others() {
+    // `mask` keeps 8 of 10 in each session and is known to keep more than `zip`;
+    // `prune` keeps 6 and 10 in turn, which is as much and leaves that open.
+    let report = report(6, |id, n| {
+        let row = |name, kept, usd| Row(name, Standing::Ranked, kept, saving(usd));
+        let prune = row("prune", if n % 2 == 0 { 6 } else { 10 }, 2.0);
+        vec![cut(id, 80_000, vec![row("mask", 8, 1.0), prune, row("zip", 7, 5.0)])]
+    });
+    assert_eq!(advice(&report).chosen().unwrap().0.strategy, "prune");
 }

@@ -249,4 +249,59 @@ mod tests {
         );
         assert_eq!(said(vec![off("s", 1_010, 1.04)], Vec::new(), "the simulated bill"), None);
     }
+
+    #[test]
+    fn only_summaries_that_replace_something_count_and_only_calls_on_record_are_known() {
+        let mut cell =
+            (0..4).fold(cell("s", "recorded").sent(&[100]), |cell, _| cell.compaction(9, 1));
+        cell = cell.with_compaction(|row| row.messages_folded = 0);
+        let mut cell = cell.build();
+        if let CellOutcome::Done(rows) = &mut cell.outcome {
+            rows.compactions[0].model_calls = 2;
+        }
+        let told = said(vec![named("s", None)], vec![cell], "do not show what").unwrap();
+        assert!(told.contains("what 2 of 3 summaries"), "{told}");
+    }
+
+    #[test]
+    fn bills_that_the_first_breakpoint_changes_by_five_per_cent_are_named() {
+        use super::*;
+        use crate::measure::testkit::{entry_at, manifest};
+        use crate::model::{Primary, Sessions};
+        let row = |strategy: &str, rank, other| {
+            let values = [("cost_usd", 2.0), ("cost_head_breakpoint_usd", other)];
+            entry_at(("25%", 9.0), strategy, rank, &values)
+        };
+        let table = [
+            row("full", None, 9.0),
+            row("a", Some(1), 2.1),
+            row("b", Some(2), 1.0),
+            row("c", Some(3), 2.08),
+            row("d", Some(4), 3.5),
+            row("e", Some(5), 1.6),
+            row("f", Some(6), 2.6),
+        ];
+        let told = |table: &[Entry]| {
+            let (manifest, none) = (manifest(&["25%"]), Sessions::default());
+            let primary = Primary::ReferenceRecall;
+            first_breakpoint(&Evidence::of(&manifest, primary, table, (&[], &none), None, None))
+        };
+        let Some(Problem::BreakpointUnknown { rows, more, least }) = told(&table) else {
+            panic!("some bills change")
+        };
+        let names: Vec<&str> = rows.iter().map(|bill| bill.row.strategy.as_str()).collect();
+        assert_eq!(names, ["d", "b", "f"], "by 75 %, 50 % and 30 %");
+        assert_eq!((more, least, rows[0].own, rows[0].other), (2, 0.05, 2.0, 3.5));
+        assert_eq!(rows[0].billed_as, None);
+        assert_eq!(told(&table[3..4]), None, "4 % do not matter");
+    }
+
+    #[test]
+    fn a_modelled_clock_matters_only_with_bills() {
+        let modelled = facts("s").requests(&[100]).with(|f| f.clock_modelled = true).build();
+        let idle = vec![cell("s", "x").sent(&[100]).build()];
+        assert_eq!(said(vec![modelled], idle, "are modelled"), None);
+        let cells = vec![billed("s", RECORDED, "dear")];
+        assert_eq!(said(vec![named("s", None)], cells, "are modelled"), None);
+    }
 }

@@ -173,4 +173,12 @@ mod tests {
             ]
         );
     }
+
+    #[test]
+    fn idle_compactions_for_the_questions_at_the_end_do_not_count() {
+        let cell = (0..3).fold(cell("s", "x").sent(&[100]), |cell, _| {
+            cell.compaction(100, 99).with_compaction(|row| row.at_end = true)
+        });
+        assert!(idle(vec![cell.build()]).is_empty());
+    }
 }

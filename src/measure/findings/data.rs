@@ -97,4 +97,51 @@ mod tests {
         let cells = vec![cell("s", "x").sent(&[100]).build()];
         says(&warned(vec![one], cells), "1 session: intervals speak of this one only");
     }
+
+    #[test]
+    fn the_number_of_clusters_decides_what_may_be_concluded() {
+        use super::*;
+        use crate::measure::testkit::{entry_at, manifest};
+        use crate::model::{Primary, Sessions};
+        let of = |clusters: f64, verdicts: &[AgainstFull]| {
+            let entry = |verdict: Option<AgainstFull>| {
+                let mut entry = entry_at(("25%", 9.0), "x", Some(1), &[("n_clusters", clusters)]);
+                entry.row.verdict = verdict;
+                entry
+            };
+            let table: Vec<_> =
+                [None].into_iter().chain(verdicts.iter().copied().map(Some)).map(entry).collect();
+            let (manifest, none) = (manifest(&["25%"]), Sessions::default());
+            let primary = Primary::ReferenceRecall;
+            let run = Evidence::of(&manifest, primary, &table, (&[], &none), None, None);
+            few_clusters(&run).map(|limit| match limit {
+                Limit::FewClusters { clusters, allows, .. } => (clusters, allows),
+                other => panic!("{other:?}"),
+            })
+        };
+        assert_eq!(of(0.0, &[]), None);
+        for (clusters, allows) in [
+            (1, Allows::Description),
+            (5, Allows::Description),
+            (6, Allows::NoNonInferior),
+            (9, Allows::NoNonInferior),
+            (10, Allows::Provisional),
+            (19, Allows::Provisional),
+        ] {
+            assert_eq!(of(clusters as f64, &[]), Some((clusters, allows)));
+        }
+        let (open, rare) = (AgainstFull::Undecided, AgainstFull::ProvisionalNonInferior);
+        assert_eq!(of(20.0, &[AgainstFull::Inferior]), None);
+        assert_eq!(of(20.0, &[open]), Some((20, Allows::SmallDifferences)));
+        assert_eq!(of(20.0, &[open, rare]), Some((20, Allows::RareLosses)));
+    }
+
+    #[test]
+    fn projects_that_are_unknown_are_not_one_project() {
+        let none = || ["s", "t"].map(|id| facts(id).requests(&[100]).build()).to_vec();
+        silent(&warned(none(), Vec::new()), "one project");
+        let mut half = none();
+        half[0].cluster = Some("p".into());
+        silent(&warned(half, Vec::new()), "one project");
+    }
 }

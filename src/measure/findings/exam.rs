@@ -127,3 +127,218 @@ pub(super) fn small_windows(run: &Evidence<'_>) -> Option<Limit> {
 pub(super) fn identifiers_only(run: &Evidence<'_>) -> Option<Limit> {
     (run.primary == Primary::KeptAtCut).then_some(Limit::IdentifiersOnly)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::testkit::{cell, entry_at, facts, manifest, twenty_references};
+    use crate::model::{Manifest, NoCut, Place, Sessions, TranscriptFacts};
+
+    const SMALL: (&str, f64) = ("25%", 10_000.0);
+    const LARGE: (&str, f64) = ("200k", 200_000.0);
+
+    /// Looks at these rows, transcripts and results of a run.
+    fn look<T>(
+        (primary, manifest): (Primary, &Manifest),
+        table: &[Entry],
+        (facts, sessions): (&[TranscriptFacts], &Sessions),
+        at: impl FnOnce(&Evidence<'_>) -> T,
+    ) -> T {
+        at(&Evidence::of(manifest, primary, table, (facts, sessions), None, None))
+    }
+
+    /// Looks at the rows only.
+    fn of<T>(primary: Primary, table: &[Entry], at: impl FnOnce(&Evidence<'_>) -> T) -> T {
+        look((primary, &manifest(&["25%", "200k"])), table, (&[], &Sessions::default()), at)
+    }
+
+    /// Looks at the transcripts of a run with such cuts.
+    fn with_cuts<T>(
+        cuts: &str,
+        facts: &[TranscriptFacts],
+        at: impl FnOnce(&Evidence<'_>) -> T,
+    ) -> T {
+        let manifest = Manifest { cuts: cuts.into(), ..manifest(&["25%"]) };
+        look((Primary::ReferenceRecall, &manifest), &[], (facts, &Sessions::default()), at)
+    }
+
+    fn place(strategy: &str, window: &str) -> Place {
+        Place { strategy: strategy.into(), window: window.into() }
+    }
+
+    #[test]
+    fn a_window_at_which_nothing_compacts_is_told_with_its_own_largest_context() {
+        // Each data set has a window of its own.
+        let all = [
+            facts("s").requests(&[300, 700]).build(),
+            facts("t").dataset("e").requests(&[9_000]).build(),
+        ];
+        let cells = [
+            cell("s", "x").sent(&[1, 1]).build(),
+            cell("t", "x").dataset("e").window("200k", 200_000).sent(&[1]).build(),
+        ];
+        let sessions = Sessions::new(cells, []);
+        let idle = |at, failed: &[&str]| {
+            let mut entry = entry_at(at, "x", Some(1), &[]);
+            entry.acted = false;
+            entry.row.failed = failed.iter().map(|why| (*why).to_owned()).collect();
+            entry
+        };
+        let told = |table: &[Entry]| {
+            let manifest = manifest(&["25%", "200k"]);
+            let primary = Primary::ReferenceRecall;
+            let found = look((primary, &manifest), table, (&all, &sessions), nothing_compacts);
+            let each = found.into_iter().map(|problem| match problem {
+                Problem::NothingCompacts { window, largest } => (window, largest),
+                other => panic!("{other:?}"),
+            });
+            each.collect::<Vec<_>>()
+        };
+        let (small, large) = (("25%".to_owned(), 700), ("200k".to_owned(), 9_000));
+        assert_eq!(told(&[idle(SMALL, &[]), idle(LARGE, &[])]), [small.clone(), large]);
+        // A preset that failed might have compacted.
+        assert_eq!(told(&[idle(SMALL, &[]), idle(LARGE, &["broken"])]), [small]);
+        let acted = entry_at(SMALL, "y", Some(1), &[]);
+        assert!(told(&[idle(SMALL, &[]), acted]).is_empty());
+        assert!(told(&[entry_at(SMALL, "full", None, &[])]).is_empty(), "controls alone");
+    }
+
+    #[test]
+    fn the_scale_is_narrow_below_a_fifth_between_empty_and_full() {
+        let scale = |at, floor, ceiling| {
+            [
+                entry_at(at, "full", None, &[("recall", ceiling)]),
+                entry_at(at, "prune", Some(1), &[("recall", 0.9)]),
+                entry_at(at, "empty", None, &[("recall", floor)]),
+            ]
+        };
+        let told = |small: (f64, f64), large: (f64, f64)| {
+            let table: Vec<Entry> = scale(SMALL, small.0, small.1)
+                .into_iter()
+                .chain(scale(LARGE, large.0, large.1))
+                .collect();
+            of(Primary::Continuity, &table, narrow_scale)
+        };
+        let narrow = |window: &str, floor, ceiling| Problem::NarrowScale {
+            window: window.into(),
+            floor,
+            ceiling,
+        };
+        // 0.1 apart at the first window, and exactly a fifth at the second.
+        assert_eq!(told((0.3, 0.4), (0.0, 0.2)), [narrow("25%", 0.3, 0.4)]);
+        assert_eq!(told((0.1, 0.9), (0.5, 0.4)), [narrow("200k", 0.5, 0.4)]);
+    }
+
+    #[test]
+    fn the_error_of_the_exam_is_read_off_the_whole_conversation() {
+        let told = |rows: &[(&str, f64)]| {
+            let row = |(name, share): &(&str, f64)| {
+                entry_at(SMALL, name, Some(1), &[("did_without", *share)])
+            };
+            let table: Vec<Entry> = rows.iter().map(row).collect();
+            of(Primary::ReferenceRecall, &table, in_doubt)
+        };
+        let doubt = |share| Some(Problem::ExamInDoubt { share });
+        assert_eq!(told(&[("prune", 0.05), ("full", 0.25)]), doubt(0.25));
+        assert_eq!(told(&[("full", 0.1), ("prune", 0.5)]), doubt(0.1), "from a tenth on");
+        assert_eq!(told(&[("full", 0.09), ("prune", 0.5)]), None);
+        assert_eq!(told(&[("prune", 0.2), ("fifo", 0.3)]), doubt(0.2), "without it, off any");
+        assert_eq!(told(&[]), None);
+    }
+
+    #[test]
+    fn names_suffice_if_they_keep_four_fifths_of_what_the_best_row_keeps() {
+        let told = |primary: Primary, best: f64, list: f64| {
+            let id = primary.id();
+            let table = [
+                entry_at(SMALL, "prune", Some(1), &[(id, best)]),
+                entry_at(SMALL, "fifo", Some(2), &[(id, 0.1)]),
+                entry_at(SMALL, "id-list", None, &[(id, list)]),
+            ];
+            of(primary, &table, names_suffice)
+        };
+        let by = Primary::ReferenceRecall;
+        let best = place("prune", "25%");
+        let suffice = Some(Problem::NamesSuffice { best, kept: 0.6, list: 0.5 });
+        assert_eq!(told(by, 0.6, 0.5), suffice);
+        assert_eq!(told(by, 0.6, 0.47), None, "0.48 is needed");
+        assert_eq!(told(by, 0.4, 0.4), None, "the best row keeps too little to be useful");
+        assert_eq!(told(Primary::Continuity, 80.0, 80.0), None, "names answer no question");
+    }
+
+    #[test]
+    fn the_size_of_the_context_matters_beyond_five_points() {
+        let verbatim = |own, full| [("recall_verbatim", own), ("recall_verbatim_full", full)];
+        let table = [
+            entry_at(SMALL, "full", None, &verbatim(0.1, 0.9)),
+            entry_at(SMALL, "better", Some(1), &verbatim(0.9, 0.8)),
+            entry_at(SMALL, "worse", Some(2), &verbatim(0.7, 0.8)),
+            entry_at(SMALL, "edge", Some(3), &verbatim(0.05, 0.0)),
+            entry_at(SMALL, "alike", Some(4), &verbatim(0.02, 0.04)),
+            entry_at(SMALL, "unknown", Some(5), &[("recall_verbatim", 0.9)]),
+        ];
+        let rows = vec![(place("better", "25%"), 0.9, 0.8), (place("worse", "25%"), 0.7, 0.8)];
+        let found = of(Primary::Continuity, &table, size_matters);
+        assert_eq!(found, Some(Problem::SizeMatters { rows }));
+        assert_eq!(of(Primary::Continuity, &table[3..], size_matters), None);
+    }
+
+    #[test]
+    fn thin_exams_are_told_where_they_rank() {
+        let whole = twenty_references("s");
+        let thin_one = facts("t").requests(&[100]).reference(0, 5_000, None).build();
+        let all = [whole.clone(), thin_one];
+        let told = Problem::ThinExams { thin: 1, transcripts: 2, references: 20, requests: 10 };
+        assert_eq!(with_cuts("none", &all, thin), Some(told));
+        assert_eq!(with_cuts("5", &all, thin), None, "cuts have exams of their own");
+        assert_eq!(with_cuts("none", &[whole], thin), None);
+    }
+
+    #[test]
+    fn sessions_without_a_cut_are_counted_with_an_example_of_the_first_reason() {
+        let uncut = |id: &str, why| facts(id).with(|facts| facts.no_cut = why).build();
+        let all = [
+            uncut("s", Some(NoCut::NeverCompacted)),
+            uncut("t", None),
+            uncut("u", Some(NoCut::NotAsked)),
+            uncut("v", Some(NoCut::NotAsked)),
+        ];
+        let told = Problem::NotCut {
+            sessions: 3,
+            of: 4,
+            example: "u".into(),
+            why: "no cut was asked for".into(),
+        };
+        assert_eq!(with_cuts("5", &all, not_cut), Some(told));
+        assert_eq!(with_cuts("5", &all[1..2], not_cut), None);
+    }
+
+    #[test]
+    fn windows_below_those_of_agents_are_small() {
+        let at = |label: &str, tokens| cell("s", "x").window(label, tokens).sent(&[1]).build();
+        let failed = cell("s", "x").window("8k", 8_000).failed("broken");
+        let cells = [
+            at("16k", 16_000),
+            at("127k", 127_999),
+            at("128k", 128_000),
+            at("native", 32_000),
+            at("50%", 500_000),
+            failed,
+        ];
+        let told = |cells: &[Cell]| {
+            let sessions = Sessions::new(cells.to_vec(), []);
+            let manifest = Manifest { scaled: false, ..manifest(&["25%"]) };
+            look((Primary::Continuity, &manifest), &[], (&[], &sessions), small_windows)
+        };
+        let windows = ["127k", "16k", "50%"].map(str::to_owned).to_vec();
+        assert_eq!(told(&cells), Some(Limit::SmallWindows { windows, scaled: false }));
+        assert_eq!(told(&cells[2..4]), None);
+    }
+
+    #[test]
+    fn only_an_exam_at_cuts_is_one_of_identifiers_alone() {
+        assert_eq!(of(Primary::KeptAtCut, &[], identifiers_only), Some(Limit::IdentifiersOnly));
+        assert_eq!(of(Primary::Continuity, &[], identifiers_only), None);
+        assert_eq!(of(Primary::ReferenceRecall, &[], identifiers_only), None);
+    }
+}

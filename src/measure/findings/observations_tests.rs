@@ -2,9 +2,8 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::measure::findings::Evidence;
-use crate::measure::names::ALL;
-use crate::measure::testkit::manifest;
-use crate::model::{Finding, Sessions, VoidReplies};
+use crate::measure::testkit::{entry_at, manifest};
+use crate::model::{Finding, Place, Sessions};
 
 const PRIMARY: &str = "reference_recall";
 
@@ -20,21 +19,7 @@ fn row_at(
     rank: Option<u32>,
     values: &[(&str, f64)],
 ) -> Entry {
-    let row = PresetRow {
-        agent_model: "recorded".into(),
-        dataset: ALL.into(),
-        strategy: strategy.into(),
-        window: window.into(),
-        standing: if rank.is_some() { Standing::Ranked } else { Standing::Control },
-        rank,
-        values: values.iter().map(|(id, v)| ((*id).into(), Value::Known(*v))).collect(),
-        intervals: BTreeMap::new(),
-        verdict: None,
-        failed: Vec::new(),
-    };
-    let (scores, facts) = (BTreeMap::new(), BTreeMap::new());
-    let (variance, replies) = (Vec::new(), VoidReplies::default());
-    Entry { row, scores, facts, asked: 20, variance, window_tokens, acted: true, replies }
+    entry_at((window, window_tokens), strategy, rank, values)
 }
 
 fn said(table: &[Entry]) -> Vec<String> {
@@ -299,4 +284,268 @@ fn what_the_best_preset_gets_wrong_is_told_by_whether_it_was_still_there() {
     );
     assert_eq!(wrong(0.2, 0.1, 0.1)[0].split(" is ").nth(1), Some("no longer in its context"));
     assert_eq!(wrong(0.0, 0.0, 0.0), [""; 0]);
+}
+
+/// The rows at one window of a run that is ranked by this measure.
+fn ranked_by(primary: Primary, table: &[Entry]) -> Window<'_> {
+    Window { label: "25%", billed_as: None, rows: table.iter().collect(), primary }
+}
+
+fn by_recall(table: &[Entry]) -> Window<'_> {
+    ranked_by(Primary::ReferenceRecall, table)
+}
+
+/// The observation, whose relevance must be this.
+#[track_caller]
+fn weighs(found: Option<Candidate>, relevance: f64) -> Observation {
+    let (found, observation) = found.expect("it is observed");
+    assert!((found - relevance).abs() < 1e-9, "{found}, expected {relevance}: {observation:?}");
+    observation
+}
+
+#[test]
+fn a_higher_bill_for_fewer_tokens_matters_the_more_the_higher_it_is() {
+    let of = |fewer, saved| {
+        let table = [row("prune", Some(1), &[("token_savings", fewer), ("cost_savings", saved)])];
+        less_sent_more_billed(&by_recall(&table))
+    };
+    // 0.75 + 0.4 / 4, and 1 at most.
+    weighs(of(0.3, -0.4), 0.85);
+    weighs(of(0.3, -3.0), 1.0);
+    // From 5 % fewer tokens and a bill higher by half a per cent on.
+    assert!(of(0.05, -0.005).is_some());
+    for (fewer, saved) in [(0.049, -0.4), (0.3, -0.004), (0.3, 0.004), (0.3, 0.4)] {
+        assert_eq!(of(fewer, saved), None, "{fewer} fewer tokens, {saved} saved");
+    }
+}
+
+#[test]
+fn a_bill_is_explained_by_breaks_of_the_cache_or_by_calls_of_compactions() {
+    let why = |breaks, compactions| {
+        let values = [
+            ("cache_breaks", breaks),
+            ("requests", 100.0),
+            ("compaction_cost_usd", compactions),
+            ("cost_usd", 2.0),
+        ];
+        why_dear(&row("prune", Some(1), &values).row)
+    };
+    let breaks = DearBecause::CacheBreaks { breaks: 5.0, requests: 100.0 };
+    assert_eq!(why(5.0, 0.0), Some(breaks), "at five of a hundred requests");
+    assert_eq!(why(4.0, 0.1), Some(DearBecause::Compactions(0.05)));
+    assert_eq!(why(4.0, 0.09), None);
+}
+
+#[test]
+fn refused_requests_matter_the_more_of_them_there_are() {
+    let over = |share: f64| vec![("overflows", 50.0 * share), ("requests", 50.0)];
+    let table = [row("prune", Some(1), &over(0.1)), row("fifo", Some(2), &over(0.4))];
+    // 0.45 + 0.4 · 0.4.
+    let Observation::Refused { rows, .. } = weighs(refused_requests(&by_recall(&table)), 0.61)
+    else {
+        panic!("another observation")
+    };
+    assert_eq!(rows, [("fifo".to_owned(), 0.4), ("prune".to_owned(), 0.1)]);
+}
+
+#[test]
+fn what_is_no_better_than_recency_matters_the_more_the_best_gains() {
+    let of = |gains: [f64; 3], kept: f64| {
+        let values = |gain| [("kept_at_cut", kept), ("gain_at_cut", gain), ("recency_gain", 0.5)];
+        let table = [
+            row("a", Some(1), &values(gains[0])),
+            row("b", Some(2), &values(gains[1])),
+            row("c", Some(3), &values(gains[2])),
+        ];
+        beyond_recency(&ranked_by(Primary::KeptAtCut, &table))
+    };
+    // At cuts it is the gain there; 0.35 + (0.3 + 0.1) / 2. A gain of 0.02 is none.
+    let Observation::NoBetterThanRecency { rows, worst, best, .. } =
+        weighs(of([0.3, 0.02, -0.1], 0.6), 0.55)
+    else {
+        panic!("another observation")
+    };
+    assert_eq!(rows, ["b", "c"]);
+    assert_eq!((worst, best), (-0.1, Some(("a".to_owned(), 0.3))));
+    let Observation::NoBetterThanRecency { rows, best, .. } =
+        weighs(of([0.02, 0.01, 0.0], 0.6), 0.36)
+    else {
+        panic!("another observation")
+    };
+    assert_eq!((rows.len(), best), (3, None), "the best one gains nothing either");
+    // What is printed as 1.00 counts as everything.
+    assert_eq!(of([0.3, 0.0, 0.0], 0.995), None);
+    assert!(of([0.3, 0.0, 0.0], 0.994).is_some());
+}
+
+#[test]
+fn losses_that_no_tool_can_fetch_matter_by_their_share_of_everything() {
+    let losses = |irrecoverable, lost| [("irrecoverable", irrecoverable), ("reference_lost", lost)];
+    // 0.9 · 0.1 is less than 0.3 · 0.4; 0.2 + 1.5 · 0.12.
+    let table = [row("prune", Some(1), &losses(0.9, 0.1)), row("fifo", Some(2), &losses(0.3, 0.4))];
+    let found = weighs(cannot_be_fetched(&by_recall(&table)), 0.38);
+    let row = Place { strategy: "fifo".into(), window: "25%".into() };
+    assert_eq!(found, Observation::CannotBeFetched { row, share: 0.3 });
+}
+
+#[test]
+fn wrong_answers_matter_by_their_share_of_all() {
+    let values = [("lost", 0.2), ("garbled", 0.1), ("unused", 0.1)];
+    // Two of four are gone; 0.2 + 0.3 · 0.4.
+    let found = weighs(why_wrong(&by_recall(&[row("prune", Some(1), &values)])), 0.32);
+    let row = Place { strategy: "prune".into(), window: "25%".into() };
+    assert_eq!(found, Observation::WrongAnswers { row, share: 0.5, gone: true });
+}
+
+#[test]
+fn the_weakest_kind_matters_by_its_gap_to_the_mean() {
+    let of = |of_kind: f64| {
+        let values = [("continuity", 80.0), ("continuity_update", of_kind)];
+        let mut best = row("prune", Some(1), &values);
+        best.row.values.insert("worst_kind".into(), Value::Text("update".into()));
+        let table = [best, row("fifo", Some(2), &[("continuity", 10.0)])];
+        weakest_kind(&ranked_by(Primary::Continuity, &table))
+    };
+    // 0.25 + (80 − 30) / 200.
+    let found = weighs(of(30.0), 0.5);
+    let (row, kind) = (Place { strategy: "prune".into(), window: "25%".into() }, "update".into());
+    assert_eq!(found, Observation::WeakestKind { row, kind, kept: 30.0, over_all: 80.0 });
+    assert_eq!(of(80.0), None, "no gap");
+    assert_eq!(of(81.0), None);
+}
+
+#[test]
+fn a_preset_adds_nothing_if_the_upper_bound_is_no_gain() {
+    let table = [
+        row("alone", Some(1), &[("added_at_cut", 0.02)]),
+        row("more", Some(2), &[("added_at_cut", 0.021)]),
+        row(
+            "sure",
+            Some(3),
+            &[("added_at_cut", 0.01), ("added_at_cut_lo", -0.1), ("added_at_cut_hi", 0.02)],
+        ),
+        row(
+            "open",
+            Some(4),
+            &[("added_at_cut", 0.01), ("added_at_cut_lo", -0.1), ("added_at_cut_hi", 0.2)],
+        ),
+        row("control", None, &[("added_at_cut", 0.0)]),
+    ];
+    let found = weighs(adds_nothing(&by_recall(&table)), 0.55);
+    let rows = vec![("alone".to_owned(), 0.02), ("sure".to_owned(), 0.01)];
+    assert_eq!(found, Observation::AddsNothing { rows });
+    assert_eq!(adds_nothing(&by_recall(&table[1..2])), None);
+}
+
+#[test]
+fn an_order_matters_by_the_share_of_sessions_that_reverse_it() {
+    let of = |first: &[f64], second: &[f64]| {
+        let scored = |strategy: &str, rank, scores: &[f64]| {
+            let mut entry = row(strategy, Some(rank), &[]);
+            entry.scores = (0..).zip(scores.iter().copied()).collect();
+            entry
+        };
+        let table = [scored("prune", 1, first), scored("fifo", 2, second)];
+        order(&by_recall(&table))
+    };
+    // One of four: 0.3 + 0.6 / 4.
+    let found = weighs(of(&[0.9, 0.3, 0.6, 0.6], &[0.2, 0.7, 0.6, 0.5]), 0.45);
+    let Observation::Order { wins, losses, of: pairs, .. } = found else { panic!("{found:?}") };
+    assert_eq!((wins, losses, pairs), (2, 1, 4));
+    // Three of four count as half: 0.3 + 0.6 · 0.5.
+    weighs(of(&[0.9, 0.1, 0.1, 0.1], &[0.2, 0.7, 0.6, 0.5]), 0.6);
+}
+
+#[test]
+fn an_estimate_is_off_from_fifteen_per_cent_on() {
+    let of = |errors: [f64; 2]| {
+        let table = [
+            row("a", Some(1), &[("estimator_error", errors[0])]),
+            row("b", Some(2), &[("estimator_error", errors[1])]),
+        ];
+        estimate_off(&by_recall(&table))
+    };
+    // 0.2 + 0.3 / 2 for the larger error, whatever its sign.
+    let found = weighs(of([0.2, -0.3]), 0.35);
+    let row = Place { strategy: "b".into(), window: "25%".into() };
+    assert_eq!(found, Observation::EstimateOff { row, error: -0.3 });
+    weighs(of([0.15, 0.0]), 0.275);
+    assert_eq!(of([0.149, 0.0]), None);
+}
+
+#[test]
+fn a_context_that_grew_matters_by_the_share_of_compactions() {
+    let grown = |strategy: &str, inflated, all| {
+        row(strategy, Some(1), &[("inflated", inflated), ("compactions", all)])
+    };
+    let mut control = grown("control", 8.0, 8.0);
+    control.row.standing = Standing::Control;
+    // Presets without a compaction have no share; 0.25 + 6/8 / 2.
+    let mut table = [grown("idle", 0.0, 0.0), grown("b", 1.0, 2.0), grown("a", 6.0, 8.0), control];
+    let found = weighs(context_grew(&by_recall(&table)), 0.625);
+    let row = Place { strategy: "a".into(), window: "25%".into() };
+    assert_eq!(found, Observation::ContextGrew { row, inflated: 6.0, compactions: 8.0 });
+    // Of a stand-in it says little: 0.3 of that.
+    table[2].row.standing = Standing::StandIn;
+    weighs(context_grew(&by_recall(&table)), 0.187_5);
+    assert_eq!(context_grew(&by_recall(&[grown("a", 0.0, 4.0)])), None, "none grew");
+}
+
+#[test]
+fn a_larger_window_matters_by_the_change_of_what_is_kept() {
+    let of = |small: f64, large: f64, leader: Option<f64>| {
+        let at = |window: &str, tokens, strategy: &str, rank, kept| {
+            row_at(window, tokens, strategy, Some(rank), &[(PRIMARY, kept)])
+        };
+        let low = [at("25%", 10_000.0, "prune", 1, small)];
+        let led = leader.map(|kept| at("200k", 200_000.0, "fifo", 1, kept));
+        let high: Vec<Entry> =
+            led.into_iter().chain([at("200k", 200_000.0, "prune", 2, large)]).collect();
+        let at_large = Window { label: "200k", ..by_recall(&high) };
+        more_room(vec![&at_large, &by_recall(&low)])
+    };
+    // 0.3 + 0.3 / 2.
+    let found = weighs(of(0.6, 0.9, None), 0.45);
+    let Observation::MoreRoom { kept, leader, .. } = found else { panic!("{found:?}") };
+    assert_eq!((kept, leader), ((0.6, 0.9), None));
+    // The smallest change that is told is half a point.
+    assert!(of(0.0, 0.005, None).is_some());
+    assert_eq!(of(0.0, 0.004, None), None);
+    // Another leader is told whatever changes.
+    let found = weighs(of(0.6, 0.6, Some(0.7)), 0.3);
+    let Observation::MoreRoom { leader, .. } = found else { panic!("{found:?}") };
+    assert_eq!(leader, Some(("fifo".to_owned(), 0.7)));
+}
+
+#[test]
+fn an_observation_at_a_later_window_must_be_clearly_more_relevant() {
+    let off = |errors: [f64; 2]| {
+        let table = [
+            row_at("25%", 10_000.0, "prune", Some(1), &[("estimator_error", errors[0])]),
+            row_at("200k", 200_000.0, "prune", Some(1), &[("estimator_error", errors[1])]),
+        ];
+        let told = said(&table).into_iter().find(|told| told.contains("really sends"));
+        told.expect("it is off")
+    };
+    // Relevance 0.3 against 0.4, which is 0.1 more, and against 0.5.
+    let (first, later) = (off([0.2, 0.4]), off([0.2, 0.6]));
+    assert!(first.contains("25 %") && !first.contains("200k"), "{first}");
+    assert!(later.contains("200k"), "{later}");
+    // 0.25 + 1/4 / 2 against 0.25 + 11/20 / 2 is exactly 0.15 more, which is not enough.
+    let grown = |at, all: [f64; 2]| {
+        row_at(at, 9.0, "prune", Some(1), &[("inflated", all[0]), ("compactions", all[1])])
+    };
+    let told = said(&[grown("25%", [1.0, 4.0]), grown("200k", [11.0, 20.0])]);
+    assert!(told[0].contains("1 of 4 compactions of prune at 25 %"), "{told:?}");
+}
+
+#[test]
+fn what_hardly_matters_is_not_told() {
+    let grown = |standing| {
+        let mut entry = row("prune", Some(1), &[("inflated", 1.0), ("compactions", 16.0)]);
+        entry.row.standing = standing;
+        said(&[entry]).len()
+    };
+    // 0.25 + 1/16 / 2 is told, and 0.3 of it, 0.084, is not.
+    assert_eq!((grown(Standing::Ranked), grown(Standing::StandIn)), (1, 0));
 }

@@ -343,4 +343,36 @@ mod tests {
             "2 of 8 answers are missing or not graded for 2 other reasons: see probes.csv"
         );
     }
+
+    #[test]
+    fn only_presets_whose_summaries_a_model_wrote_are_paraphrased() {
+        let idle = |strategy: &str, calls: u32| {
+            let cell = cell("s", strategy).sent(&[1_000, 500]).compaction(1_000, 500);
+            let mut cell = cell.snapshot(1, 1).answers("RR").build();
+            rows(&mut cell).compactions[0].model_calls = calls;
+            cell
+        };
+        let control = |mut cell: Cell| {
+            cell.standing = crate::model::Standing::Control;
+            cell
+        };
+        let told = |cells: Vec<Cell>| {
+            let report = run(seated("openai/c", "offline", "offline"), cells);
+            warnings(&report).into_iter().find(|warning| warning.contains("compares words"))
+        };
+        let all = || vec![full("RR"), idle("mask", 0), control(idle("recorded", 2))];
+        assert_eq!(told(all()), None);
+        let mut all = all();
+        all.push(idle("sum", 1));
+        let said = told(all).unwrap();
+        assert!(said.contains("the scores of sum are too low"), "{said}");
+        // Where nothing is asked nothing is compared.
+        let mut unasked = two();
+        unasked.probes.clear();
+        let mut cell = folded("RR");
+        rows(&mut cell).probes.clear();
+        let manifest = seated("openai/c", "offline", "offline");
+        let report = measure(manifest, "d".into(), vec![unasked], Sessions::new(vec![cell], []));
+        assert!(!says(&warnings(&report), "compares words"), "{:?}", warnings(&report));
+    }
 }

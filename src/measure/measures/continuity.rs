@@ -83,3 +83,25 @@ fn of_kind(sample: &Sample<'_>, kind: ProbeKind) -> Parts {
     }
     Parts::Fraction { of: 100.0 * kept, to: before }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::testkit::{cell, facts, sample};
+
+    #[test]
+    fn only_probes_behind_a_compaction_are_in_the_series() {
+        let facts = (0..6).fold(facts("s").requests(&[1_000, 2_000]), |made, at| {
+            made.probe(ProbeKind::Fact, u32::from(at > 1), 100)
+        });
+        let facts = facts.build();
+        let full = cell("s", "full").control().sent(&[1_000, 2_000]);
+        let full = full.snapshot(1, 0).answers("rrrrwr").build();
+        let own = cell("s", "x").sent(&[1_000, 500]).snapshot(0, 0).answers("rw");
+        let own = own.snapshot(1, 1).answers("rwru").build();
+        let sample = Sample { full: Some(&full), ..sample(&facts, &own) };
+        let (kept, lost) = (Some(100.0), Some(0.0));
+        assert_eq!(series(&sample), [None, None, kept, lost, None, None]);
+        assert_eq!(compute(&sample), Parts::One(50.0));
+    }
+}

@@ -211,3 +211,6 @@ const AT_CUTS: [[Spec; 2]; 19] = [
 pub fn depth_of(id: &str) -> Option<Depth> {
     MEASURES.iter().find(|spec| spec.id() == id)?.depth()
 }
+
+#[cfg(test)]
+mod tests;

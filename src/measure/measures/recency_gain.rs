@@ -116,4 +116,15 @@ mod tests {
         };
         assert_eq!((gain(1.0), gain(1.2)), (Parts::One(0.0), Parts::One(1.0)));
     }
+
+    #[test]
+    fn a_reference_as_far_back_as_plain_recency_reaches_is_not_kept() {
+        // B is exactly 1,024 of 4,096 tokens.
+        let gain = |distance| {
+            let facts = facts("s").requests(&[4_096]).reference(0, distance, None).build();
+            let cell = cell("s", "x").sent(&[1_024]).states("k").build();
+            compute(&sample(&facts, &cell))
+        };
+        assert_eq!((gain(1_023), gain(1_024)), (Parts::One(0.0), Parts::One(1.0)));
+    }
 }

@@ -183,6 +183,10 @@ fn did_without_is_measured_only_in_sessions_with_boundaries() {
     close(row(&report, "d", "x"), "did_without", 0.2);
     let report = run(vec![ten_requests("t")], vec![preset("t", "x", HALF).build()]);
     absent(row(&report, "d", "x"), "did_without", "no recorded boundary");
+    let mut all_used = ten_requests("s");
+    all_used.recorded_compactions = 1;
+    let report = run(vec![all_used], vec![preset("s", "x", HALF).build()]);
+    close(row(&report, "d", "x"), "did_without", 0.0);
 }
 
 #[test]
