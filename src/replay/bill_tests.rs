@@ -166,3 +166,215 @@ fn a_request_of_the_whole_conversation_has_the_prompt_in_force_and_all_before_it
     // 1 + 1, 3 + 3 and 3 + 5.
     assert_eq!(full, [2, 6, 8]);
 }
+
+/// A model with a cache at breakpoints and of no least size.
+fn agent() -> Agent {
+    let entry = serde_json::json!({
+        "input_cost_per_token": 1.0,
+        "cache_read_input_token_cost": 0.1,
+        "cache_creation_input_token_cost": 1.25,
+        "output_cost_per_token": 5.0,
+        "prompt_cache_min_tokens": 0,
+    });
+    let prices = Some(Arc::new(ModelPrices::read("claude-x", &entry).unwrap()));
+    Agent { billed_as: "x".into(), model: "claude-x".into(), prices, others: Vec::new() }
+}
+
+fn unpriced() -> Agent {
+    Agent { billed_as: "a".into(), model: "a".into(), prices: None, others: Vec::new() }
+}
+
+fn call(input: u64, output: u64, live: bool) -> ModelCall {
+    let usage = crate::strategy::CallUsage { input, output };
+    ModelCall { usage, latency_ms: None, recorded: false, live, reply: None }
+}
+
+/// A call on the live conversation begins with its prompt; one that has fewer
+/// tokens than that prompt, and one of its own, begin anew each time.
+#[tokio::test]
+async fn only_a_call_on_the_whole_live_conversation_reads_its_cache() {
+    let (subject, mut plan) = (subject(8), plan("full", &[]));
+    plan.agents = Arc::new([agent(), unpriced()]);
+    let mut session = ReplaySession::open(&subject, &plan, &Null).unwrap();
+    assert!(session.run_to_request(2).await.unwrap());
+    assert_eq!(session.prompt().tokens(), 5);
+    let calls = [
+        call(0, 1, true),
+        call(12, 2, true),
+        call(5, 3, true),
+        call(4, 4, true),
+        call(12, 5, false),
+        call(12, 6, false),
+    ];
+    let now = session.now;
+    assert_eq!(session.biller.calls(9, &calls, now), [7, 0, 4, 12, 12]);
+    let billed = |payer: usize| {
+        let calls = session.biller.payers[payer].bill.calls.iter();
+        let of = |c: &CallBill| (c.output, c.prompt.billed.read, c.prompt.billed.uncached);
+        calls.map(of).collect::<Vec<_>>()
+    };
+    assert_eq!(billed(0), [(2, 5, 7), (3, 5, 0), (4, 0, 4), (5, 0, 12), (6, 0, 12)]);
+    assert_eq!(billed(1), [(2, 0, 12), (3, 0, 5), (4, 0, 4), (5, 0, 12), (6, 0, 12)]);
+    let calls = &session.biller.payers[0].bill.calls;
+    assert!(calls.iter().all(|call| call.compaction == 9));
+    let ideal: Vec<u64> = calls.iter().map(|call| call.prompt.ideal_read).collect();
+    assert_eq!(ideal, [5, 5, 0, 0, 0]);
+}
+
+#[tokio::test]
+async fn a_compactor_of_another_model_reads_nothing_from_the_cache() {
+    let (subject, mut plan) = (subject(8), plan("full", &[]));
+    plan.agents = Arc::new([agent()]);
+    plan.compactor = Some(Agent { model: "claude-y".into(), ..agent() }.into());
+    let mut session = ReplaySession::open(&subject, &plan, &Null).unwrap();
+    assert!(session.run_to_request(2).await.unwrap());
+    let now = session.now;
+    assert_eq!(session.biller.calls(0, &[call(12, 2, true)], now), [12]);
+    let bill = &session.biller.payers[0].bill;
+    assert_eq!(bill.compactor.as_deref(), Some("claude-y"));
+    let prompt = &bill.calls[0].prompt;
+    assert_eq!((prompt.billed.uncached, prompt.ideal_read), (12, 0));
+    // The agent's own model is none beside it.
+    plan.compactor = Some(agent().into());
+    assert_eq!(Biller::new(&plan, &subject.facts).payers[0].bill.compactor, None);
+}
+
+#[test]
+fn the_first_breakpoint_moves_only_over_text_that_does_not_survive_a_restart() {
+    use Breakpoint::{Head, Newest, Preamble};
+    let mut facts = (*subject(2).facts).clone();
+    facts.hidden_tokens = 50;
+    let calibration = |global| crate::model::Calibration {
+        fits: Vec::new(),
+        unseen: Vec::new(),
+        global,
+        in_sample: None,
+        forward: None,
+        after_boundary: None,
+    };
+    let moved = |facts: &TranscriptFacts, plan: &[Breakpoint]| elsewhere(plan, facts);
+    assert_eq!(moved(&facts, &[Preamble, Newest]), None);
+    for (global, expected) in [(None, None), (Some(50), None), (Some(49), Some(vec![Head, Newest]))]
+    {
+        facts.calibration = Some(calibration(global));
+        assert_eq!(moved(&facts, &[Preamble, Newest]), expected, "{global:?}");
+    }
+    assert_eq!(moved(&facts, &[Preamble, Head, Newest]), None, "it is there already");
+    assert_eq!(moved(&facts, &[Newest]), None);
+}
+
+/// An entry that was renewed is as good as one that never expired; other events
+/// leave a cold cache, whatever they leave in it.
+#[test]
+fn a_request_is_warm_unless_its_entry_expired_or_an_event_came_between() {
+    let (sent, _) = sent();
+    let (subject, mut plan) = (subject(3), plan("full", &[]));
+    plan.agents = Arc::new([agent()]);
+    let mut facts = (*subject.facts).clone();
+    facts.requests[0].exogenous = Some(Exogenous::Cold);
+    let mut biller = Biller::new(&plan, &facts);
+    let payer = &mut biller.payers[0];
+    let mut request = facts.requests[0];
+    let mut found = Vec::new();
+    for (at, exogenous) in [
+        (2, None),
+        (3, None),
+        (9, None),
+        (15, Some(Exogenous::Renewed)),
+        (16, Some(Exogenous::Cold)),
+        (17, Some(Exogenous::Restart)),
+    ] {
+        (request.at, request.exogenous) = (minute(at), exogenous);
+        let prompt = payer.send(&sent, &request, 7, None).prompt;
+        found.push((
+            *payer.cache_states.last().unwrap(),
+            prompt.billed.read,
+            prompt.rules_only().read,
+        ));
+        assert_eq!(prompt.ideal_read, 7);
+    }
+    let cold = |read| CacheState::Cold { read };
+    assert_eq!(
+        found,
+        [
+            (cold(0), 0, 0),
+            (CacheState::Warm, 53, 53),
+            (cold(0), 0, 0),
+            // By the rules alone it expired.
+            (CacheState::Warm, 53, 0),
+            (cold(0), 0, 53),
+            (cold(20), 20, 53),
+        ]
+    );
+}
+
+#[test]
+fn each_request_goes_to_the_caches_of_its_own_model_where_it_is_billed_as_recorded() {
+    let subject = subject(3);
+    let mut plan = plan("full", &[]);
+    let recorded = Agent { others: vec![unpriced()], ..agent() };
+    plan.agents = Arc::new([agent(), recorded]);
+    let biller = Biller::new(&plan, &subject.facts);
+    let mut request = subject.facts.requests[0];
+    for (model, own) in [(0, 0), (1, 1)] {
+        request.model = model;
+        let models = biller.payers.iter().map(|payer| payer.model_of(&request));
+        assert_eq!(models.collect::<Vec<_>>(), [0, own]);
+    }
+    assert_eq!(biller.payers[1].bill.other_models, ["a"]);
+    assert_eq!(biller.payers[1].caches.len(), 2);
+}
+
+/// Semantics §25: in the background the whole prompt is read, since the cache
+/// may be cold by then.
+#[tokio::test]
+async fn a_call_without_a_measured_time_gets_that_of_the_profile() {
+    use crate::model::{CompactionRow, LatencySource};
+    let row = |background, latency_ms| CompactionRow {
+        request: 0,
+        begun: 0,
+        messages_seen: 0,
+        at_end: false,
+        stage: 0,
+        mechanism: "m".into(),
+        trigger: "t".into(),
+        tokens_before: 0,
+        tokens_after: 0,
+        messages_folded: 0,
+        messages_evicted: 0,
+        messages_edited: 0,
+        model_calls: 0,
+        input_tokens: 0,
+        output_tokens: 0,
+        cpu_ms: 0.0,
+        latency_ms,
+        latency_source: None,
+        background,
+        fallback: None,
+        error: None,
+        texts: Vec::new(),
+        replies: Vec::new(),
+        view: false,
+    };
+    let timed = |recorded| ModelCall { latency_ms: Some(9.0), recorded, ..call(10, 1, false) };
+    let subject = subject(8);
+    let mut plan = plan("full", &[]);
+    plan.agents = Arc::new([agent()]);
+    let charged = async |background, latency_ms, calls: &[ModelCall]| {
+        let mut session = ReplaySession::open(&subject, &plan, &Null).unwrap();
+        assert!(session.run_to_request(2).await.unwrap());
+        let mut row = row(background, latency_ms);
+        session.charge(0, &mut row, calls);
+        (row.latency_ms, row.latency_source)
+    };
+    let (recorded, live) = (Some(LatencySource::Recorded), Some(LatencySource::Live));
+    assert_eq!(charged(false, Some(9.0), &[timed(true), call(3, 1, false)]).await.1, recorded);
+    assert_eq!(charged(false, Some(18.0), &[timed(true), timed(false)]).await, (Some(18.0), live));
+    assert_eq!(charged(false, None, &[]).await, (None, None));
+    let modelled = |ms| (Some(ms), Some(LatencySource::Modelled));
+    // 2.8 s to the first token, 20,000 tokens a second read and 80 written; the
+    // second call has 5 tokens in the cache. A call without tokens takes no time.
+    let calls = [call(0, 7, true), call(40_000, 240, false), call(20_005, 80, true)];
+    assert_eq!(charged(false, None, &calls).await, modelled(7_800.0 + 4_800.0));
+    assert_eq!(charged(true, None, &calls).await, modelled(7_800.0 + 4_800.25));
+}

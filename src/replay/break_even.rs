@@ -520,4 +520,169 @@ mod tests {
         assert_eq!(ahead(2, 2), (2, Some((3, 15))));
         assert_eq!(ahead(5, 2), (0, None));
     }
+
+    #[test]
+    fn tokens_that_are_not_read_are_billed_by_the_rules_of_the_vendor() {
+        use CacheRules::{Anthropic, DeepSeek, OpenAiMarked};
+        let read = Buckets { read: 4, ..Buckets::default() };
+        for (rules, life, expected) in [
+            (Anthropic, Life::Hour, Buckets { write_1h: 6, ..read }),
+            (Anthropic, Life::Minutes5, Buckets { write: 6, ..read }),
+            (OpenAiMarked, Life::Hour, Buckets { write: 6, ..read }),
+            (DeepSeek, Life::Hour, Buckets { uncached: 6, ..read }),
+        ] {
+            assert_eq!(Writes::of(rules, life).buckets(10, 4), expected, "{rules:?} {life:?}");
+        }
+        assert_eq!(Writes::Short.buckets(4, 10), read, "no more is read than is sent");
+    }
+
+    #[test]
+    fn the_formula_is_the_same_at_twice_the_prices() {
+        let entry = serde_json::json!({
+            "input_cost_per_token": 2.0,
+            "cache_read_input_token_cost": 0.2,
+            "cache_creation_input_token_cost": 2.5,
+        });
+        let prices = ModelPrices::read("twice", &entry).unwrap();
+        let mut tariff = Tariff::new(&prices, Class::Standard);
+        let says = CASE.formula(&mut tariff, ahead(&warm(100)), 60_000.0).unwrap();
+        assert!((says - 4.15).abs() < 1e-9, "{says}");
+    }
+
+    #[test]
+    fn the_formula_has_no_result_where_nothing_is_saved_or_input_is_free() {
+        let paid = prices(0.1);
+        let mut tariff = Tariff::new(&paid, Class::Standard);
+        let same = Case { after: CASE.before, ..CASE };
+        assert_eq!(same.formula(&mut tariff, ahead(&warm(4)), 1.0), None);
+        let free = serde_json::json!({
+            "input_cost_per_token": 0.0,
+            "cache_creation_input_token_cost": 0.0,
+        });
+        let free = ModelPrices::read("free", &free).unwrap();
+        let mut tariff = Tariff::new(&free, Class::Standard);
+        assert_eq!(CASE.formula(&mut tariff, ahead(&warm(4)), 1.0), None);
+    }
+
+    fn sent(read: u64, write: u64) -> Option<crate::model::RequestBill> {
+        let billed = Buckets { read, write, ..Buckets::default() };
+        let prompt = crate::model::PromptBill { billed, ..Default::default() };
+        Some(crate::model::RequestBill { prompt, rewritten: 0, model: 0 })
+    }
+
+    /// A bill of twelve requests, of which the second was not billed, with calls of
+    /// the compactions 0, 1 (two of them) and 2.
+    fn bill() -> Bill {
+        let call = |compaction, read, output| CallBill {
+            compaction,
+            prompt: sent(read, 0).unwrap().prompt,
+            output,
+        };
+        let mut requests = vec![sent(100_000, 50_000), None];
+        requests.extend((2..12).map(|_| sent(40_000, 10_000)));
+        Bill {
+            billed_as: "round".to_owned(),
+            model: "round".to_owned(),
+            rules: CacheRules::Anthropic,
+            other_models: Vec::new(),
+            compactor: None,
+            requests,
+            calls: vec![
+                call(0, 0, 999),
+                call(1, 150_000, 2_000),
+                call(1, 0, 1_000),
+                call(2, 0, 777),
+            ],
+            break_even: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_compaction_pays_for_its_own_calls_and_reads_what_its_request_read() {
+        let prices = prices(0.1);
+        let at = |n: u32| (n, jiff::Timestamp::UNIX_EPOCH, 0, CacheState::Warm);
+        let requests = CacheHistory::counted([0].into_iter().chain(2..12).map(at));
+        let history = CacheHistory { requests, arrived: vec![0] };
+        let even = |request, priced: bool| {
+            let compacted = Compacted {
+                compaction: 1,
+                request,
+                messages_seen: 0,
+                before: 150_000,
+                after: 50_000,
+            };
+            let tariff = || Tariff::new(&prices, Class::Standard);
+            let mut tariffs = Tariffs { session: tariff(), calls: priced.then(tariff) };
+            break_even(&compacted, &history, &bill(), &mut tariffs, Life::Minutes5)
+        };
+        // Its two calls cost 15,000 + 10,000 and 5,000: the worked example.
+        let found = even(2, true);
+        assert_eq!((found.compaction, found.requests, found.left), (1, Some(5), 10));
+        assert!((found.formula.unwrap() - 4.15).abs() < 1e-9, "{found:?}");
+        let unpriced = BreakEven { compaction: 1, requests: None, formula: None, left: 10 };
+        assert_eq!(even(2, false), unpriced);
+        assert_eq!(even(12, true), BreakEven { left: 0, ..unpriced });
+    }
+
+    #[test]
+    fn what_is_written_for_an_hour_or_not_at_all_has_its_own_rate() {
+        let entry = serde_json::json!({
+            "input_cost_per_token": 1.0,
+            "cache_read_input_token_cost": 0.1,
+            "cache_creation_input_token_cost": 1.25,
+            "cache_creation_input_token_cost_above_1hr": 2.0,
+            "output_cost_per_token": 5.0,
+        });
+        let prices = ModelPrices::read("round", &entry).unwrap();
+        let mut tariff = Tariff::new(&prices, Class::Standard);
+        // (10,000·(q − 0.1) + 30,000) / 10,000 with q = 2, 1.25 and 1.
+        for (writes, expected) in [(Writes::Hour, 4.9), (Writes::Short, 4.15), (Writes::Free, 3.9)]
+        {
+            let case = Case { writes, ..CASE };
+            let says = case.formula(&mut tariff, ahead(&warm(100)), 30_000.0).unwrap();
+            assert!((says - expected).abs() < 1e-9, "{writes:?}: {says}");
+            let crossing = case.crossing(&mut tariff, ahead(&warm(100)), 30_000.0);
+            assert_eq!(crossing, Some(expected.ceil() as u32), "{writes:?}");
+        }
+    }
+
+    #[test]
+    fn a_prompt_that_grows_into_a_dearer_tier_is_compared_at_its_rates() {
+        let entry = serde_json::json!({
+            "input_cost_per_token": 1.0,
+            "cache_read_input_token_cost": 0.1,
+            "cache_creation_input_token_cost": 1.25,
+            "output_cost_per_token": 5.0,
+            "input_cost_per_token_above_200k_tokens": 2.0,
+            "cache_read_input_token_cost_above_200k_tokens": 0.2,
+            "cache_creation_input_token_cost_above_200k_tokens": 2.5,
+            "output_cost_per_token_above_200k_tokens": 10.0,
+        });
+        let prices = ModelPrices::read("round", &entry).unwrap();
+        let mut tariff = Tariff::new(&prices, Class::Standard);
+        let history = history(&[(CacheState::Warm, 0), (CacheState::Warm, 60_000)]);
+        // The first request: 16,500 against 15,000. The second has 110,000 tokens,
+        // 5,000 + 75,000, against 210,000 in the higher tier, 30,000 + 150,000.
+        let crossing = |tariff: &mut Tariff<'_>, call| CASE.crossing(tariff, ahead(&history), call);
+        assert_eq!(crossing(&mut tariff, 98_499.0), Some(2));
+        assert_eq!(crossing(&mut tariff, 98_501.0), None);
+    }
+
+    #[test]
+    fn a_history_has_the_billed_requests_with_what_had_arrived_before_each() {
+        use crate::replay::Subject;
+        use crate::strategy::testkit::Talk;
+        let talk = (0..3).fold(Talk::new("S"), |talk, _| talk.user("Go on.").assistant("Yes."));
+        let subject = Subject::new("d", talk.end(), std::sync::Arc::default());
+        let mut facts = (*subject.facts).clone();
+        for (message, tokens) in facts.messages.iter_mut().zip([2, 3, 5, 7, 11, 13]) {
+            message.tokens = tokens;
+        }
+        let states = [CacheState::Warm, CacheState::NotBilled, CacheState::Cold { read: 7 }];
+        let history = CacheHistory::new(&facts, &states);
+        assert_eq!(history.arrived, [0, 2, 5, 10, 17, 28, 41]);
+        let requests = history.requests.iter().map(|r| (r.request, r.arrived, r.warm_before));
+        assert_eq!(requests.collect::<Vec<_>>(), [(0, 2, 0), (2, 28, 1)]);
+        assert_eq!(history.requests[1].at, facts.requests[2].at);
+    }
 }

@@ -245,4 +245,64 @@ mod tests {
         assert_eq!(first(1_800), Some(Exogenous::Restart), "nine tenths of it");
         assert_eq!(first(1_799), None, "the session began cold, as sessions do");
     }
+
+    #[test]
+    fn an_aborted_request_has_no_event_and_leaves_the_cache_as_it_was() {
+        let mut requests = requests(&[(0, 20_000, 0), (0, 0, 7), (0, 20_500, 0), (20_500, 9, 0)]);
+        requests[1].billed = false;
+        mark(&mut requests, &[], 3_000, None);
+        let events: Vec<_> = requests.iter().map(|request| request.exogenous).collect();
+        assert_eq!(events, [None, None, Some(Exogenous::Cold), None]);
+    }
+
+    #[test]
+    fn nine_tenths_of_what_was_read_and_written_must_be_read() {
+        // 20,000 and 500 tokens are in the cache: 18,450 are nine tenths.
+        let third = |read| found(&[(0, 20_000, 0), (20_000, 500, 0), (read, 3_000, 0)], None)[2];
+        assert_eq!(third(18_450), None);
+        assert_eq!(third(18_449), Some(Exogenous::Cold));
+        // Nothing is nine tenths of nothing, and yet a cold start.
+        assert_eq!(found(&[(0, 9_000, 0), (0, 9_000, 0)], Some(0))[1], Some(Exogenous::Cold));
+    }
+
+    #[test]
+    fn a_compaction_between_two_requests_explains_what_was_not_read() {
+        let second = |usage: &[(u64, u64, u64)], after: u32, global| {
+            let mut requests = requests(usage);
+            let compaction = RecordedCompaction { after, ..RecordedCompaction::default() };
+            mark(&mut requests, &[compaction], 3_000, global);
+            requests[1].exogenous
+        };
+        let restart = Some(Exogenous::Restart);
+        let base = [(0, 20_000, 0), (2_000, 5_000, 0)];
+        assert_eq!(second(&base, 0, Some(2_000)), restart, "before the first request");
+        assert_eq!(second(&base, 1, Some(2_000)), None);
+        assert_eq!(second(&base, 2, Some(2_000)), restart, "after the second request");
+        // Not even the part that other sessions keep alive was read; where none is
+        // known, only a cache without writes tells.
+        let cold = Some(Exogenous::Cold);
+        let marked = [(0, 20_000, 0), (0, 5_000, 0)];
+        assert_eq!(second(&marked, 1, Some(2_000)), cold);
+        assert_eq!(second(&marked, 1, Some(0)), None);
+        assert_eq!(second(&marked, 1, None), None);
+        assert_eq!(second(&[(0, 0, 20_000), (0, 0, 5_000)], 1, None), cold);
+        assert_eq!(second(&[(0, 0, 20_000), (500, 0, 5_000)], 1, None), None);
+    }
+
+    #[test]
+    fn an_empty_cache_is_not_renewed() {
+        let mut requests = requests(&[(0, 0, 500), (0, 1_000, 0)]);
+        requests[1].at = Timestamp::from_second(900).unwrap();
+        mark(&mut requests, &[], 3_000, None);
+        assert_eq!(requests[1].exogenous, None);
+    }
+
+    #[test]
+    fn an_earlier_prompt_may_be_read_up_to_256_tokens_short() {
+        let third = |read| found(&[(0, 0, 10_000), (9_984, 0, 5_000), (read, 0, 8_000)], None)[2];
+        let at = Timestamp::from_second(0).unwrap();
+        assert_eq!(third(9_744), Some(Exogenous::Former { at }));
+        // The whole last prompt, 14,984, is nearer than none of it.
+        assert_eq!(third(9_743), None);
+    }
 }

@@ -130,6 +130,8 @@ mod tests {
             "small": {"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6, "max_input_tokens": 128000},
             "usual": {"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6, "max_input_tokens": 200000},
             "large": {"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6, "max_input_tokens": 1000000},
+            "vast": {"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6, "max_input_tokens": 20000000},
+            "none": {"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6, "max_input_tokens": 0},
             "unlimited": {"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6}
         }"#;
         let list = Arc::new(PriceList::parse("test", list).unwrap());
@@ -153,7 +155,7 @@ mod tests {
     #[test]
     fn without_a_known_limit_the_window_is_200k() {
         let unknown = NativeWindow { tokens: 200_000, from: NativeFrom::Unknown };
-        for model in [None, Some("claude-of-somebody"), Some("unlimited")] {
+        for model in [None, Some("claude-of-somebody"), Some("unlimited"), Some("none")] {
             assert_eq!(session(model, &[50_000], &[]), unknown, "{model:?}");
         }
         assert_eq!(session(None, &[50_000], &[(AUTO, Some(50_000))]), unknown);
@@ -209,5 +211,20 @@ mod tests {
     fn impossibly_large_sizes_are_ignored() {
         let listed = NativeWindow { tokens: 1_000_000, from: NativeFrom::Listed };
         assert_eq!(session(Some("large"), &[u64::MAX, 9_000], &[(AUTO, Some(u64::MAX))]), listed);
+    }
+
+    #[test]
+    fn a_window_holds_a_prompt_of_exactly_its_size() {
+        let tokens = |model, prompt, trigger| session(Some(model), &[prompt], trigger).tokens;
+        assert_eq!(tokens("small", 200_000, &[]), 200_000);
+        assert_eq!(tokens("usual", 1_000_000, &[]), 1_000_000);
+        assert_eq!(tokens("large", 2_000_000, &[]), 2_000_000);
+        assert_eq!(tokens("large", 200_000, &[(AUTO, Some(9_000))]), 200_000);
+        // The largest figure that is believed, and one more.
+        assert_eq!(tokens("large", 10_000_000, &[]), 10_000_000);
+        assert_eq!(tokens("large", 10_000_001, &[]), 1_000_000);
+        // No common window holds it: it is the model's own limit.
+        let vast = session(Some("vast"), &[3_000_000], &[(AUTO, Some(9_000))]);
+        assert_eq!(vast, NativeWindow { tokens: 20_000_000, from: NativeFrom::Listed });
     }
 }

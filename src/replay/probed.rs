@@ -165,3 +165,23 @@ fn keep(text: String, texts: &mut BTreeMap<String, String>) -> String {
     texts.insert(hash.clone(), text);
     hash
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_messages_that_follow_each_other_share_a_part() {
+        let mut texts = BTreeMap::new();
+        let mut parts = Vec::new();
+        [3, 4, 6].into_iter().for_each(|message| extend(&mut parts, message));
+        let note = written(Role::System, "a note".to_owned(), &mut texts);
+        parts.push(note.clone());
+        extend(&mut parts, 7);
+        let run = |from, to| SnapshotPart::Messages { from, to };
+        assert_eq!(parts, [run(3, 5), run(6, 7), note.clone(), run(7, 8)]);
+        let hash = text_hash("a note");
+        assert_eq!(note, SnapshotPart::Written { role: Role::System, text: hash.clone() });
+        assert_eq!(texts, BTreeMap::from([(hash, "a note".to_owned())]));
+    }
+}

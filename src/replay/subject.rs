@@ -244,7 +244,7 @@ fn requests(recording: &Recording, timeline: &Timeline) -> (Vec<RequestFacts>, V
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Message, Role, SidechainRequest};
+    use crate::model::{Expectation, Message, ProbeKind, Role, SidechainRequest};
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
@@ -284,5 +284,53 @@ mod tests {
         let usage = Usage { input: 7, ..Usage::default() };
         let expected = [(at(110), Some("small".to_owned()), usage), (at(100), None, usage)];
         assert_eq!(subject().facts.sidechains, expected);
+    }
+
+    fn probe(id: &str, asked_at: MessageIndex, evidence: &[&str]) -> Probe {
+        Probe {
+            id: id.to_owned(),
+            transcript: String::new(),
+            asked_at,
+            kind: ProbeKind::Fact,
+            question: String::new(),
+            expect: Expectation::Unanswerable,
+            evidence: evidence.iter().map(|&id| id.to_owned()).collect(),
+            stale: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_probe_is_as_old_as_the_messages_between_its_evidence_and_its_request() {
+        let asked = [probe("b", 3, &["m0"]), probe("a", 1, &["m1", "m0"]), probe("c", 0, &[])];
+        let subject = subject().with_probes(asked.to_vec());
+        let sizes = &subject.recording.exact.messages;
+        let tokens = |from: usize, to: usize| sizes[from..to].iter().map(|w| w.tokens).sum::<u64>();
+        let found = subject.facts.probes.iter();
+        let found: Vec<_> =
+            found.map(|p| (p.probe.id.as_str(), p.request, p.age_tokens, &*p.evidence)).collect();
+        // m2 stands between m1 and the second request, which wrote m3.
+        let expected: [(&str, u32, Option<u64>, &[u32]); 3] = [
+            ("a", 1, Some(tokens(2, 3)), &[0, 1]),
+            ("b", 2, Some(tokens(1, 4)), &[0]),
+            ("c", 0, None, &[]),
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_request_sends_the_preamble_the_hidden_part_and_all_messages_before_it() {
+        let Subject { mut recording, timeline, .. } = subject();
+        let other = &mut Arc::make_mut(&mut recording.transcript).other_models;
+        other.extend([(1, "x".to_owned()), (3, "y".to_owned())]);
+        let sizes = Arc::make_mut(&mut recording.sizes);
+        sizes.hidden_tokens = 5;
+        sizes.preamble.tokens = 30;
+        for (message, tokens) in sizes.messages.iter_mut().zip([100, 200, 300, 400]) {
+            message.tokens = tokens;
+        }
+        let (rows, models) = requests(&recording, &timeline);
+        let rows: Vec<_> = rows.iter().map(|r| (r.message, r.tokens_full, r.model)).collect();
+        assert_eq!(rows, [(1, 135, 1), (3, 635, 2)]);
+        assert_eq!(models, ["x", "y"]);
     }
 }

@@ -4,12 +4,21 @@ use crate::model::PromptBill;
 /// The sums of two requests, the second of them this many seconds later and with
 /// this event.
 fn sums(seconds: i64, exogenous: Option<Exogenous>) -> ErrorSums {
+    sums_at(None, seconds, exogenous)
+}
+
+/// The same at these prices.
+fn sums_at(
+    prices: Option<crate::pricing::ModelPrices>,
+    seconds: i64,
+    exogenous: Option<Exogenous>,
+) -> ErrorSums {
     let usage = Usage { cache_read: 70, cache_write_5m: 30, ..Usage::default() };
     let billed = Buckets { read: 60, write: 40, ..Buckets::default() };
     let prompt = PromptBill { billed, ..PromptBill::default() };
     let bill = RequestBill { prompt, rewritten: 0, model: 0 };
-    let agent =
-        Agent { billed_as: "a".into(), model: "a".into(), prices: None, others: Vec::new() };
+    let prices = prices.map(Arc::new);
+    let agent = Agent { billed_as: "a".into(), model: "a".into(), prices, others: Vec::new() };
     let mut sums = ErrorSums { life: SignedDuration::from_mins(5), ..ErrorSums::default() };
     for (at, exogenous) in [(0, Some(Exogenous::Cold)), (seconds, exogenous)] {
         let request = RequestFacts {
@@ -50,4 +59,20 @@ fn tokens_are_added_up_and_without_a_price_there_is_no_money() {
     assert_eq!((closed.recorded.read, closed.recorded.write), (140, 60));
     assert_eq!((closed.simulated.read, closed.simulated.write), (120, 80));
     assert_eq!((closed.recorded_usd, closed.simulated_usd), (None, None));
+}
+
+#[test]
+fn both_prompts_are_billed_without_their_answers() {
+    let entry = serde_json::json!({
+        "input_cost_per_token": 1.0,
+        "cache_read_input_token_cost": 0.5,
+        "cache_creation_input_token_cost": 2.0,
+        "output_cost_per_token": 8.0,
+    });
+    let prices = crate::pricing::ModelPrices::read("round", &entry).unwrap();
+    let closed = sums_at(Some(prices), 301, Some(Exogenous::Cold)).close("m".to_owned());
+    // Twice 70·0.5 + 30·2, and twice 60·0.5 + 40·2.
+    assert_eq!((closed.recorded_usd, closed.simulated_usd), (Some(190.0), Some(220.0)));
+    assert_eq!((closed.model.as_str(), closed.cold_starts, closed.expired), ("m", 1, 1));
+    assert_eq!(closed.renewed, 0);
 }

@@ -30,3 +30,38 @@ impl ContextView for Context {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::model::Role;
+    use crate::strategy::testkit::Talk;
+    use crate::strategy::{EntryId, Op, Place, Recording};
+
+    #[test]
+    fn a_written_text_is_read_once_and_is_sent_until_it_is_hidden_or_removed() {
+        let talk = (0..4).fold(Talk::new("S"), |talk, _| talk.user("look")).end();
+        let mut context = Context::new(Recording::new(Arc::new(talk), Arc::default()));
+        (0..4).for_each(|_| context.append());
+        let range = vec![EntryId::message(0), EntryId::message(1)];
+        let into = vec![(Role::User, "so far".to_owned())];
+        let ids = context.apply(Op::Fold { range, into, at: Place::InPlace }).unwrap();
+        let mut read = Written::default();
+        let mut texts = Vec::new();
+        for _ in 0..2 {
+            let mut each = |id: u32, text: &str| texts.push((id, text.to_owned()));
+            ContextView::written_since(&context, &mut read, &mut each);
+        }
+        let [(id, text)] = texts.as_slice() else { panic!("{texts:?}") };
+        assert_eq!((text.as_str(), read.entries), ("so far", 1));
+        assert_eq!(context.carrier(*id), Carrier::Sent("so far"));
+        assert_eq!(ContextView::oldest_sent(&context), 2);
+        assert!(context.verbatim(2) && !context.verbatim(1));
+        context.apply(Op::Hide { before: 0, except: Vec::new(), also: ids.clone() }).unwrap();
+        assert_eq!(context.carrier(*id), Carrier::Hidden);
+        context.apply(Op::Evict(ids)).unwrap();
+        assert_eq!(context.carrier(*id), Carrier::Gone);
+    }
+}

@@ -201,4 +201,15 @@ mod tests {
         }
         assert_eq!("25%".parse::<WindowSpec>().unwrap(), WindowSpec::share(25));
     }
+
+    #[test]
+    fn a_window_without_a_transcript_is_a_share_of_the_one_a_preset_is_written_for() {
+        for (typed, tokens) in [("25%", 50_000), ("16k", 16_000), ("native", 200_000)] {
+            let window: WindowSpec = typed.parse().unwrap();
+            assert_eq!(window.of_preset(200_000), tokens, "{typed}");
+            assert_eq!(window.is_native(), typed == "native", "{typed}");
+        }
+        assert!("1e15".parse::<WindowSpec>().is_err());
+        assert!("100%".parse::<WindowSpec>().is_ok());
+    }
 }

@@ -261,3 +261,24 @@ impl Numbers<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Piece;
+
+    #[test]
+    fn positions_are_counted_within_the_segment_and_others_left_out() {
+        let numbers = Numbers(&[3, 5, 8]);
+        assert_eq!(numbers.all(&[2, 3, 4, 8, 9]), [0, 2]);
+        let recorded = RecordedCompaction {
+            after: 9,
+            kept_from: 5,
+            pieces: [4, 5, 8].map(Piece::Message).to_vec(),
+            ..RecordedCompaction::default()
+        };
+        let own = numbers.compaction(&recorded, 2);
+        assert_eq!((own.after, own.kept_from), (2, 1));
+        assert_eq!(own.pieces, [1, 2].map(Piece::Message));
+    }
+}

@@ -115,3 +115,38 @@ fn closed_session(closed: &ClosedSession) -> ArchivedSession {
     };
     ArchivedSession { summary, spans: closed.spans.clone() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Block;
+
+    #[test]
+    fn a_closed_session_is_its_summary_at_the_place_of_its_first_message() {
+        let closed = |spans: &[(u32, u32)]| {
+            let spans = spans.to_vec();
+            closed_session(&ClosedSession { id: "s2".into(), summary: "So far.".into(), spans })
+        };
+        let found = closed(&[(3, 5), (7, 9)]);
+        let Archived { message, role, source, content, .. } = &found.summary;
+        assert_eq!((*message, *role, &**content), (3, Role::User, "So far."));
+        assert_eq!(source.as_deref(), Some("summary of session s2"));
+        assert_eq!(found.spans, [(3, 5), (7, 9)]);
+        assert_eq!(closed(&[]).summary.message, 0);
+    }
+
+    #[test]
+    fn a_message_without_visible_reasoning_has_none() {
+        let message = |text: &str| Message {
+            id: String::new(),
+            role: Role::Assistant,
+            at: None,
+            blocks: vec![Block::Reasoning { text: text.to_owned() }],
+            usage: None,
+            synthetic: false,
+            broadcast: false,
+        };
+        assert_eq!(thought(&message("")), None);
+        assert_eq!(thought(&message("I see.")).as_deref(), Some("I see."));
+    }
+}

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::*;
-use crate::model::{Block, CellKey, Message, RecordedCompaction, Role, Transcript};
+use crate::model::{Block, CellKey, CutBill, Message, RecordedCompaction, Role, Transcript};
 use crate::pricing::{Agents, PriceList};
 use crate::probes::Cuts;
 use crate::replay::Subject;
 use crate::seats::compactor::Null;
-use crate::strategy::{CallUsage, FailedCall, Produced, Reply, Task, builtin};
+use crate::strategy::{At, CallUsage, FailedCall, Produced, Reply, Task, When, builtin};
 use crate::tokens::Counter;
 
 /// About this many tokens of words that are not part of an identifier.
@@ -295,4 +295,207 @@ fn a_fact_is_as_far_back_as_the_messages_from_its_last_source_on() {
         let behind = sizes[fact.last_seen as usize..place.from as usize].iter();
         assert_eq!(fact.newest_tokens, behind.map(|weight| weight.tokens).sum::<u64>());
     }
+}
+
+#[test]
+fn only_triggers_on_size_after_the_start_can_be_forced() {
+    let mut preset = builtin("claude-code", &[]).unwrap().unwrap();
+    preset.stages.truncate(1);
+    for (at, when, may) in [
+        (At::Request, When::Messages(9), true),
+        (At::Request, When::ToolTokens(9), true),
+        (At::Request, When::AboveReserve { reserve: 9 }, true),
+        (At::Open, When::Messages(9), false),
+        (At::Request, When::Recorded, false),
+        (At::Request, When::Idle { minutes: 9 }, false),
+    ] {
+        (preset.stages[0].at, preset.stages[0].when) = (at, when);
+        let expected = if may { vec![0] } else { Vec::new() };
+        assert_eq!(forced::forceable(&preset), expected, "{:?}", preset.stages[0].when);
+    }
+}
+
+#[tokio::test]
+async fn what_arrived_since_the_last_request_of_the_material_is_counted() {
+    let subject = subject(session(40), Cuts::Spread(1));
+    let (part, plan) = (part(&subject, 0), Plan { window: 1_000_000, ..plan("full") });
+    let mut session = opened(&part, &plan, &Null).unwrap();
+    session.arrive_uncompacted(part.material).await.unwrap();
+    // The answer of request 19, message 39, and its result.
+    let sizes = &part.subject.recording.sizes.messages;
+    assert_eq!((part.material, session.requests_made()), (41, 20));
+    assert_eq!(session.arrived, sizes[39].tokens + sizes[40].tokens);
+}
+
+#[test]
+fn the_facts_of_a_cut_are_counted_from_the_beginning_of_its_material() {
+    let mut transcript = session(40);
+    transcript.compactions = vec![RecordedCompaction {
+        after: 21,
+        kept_from: 15,
+        summary: Some("so far".to_owned()),
+        ..RecordedCompaction::default()
+    }];
+    let subject = subject(transcript, Cuts::Spread(1));
+    let part = part(&subject, 0);
+    let (place, facts) = &subject.cuts[0];
+    // The material begins with message 15, the call of request 7.
+    assert_eq!((place.request, part.first), (20, 13));
+    assert_eq!((part.request_of(13), part.request_of(17)), (20, 24));
+    let own = part.subject.facts.exam.references.iter();
+    let own: Vec<_> = own.map(|fact| (fact.request + 7, fact.last_seen + 15)).collect();
+    let whole: Vec<_> = facts.iter().map(|fact| (fact.request, fact.last_seen)).collect();
+    assert!(!own.is_empty());
+    assert_eq!(own, whole);
+}
+
+#[tokio::test]
+async fn every_request_after_a_cut_is_looked_at_once() {
+    let subject = subject(session(40), Cuts::Spread(1));
+    let seen = std::sync::Mutex::new(Vec::new());
+    let look = |request: u32, _: &Context| seen.lock().unwrap().push(request);
+    let part = part(&subject, 0);
+    examine_and_look(&part, (&plan("full"), 1), &Null, None, &look).await.unwrap();
+    assert_eq!(*seen.lock().unwrap(), (20..40).collect::<Vec<u32>>());
+}
+
+#[tokio::test]
+async fn a_session_waits_at_a_cut_for_its_calls_in_the_foreground() {
+    let subject = subject(session(40), Cuts::Spread(1));
+    let part = part(&subject, 0);
+    let says = Says("All is well.".to_owned());
+    let none = examine(&part, &plan("full"), 1, &says, None).await.unwrap().exam;
+    assert_eq!((none.compactions, none.blocking_ms), (0, None));
+    let one = examine(&part, &plan("claude-code"), 1, &says, None).await.unwrap().exam;
+    assert_eq!(one.compactions, 1);
+    assert!(one.blocking_ms > Some(0.0), "{:?}", one.blocking_ms);
+}
+
+/// The bill of a session at depth 3 whose compactor's replies have this many
+/// tokens, and the number of compactions before the cut.
+async fn deep(subject: &Subject, output: u64) -> (CutBill, u32) {
+    let part = part(subject, 0);
+    let says = Wordy(output);
+    let exam = examine(&part, &plan("claude-code"), 3, &says, None).await.unwrap().exam;
+    (exam.bills[0].clone(), exam.compactions)
+}
+
+/// Answers every task with the same text, billed as this many tokens.
+struct Wordy(u64);
+
+#[async_trait::async_trait]
+impl Compactor for Wordy {
+    async fn run(&self, _: &Task) -> Result<Reply, FailedCall> {
+        let usage = CallUsage { input: 1_000, output: self.0 };
+        Ok(Reply::unmodelled(Produced::Continuation("So far.".to_owned()), usage, 100))
+    }
+
+    fn name(&self) -> &str {
+        "wordy"
+    }
+}
+
+#[tokio::test]
+async fn a_compaction_after_the_cut_is_paid_by_the_request_that_it_precedes() {
+    let subject = subject(session(40), Cuts::Spread(1));
+    let ((short, before), (long, again)) = (deep(&subject, 100).await, deep(&subject, 2_100).await);
+    assert_eq!(before, again);
+    // 2,000 more output tokens for each call.
+    let plan = plan("claude-code");
+    let mut tariff = plan.agents[0].prices.as_ref().unwrap().standard();
+    let at = subject.facts.requests[0].at;
+    let more = tariff.request_usd(&crate::model::Buckets::default(), 2_000, at).unwrap();
+    let calls = |short: Option<f64>, long: Option<f64>| (long.unwrap() - short.unwrap()) / more;
+    let led = calls(short.compactions_usd, long.compactions_usd);
+    assert!((led - f64::from(before)).abs() < 1e-6, "{led} {before}");
+    let later = calls(short.with_usd, long.with_usd);
+    assert!(later > 0.5 && (later - later.round()).abs() < 1e-6, "{later}");
+}
+
+#[tokio::test]
+async fn nobody_waits_at_a_cut_for_a_call_in_the_background() {
+    let subject = subject(session(40), Cuts::Spread(1));
+    let mut plan = plan("claude-code");
+    for stage in &mut Arc::make_mut(&mut plan.preset).stages {
+        stage.background = true;
+    }
+    let says = Says("All is well.".to_owned());
+    let exam = examine(&part(&subject, 0), &plan, 1, &says, None).await.unwrap().exam;
+    assert_eq!((exam.compactions, exam.blocking_ms), (1, None));
+    assert_eq!(exam.latency_source, Some(LatencySource::Modelled));
+}
+
+#[tokio::test]
+async fn a_null_is_refused_like_its_preset_and_its_replies_are_not_counted() {
+    let subject = subject(session(40), Cuts::Spread(1));
+    let part = part(&subject, 0);
+    let null = format!("{NULL}snapshot-dedup-zoea");
+    // Only other controls may send more than the window.
+    for (name, control, refused) in [("s", false, 10), ("s", true, 0), (null.as_str(), true, 10)] {
+        let mut plan = plan("snapshot-dedup-zoea");
+        plan.key.strategy = name.to_owned();
+        Arc::make_mut(&mut plan.preset).control = control;
+        let exam = examine(&part, &plan, 3, &Null, None).await.unwrap().exam;
+        assert_eq!(exam.refused.len(), refused, "{name} {control}");
+    }
+    for (name, replies) in [("s", 1), (null.as_str(), 0)] {
+        let mut plan = plan("claude-code");
+        plan.key.strategy = name.to_owned();
+        let says = Says("All is well.".to_owned());
+        let exam = examine(&part, &plan, 1, &says, None).await.unwrap().exam;
+        assert_eq!(exam.replies.len(), replies, "{name}");
+    }
+}
+
+#[test]
+fn the_largest_window_at_which_a_size_is_above_its_share_is_found_to_the_token() {
+    use crate::strategy::Of;
+    let mut preset = builtin("claude-code", &[]).unwrap().unwrap();
+    let above = |share, and_over| When::Above { of: Of::Window, share, and_over, at_most: None };
+    for (when, tokens, window) in [
+        // Half of 1,999, rounded down, is 999; half of 2,000 is not exceeded.
+        (above(0.5, 0), 1_000, 1_999),
+        (above(0.25, 700), 1_000, 3_999),
+        (above(0.5, 1_000), 1_000, 1_000),
+        (above(0.0, 0), 1_000, 1_000),
+        (When::AboveReserve { reserve: 300 }, 1_000, 1_299),
+        (When::Messages(3), 700, 700),
+    ] {
+        preset.stages[0].when = when.clone();
+        assert_eq!(forced::window(&preset, 0, false, tokens), window, "{when:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_last_request_of_the_material_is_what_the_provider_reported() {
+    let subject = subject(session(40), Cuts::Spread(1));
+    let (part, plan) = (part(&subject, 0), Plan { window: 1_000_000, ..plan("full") });
+    let mut session = opened(&part, &plan, &Null).unwrap();
+    session.arrive_uncompacted(part.material).await.unwrap();
+    // Request 19 is answered by message 39.
+    let sizes = &part.subject.recording.sizes;
+    let sent: u64 = sizes.messages[..39].iter().map(|weight| weight.tokens).sum();
+    let row = session.requests.last().unwrap();
+    assert_eq!((row.tokens_sent, row.messages), (sizes.preamble_tokens() + sent, 39));
+    assert!(row.valid && !row.overflow && !row.cache_break);
+    let reported = session.reported.unwrap();
+    assert_eq!((reported.input, reported.output), (row.tokens_sent, sizes.output[39]));
+    assert_eq!(session.reported_through, 39);
+    // Earlier requests were not sent and cost nothing.
+    let (rows, ..) = session.finish();
+    let billed = rows.bills[0].requests.iter().map(Option::is_some);
+    assert_eq!(billed.collect::<Vec<_>>(), [vec![false; 19], vec![true]].concat());
+}
+
+#[tokio::test]
+async fn words_are_searched_for_in_their_original_spelling() {
+    let mut transcript = reading_back(40, 15);
+    for block in transcript.messages.iter_mut().flat_map(|message| &mut message.blocks) {
+        if let Block::ToolResult { text, .. } = block {
+            *text = text.replace("for zeb", "for Zeb").replace("quag", "QuAg");
+        }
+    }
+    let subject = subject(transcript, Cuts::Spread(1));
+    let searching = exam(&subject, 0, "sliding-window-search", 1).await;
+    assert_eq!(count(&searching, ReferenceState::Recovered), 15, "{:?}", searching.states);
 }

@@ -128,3 +128,66 @@ proptest! {
         }
     }
 }
+
+fn row(message: MessageIndex, request: u32, state: LedgerState) -> LossRow {
+    LossRow { message, request, state }
+}
+
+#[test]
+fn rows_are_told_by_request_and_message_and_only_where_the_state_changed() {
+    use LedgerState::{Edited, Folded, Gone, Verbatim};
+    let rows = vec![
+        row(3, 2, Folded),
+        row(1, 1, Verbatim),
+        row(1, 2, Edited),
+        row(2, 2, Edited),
+        row(3, 4, Folded),
+        row(3, 5, Verbatim),
+        row(2, 5, Gone),
+    ];
+    let loss = Loss { rows, ..Loss::default() };
+    let expected = [
+        row(1, 2, Edited),
+        row(2, 2, Edited),
+        row(3, 2, Folded),
+        row(2, 5, Gone),
+        row(3, 5, Verbatim),
+    ];
+    assert_eq!(loss.into_rows(), expected);
+}
+
+#[test]
+fn a_change_before_the_same_request_replaces_the_earlier_one() {
+    use LedgerState::{Edited, Folded, Gone};
+    let mut loss = Loss { last_row: vec![None; 2], ..Loss::default() };
+    loss.write(row(1, 2, Folded));
+    loss.write(row(1, 2, Edited));
+    loss.write(row(0, 2, Gone));
+    loss.write(row(1, 3, Gone));
+    assert_eq!(loss.rows, [row(1, 2, Edited), row(0, 2, Gone), row(1, 3, Gone)]);
+}
+
+#[test]
+fn changes_are_counted_by_what_became_of_the_messages() {
+    let talk = (0..5).fold(Talk::new("S"), |talk, _| talk.user("look"));
+    let talk = talk.calls(&[("c", "read", json!({}))]).result("c", "found it here").end();
+    let recording = Recording::new(Arc::new(talk), Arc::default());
+    let mut context = Context::new(recording);
+    (0..7).for_each(|_| context.append());
+    let mut loss = Loss::default();
+    let moved = loss.take_moved(&mut context);
+    assert_eq!(loss.observe(&context, &moved, 3), Changes::default());
+    let ids = |from, to| (from..to).map(EntryId::message).collect::<Vec<_>>();
+    let into = vec![(Role::User, "summary".to_owned())];
+    context.apply(Op::Evict(ids(0, 3))).unwrap();
+    context.apply(Op::Fold { range: ids(3, 5), into, at: Place::InPlace }).unwrap();
+    context.apply(Op::EditResult(CallId(0), "cleared".to_owned())).unwrap();
+    let moved = loss.take_moved(&mut context);
+    let changes = loss.observe(&context, &moved, 4);
+    assert_eq!(changes, Changes { folded: 2, gone: 3, edited: 1 });
+    let moved = loss.take_moved(&mut context);
+    assert_eq!(loss.observe(&context, &moved, 5), Changes::default());
+    let rows = loss.into_rows();
+    assert!(rows.iter().all(|row| row.request == 4), "{rows:?}");
+    assert_eq!(rows.iter().map(|row| row.message).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 6]);
+}
