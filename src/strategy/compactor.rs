@@ -295,3 +295,109 @@ pub trait Compactor: Send + Sync {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn digest(summary: &str, memories: &[&str]) -> Produced {
+        let memories = memories.iter().map(|&memory| memory.to_owned()).collect();
+        Produced::Digest(Digest { summary: summary.to_owned(), memories })
+    }
+
+    fn message() -> TaskMessage {
+        TaskMessage { role: Role::User, text: "m".to_owned(), images: 0, tokens: 1 }
+    }
+
+    /// A task of each kind, with as many messages and bounds of their own.
+    fn tasks() -> [Task; 3] {
+        let (prompt, messages) = (String::new, |count: usize| vec![message(); count]);
+        [
+            Task::SessionState {
+                prompt: prompt(),
+                messages: messages(1),
+                previous: None,
+                max_tokens: 20,
+            },
+            Task::Continuation {
+                prompt: prompt(),
+                messages: messages(2),
+                headings: Vec::new(),
+                live: Some(Live::default()),
+                max_tokens: 30,
+            },
+            Task::Digest {
+                prompt: prompt(),
+                messages: messages(3),
+                rolling: None,
+                known: Vec::new(),
+                max_tokens: 40,
+            },
+        ]
+    }
+
+    #[test]
+    fn a_task_of_each_kind_tells_its_bound_and_its_messages() {
+        let tasks = tasks();
+        assert_eq!(tasks.each_ref().map(Task::max_tokens), [20, 30, 40]);
+        assert_eq!(tasks.each_ref().map(|task| task.messages().len()), [1, 2, 3]);
+        assert_eq!(tasks.each_ref().map(Task::is_live), [false, true, false]);
+    }
+
+    #[test]
+    fn a_reply_answers_the_task_of_its_own_kind_alone() {
+        let replies = [
+            Produced::SessionState(SessionState::default()),
+            Produced::Continuation(String::new()),
+            digest("", &[]),
+        ];
+        for (at, reply) in replies.iter().enumerate() {
+            for (asked, task) in tasks().iter().enumerate() {
+                assert_eq!(reply.answers(task), at == asked, "{at} {asked}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_reply_without_any_text_is_empty() {
+        assert!(Produced::SessionState(SessionState::default()).is_empty());
+        let state = SessionState { pathos: vec!["calm".to_owned()], ..SessionState::default() };
+        assert!(!Produced::SessionState(state).is_empty());
+        assert!(Produced::Continuation(" \n".to_owned()).is_empty());
+        assert!(!Produced::Continuation("on".to_owned()).is_empty());
+        let empty = [digest(" ", &[]), digest("a", &[]), digest("", &["b"])];
+        assert_eq!(empty.map(|digest| digest.is_empty()), [true, false, false]);
+    }
+
+    #[test]
+    fn a_failure_after_a_reply_says_what_is_wrong_with_it() {
+        let why = || "why".to_owned();
+        for (error, void, told) in [
+            (CompactorError::Unavailable(why()), None, "no reply: why"),
+            (CompactorError::Refused(why()), Some(Void::Refused), "the model refused: why"),
+            (
+                CompactorError::TooLarge(why()),
+                Some(Void::Refused),
+                "the task is too large for the compactor: why",
+            ),
+            (CompactorError::Empty(why()), Some(Void::Empty), "the reply is empty: why"),
+            (CompactorError::CutOff(why()), Some(Void::CutOff), "the reply is not whole: why"),
+            (
+                CompactorError::Malformed(why()),
+                Some(Void::WrongShape),
+                "the reply has not the asked shape: why",
+            ),
+        ] {
+            assert_eq!((error.void(), &*error.to_string()), (void, told));
+            let failed = FailedCall::from(error.clone());
+            assert_eq!((failed.error, failed.usage), (error, CallUsage::default()));
+        }
+    }
+
+    #[test]
+    fn a_compactor_that_says_nothing_else_is_one_for_all_and_reads_no_live_texts() {
+        let compactor = crate::strategy::testkit::OffShape;
+        assert!(!compactor.reads_live() && compactor.repeated(1).is_none());
+        assert!(compactor.counting(&Arc::new(Counter::default())).is_none());
+    }
+}

@@ -200,3 +200,42 @@ pub trait Strategy: Send {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rand_chacha::rand_core::SeedableRng;
+
+    use super::*;
+    use crate::strategy::testkit::Scripted;
+
+    #[test]
+    fn an_id_has_the_time_and_six_digits_that_are_drawn() {
+        let compactor = Scripted::default();
+        let random = Mutex::new(ChaCha8Rng::seed_from_u64(7));
+        let host = Host {
+            window: 1_000,
+            budget: 900,
+            target: 500,
+            believed: None,
+            now: Timestamp::from_millisecond(1_234_567).unwrap(),
+            cause: &When::Always,
+            reported: None,
+            estimator: Estimator::CharsOverFour,
+            recorded: None,
+            compactor: &compactor,
+            random: &random,
+        };
+        let ids: Vec<String> = (0..20).map(|_| host.id("sum")).collect();
+        let drawn = |id: &String| id.strip_prefix("sum-1234567-").unwrap().to_owned();
+        let digits: std::collections::BTreeSet<String> = ids.iter().map(drawn).collect();
+        assert!(digits.iter().all(|digits| digits.len() == 6), "{ids:?}");
+        assert_eq!(digits.len(), 20, "each is drawn anew");
+    }
+
+    #[test]
+    fn a_state_of_another_mechanism_is_refused_by_the_name_of_this_one() {
+        let error = restored::<u32>("mine", Json::Null).unwrap_err().to_string();
+        assert!(error.starts_with("cannot restore the state of `mine`: "), "{error}");
+        assert_eq!(restored::<u32>("mine", Json::from(7)).unwrap(), 7);
+    }
+}

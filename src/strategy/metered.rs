@@ -277,4 +277,46 @@ mod tests {
         // Stable from run to run and from version to version: it is in run folders.
         assert_eq!(task_hash(&tasks[3]), 7_478_799_252_198_092_612);
     }
+
+    #[test]
+    fn a_meter_stands_for_the_compactor_in_it() {
+        let reading = Scripted::reading();
+        let meter = Metered::new(&*reading);
+        assert_eq!((meter.name(), meter.reads_live()), ("scripted", true));
+        assert!(!Metered::new(&OffShape).reads_live());
+    }
+
+    #[test]
+    fn a_call_is_known_by_its_tokens_its_time_and_whether_it_was_live() {
+        let usage = CallUsage { input: 3, output: 7 };
+        let reply = Reply { usage, latency_ms: Some(5.0), recorded: true, ..said_of("We talked.") };
+        let live = Live { tokens: 9, system: "S".to_owned(), messages: Vec::new() };
+        let call = ModelCall::of(&continuation("hello", Some(live)), &Ok(reply.clone()));
+        assert_eq!((call.usage, call.latency_ms, call.recorded), (usage, Some(5.0), true));
+        assert!(call.live && !ModelCall::of(&digest("", None), &Ok(reply)).live);
+        let error = CompactorError::Empty(String::new());
+        let failed = FailedCall { error, usage, latency_ms: Some(2.0), recorded: true };
+        let call = ModelCall::of(&digest("", None), &Err(failed));
+        assert_eq!((call.usage, call.latency_ms, call.recorded), (usage, Some(2.0), true));
+    }
+
+    #[test]
+    fn replies_differ_in_every_part_of_their_text() {
+        let digest = |summary: &str, memories: &[&str]| {
+            let memories = memories.iter().map(|memory| (*memory).to_owned()).collect();
+            Produced::Digest(Digest { summary: summary.to_owned(), memories })
+        };
+        let logos = SessionState { logos: vec!["fact".to_owned()], ..SessionState::default() };
+        let replies = [
+            Produced::Continuation("a".to_owned()),
+            Produced::Continuation("b".to_owned()),
+            digest("b", &["c"]),
+            digest("b", &["d"]),
+            digest("bc", &[]),
+            Produced::SessionState(SessionState::default()),
+            Produced::SessionState(logos),
+        ];
+        let hashes: std::collections::BTreeSet<u64> = replies.iter().map(reply_hash).collect();
+        assert_eq!(hashes.len(), replies.len());
+    }
 }

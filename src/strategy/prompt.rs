@@ -82,4 +82,21 @@ mod tests {
         let values = BTreeMap::from([("a", "{{b}}".to_owned()), ("b", "x".to_owned())]);
         assert_eq!(prompt.render(&values), "<{{b}}|x>");
     }
+
+    #[test]
+    fn a_problem_is_found_behind_placeholders_that_are_known() {
+        let error = Prompt::new("a {{b}} c {{b", &["b"]).unwrap_err();
+        assert_eq!(error, PromptError::Open(7));
+        let error = Prompt::new("{{b}}{{ d }}", &["b", "c"]).unwrap_err();
+        assert_eq!(error.to_string(), "unknown placeholder `d` (allowed: b, c)");
+        let error = Prompt::new("{{b}}", &[]).unwrap_err();
+        assert_eq!(error.to_string(), "unknown placeholder `b` (allowed: none)");
+    }
+
+    #[test]
+    fn a_template_is_kept_as_written_and_filled_in_everywhere() {
+        let prompt = Prompt::new("a {{ b }}, {{c}}{{b}}!", &["b", "c"]).unwrap();
+        assert_eq!(prompt.source(), "a {{ b }}, {{c}}{{b}}!");
+        assert_eq!(prompt.render(&BTreeMap::from([("b", "x".to_owned())])), "a x, x!");
+    }
 }

@@ -176,3 +176,104 @@ fn fill_in(sessions: &mut [PastSession], from: Vec<PastSession>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(minute: i64) -> Timestamp {
+        Timestamp::from_second(minute * 60).unwrap()
+    }
+
+    fn past(id: &str, to: MessageIndex, summary: Option<&str>) -> PastSession {
+        let (id, summary) = (id.to_owned(), summary.map(str::to_owned));
+        PastSession { id, from: 0, to, summary, closed: at(0) }
+    }
+
+    /// A state with a value of its own in every field but the open session.
+    fn full() -> PresetState {
+        let mut state = PresetState {
+            pruned_through: Some(EntryId::message(2)),
+            pruned: BTreeMap::from([(2, at(1))]),
+            boundary: Some(3),
+            memories: BTreeMap::from([("2026-01-18".to_owned(), vec!["- a".to_owned()])]),
+            sessions: vec![past("1", 5, Some("one"))],
+            originals: BTreeSet::from([2]),
+            ..PresetState::default()
+        };
+        let facts =
+            SessionFacts { parent: None, opened: at(0), spans: vec![(0, 5)], summary: None };
+        state.chain.known.insert(1, facts);
+        state
+    }
+
+    #[test]
+    fn what_background_work_changed_is_taken_over_and_all_else_is_kept() {
+        let mut own = PresetState::default();
+        assert!(own.adopt(&PresetState::default(), full()));
+        assert_eq!(own, full(), "all of it was changed");
+        assert!(own.adopt(&PresetState::default(), PresetState::default()));
+        assert_eq!(own, full(), "nothing was changed");
+        let after = PresetState { boundary: Some(9), ..PresetState::default() };
+        assert!(own.adopt(&PresetState::default(), after));
+        assert_eq!(own, PresetState { boundary: Some(9), ..full() });
+    }
+
+    #[test]
+    fn summaries_that_were_written_meanwhile_stay_with_their_sessions() {
+        let before = PresetState { sessions: vec![past("1", 5, None)], ..PresetState::default() };
+        let own = || PresetState { sessions: vec![past("1", 5, Some("own"))], ..before.clone() };
+        let after = |first: PastSession| PresetState {
+            sessions: vec![first, past("2", 9, Some("two"))],
+            ..before.clone()
+        };
+        let summaries = |state: &PresetState| -> Vec<Option<String>> {
+            state.sessions.iter().map(|session| session.summary.clone()).collect()
+        };
+        let some = |text: &str| Some(text.to_owned());
+        for (first, expected) in [
+            (past("1", 5, None), some("own")),
+            (past("1", 5, Some("late")), some("late")),
+            (past("1", 4, None), None),
+            (past("3", 5, None), None),
+        ] {
+            let mut state = own();
+            assert!(state.adopt(&before, after(first)));
+            assert_eq!(summaries(&state), [expected, some("two")]);
+        }
+        // Another session was opened meanwhile: only summaries of those it knows.
+        let mut state = before.clone();
+        state.start_session(None, Rest::from(5), at(1));
+        let kept = state.chain.clone();
+        assert!(!state.adopt(&before, after(past("1", 5, Some("late")))));
+        assert_eq!((summaries(&state), state.chain), (vec![some("late")], kept));
+    }
+
+    #[test]
+    fn a_session_takes_what_was_left_to_it_and_keeps_its_messages_when_it_is_reopened() {
+        let mut state = PresetState::default();
+        assert_eq!(state.close_session(3, None, at(0)), (None, Rest::from(3)), "none was open");
+        assert_eq!(state.start_session(None, Rest::from(0), at(0)), 1);
+        let (closed, rest) = state.close_session(5, Some("one".to_owned()), at(1));
+        assert_eq!((closed, &rest), (Some(1), &Rest::from(5)));
+        assert_eq!(state.start_session(closed, rest, at(2)), 2);
+        assert_eq!((state.chain.known[&2].parent, state.chain.known[&2].opened), (Some(1), at(2)));
+        let past = state.past_session(1).unwrap();
+        assert_eq!((past.from, past.to, past.closed), (0, 5, at(1)));
+        assert_eq!(state.session_messages(2, 7), [5, 6]);
+        let closed = state.closed_sessions();
+        let (summary, spans) = ("one".to_owned(), vec![(0, 5)]);
+        assert_eq!(closed, [ClosedSession { id: "1".to_owned(), summary, spans }]);
+        state.close_session(7, None, at(3));
+        state.reopen_session(1, 9);
+        assert_eq!(state.past_session(1), None);
+        assert_eq!(state.session_summary(1), Some("one"), "as it was written before");
+        assert_eq!((state.session_summary(2), state.session_summary(3)), (None, None));
+        assert_eq!(state.session_messages(1, 11), [0, 1, 2, 3, 4, 9, 10]);
+        assert!(state.closed_sessions().is_empty(), "one is open, the other has no summary");
+        // Its end moves back into what it had: the rest is left to the next one.
+        let (closed, rest) = state.close_session(3, None, at(4));
+        assert_eq!((closed, rest), (Some(1), Rest { spans: vec![(3, 5)], from: 9 }));
+        assert_eq!(state.chain.known[&1].spans, [(0, 3)]);
+    }
+}

@@ -326,4 +326,46 @@ mod tests {
         assert!(said("/clear") && said(" /new session please"));
         assert!(!said("/newer") && !said("say /new") && !said(""));
     }
+
+    #[test]
+    fn points_and_sizes_are_told_by_the_names_that_presets_use() {
+        for (name, at) in [
+            ("open", At::Open),
+            ("append", At::Append),
+            ("user-turn", At::UserTurn),
+            ("request", At::Request),
+            ("response", At::Response),
+        ] {
+            assert_eq!(at.as_str(), name);
+            assert_eq!(serde_json::to_value(at).unwrap(), name);
+        }
+        for (name, of) in [("window", Of::Window), ("budget", Of::Budget), ("usable", Of::Usable)] {
+            assert_eq!(of.as_str(), name);
+            assert_eq!(serde_json::to_value(of).unwrap(), name);
+        }
+        let shares = [Of::Window, Of::Budget, Of::Usable].map(|of| GAUGE.share(of, 0.25));
+        assert_eq!(shares, [250, 225, 200]);
+    }
+
+    #[test]
+    fn a_condition_is_told_in_words() {
+        let above = |and_over, at_most| {
+            When::Above { of: Of::Budget, share: 0.8, and_over, at_most }.to_string()
+        };
+        assert_eq!(above(0, None), "above 0.8 of budget");
+        assert_eq!(above(1, None), "above 0.8 of budget and over 1");
+        assert_eq!(above(5, Some(9)), "above 0.8 of budget and over 5 and at most 9");
+        for (when, told) in [
+            (When::Always, "always"),
+            (When::Recorded, "recorded"),
+            (When::AboveReserve { reserve: 7 }, "above window - 7"),
+            (When::ToolTokens(7), "tool output over 7"),
+            (When::Messages(7), "over 7 messages"),
+            (When::Idle { minutes: 7 }, "idle for more than 7 minutes"),
+            (When::Hour(4), "daily at 04:00"),
+            (When::Command(vec!["/a".to_owned(), "/b".to_owned()]), "the user says /a or /b"),
+        ] {
+            assert_eq!(when.to_string(), told);
+        }
+    }
 }

@@ -88,3 +88,59 @@ fn is_broken(context: &Context, call: CallId) -> bool {
     let called = sent(known.message) && !context.is_call_removed(known);
     called != sent(result)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::strategy::context::{EntryId, Op, Recording};
+    use crate::strategy::testkit::Talk;
+
+    /// A question, two calls, their results, and an answer.
+    fn context(messages: u32) -> Context {
+        let call = |id| (id, "read", serde_json::json!({}));
+        let talk = Talk::new("S").user("u").calls(&[call("a"), call("b")]);
+        let talk = talk.result("a", "one").result("b", "two").assistant("done");
+        let mut context = Context::new(Recording::new(Arc::new(talk.end()), Arc::default()));
+        (0..messages).for_each(|_| context.append());
+        context
+    }
+
+    #[test]
+    fn a_call_and_its_result_are_sent_together_or_not_at_all() {
+        let result = |id: &str| Err(BrokenPair::Result(id.to_owned(), "read".to_owned()));
+        let call = |id: &str| Err(BrokenPair::Call(id.to_owned(), "read".to_owned()));
+        for (hidden, found) in [
+            (&[][..], Ok(())),
+            (&[0, 4], Ok(())),
+            (&[1, 2, 3], Ok(())),
+            (&[1], result("a")),
+            (&[1, 2], result("b")),
+            (&[2], call("a")),
+            (&[3], call("b")),
+        ] {
+            let mut context = context(5);
+            let also = hidden.iter().map(|&at| EntryId::message(at)).collect();
+            context.apply(Op::Hide { before: 0, except: Vec::new(), also }).unwrap();
+            assert_eq!(pairs_are_whole(&context), found, "{hidden:?}");
+            let mut pairs = Pairs::default();
+            pairs.look_again(&context, 0..5);
+            assert_eq!(pairs.are_whole(), found.is_ok(), "{hidden:?}");
+            context.begin_stage(0);
+            pairs.look_again(&context, hidden.iter().copied());
+            assert!(pairs.are_whole(), "all is shown again");
+        }
+        // Results that are still to come are not missed.
+        for messages in [2, 3] {
+            let mut pairs = Pairs::default();
+            pairs.look_again(&context(messages), 0..messages);
+            assert!(pairs.are_whole() && pairs_are_whole(&context(messages)).is_ok());
+        }
+        let mut removed = context(5);
+        removed.apply(Op::RemoveCall(CallId(0))).unwrap();
+        let mut pairs = Pairs::default();
+        pairs.look_again(&removed, 0..5);
+        assert!(pairs.are_whole() && pairs_are_whole(&removed).is_ok());
+    }
+}

@@ -137,4 +137,15 @@ mod tests {
         assert_eq!((texts(&rig), rig.ledger()), (texts(&rig), "fffvv".to_owned()));
         assert_eq!(texts(&rig), ["summary", "three", "four"]);
     }
+
+    #[test]
+    fn each_message_that_comes_back_is_a_change() {
+        let mut rig = rig();
+        rig.context.apply(Op::Evict(ids(0..4))).unwrap();
+        let before = rig.context.changes();
+        rig.context.apply(Op::Recall(vec![0, 3])).unwrap();
+        assert_eq!(rig.context.changes(), before + 2);
+        rig.context.apply(Op::Recall(vec![0, 4])).unwrap();
+        assert_eq!(rig.context.changes(), before + 2, "both are there already");
+    }
 }

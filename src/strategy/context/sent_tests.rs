@@ -111,3 +111,102 @@ fn every_breakpoint_lives_as_long_as_the_plan_says_and_others_are_removed() {
     sent.mark(&[8, 3], Life::Hour);
     assert_eq!(sent.prompt().marks(), [(3, Life::Hour), (8, Life::Hour)]);
 }
+
+/// The prompt that is kept up to date is that of a first look, whatever changes
+/// between two requests.
+#[test]
+fn a_prompt_that_was_brought_up_to_date_is_the_one_that_is_set_anew() {
+    let note = |key: &str, text: &str| {
+        let text = (!text.is_empty()).then(|| text.to_owned());
+        Op::Note { key: key.to_owned(), text }
+    };
+    let steps = [
+        vec![],
+        vec![note("n", "the only one replaced")],
+        vec![note("o", "one behind")],
+        vec![note("p", "two"), note("q", "and three behind")],
+        vec![note("a", "one before all the others")],
+        vec![note("q", "the last replaced by a longer one")],
+        vec![note("a", ""), note("n", ""), note("o", "")],
+        vec![note("p", ""), note("q", "one gone, and the other replaced")],
+        vec![note("q", "")],
+        vec![note("z", "the first again")],
+        vec![Op::Evict(vec![EntryId::message(3)]), note("zz", "with an entry that leaves")],
+    ];
+    let (mut context, mut sent) = (context(), Sent::new(Some(20)));
+    for step in steps {
+        let shown = format!("{step:?}");
+        step.into_iter().for_each(|op| drop(context.apply(op).unwrap()));
+        sent.look(&mut context);
+        let mut anew = Sent::new(Some(20));
+        anew.look(&mut context.clone());
+        assert_eq!(sent.prompt().blocks(), anew.prompt().blocks(), "{shown}");
+        assert_eq!((sent.base(), sent.head()), (anew.base(), anew.head()), "{shown}");
+        sent.step(true);
+    }
+}
+
+#[test]
+fn a_note_behind_the_others_breaks_what_follows_and_carries_it_along() {
+    let (mut context, mut sent) = (context(), Sent::new(Some(20)));
+    sent.look(&mut context);
+    let before = sent.prompt().tokens();
+    let first = sent.step(true);
+    assert_eq!((first.common_prefix, first.broken, first.carried), (0, false, 0));
+    let text = Some(" word word word".to_owned());
+    context.apply(Op::Note { key: "o".to_owned(), text }).unwrap();
+    sent.look(&mut context);
+    let step = sent.step(true);
+    assert_eq!((step.common_prefix, step.broken, step.carried), (22, true, before));
+    assert_eq!(sent.prompt().tokens(), before + 3);
+    // Another text of the same size is another text.
+    let text = Some(" world world world".to_owned());
+    context.apply(Op::Note { key: "o".to_owned(), text }).unwrap();
+    sent.look(&mut context);
+    assert_eq!(sent.prompt().tokens(), before + 3);
+    assert_eq!(sent.step(true).carried, before);
+}
+
+#[test]
+fn a_new_system_prompt_of_the_recording_breaks_nothing_by_itself() {
+    let talk = Talk::new("S").user("a").system("S and more").user("b").system("S").user("c").end();
+    let mut context = Context::new(Recording::new(Arc::new(talk), Arc::new(Counter::default())));
+    let mut sent = Sent::new(None);
+    context.append();
+    sent.look(&mut context);
+    sent.step(true);
+    for message in [1, 2] {
+        context.enter(message);
+        context.append();
+        // It may change more than once between two requests.
+        sent.look(&mut context);
+    }
+    let mut anew = Sent::new(None);
+    anew.look(&mut context.clone());
+    assert_eq!(sent.prompt().blocks(), anew.prompt().blocks());
+    let step = sent.step(true);
+    assert_eq!((step.common_prefix, step.broken), (0, false));
+    hide(&mut context, 1);
+    sent.look(&mut context);
+    assert!(sent.step(true).broken, "the strategy's own doing");
+}
+
+#[test]
+fn a_text_that_stood_elsewhere_in_the_prompt_is_carried() {
+    let mut context = context();
+    let mut fold = |message, text: &str| {
+        let (range, into) = (vec![EntryId::message(message)], vec![(Role::User, text.to_owned())]);
+        context.apply(Op::Fold { range, into, at: Place::Head }).unwrap()[0]
+    };
+    let (other, _, again) = (fold(2, " word"), fold(3, " world world"), fold(4, " world world"));
+    context.apply(Op::Hide { before: 0, except: Vec::new(), also: vec![other, again] }).unwrap();
+    let mut sent = Sent::new(None);
+    sent.look(&mut context);
+    let before = sent.prompt().tokens();
+    sent.step(true);
+    context.begin_stage(0);
+    sent.look(&mut context);
+    let step = sent.step(true);
+    assert_eq!(step.carried, before + 2, "only the other text is new");
+    assert_eq!(sent.prompt().tokens(), before + 2 + 1);
+}

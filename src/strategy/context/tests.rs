@@ -7,8 +7,8 @@ use super::{Context, EntryId, Op, OpError, Place, Recording};
 use crate::model::LedgerState;
 use crate::model::LedgerState::{Folded, Gone, Verbatim};
 use crate::model::Role;
-use crate::strategy::testkit::Talk;
-use crate::tokens::Counter;
+use crate::strategy::testkit::{Talk, words};
+use crate::tokens::{Counter, Shrink};
 
 fn context() -> Context {
     let talk = Talk::new("S").user("a").assistant("b").user("c").assistant("d").end();
@@ -132,4 +132,144 @@ fn a_part_of_a_recording_keeps_models_and_system_prompts_at_their_messages() {
         (later.preamble.system.clone(), later.preamble_changes.len()),
         (vec!["S2".to_owned()], 0)
     );
+}
+
+/// A question of 10 tokens, a call, its result of 20, an answer of 30, and
+/// another call with a result of 7.
+fn sized() -> Recording {
+    let call = |id| [(id, "read", serde_json::json!({}))];
+    let talk = Talk::new("S").user(&words(10)).calls(&call("a")).result("a", &words(20));
+    let talk = talk.assistant(&words(30)).calls(&call("b")).result("b", &words(7));
+    Recording::new(Arc::new(talk.end()), Arc::new(Counter::default()))
+}
+
+#[test]
+fn a_message_is_smaller_from_the_request_on_that_leaves_out_a_part_of_it() {
+    let shrink = |before, message, tokens| Shrink { before, message, tokens };
+    let mut recording = sized();
+    Arc::make_mut(&mut recording.sizes).shrinks =
+        vec![shrink(3, 2, 4), shrink(4, 2, 3), shrink(4, 0, 1)];
+    let mut context = Context::new(recording.clone());
+    (0..3).for_each(|_| context.append());
+    let whole = context.messages_weight().tokens;
+    context.enter(2);
+    assert_eq!((context.messages_weight().tokens, context.changes()), (whole, 0));
+    context.enter(3);
+    assert_eq!((context.messages_weight().tokens, context.changes()), (whole - 4, 1));
+    assert_eq!(context.tool_tokens_after(None), 16);
+    context.append();
+    context.enter(4);
+    assert_eq!((context.messages_weight().tokens, context.changes()), (whole - 8 + 30, 3));
+    let sizes = [0, 2, 3].map(|at| context.weight_of(EntryId(at)).tokens);
+    assert_eq!(sizes, [9, 13, 30]);
+    assert_eq!(
+        (context.tool_tokens_after(None), context.recorded_weight_before(1).tokens),
+        (13, 9)
+    );
+    // What is not in the context any more changes nothing in it.
+    let mut context = Context::new(recording);
+    (0..3).for_each(|_| context.append());
+    context.apply(Op::Evict(vec![EntryId(0), EntryId(2)])).unwrap();
+    let before = (context.messages_weight(), context.changes());
+    context.enter(4);
+    assert_eq!((context.messages_weight(), context.changes()), before);
+}
+
+#[test]
+fn tool_output_is_counted_behind_an_entry_and_behind_the_place_of_one_that_left() {
+    let mut context = Context::new(sized());
+    (0..6).for_each(|_| context.append());
+    let after = |context: &Context, at| context.tool_tokens_after(Some(EntryId(at)));
+    assert_eq!(context.tool_tokens_after(None), 27);
+    assert_eq!([1, 2, 4, 5].map(|at| after(&context, at)), [27, 7, 7, 0]);
+    context.apply(Op::Evict(vec![EntryId(1), EntryId(2)])).unwrap();
+    assert_eq!([0, 2, 5].map(|at| after(&context, at)), [7, 7, 0]);
+}
+
+#[test]
+fn the_size_of_a_summary_that_was_counted_as_a_whole_is_shared_out_by_its_texts() {
+    let mut context = Context::new(sized());
+    (0..6).for_each(|_| context.append());
+    let rest = context.messages_weight().tokens - 10 - 30;
+    let into = [2, 3, 5].map(|tokens| (Role::User, words(tokens))).to_vec();
+    let range = vec![EntryId(0), EntryId(3)];
+    let new = context.apply(Op::Fold { range, into, at: Place::Head }).unwrap();
+    assert_eq!(context.messages_weight().tokens, rest + 10);
+    context.size_written(&new, 27);
+    // Two, three and five tenths of 27, rounded down; the last takes what is left.
+    let sizes: Vec<u64> = new.iter().map(|&id| context.weight_of(id).tokens).collect();
+    assert_eq!(sizes, [5, 8, 14]);
+    assert_eq!(context.messages_weight().tokens, rest + 27);
+    assert_eq!(context.recorded_weight_before(6).tokens, rest);
+}
+
+#[test]
+fn every_text_that_a_strategy_wrote_has_a_number_of_its_own() {
+    let mut context = context();
+    assert_eq!(context.written(), (0, 0));
+    let into = vec![(Role::User, "sum".to_owned())];
+    let range = vec![EntryId(0)];
+    let entry = context.apply(Op::Fold { range, into, at: Place::Head }).unwrap()[0];
+    for (key, text) in [("x", "one"), ("y", "two"), ("x", "three")] {
+        context.apply(Op::Note { key: key.to_owned(), text: Some(text.to_owned()) }).unwrap();
+    }
+    assert_eq!((context.written(), context.synthetic_count()), ((1, 3), 1));
+    let written = |entries, notes| {
+        let mut found: Vec<(u32, String)> = Vec::new();
+        context.each_written(entries, notes, &mut |id, text| found.push((id, text.to_owned())));
+        found
+    };
+    let text = |id: u32, text: &str| (id, text.to_owned());
+    assert_eq!(written(0, 0), [text(entry.0, "sum"), text(2, "two"), text(3, "three")]);
+    assert_eq!(written(1, 2), [text(3, "three")]);
+    assert!(written(9, 3).is_empty());
+    assert_eq!([1, 3].map(|id| context.written_text(id)), [None, Some(("three", true))]);
+    assert_eq!(context.written_text(entry.0), Some(("sum", true)));
+    context.apply(Op::Hide { before: 0, except: Vec::new(), also: vec![entry] }).unwrap();
+    assert_eq!(context.written_text(entry.0), Some(("sum", false)));
+    context.apply(Op::Evict(vec![entry])).unwrap();
+    assert_eq!(context.written_text(entry.0), None);
+}
+
+#[test]
+fn a_part_of_a_recording_has_its_facts_and_both_sizes_of_its_own_messages() {
+    let mut talk = Talk::new("S").user(&words(3)).assistant(&words(5)).user(&words(7)).end();
+    talk.model = Some("model".to_owned());
+    talk.project = Some("project".to_owned());
+    talk.metadata = vec!["/home/x".to_owned()];
+    let mut whole = Recording::new(Arc::new(talk), Arc::new(Counter::default()));
+    let tokens = |part: &Recording| {
+        let of = |sizes: &crate::tokens::Sizes| -> Vec<u64> {
+            sizes.messages.iter().map(|weight| weight.tokens).collect()
+        };
+        (of(&part.sizes), of(&part.exact))
+    };
+    let part = whole.part(&[(1, None), (2, None)], Vec::new());
+    assert_eq!(tokens(&part), (vec![5, 7], vec![5, 7]));
+    let said = &part.transcript;
+    assert_eq!((said.id.as_str(), said.model.as_deref()), ("talk", Some("model")));
+    assert_eq!((said.project.as_deref(), said.metadata.len()), (Some("project"), 1));
+    Arc::make_mut(&mut whole.sizes).messages[2].tokens = 77;
+    let part = whole.part(&[(1, None), (2, None)], Vec::new());
+    assert_eq!(tokens(&part), (vec![5, 77], vec![5, 7]), "as the provider counts, and exactly");
+}
+
+#[test]
+fn every_edit_and_every_entry_that_leaves_or_comes_back_is_a_change() {
+    let mut context = Context::new(sized());
+    (0..6).for_each(|_| context.append());
+    let mut changes = |op| {
+        let before = context.changes();
+        context.apply(op).unwrap();
+        context.changes() - before
+    };
+    assert_eq!(changes(Op::EditResult(crate::model::CallId(0), "x".to_owned())), 1);
+    assert_eq!(changes(Op::Hide { before: 1, except: Vec::new(), also: Vec::new() }), 0);
+    assert_eq!(changes(Op::Evict(vec![EntryId(0), EntryId(3)])), 2);
+    assert_eq!(changes(Op::Recall(vec![0, 3, 4])), 2);
+    let into = vec![(Role::User, "sum".to_owned())];
+    let range = vec![EntryId(0), EntryId(3), EntryId(4)];
+    assert_eq!(changes(Op::Fold { range, into, at: Place::Head }), 3);
+    // The call is edited, and leaves with its result.
+    assert_eq!(changes(Op::RemoveCall(crate::model::CallId(0))), 3);
 }

@@ -259,4 +259,15 @@ mod tests {
             assert!(Agent::try_from(name.to_owned()).is_err(), "{name}");
         }
     }
+
+    #[test]
+    fn sessions_are_numbered_from_one() {
+        let mut shared = PresetState::default();
+        assert_eq!(current_session(&shared), "session-1");
+        let closed = "2026-01-18T14:30:00Z".parse().unwrap();
+        let (id, summary) = (current_session(&shared), None);
+        let past = crate::strategy::state::PastSession { id, from: 0, to: 3, summary, closed };
+        shared.sessions.push(past);
+        assert_eq!(current_session(&shared), "session-2");
+    }
 }

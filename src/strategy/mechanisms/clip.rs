@@ -77,4 +77,11 @@ mod tests {
         assert_eq!(cut(2, 3), None);
         assert_eq!(clipped("", clip(Unit::Lines, 0, 0), "…"), None);
     }
+
+    #[test]
+    fn a_text_of_no_more_units_than_stay_characters_is_surely_short() {
+        let ends = clip(Unit::Characters, 2, 3);
+        assert!(ends.is_surely_short(5) && !ends.is_surely_short(6));
+        assert!(!clip(Unit::Lines, 2, 3).is_surely_short(5), "lines are counted in the text");
+    }
 }

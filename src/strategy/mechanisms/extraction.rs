@@ -229,4 +229,21 @@ mod tests {
         );
         assert_eq!(found, ["Decided to use JWT.", "We WILL USE x.rs v0.7.", "They Chose it"]);
     }
+
+    #[test]
+    fn the_files_of_a_call_are_those_of_its_arguments_or_else_of_its_patch() {
+        let files = FileTools::default();
+        let of = |arguments: Json| paths(&arguments, &files);
+        let both = serde_json::json!({"file_path": "a.rs", "path": "b.rs", "text": "c.rs"});
+        assert_eq!(of(both.clone()), ["a.rs", "b.rs"]);
+        let patch = "*** Update File: a.rs\n*** Move to: b.rs\n+ *** Add File: c.rs\n\
+                     *** Delete File: a.rs";
+        assert_eq!(of(serde_json::json!({ "input": patch })), ["a.rs", "b.rs"]);
+        assert_eq!(of(serde_json::json!(patch)), ["a.rs", "b.rs"]);
+        assert_eq!(describe(&both, &files, true), "Modified a.rs");
+        assert_eq!(describe(&both, &files, false), "a.rs");
+        assert_eq!(describe(&serde_json::json!({"x": 1, "y": "any"}), &files, true), "any");
+        let long = serde_json::json!({"command": format!("{}\nmore", "é".repeat(201))});
+        assert_eq!(describe(&long, &files, false), "é".repeat(200));
+    }
 }

@@ -188,13 +188,13 @@ impl Groups {
         }
     }
 
-    /// Results after a cut whose call is before it.
+    /// Results after a cut whose call is before it, those to come included.
     fn results_behind(&self, context: &Context, cut: MessageIndex) -> Vec<MessageIndex> {
         let calls = &context.recording().calls;
         let before = calls.partition_point(|call| call.message < cut);
         let reaching = (0..before).rev().take_while(|&call| self.furthest[call] >= cut);
         let results = reaching.filter_map(|call| calls[call].result);
-        results.filter(|&result| result >= cut && result < context.seen_count()).collect()
+        results.filter(|&result| result >= cut).collect()
     }
 
     /// Size of the groups that a cut before a message drops.

@@ -104,3 +104,57 @@ pub(super) fn in_shape<T>(
     let produced = reply.map_err(|failed| failed.error)?.produced;
     read(produced).ok_or_else(|| CompactorError::Malformed(format!("a {shape} was asked for")))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::model::CallId;
+    use crate::strategy::context::Recording;
+    use crate::strategy::testkit::Talk;
+
+    fn calls(ids: &[&'static str]) -> Vec<(&'static str, &'static str, serde_json::Value)> {
+        ids.iter().map(|&id| (id, "read", serde_json::json!({}))).collect()
+    }
+
+    fn context(talk: Talk, messages: u32) -> Context {
+        let mut context = Context::new(Recording::new(Arc::new(talk.end()), Arc::default()));
+        (0..messages).for_each(|_| context.append());
+        context
+    }
+
+    /// The whole cut at or before each place.
+    fn back(context: &Context) -> Vec<MessageIndex> {
+        let cuts = Cuts::of(context);
+        (0..=context.seen_count()).map(|cut| cuts.back_to_whole(cut)).collect()
+    }
+
+    #[test]
+    fn a_cut_between_a_call_and_its_result_moves_back_before_the_call() {
+        let talk = || {
+            let talk = Talk::new("S").user("u").calls(&calls(&["a", "b"])).result("a", "r");
+            let talk = talk.user("v").result("b", "late").calls(&calls(&["c", "never"]));
+            talk.result("c", "r").assistant("done")
+        };
+        assert_eq!(back(&context(talk(), 8)), [0, 1, 1, 1, 1, 5, 5, 7, 8]);
+        // A result that is still to come holds the end as well.
+        assert_eq!(back(&context(talk(), 4)), [0, 1, 1, 1, 1]);
+        assert_eq!(back(&context(talk(), 5)), [0, 1, 1, 1, 1, 5]);
+        let mut removed = context(talk(), 8);
+        removed.apply(Op::RemoveCall(CallId(1))).unwrap();
+        assert_eq!(back(&removed), [0, 1, 1, 3, 4, 5, 5, 7, 8]);
+        for gone in [5, 6] {
+            let mut context = context(talk(), 8);
+            context.apply(Op::Evict(vec![EntryId::message(gone)])).unwrap();
+            assert_eq!(back(&context), [0, 1, 1, 1, 1, 5, 6, 7, 8], "{gone} has left");
+        }
+    }
+
+    #[test]
+    fn calls_that_overlap_move_a_cut_back_one_after_the_other() {
+        let talk = Talk::new("S").user("u").calls(&calls(&["a"])).calls(&calls(&["b"]));
+        let talk = talk.result("a", "r").result("b", "r").assistant("done");
+        assert_eq!(back(&context(talk, 6)), [0, 1, 1, 1, 1, 5, 6]);
+    }
+}

@@ -182,3 +182,42 @@ impl Strategy for IdList {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::strategy::testkit::{Rig, Scripted, Talk};
+
+    #[test]
+    fn it_goes_on_from_a_saved_session_at_every_message() {
+        let talk = || {
+            let said = ["open src/lost.rs now", "common words near", "near src/kept.rs now"];
+            let talk = said.iter().fold(Talk::new("S"), |talk, text| talk.user(text));
+            talk.assistant("src/lost.rs and src/last.rs near common").user("end")
+        };
+        for (neighbours, lines) in [
+            (0, ["src/lost.rs", "src/kept.rs", "src/last.rs"]),
+            // `near` and `now` are in two messages by then; later only `and` is in one.
+            (1, ["src/lost.rs open", "src/kept.rs near", "src/last.rs and"]),
+        ] {
+            let stage = "[[stage]]\nmechanism = \"id-list\"\nat = \"append\"\nwhen = \"always\"\n";
+            let stage = format!("{stage}last = 2\nneighbours = {neighbours}");
+            let new = || Rig::stages(&stage, 1_000, talk(), Scripted::failing_at([]));
+            let (mut straight, mut resumed) = (new(), new());
+            for _ in 0..5 {
+                straight.feed(1);
+                let saved = resumed.save();
+                resumed.reopen(saved);
+                resumed.feed(1);
+                assert_eq!(straight.notes(), resumed.notes());
+            }
+            assert_eq!(straight.ledger(), "---vv");
+            let keys: Vec<String> = straight.notes().into_keys().collect();
+            assert_eq!(
+                keys,
+                ["identifiers/00000000", "identifiers/00000002", "identifiers/00000003"]
+            );
+            let texts: Vec<String> = straight.notes().into_values().collect();
+            assert_eq!(texts, lines);
+        }
+    }
+}

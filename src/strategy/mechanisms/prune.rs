@@ -271,3 +271,79 @@ impl Strategy for Prune {
         Ok(outcome)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::strategy::testkit::{Rig, Scripted, Talk, words};
+
+    /// A user message of a token, then a call and its result for each size:
+    /// results are rows 2, 4, 6 and so on.
+    fn rig(parameters: &str, sizes: &[usize]) -> Rig {
+        let talk = (0..).zip(sizes).fold(Talk::new("S").user(" word"), |talk, (at, &size)| {
+            let id = format!("c{at}");
+            talk.calls(&[(&id, "read", json!({"at": at}))]).result(&id, &words(size))
+        });
+        let stage = "[[stage]]\nmechanism = \"prune\"\nat = \"request\"\nwhen = \"always\"\n";
+        let stage = format!("{stage}{parameters}");
+        Rig::stages(&stage, 1_000, talk, Arc::new(Scripted::default()))
+    }
+
+    /// The states at one request behind everything.
+    fn at_once(parameters: &str, sizes: &[usize]) -> String {
+        let mut rig = rig(parameters, sizes);
+        rig.append(1 + 2 * sizes.len() as u32);
+        rig.request();
+        rig.ledger()
+    }
+
+    #[test]
+    fn the_newest_output_is_protected_up_to_the_first_result_that_does_not_fit() {
+        assert_eq!(at_once("protect = 20", &[5, 60, 12, 8]), "vvevevvvv");
+        assert_eq!(at_once("protect = 19", &[5, 60, 12, 8]), "vvevevevv");
+        assert_eq!(at_once("protect = 85", &[5, 60, 12, 8]), "vvvvvvvvv");
+        assert_eq!(at_once("protect = 84", &[5, 60, 12, 8]), "vvevvvvvv");
+        assert_eq!(at_once("protect = 20\nenabled = false", &[5, 60, 12, 8]), "vvvvvvvvv");
+        assert_eq!(at_once("protect = 20\npolicy = \"keep-none\"", &[5, 8]), "vveve");
+    }
+
+    #[test]
+    fn a_marker_that_is_not_given_says_that_output_was_cleared() {
+        let mut rig = rig("protect = 5", &[9, 4]);
+        rig.append(5);
+        rig.request();
+        assert_eq!(rig.sent()[2].1, "[Old tool result cleared]");
+        assert_eq!(rig.shared.pruned_through, Some(EntryId::message(2)));
+    }
+
+    #[test]
+    fn where_all_output_is_kept_it_is_pruned_above_four_fifths_of_the_budget() {
+        let kept = |sizes: &[usize]| at_once("protect = 0\npolicy = \"keep-all\"", sizes);
+        assert_eq!(kept(&[300, 300]), "vvvvv");
+        assert_eq!(kept(&[430, 430]), "vveve");
+        let above = |share: &str| {
+            let parameters = format!("protect = 0\npolicy = \"keep-all\"\nforce_above = {share}");
+            at_once(&parameters, &[300, 300])
+        };
+        assert_eq!((above("0.5").as_str(), above("0.9").as_str()), ("vveve", "vvvvv"));
+    }
+
+    #[test]
+    fn it_goes_on_from_a_saved_session_at_every_message() {
+        let sizes = [9, 12, 3, 8, 30, 2, 9, 9];
+        for parameters in ["protect = 20\nmarker = \"x\"", "protect = 15\nonce_per_boundary = true"]
+        {
+            let (mut straight, mut resumed) = (rig(parameters, &sizes), rig(parameters, &sizes));
+            for _ in 0..17 {
+                straight.feed(1);
+                let saved = resumed.save();
+                resumed.reopen(saved);
+                resumed.feed(1);
+                assert_eq!(straight.sent(), resumed.sent(), "{parameters}");
+            }
+            assert!(straight.ledger().contains('e'));
+        }
+    }
+}

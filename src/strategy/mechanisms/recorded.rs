@@ -173,4 +173,73 @@ mod tests {
         assert!(!of(50, 50));
         assert!(!of(0, 100));
     }
+
+    fn say(text: &str) -> Piece {
+        Piece::Text { role: Role::User, text: text.to_owned() }
+    }
+
+    /// What is sent after five messages, of which these are folded.
+    fn sent(folded: &[u32], pieces: Vec<Piece>, summary: Option<&str>) -> (Vec<String>, usize) {
+        use std::sync::Arc;
+
+        use crate::strategy::context::Recording;
+        use crate::strategy::testkit::Talk;
+        let talk = (0..5).fold(Talk::new("S"), |talk, at| talk.user(&format!("m{at}")));
+        let mut context = Context::new(Recording::new(Arc::new(talk.end()), Arc::default()));
+        (0..5).for_each(|_| context.append());
+        let boundary = RecordedCompaction {
+            after: 5,
+            kept_from: 3,
+            summary: summary.map(str::to_owned),
+            pieces,
+            ..RecordedCompaction::default()
+        };
+        let range = folded.iter().map(|&at| EntryId::message(at)).collect();
+        let written = fold(&mut context, &boundary, range).unwrap().len();
+        let text = |id: EntryId| context.entry(id).unwrap().text.into_owned();
+        (context.visible().map(text).collect(), written)
+    }
+
+    #[test]
+    fn texts_stand_behind_the_message_that_the_agent_sent_before_them() {
+        let pieces = || vec![say("a"), say("b"), Piece::Message(1), say("c")];
+        let (texts, written) = sent(&[0, 2], pieces(), None);
+        assert_eq!(
+            (texts, written),
+            (["a", "b", "m1", "c", "m3", "m4"].map(str::to_owned).to_vec(), 3)
+        );
+        // A single message gives way to all of them, where the last belongs.
+        let (texts, written) = sent(&[2], pieces(), None);
+        let all = ["m0", "m1", "a", "b", "c", "m3", "m4"].map(str::to_owned).to_vec();
+        assert_eq!((texts, written), (all, 3));
+    }
+
+    #[test]
+    fn a_bare_summary_stands_first_and_without_one_messages_are_gone() {
+        let (texts, written) = sent(&[0, 1, 2], Vec::new(), Some("summary"));
+        assert_eq!((&*texts[0], texts.len(), written), ("summary", 3, 1));
+        assert_eq!(sent(&[0, 1, 2], Vec::new(), None).0, ["m3", "m4"]);
+    }
+
+    #[test]
+    fn the_results_that_the_agent_cleared_are_cleared_where_they_are_still_there() {
+        use std::sync::Arc;
+
+        use crate::strategy::context::Recording;
+        use crate::strategy::testkit::Talk;
+        let talk = ["a", "b", "c"].iter().fold(Talk::new("S").user("u"), |talk, &id| {
+            talk.calls(&[(id, "read", serde_json::json!({}))]).result(id, "long")
+        });
+        let mut context = Context::new(Recording::new(Arc::new(talk.end()), Arc::default()));
+        (0..7).for_each(|_| context.append());
+        context.apply(Op::Evict(vec![EntryId::message(5), EntryId::message(6)])).unwrap();
+        let cleared = vec!["a".to_owned(), "c".to_owned()];
+        let boundary = RecordedCompaction { cleared, ..RecordedCompaction::default() };
+        let mechanism =
+            Recorded { cleared_marker: "gone".to_owned(), unreadable: Unreadable::Fail };
+        mechanism.clear(&mut context, &boundary).unwrap();
+        let text = |at| context.entry(EntryId::message(at)).unwrap().text.into_owned();
+        assert_eq!((text(2), text(4)), ("gone".to_owned(), "long".to_owned()));
+        assert!(!context.is_edited(EntryId::message(6)));
+    }
 }

@@ -165,3 +165,84 @@ impl Strategy for Reset {
         files
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::strategy::context::Recording;
+    use crate::strategy::testkit::{Rig, Scripted, Talk, words};
+
+    #[test]
+    fn a_session_was_active_last_at_its_last_message_with_a_time() {
+        let mut talk = Talk::new("S").user("a").assistant(" ").user("c").user("d").end();
+        let time = |text: &str| Some(text.parse::<jiff::Timestamp>().unwrap());
+        let (first, third) = (time("2026-01-18T14:30:00Z"), time("2026-01-19T15:00:00Z"));
+        (talk.messages[0].at, talk.messages[2].at) = (first, third);
+        let mut context = Context::new(Recording::new(Arc::new(talk), Arc::default()));
+        (0..4).for_each(|_| context.append());
+        let last = |messages| last_activity(&context, messages);
+        assert_eq!([last(0..4), last(0..2), last(1..2), last(3..4)], [third, first, None, None]);
+        let says = |messages: &[u32]| {
+            let entries: Vec<EntryId> = messages.iter().map(|&at| EntryId::message(at)).collect();
+            has_content(&context, &entries)
+        };
+        assert!(says(&[1, 2]) && !says(&[1]) && !says(&[]));
+    }
+
+    /// Two messages of ten tokens, one of thirty, and the command.
+    fn reset(parameters: &str, compactor: Arc<Scripted>) -> Rig {
+        let talk = Talk::new("S").user(&words(10)).assistant(&words(10)).assistant(&words(30));
+        let talk = talk.user("/reset").assistant("ok").user("/reset");
+        let stage = "[[stage]]\nmechanism = \"reset\"\nat = \"user-turn\"\n\
+                     when = { command = [\"/reset\"] }\nmax_tokens = 50\nprompt = \"p.md\"\n";
+        Rig::stages(&format!("{stage}{parameters}"), 1_000, talk, compactor)
+    }
+
+    const SHARES: &str = "chunk = 0.02\nskip_above = 0.02";
+
+    #[test]
+    fn a_reset_leaves_the_command_alone_and_archives_what_came_since_the_last_one() {
+        let mut rig = reset("chunk = 0.5\nskip_above = 0.5", Scripted::failing_at([]));
+        rig.feed(4);
+        assert_eq!(rig.ledger(), "---v");
+        let outcome = &rig.outcomes.last().unwrap().1;
+        assert!(outcome.forgets_usage && outcome.fallback.is_none());
+        rig.feed(2);
+        assert_eq!(rig.ledger(), "-----v");
+        assert!(rig.notes()["daily-memory"].contains("- memory 0"), "{:?}", rig.notes());
+        let closed = |id: &str, from, to| json!({"id": id, "from": from, "to": to});
+        let all = [closed("session-1", 0, 3), closed("session-2", 3, 5)];
+        assert_eq!(rig.records("session"), all);
+        let memories = |text: &str| json!({"day": "2026-01-18", "memories": [text]});
+        assert_eq!(rig.records("memory"), [memories("memory 0"), memories("memory 1")]);
+        let past = rig.shared.sessions.iter().map(|past| (&*past.id, past.from, past.to));
+        assert_eq!(past.collect::<Vec<_>>(), [("session-1", 0, 3), ("session-2", 3, 5)]);
+    }
+
+    #[test]
+    fn a_part_that_is_too_large_or_fails_is_gone_without_its_memories() {
+        let told = |compactor: &Arc<Scripted>| {
+            let mut rig = reset(SHARES, Arc::clone(compactor));
+            rig.feed(4);
+            let fallback = rig.outcomes.last().unwrap().1.fallback.clone().unwrap();
+            (fallback.to, fallback.reason, rig.records("memory").len())
+        };
+        let large = Scripted::failing_at([]);
+        let to = "a reset without the memories of 1 of 2".to_owned();
+        assert_eq!(told(&large), (to, "part 2 is too large".to_owned(), 1));
+        assert_eq!(large.tasks()[0].messages().len(), 2);
+        let to = "a reset without the memories of 2 of 2".to_owned();
+        let failed = told(&Scripted::failing_at([0]));
+        assert_eq!(failed, (to, "no reply: call 0 fails".to_owned(), 0));
+    }
+
+    #[test]
+    fn nothing_is_asked_where_nothing_is_extracted() {
+        let compactor = Scripted::failing_at([]);
+        let mut rig = reset(&format!("{SHARES}\nextract = false"), Arc::clone(&compactor));
+        rig.feed(4);
+        assert_eq!((rig.ledger().as_str(), compactor.tasks().len()), ("---v", 0));
+    }
+}

@@ -145,8 +145,8 @@ impl SnapshotDedup {
         let mut superseded = Vec::new();
         for identity in seen_again {
             let Some(results) = self.seen.results.get_mut(identity) else { continue };
-            if results.len() > 1 && self.seen.calls[identity] >= needed {
-                let newest = results.len() - 1;
+            if self.seen.calls[identity] >= needed {
+                let newest = results.len().saturating_sub(1);
                 superseded.extend(results.drain(..newest));
             }
         }
@@ -224,5 +224,57 @@ mod tests {
         assert_eq!(one, text(r#"{"a":{"x":"s","y":null},"b":[1,2]}"#));
         assert_eq!(one, r#"{"a":{"x":"s","y":null},"b":[1,2]}"#);
         assert_ne!(one, text(r#"{"a":{"x":"s","y":null},"b":[2,1]}"#));
+    }
+
+    #[test]
+    fn tools_are_a_list_of_names_or_found_by_themselves() {
+        let read = |text: &str| {
+            let table: toml::Table = format!("tools = {text}").parse().unwrap();
+            Tools::read(&table["tools"])
+        };
+        assert!(matches!(read("\"auto\""), Ok(Tools::Auto)));
+        assert!(matches!(read("[\"a\", \"b\"]"), Ok(Tools::Named(names)) if names == ["a", "b"]));
+        for (wrong, says) in [
+            ("\"all\"", "is not known; write \"auto\" or a list"),
+            ("3", "is not known; write \"auto\" or a list"),
+            ("[]", "`tools` is empty"),
+            ("[3]", "`tools` must list names"),
+        ] {
+            let error = read(wrong).err().unwrap().to_string();
+            assert!(error.contains(says), "{wrong}: {error}");
+        }
+    }
+
+    #[test]
+    fn it_goes_on_from_a_saved_session_at_every_message() {
+        use crate::strategy::testkit::{Rig, Scripted, Talk};
+        let talk = || {
+            (0..6).fold(Talk::new("S").user("u"), |talk, at| {
+                let (id, path) = (format!("c{at}"), ["a", "b"][at % 2]);
+                let arguments = serde_json::json!({"path": path});
+                talk.calls(&[(&id, "read", arguments)]).result(&id, &format!("text {at}"))
+            })
+        };
+        for (parameters, left) in [
+            ("tools = [\"read\"]", "v----------vv"),
+            ("tools = [\"read\"]\nkey_args = [\"path\"]", "v--------vvvv"),
+            ("tools = \"auto\"\nrepeats = 3", "v--------vvvv"),
+            ("tools = \"auto\"\nrepeats = 4", "vvvvvvvvvvvvv"),
+        ] {
+            let stage = "[[stage]]\nmechanism = \"snapshot-dedup\"\nat = \"request\"\n\
+                         when = \"always\"\n";
+            let stage = format!("{stage}{parameters}");
+            let new = || Rig::stages(&stage, 1_000, talk(), Scripted::failing_at([]));
+            let (mut straight, mut resumed) = (new(), new());
+            for _ in 0..13 {
+                straight.feed(1);
+                let saved = resumed.save();
+                resumed.reopen(saved);
+                resumed.feed(1);
+                assert_eq!(straight.sent(), resumed.sent(), "{parameters}");
+            }
+            straight.request();
+            assert_eq!(straight.ledger(), left, "{parameters}");
+        }
     }
 }

@@ -268,4 +268,13 @@ mod tests {
             assert_eq!(preset.budget_tokens(50_000, false), tokens);
         }
     }
+
+    #[test]
+    fn the_null_of_a_preset_is_a_control_and_only_one_that_a_model_writes_for_has_one() {
+        let of = |name| builtin(name, &[]).unwrap().unwrap();
+        let (preset, null): (Preset, _) = (of("continuation"), of("continuation").null().unwrap());
+        assert_eq!((null.name.as_str(), null.control), ("null:continuation", true));
+        assert_eq!((&null.stages, &null.hash), (&preset.stages, &preset.hash));
+        assert_eq!((null.null(), of("prune").null()), (None, None));
+    }
 }

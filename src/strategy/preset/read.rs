@@ -300,4 +300,35 @@ mod tests {
             assert!(shown.ends_with(&format!("prompt `{name}` cannot be read")), "{shown}");
         }
     }
+
+    #[test]
+    fn an_error_of_the_format_is_told_with_its_line() {
+        let wrong = |text| Preset::parse("mine.toml", text, &[], &|_| None).unwrap_err().place;
+        assert_eq!(wrong("= 1\n"), "mine.toml, line 1");
+        assert_eq!(wrong("version = 1\nname = \"x\"\n\n= 3\n"), "mine.toml, line 4");
+    }
+
+    #[test]
+    fn a_prompt_may_be_as_long_as_the_bound_and_no_longer() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("long.md");
+        let file = File::create(&path).unwrap();
+        file.set_len(LONGEST_PROMPT).unwrap();
+        assert_eq!(prompt_text(&path).unwrap().len() as u64, 16 * 1_024 * 1_024);
+        file.set_len(LONGEST_PROMPT + 1).unwrap();
+        assert_eq!(prompt_text(&path).unwrap_err().to_string(), "it is too long");
+    }
+
+    #[test]
+    fn a_budget_is_a_word_or_a_share_above_0_and_at_most_1() {
+        let word = |word: &str| budget(Some(&Value::String(word.to_owned())));
+        assert_eq!(budget(None), Ok(Budget::Window));
+        assert_eq!([word("window"), word("usable")], [Ok(Budget::Window), Ok(Budget::Usable)]);
+        assert!(word("all").is_err() && budget(Some(&Value::Integer(1))).is_err());
+        for (share, known) in [(0.0, false), (0.1, true), (1.0, true), (1.1, false), (-1.0, false)]
+        {
+            let read = budget(Some(&Value::Float(share)));
+            assert_eq!(read.ok(), known.then_some(Budget::Share(share)), "{share}");
+        }
+    }
 }

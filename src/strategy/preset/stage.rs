@@ -145,3 +145,102 @@ pub(super) fn prompt_names(parameters: &Table) -> Vec<String> {
     let named = parameters.iter().filter(|(key, _)| is_prompt(key));
     named.filter_map(|(_, value)| value.as_str().map(str::to_owned)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stage(mechanism: &str, when: &str, rest: &str) -> Result<Stage, String> {
+        let head = format!("mechanism = \"{mechanism}\"\nat = \"request\"\nwhen = {when}\n");
+        read_stage(format!("{head}{rest}").parse().unwrap())
+    }
+
+    fn refused(when: &str, rest: &str) -> String {
+        stage("reset", when, rest).expect_err(&format!("{when} {rest}"))
+    }
+
+    #[test]
+    fn a_target_is_a_share_above_0_that_is_not_above_the_threshold_of_the_same_size() {
+        let above = "{ above = \"window\", share = 0.8 }";
+        let target =
+            |of: &str, share: &str| format!("target = {{ of = \"{of}\", share = {share} }}");
+        for (of, share, read) in
+            [("window", "0.8", (Of::Window, 0.8)), ("budget", "1.0", (Of::Budget, 1.0))]
+        {
+            let stage = stage("reset", above, &target(of, share)).unwrap();
+            assert_eq!(stage.target, Some(read));
+        }
+        let below = "the threshold 0.8 is below its target 0.81";
+        assert_eq!(refused(above, &target("window", "0.81")), below);
+        for share in ["0.0", "-0.1", "1.1"] {
+            assert!(refused("\"always\"", &target("window", share)).starts_with("target: share"));
+        }
+        assert_eq!(stage("reset", above, "").unwrap().target, None);
+    }
+
+    #[test]
+    fn a_share_is_between_0_and_1_and_belongs_to_above_like_its_bounds() {
+        for (share, known) in [("0.0", true), ("1.0", true), ("1.1", false), ("-0.1", false)] {
+            let when = format!("{{ above = \"usable\", share = {share} }}");
+            assert_eq!(stage("reset", &when, "").is_ok(), known, "{share}");
+        }
+        let when = stage("reset", "{ above = \"usable\" }", "").unwrap().when;
+        assert_eq!(when, When::Above { of: Of::Usable, share: 1.0, and_over: 0, at_most: None });
+        let belong = "when: `share`, `and_over` and `at_most` belong to `above`";
+        for lone in ["share = 0.5", "and_over = 5", "at_most = 5"] {
+            assert_eq!(refused(&format!("{{ messages = 5, {lone} }}"), ""), belong);
+        }
+    }
+
+    #[test]
+    fn a_condition_is_one_of_those_there_are_within_its_bounds() {
+        let when = |text: &str| stage("reset", text, "").map(|stage| stage.when);
+        let said = |words: &[&str]| When::Command(words.iter().map(|w| (*w).to_owned()).collect());
+        for (text, read) in [
+            ("\"always\"", When::Always),
+            ("\"recorded\"", When::Recorded),
+            ("{ reserve = 5 }", When::AboveReserve { reserve: 5 }),
+            ("{ tool_tokens = 5 }", When::ToolTokens(5)),
+            ("{ messages = 5 }", When::Messages(5)),
+            ("{ idle_minutes = 5 }", When::Idle { minutes: 5 }),
+            ("{ hour = 0 }", When::Hour(0)),
+            ("{ hour = 23 }", When::Hour(23)),
+            ("{ command = [\"/a\", \"/b\"] }", said(&["/a", "/b"])),
+        ] {
+            assert_eq!(when(text), Ok(read));
+        }
+        for (text, says) in [
+            ("\"sometimes\"", "`when = \"sometimes\"` is not known"),
+            ("{}", "when: give one of above"),
+            ("{ hour = 4, messages = 5 }", "when: give one of above"),
+            ("{ hour = 24 }", "hour 24 is not between 0 and 23"),
+            ("{ hour = -1 }", "hour -1 is not between 0 and 23"),
+            ("{ command = [] }", "`command` lists words"),
+            ("{ command = [\"/a\", \"b c\"] }", "`command` lists words"),
+        ] {
+            assert!(refused(text, "").contains(says), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_other_keys_of_a_stage_are_those_of_its_mechanism() {
+        let rest = "breaks_pairs = true\nbackground = true\nprompt = \"a\"\nother = 5\n";
+        let read = stage("reset", "\"always\"", rest).unwrap();
+        assert!(read.breaks_pairs && read.background && read.at == At::Request);
+        assert!(read.parameters.len() == 2 && read.parameters.contains_key("other"));
+        let plain = stage("reset", "\"always\"", "").unwrap();
+        assert!(!plain.breaks_pairs && !plain.background);
+        let view = stage("fifo", "\"always\"", "background = true").unwrap_err();
+        assert!(view.contains("no work for the background"), "{view}");
+        assert!(stage("fifo", "\"always\"", "background = false").is_ok());
+        let wrong = refused("\"always\"", "background = 1");
+        assert_eq!(wrong, "`background` must be true or false");
+        let number = read_stage("mechanism = 3".parse().unwrap()).unwrap_err();
+        assert_eq!(number, "`mechanism` must be a string, not `3`");
+        assert_eq!(read_stage(Table::new()).unwrap_err(), "`mechanism` is missing");
+        let prompts = "prompt = \"a\"\ncheck_prompt = \"b\"\nprompts = \"c\"\nx_prompt = 5";
+        let mut names = prompt_names(&prompts.parse().unwrap());
+        names.sort();
+        assert_eq!(names, ["a", "b"]);
+    }
+}

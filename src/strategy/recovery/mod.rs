@@ -176,3 +176,28 @@ impl<'a> Channel<'a> {
         self.spec.recovery.call(self.past, tool, query)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_channel_says_how_it_is_searched() {
+        let of = |name: &str| RECOVERIES.iter().find(|spec| spec.name == name).unwrap().recovery;
+        let (search, sessions) = (of("search"), of("sessions"));
+        assert_eq!(search.order(), "newest first");
+        assert_eq!(sessions.order(), "the best session first, its summary before its messages");
+        assert!(search.advice().contains("contain it exactly"));
+        assert!(sessions.advice().contains("a few telling words"));
+        assert!(!search.takes_questions() && sessions.takes_questions());
+        assert!(search.by_meaning().is_none());
+        assert!(sessions.by_meaning().unwrap().advice.contains("one telling phrase"));
+        let tools = |channel: &dyn Recovery| channel.tools().len();
+        assert_eq!((tools(search), tools(sessions)), (3, 1));
+    }
+
+    #[test]
+    fn channels_are_the_same_by_their_names() {
+        assert!(*RECOVERIES[0] == search::SPEC && *RECOVERIES[1] != search::SPEC);
+    }
+}

@@ -296,3 +296,181 @@ fn settle(known: &Known<'_>, parts: &mut [NewEntries]) -> Result<Vec<EntryId>, S
     }
     Ok(rest.into_iter().map(|position| known.base[position]).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::{Value as Json, json};
+
+    use super::super::protocol::{self, Answer};
+    use super::*;
+    use crate::strategy::context::Recording;
+    use crate::strategy::testkit::Talk;
+
+    /// The names and texts of what is sent after an answer: a user's message, a
+    /// call and its result, and three more messages.
+    fn answered(answer: &Json) -> Result<Vec<(String, String)>, String> {
+        let talk = Talk::new("S").user("u0").calls(&[("c1", "read", json!({}))]).result("c1", "r");
+        let talk = talk.user("u3").assistant("a4").user("u5");
+        let mut context = Context::new(Recording::new(Arc::new(talk.end()), Arc::default()));
+        (0..6).for_each(|_| context.append());
+        let base: Vec<EntryId> = context.visible().collect();
+        let change = match protocol::read(&answer.to_string()).unwrap() {
+            Answer::Context(pieces, _) => Change::Context(pieces),
+            Answer::Operations(operations, _) => Change::Operations(operations),
+            Answer::Ready => panic!("it is no answer"),
+        };
+        apply(&mut context, &base, change)?;
+        let sent = |id: EntryId| (name(id), context.entry(id).unwrap().text.into_owned());
+        Ok(context.visible().map(sent).collect())
+    }
+
+    fn names(answer: &Json) -> String {
+        let sent = answered(answer).unwrap_or_else(|problem| panic!("{answer}: {problem}"));
+        sent.into_iter().map(|(name, _)| name).collect::<Vec<_>>().join(" ")
+    }
+
+    fn context(pieces: &[Json]) -> Json {
+        json!({"type": "context", "messages": pieces})
+    }
+
+    fn operations(all: &Json) -> Json {
+        json!({"type": "operations", "operations": all})
+    }
+
+    fn kept(id: &str) -> Json {
+        json!({ "id": id })
+    }
+
+    fn new(covers: &[&str]) -> Json {
+        json!({"role": "user", "text": "new", "covers": covers})
+    }
+
+    fn rest() -> Json {
+        json!({"role": "user", "text": "rest"})
+    }
+
+    #[test]
+    fn a_new_message_goes_where_the_first_that_it_covers_was_or_before_all() {
+        let [m0, m1, m2, m3, m4, m5] = ["m0", "m1", "m2", "m3", "m4", "m5"].map(kept);
+        let (m0, m1, m2, m3, m4, m5) = (&m0, &m1, &m2, &m3, &m4, &m5);
+        let of = |pieces: &[&Json]| context(&pieces.iter().map(|&p| p.clone()).collect::<Vec<_>>());
+        for (pieces, sent) in [
+            (of(&[m0, m1, m2, m3, m4, m5]), "m0 m1 m2 m3 m4 m5"),
+            (of(&[m3, m4, m5]), "m3 m4 m5"),
+            (of(&[m0, &rest(), m5]), "m0 s0 m5"),
+            (of(&[&rest(), m3, m4, m5]), "s0 m3 m4 m5"),
+            (of(&[&rest(), &rest(), m3, m4, m5]), "s0 s1 m3 m4 m5"),
+            (of(&[&new(&["m0"]), m3, m4, m5]), "s0 m3 m4 m5"),
+            (of(&[&new(&["m4"]), m0, m1, m2, m3, m5]), "s0 m0 m1 m2 m3 m5"),
+            (of(&[m0, m1, m2, &new(&["m3"]), &new(&["m4"]), m5]), "m0 m1 m2 s0 s1 m5"),
+        ] {
+            assert_eq!(names(&pieces), sent);
+        }
+        let misplaced = [
+            (1, of(&[m0, &new(&["m4"]), m1, m2, m3, m5])),
+            (2, of(&[m0, m3, &new(&["m1", "m2"]), m4, m5])),
+        ];
+        for (at, pieces) in misplaced {
+            assert_eq!(answered(&pieces), Err(format!("messages[{at}]: {WHERE}")));
+        }
+    }
+
+    #[test]
+    fn a_text_is_rewritten_unless_it_makes_calls() {
+        let all = |at: usize, text: &str| {
+            let mut pieces = ["m0", "m1", "m2", "m3", "m4", "m5"].map(kept);
+            pieces[at]["text"] = json!(text);
+            answered(&context(&pieces))
+        };
+        let of = |sent: Result<Vec<(String, String)>, String>, at: usize| sent.unwrap().remove(at);
+        assert_eq!(of(all(0, "x"), 0), ("s0".to_owned(), "x".to_owned()));
+        assert_eq!(of(all(2, "x"), 2), ("m2".to_owned(), "x".to_owned()));
+        assert_eq!(of(all(0, "u0"), 0), ("m0".to_owned(), "u0".to_owned()));
+        let problem = "`m1` calls tools and cannot be rewritten; fold it together with its results";
+        assert_eq!(all(1, "x"), Err(problem.to_owned()));
+    }
+
+    #[test]
+    fn a_new_context_that_cannot_be_is_refused_with_its_place() {
+        let [m0, m1, m2, m3, m4, m5] = ["m0", "m1", "m2", "m3", "m4", "m5"].map(kept);
+        let role = |role: &str| json!({"id": "m0", "role": role});
+        for (pieces, problem) in [
+            (vec![m0.clone(), m0.clone()], "messages[1]: `m0` is listed twice"),
+            (
+                vec![m3.clone(), m0.clone()],
+                "messages[1]: `m0` comes after `m3`: messages keep their order",
+            ),
+            (vec![kept("m9")], "messages[0]: id `m9` is not in the context"),
+            (
+                vec![json!({"id": "m0", "covers": ["m1"]})],
+                "messages[0]: `m0` is kept, so it covers nothing",
+            ),
+            (vec![role("assistant")], "messages[0]: `m0` keeps its role `user`"),
+            (
+                vec![json!({"text": "x"})],
+                "messages[0]: a message without `id` is new and needs `role` and `text`",
+            ),
+            (
+                vec![json!({"role": "tool", "text": "x"})],
+                "messages[0]: a new message cannot have the role `tool`: it answers no call",
+            ),
+            (vec![m0.clone(), new(&["m0"])], "messages[1]: `m0` is kept, or covered already"),
+            (
+                vec![new(&["m0"]), new(&["m0"]), m3.clone()],
+                "messages[1]: `m0` is kept, or covered already",
+            ),
+            (
+                vec![rest(), m3.clone(), rest()],
+                "messages[2]: only one new message may leave out `covers`, and messages[0] does",
+            ),
+            (
+                vec![rest(), m0.clone(), m1, m2, m3, m4, m5],
+                "messages[0]: a new message must cover something; nothing is missing. A text \
+                 that is always there is a note",
+            ),
+        ] {
+            assert_eq!(answered(&context(&pieces)), Err(problem.to_owned()));
+        }
+        let [_, m1, m2, m3, m4, m5] = ["m0", "m1", "m2", "m3", "m4", "m5"].map(kept);
+        assert_eq!(names(&context(&[role("user"), m1, m2, m3, m4, m5])), "m0 m1 m2 m3 m4 m5");
+    }
+
+    #[test]
+    fn operations_are_done_in_order_and_the_one_that_fails_is_named() {
+        let fold = |at: &str| {
+            json!([{"fold": {"ids": ["m3", "m4"], "at": at,
+                                     "into": [{"role": "user", "text": "new"}]}}])
+        };
+        for (all, sent) in [
+            (json!([{"evict": ["m0"]}, {"evict": ["m4", "m3"]}]), "m1 m2 m5"),
+            (fold("in-place"), "m0 m1 m2 s0 m5"),
+            (fold("head"), "s0 m0 m1 m2 m5"),
+            (json!([{"edit": {"id": "m3", "text": "x"}}]), "m0 m1 m2 s0 m4 m5"),
+        ] {
+            assert_eq!(names(&operations(&all)), sent);
+        }
+        let gone = "operations[1]: `m0` is not in the context any more";
+        let tool = json!([{"fold": {"ids": ["m3"], "into": [{"role": "tool", "text": "x"}]}}]);
+        for (all, problem) in [
+            (json!([{"evict": ["m0", "m0"]}]), "operations[0]: an id is listed twice"),
+            (json!([{"evict": ["m0"]}, {"evict": ["m0"]}]), gone),
+            (json!([{"evict": ["m0"]}, {"edit": {"id": "m0", "text": "x"}}]), gone),
+            (
+                json!([{"remove_call": {"id": "m1", "call": "c9"}}]),
+                "operations[0]: `m1` makes no call `c9`",
+            ),
+            (
+                json!([{"remove_call": {"id": "m3", "call": "c1"}}]),
+                "operations[0]: `m3` makes no call `c1`",
+            ),
+            (tool, "operations[0]: a new message cannot have the role `tool`: it answers no call"),
+        ] {
+            assert_eq!(answered(&operations(&all)), Err(problem.to_owned()));
+        }
+        assert!(
+            answered(&operations(&json!([{"remove_call": {"id": "m1", "call": "c1"}}]))).is_ok()
+        );
+    }
+}

@@ -353,3 +353,144 @@ impl Strategy for Asker {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::model::CallId;
+    use crate::strategy::context::Op;
+    use crate::strategy::preset::Preset;
+    use crate::strategy::testkit::{Talk, words};
+
+    #[test]
+    fn a_program_sees_an_entry_as_it_is_sent() {
+        let calls = [("a", "read", json!({"path": "x"})), ("b", "grep", json!({}))];
+        let talk = Talk::new("S").image().calls(&calls).result("a", &words(9)).result("b", "y");
+        let mut context = Context::new(Recording::new(Arc::new(talk.end()), Arc::default()));
+        (0..4).for_each(|_| context.append());
+        let seen = |context: &Context, at| {
+            serde_json::to_value(shown(context, EntryId::message(at)).unwrap()).unwrap()
+        };
+        assert_eq!(seen(&context, 0)["images"], 1);
+        let first = json!({"id": "a", "tool": "read", "arguments": {"path": "x"}});
+        let second = json!({"id": "b", "tool": "grep", "arguments": {}});
+        assert_eq!(seen(&context, 1)["calls"], json!([first, second]));
+        let result = seen(&context, 2);
+        assert_eq!(result["result_of"], json!({"id": "a", "tool": "read"}));
+        assert_eq!((result["id"].as_str(), result["tokens"].as_u64()), (Some("m2"), Some(9)));
+        context.apply(Op::RemoveCall(CallId(1))).unwrap();
+        assert_eq!(seen(&context, 1)["calls"], json!([first]));
+    }
+
+    #[test]
+    fn a_command_names_a_program_and_waits_for_a_time_that_ends() {
+        let problem = |keys: &str| {
+            let folder = tempfile::tempdir().unwrap();
+            let file = folder.path().join("mine.toml");
+            let head = "version = 1\nname = \"mine\"\nsummary = \"x\"\nsource = \"x\"\n\n\
+                        [[stage]]\nmechanism = \"command\"\nat = \"request\"\nwhen = \"always\"\n";
+            std::fs::write(&file, format!("{head}{keys}")).unwrap();
+            let built = Preset::load(&file, &[]).and_then(|preset| preset.build(1_000, false));
+            built.err().map(|error| error.to_string())
+        };
+        assert_eq!(problem("command = [\"true\"]"), None);
+        assert!(problem("command = [\"\"]").unwrap().contains("must name something"));
+        assert!(problem("command = []").unwrap().contains("must name a program"));
+        let call = |seconds: &str| {
+            problem(&format!("command = [\"true\"]\ntimeouts = {{ call = {seconds} }}"))
+        };
+        assert_eq!((call("0.5"), call("86400.0")), (None, None));
+        assert!(call("0.0").is_some() && call("86400.5").is_some());
+    }
+
+    fn asker(script: &str) -> Asker {
+        let launch = Launch {
+            program: "sh".to_owned(),
+            arguments: vec!["-c".to_owned(), script.to_owned()],
+            folder: std::env::temp_dir(),
+        };
+        Asker {
+            way: Way::Program(launch),
+            preset: "mine".to_owned(),
+            stage: 2,
+            parameters: json!({}),
+            timeouts: Timeouts { start: 60.0, call: 60.0, total: 600.0 },
+            program: None,
+            seen: BTreeMap::new(),
+            calls: 0,
+            waited: Duration::ZERO,
+            state: Json::Null,
+        }
+    }
+
+    fn conversation() -> Context {
+        let calls = [("a", "read", json!({}))];
+        let talk = Talk::new("S").image().calls(&calls).result("a", "y").user("z");
+        let mut context = Context::new(Recording::new(Arc::new(talk.end()), Arc::default()));
+        (0..4).for_each(|_| context.append());
+        context
+    }
+
+    #[test]
+    fn a_program_is_sent_what_is_new_or_was_edited_since() {
+        let (mut asker, mut context) = (asker("true"), conversation());
+        let base: Vec<EntryId> = context.visible().collect();
+        let mut news = |context: &Context, base: &[EntryId]| {
+            let shown = asker.changed_entries(context, base);
+            shown.into_iter().map(|shown| (shown.id, shown.text)).collect::<Vec<_>>()
+        };
+        assert_eq!(news(&context, &base[..3]).len(), 3);
+        assert_eq!(news(&context, &base), [("m3".to_owned(), "z".to_owned())]);
+        context.apply(Op::EditResult(CallId(0), "gone".to_owned())).unwrap();
+        assert_eq!(news(&context, &base), [("m2".to_owned(), "gone".to_owned())]);
+        assert!(news(&context, &base).is_empty());
+    }
+
+    #[test]
+    fn what_a_program_wants_back_and_its_count_of_calls_outlive_it() {
+        let mut asker = asker("true");
+        let state = json!({"calls": 4, "state": {"n": 7}});
+        asker.restore(state.clone()).unwrap();
+        assert_eq!(Strategy::state(&asker), state);
+        assert!(asker.restore(json!({"calls": 4})).is_err());
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_program_is_opened_once_and_its_calls_are_counted() {
+        use crate::strategy::state::PresetState;
+        use crate::strategy::testkit::Scripted;
+        use crate::strategy::trigger::When;
+        use rand_chacha::rand_core::SeedableRng;
+        let script = "read a; echo '{\"type\":\"ready\"}'\n\
+            read b; echo '{\"type\":\"operations\",\"operations\":[{\"evict\":[\"m0\"]}]}'\n\
+            read c; echo \"no $c\"";
+        let (mut asker, mut context) = (asker(script), conversation());
+        let (mut shared, compactor) = (PresetState::default(), Scripted::default());
+        let random = std::sync::Mutex::new(rand_chacha::ChaCha8Rng::seed_from_u64(7));
+        let host = Host {
+            window: 1_000,
+            budget: 900,
+            target: 500,
+            believed: None,
+            now: "2026-01-18T14:30:00Z".parse().unwrap(),
+            cause: &When::Always,
+            reported: None,
+            estimator: crate::tokens::Estimator::default(),
+            recorded: None,
+            compactor: &compactor,
+            random: &random,
+        };
+        let work = Work { context: &mut context, shared: &mut shared, host: &host };
+        let outcome = asker.compact(work).await.unwrap();
+        assert!(outcome.calls.is_empty() && outcome.notices.is_empty());
+        assert!(!context.contains(EntryId::message(0)) && context.contains(EntryId::message(3)));
+        let work = Work { context: &mut context, shared: &mut shared, host: &host };
+        let error = asker.compact(work).await.unwrap_err().to_string();
+        assert!(error.contains("preset `mine`, call 2 of `sh -c"), "{error}");
+        assert!(error.contains(&format!("{ITS_WORDS}no {{")), "{error}");
+        assert_eq!(Strategy::state(&asker), json!({"calls": 2, "state": null}));
+    }
+}

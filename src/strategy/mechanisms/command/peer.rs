@@ -98,3 +98,63 @@ impl Peer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn program(program: &str, arguments: &[&str]) -> Way {
+        let arguments = arguments.iter().map(|&argument| argument.to_owned()).collect();
+        let (program, folder) = (program.to_owned(), std::env::temp_dir());
+        Way::Program(Launch { program, arguments, folder })
+    }
+
+    #[test]
+    fn the_other_side_is_named_by_its_command_or_its_address() {
+        assert_eq!(
+            program("python3", &["mine.py", "--fast"]).to_string(),
+            "python3 mine.py --fast"
+        );
+        let server = Way::Server(Address::new("http://me:secret@host:9/compact").unwrap());
+        assert_eq!(server.to_string(), "http://host:9/compact");
+    }
+
+    #[test]
+    fn a_timeout_of_either_kind_is_late_and_nothing_else_is() {
+        assert!(Fault::Program(process::Fault::Late(1.0)).is_late());
+        assert!(Fault::Server(server::Fault::Late(1.0)).is_late());
+        assert!(!Fault::Program(process::Fault::Ended).is_late());
+        assert!(!Fault::Server(server::Fault::Long).is_late());
+    }
+
+    #[tokio::test]
+    async fn what_a_server_said_with_its_status_are_its_words() {
+        let told = async |fault: server::Fault| {
+            let way = Way::Server(Address::new("http://127.0.0.1:9/").unwrap());
+            Peer::start(&way).unwrap().post_mortem(&Fault::Server(fault)).await
+        };
+        let status = |code: u16| server::Fault::Status {
+            status: reqwest::StatusCode::from_u16(code).unwrap(),
+            words: "no room".to_owned(),
+        };
+        let (why, words) = told(status(500)).await;
+        assert_eq!(why, "it answered with status 500 Internal Server Error");
+        assert_eq!(words, "no room");
+        let (why, _) = told(status(302)).await;
+        assert_eq!(why, "it answered with status 302 Found; redirects are not followed");
+        let late = ("no whole answer within 2 s".to_owned(), String::new());
+        assert_eq!(told(server::Fault::Late(2.0)).await, late);
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_program_is_asked_through_its_pipes() {
+        let way = program("sh", &["-c", "read a; echo \"got $a\"; echo why >&2; exit 4"]);
+        let mut peer = Peer::start(&way).unwrap();
+        let limit = Duration::from_secs(60);
+        assert_eq!(peer.ask("x", limit).await.unwrap(), "got x\n");
+        let fault = peer.ask("y", limit).await.unwrap_err();
+        let (why, words) = peer.post_mortem(&fault).await;
+        assert_eq!((&*why, &*words), ("it ended without an answer (exit status: 4)", "why"));
+    }
+}

@@ -270,3 +270,83 @@ impl Drop for Words {
         self.listener.abort();
     }
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    /// Nothing here waits as long as this.
+    const LONG: Duration = Duration::from_secs(60);
+
+    fn launch(program: &str, arguments: &[&str]) -> Launch {
+        let arguments = arguments.iter().map(|&argument| argument.to_owned()).collect();
+        Launch { program: program.to_owned(), arguments, folder: std::env::temp_dir() }
+    }
+
+    fn shell(script: &str) -> Program {
+        Program::start(&launch("sh", &["-c", script])).unwrap()
+    }
+
+    #[test]
+    fn a_bare_name_is_looked_up_and_a_path_begins_at_the_folder() {
+        let path =
+            |program: &str| Launch { folder: PathBuf::from("/f"), ..launch(program, &[]) }.path();
+        assert_eq!(path("python3"), PathBuf::from("python3"));
+        assert_eq!(path("bin/mine"), PathBuf::from("/f/bin/mine"));
+        assert_eq!(path("mine/"), PathBuf::from("/f/mine/"));
+    }
+
+    #[tokio::test]
+    async fn a_line_is_answered_by_a_line_and_an_end_is_described_with_the_last_words() {
+        let script = "read a; echo \"got $a\"; printf 'one\n\ntwo ' >&2; exit 3";
+        let mut program = shell(script);
+        assert_eq!(program.ask("hello", LONG).await.unwrap(), "got hello\n");
+        let fault = program.ask("again", LONG).await.unwrap_err();
+        assert!(matches!(fault, Fault::Ended), "{fault}");
+        let (why, words) = program.post_mortem(&fault).await;
+        assert_eq!(why, "it ended without an answer (exit status: 3)");
+        assert_eq!(words, "one | two");
+    }
+
+    #[tokio::test]
+    async fn a_program_that_is_killed_is_told_so_and_its_last_thousand_bytes_are_kept() {
+        let mut program = shell("read a; printf '%01500d' 7 >&2; kill -9 $$");
+        let fault = program.ask("x", LONG).await.unwrap_err();
+        let (why, words) = program.post_mortem(&fault).await;
+        let killed = "it ended without an answer (killed, or it closed its standard output)";
+        assert_eq!(why, killed);
+        assert_eq!(words, format!("{}7", "0".repeat(999)));
+    }
+
+    #[tokio::test]
+    async fn an_answer_without_a_line_feed_or_one_too_many_is_a_fault() {
+        let fault = shell("read a; printf half").ask("x", LONG).await.unwrap_err();
+        assert!(matches!(fault, Fault::Ended), "{fault}");
+        let fault = shell("read a; printf '\\377\\n'").ask("x", LONG).await.unwrap_err();
+        assert!(matches!(fault, Fault::Encoding), "{fault}");
+        let mut program = shell("read a; printf 'one\\ntwo\\n'; read b");
+        assert_eq!(program.ask("x", LONG).await.unwrap(), "one\n");
+        let fault = program.ask("y", LONG).await.unwrap_err();
+        assert!(matches!(fault, Fault::Unasked), "{fault}");
+    }
+
+    #[tokio::test]
+    async fn a_program_that_does_not_answer_in_time_is_late_and_is_ended() {
+        let mut program = shell("read a; sleep 600");
+        let fault = program.ask("x", Duration::from_millis(50)).await.unwrap_err();
+        assert_eq!(fault.to_string(), "no answer within 0.05 s");
+        let told = program.post_mortem(&fault).await;
+        assert_eq!(told, ("no answer within 0.05 s".to_owned(), String::new()));
+    }
+
+    #[tokio::test]
+    async fn a_program_is_told_the_last_line_and_may_end_by_itself() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("heard");
+        let arguments = ["-c", "read a; echo ok; cat > \"$0\"", file.to_str().unwrap()];
+        let mut program = Program::start(&launch("sh", &arguments)).unwrap();
+        assert_eq!(program.ask("x", LONG).await.unwrap(), "ok\n");
+        program.close("bye").await;
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "bye\n");
+    }
+}

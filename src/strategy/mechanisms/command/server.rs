@@ -208,4 +208,76 @@ mod tests {
         assert_ne!(session(), session());
         assert_eq!(within("a-1", r#"{"type":"close"}"#), r#"{"session":"a-1","type":"close"}"#);
     }
+
+    /// A server on this machine that gives these responses, each to a connection
+    /// of its own, and then returns the bodies that it was sent.
+    fn serving(responses: Vec<Vec<u8>>) -> (Server, std::thread::JoinHandle<Vec<String>>) {
+        use std::io::{BufRead, BufReader, Read, Write};
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}/compact", listener.local_addr().unwrap());
+        let serve = move |response: Vec<u8>| {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut reader = BufReader::new(stream.try_clone().unwrap());
+            let (mut line, mut length) = (String::new(), 0);
+            while reader.read_line(&mut line).unwrap() > 2 {
+                if let Some(told) = line.to_lowercase().strip_prefix("content-length:") {
+                    length = told.trim().parse().unwrap();
+                }
+                line.clear();
+            }
+            let mut body = vec![0; length];
+            reader.read_exact(&mut body).unwrap();
+            stream.write_all(&response).unwrap();
+            String::from_utf8(body).unwrap()
+        };
+        let heard = std::thread::spawn(move || responses.into_iter().map(serve).collect());
+        (Server::open(&Address::new(&address).unwrap()).unwrap(), heard)
+    }
+
+    fn response(status: &str, length: usize, body: &[u8]) -> Vec<u8> {
+        let head = format!("HTTP/1.1 {status}\r\ncontent-length: {length}\r\n");
+        [format!("{head}connection: close\r\n\r\n").as_bytes(), body].concat()
+    }
+
+    #[tokio::test]
+    async fn the_body_of_a_response_is_the_answer_and_every_message_names_the_session() {
+        let ok = |body: &str| response("200 OK", body.len(), body.as_bytes());
+        let (mut server, heard) = serving(vec![ok("hello"), ok("")]);
+        let limit = Duration::from_secs(60);
+        assert_eq!(server.ask("{\"type\":\"open\"}", limit).await.unwrap(), "hello");
+        let id = server.session.clone();
+        server.close("{\"type\":\"close\"}").await;
+        let sent = |kind: &str| format!("{{\"session\":\"{id}\",\"type\":\"{kind}\"}}");
+        assert_eq!(heard.join().unwrap(), [sent("open"), sent("close")]);
+    }
+
+    #[tokio::test]
+    async fn a_response_that_is_no_answer_is_told_by_its_kind() {
+        let large = response("500 Oh", 1_500, &[b'x'; 1_500]);
+        let empty = response("201 Created", 2, b"no");
+        let bytes = response("200 OK", 1, &[0xff]);
+        let broken = response("200 OK", 9, b"half");
+        let (server, heard) = serving(vec![large, empty, bytes, broken]);
+        let mut faults = Vec::new();
+        for _ in 0..4 {
+            faults.push(server.exchange("{}").await.unwrap_err());
+        }
+        heard.join().unwrap();
+        let words = |at: usize| match &faults[at] {
+            Fault::Status { status, words } => (status.as_u16(), words.len()),
+            fault => panic!("{fault}"),
+        };
+        assert_eq!((words(0), words(1)), ((500, 1_000), (201, 2)));
+        assert!(matches!(faults[2], Fault::Encoding) && matches!(faults[3], Fault::Broken(_)));
+    }
+
+    #[tokio::test]
+    async fn no_more_is_read_of_a_body_than_allowed() {
+        let (server, heard) = serving(vec![response("200 OK", 5, b"hello"); 2]);
+        for (most, read) in [(5, (b"hello".to_vec(), false)), (4, (b"hell".to_vec(), true))] {
+            let mut response = server.post("{}").await.unwrap();
+            assert_eq!(body(&mut response, most).await.unwrap(), read);
+        }
+        heard.join().unwrap();
+    }
 }

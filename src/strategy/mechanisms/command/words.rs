@@ -22,3 +22,16 @@ pub(super) fn excerpt(text: &str) -> String {
         None => text,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quotation_is_one_line_of_at_most_three_hundred_characters() {
+        assert_eq!(harmless(" a\nb\u{1b}c "), "a b c");
+        let whole = "é".repeat(300);
+        assert_eq!(excerpt(&whole), whole);
+        assert_eq!(excerpt(&format!("{whole}é")), format!("{whole}…"));
+    }
+}

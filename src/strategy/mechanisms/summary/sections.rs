@@ -117,4 +117,45 @@ mod tests {
         assert!(text.starts_with("## Goal\n- ship\n\n## Files\n- "), "{text}");
         assert!(!text.contains("- a\n") && text.ends_with("- g"), "{text}");
     }
+
+    /// Sections of lines of so many words, which all differ.
+    fn sections(sizes: &[&[usize]]) -> String {
+        let mut number = 0;
+        let mut line = |words: &usize| {
+            number += 1;
+            format!("{number}{}", " word".repeat(*words))
+        };
+        let mut section = |at: usize, sizes: &[usize]| {
+            let lines: Vec<String> = sizes.iter().map(&mut line).collect();
+            format!("## S{at}\n{}", lines.join("\n"))
+        };
+        let all: Vec<String> = (1..).zip(sizes).map(|(at, sizes)| section(at, sizes)).collect();
+        all.join("\n\n")
+    }
+
+    /// The numbers of the lines that stay when so many tokens are too many. A
+    /// line counts its number, its words and its end.
+    #[test]
+    fn lines_go_from_the_longest_section_until_it_is_as_short_as_the_next() {
+        let left = |sizes: &[&[usize]], excess: u64| -> Vec<String> {
+            let text = sections(sizes);
+            let whole = Counter::default().count(&text);
+            let text = merge("", &text, whole - excess);
+            let number = |line: &str| line.split(' ').next().unwrap_or_default().to_owned();
+            text.lines().filter(|line| line.starts_with(char::is_numeric)).map(number).collect()
+        };
+        let two: &[&[usize]] = &[&[3, 4, 2], &[4, 3, 2, 2]];
+        // 5, 6 and 4 are 15 tokens, and 6, 5, 4 and 4 are 19.
+        assert_eq!(left(two, 0), ["1", "2", "3", "4", "5", "6", "7"]);
+        assert_eq!(left(two, 1), ["1", "2", "3", "5", "6", "7"]);
+        assert_eq!(left(two, 6), ["1", "2", "3", "5", "6", "7"]);
+        // At 13 the second one is the shorter: the next to go is of the first.
+        assert_eq!(left(two, 7), ["2", "3", "5", "6", "7"]);
+        // 10 against 16: at 10 both are equal, and the same one loses more.
+        let even: &[&[usize]] = &[&[3, 3], &[4, 3, 3]];
+        assert_eq!(left(even, 7), ["1", "2", "5"]);
+        // Nothing is left to take: the headings stay.
+        assert_eq!(left(&[&[1]], 4), [""; 0]);
+        assert_eq!(merge("", "## A\n1 word", 1), "## A");
+    }
 }

@@ -178,3 +178,45 @@ fn newest_turn(context: &Context, cuts: &Cuts) -> MessageIndex {
     let newest = context.exchanges().iter().rev().find(stored).copied();
     cuts.back_to_whole(newest.unwrap_or(0))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tail_is_measured_in_one_way_and_has_only_what_belongs_to_that() {
+        let is_known = |text: &str| toml::from_str::<Tail>(text).unwrap().check().is_ok();
+        let share = |share: &str| format!("share = {share}\nof = \"window\"\n");
+        for known in ["", "tokens = 5", "to = \"target\"", "messages = 1", "turns = 1"] {
+            assert!(is_known(known), "{known}");
+        }
+        for bounds in ["", "at_least = 5", "at_most = 5", "at_least = 5\nat_most = 5"] {
+            assert!(is_known(&format!("{}{bounds}", share("0.5"))), "{bounds}");
+        }
+        for (size, known) in [
+            ("tokens = 5", true),
+            ("to = \"target\"", true),
+            (&*share("0.5"), true),
+            ("messages = 5", false),
+            ("", false),
+        ] {
+            assert_eq!(is_known(&format!("{size}\nfrom = \"user-turn\"")), known, "{size}");
+        }
+        for wrong in [
+            "tokens = 5\nmessages = 1",
+            "messages = 1\nturns = 1",
+            "messages = 0",
+            "responses = 0",
+            "turns = 0",
+            "share = 0.5",
+            "of = \"window\"",
+            &*share("0.0"),
+            &*share("1.0"),
+            "tokens = 5\nat_least = 1",
+            "at_most = 5",
+            &*format!("{}at_least = 6\nat_most = 5", share("0.5")),
+        ] {
+            assert!(!is_known(wrong), "{wrong}");
+        }
+    }
+}

@@ -304,3 +304,22 @@ fn it_goes_on_from_a_saved_session_at_every_message() {
     }
     assert!(straight.outcomes.len() > 3);
 }
+
+#[test]
+fn the_parts_of_a_session_are_numbered_from_one() {
+    use crate::strategy::preset::builtin;
+    use crate::strategy::state::PresetState;
+    let mut rig = rig(users(4), Scripted::failing_at([]));
+    rig.append(4);
+    let preset = builtin("chunked-summary", &[]).unwrap().unwrap();
+    let mut stages = preset.build(1_000, false).unwrap();
+    let part = |session: &str, message: u32| json!({"session": session, "messages": [message]});
+    let parts = [part("a", 0), part("a", 1), part("a", 2), part("b", 3)];
+    let state = json!({"images": 2, "parts": parts});
+    stages[0].mechanism.restore(state.clone()).unwrap();
+    assert_eq!(stages[0].mechanism.state(), state);
+    let files = stages[0].mechanism.stored(&rig.context, &PresetState::default());
+    let paths: Vec<&str> = files.iter().map(|file| &*file.path).collect();
+    let named = |part: &str| format!("agents/main/sessions/{part}.jsonl.gz");
+    assert_eq!(paths, ["a-part1", "a-part2", "a-part3", "b-part1"].map(named));
+}

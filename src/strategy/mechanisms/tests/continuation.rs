@@ -326,3 +326,10 @@ fn it_goes_on_from_a_saved_session_at_every_message() {
         }
     }
 }
+
+#[test]
+fn the_headings_of_a_reply_are_the_numbered_points_of_its_template() {
+    use crate::strategy::mechanisms::continuation::headings;
+    let template = "Write:\n1. Goal\n  2. Files modified \nNote. None\n2) other\n10. Last step";
+    assert_eq!(headings(template), ["Goal", "Files modified", "Last step"]);
+}

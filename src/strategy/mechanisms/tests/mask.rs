@@ -187,3 +187,24 @@ fn it_goes_on_from_a_saved_session_at_every_message() {
         assert!(straight.ledger().contains('e'));
     }
 }
+
+#[test]
+fn what_another_stage_removed_does_not_count_as_kept() {
+    let dedup = "[[stage]]\nmechanism = \"snapshot-dedup\"\nat = \"request\"\nwhen = \"always\"\n\
+                 tools = [\"read\"]\n";
+    let mask = "[[stage]]\nmechanism = \"mask\"\nat = \"request\"\nwhen = \"always\"\n\
+                keep_results = 2\n";
+    let talk = uses(uses(Talk::new("S").user(" word"), "grep", &[9]), "read", &[8, 7]);
+    let scripted = Arc::new(Scripted::default());
+    let mut rig = Rig::stages(&format!("{dedup}{mask}"), 1_000, talk, scripted);
+    rig.finish();
+    assert_eq!(rig.ledger(), "vvv--vv");
+}
+
+#[test]
+fn what_is_settled_up_to_the_newest_masked_result_is_saved() {
+    let mut rig = rig("keep_results = 1", 1_000, reads(&[9, 9, 9]));
+    rig.finish();
+    assert_eq!(rig.ledger(), "vvevevv");
+    assert_eq!(rig.save().1[1], json!({"before": 5}));
+}

@@ -395,3 +395,14 @@ fn it_goes_on_from_a_saved_session_at_every_message() {
         assert!(straight.outcomes.len() > 2, "{parameters}");
     }
 }
+
+#[test]
+fn a_summary_that_is_as_large_as_what_it_stands_for_is_taken() {
+    let size = crate::tokens::Counter::default().count("M\n\ncontinuation 0") as usize;
+    let parameters = fresh("refuse_larger = true\nkeep = { messages = 1 }\nmarker = \"M\"");
+    let with = |tokens| {
+        let talk = Talk::new("S").user(&words(tokens)).user(&words(150));
+        at_once(&parameters, talk).ledger()
+    };
+    assert_eq!((with(size).as_str(), with(size - 1).as_str()), ("fv", "vv"));
+}
