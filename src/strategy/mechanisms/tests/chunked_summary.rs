@@ -305,6 +305,7 @@ fn it_goes_on_from_a_saved_session_at_every_message() {
     assert!(straight.outcomes.len() > 3);
 }
 
+/// Seed 004: old messages are archived as a partial JSONL archive
 #[test]
 fn the_parts_of_a_session_are_numbered_from_one() {
     use crate::strategy::preset::builtin;

@@ -327,6 +327,7 @@ fn it_goes_on_from_a_saved_session_at_every_message() {
     }
 }
 
+/// Seed 001: the parts of a summary are the numbered points of its prompt (ours)
 #[test]
 fn the_headings_of_a_reply_are_the_numbered_points_of_its_template() {
     use crate::strategy::mechanisms::continuation::headings;
