@@ -6,7 +6,7 @@ use super::{capital, listed};
 use crate::model::{
     Advice, Because, Estimate, Finding, Limit, OFFLINE, PresetAdvice, SizeFigures, Standing,
 };
-use crate::text::{counted, form_for};
+use crate::text::{counted, form_for, grouped};
 
 /// Most stand-ins, and most classes of facts, that a sentence names.
 const NAMED: usize = 3;
@@ -64,7 +64,7 @@ pub fn caveats(advice: &Advice) -> Vec<String> {
         caveats.push(format!(
             "At {} of {} at this size more than {REPLAYED} requests were still to come: behind the \
              first {REPLAYED} it is taken to go on saving at its mean rate.",
-            at.extrapolated,
+            grouped(at.extrapolated),
             counted(at.cuts, "cut")
         ));
     }
@@ -346,7 +346,7 @@ fn basis(advice: &Advice) -> String {
     format!(
         "This rests on {} in {} of {} ({}){by}.{}",
         counted(basis.cuts, "cut"),
-        basis.cut_sessions,
+        grouped(basis.cut_sessions),
         counted(basis.sessions, "session"),
         counted(basis.clusters, basis.noun),
         not_cut.unwrap_or_default()

@@ -7,7 +7,7 @@ use super::{limits, observations, window};
 use crate::model::{
     BillErrors, Finding, OtherBill, Place, Problem, TRUSTED_KAPPA, Ungraded, VoidReplies,
 };
-use crate::text::{counted, form_for};
+use crate::text::{counted, form_for, grouped};
 
 impl Display for Place {
     fn fmt(&self, out: &mut Formatter<'_>) -> Result {
@@ -122,15 +122,17 @@ fn words(problem: &Problem) -> String {
             models.join(", ")
         ),
         UnbilledSummaries { unknown, of } => format!(
-            "recordings do not show what {unknown} of {} of the recorded agent cost: {} not in the \
-             bill of `recorded`",
+            "recordings do not show what {} of {} of the recorded agent cost: {} not in the bill \
+             of `recorded`",
+            grouped(*unknown),
             counted(*of, "summary"),
             form_for(*unknown, "this call is", "these calls are")
         ),
         BillOff { off, checked, worst, errors } => format!(
-            "the simulated bill is more than {} off the recorded one in {off} of {} with reported \
+            "the simulated bill is more than {} off the recorded one in {} of {} with reported \
              usage (worst {worst}: {})",
             percent(BillErrors::FAR_OFF),
+            grouped(*off),
             counted(*checked, "session"),
             bill_errors(errors)
         ),
@@ -139,9 +141,10 @@ fn words(problem: &Problem) -> String {
 
 fn void_replies(rows: &[(Place, VoidReplies)], ranked: bool) -> String {
     let each = joined(rows.iter().map(|(row, found)| {
-        let reasons = found.reasons.iter().map(|(reason, n)| format!("{n} {}", reason.words()));
+        let reasons =
+            found.reasons.iter().map(|(reason, n)| format!("{} {}", grouped(*n), reason.words()));
         let reasons = reasons.collect::<Vec<String>>().join(", ");
-        (row, format!(" {} of {} ({reasons})", found.void, found.replies))
+        (row, format!(" {} of {} ({reasons})", grouped(found.void), grouped(found.replies)))
     }));
     match ranked {
         true => format!("some replies of the compactor were void: {each}"),

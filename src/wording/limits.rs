@@ -3,7 +3,7 @@
 use super::number::percent;
 use super::{listed, window};
 use crate::model::{Allows, Counts, Limit, TRUSTED_FALSE_ACCEPTS, TRUSTED_KAPPA};
-use crate::text::counted;
+use crate::text::{counted, grouped};
 
 /// The result of `recap judge calibrate` for the judge without a model;
 /// `tests/suite/judge_real.rs` measures it again.
@@ -70,8 +70,9 @@ pub(super) fn words(limit: &Limit) -> String {
         ModelledClock { sessions, of, user_ms, tool_ms } => {
             let seconds = |ms: f64| format!("{} s", (ms / 100.0).round() / 10.0);
             format!(
-                "some times of {sessions} of {} are modelled ({} before a user's message, {} for a \
-                 tool): which caches are still alive there is an assumption",
+                "some times of {} of {} are modelled ({} before a user's message, {} for a tool): \
+                 which caches are still alive there is an assumption",
+                grouped(*sessions),
                 counted(*of, "session"),
                 seconds(*user_ms),
                 seconds(*tool_ms)
@@ -83,7 +84,8 @@ pub(super) fn words(limit: &Limit) -> String {
         ),
         LeftOut { records } => {
             let short = |reason: &str| reason.strip_suffix(" record").unwrap_or(reason).to_owned();
-            let each = records.iter().map(|(reason, n)| format!("{n} {}", short(reason)));
+            let each =
+                records.iter().map(|(reason, n)| format!("{} {}", grouped(*n), short(reason)));
             format!("records left out on import: {}", each.collect::<Vec<_>>().join(", "))
         }
     }
@@ -92,11 +94,12 @@ pub(super) fn words(limit: &Limit) -> String {
 fn token_counts(counts: &Counts) -> String {
     let mut text = format!(
         "tokens of {} of {} are the provider's own count from request to request",
-        counts.scaled,
+        grouped(counts.scaled),
         counted(counts.transcripts, "transcript")
     );
     let exact = [(counts.as_asked, "as asked"), (counts.without_usage, "without usage")];
-    let exact = exact.iter().filter(|(n, _)| *n > 0).map(|(n, why)| format!("{n} {why}"));
+    let exact =
+        exact.iter().filter(|(n, _)| *n > 0).map(|(n, why)| format!("{} {why}", grouped(*n)));
     let exact = exact.collect::<Vec<_>>().join(", ");
     if !exact.is_empty() {
         text += &format!("; counted by the vocabulary alone: {exact}");
@@ -148,5 +151,46 @@ fn allowed(allows: Allows, clusters: u64) -> &'static str {
             "where non-inferior is provisional, losses that are rare and heavy could still hide"
         }
         (Allows::SmallDifferences, _) => "undecided rows may still differ by less than their mde",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_of_both_sides_are_grouped_by_thousands() {
+        let modelled = Limit::ModelledClock {
+            sessions: 16_950,
+            of: 17_000,
+            user_ms: 61_000.0,
+            tool_ms: 4_050.0,
+        };
+        let counts = Counts {
+            scaled: 16_950,
+            transcripts: 17_000,
+            as_asked: 0,
+            without_usage: 1_234,
+            ahead: 0.0,
+            behind: 0.0,
+        };
+        for (limit, expected) in [
+            (
+                modelled,
+                "some times of 16,950 of 17,000 sessions are modelled (61 s before a user's \
+                 message, 4.1 s for a tool): which caches are still alive there is an assumption",
+            ),
+            (
+                Limit::Counts(counts),
+                "tokens of 16,950 of 17,000 transcripts are the provider's own count from request \
+                 to request; counted by the vocabulary alone: 1,234 without usage",
+            ),
+            (
+                Limit::LeftOut { records: vec![("progress record".to_owned(), 2_500)] },
+                "records left out on import: 2,500 progress",
+            ),
+        ] {
+            assert_eq!(words(&limit), expected);
+        }
     }
 }
