@@ -377,6 +377,21 @@ mod tests {
         RemainingRequests { requests: &history.requests, start: 0 }
     }
 
+    #[test]
+    fn ahead_of_a_compaction_are_its_request_and_later_ones() {
+        let mut history = history(&[(CacheState::Warm, 10), (CacheState::Warm, 40)]);
+        history.arrived = vec![0, 10, 40];
+        for (request, messages_seen, numbers, start) in
+            [(0, 1, vec![0, 1], 10), (1, 2, vec![1], 40), (2, 3, vec![], 40)]
+        {
+            let compacted =
+                Compacted { compaction: 0, request, messages_seen, before: 0, after: 0 };
+            let ahead = history.ahead(&compacted);
+            let found: Vec<u32> = ahead.requests.iter().map(|request| request.request).collect();
+            assert_eq!((found, ahead.start), (numbers, start), "{messages_seen} messages");
+        }
+    }
+
     fn warm(requests: usize) -> CacheHistory {
         history(&vec![(CacheState::Warm, 0); requests])
     }

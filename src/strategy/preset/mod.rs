@@ -251,6 +251,20 @@ mod tests {
     }
 
     #[test]
+    fn the_words_of_a_command_are_those_of_its_list() {
+        let stage = |text: &str| text.parse::<Table>().unwrap();
+        assert_eq!(words(&stage("command = ['python3', 'mine.py']")), ["python3", "mine.py"]);
+        assert!(words(&stage("keep = 3")).is_empty());
+    }
+
+    #[test]
+    fn mechanisms_are_the_same_by_their_names() {
+        let of = |name| builtin(name, &[]).unwrap().unwrap().stages[0].mechanism;
+        assert_eq!(of("fifo"), of("fifo"));
+        assert_ne!(of("fifo"), of("prune"));
+    }
+
+    #[test]
     fn the_reserve_is_the_output_limit_up_to_32000_tokens() {
         let mut preset = builtin("full", &[]).unwrap().unwrap();
         preset.native_window = Some(100_000);
