@@ -5,7 +5,7 @@ use super::exams::{AtCut, Depth, Exams};
 use super::measure;
 use super::measures::{MEASURES, RESAMPLED};
 use super::spec::{Parts, Sample};
-use super::testkit::{absent, answer, answered, cell, facts, manifest, reply, sample};
+use super::testkit::{self, absent, answer, answered, cell, facts, manifest, reply, sample};
 use crate::model::{
     Absent, Cell, Cut, CutBill, CutExam, CutOutcome, CutRow, FactAtStake, IdentifierClass,
     PresetRow, Primary, ProbeKind, RECORDED, ReferenceState, Report, Sessions, Snapshot, Standing,
@@ -31,22 +31,8 @@ fn fact(behind: u32, newest_tokens: u64) -> FactAtStake {
     }
 }
 
-/// A cut before request 10, with 10,000 tokens before it, of which 2,000 are
-/// the preamble, and 40 requests after it.
 fn cut(transcript: &str, facts: Vec<FactAtStake>) -> Cut {
-    Cut {
-        dataset: "d".into(),
-        transcript: transcript.into(),
-        request: 10,
-        recorded: false,
-        requests: 40,
-        left: Some(40),
-        messages: 20,
-        tokens_before: 10_000,
-        preamble_tokens: 2_000,
-        facts,
-        rows: Vec::new(),
-    }
+    testkit::cut(transcript, facts, Vec::new())
 }
 
 trait With {

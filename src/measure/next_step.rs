@@ -58,7 +58,7 @@ fn summaries_usd(run: &Evidence<'_>, strategy: &str) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::measure::rows::Entry;
-    use crate::measure::testkit::{cell, entry_at, facts, manifest};
+    use crate::measure::testkit::{self, cell, entry_at, facts, manifest};
     use crate::model::{
         Cut, CutBill, CutExam, CutOutcome, Manifest, Missing, Primary, ProbeKind, Sessions,
         TranscriptFacts,
@@ -99,19 +99,7 @@ mod tests {
                 outcome: CutOutcome::Done(Box::new(exam)),
             }
         };
-        Cut {
-            dataset: "d".into(),
-            transcript: transcript.into(),
-            request: 10,
-            recorded: false,
-            requests: 40,
-            left: Some(40),
-            messages: 20,
-            tokens_before: 10_000,
-            preamble_tokens: 2_000,
-            facts: Vec::new(),
-            rows: spent.iter().map(row).collect(),
-        }
+        testkit::cut(transcript, Vec::new(), spent.iter().map(row).collect())
     }
 
     #[test]

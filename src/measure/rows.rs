@@ -358,7 +358,7 @@ fn difference_values(difference: &Difference, unit: f64, values: &mut BTreeMap<S
 mod tests {
     use super::*;
     use crate::measure::measure;
-    use crate::measure::testkit::{cell, close, facts, manifest};
+    use crate::measure::testkit::{self, cell, close, facts, manifest};
     use crate::model::{
         Cut, CutExam, CutOutcome, CutRow, FactAtStake, IdentifierClass, ReferenceState,
     };
@@ -407,19 +407,7 @@ mod tests {
                 vec![state; facts],
             ))),
         });
-        Cut {
-            dataset: "d".into(),
-            transcript: transcript.into(),
-            request: 10,
-            recorded: false,
-            requests: 40,
-            left: None,
-            messages: 20,
-            tokens_before: 10_000,
-            preamble_tokens: 2_000,
-            facts: (0..facts).map(fact).collect(),
-            rows: row.into_iter().collect(),
-        }
+        testkit::cut(transcript, (0..facts).map(fact).collect(), row.into_iter().collect())
     }
 
     #[test]

@@ -13,12 +13,13 @@ use super::rows::Entry;
 use super::spec::Sample;
 use super::terms::Terms;
 use crate::model::{
-    Answer, Bill, Buckets, Calibration, Cell, CellKey, CellOutcome, CellRows, CompactionRow, Exam,
-    Expectation, Finding, Fit, IdentifierClass, Judgement, LatencySource, LedgerState, Manifest,
-    MessageFacts, NoGrade, PresetRow, Prices, Probe, ProbeFacts, ProbeKind, ProbeRow, PromptBill,
-    RECORDED, Recovered, Reference, ReferenceOutcome, ReferenceState, Repeated, ReplyFacts, Report,
-    RequestBill, RequestFacts, RequestRow, Role, Sessions, Snapshot, Source, Standing, TimeProfile,
-    TokensSource, TranscriptFacts, Value, Verdict, Void, VoidReplies, Vote,
+    Answer, Bill, Buckets, Calibration, Cell, CellKey, CellOutcome, CellRows, CompactionRow, Cut,
+    CutRow, Exam, Expectation, FactAtStake, Finding, Fit, IdentifierClass, Judgement,
+    LatencySource, LedgerState, Manifest, MessageFacts, NoGrade, PresetRow, Prices, Probe,
+    ProbeFacts, ProbeKind, ProbeRow, PromptBill, RECORDED, Recovered, Reference, ReferenceOutcome,
+    ReferenceState, Repeated, ReplyFacts, Report, RequestBill, RequestFacts, RequestRow, Role,
+    Sessions, Snapshot, Source, Standing, TimeProfile, TokensSource, TranscriptFacts, Value,
+    Verdict, Void, VoidReplies, Vote,
 };
 use crate::wording;
 
@@ -254,4 +255,22 @@ pub fn warnings(report: &Report) -> Vec<String> {
 /// The whole recommendation of a report as text.
 pub fn answer(report: &Report) -> String {
     wording::paragraph(report.recommendation.as_ref().expect("there are rows"))
+}
+
+/// A cut before request 10, with 10,000 tokens before it, of which 2,000 are
+/// the preamble, and 40 requests after it.
+pub(super) fn cut(transcript: &str, facts: Vec<FactAtStake>, rows: Vec<CutRow>) -> Cut {
+    Cut {
+        dataset: "d".into(),
+        transcript: transcript.into(),
+        request: 10,
+        recorded: false,
+        requests: 40,
+        left: Some(40),
+        messages: 20,
+        tokens_before: 10_000,
+        preamble_tokens: 2_000,
+        facts,
+        rows,
+    }
 }

@@ -261,8 +261,8 @@ async fn a_recorded_compaction_is_looked_at_with_what_stood_before_it() {
     assert_eq!(count(&full, ReferenceState::Verbatim), 10);
 }
 
-#[tokio::test]
-async fn a_snapshot_is_told_in_the_transcripts_own_numbers() {
+/// A session of 40 requests whose agent compacted behind message 21 and kept those from 15 on.
+fn compacted_at_21() -> Transcript {
     let mut transcript = session(40);
     transcript.compactions = vec![RecordedCompaction {
         after: 21,
@@ -270,7 +270,12 @@ async fn a_snapshot_is_told_in_the_transcripts_own_numbers() {
         summary: Some("so far".to_owned()),
         ..RecordedCompaction::default()
     }];
-    let subject = subject(transcript, Cuts::Spread(1));
+    transcript
+}
+
+#[tokio::test]
+async fn a_snapshot_is_told_in_the_transcripts_own_numbers() {
+    let subject = subject(compacted_at_21(), Cuts::Spread(1));
     let part = part(&subject, 0);
     let (place, _) = &subject.cuts[0];
     // Message 15 is a call, which is kept with its result.
@@ -329,14 +334,7 @@ async fn what_arrived_since_the_last_request_of_the_material_is_counted() {
 
 #[test]
 fn the_facts_of_a_cut_are_counted_from_the_beginning_of_its_material() {
-    let mut transcript = session(40);
-    transcript.compactions = vec![RecordedCompaction {
-        after: 21,
-        kept_from: 15,
-        summary: Some("so far".to_owned()),
-        ..RecordedCompaction::default()
-    }];
-    let subject = subject(transcript, Cuts::Spread(1));
+    let subject = subject(compacted_at_21(), Cuts::Spread(1));
     let part = part(&subject, 0);
     let (place, facts) = &subject.cuts[0];
     // The material begins with message 15, the call of request 7.
