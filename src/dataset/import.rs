@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value as Json, json};
 
+use super::LoadOptions;
 use super::error::{DatasetError, Problem};
 use super::gathered::{Gathered, Kept, Sink, unique_ids};
 use super::load::read_into;
@@ -20,7 +21,6 @@ use super::native::{
 };
 use super::probes::{self, Placed};
 use super::pseudonyms::Pseudonyms;
-use super::LoadOptions;
 use crate::model::{Block, Message, Probe, ToolDefinition, Transcript};
 
 /// What is written and how.

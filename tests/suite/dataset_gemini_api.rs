@@ -1,7 +1,7 @@
 //! Requests to the Gemini API (structure of googleapis/python-genai, `types.py`).
 //! What is said in them is invented.
 
-use serde_json::{Value as Json, json};
+use serde_json::json;
 
 use crate::outline::{outline, read, try_read, usages};
 

@@ -5,8 +5,8 @@
 //! question as a literal text (anomalyco/opencode, `message-v2.ts`,
 //! `filterCompacted` and `toModelMessages`).
 
-use super::wire::{Info, Part};
 use super::Reader;
+use super::wire::{Info, Part};
 use crate::dataset::formats::prelude::*;
 use crate::model::RecordedCall;
 
