@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 
 use super::exit::{Exit, Failure};
 use super::wire;
-use crate::dataset::{Dataset, FORMATS, bundled, bundled_names};
+use crate::dataset::{Dataset, FORMATS, Format, Tried, bundled, bundled_names};
 use crate::model::suggest;
 use crate::text::counted;
 
@@ -38,7 +38,14 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         }
         Some(Action::Show { name }) => describe(&find(name)?),
         Some(Action::Formats) => {
-            FORMATS.iter().map(|f| format!("{:16} {}\n", f.name(), f.describe())).collect()
+            let line = |format: &&Format| {
+                let from = match format.tried {
+                    Tried::Documentation => " (from documentation)",
+                    Tried::Own | Tried::On { .. } => "",
+                };
+                format!("{:16} {}{from}\n", format.name, format.describe)
+            };
+            FORMATS.iter().map(line).collect()
         }
     };
     wire::print(&text)?;

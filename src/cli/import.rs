@@ -50,7 +50,6 @@ pub struct Arguments {
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum To {
     Native,
-    Atif,
     OpenaiChat,
 }
 
@@ -60,7 +59,6 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let load = LoadOptions { sidechains, only, ..arguments.reading.options() };
     let export = match arguments.to {
         To::Native => Export::Native,
-        To::Atif => Export::Atif,
         To::OpenaiChat => Export::OpenAiChat,
     };
     let options = ImportOptions { load, export, redact: arguments.redact };
@@ -112,7 +110,7 @@ fn only(typed: &str) -> Result<Option<&'static str>, Failure> {
     if typed == "auto" {
         return Ok(None);
     }
-    let known: Vec<&'static str> = FORMATS.iter().map(|f| f.name()).collect();
+    let known: Vec<&'static str> = FORMATS.iter().map(|f| f.name).collect();
     match known.iter().find(|name| **name == typed) {
         Some(name) => Ok(Some(name)),
         None => Err(Failure::usage(format!("format `{typed}` is not known")).help(format!(

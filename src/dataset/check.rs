@@ -41,6 +41,13 @@ pub struct Draft {
 }
 
 impl Draft {
+    /// An empty transcript with this id.
+    pub(super) fn named(id: impl Into<String>) -> Draft {
+        let mut draft = Draft::default();
+        draft.transcript.id = id.into();
+        draft
+    }
+
     /// Counts what a compaction keeps.
     ///
     /// # Errors

@@ -9,15 +9,17 @@ use std::fs::File;
 use std::io::{BufWriter, Read};
 use std::path::Path;
 
+use jiff::Timestamp;
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OpenFlags, Statement};
+use serde::de::DeserializeOwned;
 use tempfile::TempDir;
 
 use super::error::{DatasetError, Problem};
-pub(super) use super::rows::{Row, Rows};
-use super::source::{MAX_DOCUMENT, MAX_LINE, Origin, Source};
-use super::unpack::Allowance;
+use super::source::{MAX_DOCUMENT, MAX_LINE, Origin, Source, parse};
+use super::unpack::{Allowance, Hashing};
 use crate::text::excerpt;
 
 /// First bytes of a database.
@@ -116,13 +118,10 @@ impl Source<'_> {
         let mut size = self.copy_rest(&mut file, MAX_DATABASE)?;
         file.into_inner().map_err(|e| self.io(e.into_error()))?;
         if let Some(log) = self.log()? {
-            let mut hasher = blake3::Hasher::new();
-            let mut bounded = log.take(MAX_DATABASE);
-            let mut hashing =
-                std::io::BufReader::new(Hashed { from: &mut bounded, hasher: &mut hasher });
+            let mut hashing = Hashing::new(Box::new(log.take(MAX_DATABASE)));
             let mut copy = File::create(beside(&path, LOG)).map_err(|e| self.io(e))?;
             size += std::io::copy(&mut hashing, &mut copy).map_err(|e| self.io(e))?;
-            self.read_beside(LOG, hasher.finalize().to_hex().to_string());
+            self.read_beside(LOG, hashing.hasher.finalize().to_hex().to_string());
         }
         if size > MAX_DATABASE {
             let message = format!("it is larger than {MAX_DATABASE} bytes");
@@ -146,19 +145,6 @@ fn beside(path: &Path, end: &str) -> std::path::PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(end);
     name.into()
-}
-
-struct Hashed<'a, R> {
-    from: &'a mut R,
-    hasher: &'a mut blake3::Hasher,
-}
-
-impl<R: Read> Read for Hashed<'_, R> {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let n = self.from.read(buffer)?;
-        self.hasher.update(&buffer[..n]);
-        Ok(n)
-    }
 }
 
 /// The copy of a store.
@@ -304,4 +290,136 @@ pub(super) fn broken(place: &str, error: &rusqlite::Error) -> Problem {
         _ => error.to_string(),
     };
     plain(format!("{place}{message}"))
+}
+
+// The rows of a store's table, with their places in errors.
+
+/// A table that is being read.
+pub(super) struct Rows<'d> {
+    pub(super) statement: Statement<'d>,
+    pub(super) table: &'static str,
+    pub(super) names: Vec<&'static str>,
+}
+
+impl Rows<'_> {
+    /// Reads the rows with this key, or all of a table without one.
+    ///
+    /// # Errors
+    /// Damage, with the row before it, and what `read` refuses.
+    pub(super) fn each(
+        &mut self,
+        key: Option<&str>,
+        mut read: impl FnMut(&Row<'_>) -> Result<(), Problem>,
+    ) -> Result<(), Problem> {
+        let Rows { statement, table, names } = self;
+        let (mut last, mut held) = (String::new(), 0_u64);
+        let failed = |last: &str, error: rusqlite::Error| {
+            let after = match last {
+                "" => String::new(),
+                last => format!(", after row `{}`", excerpt(last)),
+            };
+            broken(&format!("table `{table}`{after}: "), &error)
+        };
+        let rows = match key {
+            Some(key) => statement.query([key]),
+            None => statement.query([]),
+        };
+        let mut rows = rows.map_err(|error| failed("", error))?;
+        while let Some(row) = rows.next().map_err(|error| failed(&last, error))? {
+            let row = Row { row, table, names };
+            held = held.saturating_add(row.bytes_held());
+            if held > MAX_DOCUMENT {
+                return Err(Problem::DocumentTooLong { limit: MAX_DOCUMENT });
+            }
+            read(&row)?;
+            last = row.name();
+        }
+        Ok(())
+    }
+}
+
+/// A row of a table.
+pub(super) struct Row<'r> {
+    row: &'r rusqlite::Row<'r>,
+    table: &'static str,
+    names: &'r [&'static str],
+}
+
+impl Row<'_> {
+    fn value(&self, column: &str) -> ValueRef<'_> {
+        let at = self.names.iter().position(|name| *name == column);
+        at.and_then(|at| self.row.get_ref(at).ok()).unwrap_or(ValueRef::Null)
+    }
+
+    fn bytes_held(&self) -> u64 {
+        let values = (0..self.names.len()).filter_map(|at| self.row.get_ref(at).ok());
+        let sizes = values.map(|value| match value {
+            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes.len() as u64,
+            _ => 8,
+        });
+        sizes.sum()
+    }
+
+    /// The name of the row in errors: its first column.
+    fn name(&self) -> String {
+        let first = self.names.first().copied().unwrap_or_default();
+        self.text(first).ok().flatten().unwrap_or_default()
+    }
+
+    /// A problem with a column of this row.
+    pub(super) fn problem(&self, column: &str, message: impl std::fmt::Display) -> Problem {
+        let (table, row) = (self.table, self.name());
+        plain(format!("table `{table}`, row `{}`, column `{column}`: {message}", excerpt(&row)))
+    }
+
+    /// A text, or a number as text.
+    pub(super) fn text(&self, column: &str) -> Result<Option<String>, Problem> {
+        match self.value(column) {
+            ValueRef::Null => Ok(None),
+            ValueRef::Integer(number) => Ok(Some(number.to_string())),
+            ValueRef::Real(number) => Ok(Some(number.to_string())),
+            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => match std::str::from_utf8(bytes) {
+                Ok(text) => Ok(Some(text.to_owned())),
+                Err(_) => {
+                    Err(plain(format!("table `{}`, column `{column}`: not UTF-8 text", self.table)))
+                }
+            },
+        }
+    }
+
+    /// A text that must be there.
+    pub(super) fn needed(&self, column: &str) -> Result<String, Problem> {
+        self.text(column)?.ok_or_else(|| self.problem(column, "it is empty"))
+    }
+
+    /// The bytes of a text or blob.
+    pub(super) fn bytes(&self, column: &str) -> Result<&[u8], Problem> {
+        match self.value(column) {
+            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Ok(bytes),
+            _ => Err(self.problem(column, "it is no text or blob")),
+        }
+    }
+
+    /// A whole number; anything else counts as none.
+    pub(super) fn integer(&self, column: &str) -> Option<i64> {
+        match self.value(column) {
+            ValueRef::Integer(number) => Some(number),
+            _ => None,
+        }
+    }
+
+    /// A time in seconds or milliseconds since 1970.
+    pub(super) fn time(&self, column: &str) -> Option<Timestamp> {
+        let number = self.integer(column)?;
+        // Seconds reach this number in the year 5138, milliseconds did in 1973.
+        match number.unsigned_abs() < 100_000_000_000 {
+            true => Timestamp::from_second(number).ok(),
+            false => Timestamp::from_millisecond(number).ok(),
+        }
+    }
+
+    /// A text that is JSON.
+    pub(super) fn json<T: DeserializeOwned>(&self, column: &str) -> Result<T, Problem> {
+        parse(&self.needed(column)?).map_err(|problem| self.problem(column, problem))
+    }
 }

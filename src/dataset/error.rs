@@ -226,6 +226,27 @@ pub enum Problem {
     Exists,
 }
 
+impl Problem {
+    /// A value of the wrong shape.
+    pub(super) fn shape(at: impl Into<String>, message: impl Into<String>) -> Problem {
+        Problem::Shape { at: at.into(), message: message.into() }
+    }
+
+    /// A part of a message without a field that its type has.
+    pub(super) fn lacks(at: &str, kind: &str, field: &str) -> Problem {
+        Problem::shape(at, format!("a part of type {kind} lacks `{field}`"))
+    }
+
+    /// Puts the path of the record in front of the place of a wrong shape: its
+    /// document has no usable lines.
+    pub(super) fn within(self, path: impl fmt::Display) -> Problem {
+        match self {
+            Problem::Shape { at, message } => Problem::Shape { at: format!("{path}{at}"), message },
+            other => other,
+        }
+    }
+}
+
 impl DatasetError {
     /// A problem of a whole file or folder.
     pub(crate) fn whole(file: impl Into<String>, problem: Problem) -> Self {

@@ -96,74 +96,79 @@ impl Head {
 }
 
 /// Takes the next transcript of an input.
-pub type Take<'a> = dyn FnMut(&Source<'_>, Draft) -> Result<(), DatasetError> + 'a;
+pub(super) type Take<'a> = dyn FnMut(&Source<'_>, Draft) -> Result<(), DatasetError> + 'a;
 
-/// Reads one kind of recording: by `read`, or by `read_each` where a file may have
-/// very many transcripts.
-pub trait Format: Sync {
+/// Reads one kind of recording.
+pub struct Format {
     /// Kebab-case name, as typed after `recap import`.
-    fn name(&self) -> &'static str;
-
+    pub name: &'static str,
     /// A description in one line.
-    fn describe(&self) -> &'static str;
-
-    /// Whether it was written from documentation, without recordings at hand.
-    fn is_documented_only(&self) -> bool {
-        self.describe().contains("from documentation")
-    }
-
+    pub describe: &'static str,
+    /// What its reader was tried on.
+    pub tried: Tried,
     /// Whether the input looks like this format. Formats exclude each other.
-    fn sniff(&self, head: &Head) -> bool;
+    pub sniff: fn(&Head) -> bool,
+    pub(super) read: Read,
+    /// Files beside a transcript that belong to it.
+    pub(super) beside: Option<Beside>,
+}
 
+/// What the reader of a format was tried on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tried {
+    /// It is recap's own format.
+    Own,
+    /// On no recording: it was written from documentation.
+    Documentation,
+    /// On recordings of others.
+    On {
+        /// Number of real files.
+        files: u32,
+        /// What equals an independent count of them.
+        compared: &'static str,
+    },
+}
+
+/// Reads every transcript of one input, in order; the first record that the
+/// format does not allow is an error with its line.
+pub(super) enum Read {
+    /// All at once; those without a message are dropped.
+    All(fn(&mut Source<'_>, &LoadOptions) -> Result<Vec<Draft>, DatasetError>),
+    /// One after another, so that only the newest is in memory, where the format
+    /// may have very many in a file.
+    Each(fn(&mut Source<'_>, &LoadOptions, &mut Take<'_>) -> Result<(), DatasetError>),
+}
+
+/// Files beside a transcript that belong to it.
+pub(super) struct Beside {
+    /// Paths of the file of questions, relative to the transcript's folder; the
+    /// first that exists is read.
+    pub(super) questions: &'static [&'static str],
+    /// Files that are read instead of a transcript in the same folder.
+    pub(super) instead: &'static [&'static str],
+    /// Reads the questions into the drafts of the transcript.
+    pub(super) read: fn(&mut Source<'_>, &mut [Draft]) -> Result<(), DatasetError>,
+}
+
+impl Format {
     /// Reads every transcript of one input, in order.
     ///
     /// # Errors
-    /// The first record that the format does not allow, with its line.
-    fn read(
-        &self,
-        source: &mut Source<'_>,
-        options: &LoadOptions,
-    ) -> Result<Vec<Draft>, DatasetError> {
-        let mut drafts = Vec::new();
-        self.read_each(source, options, &mut |_, draft| {
-            drafts.push(draft);
-            Ok(())
-        })?;
-        Ok(drafts)
-    }
-
-    /// Reads the transcripts one after another, so that only the newest is in
-    /// memory, where the format may have very many in a file.
-    ///
-    /// # Errors
-    /// As [`Format::read`], and those of `take`.
-    fn read_each(
+    /// The first record that the format does not allow, with its line, and those
+    /// of `take`.
+    pub(super) fn read(
         &self,
         source: &mut Source<'_>,
         options: &LoadOptions,
         take: &mut Take<'_>,
     ) -> Result<(), DatasetError> {
-        let drafts = self.read(source, options)?;
-        drafts.into_iter().try_for_each(|draft| take(source, draft))
-    }
-
-    /// Paths of the file of probes, relative to the transcript's folder, where
-    /// the format has one; the first that exists is read.
-    fn probes_files(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    /// Files that are read instead of a transcript in the same folder.
-    fn read_instead(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    /// Reads that file into the drafts of the transcript that it belongs to.
-    ///
-    /// # Errors
-    ///
-    /// The first question that the format does not allow.
-    fn read_probes(&self, _: &mut Source<'_>, _: &mut [Draft]) -> Result<(), DatasetError> {
-        Ok(())
+        match self.read {
+            Read::All(read) => {
+                let drafts = read(source, options)?.into_iter();
+                let mut spoken = drafts.filter(|draft| !draft.transcript.messages.is_empty());
+                spoken.try_for_each(|draft| take(source, draft))
+            }
+            Read::Each(read) => read(source, options, take),
+        }
     }
 }

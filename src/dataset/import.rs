@@ -10,15 +10,18 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use serde_json::{Value as Json, json};
+
 use super::LoadOptions;
 use super::error::{DatasetError, Problem};
-use super::export::Export;
 use super::gathered::{Gathered, Kept, Sink, unique_ids};
 use super::load::read_into;
-use super::native::{Card, TRANSCRIPTS_FILE, read_line, refuse_existing, write_card, write_line};
+use super::native::{
+    Card, PROBES_FILE, TRANSCRIPTS_FILE, read_line, refuse_existing, write_card, write_line,
+};
 use super::probes::{self, Placed};
 use super::pseudonyms::Pseudonyms;
-use crate::model::{Probe, Transcript};
+use crate::model::{Block, Message, Probe, ToolDefinition, Transcript};
 
 /// What is written and how.
 #[derive(Clone, Copy, Debug)]
@@ -248,4 +251,171 @@ impl Sink for Spool<'_> {
         });
         cut.map(drop).map_err(|e| refused(self.path, e))
     }
+}
+
+// The formats that sessions are written in: recap's own, and one that other
+// programs read.
+
+/// Name of the file of conversations, one a line.
+pub const CHAT_FILE: &str = "conversations.jsonl";
+
+/// A format that sessions are written in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Export {
+    /// recap's own data set, which loses nothing.
+    #[default]
+    Native,
+    /// A conversation of OpenAI chat messages a line.
+    OpenAiChat,
+}
+
+/// What a format has no place for, and how often.
+type Counts = BTreeMap<&'static str, u64>;
+
+impl Export {
+    /// Writes every session into `folder`; returns what could not be written.
+    pub(super) fn write(
+        self,
+        folder: &Path,
+        lines: &Lines<'_>,
+        questions: &[Probe],
+    ) -> Result<Counts, DatasetError> {
+        let mut counts = Counts::new();
+        match self {
+            Export::Native => {
+                native(folder, lines)?;
+                if !questions.is_empty() {
+                    let path = folder.join(PROBES_FILE);
+                    let file = File::create(&path).map_err(|e| refused(&path, e))?;
+                    let written = probes::write_probes(questions, BufWriter::new(file));
+                    written.map_err(|e| refused(&path, e))?;
+                }
+                return Ok(counts);
+            }
+            Export::OpenAiChat => {
+                let path = folder.join(CHAT_FILE);
+                let file = File::create(&path).map_err(|e| refused(&path, e))?;
+                let mut file = BufWriter::new(file);
+                lines.each(|transcript| {
+                    let line = conversation(&transcript, &mut counts);
+                    writeln!(file, "{line}").map_err(|e| refused(&path, e))
+                })?;
+                file.flush().map_err(|e| refused(&path, e))?;
+            }
+        }
+        count(&mut counts, "question", questions.len());
+        std::fs::remove_file(lines.path).map_err(|e| refused(lines.path, e))?;
+        Ok(counts)
+    }
+}
+
+fn native(folder: &Path, lines: &Lines<'_>) -> Result<(), DatasetError> {
+    let path = folder.join(TRANSCRIPTS_FILE);
+    if !lines.renamed {
+        return std::fs::rename(lines.path, &path).map_err(|e| refused(&path, e));
+    }
+    let mut file = BufWriter::new(File::create(&path).map_err(|e| refused(&path, e))?);
+    lines.each(|transcript| {
+        write_line(&transcript, &mut file).map(drop).map_err(|e| refused(&path, e))
+    })?;
+    file.flush().map_err(|e| refused(&path, e))?;
+    std::fs::remove_file(lines.path).map_err(|e| refused(lines.path, e))
+}
+
+fn count(counts: &mut Counts, what: &'static str, n: usize) {
+    if n > 0 {
+        *counts.entry(what).or_default() += n as u64;
+    }
+}
+
+/// Counts what chat messages have no place for.
+fn count_lost(transcript: &Transcript, counts: &mut Counts) {
+    let Transcript { compactions, preamble_changes, sidechains, .. } = transcript;
+    count(counts, "recorded compaction", compactions.len());
+    count(counts, "change of the system prompt", preamble_changes.len());
+    count(counts, "request of a sidechain", sidechains.len());
+    let images: u32 = transcript.messages.iter().map(Message::images).sum();
+    count(counts, "picture (recordings keep no bytes of it)", images as usize);
+}
+
+/// The blocks of a message, sorted by what they are.
+struct Parts<'a> {
+    text: String,
+    reasoning: String,
+    calls: Vec<(&'a str, &'a str, &'a Json)>,
+    /// The call, the text, and whether the tool failed.
+    result: Option<(&'a str, &'a str, bool)>,
+}
+
+impl<'a> Parts<'a> {
+    fn of(message: &'a Message) -> Parts<'a> {
+        let mut parts = Parts {
+            text: String::new(),
+            reasoning: message.reasoning(),
+            calls: Vec::new(),
+            result: None,
+        };
+        for block in &message.blocks {
+            match block {
+                Block::Text { text } => {
+                    if !parts.text.is_empty() {
+                        parts.text.push('\n');
+                    }
+                    parts.text.push_str(text);
+                }
+                Block::ToolCall { id, name, arguments } => parts.calls.push((id, name, arguments)),
+                Block::ToolResult { call, text, is_error, .. } => {
+                    parts.result = Some((call, text, *is_error));
+                }
+                Block::Reasoning { .. } | Block::Image { .. } => {}
+            }
+        }
+        parts
+    }
+}
+
+/// What is sent before the first message, as system messages.
+fn preamble(transcript: &Transcript) -> impl Iterator<Item = &str> {
+    let preamble = &transcript.preamble;
+    preamble.system.iter().chain(&preamble.pinned).map(String::as_str)
+}
+
+fn function(tool: &ToolDefinition) -> Json {
+    let ToolDefinition { name, description, parameters } = tool;
+    let function = json!({"name": name, "description": description, "parameters": parameters});
+    json!({"type": "function", "function": function})
+}
+
+fn conversation(transcript: &Transcript, counts: &mut Counts) -> Json {
+    count_lost(transcript, counts);
+    let mut messages: Vec<Json> =
+        preamble(transcript).map(|text| json!({"role": "system", "content": text})).collect();
+    for message in &transcript.messages {
+        let parts = Parts::of(message);
+        count(counts, "reasoning", usize::from(!parts.reasoning.is_empty()));
+        count(counts, "usage of a request", usize::from(message.usage.is_some()));
+        count(counts, "time of a message", usize::from(message.at.is_some()));
+        if let Some((call, text, failed)) = parts.result {
+            count(counts, "mark of a failed tool call", usize::from(failed));
+            messages.push(json!({"role": "tool", "tool_call_id": call, "content": text}));
+            continue;
+        }
+        let mut written = json!({"role": message.role.as_str(), "content": parts.text});
+        if !parts.calls.is_empty() {
+            let call = |(id, name, arguments): &(&str, &str, &Json)| {
+                let function = json!({"name": name, "arguments": arguments.to_string()});
+                json!({"id": id, "type": "function", "function": function})
+            };
+            written["tool_calls"] = parts.calls.iter().map(call).collect();
+        }
+        messages.push(written);
+    }
+    let mut line = json!({"id": transcript.id, "messages": messages});
+    if let Some(model) = &transcript.model {
+        line["model"] = json!(model);
+    }
+    if !transcript.preamble.tools.is_empty() {
+        line["tools"] = transcript.preamble.tools.iter().map(function).collect();
+    }
+    line
 }

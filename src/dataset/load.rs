@@ -6,17 +6,15 @@ use std::io::Read;
 use std::path::Path;
 
 use super::check::Draft;
-use super::detect::{Looked, look};
 use super::error::{DatasetError, Problem};
-use super::format::{Format, MAX_HEAD};
+use super::format::{Format, Head, MAX_HEAD, Tried};
 use super::formats::FORMATS;
 use super::gathered::{Gathered, Loaded, Sink, stem_of};
-use super::native::{CARD_FILE, Native, PROBES_FILE, TRANSCRIPTS_FILE, read_card};
-use super::probes;
+use super::native::{self, CARD_FILE, PROBES_FILE, TRANSCRIPTS_FILE, read_card};
 use super::source::{HEAD, Source};
 use super::unknown::{Looks, looks};
 use super::walk::{self, Found};
-use super::{Dataset, LoadOptions};
+use super::{Dataset, LoadOptions, probes};
 
 /// The reason for a recognised file without a transcript.
 const NO_MESSAGE: &str = "it contains no message";
@@ -91,7 +89,7 @@ pub(super) fn load_native(
     }
     let bytes = Box::new(files.transcripts.as_bytes());
     let mut source = Source::new(&shown(TRANSCRIPTS_FILE), name, bytes);
-    gathered.transcripts(&Native, TRANSCRIPTS_FILE, &mut source, None, options)?;
+    gathered.transcripts(&native::FORMAT, TRANSCRIPTS_FILE, &mut source, None, options)?;
     gathered.done(TRANSCRIPTS_FILE, source)?;
     gathered.into_loaded(name)?.whole()
 }
@@ -130,7 +128,7 @@ fn read_file<S: Sink>(
         let path = input.with_file_name(name);
         path.is_file().then(|| Found { relative: (*name).to_owned(), path })
     };
-    let questions = format.probes_files().iter().find_map(beside);
+    let questions = format.beside.as_ref().and_then(|own| own.questions.iter().find_map(beside));
     let read = gathered.transcripts(format, &name, &mut source, questions.as_ref(), options)?;
     if read == 0 {
         return Err(without_message(&source));
@@ -140,10 +138,7 @@ fn read_file<S: Sink>(
 }
 
 /// The format of an input that must be a transcript.
-fn known(
-    source: &mut Source<'_>,
-    options: &LoadOptions,
-) -> Result<&'static dyn Format, DatasetError> {
+fn known(source: &mut Source<'_>, options: &LoadOptions) -> Result<&'static Format, DatasetError> {
     match look(source, options.only)? {
         Looked::Known(format) => Ok(format),
         Looked::Unknown { is_blank } => Err(unknown(source, is_blank)),
@@ -181,7 +176,7 @@ fn unknown(source: &mut Source<'_>, is_blank: bool) -> DatasetError {
 }
 
 fn known_formats() -> String {
-    let names: Vec<&str> = FORMATS.iter().map(|format| format.name()).collect();
+    let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
     names.join(", ")
 }
 
@@ -204,7 +199,9 @@ fn read_folder<S: Sink>(
         let read = match file.relative.as_str() {
             CARD_FILE if card => gathered.card(file, options)?,
             PROBES_FILE if native => gathered.probes(file, options)?,
-            TRANSCRIPTS_FILE if native => gathered.file(file, &[], options, Some(&Native))?,
+            TRANSCRIPTS_FILE if native => {
+                gathered.file(file, &[], options, Some(&native::FORMAT))?
+            }
             _ => gathered.or_set_aside(&file.relative, |gathered| {
                 gathered.file(file, &found, options, None)
             })?,
@@ -252,7 +249,7 @@ impl<S: Sink> Gathered<S> {
         file: &Found,
         others: &[Found],
         options: &LoadOptions,
-        format: Option<&'static dyn Format>,
+        format: Option<&'static Format>,
     ) -> Result<bool, DatasetError> {
         let mut source = open(file, options)?;
         let format = match format {
@@ -273,12 +270,14 @@ impl<S: Sink> Gathered<S> {
             let path = file.path.with_file_name(name);
             others.iter().find(|other| other.path == path && other.path != file.path)
         };
-        if let Some(instead) = format.read_instead().iter().find_map(beside) {
+        let instead = format.beside.as_ref().and_then(|own| own.instead.iter().find_map(beside));
+        if let Some(instead) = instead {
             source.warn(format!("left out, since {} is in the same folder", instead.relative));
             self.done(&file.relative, source)?;
             return Ok(true);
         }
-        let questions = format.probes_files().iter().find_map(beside);
+        let questions =
+            format.beside.as_ref().and_then(|own| own.questions.iter().find_map(beside));
         let read = self.transcripts(format, &file.relative, &mut source, questions, options)?;
         if read == 0 && source.warnings().is_empty() {
             source.warn(NO_MESSAGE);
@@ -291,7 +290,7 @@ impl<S: Sink> Gathered<S> {
     /// returns their number.
     fn transcripts(
         &mut self,
-        format: &dyn Format,
+        format: &Format,
         relative: &str,
         source: &mut Source<'_>,
         questions: Option<&Found>,
@@ -308,11 +307,15 @@ impl<S: Sink> Gathered<S> {
         match questions {
             None => {
                 let take = &mut |source: &Source<'_>, draft| keep(self, source, draft, None);
-                format.read_each(source, options, take)?;
+                format.read(source, options, take)?;
             }
             // They name the transcripts of the whole file.
             Some(found) => {
-                let mut drafts = format.read(source, options)?;
+                let mut drafts = Vec::new();
+                format.read(source, options, &mut |_, draft| {
+                    drafts.push(draft);
+                    Ok(())
+                })?;
                 let asked_in = self.beside(found, format, &mut drafts, options)?;
                 for draft in drafts {
                     keep(self, source, draft, Some(asked_in.as_str()))?;
@@ -320,11 +323,11 @@ impl<S: Sink> Gathered<S> {
             }
         }
         let read = ids.len();
-        if read > 0 && format.is_documented_only() && self.documented.insert(format.name()) {
+        if read > 0 && format.tried == Tried::Documentation && self.documented.insert(format.name) {
             self.warnings.push(format!(
                 "the format {} was written from its documentation, without recordings at hand: \
                  check what was read, and report what is wrong",
-                format.name()
+                format.name
             ));
         }
         Ok(read)
@@ -352,12 +355,14 @@ impl<S: Sink> Gathered<S> {
     fn beside(
         &mut self,
         file: &Found,
-        format: &dyn Format,
+        format: &Format,
         drafts: &mut [Draft],
         options: &LoadOptions,
     ) -> Result<String, DatasetError> {
         let mut source = open(file, options)?;
-        format.read_probes(&mut source, drafts)?;
+        if let Some(own) = &format.beside {
+            (own.read)(&mut source, drafts)?;
+        }
         let shown = source.name().to_owned();
         self.done(&file.relative, source)?;
         Ok(shown)
@@ -373,6 +378,53 @@ impl<S: Sink> Gathered<S> {
         self.files.extend(beside.into_iter().map(|(end, hash)| (format!("{relative}{end}"), hash)));
         Ok(())
     }
+}
+
+// Detects the format of an input from its first bytes.
+
+/// The result of detection: the format, or that the input is blank.
+enum Looked {
+    Known(&'static Format),
+    Unknown { is_blank: bool },
+}
+
+/// Reads the first bytes of an input until a format recognises them (any
+/// format, or only the named one), up to [`MAX_HEAD`].
+fn look(source: &mut Source<'_>, only: Option<&str>) -> Result<Looked, DatasetError> {
+    let mut is_blank = true;
+    for most in [HEAD, MAX_HEAD] {
+        let bytes = source.head(most)?;
+        let (read, mut head) = (bytes.len(), Head::new(bytes));
+        if head.tables().is_some() {
+            head.add_tables(&source.log_head(most)?);
+        }
+        let mut asked = FORMATS.iter().copied().filter(|f| only.is_none_or(|name| name == f.name));
+        if let Some(format) = asked.find(|format| (format.sniff)(&head)) {
+            return Ok(Looked::Known(format));
+        }
+        is_blank = head.is_blank();
+        if read < most {
+            break;
+        }
+    }
+    Ok(Looked::Unknown { is_blank })
+}
+
+// Data sets that are part of the program.
+
+include!(concat!(env!("OUT_DIR"), "/bundled_datasets.rs"));
+
+/// Names of the bundled data sets.
+pub fn bundled_names() -> impl Iterator<Item = &'static str> {
+    BUNDLED.iter().map(|(name, ..)| *name)
+}
+
+/// A bundled data set; `None` if there is none with that name.
+pub fn bundled(name: &str) -> Option<Result<Dataset, DatasetError>> {
+    let bundled = BUNDLED.iter().find(|(known, ..)| *known == name)?;
+    let (name, card, transcripts, probes) = *bundled;
+    let files = NativeFiles { card, transcripts, probes };
+    Some(load_native(name, &files, &LoadOptions::default()))
 }
 
 #[cfg(test)]

@@ -5,42 +5,32 @@
 //! counted (`Transcript::left_out`, `Dataset::warnings`); nothing is dropped
 //! silently.
 
-mod archive;
-mod bundled;
 mod check;
 mod database;
-mod detect;
 mod error;
-mod export;
 mod format;
 mod formats;
 mod gathered;
 mod import;
-mod json;
 mod labels;
 mod load;
 mod native;
 mod probes;
 mod pseudonyms;
-mod rows;
 mod source;
 mod unknown;
 mod unpack;
-mod usage;
 mod walk;
 
-pub use bundled::{bundled, bundled_names};
-pub use check::Draft;
 pub use error::{DatasetError, Problem};
-pub use export::{CHAT_FILE, Export};
-pub use format::{Format, Head, MAX_HEAD, Take};
+pub use format::{Format, Head, MAX_HEAD, Tried};
 pub use formats::FORMATS;
-pub use import::{ImportOptions, Imported, import};
+pub use import::{CHAT_FILE, Export, ImportOptions, Imported, import};
 pub use labels::{LABEL_FORMATS, LabelFolder, LabelFormat, Labels, load_label_folder, load_labels};
-pub use load::{load, load_reader};
+pub use load::{bundled, bundled_names, load, load_reader};
 pub use native::{CARD_FILE, PROBES_FILE, TRANSCRIPTS_FILE, write_native};
 pub use probes::{KindCoverage, ProbeAudit, ProbeFlaw, audit_probes, load_probes, write_probes};
-pub use source::{MAX_LINE, Source};
+pub use source::MAX_LINE;
 pub use unpack::TooMuch;
 
 use crate::model::{Probe, Transcript};

@@ -14,9 +14,8 @@ use serde_json::Value as Json;
 
 use super::check::Draft;
 use super::error::{DatasetError, Problem};
-use super::export::{CHAT_FILE, Export};
-use super::format::{Format, Head, Take};
-use super::import::refused;
+use super::format::{Format, Head, Read, Take, Tried};
+use super::import::{CHAT_FILE, Export, refused};
 use super::source::{Source, parse};
 use super::{Dataset, LoadOptions, probes};
 use crate::model::{
@@ -32,50 +31,42 @@ pub const TRANSCRIPTS_FILE: &str = "transcripts.jsonl";
 pub const PROBES_FILE: &str = "probes.jsonl";
 
 /// The format of the native transcript file.
-pub struct Native;
+pub(super) const FORMAT: Format = Format {
+    name: "native",
+    describe: "recap's own transcripts (JSON lines, datasets/transcript.schema.json)",
+    tried: Tried::Own,
+    sniff,
+    read: Read::Each(read),
+    beside: None,
+};
 
-impl Format for Native {
-    fn name(&self) -> &'static str {
-        "native"
-    }
+fn sniff(head: &Head) -> bool {
+    let is_native = |record: &Json| {
+        let first = record.get("messages").and_then(|m| m.get(0));
+        record.get("id").is_some() && first.is_some_and(|m| m.get("blocks").is_some())
+    };
+    let long_first_line = head.records.is_empty()
+        && head.first_char() == Some('{')
+        && head.mentions(&["id", "messages", "blocks"])
+        && !head.mentions(&["$schema"]);
+    head.any(is_native) || long_first_line
+}
 
-    fn describe(&self) -> &'static str {
-        "recap's own transcripts (JSON lines, datasets/transcript.schema.json)"
+fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result<(), DatasetError> {
+    while let Some((line, text)) = source.next_line()? {
+        let read = parse::<WireTranscript>(text);
+        let wire = read.map_err(|problem| source.error(Some(line), name_role(problem)))?;
+        let transcript = Transcript::from(wire);
+        // One line holds the whole transcript.
+        let lines = vec![Some(line); transcript.messages.len()];
+        take(source, Draft { transcript, lines, ..Draft::default() })?;
     }
-
-    fn sniff(&self, head: &Head) -> bool {
-        let is_native = |record: &Json| {
-            let first = record.get("messages").and_then(|m| m.get(0));
-            record.get("id").is_some() && first.is_some_and(|m| m.get("blocks").is_some())
-        };
-        let long_first_line = head.records.is_empty()
-            && head.first_char() == Some('{')
-            && head.mentions(&["id", "messages", "blocks"])
-            && !head.mentions(&["$schema"]);
-        head.any(is_native) || long_first_line
+    if source.torn() > 0 {
+        // A data set is not a live log: an incomplete transcript means a broken file.
+        let message = "the last line ends within a character".to_owned();
+        return Err(source.error(None, Problem::Syntax { message }));
     }
-
-    fn read_each(
-        &self,
-        source: &mut Source<'_>,
-        _: &LoadOptions,
-        take: &mut Take<'_>,
-    ) -> Result<(), DatasetError> {
-        while let Some((line, text)) = source.next_line()? {
-            let read = parse::<WireTranscript>(text);
-            let wire = read.map_err(|problem| source.error(Some(line), name_role(problem)))?;
-            let transcript = Transcript::from(wire);
-            // One line holds the whole transcript.
-            let lines = vec![Some(line); transcript.messages.len()];
-            take(source, Draft { transcript, lines, ..Draft::default() })?;
-        }
-        if source.torn() > 0 {
-            // A data set is not a live log: an incomplete transcript means a broken file.
-            let message = "the last line ends within a character".to_owned();
-            return Err(source.error(None, Problem::Syntax { message }));
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 /// Says "unknown role" where serde says "unknown variant".
@@ -199,9 +190,7 @@ pub(crate) fn read_card(text: &str) -> Result<Card, (Option<u64>, Problem)> {
             let before = text.as_bytes().get(..span.start).unwrap_or_default();
             1 + memchr::memchr_iter(b'\n', before).count() as u64
         });
-        let at = CARD_FILE.to_owned();
-        let message = e.message().to_owned();
-        (line, Problem::Shape { at, message })
+        (line, Problem::shape(CARD_FILE, e.message()))
     })
 }
 
@@ -234,13 +223,6 @@ pub(super) fn refuse_existing(folder: &Path, export: Export) -> Result<(), Datas
     let names: &[&str] = match export {
         Export::Native => &[CARD_FILE, TRANSCRIPTS_FILE, PROBES_FILE],
         Export::OpenAiChat => &[CHAT_FILE],
-        // A file a session: the folder must be empty.
-        Export::Atif => {
-            let mut inside = std::fs::read_dir(folder).into_iter().flatten().flatten();
-            let first = inside.next().map(|entry| entry.path().display().to_string());
-            let found = first.map(|shown| DatasetError::whole(shown, Problem::Exists));
-            return found.map_or(Ok(()), Err);
-        }
     };
     let stands = names.iter().map(|name| folder.join(name)).find(|path| path.exists());
     let found = stands.map(|path| DatasetError::whole(path.display().to_string(), Problem::Exists));

@@ -7,11 +7,11 @@ use std::io::{BufRead, BufReader, Chain, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
+use serde_json::Value as Json;
 
 use super::error::{DatasetError, Problem};
-use super::json::problem_of;
-pub(crate) use super::json::{from_json, is_cut, parse};
-use super::unpack::{Allowance, Counting, Packing, TooMuch, Unpacking};
+use super::format::Head;
+use super::unpack::{Allowance, Hashing, Packing, TooMuch, Unpacking};
 
 /// Longest line that is read, in bytes: far above any provider's request
 /// limit (32 MB), so a longer one is no recording.
@@ -27,32 +27,13 @@ pub(crate) const HEAD: usize = 1 << 20;
 /// are read into: a folder may have very many small files.
 const BUFFER: usize = 64 << 10;
 
-struct Hashing<'a> {
-    inner: Box<dyn Read + 'a>,
-    hasher: blake3::Hasher,
-}
-
-impl Counting for Hashing<'_> {
-    fn count(&self) -> u64 {
-        self.hasher.count()
-    }
-}
-
-impl Read for Hashing<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let n = self.inner.read(buffer)?;
-        self.hasher.update(&buffer[..n]);
-        Ok(n)
-    }
-}
-
 /// The bytes of an input, unpacked where they are packed; the hash is that of the
 /// packed bytes.
 enum Input<'a> {
     /// Before the first read.
     Unread(BufReader<Hashing<'a>>, Allowance),
     Plain(BufReader<Hashing<'a>>),
-    Packed(Box<Unpacking<Hashing<'a>>>),
+    Packed(Box<Unpacking<'a>>),
     /// While the first bytes are being read, and after that failed.
     Failed,
 }
@@ -130,9 +111,8 @@ impl<'a> Source<'a> {
     /// Reads `inner`; errors show `name`, and transcripts without an id of
     /// their own are named after `stem`.
     pub(crate) fn new(name: &str, stem: &str, inner: Box<dyn Read + 'a>) -> Self {
-        let inner = Hashing { inner, hasher: blake3::Hasher::new() };
         let allowance = Allowance::default();
-        let inner = Input::Unread(BufReader::with_capacity(BUFFER, inner), allowance);
+        let inner = Input::Unread(BufReader::with_capacity(BUFFER, Hashing::new(inner)), allowance);
         Source {
             name: name.to_owned(),
             stem: stem.to_owned(),
@@ -305,6 +285,28 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// Whether the input is one JSON value rather than one a line. Nothing may
+    /// have been read yet.
+    pub(super) fn is_document(&mut self) -> Result<bool, DatasetError> {
+        let head = Head::new(self.head(HEAD)?);
+        Ok(head.first_char() == Some('[') || head.spread)
+    }
+
+    /// Takes the one value of a document, or that of each line with its number.
+    pub(super) fn each_value(
+        &mut self,
+        mut take: impl FnMut(Option<u64>, Json) -> Result<(), Problem>,
+    ) -> Result<(), DatasetError> {
+        if self.is_document()? {
+            let document = self.document()?;
+            return take(None, document).map_err(|problem| self.error(None, problem));
+        }
+        while let Some((line, value)) = self.next_record(parse::<Json>)? {
+            take(Some(line), value).map_err(|problem| self.error(Some(line), problem))?;
+        }
+        Ok(())
+    }
+
     /// The rest of the input as text.
     pub(crate) fn text(&mut self) -> Result<String, DatasetError> {
         let bytes = self.rest()?;
@@ -394,6 +396,42 @@ impl<'a> Source<'a> {
         drained.map_err(|e| self.io(e))?;
         let hash = self.reader.get_ref().get_ref().1.hash().to_hex().to_string();
         Ok((hash, self.warnings))
+    }
+}
+
+// Texts and values of JSON as what a format expects.
+
+/// Whether `text` is JSON that ends too early.
+pub(crate) fn is_cut(text: &str) -> bool {
+    serde_json::from_str::<serde::de::IgnoredAny>(text).is_err_and(|e| e.is_eof())
+}
+
+/// Parses one line as `T`; the path of a value with the wrong type is
+/// determined only if there is an error.
+pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Problem> {
+    serde_json::from_str(text).map_err(|_| {
+        let reader = &mut serde_json::Deserializer::from_str(text);
+        match serde_path_to_error::deserialize::<_, T>(reader) {
+            Err(e) => problem_of(&e),
+            Ok(_) => Problem::Syntax { message: "something follows the record".to_owned() },
+        }
+    })
+}
+
+/// Reads a part of a document as `T`.
+pub(crate) fn from_json<T: DeserializeOwned>(value: serde_json::Value) -> Result<T, Problem> {
+    serde_path_to_error::deserialize(value).map_err(|e| problem_of(&e))
+}
+
+/// The problem that an error of the parser is.
+pub(super) fn problem_of(error: &serde_path_to_error::Error<serde_json::Error>) -> Problem {
+    let inner = error.inner();
+    let message = inner.to_string();
+    if inner.is_data() {
+        let at = error.path().to_string();
+        Problem::Shape { at, message }
+    } else {
+        Problem::Syntax { message }
     }
 }
 

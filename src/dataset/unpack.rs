@@ -3,10 +3,15 @@
 //! A pack of a hundred kilobytes may contain a hundred megabytes of blank lines
 //! or of brackets, and what is read of those takes many times as much memory.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufReader, Cursor, Read};
 
 use flate2::bufread::MultiGzDecoder;
+use zip::ZipArchive;
+use zip::result::ZipError;
 use zstd::stream::read::Decoder as ZstdDecoder;
+
+use super::error::{DatasetError, Problem};
+use super::source::{MAX_DOCUMENT, Source};
 
 /// Most bytes that an input may unpack to, unless more are allowed.
 const MOST: u64 = 1 << 30;
@@ -42,10 +47,24 @@ impl TooMuch {
     }
 }
 
-/// Counts the bytes that were read from the stored input.
-pub(super) trait Counting {
-    /// Number of bytes read so far.
-    fn count(&self) -> u64;
+/// The stored bytes of an input, all of which are part of the hash.
+pub(super) struct Hashing<'a> {
+    inner: Box<dyn Read + 'a>,
+    pub(super) hasher: blake3::Hasher,
+}
+
+impl<'a> Hashing<'a> {
+    pub(super) fn new(inner: Box<dyn Read + 'a>) -> Self {
+        Hashing { inner, hasher: blake3::Hasher::new() }
+    }
+}
+
+impl Read for Hashing<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let n = self.inner.read(buffer)?;
+        self.hasher.update(&buffer[..n]);
+        Ok(n)
+    }
 }
 
 /// How far packed inputs may unpack.
@@ -100,25 +119,25 @@ impl Packing {
     }
 }
 
-enum Decoder<R: BufRead> {
-    Gzip(Box<MultiGzDecoder<R>>),
-    Zstd(ZstdDecoder<'static, R>),
+enum Decoder<'a> {
+    Gzip(Box<MultiGzDecoder<BufReader<Hashing<'a>>>>),
+    Zstd(ZstdDecoder<'static, BufReader<Hashing<'a>>>),
 }
 
 /// Unpacks an input up to a limit.
-pub(super) struct Unpacking<R: Read> {
-    decoder: Decoder<BufReader<R>>,
+pub(super) struct Unpacking<'a> {
+    decoder: Decoder<'a>,
     unpacked: u64,
     allowance: Allowance,
 }
 
-impl<R: Read + Counting> Unpacking<R> {
+impl<'a> Unpacking<'a> {
     /// Unpacks as far as `allowance` goes.
     ///
     /// # Errors
     /// A decoder that cannot be made.
     pub fn new(
-        stored: BufReader<R>,
+        stored: BufReader<Hashing<'a>>,
         packing: Packing,
         allowance: Allowance,
     ) -> std::io::Result<Self> {
@@ -129,7 +148,7 @@ impl<R: Read + Counting> Unpacking<R> {
         Ok(Self { decoder, unpacked: 0, allowance })
     }
 
-    fn buffered(&self) -> &BufReader<R> {
+    fn buffered(&self) -> &BufReader<Hashing<'a>> {
         match &self.decoder {
             Decoder::Gzip(decoder) => decoder.get_ref(),
             Decoder::Zstd(decoder) => decoder.get_ref(),
@@ -137,20 +156,96 @@ impl<R: Read + Counting> Unpacking<R> {
     }
 
     /// The packed input that is read.
-    pub fn stored(&self) -> &R {
+    pub fn stored(&self) -> &Hashing<'a> {
         self.buffered().get_ref()
     }
 }
 
-impl<R: Read + Counting> Read for Unpacking<R> {
+impl Read for Unpacking<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let n = match &mut self.decoder {
             Decoder::Gzip(decoder) => decoder.read(buffer)?,
             Decoder::Zstd(decoder) => decoder.read(buffer)?,
         };
         self.unpacked += n as u64;
-        let packed = self.stored().count() - self.buffered().buffer().len() as u64;
+        let packed = self.stored().hasher.count() - self.buffered().buffer().len() as u64;
         self.allowance.check(packed, self.unpacked).map_err(std::io::Error::other)?;
+        Ok(n)
+    }
+}
+
+// The members of a zip archive, within the limits of packed inputs.
+
+/// A zip archive in memory.
+pub(super) struct Archive {
+    zip: ZipArchive<Cursor<Vec<u8>>>,
+    names: Vec<String>,
+    packed: u64,
+    unpacked: u64,
+    allowance: Allowance,
+}
+
+impl Archive {
+    /// Takes the rest of an input for an archive.
+    ///
+    /// # Errors
+    /// Something that is no zip archive, or is longer than a document may be.
+    pub fn open(source: &mut Source<'_>) -> Result<Archive, DatasetError> {
+        let bytes = source.bytes()?;
+        let (packed, allowance) = (bytes.len() as u64, source.allowance());
+        let zip = ZipArchive::new(Cursor::new(bytes));
+        let zip = zip.map_err(|error| source.error(None, broken(&error)))?;
+        let names: Result<Vec<String>, ZipError> =
+            zip.file_names().map(|name| name.map(Into::into)).collect();
+        let names = names.map_err(|error| source.error(None, broken(&error)))?;
+        Ok(Archive { zip, names, packed, unpacked: 0, allowance })
+    }
+
+    /// The names of all members.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(String::as_str)
+    }
+
+    /// The text of a member.
+    ///
+    /// # Errors
+    /// A member that is damaged, no text, or unpacks to too much.
+    pub fn text(&mut self, name: &str) -> Result<String, Problem> {
+        let member = self.zip.by_name(name).map_err(|error| broken(&error))?;
+        let (packed, allowance) = (self.packed, self.allowance);
+        let mut bounded = Bounded { member, packed, unpacked: &mut self.unpacked, allowance };
+        let mut bytes = Vec::new();
+        bounded.read_to_end(&mut bytes).map_err(|error| match TooMuch::of(&error) {
+            Some(too_much) => Problem::Unpacked(too_much),
+            None => Problem::Archive { message: format!("{name}: {error}") },
+        })?;
+        if bytes.len() as u64 > MAX_DOCUMENT {
+            return Err(Problem::DocumentTooLong { limit: MAX_DOCUMENT });
+        }
+        String::from_utf8(bytes).map_err(|error| {
+            let byte = error.utf8_error().valid_up_to();
+            Problem::Archive { message: format!("{name}: not UTF-8 text (byte {byte})") }
+        })
+    }
+}
+
+fn broken(error: &ZipError) -> Problem {
+    Problem::Archive { message: error.to_string() }
+}
+
+/// A member that stops where the archive has unpacked to too much.
+struct Bounded<'a, R> {
+    member: R,
+    packed: u64,
+    unpacked: &'a mut u64,
+    allowance: Allowance,
+}
+
+impl<R: Read> Read for Bounded<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let n = self.member.read(buffer)?;
+        *self.unpacked += n as u64;
+        self.allowance.check(self.packed, *self.unpacked).map_err(std::io::Error::other)?;
         Ok(n)
     }
 }

@@ -91,6 +91,17 @@ pub struct Message {
 }
 
 impl Message {
+    /// A message without usage.
+    pub fn new(
+        id: impl Into<String>,
+        role: Role,
+        at: Option<Timestamp>,
+        blocks: Vec<Block>,
+    ) -> Message {
+        let (usage, synthetic, broadcast) = (None, false, false);
+        Message { id: id.into(), role, at, blocks, usage, synthetic, broadcast }
+    }
+
     /// Whether the recorded agent called its model just before this message.
     pub fn is_request(&self) -> bool {
         self.role == Role::Assistant && !self.synthetic

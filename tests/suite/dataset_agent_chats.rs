@@ -2,44 +2,18 @@
 //! (QwenLM/qwen-code, `chatRecordingService.ts`), Kimi CLI (MoonshotAI/kimi-cli,
 //! `soul/context.py`) and Aider (Aider-AI/aider).
 
-use recap::dataset::{Dataset, DatasetError, LoadOptions, load_reader};
 use recap::model::{Piece, Role, Transcript};
 use serde_json::{Value as Json, json};
+
+use crate::outline::{lines, outline, refused, try_read, usages};
 
 const QWEN: &str = include_str!("../fixtures/dataset/qwen-code.jsonl");
 const KIMI: &str = include_str!("../fixtures/dataset/kimi-cli.jsonl");
 const AIDER: &str = include_str!("../fixtures/dataset/aider.chat.history.md");
 
-fn try_read(text: &str) -> Result<Dataset, DatasetError> {
-    load_reader("file.jsonl", text.as_bytes(), &LoadOptions::default())
-}
-
 fn read(text: &str) -> Transcript {
     let mut dataset = try_read(text).unwrap_or_else(|error| panic!("{error}"));
     dataset.transcripts.remove(0)
-}
-
-fn refused(text: &str) -> String {
-    try_read(text).expect_err("must be refused").to_string()
-}
-
-/// Roles and texts, a result with its call.
-fn outline(transcript: &Transcript) -> Vec<String> {
-    let messages = transcript.messages.iter();
-    let line = messages.map(|message| match message.tool_result() {
-        Some((call, text)) => format!("{call}: {text}"),
-        None => format!("{}: {}", message.role.as_str(), message.first_text()),
-    });
-    line.collect()
-}
-
-fn usages(transcript: &Transcript) -> Vec<[u64; 4]> {
-    let usages = transcript.messages.iter().filter_map(|message| message.usage);
-    usages.map(|u| [u.input, u.cache_read, u.written(), u.output]).collect()
-}
-
-fn lines(records: &[Json]) -> String {
-    records.iter().map(|record| format!("{record}\n")).collect()
 }
 
 #[test]

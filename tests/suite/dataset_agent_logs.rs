@@ -1,13 +1,14 @@
 //! Logs of coding agents that were read from public descriptions: Copilot CLI
-//! (github/copilot-sdk, `session-events.ts`), droid (public readers of its logs)
+//! (github/copilot-sdk, `session-events.ts`)
 //! and Amp (txcript, `docs/formats/amp.md`).
 
 use recap::dataset::{Dataset, DatasetError, LoadOptions, load_reader};
 use recap::model::{Block, RecordedTrigger, Transcript};
 use serde_json::{Value as Json, json};
 
+use crate::outline::{lines, outline};
+
 const COPILOT: &str = include_str!("../fixtures/dataset/copilot-cli.jsonl");
-const DROID: &str = include_str!("../fixtures/dataset/droid.jsonl");
 const AMP: &str = include_str!("../fixtures/dataset/amp.json");
 
 fn try_read(text: &str, sidechains: bool) -> Result<Dataset, DatasetError> {
@@ -24,22 +25,8 @@ fn refused(text: &str) -> String {
     try_read(text, false).expect_err("must be refused").to_string()
 }
 
-/// Roles and texts, a result with its call.
-fn outline(transcript: &Transcript) -> Vec<String> {
-    let messages = transcript.messages.iter();
-    let line = messages.map(|message| match message.tool_result() {
-        Some((call, text)) => format!("{call}: {text}"),
-        None => format!("{}: {}", message.role.as_str(), message.first_text()),
-    });
-    line.collect()
-}
-
 fn failed(transcript: &Transcript, at: usize) -> bool {
     matches!(transcript.messages[at].blocks[0], Block::ToolResult { is_error: true, .. })
-}
-
-fn lines(records: &[Json]) -> String {
-    records.iter().map(|record| format!("{record}\n")).collect()
 }
 
 #[test]
@@ -123,56 +110,6 @@ fn odd_events_of_copilot_cli_are_counted_or_refused() {
         let error = refused(&lines(&[said.clone(), event, said.clone()]));
         assert!(error.contains(says), "`{says}` is missing in {error}");
     }
-}
-
-#[test]
-fn a_log_of_droid_is_the_branch_to_its_last_message() {
-    let transcript = read(DROID);
-    let expected = [
-        "user: Find the limit.",
-        "assistant: I look.",
-        "t1: LIMIT = 4210",
-        "assistant: It is 4210.",
-        "user: Thanks.",
-    ];
-    assert_eq!(outline(&transcript), expected);
-    assert_eq!(transcript.messages[1].reasoning(), "Hm.");
-    assert_eq!(transcript.model.as_deref(), Some("claude-opus-4-7"));
-    assert_eq!(transcript.project.as_deref(), Some("plant"));
-    assert_eq!(transcript.left_out["message on an abandoned branch"], 1);
-    assert_eq!(transcript.left_out["todo_state record"], 1);
-    let [compaction] = &transcript.compactions[..] else { panic!() };
-    assert_eq!((compaction.after, compaction.kept_from), (4, 3));
-    assert_eq!(compaction.summary.as_deref(), Some("The limit is 4210."));
-}
-
-#[test]
-fn odd_logs_of_droid_are_read_or_refused() {
-    let start = json!({"type": "session_start", "id": "d", "cwd": "/x"});
-    let said = |id: &str, parent: Option<&str>| {
-        json!({"type": "message", "id": id, "parentId": parent,
-            "message": {"role": "user", "content": id}})
-    };
-    // Without parents, and with one that is not in the file.
-    for records in
-        [[said("a", None), said("b", None)], [said("a", Some("?")), said("b", Some("!"))]]
-    {
-        let [first, second] = records;
-        assert_eq!(outline(&read(&lines(&[start.clone(), first, second]))), ["user: a", "user: b"]);
-    }
-    for (record, says) in [
-        (said("a", Some("a")), "circle"),
-        (json!({"type": "message", "id": "a"}), "lacks `message`"),
-        (json!({"type": "message", "message": {"role": "robot"}}), "unknown role `robot`"),
-    ] {
-        let error = refused(&lines(&[start.clone(), record]));
-        assert!(error.contains(says), "`{says}` is missing in {error}");
-    }
-    let mut many = lines(&[start]);
-    for at in 0..60_000 {
-        many += &lines(&[said(&format!("m{at}"), Some(&format!("m{}", at / 2)))]);
-    }
-    assert!(try_read(&many, false).is_err(), "the first is its own parent");
 }
 
 #[test]

@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use recap::dataset::{Dataset, DatasetError, LoadOptions, load};
-use recap::model::{Piece, RecordedTrigger, Role, Transcript};
+use recap::model::Role;
 use rusqlite::{Connection, params};
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
+
+use crate::outline::{outline, usages};
 
 const OPENCODE: &str = "CREATE TABLE session (id text PRIMARY KEY, project_id text NOT NULL, \
     parent_id text, slug text NOT NULL, directory text NOT NULL, title text NOT NULL, \
@@ -18,13 +20,6 @@ const OPENCODE: &str = "CREATE TABLE session (id text PRIMARY KEY, project_id te
   CREATE TABLE part (id text PRIMARY KEY, message_id text NOT NULL, session_id text NOT NULL, \
     time_created integer NOT NULL, time_updated integer NOT NULL, data text NOT NULL);";
 
-const GOOSE: &str = "CREATE TABLE sessions (id TEXT PRIMARY KEY, name TEXT NOT NULL DEFAULT '', \
-    working_dir TEXT NOT NULL, created_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP, \
-    total_tokens INTEGER, model_config_json TEXT);
-  CREATE TABLE messages (id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT NOT NULL, \
-    role TEXT NOT NULL, content_json TEXT NOT NULL, created_timestamp INTEGER NOT NULL, \
-    tokens INTEGER, metadata_json TEXT);";
-
 const CRUSH: &str = "CREATE TABLE IF NOT EXISTS sessions (id TEXT PRIMARY KEY, \
     parent_session_id TEXT, title TEXT NOT NULL, prompt_tokens INTEGER NOT NULL DEFAULT 0, \
     updated_at INTEGER NOT NULL, created_at INTEGER NOT NULL, summary_message_id TEXT);
@@ -32,10 +27,6 @@ const CRUSH: &str = "CREATE TABLE IF NOT EXISTS sessions (id TEXT PRIMARY KEY, \
     role TEXT NOT NULL, parts TEXT NOT NULL default '[]', model TEXT, \
     created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, finished_at INTEGER, \
     is_summary_message INTEGER DEFAULT 0 NOT NULL);";
-
-const ZED: &str = "CREATE TABLE IF NOT EXISTS threads (id TEXT PRIMARY KEY, \
-    summary TEXT NOT NULL, updated_at TEXT NOT NULL, data_type TEXT NOT NULL, \
-    data BLOB NOT NULL, parent_id TEXT, folder_paths TEXT, created_at TEXT);";
 
 const OPENCLAW: &str = "CREATE TABLE transcript_events (session_id TEXT NOT NULL, \
     seq INTEGER NOT NULL, event_json TEXT, created_at INTEGER NOT NULL, event_zstd BLOB, \
@@ -65,20 +56,6 @@ fn read(path: &Path) -> Dataset {
 
 fn refused(path: &Path) -> String {
     try_read(path, &LoadOptions::default()).expect_err("must be refused").to_string()
-}
-
-fn outline(transcript: &Transcript) -> Vec<String> {
-    let messages = transcript.messages.iter();
-    let line = messages.map(|message| match message.tool_result() {
-        Some((call, text)) => format!("{call}: {text}"),
-        None => format!("{}: {}", message.role.as_str(), message.first_text()),
-    });
-    line.collect()
-}
-
-fn usages(transcript: &Transcript) -> Vec<[u64; 4]> {
-    let usages = transcript.messages.iter().filter_map(|message| message.usage);
-    usages.map(|u| [u.input, u.cache_read, u.written(), u.output]).collect()
 }
 
 /// A session of OpenCode with a question, a call with its result, and an answer.
@@ -152,98 +129,6 @@ fn the_store_of_opencode_reads_as_its_export() {
     }
 }
 
-fn goose_message(db: &Connection, role: &str, content: Json, seen: [bool; 2]) {
-    let metadata = json!({"userVisible": seen[0], "agentVisible": seen[1]});
-    db.execute(
-        "INSERT INTO messages (session_id, role, content_json, created_timestamp, metadata_json) \
-         VALUES ('20260101_1', ?1, ?2, 1770000000, ?3)",
-        params![role, content.to_string(), metadata.to_string()],
-    )
-    .unwrap();
-}
-
-#[test]
-fn a_summary_of_goose_and_the_words_behind_it_are_a_compaction() {
-    let store = store("sessions.db", GOOSE);
-    let model = json!({"model_name": "m-large"}).to_string();
-    store
-        .db
-        .execute(
-            "INSERT INTO sessions (id, working_dir, model_config_json) \
-             VALUES ('20260101_1', '/home/ada/engine', ?1)",
-            [model],
-        )
-        .unwrap();
-    let text = |text: &str| json!([{"type": "text", "text": text}]);
-    let call = json!({"status": "success", "value": {"name": "read", "arguments": {"path": "v"}}});
-    let content = json!([{"type": "text", "text": "4210"}]);
-    let result = json!({"status": "success", "value": {"content": content, "isError": false}});
-    let old = [true, false];
-    goose_message(&store.db, "user", text("Find the limit."), old);
-    goose_message(
-        &store.db,
-        "assistant",
-        json!([{"type": "thinking", "thinking": "hm", "signature": ""}]),
-        old,
-    );
-    goose_message(
-        &store.db,
-        "assistant",
-        json!([{"type": "toolRequest", "id": "t1", "toolCall": call}]),
-        old,
-    );
-    goose_message(
-        &store.db,
-        "user",
-        json!([{"type": "toolResponse", "id": "t1", "toolResult": result}]),
-        old,
-    );
-    let notice =
-        json!([{"type": "systemNotification", "notificationType": "inlineMessage", "msg": "x"}]);
-    goose_message(&store.db, "assistant", notice, old);
-    goose_message(&store.db, "user", text("A summary."), [false, true]);
-    goose_message(&store.db, "assistant", text("Go on with the summary."), [false, true]);
-    goose_message(&store.db, "user", text("Find the limit."), [true, true]);
-    goose_message(&store.db, "assistant", text("It is 4210."), [true, true]);
-    let dataset = read(&store.path);
-    let transcript = &dataset.transcripts[0];
-    let expected = ["user: Find the limit.", "assistant: ", "t1: 4210", "assistant: It is 4210."];
-    assert_eq!(outline(transcript), expected);
-    assert_eq!(transcript.model.as_deref(), Some("m-large"));
-    let compaction = &transcript.compactions[0];
-    assert_eq!((compaction.after, compaction.kept_from), (3, 3));
-    assert_eq!(compaction.summary.as_deref(), Some("A summary."));
-    assert_eq!(compaction.trigger, RecordedTrigger::Unknown);
-    let piece = |role, text: &str| Piece::Text { role, text: text.to_owned() };
-    let words = piece(Role::Assistant, "Go on with the summary.");
-    assert_eq!(compaction.pieces, [piece(Role::User, "A summary."), words, Piece::Message(0)]);
-    assert_eq!(transcript.left_out["systemNotification part"], 1);
-    assert_eq!(transcript.left_out["user message repeated after a compaction"], 1);
-}
-
-#[test]
-fn a_log_of_goose_is_read_too() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("20250101_1.jsonl");
-    let header = json!({"working_dir": "/home/ada/engine", "description": "d", "message_count": 2});
-    let call = json!({"status": "error", "error": "bad"});
-    let result = json!({"status": "success", "value": [{"type": "text", "text": "4210"}]});
-    let lines = [
-        header,
-        json!({"role": "user", "created": 1_740_000_000, "content": [{"type": "text", "text": "go"}]}),
-        json!({"role": "assistant", "created": 1_740_000_001, "content": [
-            {"type": "text", "text": "I look."}, {"type": "toolRequest", "id": "t", "toolCall": call}]}),
-        json!({"role": "user", "created": 1_740_000_002, "content": [
-            {"type": "toolResponse", "id": "t", "toolResult": result}]}),
-    ];
-    let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    std::fs::write(&path, lines).unwrap();
-    let transcript = &read(&path).transcripts[0];
-    assert_eq!(outline(transcript), ["user: go", "assistant: I look."]);
-    assert_eq!(transcript.left_out["tool call that was not valid"], 1);
-    assert_eq!(transcript.left_out["tool result whose call is not in the recording"], 1);
-}
-
 fn crush_message(db: &Connection, id: &str, role: &str, parts: Json, is_summary: bool) {
     db.execute(
         "INSERT INTO messages (id, session_id, role, parts, model, created_at, updated_at, \
@@ -291,45 +176,6 @@ fn a_summary_of_crush_takes_the_place_of_what_was_before_it() {
     assert_eq!((compaction.after, compaction.kept_from), (3, 3));
     assert_eq!(compaction.texts().collect::<Vec<_>>(), [(Role::User, "A summary.")]);
     assert_eq!(transcript.left_out["summary that failed or was not finished"], 1);
-}
-
-#[test]
-fn threads_of_zed_are_unpacked_and_their_usage_belongs_to_the_last_response() {
-    let store = store("threads.db", ZED);
-    let usage = json!({"input_tokens": 10, "output_tokens": 4, "cache_read_input_tokens": 900});
-    let call = json!({"id": "c", "name": "read", "raw_input": "{}", "input": {"path": "v"},
-        "is_input_complete": true});
-    let result = json!({"c": {"tool_use_id": "c", "tool_name": "read", "is_error": false,
-        "content": [{"Text": "4210"}], "output": null}});
-    let new = json!({"title": "t", "version": "0.3.0", "updated_at": "2026-01-01T00:00:00Z",
-    "model": {"provider": "p", "model": "m-large"}, "request_token_usage": {"u1": usage},
-    "messages": [
-        {"User": {"id": "u1", "content": [{"Text": "go"}]}},
-        {"Agent": {"content": [{"Thinking": {"text": "hm", "signature": null}}, {"ToolUse": call}],
-            "tool_results": result}},
-        "Resume",
-        {"Agent": {"content": [{"Text": "It is 4210."}], "tool_results": {}}},
-    ]});
-    let old = json!({"version": "0.2.0", "summary": "t", "request_token_usage": [{}, usage],
-    "messages": [
-        {"id": 0, "role": "user", "segments": [{"type": "text", "text": "go"}]},
-        {"id": 1, "role": "assistant", "segments": [{"type": "text", "text": "I look."}],
-            "tool_uses": [{"id": "c", "name": "read", "input": {}}],
-            "tool_results": [{"tool_use_id": "c", "is_error": false, "content": "4210"}]},
-    ]});
-    let packed = zstd::encode_all(new.to_string().as_bytes(), 3).unwrap();
-    let insert =
-        "INSERT INTO threads VALUES (?1, 't', '2026', ?2, ?3, NULL, '/home/ada/engine', NULL)";
-    store.db.execute(insert, params!["a", "zstd", packed]).unwrap();
-    store.db.execute(insert, params!["b", "json", old.to_string().into_bytes()]).unwrap();
-    let dataset = read(&store.path);
-    let [new, old] = dataset.transcripts.as_slice() else { panic!("two threads") };
-    assert_eq!(outline(new), ["user: go", "assistant: ", "c: 4210", "assistant: It is 4210."]);
-    assert_eq!(usages(new), [[10, 900, 0, 4]]);
-    assert!(new.messages[3].usage.is_some());
-    assert_eq!(new.project.as_deref(), Some("engine"));
-    assert_eq!(outline(old), ["user: go", "assistant: I look.", "c: 4210"]);
-    assert_eq!(usages(old), [[10, 900, 0, 4]]);
 }
 
 #[test]

@@ -1,26 +1,17 @@
 //! Formats that were written from documentation: requests to Anthropic's
-//! Messages API, ATIF trajectories, and lists of turns.
+//! Messages API, and lists of turns.
 
-use recap::dataset::{Dataset, DatasetError, LoadOptions, load_reader};
+use recap::dataset::{LoadOptions, load_reader};
 use recap::model::{Role, Transcript};
 use serde_json::{Value as Json, json};
 
-use crate::outline::{outline, usages};
+use crate::outline::{outline, refused, try_read, usages};
 
 const REQUESTS: &str = include_str!("../fixtures/dataset/anthropic.jsonl");
-const ATIF: &str = include_str!("../fixtures/dataset/atif.json");
 const TALKS: &str = include_str!("../fixtures/dataset/role-content.json");
-
-fn try_read(text: &str) -> Result<Dataset, DatasetError> {
-    load_reader("file.jsonl", text.as_bytes(), &LoadOptions::default())
-}
 
 fn read(text: &str) -> Vec<Transcript> {
     try_read(text).unwrap_or_else(|error| panic!("{error}")).transcripts
-}
-
-fn refused(text: &str) -> String {
-    try_read(text).expect_err("must be refused").to_string()
 }
 
 #[test]
@@ -97,56 +88,6 @@ fn very_many_requests_are_read_in_linear_time() {
         |n: usize| json!({"system": "x", "messages": [{"role": "user", "content": n.to_string()}]});
     let log: String = (0..40_000).map(|n| format!("{}\n", one(n % 7))).collect();
     assert_eq!(read(&log)[0].messages.len(), 1);
-}
-
-#[test]
-fn an_atif_trajectory_becomes_messages_with_results_behind_their_calls() {
-    let transcript = &read(ATIF)[0];
-    let expected = [
-        "user: Find the limit.",
-        "assistant: I look.",
-        "c1: LIMIT = 4210",
-        "assistant: It is 4210.",
-    ];
-    assert_eq!(outline(transcript), expected);
-    assert_eq!(transcript.preamble.system, ["Be brief."]);
-    assert_eq!(usages(transcript), [[300, 200, 0, 30], [600, 0, 0, 9]]);
-    assert_eq!(transcript.messages[1].reasoning(), "Hm.");
-    assert_eq!(transcript.messages[1].at.unwrap().to_string(), "2026-05-04T10:00:05Z");
-    assert_eq!((transcript.model.as_deref(), transcript.other_models.len()), (Some("gpt-5"), 1));
-}
-
-#[test]
-fn odd_atif_steps_are_told_apart_or_refused() {
-    let of = |steps: Json| {
-        json!({"schema_version": "ATIF-v1.5", "agent": {}, "steps": steps}).to_string()
-    };
-    let call = json!({"tool_call_id": "c", "function_name": "bash", "arguments": {}});
-    let step = |id: u64, more: Json| {
-        let mut step =
-            json!({"step_id": id, "source": "agent", "message": "x", "tool_calls": [call]});
-        step.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        step
-    };
-    // A result without a name belongs to the only call; copies are no requests.
-    let seen = json!({"observation": {"results": [{"content": "4210"}]}});
-    let copied = json!({"is_copied_context": true});
-    let transcript = &read(&of(json!([step(1, copied), step(2, seen)])))[0];
-    assert_eq!(outline(transcript), ["assistant: x", "assistant: x", "c#2: 4210"]);
-    assert_eq!(transcript.requests().collect::<Vec<_>>(), [1]);
-    for (steps, says) in [
-        (json!([step(1, json!({"source": "robot"}))]), "unknown role `robot`"),
-        (json!([{"source": "user"}]), "steps[0]"),
-        (json!([step(1, json!({"metrics": {"prompt_tokens": -1}}))]), "prompt_tokens"),
-        (json!(7), "steps"),
-    ] {
-        let text = of(steps);
-        let error = refused(&text);
-        assert!(
-            error.contains(says) || error.contains("no known"),
-            "`{says}` is missing in {error}"
-        );
-    }
 }
 
 #[test]

@@ -5,6 +5,8 @@ use recap::dataset::{Dataset, DatasetError, LoadOptions, load_reader};
 use recap::model::{Block, Piece, RecordedTrigger, Role, Transcript};
 use serde_json::{Value as Json, json};
 
+use crate::outline::outline;
+
 const FIXTURE: &str = include_str!("../fixtures/dataset/gemini-cli.jsonl");
 
 fn try_read(text: &str) -> Result<Dataset, DatasetError> {
@@ -50,16 +52,6 @@ fn calling(id: &str, calls: &[Json]) -> Json {
 
 fn sends(messages: &[Json]) -> Json {
     json!({"$set": {"messages": messages, "lastUpdated": "2026-05-04T10:00:00Z"}})
-}
-
-/// Roles and texts, a result with its call.
-fn outline(transcript: &Transcript) -> Vec<String> {
-    let messages = transcript.messages.iter();
-    let line = messages.map(|message| match message.tool_result() {
-        Some((call, text)) => format!("{call}: {text}"),
-        None => format!("{}: {}", message.role.as_str(), message.first_text()),
-    });
-    line.collect()
 }
 
 fn text(role: Role, text: &str) -> Piece {

@@ -36,7 +36,7 @@ fn outline(transcript: &Transcript) -> Vec<(String, String, Vec<String>)> {
 
 #[test]
 fn an_import_reads_back_as_it_was_whatever_its_format() {
-    for name in ["claude-code.jsonl", "pi.jsonl", "codex.jsonl", "opencode.json", "atif.json"] {
+    for name in ["claude-code.jsonl", "pi.jsonl", "codex.jsonl", "opencode.json"] {
         let input = fixtures().join(name);
         let desk = tempfile::tempdir().unwrap();
         let out = desk.path().join("out");
@@ -92,30 +92,6 @@ fn nothing_is_left_behind_where_nothing_can_be_read() {
     let error = import(&[input], &out, &options, &mut |_| {}).unwrap_err();
     assert!(matches!(error.problem, Problem::UnknownFormat { .. }), "{error}");
     assert!(!out.exists());
-}
-
-#[test]
-fn a_session_written_as_atif_reads_back_with_its_calls_usage_and_times() {
-    let desk = tempfile::tempdir().unwrap();
-    let input = fixtures().join("claude-code.jsonl");
-    let imported =
-        write(std::slice::from_ref(&input), &desk.path().join("out"), Export::Atif, false);
-    let (before, after) = (read(&input), read(&desk.path().join("out")));
-    let (before, after) = (&before.transcripts[0], &after.transcripts[0]);
-    assert_eq!(outline(before), outline(after));
-    let totals = |transcript: &Transcript| -> Vec<_> {
-        let usages = transcript.messages.iter().filter_map(|message| message.usage);
-        usages.map(|usage| (usage.prompt(), usage.cache_read, usage.output)).collect()
-    };
-    assert_eq!(totals(before), totals(after));
-    let times = |transcript: &Transcript| -> Vec<_> {
-        let said = transcript.messages.iter().filter(|message| message.tool_result().is_none());
-        said.map(|message| message.at).collect()
-    };
-    assert_eq!(times(before), times(after));
-    assert_eq!(before.model, after.model);
-    let compactions = imported.not_written.get("recorded compaction").copied().unwrap_or(0);
-    assert_eq!(compactions, before.compactions.len() as u64);
 }
 
 #[test]

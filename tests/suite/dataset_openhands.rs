@@ -4,6 +4,8 @@ use recap::dataset::{Dataset, DatasetError, LoadOptions, load_reader};
 use recap::model::{Block, Piece, RecordedTrigger, Role, Transcript};
 use serde_json::{Value as Json, json};
 
+use crate::outline::outline;
+
 const FIXTURE: &str = include_str!("../fixtures/dataset/openhands.jsonl");
 
 fn try_read(text: &str) -> Result<Dataset, DatasetError> {
@@ -31,16 +33,6 @@ fn ran(id: i64, output: &str) -> [Json; 2] {
         json!({"id": id + 1, "source": "agent", "observation": "run", "content": output,
                "cause": id, "extras": {}}),
     ]
-}
-
-/// Roles and texts, a result with its call.
-fn outline(transcript: &Transcript) -> Vec<String> {
-    let messages = transcript.messages.iter();
-    let line = messages.map(|message| match message.tool_result() {
-        Some((call, text)) => format!("{call}: {text}"),
-        None => format!("{}: {}", message.role.as_str(), message.first_text()),
-    });
-    line.collect()
 }
 
 #[test]

@@ -2,26 +2,14 @@
 //! semantic-conventions, `docs/gen-ai`, of Arize-ai/openinference, `spec`, and of
 //! traceloop/openllmetry; what is said in them is invented.
 
-use recap::dataset::{Dataset, DatasetError, LoadOptions, load_reader};
-use recap::model::Transcript;
 use serde_json::{Value as Json, json};
 
-use crate::outline::{outline, usages};
+use crate::outline::{outline, read, try_read, usages};
 
 const SPANS: &str = include_str!("../fixtures/dataset/otel.jsonl");
 
 const EXPECTED: [&str; 4] =
     ["user: Find the limit.", "assistant: I look.", "c1: LIMIT = 4210", "assistant: It is 4210."];
-
-fn try_read(text: &str) -> Result<Dataset, DatasetError> {
-    load_reader("file.jsonl", text.as_bytes(), &LoadOptions::default())
-}
-
-fn read(text: &str) -> Transcript {
-    let read = try_read(text).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(read.transcripts.len(), 1);
-    read.transcripts.into_iter().next().unwrap()
-}
 
 /// A span with attributes that are texts or numbers.
 fn span(start: u64, attributes: &[(&str, Json)], events: Json) -> String {

@@ -1,23 +1,12 @@
 //! Requests to OpenAI's Responses API. Structure of openai/openai-python,
 //! `src/openai/types/responses`; the talk is invented.
 
-use recap::dataset::{Dataset, DatasetError, LoadOptions, load_reader};
-use recap::model::{Role, Transcript};
+use recap::model::Role;
 use serde_json::{Value as Json, json};
 
-use crate::outline::{outline, usages};
+use crate::outline::{outline, read, try_read, usages};
 
 const REQUESTS: &str = include_str!("../fixtures/dataset/responses.jsonl");
-
-fn try_read(text: &str) -> Result<Dataset, DatasetError> {
-    load_reader("file.jsonl", text.as_bytes(), &LoadOptions::default())
-}
-
-fn read(text: &str) -> Transcript {
-    let read = try_read(text).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(read.transcripts.len(), 1);
-    read.transcripts.into_iter().next().unwrap()
-}
 
 fn user(text: &str) -> Json {
     json!({"role": "user", "content": text})

@@ -4,6 +4,8 @@ use recap::dataset::{Dataset, DatasetError, LoadOptions, load_reader};
 use recap::model::{Block, Transcript};
 use serde_json::{Value as Json, json};
 
+use crate::outline::outline;
+
 const FIXTURE: &str = include_str!("../fixtures/dataset/swe-agent.json");
 
 fn try_read(text: &str) -> Result<Dataset, DatasetError> {
@@ -31,16 +33,6 @@ fn calling(id: &str, more: Json) -> Json {
 
 fn result(id: &str, text: &str) -> Json {
     json!({"role": "tool", "content": [{"type": "text", "text": text}], "tool_call_ids": [id]})
-}
-
-/// Roles and texts, a result with its call.
-fn outline(transcript: &Transcript) -> Vec<String> {
-    let messages = transcript.messages.iter();
-    let line = messages.map(|message| match message.tool_result() {
-        Some((call, text)) => format!("{call}: {text}"),
-        None => format!("{}: {}", message.role.as_str(), message.first_text()),
-    });
-    line.collect()
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use recap::dataset;
+use recap::dataset::{self, Tried};
 use recap::model::{ProbeKind, catalogue};
 use recap::report;
 use recap::strategy::{MECHANISMS, MechanismSpec, Preset, builtin, builtin_names};
@@ -152,10 +152,16 @@ fn every_parameter_of_a_mechanism_is_told_in_detail() {
 
 #[test]
 fn the_table_of_formats_that_are_read_is_the_registry() {
-    let rows = dataset::FORMATS
-        .iter()
-        .map(|format| vec![code([format.name()]), format.describe().to_owned()]);
-    hold("docs/formats.md", "formats", &table(&["name", "what it is"], rows));
+    let rows = dataset::FORMATS.iter().map(|format| {
+        let (files, compared) = match format.tried {
+            Tried::Own => ("its own".to_owned(), "what is written is read back"),
+            Tried::Documentation => ("0".to_owned(), "nothing: from documentation"),
+            Tried::On { files, compared } => (files.to_string(), compared),
+        };
+        vec![code([format.name]), format.describe.to_owned(), files, compared.to_owned()]
+    });
+    let head = ["name", "what it is", "real files read", "equal to an independent count"];
+    hold("docs/formats.md", "formats", &table(&head, rows));
 }
 
 #[test]

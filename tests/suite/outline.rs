@@ -1,6 +1,28 @@
-//! What tests compare of an imported session.
+//! What tests read of a recording, and compare of an imported session.
 
+use recap::dataset::{Dataset, DatasetError, LoadOptions, load_reader};
 use recap::model::Transcript;
+use serde_json::Value as Json;
+
+pub fn try_read(text: &str) -> Result<Dataset, DatasetError> {
+    load_reader("file.jsonl", text.as_bytes(), &LoadOptions::default())
+}
+
+/// The only session of a recording.
+pub fn read(text: &str) -> Transcript {
+    let mut dataset = try_read(text).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(dataset.transcripts.len(), 1);
+    dataset.transcripts.remove(0)
+}
+
+/// What is said of a recording that must be refused.
+pub fn refused(text: &str) -> String {
+    try_read(text).expect_err("must be refused").to_string()
+}
+
+pub fn lines(records: &[Json]) -> String {
+    records.iter().map(|record| format!("{record}\n")).collect()
+}
 
 /// Roles and texts, a result with its call.
 pub fn outline(transcript: &Transcript) -> Vec<String> {

@@ -6,59 +6,48 @@
 //! marked, blank ones too, so that any other line ends it; a response ends where
 //! aider printed its tokens. The file has neither calls nor exact usage.
 
-use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
-use super::recorder::{Recorder, Turn};
-use crate::dataset::LoadOptions;
-use crate::dataset::check::Draft;
-use crate::dataset::error::DatasetError;
-use crate::dataset::format::{Format, Head};
-use crate::dataset::source::Source;
-use crate::model::Role;
+use super::prelude::*;
 
 /// The first words of a session.
 const START: &str = "# aider chat started at ";
 
 /// The format of Aider's chat histories.
-pub struct Aider;
+pub(super) const FORMAT: Format = Format {
+    name: "aider",
+    describe: "Aider chat history (Markdown, .aider.chat.history.md)",
+    tried: Tried::Documentation,
+    sniff,
+    read: Read::All(read),
+    beside: None,
+};
 
-impl Format for Aider {
-    fn name(&self) -> &'static str {
-        "aider"
-    }
+fn sniff(head: &Head) -> bool {
+    let text = head.text.trim_start_matches('\u{feff}').trim_start();
+    text.starts_with(START) && head.records.is_empty()
+}
 
-    fn describe(&self) -> &'static str {
-        "Aider chat history (Markdown, .aider.chat.history.md; from documentation)"
-    }
-
-    fn sniff(&self, head: &Head) -> bool {
-        let text = head.text.trim_start_matches('\u{feff}').trim_start();
-        text.starts_with(START) && head.records.is_empty()
-    }
-
-    fn read(&self, source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
-        let stem = source.stem().to_owned();
-        let mut sessions: Vec<Session> = Vec::new();
-        let text = source.text()?;
-        let text = text.trim_start_matches('\u{feff}');
-        let whole = without_torn_mark(text);
-        for (number, line) in (1..).zip(whole.lines()) {
-            if let Some(at) = line.strip_prefix(START) {
-                let id = format!("{stem}-{}", sessions.len() + 1);
-                sessions.push(Session::new(&id, at));
-            } else if let Some(session) = sessions.last_mut() {
-                session.line(number, line);
-            }
+fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+    let stem = source.stem().to_owned();
+    let mut sessions: Vec<Session> = Vec::new();
+    let text = source.text()?;
+    let text = text.trim_start_matches('\u{feff}');
+    let whole = without_torn_mark(text);
+    for (number, line) in (1..).zip(whole.lines()) {
+        if let Some(at) = line.strip_prefix(START) {
+            let id = format!("{stem}-{}", sessions.len() + 1);
+            sessions.push(Session::new(&id, at));
+        } else if let Some(session) = sessions.last_mut() {
+            session.line(number, line);
         }
-        if let Some(session) = sessions.last_mut() {
-            let torn = u64::from(whole.len() < text.len());
-            session.recorder.draft.leave_out("torn last line", torn);
-        }
-        let drafts = sessions.into_iter().map(Session::finish);
-        Ok(drafts.filter(|draft| !draft.transcript.messages.is_empty()).collect())
     }
+    if let Some(session) = sessions.last_mut() {
+        let torn = u64::from(whole.len() < text.len());
+        session.recorder.draft.leave_out("torn last line", torn);
+    }
+    Ok(sessions.into_iter().map(Session::finish).collect())
 }
 
 /// The text without a last line that is cut within the mark it begins with,

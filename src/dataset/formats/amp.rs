@@ -3,45 +3,31 @@
 //! description of the format in the crate txcript (`docs/formats/amp.md`),
 //! without recordings at hand.
 
-use jiff::Timestamp;
-use serde::Deserialize;
-use serde_json::Value as Json;
-
 use super::anthropic::{Part, add_message, role_of};
-use super::content::{Content, home_of, project_of};
-use super::recorder::{Recorder, Turn};
-use crate::dataset::LoadOptions;
-use crate::dataset::check::Draft;
-use crate::dataset::error::{DatasetError, Problem};
-use crate::dataset::format::{Format, Head};
-use crate::dataset::source::Source;
-use crate::model::{Role, Usage};
+use super::prelude::*;
 
 /// The format of Amp's threads.
-pub struct Amp;
+pub(super) const FORMAT: Format = Format {
+    name: "amp",
+    describe: "Amp thread (JSON, ~/.local/share/amp/threads/T-*.json)",
+    tried: Tried::Documentation,
+    sniff,
+    read: Read::All(read),
+    beside: None,
+};
 
-impl Format for Amp {
-    fn name(&self) -> &'static str {
-        "amp"
-    }
+fn sniff(head: &Head) -> bool {
+    let long = head.records.is_empty()
+        && head.text.contains("\"T-")
+        && head.mentions(&["v", "messages", "messageId"]);
+    head.any(is_thread) || long
+}
 
-    fn describe(&self) -> &'static str {
-        "Amp thread (JSON, ~/.local/share/amp/threads/T-*.json; from documentation)"
-    }
-
-    fn sniff(&self, head: &Head) -> bool {
-        let long = head.records.is_empty()
-            && head.text.contains("\"T-")
-            && head.mentions(&["v", "messages", "messageId"]);
-        head.any(is_thread) || long
-    }
-
-    fn read(&self, source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
-        let thread: Thread = source.document()?;
-        let draft = session(thread, source.stem());
-        let draft = draft.map_err(|problem| source.error(None, problem))?;
-        Ok(if draft.transcript.messages.is_empty() { vec![] } else { vec![draft] })
-    }
+fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+    let thread: Thread = source.document()?;
+    let draft = session(thread, source.stem());
+    let draft = draft.map_err(|problem| source.error(None, problem))?;
+    Ok(vec![draft])
 }
 
 /// Whether a record can only be a thread: others have messages, too.

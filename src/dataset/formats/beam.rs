@@ -10,79 +10,63 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use jiff::civil::Date;
-use jiff::{Timestamp, tz::TimeZone};
+use jiff::tz::TimeZone;
 use regex::Regex;
-use serde::Deserialize;
-use serde_json::{Map, Value as Json};
+use serde_json::Map;
 
-use crate::dataset::LoadOptions;
-use crate::dataset::check::{Draft, Places};
-use crate::dataset::error::{DatasetError, Problem};
-use crate::dataset::format::Format;
-use crate::dataset::format::Head;
-use crate::dataset::source::{Source, from_json};
-use crate::model::{Block, Expectation, Message, Probe, ProbeKind, Role};
+use super::prelude::*;
+use crate::dataset::check::Places;
+use crate::dataset::format::Beside;
+use crate::model::{Expectation, Probe, ProbeKind};
 
 /// The format of BEAM chats.
-pub(super) struct Beam;
-
-impl Format for Beam {
-    fn name(&self) -> &'static str {
-        "beam"
-    }
-
-    fn describe(&self) -> &'static str {
-        "BEAM chats (chat.json or chat_trunecated.json, with probing_questions.json beside it)"
-    }
-
-    fn sniff(&self, head: &Head) -> bool {
-        let is_batch = |record: &Json| {
-            let turn = record.get(0).and_then(|b| b.get("turns")?.get(0)?.get(0));
-            turn.is_some_and(|message| message.get("role").is_some())
-        };
-        let long = head.records.is_empty()
-            && head.first_char() == Some('[')
-            && head.mentions(&["batch_number", "turns", "role"]);
-        head.any(is_batch) || long
-    }
-
-    fn read(&self, source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
-        let batches: Vec<Batch> = source.document()?;
-        let mut draft = Draft::default();
-        draft.transcript.id = source.folder().unwrap_or(source.stem()).to_owned();
-        for batch in batches {
-            chat(batch, &mut draft).map_err(|problem| source.error(None, problem))?;
-        }
-        Ok(if draft.transcript.messages.is_empty() { Vec::new() } else { vec![draft] })
-    }
-
-    fn probes_files(&self) -> &'static [&'static str] {
+pub(super) const FORMAT: Format = Format {
+    name: "beam",
+    describe: "BEAM chats (chat.json or chat_trunecated.json, with probing_questions.json beside it)",
+    tried: Tried::On { files: 15, compared: "messages, questions by type, evidence" },
+    sniff,
+    read: Read::All(read),
+    beside: Some(Beside {
         // The published repository keeps them in a folder of their own.
-        &["probing_questions.json", "probing_questions/probing_questions.json"]
-    }
-
-    fn read_instead(&self) -> &'static [&'static str] {
+        questions: &["probing_questions.json", "probing_questions/probing_questions.json"],
         // The authors' own evaluation reads the shorter chat where there is one.
-        &["chat_trunecated.json", "chat_trunecated.json.gz"]
-    }
+        instead: &["chat_trunecated.json", "chat_trunecated.json.gz"],
+        read: read_questions,
+    }),
+};
 
-    fn read_probes(
-        &self,
-        source: &mut Source<'_>,
-        drafts: &mut [Draft],
-    ) -> Result<(), DatasetError> {
-        let types: Map<String, Json> = source.document()?;
-        // One chat a file.
-        let Some(draft) = drafts.first_mut() else {
-            return Ok(());
-        };
-        let places = draft.places();
-        for (kind, questions) in types {
-            let read = probes(&kind, questions, &places, draft);
-            read.map_err(|problem| source.error(None, problem))?;
-        }
-        Ok(())
+fn sniff(head: &Head) -> bool {
+    let is_batch = |record: &Json| {
+        let turn = record.get(0).and_then(|b| b.get("turns")?.get(0)?.get(0));
+        turn.is_some_and(|message| message.get("role").is_some())
+    };
+    let long = head.records.is_empty()
+        && head.first_char() == Some('[')
+        && head.mentions(&["batch_number", "turns", "role"]);
+    head.any(is_batch) || long
+}
+
+fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+    let batches: Vec<Batch> = source.document()?;
+    let mut draft = Draft::named(source.folder().unwrap_or(source.stem()));
+    for batch in batches {
+        chat(batch, &mut draft).map_err(|problem| source.error(None, problem))?;
     }
+    Ok(vec![draft])
+}
+
+fn read_questions(source: &mut Source<'_>, drafts: &mut [Draft]) -> Result<(), DatasetError> {
+    let types: Map<String, Json> = source.document()?;
+    // One chat a file.
+    let Some(draft) = drafts.first_mut() else {
+        return Ok(());
+    };
+    let places = draft.places();
+    for (kind, questions) in types {
+        let read = probes(&kind, questions, &places, draft);
+        read.map_err(|problem| source.error(None, problem))?;
+    }
+    Ok(())
 }
 
 #[derive(Deserialize)]
@@ -113,11 +97,7 @@ fn chat(batch: Batch, draft: &mut Draft) -> Result<(), Problem> {
         let text = without_marker(&wire.content);
         draft.leave_out("position marker", u64::from(text.len() < wire.content.len()));
         let blocks = vec![Block::Text { text: text.to_owned() }];
-        let id = wire.id.to_string();
-        draft.push(
-            Message { id, role, at, blocks, usage: None, synthetic: false, broadcast: false },
-            None,
-        );
+        draft.push(Message::new(wire.id.to_string(), role, at, blocks), None);
     }
     Ok(())
 }
@@ -164,14 +144,9 @@ fn kind_of(name: &str) -> Option<ProbeKind> {
 }
 
 fn probes(name: &str, questions: Json, places: &Places, draft: &mut Draft) -> Result<(), Problem> {
-    let kind = kind_of(name).ok_or_else(|| Problem::Shape {
-        at: name.to_owned(),
-        message: "not one of the ten question types".to_owned(),
-    })?;
-    let questions: Vec<Question> = from_json(questions).map_err(|problem| match problem {
-        Problem::Shape { at, message } => Problem::Shape { at: format!("{name}{at}"), message },
-        other => other,
-    })?;
+    let kind =
+        kind_of(name).ok_or_else(|| Problem::shape(name, "not one of the ten question types"))?;
+    let questions: Vec<Question> = from_json(questions).map_err(|problem| problem.within(name))?;
     for (n, question) in questions.into_iter().enumerate() {
         let evidence = evidence(&question.source_chat_ids, places, draft);
         draft.probes.push(Probe {

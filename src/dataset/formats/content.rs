@@ -76,6 +76,21 @@ impl<P> Default for Content<P> {
     }
 }
 
+impl<P> Content<P> {
+    /// Its blocks: one of a plain text, else what `read` makes of each part.
+    pub(super) fn blocks(
+        self,
+        read: impl FnMut(P) -> Result<Option<Block>, Problem>,
+    ) -> Result<Vec<Block>, Problem> {
+        match self {
+            Content::Text(text) => Ok(vec![Block::Text { text }]),
+            Content::Parts(parts) => {
+                parts.into_iter().map(read).filter_map(Result::transpose).collect()
+            }
+        }
+    }
+}
+
 // By hand: an untagged enum would copy every value once more and say "did not
 // match any variant" where the type of a part is wrong.
 impl<'de, P: Deserialize<'de>> Deserialize<'de> for Content<P> {
@@ -207,15 +222,7 @@ pub(super) fn result_message(
     at: Option<jiff::Timestamp>,
 ) -> Message {
     let block = Block::ToolResult { call, text: result.text, images: result.images, is_error };
-    Message {
-        id,
-        role: Role::Tool,
-        at,
-        blocks: vec![block],
-        usage: None,
-        synthetic: false,
-        broadcast: false,
-    }
+    Message::new(id, Role::Tool, at, vec![block])
 }
 
 /// Name of the project that a working directory belongs to: its last
@@ -267,14 +274,37 @@ struct PromptDetails {
 impl ChatUsage {
     pub(super) fn disjoint(&self) -> Usage {
         let details = self.prompt_tokens_details.as_ref();
-        let cached = details.and_then(|d| d.cached_tokens).unwrap_or(0).min(self.prompt_tokens);
-        Usage {
-            input: self.prompt_tokens - cached,
-            cache_read: cached,
-            output: self.completion_tokens,
-            output_final: true,
-            ..Usage::default()
-        }
+        let cached = details.and_then(|d| d.cached_tokens).unwrap_or(0);
+        usage_of(self.prompt_tokens, cached, self.completion_tokens)
+    }
+}
+
+/// The usage in disjoint buckets where what was cached is part of the prompt.
+pub(super) fn usage_of(prompt: u64, cached: u64, output: u64) -> Usage {
+    let cache_read = cached.min(prompt);
+    let input = prompt - cache_read;
+    Usage { input, cache_read, output, output_final: true, ..Usage::default() }
+}
+
+/// The ids of a session's calls or messages: some agents use one twice.
+#[derive(Default)]
+pub(super) struct Ids {
+    /// How often each was used, and the newest id that it became.
+    uses: FxHashMap<String, (u64, String)>,
+}
+
+impl Ids {
+    /// The id if it is free; else the id with a number.
+    pub(super) fn free(&mut self, id: String) -> String {
+        let (uses, newest) = self.uses.entry(id.clone()).or_default();
+        *uses += 1;
+        *newest = if *uses == 1 { id } else { format!("{id}#{uses}") };
+        newest.clone()
+    }
+
+    /// The newest id that this one became, where it was used.
+    pub(super) fn newest(&self, id: &str) -> Option<&str> {
+        self.uses.get(id).map(|(_, newest)| newest.as_str())
     }
 }
 
@@ -339,15 +369,7 @@ mod tests {
         for (model, message) in [("b", "1"), ("a", "2"), ("a", "3"), ("b", "4")] {
             models.add(model, message);
         }
-        let message = |id: &str| Message {
-            id: id.to_owned(),
-            role: Role::Assistant,
-            at: None,
-            blocks: Vec::new(),
-            usage: None,
-            synthetic: false,
-            broadcast: false,
-        };
+        let message = |id: &str| Message::new(id, Role::Assistant, None, Vec::new());
         let ids = ["1", "2", "3", "4", "4#2", "unknown"];
         let messages = ids.map(message).to_vec();
         let mut transcript = Transcript { messages, ..Transcript::default() };

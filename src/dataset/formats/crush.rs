@@ -7,22 +7,11 @@ use std::path::Path;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde::Deserialize;
-use serde_json::Value as Json;
 
-use super::content::ResultText;
-use super::recorder::{Outcome, Recorder, Turn};
+use super::anthropic::role_of;
+use super::prelude::*;
 use super::store::{Listed, read_sessions};
-use crate::dataset::LoadOptions;
-use crate::dataset::check::Draft;
 use crate::dataset::database::{Row, Rows, Wanted};
-use crate::dataset::error::{DatasetError, Problem};
-use crate::dataset::format::{Format, Head, Take};
-use crate::dataset::source::{Source, from_json};
-use crate::model::{Block, RecordedCompaction, Role};
-
-/// The format of Crush's store.
-pub struct Crush;
 
 const SESSIONS: Wanted = Wanted {
     table: "sessions",
@@ -41,44 +30,43 @@ const MESSAGES: Wanted = Wanted {
     order: &["created_at", "rowid"],
 };
 
-impl Format for Crush {
-    fn name(&self) -> &'static str {
-        "crush"
-    }
+/// The format of Crush's store.
+pub(super) const FORMAT: Format = Format {
+    name: "crush",
+    describe: "Crush sessions (SQLite, .crush/crush.db)",
+    tried: Tried::Documentation,
+    sniff,
+    read: Read::Each(read),
+    beside: None,
+};
 
-    fn describe(&self) -> &'static str {
-        "Crush sessions (SQLite, .crush/crush.db; from documentation)"
-    }
+fn sniff(head: &Head) -> bool {
+    head.has_table(MESSAGES.table, &["session_id", "parts", "finished_at"])
+        && head.has_table(SESSIONS.table, &["parent_session_id"])
+}
 
-    fn sniff(&self, head: &Head) -> bool {
-        head.has_table(MESSAGES.table, &["session_id", "parts", "finished_at"])
-            && head.has_table(SESSIONS.table, &["parent_session_id"])
-    }
-
-    fn read_each(
-        &self,
-        source: &mut Source<'_>,
-        options: &LoadOptions,
-        take: &mut Take<'_>,
-    ) -> Result<(), DatasetError> {
-        let database = source.database()?;
-        let project = project(source.name());
-        let mut listed = Vec::new();
-        let messages = database.rows(&SESSIONS).and_then(|mut rows| {
-            rows.each(None, |row| {
-                let (id, parent) = (row.needed("id")?, row.text("parent_session_id")?);
-                listed.push(Listed { id, parent, facts: row.text("summary_message_id")? });
-                Ok(())
-            })?;
-            database.rows(&MESSAGES)
-        });
-        let mut messages = messages.map_err(|problem| source.error(None, problem))?;
-        read_sessions(source, listed, options, take, |session| {
-            let mut draft = one(session, &mut messages)?;
-            draft.transcript.project.clone_from(&project);
-            Ok(draft)
-        })
-    }
+fn read(
+    source: &mut Source<'_>,
+    options: &LoadOptions,
+    take: &mut Take<'_>,
+) -> Result<(), DatasetError> {
+    let database = source.database()?;
+    let project = project(source.name());
+    let mut listed = Vec::new();
+    let messages = database.rows(&SESSIONS).and_then(|mut rows| {
+        rows.each(None, |row| {
+            let (id, parent) = (row.needed("id")?, row.text("parent_session_id")?);
+            listed.push(Listed { id, parent, facts: row.text("summary_message_id")? });
+            Ok(())
+        })?;
+        database.rows(&MESSAGES)
+    });
+    let mut messages = messages.map_err(|problem| source.error(None, problem))?;
+    read_sessions(source, listed, options, take, |session| {
+        let mut draft = one(session, &mut messages)?;
+        draft.transcript.project.clone_from(&project);
+        Ok(draft)
+    })
 }
 
 /// The store is in a hidden folder of the project.
@@ -148,12 +136,9 @@ fn message(
     parts: Vec<(String, Part)>,
     row: &Row<'_>,
 ) -> Result<(), Problem> {
-    let role = match row.needed("role")?.as_str() {
-        "user" => Role::User,
-        "assistant" => Role::Assistant,
-        "system" => Role::System,
-        "tool" => Role::Tool,
-        role => return Err(Problem::UnknownRole { role: role.to_owned() }),
+    let role = match row.needed("role")? {
+        role if role == "tool" => Role::Tool,
+        role => role_of(role)?,
     };
     let mut turn = Turn::new(role);
     turn.id = row.text("id")?;

@@ -5,54 +5,38 @@
 //! in the notation of the API's JSON, without recordings at hand. Parts are those
 //! that Gemini CLI keeps in its sessions.
 
-use serde::Deserialize;
-use serde_json::Value as Json;
-
 use super::anthropic::entry;
 use super::exchange::{Part, Request, Requests, Said};
 use super::gemini_cli::{Part as WirePart, Tokens, response_text};
-use crate::dataset::LoadOptions;
-use crate::dataset::check::Draft;
-use crate::dataset::error::{DatasetError, Problem};
-use crate::dataset::format::{Format, Head};
-use crate::dataset::source::{HEAD, Source, from_json, parse};
-use crate::model::{Preamble, Role, ToolDefinition};
+use super::prelude::*;
+use crate::model::{Preamble, ToolDefinition};
 
 /// The format of requests to the Gemini API.
-pub struct GeminiApi;
+pub(super) const FORMAT: Format = Format {
+    name: "gemini-api",
+    describe: "Gemini API requests (generateContent: JSON, a log of many, or a list of contents)",
+    tried: Tried::Documentation,
+    sniff,
+    read: Read::All(read),
+    beside: None,
+};
 
-impl Format for GeminiApi {
-    fn name(&self) -> &'static str {
-        "gemini-api"
-    }
+fn sniff(head: &Head) -> bool {
+    let long = head.records.is_empty()
+        && head.mentions(&["contents", "parts", "role"])
+        && !head.mentions(&["sessionId"])
+        && !head.mentions(&["blocks"]);
+    let is_it = |record: &Json| is_request(record) || record.get(0).is_some_and(is_request);
+    head.any(|record| is_it(record) || record.get(0).is_some_and(is_content)) || long
+}
 
-    fn describe(&self) -> &'static str {
-        "Gemini API requests (generateContent: JSON, a log of many, or a list of contents; from documentation)"
-    }
-
-    fn sniff(&self, head: &Head) -> bool {
-        let long = head.records.is_empty()
-            && head.mentions(&["contents", "parts", "role"])
-            && !head.mentions(&["sessionId"])
-            && !head.mentions(&["blocks"]);
-        let is_it = |record: &Json| is_request(record) || record.get(0).is_some_and(is_request);
-        head.any(|record| is_it(record) || record.get(0).is_some_and(is_content)) || long
-    }
-
-    fn read(&self, source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
-        let head = Head::new(source.head(HEAD)?);
-        let mut requests = Requests::default();
-        if head.first_char() == Some('[') || head.spread {
-            let document: Json = source.document()?;
-            all(&mut requests, document).map_err(|problem| source.error(None, problem))?;
-        } else {
-            while let Some((line, value)) = source.next_record(parse::<Json>)? {
-                let added = add(&mut requests, value);
-                added.map_err(|problem| source.error(Some(line), problem))?;
-            }
-        }
-        requests.sessions(source)
-    }
+fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+    let mut requests = Requests::default();
+    source.each_value(|line, value| match line {
+        None => all(&mut requests, value),
+        Some(_) => add(&mut requests, value),
+    })?;
+    requests.sessions(source)
 }
 
 /// Whether a value is a content: OpenTelemetry's messages have parts with a type.

@@ -7,53 +7,40 @@
 //! is a transcript of its own here. The file has no usage, only the size of the
 //! context now and then.
 
-use serde::Deserialize;
-use serde_json::Value as Json;
-
-use super::content::{Content, result_text};
-use super::recorder::{Outcome, Recorder, Turn};
-use crate::dataset::LoadOptions;
-use crate::dataset::check::Draft;
-use crate::dataset::error::{DatasetError, Problem};
-use crate::dataset::format::{Format, Head};
-use crate::dataset::source::{Source, parse};
-use crate::model::{Block, Piece, RecordedCompaction, Role};
-
-/// The format of Kimi CLI's context files.
-pub struct KimiCli;
+use super::prelude::*;
 
 /// The first words of the message that a compaction begins a file with.
 const COMPACTED: &str = "<system>Previous context has been compacted.";
 
-impl Format for KimiCli {
-    fn name(&self) -> &'static str {
-        "kimi-cli"
-    }
+/// The format of Kimi CLI's context files.
+pub(super) const FORMAT: Format = Format {
+    name: "kimi-cli",
+    describe: "Kimi CLI context (JSON lines, ~/.kimi/sessions/*/*/context.jsonl)",
+    tried: Tried::Documentation,
+    sniff,
+    read: Read::All(read),
+    beside: None,
+};
 
-    fn describe(&self) -> &'static str {
-        "Kimi CLI context (JSON lines, ~/.kimi/sessions/*/*/context.jsonl; from documentation)"
-    }
+fn sniff(head: &Head) -> bool {
+    head.any(is_note)
+}
 
-    fn sniff(&self, head: &Head) -> bool {
-        head.any(is_note)
+fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+    // Every session has files of the same names, in a folder of its own.
+    let stem = source.stem();
+    let id = match source.folder().filter(|_| stem.starts_with("context")) {
+        Some(folder) => format!("{folder}{}", stem.trim_start_matches("context")),
+        None => stem.to_owned(),
+    };
+    let mut reader = Reader { recorder: Recorder::new(id) };
+    while let Some((line, record)) = source.next_record(parse::<Record>)? {
+        let read = reader.record(line, record);
+        read.map_err(|problem| source.error(Some(line), problem))?;
     }
-
-    fn read(&self, source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
-        // Every session has files of the same names, in a folder of its own.
-        let stem = source.stem();
-        let id = match source.folder().filter(|_| stem.starts_with("context")) {
-            Some(folder) => format!("{folder}{}", stem.trim_start_matches("context")),
-            None => stem.to_owned(),
-        };
-        let mut reader = Reader { recorder: Recorder::new(id) };
-        while let Some((line, record)) = source.next_record(parse::<Record>)? {
-            let read = reader.record(line, record);
-            read.map_err(|problem| source.error(Some(line), problem))?;
-        }
-        let mut draft = reader.recorder.finish();
-        draft.leave_out("torn last line", source.torn());
-        Ok(if draft.transcript.messages.is_empty() { vec![] } else { vec![draft] })
-    }
+    let mut draft = reader.recorder.finish();
+    draft.leave_out("torn last line", source.torn());
+    Ok(vec![draft])
 }
 
 /// Whether a record is one of those that are no messages.
@@ -103,9 +90,8 @@ impl Reader {
             "user" => Role::User,
             "assistant" => Role::Assistant,
             "tool" => {
-                let call = record.tool_call_id.ok_or_else(|| Problem::Shape {
-                    at: "tool_call_id".to_owned(),
-                    message: "a message of role tool lacks it".to_owned(),
+                let call = record.tool_call_id.ok_or_else(|| {
+                    Problem::shape("tool_call_id", "a message of role tool lacks it")
                 })?;
                 let read = |part: Part| (part.kind, part.text);
                 let text = result_text(record.content, read, "image_url", &mut self.recorder.draft);

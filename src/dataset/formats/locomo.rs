@@ -10,69 +10,60 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::civil::DateTime;
-use jiff::{Timestamp, tz::TimeZone};
-use serde::Deserialize;
+use jiff::tz::TimeZone;
 use serde::de::IgnoredAny;
-use serde_json::{Map, Value as Json};
+use serde_json::Map;
 
-use crate::dataset::LoadOptions;
-use crate::dataset::check::{Draft, Places};
-use crate::dataset::error::{DatasetError, Problem};
-use crate::dataset::format::Format;
-use crate::dataset::format::Head;
-use crate::dataset::source::{Source, from_json};
-use crate::model::{Block, Expectation, Message, Probe, ProbeKind, Role};
+use super::prelude::*;
+use crate::dataset::check::Places;
+use crate::model::{Expectation, Probe, ProbeKind};
 
 /// The format of LoCoMo conversations with their questions.
-pub(super) struct Locomo;
+pub(super) const FORMAT: Format = Format {
+    name: "locomo",
+    describe: "LoCoMo conversations with questions (a JSON list, as in locomo10.json)",
+    tried: Tried::On { files: 1, compared: "conversations, turns, questions by category" },
+    sniff,
+    read: Read::All(read),
+    beside: None,
+};
 
-impl Format for Locomo {
-    fn name(&self) -> &'static str {
-        "locomo"
-    }
+fn sniff(head: &Head) -> bool {
+    let is_sample = |record: &Json| {
+        let conversation = record.get(0).and_then(|sample| sample.get("conversation"));
+        conversation.is_some_and(|c| c.get("speaker_a").is_some())
+    };
+    // Samples begin with their questions or with their conversation.
+    let long = head.records.is_empty()
+        && head.first_char() == Some('[')
+        && !head.mentions(&["role"])
+        && (head.mentions(&["qa", "question", "evidence", "category"])
+            || head.mentions(&["conversation", "speaker_a", "dia_id"]));
+    head.any(is_sample) || long
+}
 
-    fn describe(&self) -> &'static str {
-        "LoCoMo conversations with questions (a JSON list, as in locomo10.json)"
-    }
-
-    fn sniff(&self, head: &Head) -> bool {
-        let is_sample = |record: &Json| {
-            let conversation = record.get(0).and_then(|sample| sample.get("conversation"));
-            conversation.is_some_and(|c| c.get("speaker_a").is_some())
-        };
-        // Samples begin with their questions or with their conversation.
-        let long = head.records.is_empty()
-            && head.first_char() == Some('[')
-            && !head.mentions(&["role"])
-            && (head.mentions(&["qa", "question", "evidence", "category"])
-                || head.mentions(&["conversation", "speaker_a", "dia_id"]));
-        head.any(is_sample) || long
-    }
-
-    fn read(&self, source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
-        let samples: Vec<Sample> = source.document()?;
-        let mut drafts = Vec::new();
-        for (n, sample) in samples.into_iter().enumerate() {
-            let id = sample.sample_id.clone();
-            let id = id.unwrap_or_else(|| format!("{}-{}", source.stem(), n + 1));
-            let read = draft(id.clone(), sample);
-            let draft = read.map_err(|problem| source.error(None, within(&id, problem)))?;
-            if draft.transcript.messages.is_empty() {
-                source.warn(format!("conversation {id} has no turns and was left out"));
-            } else {
-                drafts.push(draft);
-            }
+fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+    let samples: Vec<Sample> = source.document()?;
+    let mut drafts = Vec::new();
+    for (n, sample) in samples.into_iter().enumerate() {
+        let id = sample.sample_id.clone();
+        let id = id.unwrap_or_else(|| format!("{}-{}", source.stem(), n + 1));
+        let read = draft(id.clone(), sample);
+        let draft = read.map_err(|problem| source.error(None, within(&id, problem)))?;
+        if draft.transcript.messages.is_empty() {
+            source.warn(format!("conversation {id} has no turns and was left out"));
+        } else {
+            drafts.push(draft);
         }
-        Ok(drafts)
     }
+    Ok(drafts)
 }
 
 /// Adds the name of the conversation to a problem: the document has no usable lines.
 fn within(id: &str, problem: Problem) -> Problem {
     match problem {
-        Problem::Shape { at, message } => Problem::Shape { at: format!("{id}.{at}"), message },
         Problem::Inconsistent(what) => Problem::Inconsistent(format!("{id}: {what}")),
-        other => other,
+        other => other.within(format_args!("{id}.")),
     }
 }
 
@@ -111,8 +102,7 @@ struct Question {
 }
 
 fn draft(id: String, sample: Sample) -> Result<Draft, Problem> {
-    let mut draft = Draft::default();
-    draft.transcript.id = id;
+    let mut draft = Draft::named(id);
     turns(sample.conversation, &mut draft)?;
     let annotations = [sample.event_summary, sample.observation, sample.session_summary];
     let annotations = annotations.into_iter().flatten().count() as u64;
@@ -133,12 +123,8 @@ fn turns(mut conversation: Map<String, Json>, draft: &mut Draft) -> Result<(), P
     for (n, session) in sessions(conversation, draft) {
         let at = session.date.as_ref().and_then(Json::as_str).and_then(time);
         draft.leave_out("session date that cannot be read", u64::from(at.is_none()));
-        let turns: Vec<Turn> = from_json(session.turns).map_err(|problem| match problem {
-            Problem::Shape { at, message } => {
-                Problem::Shape { at: format!("conversation.session_{n}{at}"), message }
-            }
-            other => other,
-        })?;
+        let turns: Vec<Turn> = from_json(session.turns)
+            .map_err(|problem| problem.within(format_args!("conversation.session_{n}")))?;
         for turn in turns {
             let role = match &turn.speaker {
                 speaker if *speaker == assistant => Role::Assistant,
@@ -182,7 +168,7 @@ fn sessions(conversation: Map<String, Json>, draft: &mut Draft) -> BTreeMap<u32,
 fn text_of(value: Option<Json>, at: &str) -> Result<String, Problem> {
     match value {
         Some(Json::String(text)) => Ok(text),
-        _ => Err(Problem::Shape { at: at.to_owned(), message: "expected a name".to_owned() }),
+        _ => Err(Problem::shape(at, "expected a name")),
     }
 }
 
@@ -202,7 +188,7 @@ fn message(turn: Turn, role: Role, at: Option<Timestamp>, draft: &mut Draft) -> 
     if turn.img_url.is_some() && turn.blip_caption.is_none() {
         blocks.push(Block::Image { media_type: None });
     }
-    Message { id: turn.dia_id, role, at, blocks, usage: None, synthetic: false, broadcast: false }
+    Message::new(turn.dia_id, role, at, blocks)
 }
 
 fn probe(
@@ -245,10 +231,7 @@ fn value(value: Json, n: usize, key: &str) -> Result<Option<String>, Problem> {
         Json::Null => Ok(None),
         Json::String(text) => Ok(Some(text)),
         Json::Number(number) => Ok(Some(number.to_string())),
-        _ => {
-            let message = "expected text or a number".to_owned();
-            Err(Problem::Shape { at: format!("qa[{n}].{key}"), message })
-        }
+        _ => Err(Problem::shape(format!("qa[{n}].{key}"), "expected text or a number")),
     }
 }
 

@@ -5,24 +5,18 @@
 mod aider;
 mod amp;
 mod anthropic;
-mod atif;
 mod beam;
-mod chains;
-mod chat;
 mod claude_code;
 mod codex;
 mod content;
 mod copilot_cli;
 mod crush;
-mod droid;
 mod exchange;
 mod gemini_api;
 mod gemini_cli;
-mod goose;
 mod inspect;
 mod kimi_cli;
 mod locomo;
-mod longmemeval;
 mod openai_chat;
 mod opencode;
 mod openhands;
@@ -34,44 +28,55 @@ mod responses;
 mod role_content;
 mod store;
 mod swe_agent;
-mod traced;
-mod vscode_chat;
-mod zed;
+
+/// What nearly every reader needs.
+mod prelude {
+    pub(super) use jiff::Timestamp;
+    pub(super) use rustc_hash::{FxHashMap, FxHashSet};
+    pub(super) use serde::Deserialize;
+    pub(super) use serde_json::Value as Json;
+
+    pub(super) use super::content::{
+        Content, Ids, Models, ResultText, arguments, home_of, media_type, project_of,
+        result_message, result_text,
+    };
+    pub(super) use super::recorder::{Outcome, Recorder, Turn};
+    pub(super) use crate::dataset::LoadOptions;
+    pub(super) use crate::dataset::check::Draft;
+    pub(super) use crate::dataset::error::{DatasetError, Problem};
+    pub(super) use crate::dataset::format::{Format, Head, Read, Take, Tried};
+    pub(super) use crate::dataset::source::{Source, from_json, parse};
+    pub(super) use crate::model::{
+        Block, Message, MessageIndex, Piece, RecordedCompaction, RecordedTrigger, Role, Usage,
+    };
+}
 
 use super::format::Format;
-use super::native::Native;
+use super::native;
 
 /// Every format, in the order in which they are tried.
-pub static FORMATS: &[&dyn Format] = &[
-    &Native,
-    &claude_code::ClaudeCode,
-    &pi::Pi,
-    &codex::Codex,
-    &opencode::OpenCode,
-    &gemini_cli::GeminiCli,
-    &goose::Goose,
-    &crush::Crush,
-    &zed::Zed,
-    &openhands::OpenHands,
-    &copilot_cli::CopilotCli,
-    &vscode_chat::VsCodeChat,
-    &qwen_code::QwenCode,
-    &kimi_cli::KimiCli,
-    &droid::Droid,
-    &amp::Amp,
-    &aider::Aider,
-    &swe_agent::SweAgent,
-    &inspect::Inspect,
-    &atif::Atif,
-    &anthropic::Anthropic,
-    &responses::Responses,
-    &gemini_api::GeminiApi,
-    &otel::Otel,
-    &traced::Langfuse,
-    &traced::LangSmith,
-    &locomo::Locomo,
-    &beam::Beam,
-    &longmemeval::LongMemEval,
-    &role_content::RoleContent,
-    &openai_chat::OpenAiChat,
+pub static FORMATS: &[&Format] = &[
+    &native::FORMAT,
+    &claude_code::FORMAT,
+    &pi::FORMAT,
+    &codex::FORMAT,
+    &opencode::FORMAT,
+    &gemini_cli::FORMAT,
+    &crush::FORMAT,
+    &openhands::FORMAT,
+    &copilot_cli::FORMAT,
+    &qwen_code::FORMAT,
+    &kimi_cli::FORMAT,
+    &amp::FORMAT,
+    &aider::FORMAT,
+    &swe_agent::FORMAT,
+    &inspect::FORMAT,
+    &anthropic::FORMAT,
+    &responses::FORMAT,
+    &gemini_api::FORMAT,
+    &otel::FORMAT,
+    &locomo::FORMAT,
+    &beam::FORMAT,
+    &role_content::FORMAT,
+    &openai_chat::FORMAT,
 ];

@@ -2,115 +2,91 @@
 //! `messages` (and `tools`), one such object a line, or a list of runs as
 //! tau-bench writes them (`task_id`, `trial`, `traj`).
 
-use rustc_hash::FxHashMap;
-use serde::Deserialize;
-use serde_json::Value as Json;
-
 use super::anthropic::is_request;
-use super::content::{ChatUsage, Content, arguments, result_message, result_text};
+use super::content::ChatUsage;
+use super::prelude::*;
 use super::responses;
-use crate::dataset::LoadOptions;
-use crate::dataset::check::Draft;
-use crate::dataset::error::{DatasetError, Problem};
-use crate::dataset::format::{Format, Head, Take};
-use crate::dataset::source::{HEAD, Source, from_json, parse};
-use crate::model::{Block, Message, Role, ToolDefinition};
+use crate::model::ToolDefinition;
 
 /// The format of OpenAI chat messages.
-pub struct OpenAiChat;
+pub(super) const FORMAT: Format = Format {
+    name: "openai-chat",
+    describe: "OpenAI chat messages (JSON list, object with messages, JSON lines, tau-bench runs)",
+    tried: Tried::On { files: 1, compared: "messages, calls with results; 100 runs of tau-bench" },
+    sniff,
+    read: Read::Each(read),
+    beside: None,
+};
 
-impl Format for OpenAiChat {
-    fn name(&self) -> &'static str {
-        "openai-chat"
-    }
-
-    fn describe(&self) -> &'static str {
-        "OpenAI chat messages (JSON list, object with messages, JSON lines, tau-bench runs)"
-    }
-
-    fn sniff(&self, head: &Head) -> bool {
-        let is_chat = |record: &Json| {
-            let messages = record.get("messages").or_else(|| record.get("traj"));
-            let first = messages.and_then(|m| m.get(0));
-            first.is_some_and(|m| m.get("role").is_some() && m.get("blocks").is_none())
-        };
-        let is_list = |record: &Json| {
-            let first = record.get(0);
-            first.is_some_and(|m| m.get("role").is_some() || is_chat(m))
-        };
-        let document = head.records.is_empty()
-            && head.mentions(&["role", "content"])
-            && !head.mentions(&["blocks"])
-            && !head.mentions(&["$schema"])
-            // BEAM wraps chat messages in batches of turns.
-            && !head.mentions(&["turns"])
-            // Inspect has messages in its samples.
-            && !head.mentions(&["eval", "status"])
-            && !["tool_use_id", "condenseParent", "isSummary"].iter().any(|key| head.mentions(&[key]))
-            && !head.text.contains("\"function_call_output\"")
-            && (head.first_char() == Some('[') || head.mentions(&["messages"]));
-        // The same roles, but parts of another kind.
-        let is_other = |record: &Json| {
-            is_request(record)
-                || record.get(0).is_some_and(is_request)
-                || responses::is_items(record)
-        };
-        head.any(|r| (is_chat(r) || is_list(r)) && !is_other(r)) || document
-    }
-
-    fn read_each(
-        &self,
-        source: &mut Source<'_>,
-        _: &LoadOptions,
-        take: &mut Take<'_>,
-    ) -> Result<(), DatasetError> {
-        let mut reader = Reader::default();
-        // The last one waits for what follows it.
-        let mut last: Option<Draft> = None;
-        let mut next = |source: &Source<'_>, draft: Draft| {
-            let is_empty = draft.transcript.messages.is_empty();
-            let before = if is_empty { None } else { last.replace(draft) };
-            before.map_or(Ok(()), |draft| take(source, draft))
-        };
-        if is_document(source)? {
-            let text = source.text()?;
-            let conversations = match plain(&text) {
-                Some(conversation) => vec![conversation],
-                None => {
-                    let document = source.parsed(&text)?;
-                    conversations(document).map_err(|p| source.error(None, p))?
-                }
-            };
-            drop(text);
-            let single = conversations.len() == 1;
-            for (n, conversation) in conversations.into_iter().enumerate() {
-                let id = conversation.name(source.stem(), (!single).then_some(n + 1));
-                let read = reader.conversation(id, conversation, None);
-                next(source, read.map_err(|problem| source.error(None, problem))?)?;
-            }
-        } else {
-            let mut n = 0;
-            while let Some((line, conversation)) = source.next_record(parse::<Conversation>)? {
-                n += 1;
-                let id = conversation.name(source.stem(), Some(n));
-                let read = reader.conversation(id, conversation, Some(line));
-                next(source, read.map_err(|problem| source.error(Some(line), problem))?)?;
-            }
-        }
-        if reader.renamed > 0 {
-            let n = reader.renamed;
-            source.warn(format!("calls that repeat an id: {n}; `#2` and so on was added to it"));
-        }
-        let Some(mut last) = last else { return Ok(()) };
-        last.leave_out("torn last line", source.torn());
-        take(source, last)
-    }
+fn sniff(head: &Head) -> bool {
+    let is_chat = |record: &Json| {
+        let messages = record.get("messages").or_else(|| record.get("traj"));
+        let first = messages.and_then(|m| m.get(0));
+        first.is_some_and(|m| m.get("role").is_some() && m.get("blocks").is_none())
+    };
+    let is_list = |record: &Json| {
+        let first = record.get(0);
+        first.is_some_and(|m| m.get("role").is_some() || is_chat(m))
+    };
+    let document = head.records.is_empty()
+        && head.mentions(&["role", "content"])
+        && !head.mentions(&["blocks"])
+        && !head.mentions(&["$schema"])
+        // BEAM wraps chat messages in batches of turns.
+        && !head.mentions(&["turns"])
+        // Inspect has messages in its samples.
+        && !head.mentions(&["eval", "status"])
+        && !["tool_use_id", "condenseParent", "isSummary"].iter().any(|key| head.mentions(&[key]))
+        && !head.text.contains("\"function_call_output\"")
+        && (head.first_char() == Some('[') || head.mentions(&["messages"]));
+    // The same roles, but parts of another kind.
+    let is_other = |record: &Json| {
+        is_request(record) || record.get(0).is_some_and(is_request) || responses::is_items(record)
+    };
+    head.any(|r| (is_chat(r) || is_list(r)) && !is_other(r)) || document
 }
 
-/// Whether the input is one JSON value rather than one per line.
-fn is_document(source: &mut Source<'_>) -> Result<bool, DatasetError> {
-    let head = Head::new(source.head(HEAD)?);
-    Ok(head.first_char() == Some('[') || head.spread)
+fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result<(), DatasetError> {
+    let mut reader = Reader::default();
+    // The last one waits for what follows it.
+    let mut last: Option<Draft> = None;
+    let mut next = |source: &Source<'_>, draft: Draft| {
+        let is_empty = draft.transcript.messages.is_empty();
+        let before = if is_empty { None } else { last.replace(draft) };
+        before.map_or(Ok(()), |draft| take(source, draft))
+    };
+    if source.is_document()? {
+        let text = source.text()?;
+        let conversations = match plain(&text) {
+            Some(conversation) => vec![conversation],
+            None => {
+                let document = source.parsed(&text)?;
+                conversations(document).map_err(|p| source.error(None, p))?
+            }
+        };
+        drop(text);
+        let single = conversations.len() == 1;
+        for (n, conversation) in conversations.into_iter().enumerate() {
+            let id = conversation.name(source.stem(), (!single).then_some(n + 1));
+            let read = reader.conversation(id, conversation, None);
+            next(source, read.map_err(|problem| source.error(None, problem))?)?;
+        }
+    } else {
+        let mut n = 0;
+        while let Some((line, conversation)) = source.next_record(parse::<Conversation>)? {
+            n += 1;
+            let id = conversation.name(source.stem(), Some(n));
+            let read = reader.conversation(id, conversation, Some(line));
+            next(source, read.map_err(|problem| source.error(Some(line), problem))?)?;
+        }
+    }
+    if reader.renamed > 0 {
+        let n = reader.renamed;
+        source.warn(format!("calls that repeat an id: {n}; `#2` and so on was added to it"));
+    }
+    let Some(mut last) = last else { return Ok(()) };
+    last.leave_out("torn last line", source.torn());
+    take(source, last)
 }
 
 /// A document that is one conversation and nothing odd, without holding it as
@@ -229,8 +205,7 @@ struct Reader {
 /// The ids of one conversation's calls. Some servers use an id twice.
 #[derive(Default)]
 struct Calls {
-    /// How often an id was used, and the name of its newest call.
-    by_id: FxHashMap<String, (u64, String)>,
+    by_id: Ids,
     /// Newest call of each function, for results that name only that.
     by_name: FxHashMap<String, String>,
 }
@@ -242,13 +217,9 @@ impl Reader {
         conversation: Conversation,
         line: Option<u64>,
     ) -> Result<Draft, Problem> {
-        let messages = conversation.messages.or(conversation.traj).ok_or_else(|| {
-            let at = ".".to_owned();
-            let message = "lacks `messages`".to_owned();
-            Problem::Shape { at, message }
-        })?;
-        let mut draft = Draft::default();
-        draft.transcript.id = id;
+        let messages = conversation.messages.or(conversation.traj);
+        let messages = messages.ok_or_else(|| Problem::shape(".", "lacks `messages`"))?;
+        let mut draft = Draft::named(id);
         draft.transcript.model = conversation.model;
         // Trials of one task are not independent sessions.
         draft.transcript.project = conversation.task_id.map(|t| format!("task-{}", bare(&t)));
@@ -292,15 +263,8 @@ impl Reader {
         let legacy = wire.function_call.map(|function| WireCall { id: None, function: *function });
         let made: Vec<WireCall> = made.chain(legacy).collect();
         self.call_blocks(&id, made, calls, &mut blocks, draft);
-        Ok(Message {
-            id,
-            role,
-            at: None,
-            blocks,
-            usage: wire.usage.map(|usage| usage.disjoint()),
-            synthetic: false,
-            broadcast: false,
-        })
+        let usage = wire.usage.map(|usage| usage.disjoint());
+        Ok(Message { usage, ..Message::new(id, role, None, blocks) })
     }
 
     fn call_blocks(
@@ -327,23 +291,18 @@ impl Reader {
 impl Calls {
     /// Names a new call; the flag says whether its id was used before.
     fn open(&mut self, id: String, function: &str) -> (String, bool) {
-        let (uses, newest) = self.by_id.entry(id.clone()).or_default();
-        *uses += 1;
-        let renamed = *uses > 1;
-        *newest = if renamed { format!("{id}#{uses}") } else { id };
-        self.by_name.insert(function.to_owned(), newest.clone());
-        (newest.clone(), renamed)
+        let own = self.by_id.free(id.clone());
+        self.by_name.insert(function.to_owned(), own.clone());
+        let renamed = own != id;
+        (own, renamed)
     }
 
     /// The newest call that a result can belong to.
     fn answered_by(&self, id: Option<String>, name: Option<String>) -> Result<String, Problem> {
         match (id, name) {
-            (Some(id), _) => Ok(self.by_id.get(&id).map_or(id, |(_, newest)| newest.clone())),
+            (Some(id), _) => Ok(self.by_id.newest(&id).unwrap_or(&id).to_owned()),
             (None, Some(name)) => Ok(self.by_name.get(&name).cloned().unwrap_or(name)),
-            (None, None) => Err(Problem::Shape {
-                at: "messages".to_owned(),
-                message: "a tool result lacks `tool_call_id`".to_owned(),
-            }),
+            (None, None) => Err(Problem::shape("messages", "a tool result lacks `tool_call_id`")),
         }
     }
 }

@@ -6,20 +6,9 @@
 
 use std::collections::BTreeSet;
 
-use jiff::Timestamp;
-use serde::Deserialize;
-use serde_json::Value as Json;
-
-use super::content::{branch_to_last, home_of, project_of, warn_of_branches};
+use super::content::{branch_to_last, warn_of_branches};
 use super::gemini_cli::{Part, Record as Event, Session, Tokens, WireMessage, session_of};
-use crate::dataset::LoadOptions;
-use crate::dataset::check::Draft;
-use crate::dataset::error::DatasetError;
-use crate::dataset::format::{Format, Head};
-use crate::dataset::source::{Source, parse};
-
-/// The format of Qwen Code's session logs.
-pub struct QwenCode;
+use super::prelude::*;
 
 /// Whether a record can only be one of Qwen Code: others have ids, too.
 pub(super) fn is_record(record: &Json) -> bool {
@@ -29,56 +18,55 @@ pub(super) fn is_record(record: &Json) -> bool {
     own && record.get("uuid").is_some() && record.get("sessionId").is_some()
 }
 
-impl Format for QwenCode {
-    fn name(&self) -> &'static str {
-        "qwen-code"
-    }
+/// The format of Qwen Code's session logs.
+pub(super) const FORMAT: Format = Format {
+    name: "qwen-code",
+    describe: "Qwen Code session (JSON lines, ~/.qwen/projects/*/chats/*.jsonl)",
+    tried: Tried::Documentation,
+    sniff,
+    read: Read::All(read),
+    beside: None,
+};
 
-    fn describe(&self) -> &'static str {
-        "Qwen Code session (JSON lines, ~/.qwen/projects/*/chats/*.jsonl; from documentation)"
-    }
+fn sniff(head: &Head) -> bool {
+    let long = head.records.is_empty()
+        && head.first_char() == Some('{')
+        && head.mentions(&["uuid", "parentUuid", "sessionId", "parts"]);
+    head.any(is_record) || long
+}
 
-    fn sniff(&self, head: &Head) -> bool {
-        let long = head.records.is_empty()
-            && head.first_char() == Some('{')
-            && head.mentions(&["uuid", "parentUuid", "sessionId", "parts"]);
-        head.any(is_record) || long
+fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+    let mut records = Vec::new();
+    while let Some((_, record)) = source.next_record(parse::<Record>)? {
+        records.push(record);
     }
-
-    fn read(&self, source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
-        let mut records = Vec::new();
-        while let Some((_, record)) = source.next_record(parse::<Record>)? {
-            records.push(record);
+    // Subagents have files of their own, all of whose records are marked.
+    let is_main = records.iter().any(|record| !record.is_sidechain && record.is_message());
+    let all = records.len();
+    records.retain(|record| !is_main || !record.is_sidechain);
+    let aside = all - records.len();
+    let ids = records.iter().map(|record| (record.uuid.as_deref(), record.parent_uuid.as_deref()));
+    let on = branch_to_last(ids).map_err(|problem| source.error(None, problem))?;
+    let abandoned = on.iter().filter(|on| !**on).count();
+    let mut notes: Vec<String> = Vec::new();
+    let mut place = Place::default();
+    let mut events = Vec::new();
+    for (record, _) in records.into_iter().zip(on).filter(|(_, on)| *on) {
+        place.take(&record);
+        match record.event() {
+            Ok(event) => events.push(event),
+            Err(note) => notes.push(note),
         }
-        // Subagents have files of their own, all of whose records are marked.
-        let is_main = records.iter().any(|record| !record.is_sidechain && record.is_message());
-        let all = records.len();
-        records.retain(|record| !is_main || !record.is_sidechain);
-        let aside = all - records.len();
-        let ids =
-            records.iter().map(|record| (record.uuid.as_deref(), record.parent_uuid.as_deref()));
-        let on = branch_to_last(ids).map_err(|problem| source.error(None, problem))?;
-        let abandoned = on.iter().filter(|on| !**on).count();
-        let mut notes: Vec<String> = Vec::new();
-        let mut place = Place::default();
-        let mut events = Vec::new();
-        for (record, _) in records.into_iter().zip(on).filter(|(_, on)| *on) {
-            place.take(&record);
-            match record.event() {
-                Ok(event) => events.push(event),
-                Err(note) => notes.push(note),
-            }
-        }
-        let draft = session_of(source.stem(), events);
-        let mut draft = draft.map_err(|problem| source.error(None, problem))?;
-        place.put(&mut draft);
-        draft.leave_out("sidechain record", aside as u64);
-        draft.leave_out(ABANDONED, abandoned as u64);
-        notes.into_iter().for_each(|note| draft.leave_out(note, 1));
-        warn_of_branches(source, &draft, ABANDONED);
-        draft.leave_out("torn last line", source.torn());
-        Ok(if draft.transcript.messages.is_empty() { vec![] } else { vec![draft] })
     }
+    let draft = session_of(source.stem(), events);
+    let mut draft = draft.map_err(|problem| source.error(None, problem))?;
+    place.put(&mut draft);
+    draft.leave_out("sidechain record", aside as u64);
+    draft.leave_out(ABANDONED, abandoned as u64);
+    notes.into_iter().for_each(|note| draft.leave_out(note, 1));
+    warn_of_branches(source, &draft, ABANDONED);
+    draft.leave_out("torn last line", source.torn());
+    Ok(vec![draft])
 }
 
 /// Why a record is not in the transcript.

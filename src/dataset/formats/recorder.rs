@@ -2,10 +2,10 @@
 //! results are tied to their calls, and the models are counted.
 
 use jiff::Timestamp;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use serde_json::Value as Json;
 
-use super::content::{Models, ResultText, arguments, result_message};
+use super::content::{Ids, Models, ResultText, arguments, result_message};
 use crate::dataset::check::Draft;
 use crate::model::{Block, Message, Role, Transcript, Usage};
 
@@ -20,8 +20,6 @@ pub(super) struct Turn {
     pub(super) usage: Option<Usage>,
     /// The model that wrote it.
     pub(super) model: Option<String>,
-    /// Whether the harness wrote it in the user's or the model's name.
-    pub(super) synthetic: bool,
     /// Its line in the file, where that has lines.
     pub(super) line: Option<u64>,
 }
@@ -29,7 +27,7 @@ pub(super) struct Turn {
 impl Turn {
     pub(super) fn new(role: Role) -> Turn {
         let (id, at, usage, model, line) = (None, None, None, None, None);
-        Turn { id, role, at, blocks: Vec::new(), usage, model, synthetic: false, line }
+        Turn { id, role, at, blocks: Vec::new(), usage, model, line }
     }
 
     /// Adds a text that is not empty.
@@ -50,9 +48,8 @@ impl Turn {
 pub(super) struct Recorder {
     pub(super) draft: Draft,
     models: Models,
-    ids: FxHashMap<String, u64>,
-    /// How often the id of a call was used, and the newest id that it became.
-    calls: FxHashMap<String, (u64, String)>,
+    ids: Ids,
+    calls: Ids,
     /// Calls whose results have not come, by their newest ids.
     open: FxHashSet<String>,
 }
@@ -60,9 +57,7 @@ pub(super) struct Recorder {
 impl Recorder {
     /// Begins the session with this id.
     pub(super) fn new(id: impl Into<String>) -> Recorder {
-        let mut recorder = Recorder::default();
-        recorder.draft.transcript.id = id.into();
-        recorder
+        Recorder { draft: Draft::named(id), ..Recorder::default() }
     }
 
     /// The transcript so far.
@@ -79,16 +74,14 @@ impl Recorder {
     /// be JSON in a string.
     pub(super) fn call(&mut self, id: String, name: String, given: Json) -> Block {
         let arguments = arguments(given, &mut self.draft);
-        let (uses, newest) = self.calls.entry(id.clone()).or_default();
-        *uses += 1;
-        *newest = if *uses == 1 { id } else { format!("{id}#{uses}") };
-        self.open.insert(newest.clone());
-        Block::ToolCall { id: newest.clone(), name, arguments }
+        let id = self.calls.free(id);
+        self.open.insert(id.clone());
+        Block::ToolCall { id, name, arguments }
     }
 
     /// Appends a message; one that says nothing and used nothing is left out.
     pub(super) fn turn(&mut self, turn: Turn) {
-        let Turn { id, role, at, blocks, usage, model, synthetic, line } = turn;
+        let Turn { id, role, at, blocks, usage, model, line } = turn;
         if blocks.is_empty() && usage.is_none() {
             self.draft.leave_out("message without content", 1);
             return;
@@ -97,14 +90,14 @@ impl Recorder {
         if let Some(model) = model.filter(|_| role == Role::Assistant) {
             self.models.add(&model, &id);
         }
-        let message = Message { id, role, at, blocks, usage, synthetic, broadcast: false };
+        let message = Message { usage, ..Message::new(id, role, at, blocks) };
         self.draft.push(message, line);
     }
 
     /// Appends the result of the newest call with this id. A second result, or
     /// one whose call is not in the recording, is left out and counted.
     pub(super) fn result(&mut self, call: &str, result: ResultText, outcome: Outcome) {
-        let Some((_, newest)) = self.calls.get(call) else {
+        let Some(newest) = self.calls.newest(call) else {
             self.draft.leave_out("tool result whose call is not in the recording", 1);
             return;
         };
@@ -112,7 +105,7 @@ impl Recorder {
             self.draft.leave_out("second result of a tool call", 1);
             return;
         }
-        let newest = newest.clone();
+        let newest = newest.to_owned();
         let id = self.id(outcome.id);
         let message = result_message(id, newest, result, outcome.is_error, outcome.at);
         self.draft.push(message, outcome.line);
@@ -129,10 +122,8 @@ impl Recorder {
 
     fn id(&mut self, own: Option<String>) -> String {
         let own = own.unwrap_or_else(|| format!("message-{}", self.count() + 1));
-        let uses = self.ids.entry(own.clone()).or_default();
-        *uses += 1;
         // `#` parts a response into messages that keep its model.
-        if *uses == 1 { own } else { format!("{own}#{uses}") }
+        self.ids.free(own)
     }
 }
 

@@ -1,13 +1,8 @@
 //! The sessions of a store: which are subagents of which, and what becomes of
 //! one that cannot be read.
 
-use rustc_hash::FxHashMap;
-
-use crate::dataset::LoadOptions;
-use crate::dataset::check::{Draft, check};
-use crate::dataset::error::{DatasetError, Problem};
-use crate::dataset::format::Take;
-use crate::dataset::source::Source;
+use super::prelude::*;
+use crate::dataset::check::check;
 use crate::model::{SIDECHAIN, SidechainRequest, Transcript};
 
 /// The warning about stores of agents whose logs were at hand, but no store.

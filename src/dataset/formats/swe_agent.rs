@@ -6,61 +6,48 @@
 //! its result. Of the observations that a history processor hides from later
 //! requests the file has no record.
 
-use rustc_hash::FxHashMap;
-use serde::Deserialize;
-use serde_json::Value as Json;
-
-use super::content::{Content, ResultText, arguments, result_message, result_text};
 use super::openai_chat::WireCall;
-use crate::dataset::LoadOptions;
-use crate::dataset::check::Draft;
-use crate::dataset::error::{DatasetError, Problem};
-use crate::dataset::format::{Format, Head};
-use crate::dataset::source::Source;
-use crate::model::{Block, Message, Role};
+use super::prelude::*;
 
 /// The format of SWE-agent's trajectories.
-pub struct SweAgent;
+pub(super) const FORMAT: Format = Format {
+    name: "swe-agent",
+    describe: "SWE-agent trajectory (JSON, *.traj)",
+    tried: Tried::On { files: 4, compared: "messages, calls with results, requests" },
+    sniff,
+    read: Read::All(read),
+    beside: None,
+};
 
-impl Format for SweAgent {
-    fn name(&self) -> &'static str {
-        "swe-agent"
-    }
+fn sniff(head: &Head) -> bool {
+    let is_trajectory = |record: &Json| {
+        let has = |key: &str| record.get(key).is_some_and(Json::is_array);
+        has("trajectory") && has("history")
+    };
+    let long = head.records.is_empty()
+        && head.first_char() == Some('{')
+        && head.mentions(&["trajectory", "observation", "thought", "state"]);
+    head.any(is_trajectory) || long
+}
 
-    fn describe(&self) -> &'static str {
-        "SWE-agent trajectory (JSON, *.traj)"
-    }
-
-    fn sniff(&self, head: &Head) -> bool {
-        let is_trajectory = |record: &Json| {
-            let has = |key: &str| record.get(key).is_some_and(Json::is_array);
-            has("trajectory") && has("history")
-        };
-        let long = head.records.is_empty()
-            && head.first_char() == Some('{')
-            && head.mentions(&["trajectory", "observation", "thought", "state"]);
-        head.any(is_trajectory) || long
-    }
-
-    fn read(&self, source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
-        let trajectory: Trajectory = source.document()?;
-        let mut reader = Reader::default();
-        reader.draft.transcript.id = source.stem().to_owned();
-        let model = trajectory.replay_config.map(ReplayConfig::parsed);
-        reader.draft.transcript.model = model.and_then(|config| config.agent?.model?.name);
-        let agent = trajectory.history.first().and_then(|entry| entry.agent.clone());
-        for (number, entry) in (1..).zip(trajectory.history) {
-            if entry.agent != agent {
-                reader.draft.leave_out("message of another agent", 1);
-                continue;
-            }
-            let read = reader.entry(format!("m{number}"), entry);
-            read.map_err(|problem| source.error(None, problem))?;
+fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+    let trajectory: Trajectory = source.document()?;
+    let mut reader = Reader::default();
+    reader.draft.transcript.id = source.stem().to_owned();
+    let model = trajectory.replay_config.map(ReplayConfig::parsed);
+    reader.draft.transcript.model = model.and_then(|config| config.agent?.model?.name);
+    let agent = trajectory.history.first().and_then(|entry| entry.agent.clone());
+    for (number, entry) in (1..).zip(trajectory.history) {
+        if entry.agent != agent {
+            reader.draft.leave_out("message of another agent", 1);
+            continue;
         }
-        let mut draft = reader.draft;
-        draft.leading_system_to_preamble();
-        Ok(if draft.transcript.messages.is_empty() { vec![] } else { vec![draft] })
+        let read = reader.entry(format!("m{number}"), entry);
+        read.map_err(|problem| source.error(None, problem))?;
     }
+    let mut draft = reader.draft;
+    draft.leading_system_to_preamble();
+    Ok(vec![draft])
 }
 
 #[derive(Deserialize)]
@@ -136,8 +123,7 @@ const COMMAND: &str = "command";
 #[derive(Default)]
 struct Reader {
     draft: Draft,
-    /// How often the id of a call was used, and the newest id that it became.
-    calls: FxHashMap<String, (u64, String)>,
+    calls: Ids,
     /// The command in a fence that has no output yet.
     command: Option<String>,
 }
@@ -154,10 +140,9 @@ impl Reader {
             "assistant" => self.answer(id, entry),
             "tool" => {
                 let call = entry.tool_call_ids.into_iter().flatten().next().ok_or_else(|| {
-                    let message = "a tool result lacks `tool_call_ids`".to_owned();
-                    Problem::Shape { at: "history".to_owned(), message }
+                    Problem::shape("history", "a tool result lacks `tool_call_ids`")
                 })?;
-                let call = self.calls.get(&call).map_or(call, |(_, newest)| newest.clone());
+                let call = self.calls.newest(&call).unwrap_or(&call).to_owned();
                 self.result(id, call, entry.content);
             }
             _ => return Err(Problem::UnknownRole { role: entry.role }),
@@ -201,11 +186,11 @@ impl Reader {
         for (n, call) in calls.into_iter().enumerate() {
             let made = call.id.unwrap_or_else(|| format!("{id}-call-{}", n + 1));
             let arguments = arguments(call.function.arguments, &mut self.draft);
-            let made = self.open(made);
+            let made = self.calls.free(made);
             blocks.push(Block::ToolCall { id: made, name: call.function.name, arguments });
         }
         if let Some(action) = call {
-            let made = self.open(format!("{id}-command"));
+            let made = self.calls.free(format!("{id}-command"));
             let arguments = serde_json::json!({COMMAND: action.trim_end()});
             blocks.push(Block::ToolCall { id: made.clone(), name: COMMAND.to_owned(), arguments });
             self.command = Some(made);
@@ -214,17 +199,8 @@ impl Reader {
         self.push(id, Role::Assistant, blocks, entry.is_demo);
     }
 
-    /// The id of a new call. Demonstrations use one several times.
-    fn open(&mut self, id: String) -> String {
-        let (uses, newest) = self.calls.entry(id.clone()).or_default();
-        *uses += 1;
-        *newest = if *uses == 1 { id } else { format!("{id}#{uses}") };
-        newest.clone()
-    }
-
     fn push(&mut self, id: String, role: Role, blocks: Vec<Block>, synthetic: bool) {
-        let message =
-            Message { id, role, at: None, blocks, usage: None, synthetic, broadcast: false };
-        self.draft.push(message, None);
+        let message = Message::new(id, role, None, blocks);
+        self.draft.push(Message { synthetic, ..message }, None);
     }
 }

@@ -4,7 +4,6 @@
 //! [`Labels::left_out`] with the reason, or is an error with its place; all
 //! errors of a file are found at once.
 
-mod entries;
 mod evouna;
 mod native;
 mod openqa;

@@ -79,10 +79,7 @@ fn read(source: &mut Source<'_>, reader: &mut Reader) -> Result<(), DatasetError
 
 fn label(value: &Json, expect: &Expectation) -> Result<Label, Problem> {
     let is_rubric = matches!(expect, Expectation::Rubric(_));
-    let wrong = |message: &str| {
-        let (at, message) = ("label".to_owned(), message.to_owned());
-        Err(Problem::Shape { at, message })
-    };
+    let wrong = |message: &str| Err(Problem::shape("label", message));
     match value {
         Json::Bool(true) => Ok(Label::Correct),
         Json::Bool(false) => Ok(Label::Incorrect),

@@ -6,80 +6,57 @@
 //! log, the conversation that was extended last is read: each request repeats
 //! the messages of the one before and adds some.
 
-mod blocks;
-mod condensed;
 mod wire;
 
-use jiff::Timestamp;
-use rustc_hash::FxHashMap;
-use serde_json::Value as Json;
+use std::collections::{BTreeSet, VecDeque};
 
-pub(super) use self::blocks::{add as add_message, role_of};
-use self::condensed::Condensed;
-use self::wire::{Body, Response, WireMessage};
+use self::wire::{Body, Response, ResultPart, WireMessage};
 pub(super) use self::wire::{Part, entry, is_request};
 use super::amp;
-use super::chains::{Chain, Chains, Sent, ends};
-use super::content::Content;
-use super::recorder::{Recorder, Turn};
-use crate::dataset::LoadOptions;
-use crate::dataset::check::Draft;
-use crate::dataset::error::{DatasetError, Problem};
-use crate::dataset::format::{Format, Head};
-use crate::dataset::source::{HEAD, Source, from_json, parse};
-use crate::model::{Role, ToolDefinition, Usage};
+use super::exchange::{Chain, Chains, Sent, ends};
+use super::prelude::*;
+use crate::model::ToolDefinition;
 
 /// The format of requests to Anthropic's Messages API.
-pub struct Anthropic;
+pub(super) const FORMAT: Format = Format {
+    name: "anthropic",
+    describe: "Anthropic Messages requests (JSON, a log of many, or a list of messages as Cline, Roo and Kilo keep it)",
+    tried: Tried::Documentation,
+    sniff,
+    read: Read::All(read),
+    beside: None,
+};
 
-impl Format for Anthropic {
-    fn name(&self) -> &'static str {
-        "anthropic"
-    }
+fn sniff(head: &Head) -> bool {
+    let long = head.records.is_empty()
+        && head.mentions(&["role", "content"])
+        && ["tool_use_id", "condenseParent", "isSummary"].iter().any(|key| head.mentions(&[key]))
+        && !head.mentions(&["blocks"])
+        && !head.mentions(&["uuid"])
+        && !head.mentions(&["parentId"]);
+    let is_own = |record: &Json| is_request(record) || record.get(0).is_some_and(is_request);
+    (head.any(is_own) && !head.any(amp::is_thread)) || long
+}
 
-    fn describe(&self) -> &'static str {
-        "Anthropic Messages requests (JSON, a log of many, or a list of messages as Cline, Roo and Kilo keep it; from documentation)"
+fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+    let mut chains = Log::default();
+    source.each_value(|line, value| match line {
+        None => add_all(&mut chains, value),
+        Some(_) => add(&mut chains, value),
+    })?;
+    let Some((chain, others)) = chains.last() else { return Ok(Vec::new()) };
+    if others > 0 {
+        source.warn(format!(
+            "of {} requests, {others} are no part of the conversation that was extended last, \
+             which is read",
+            others + chain.requests.len()
+        ));
     }
-
-    fn sniff(&self, head: &Head) -> bool {
-        let long = head.records.is_empty()
-            && head.mentions(&["role", "content"])
-            && ["tool_use_id", "condenseParent", "isSummary"]
-                .iter()
-                .any(|key| head.mentions(&[key]))
-            && !head.mentions(&["blocks"])
-            && !head.mentions(&["uuid"])
-            && !head.mentions(&["parentId"]);
-        let is_own = |record: &Json| is_request(record) || record.get(0).is_some_and(is_request);
-        (head.any(is_own) && !head.any(amp::is_thread)) || long
-    }
-
-    fn read(&self, source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
-        let head = Head::new(source.head(HEAD)?);
-        let mut chains = Log::default();
-        if head.first_char() == Some('[') || head.spread {
-            let document: Json = source.document()?;
-            add_all(&mut chains, document).map_err(|problem| source.error(None, problem))?;
-        } else {
-            while let Some((line, value)) = source.next_record(parse::<Json>)? {
-                let added = add(&mut chains, value);
-                added.map_err(|problem| source.error(Some(line), problem))?;
-            }
-        }
-        let Some((chain, others)) = chains.last() else { return Ok(Vec::new()) };
-        if others > 0 {
-            source.warn(format!(
-                "of {} requests, {others} are no part of the conversation that was extended last, \
-                 which is read",
-                others + chain.requests.len()
-            ));
-        }
-        let mut reader = Reader { recorder: Recorder::new(source.stem()), ..Reader::default() };
-        reader.recorder.draft.leave_out("request of another conversation", others as u64);
-        let mut draft = reader.chain(chain).map_err(|problem| source.error(None, problem))?;
-        draft.leave_out("torn last line", source.torn());
-        Ok(if draft.transcript.messages.is_empty() { vec![] } else { vec![draft] })
-    }
+    let mut reader = Reader { recorder: Recorder::new(source.stem()), ..Reader::default() };
+    reader.recorder.draft.leave_out("request of another conversation", others as u64);
+    let mut draft = reader.chain(chain).map_err(|problem| source.error(None, problem))?;
+    draft.leave_out("torn last line", source.torn());
+    Ok(vec![draft])
 }
 
 /// The requests of a log, each with its response.
@@ -159,7 +136,8 @@ impl Reader {
         let last = response.and_then(|response| response.content);
         let last = last.map(|content| serde_json::json!({"role": "assistant", "content": content}));
         for (at, message) in body.messages.into_iter().chain(last).enumerate() {
-            let message = from_json(message).map_err(|problem| within(at, problem))?;
+            let within = |problem: Problem| problem.within(format_args!("messages[{at}]."));
+            let message = from_json(message).map_err(within)?;
             self.message(at, message)?;
         }
         self.condensed.finish(&mut self.recorder.draft)?;
@@ -199,11 +177,201 @@ fn definition(tool: wire::Tool) -> Option<ToolDefinition> {
     })
 }
 
-fn within(at: usize, problem: Problem) -> Problem {
-    match problem {
-        Problem::Shape { at: inner, message } => {
-            Problem::Shape { at: format!("messages[{at}].{inner}"), message }
-        }
-        other => other,
+// Messages in Anthropic's shape, as the API has them and several agents keep them.
+
+/// The role of a message.
+pub(super) fn role_of(name: String) -> Result<Role, Problem> {
+    match name.as_str() {
+        "system" => Ok(Role::System),
+        "user" => Ok(Role::User),
+        "assistant" => Ok(Role::Assistant),
+        _ => Err(Problem::UnknownRole { role: name }),
     }
+}
+
+/// Adds a message with this content. Results stand before what else the user
+/// said, and behind the calls of the same message.
+pub(super) fn add_message(
+    recorder: &mut Recorder,
+    mut turn: Turn,
+    content: Content<Part>,
+) -> Result<(), Problem> {
+    let next = || format!("message-{}", recorder.count() + 1);
+    let own = turn.id.clone().unwrap_or_else(next);
+    let parts = match content {
+        Content::Text(text) => {
+            turn.text(text);
+            Vec::new()
+        }
+        Content::Parts(parts) => parts,
+    };
+    let mut results = Vec::new();
+    for (n, part) in parts.into_iter().enumerate() {
+        if part.kind == "tool_result" {
+            results.push((format!("{own}-result-{}", n + 1), part));
+        } else {
+            turn.blocks.extend(block(recorder, part)?);
+        }
+    }
+    let (at, line, first) = (turn.at, turn.line, turn.role == Role::Assistant);
+    let mut said = Some(turn).filter(|turn| !turn.blocks.is_empty() || turn.usage.is_some());
+    if let Some(turn) = said.take_if(|_| first) {
+        recorder.turn(turn);
+    }
+    for (id, part) in results {
+        result(recorder, id, part, (at, line))?;
+    }
+    if let Some(turn) = said {
+        recorder.turn(turn);
+    }
+    Ok(())
+}
+
+fn result(
+    recorder: &mut Recorder,
+    id: String,
+    part: Part,
+    (at, line): (Option<Timestamp>, Option<u64>),
+) -> Result<(), Problem> {
+    let call = part.tool_use_id.ok_or_else(|| lacks("tool_result", "tool_use_id"))?;
+    let mut is_error = part.is_error == Some(true);
+    let text = match part.run {
+        Some(run) => {
+            is_error |= run.failed();
+            ResultText { text: run.text(), images: 0 }
+        }
+        None => {
+            let read = |part: ResultPart| (part.kind, part.text);
+            result_text(part.content, read, "image", &mut recorder.draft)
+        }
+    };
+    recorder.result(&call, text, Outcome { id: Some(id), is_error, at, line });
+    Ok(())
+}
+
+fn block(recorder: &mut Recorder, part: Part) -> Result<Option<Block>, Problem> {
+    Ok(Some(match part.kind.as_str() {
+        "text" => Block::Text { text: part.text.ok_or_else(|| lacks("text", "text"))? },
+        "thinking" => Block::Reasoning { text: part.thinking.unwrap_or_default() },
+        "redacted_thinking" => Block::Reasoning { text: String::new() },
+        "tool_use" => {
+            let id = part.id.ok_or_else(|| lacks("tool_use", "id"))?;
+            let name = part.name.ok_or_else(|| lacks("tool_use", "name"))?;
+            recorder.call(id, name, part.input.unwrap_or_default())
+        }
+        "image" => Block::Image { media_type: part.source.and_then(|source| source.media_type()) },
+        other => {
+            recorder.draft.leave_out(format!("{other} part"), 1);
+            return Ok(None);
+        }
+    }))
+}
+
+fn lacks(kind: &str, field: &str) -> Problem {
+    Problem::lacks("messages", kind, field)
+}
+
+// What Roo and Kilo condensed of the messages that they keep. Read from Roo's
+// public source (RooCodeInc/Roo-Code, `src/core/condense/index.ts` and
+// `src/core/context-management/index.ts`, several versions), without
+// recordings at hand.
+//
+// A summary stands in the list, and the messages that it replaced name it. A
+// summary of the user's stands where it was made. An older one, of the
+// model's, stands before the messages that were kept then.
+
+/// How many of the newest messages the older versions kept.
+const KEPT: usize = 3;
+
+/// What is still sent, and the compactions whose tail is not complete.
+#[derive(Default)]
+struct Condensed {
+    sent: BTreeSet<MessageIndex>,
+    /// Messages by the summary, or the mark of a truncation, that they name.
+    replaced: FxHashMap<String, Vec<MessageIndex>>,
+    /// Each with the number of messages of the list behind which it was made.
+    open: VecDeque<(usize, RecordedCompaction)>,
+    /// Number of messages of the list so far, without summaries and marks.
+    listed: usize,
+}
+
+impl Condensed {
+    /// A message of the list became messages from `first` on. `parents` are the
+    /// summary and the mark of a truncation that it names.
+    fn add(
+        &mut self,
+        first: MessageIndex,
+        parents: [Option<String>; 2],
+        draft: &mut Draft,
+    ) -> Result<(), Problem> {
+        let own = first..draft.next_index();
+        self.sent.extend(own.clone());
+        for parent in parents.into_iter().flatten() {
+            self.replaced.entry(parent).or_default().extend(own.clone());
+        }
+        self.listed += 1;
+        while self.open.front().is_some_and(|(until, _)| *until <= self.listed) {
+            self.close(draft)?;
+        }
+        Ok(())
+    }
+
+    /// A summary, which is no message.
+    fn summary(
+        &mut self,
+        (role, id): (Role, Option<String>),
+        content: Content<Part>,
+        draft: &mut Draft,
+    ) -> Result<(), Problem> {
+        self.forget(id);
+        let text = plain(content, draft);
+        let kept_from = draft.next_index();
+        let front = self.sent.iter().map(|&message| Piece::Message(message));
+        let pieces = front.chain([Piece::Text { role, text: text.clone() }]).collect();
+        let compaction =
+            RecordedCompaction { kept_from, summary: Some(text), pieces, ..Default::default() };
+        let tail = if role == Role::Assistant { KEPT } else { 0 };
+        self.open.push_back((self.listed + tail, compaction));
+        if tail == 0 { self.finish(draft) } else { Ok(()) }
+    }
+
+    /// The mark of a truncation stands where the removed messages end, and
+    /// nothing says when it was set there.
+    fn truncation(&mut self, id: Option<String>, draft: &mut Draft) {
+        self.forget(id);
+        draft.leave_out("truncation whose time is not recorded", 1);
+    }
+
+    /// The list has ended.
+    fn finish(&mut self, draft: &mut Draft) -> Result<(), Problem> {
+        while !self.open.is_empty() {
+            self.close(draft)?;
+        }
+        Ok(())
+    }
+
+    fn forget(&mut self, id: Option<String>) {
+        let gone = id.and_then(|id| self.replaced.remove(&id)).unwrap_or_default();
+        for message in gone {
+            self.sent.remove(&message);
+        }
+    }
+
+    fn close(&mut self, draft: &mut Draft) -> Result<(), Problem> {
+        let Some((_, compaction)) = self.open.pop_front() else { return Ok(()) };
+        draft.compact(RecordedCompaction { after: draft.next_index(), ..compaction })
+    }
+}
+
+/// The text of a summary. Calls that stand in it again, since their results
+/// were kept, are in the transcript already.
+fn plain(content: Content<Part>, draft: &mut Draft) -> String {
+    let parts = match content {
+        Content::Text(text) => return text,
+        Content::Parts(parts) => parts,
+    };
+    let all = parts.len();
+    let texts: Vec<String> = parts.into_iter().filter_map(|part| part.text).collect();
+    draft.leave_out("part of a summary that is no text", (all - texts.len()) as u64);
+    texts.join("\n")
 }

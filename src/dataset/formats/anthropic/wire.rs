@@ -1,10 +1,7 @@
 //! Requests and responses of Anthropic's Messages API.
 
-use serde::Deserialize;
-use serde_json::Value as Json;
-
-use crate::dataset::formats::content::{Content, ImageSource};
-use crate::model::Usage;
+use crate::dataset::formats::content::ImageSource;
+use crate::dataset::formats::prelude::*;
 
 /// A request's body.
 #[derive(Default, Deserialize)]

@@ -1,16 +1,12 @@
 //! Turns the main chain of a log into a transcript.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
 
-use super::facts::{self, is_synthetic, record_id};
-use super::kept::Kept;
-use super::parts;
 use super::tree::Tree;
-use super::wire::{Body, Part, Record};
-use crate::dataset::check::Draft;
-use crate::dataset::error::Problem;
-use crate::dataset::formats::content::{Content, result_message, result_text};
-use crate::model::{Block, Message, RecordedCompaction, Role};
+use super::wire::{Body, CompactMetadata, Part, Record, Response, WireUsage};
+use crate::dataset::formats::content::ImageSource;
+use crate::dataset::formats::prelude::*;
+use crate::model::{SidechainRequest, Transcript};
 
 /// Why a record of the conversation is not in the transcript.
 pub(super) const ABANDONED: &str = "record on an abandoned branch";
@@ -40,7 +36,7 @@ pub(super) fn build(
     let own: FxHashSet<usize> = members.iter().copied().collect();
     let chain: Vec<usize> = chain.into_iter().filter(|at| own.contains(at)).collect();
     let mut builder = Builder::new(records, tree, members, &chain);
-    facts::facts(builder.records, &chain, &mut builder.draft.transcript);
+    facts(builder.records, &chain, &mut builder.draft.transcript);
     for &at in &chain {
         builder.emit(at)?;
     }
@@ -152,7 +148,7 @@ impl<'a> Builder<'a> {
             Body::Assistant(_) if self.used.contains_key(&at) => Ok(()),
             Body::Assistant(_) => self.emit_response(at),
             Body::User(content) if record.header.is_compact_summary == Some(true) => {
-                let summary = parts::plain_text(std::mem::take(content));
+                let summary = plain_text(std::mem::take(content));
                 self.emit_summary(at, summary);
                 Ok(())
             }
@@ -181,10 +177,10 @@ impl<'a> Builder<'a> {
                 continue;
             };
             if !message.synthetic {
-                message.usage = parts::merge_usage(message.usage, response);
+                message.usage = merge_usage(message.usage, response);
             }
             let content = std::mem::take(&mut response.content);
-            let blocks = parts::blocks(content, &mut self.draft);
+            let blocks = blocks(content, &mut self.draft);
             for block in blocks.map_err(|problem| (record.line, problem))? {
                 if let Block::ToolCall { id, .. } = &block {
                     if !known.insert(id.clone()) {
@@ -242,7 +238,7 @@ impl<'a> Builder<'a> {
             return Ok(());
         };
         let content = std::mem::take(content);
-        let blocks = parts::blocks(content, &mut self.draft).map_err(|problem| (line, problem))?;
+        let blocks = blocks(content, &mut self.draft).map_err(|problem| (line, problem))?;
         if blocks.is_empty() {
             return Ok(());
         }
@@ -254,15 +250,8 @@ impl<'a> Builder<'a> {
     }
 
     fn message(&self, at: usize, role: Role, blocks: Vec<Block>) -> Message {
-        Message {
-            id: record_id(&self.records[at]),
-            role,
-            at: self.records[at].header.timestamp,
-            blocks,
-            usage: None,
-            synthetic: false,
-            broadcast: false,
-        }
+        let record = &self.records[at];
+        Message::new(record_id(record), role, record.header.timestamp, blocks)
     }
 
     /// Records a compaction; the messages continue. Nothing was kept unless the
@@ -278,7 +267,7 @@ impl<'a> Builder<'a> {
         };
         match &record.body {
             Body::Compaction(metadata) => {
-                compaction.trigger = parts::trigger(metadata.trigger.as_deref());
+                compaction.trigger = trigger(metadata.trigger.as_deref());
                 compaction.tokens_before = metadata.pre_tokens;
                 let own = record.header.uuid.as_deref();
                 let kept = Kept::of(metadata, own, after, |uuid| self.index_of(uuid));
@@ -290,7 +279,7 @@ impl<'a> Builder<'a> {
                 // Clearing results removes no messages: what was sent before still is.
                 let before = self.draft.transcript.compactions.last();
                 compaction.kept_from = before.map_or(0, |c| c.kept_from);
-                compaction.trigger = parts::trigger(metadata.trigger.as_deref());
+                compaction.trigger = trigger(metadata.trigger.as_deref());
                 compaction.tokens_before = metadata.pre_tokens;
                 compaction.cleared = metadata.compacted_tool_ids.clone();
             }
@@ -359,6 +348,234 @@ impl<'a> Builder<'a> {
             };
             self.draft.leave_out(reason, 1);
         }
+    }
+}
+
+// Content parts, token counts and triggers of a Claude Code log, in the
+// vocabulary of the model.
+
+/// The blocks of a message, without results, which were taken out before; kinds
+/// that the model does not have are counted as left out.
+fn blocks(content: Content<Part>, draft: &mut Draft) -> Result<Vec<Block>, Problem> {
+    content.blocks(|part| {
+        Ok(Some(match part.kind.as_str() {
+            "text" => Block::Text { text: part.text.ok_or_else(|| lacks("text", "text"))? },
+            // A redacted part has only ciphertext, but there was reasoning.
+            "thinking" | "redacted_thinking" => {
+                Block::Reasoning { text: part.thinking.unwrap_or_default() }
+            }
+            "tool_use" => Block::ToolCall {
+                id: part.id.ok_or_else(|| lacks("tool_use", "id"))?,
+                name: part.name.ok_or_else(|| lacks("tool_use", "name"))?,
+                arguments: part.input.unwrap_or_else(|| serde_json::json!({})),
+            },
+            "image" => Block::Image { media_type: part.source.and_then(ImageSource::media_type) },
+            other => {
+                draft.leave_out(format!("{other} part"), 1);
+                return Ok(None);
+            }
+        }))
+    })
+}
+
+fn lacks(kind: &str, field: &str) -> Problem {
+    Problem::lacks("message.content", kind, field)
+}
+
+/// The text of a summary.
+fn plain_text(content: Content<Part>) -> String {
+    match content {
+        Content::Text(text) => text,
+        Content::Parts(parts) => {
+            let texts: Vec<String> = parts.into_iter().filter_map(|p| p.text).collect();
+            texts.join("\n")
+        }
+    }
+}
+
+/// Token counts of one response out of those of its lines: the largest output
+/// (earlier lines hold a placeholder), final once a line has a stop reason.
+fn merge_usage(known: Option<Usage>, line: &Response) -> Option<Usage> {
+    let Some(wire) = &line.usage else {
+        return known;
+    };
+    let mut usage = usage(wire);
+    usage.output_final = line.stop_reason.is_some();
+    let Some(known) = known else {
+        return Some(usage);
+    };
+    let output_final = known.output_final || usage.output_final;
+    let larger = if usage.output >= known.output { usage } else { known };
+    Some(Usage { output_final, ..larger })
+}
+
+/// Anthropic counts cached tokens beside `input_tokens`, so nothing is
+/// subtracted; writes without a lifetime are the five-minute default.
+fn usage(wire: &WireUsage) -> Usage {
+    let written = wire.cache_creation_input_tokens.unwrap_or(0);
+    let hour = wire
+        .cache_creation
+        .as_ref()
+        .and_then(|c| c.ephemeral_1h_input_tokens)
+        .unwrap_or(0)
+        .min(written);
+    Usage {
+        input: wire.input_tokens.unwrap_or(0),
+        cache_read: wire.cache_read_input_tokens.unwrap_or(0),
+        cache_write_5m: written - hour,
+        cache_write_1h: hour,
+        output: wire.output_tokens.unwrap_or(0),
+        output_final: false,
+    }
+}
+
+/// The trigger of a compaction.
+fn trigger(name: Option<&str>) -> RecordedTrigger {
+    match name {
+        Some("auto") => RecordedTrigger::Auto,
+        Some("manual") => RecordedTrigger::Manual,
+        _ => RecordedTrigger::Unknown,
+    }
+}
+
+// What the records of a session say about it.
+
+fn record_id(record: &Record) -> String {
+    let uuid = record.header.uuid.clone();
+    uuid.unwrap_or_else(|| format!("line-{}", record.line))
+}
+
+/// Model, project and the values that the records carry about themselves.
+fn facts(records: &[Record], chain: &[usize], transcript: &mut Transcript) {
+    let mut models = Models::default();
+    let mut counted = FxHashSet::default();
+    let mut values = BTreeSet::new();
+    for &at in chain {
+        let header = &records[at].header;
+        let own =
+            [&header.session_id, &header.cwd, &header.version, &header.git_branch, &header.slug];
+        values.extend(own.into_iter().flatten().filter(|v| !v.is_empty()).cloned());
+        if let Some(cwd) = &header.cwd {
+            values.extend(home_of(cwd));
+            let project = &mut transcript.project;
+            *project = project.take().or_else(|| project_of(cwd));
+        }
+        if let Body::Assistant(response) = &records[at].body
+            && !is_synthetic(&records[at])
+            && counted.insert(response.id.clone())
+            && let Some(model) = &response.model
+        {
+            models.add(model, &record_id(&records[at]));
+            values.insert(model.clone());
+        }
+    }
+    models.name_models(transcript);
+    transcript.metadata = values.into_iter().collect();
+}
+
+/// What subagents asked their models, by merged response (semantics §2), in
+/// the order of the file. Responses without usage were not billed.
+pub(super) fn sidechain_requests(records: &[Record]) -> Vec<SidechainRequest> {
+    let mut requests: Vec<(Option<SidechainRequest>, Option<&str>)> = Vec::new();
+    let mut known: FxHashMap<&str, usize> = FxHashMap::default();
+    for record in records.iter().filter(|r| r.is_sidechain() && !is_synthetic(r)) {
+        let Body::Assistant(response) = &record.body else {
+            continue;
+        };
+        let next = requests.len();
+        let place = response.id.as_deref().map_or(next, |id| *known.entry(id).or_insert(next));
+        if place == next {
+            requests.push((None, response.model.as_deref()));
+        }
+        let (request, model) = &mut requests[place];
+        let before = request.as_ref().map(|r| r.usage);
+        if let Some(usage) = merge_usage(before, response) {
+            let at = request.as_ref().map_or(record.header.timestamp, |r| r.at);
+            *request = Some(SidechainRequest { at, model: model.map(str::to_owned), usage });
+        }
+    }
+    let requests = requests.into_iter().filter_map(|(request, _)| request);
+    requests.filter(|r| r.usage.prompt() > 0 || r.usage.output > 0).collect()
+}
+
+/// Whether the harness wrote the message in the agent's name (semantics §4).
+fn is_synthetic(record: &Record) -> bool {
+    let model = match &record.body {
+        Body::Assistant(response) => response.model.as_deref(),
+        _ => None,
+    };
+    model == Some("<synthetic>") || record.header.is_api_error_message == Some(true)
+}
+
+// What a compaction of Claude Code kept besides its summary.
+//
+// A partial compaction keeps records verbatim. They stand behind their
+// anchor: the summary, where what came before them was summarised, or the
+// boundary itself, where what came after them was.
+
+/// The messages that a boundary kept.
+#[derive(Debug, Default)]
+struct Kept {
+    /// In order, each once.
+    messages: Vec<u32>,
+    /// Whether the summary comes after them.
+    summary_behind: bool,
+}
+
+impl Kept {
+    /// What the boundary with the id `own`, after `after` messages, kept.
+    /// Records that are not messages of the conversation are skipped.
+    fn of(
+        metadata: &CompactMetadata,
+        own: Option<&str>,
+        after: u32,
+        index_of: impl Fn(&str) -> Option<u32>,
+    ) -> Kept {
+        let segment = metadata.preserved_segment.as_ref();
+        let listed = metadata.preserved_messages.as_ref().filter(|kept| !kept.uuids.is_empty());
+        let mut messages: Vec<u32> = match (listed, segment) {
+            (Some(kept), _) => kept.uuids.iter().filter_map(|uuid| index_of(uuid)).collect(),
+            (None, Some(segment)) => {
+                let tail = segment.tail_uuid.as_deref().and_then(&index_of);
+                let end = tail.map_or(after, |tail| tail + 1);
+                index_of(&segment.head_uuid).map_or_else(Vec::new, |head| (head..end).collect())
+            }
+            (None, None) => Vec::new(),
+        };
+        messages.retain(|&message| message < after);
+        messages.sort_unstable();
+        messages.dedup();
+        let anchor = listed.and_then(|kept| kept.anchor_uuid.as_deref());
+        let anchor = anchor.or_else(|| segment?.anchor_uuid.as_deref());
+        Kept { messages, summary_behind: anchor.is_some() && anchor == own }
+    }
+
+    /// How many messages there are.
+    fn len(&self) -> usize {
+        self.messages.len()
+    }
+
+    /// The first message from which on everything after the summary was kept.
+    fn tail_from(&self, after: u32) -> u32 {
+        let mut from = after;
+        if !self.summary_behind {
+            while from > 0 && self.messages.binary_search(&(from - 1)).is_ok() {
+                from -= 1;
+            }
+        }
+        from
+    }
+
+    /// What was sent before that tail, if it was more than the summary.
+    fn pieces(&self, tail_from: u32, summary: &str) -> Vec<Piece> {
+        let apart = self.messages.iter().copied().take_while(|&message| message < tail_from);
+        let mut pieces: Vec<Piece> = apart.map(Piece::Message).collect();
+        if !pieces.is_empty() {
+            let at = if self.summary_behind { pieces.len() } else { 0 };
+            let text = Piece::Text { role: Role::User, text: summary.to_owned() };
+            pieces.insert(at, text);
+        }
+        pieces
     }
 }
 

@@ -1,106 +1,91 @@
 //! Sessions of Claude Code: the JSON-lines logs under `~/.claude/projects`.
 
 mod build;
-mod facts;
-mod kept;
-mod parts;
 mod tree;
 mod wire;
 
 use std::collections::BTreeMap;
 
-use rustc_hash::{FxHashMap, FxHashSet};
-use serde_json::Value as Json;
-
 use self::tree::Tree;
 use self::wire::Record;
 use super::content::warn_of_branches;
+use super::prelude::*;
 use super::qwen_code;
-use crate::dataset::LoadOptions;
-use crate::dataset::check::Draft;
-use crate::dataset::error::{DatasetError, Problem};
-use crate::dataset::format::Format;
-use crate::dataset::format::Head;
-use crate::dataset::source::Source;
 use crate::model::SIDECHAIN;
 
 /// The format of Claude Code's session logs.
-pub struct ClaudeCode;
+pub(super) const FORMAT: Format = Format {
+    name: "claude-code",
+    describe: "Claude Code session (JSON lines, ~/.claude/projects/*/*.jsonl)",
+    tried: Tried::On {
+        files: 15,
+        compared: "tool results, requests, compactions with trigger and tokens before",
+    },
+    sniff,
+    read: Read::All(read),
+    beside: None,
+};
 
-impl Format for ClaudeCode {
-    fn name(&self) -> &'static str {
-        "claude-code"
-    }
+fn sniff(head: &Head) -> bool {
+    let is_record = |record: &Json| {
+        let kind = record.get("type").and_then(Json::as_str);
+        matches!(kind, Some("user" | "assistant" | "system" | "progress"))
+            && record.get("sessionId").is_some()
+            && record.get("uuid").is_some()
+    };
+    let long_first_line = head.records.is_empty()
+        && head.first_char() == Some('{')
+        && head.mentions(&["sessionId", "uuid", "parentUuid"])
+        && !head.mentions(&["parts"]);
+    (head.any(is_record) && !head.any(qwen_code::is_record)) || long_first_line
+}
 
-    fn describe(&self) -> &'static str {
-        "Claude Code session (JSON lines, ~/.claude/projects/*/*.jsonl)"
+fn read(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+    let (mut records, repeated) = read_records(source)?;
+    let mut tree = Tree::new(&records);
+    if tree.is_newest_first() {
+        records.reverse();
+        tree = Tree::new(&records);
+        source.warn("its newest record comes first; it was read from its end");
     }
-
-    fn sniff(&self, head: &Head) -> bool {
-        let is_record = |record: &Json| {
-            let kind = record.get("type").and_then(Json::as_str);
-            matches!(kind, Some("user" | "assistant" | "system" | "progress"))
-                && record.get("sessionId").is_some()
-                && record.get("uuid").is_some()
-        };
-        let long_first_line = head.records.is_empty()
-            && head.first_char() == Some('{')
-            && head.mentions(&["sessionId", "uuid", "parentUuid"])
-            && !head.mentions(&["parts"]);
-        (head.any(is_record) && !head.any(qwen_code::is_record)) || long_first_line
+    warn_of_lost_parents(source, tree.lost_parents(&records));
+    let (main, sidechains) = split(&records, &tree)
+        .map_err(|problem| source.error(records.first().map(|r| r.line), problem))?;
+    let stem = source.stem().to_owned();
+    let mut drafts = Vec::new();
+    let mut one = |id: String, members: &[usize], root: Option<usize>| {
+        let built = build::build(&mut records, &tree, members, root);
+        let mut draft = built.map_err(|(line, problem)| source.error(Some(line), problem))?;
+        draft.transcript.id = id;
+        if !draft.transcript.messages.is_empty() {
+            drafts.push(draft);
+        }
+        Ok::<(), DatasetError>(())
+    };
+    one(stem.clone(), &main, None)?;
+    if options.sidechains {
+        for (n, (&root, members)) in sidechains.iter().enumerate() {
+            one(format!("{stem}{SIDECHAIN}{}", n + 1), members, Some(root))?;
+        }
     }
-
-    fn read(
-        &self,
-        source: &mut Source<'_>,
-        options: &LoadOptions,
-    ) -> Result<Vec<Draft>, DatasetError> {
-        let (mut records, repeated) = read_records(source)?;
-        let mut tree = Tree::new(&records);
-        if tree.is_newest_first() {
-            records.reverse();
-            tree = Tree::new(&records);
-            source.warn("its newest record comes first; it was read from its end");
-        }
-        warn_of_lost_parents(source, tree.lost_parents(&records));
-        let (main, sidechains) = split(&records, &tree)
-            .map_err(|problem| source.error(records.first().map(|r| r.line), problem))?;
-        let stem = source.stem().to_owned();
-        let mut drafts = Vec::new();
-        let mut one = |id: String, members: &[usize], root: Option<usize>| {
-            let built = build::build(&mut records, &tree, members, root);
-            let mut draft = built.map_err(|(line, problem)| source.error(Some(line), problem))?;
-            draft.transcript.id = id;
-            if !draft.transcript.messages.is_empty() {
-                drafts.push(draft);
-            }
-            Ok::<(), DatasetError>(())
-        };
-        one(stem.clone(), &main, None)?;
-        if options.sidechains {
-            for (n, (&root, members)) in sidechains.iter().enumerate() {
-                one(format!("{stem}{SIDECHAIN}{}", n + 1), members, Some(root))?;
-            }
-        }
-        let skipped = match options.sidechains {
-            true => 0,
-            false => sidechains.values().map(|m| m.len() as u64).sum(),
-        };
-        for draft in &drafts {
-            warn_of_branches(source, draft, build::ABANDONED);
-        }
-        if let Some(first) = drafts.first_mut() {
-            first.leave_out("record written twice", repeated);
-            first.leave_out("torn last line", source.torn());
-            first.leave_out("sidechain record", skipped);
-            if skipped > 0 {
-                first.transcript.sidechains = facts::sidechain_requests(&records);
-            }
-        } else if skipped > 0 {
-            source.warn(format!("nothing but sidechain records ({skipped})"));
-        }
-        Ok(drafts)
+    let skipped = match options.sidechains {
+        true => 0,
+        false => sidechains.values().map(|m| m.len() as u64).sum(),
+    };
+    for draft in &drafts {
+        warn_of_branches(source, draft, build::ABANDONED);
     }
+    if let Some(first) = drafts.first_mut() {
+        first.leave_out("record written twice", repeated);
+        first.leave_out("torn last line", source.torn());
+        first.leave_out("sidechain record", skipped);
+        if skipped > 0 {
+            first.transcript.sidechains = build::sidechain_requests(&records);
+        }
+    } else if skipped > 0 {
+        source.warn(format!("nothing but sidechain records ({skipped})"));
+    }
+    Ok(drafts)
 }
 
 /// Reads the log. A record that occurs twice (a resumed session copies the one
@@ -118,9 +103,8 @@ fn read_records(source: &mut Source<'_>) -> Result<(Vec<Record>, u64), DatasetEr
         }
         let record = Record { line, header, body };
         if record.is_conversation() && record.header.uuid.is_none() {
-            let at = "uuid".to_owned();
-            let message = "a message must have one".to_owned();
-            return Err(source.error(Some(line), Problem::Shape { at, message }));
+            let problem = Problem::shape("uuid", "a message must have one");
+            return Err(source.error(Some(line), problem));
         }
         records.push(record);
     }

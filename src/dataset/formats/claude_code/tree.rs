@@ -9,10 +9,8 @@
 //! `timestamp` says. In 15 recordings of thirteen versions no record precedes
 //! its parent, and in nine of them timestamps run backwards.
 
-use rustc_hash::{FxHashMap, FxHashSet};
-
 use super::wire::{Body, Record};
-use crate::dataset::error::Problem;
+use crate::dataset::formats::prelude::*;
 
 /// Parents resolved to positions among the records.
 pub(super) struct Tree {

@@ -3,13 +3,8 @@
 //! Only fields that the importer reads are named: `toolUseResult` repeats a
 //! result with whole files and was never sent to the model.
 
-use jiff::Timestamp;
-use serde::Deserialize;
-use serde_json::Value as Json;
-
-use super::super::content::{Content, ImageSource};
-use crate::dataset::error::Problem;
-use crate::dataset::source::parse;
+use crate::dataset::formats::content::ImageSource;
+use crate::dataset::formats::prelude::*;
 
 #[derive(Deserialize)]
 struct Kind {

@@ -1,13 +1,7 @@
 //! Records of a Codex CLI rollout in their format on disk, versions 0.39 to 0.104.
 
-use jiff::Timestamp;
-use serde::Deserialize;
-use serde_json::Value as Json;
-
-use crate::dataset::error::Problem;
-use crate::dataset::formats::content::{Content, ResultText};
-use crate::dataset::source::parse;
-use crate::model::Usage;
+use crate::dataset::formats::content::usage_of;
+use crate::dataset::formats::prelude::*;
 
 #[derive(Deserialize)]
 struct Header {
@@ -227,14 +221,7 @@ impl Counts {
     /// The same in disjoint buckets; `None` where nothing was sent or written
     /// (an estimate after a compaction).
     pub(super) fn usage(&self) -> Option<Usage> {
-        let cache_read = self.cached_input_tokens.min(self.input_tokens);
-        let usage = Usage {
-            input: self.input_tokens - cache_read,
-            cache_read,
-            output: self.output_tokens,
-            output_final: true,
-            ..Usage::default()
-        };
+        let usage = usage_of(self.input_tokens, self.cached_input_tokens, self.output_tokens);
         (usage.prompt() > 0 || usage.output > 0).then_some(usage)
     }
 }

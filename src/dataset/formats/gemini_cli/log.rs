@@ -10,12 +10,9 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use jiff::Timestamp;
-use rustc_hash::{FxHashMap, FxHashSet};
-
-use super::turn::{Arrived, Call, Outcome, Response, Turn};
 use super::wire::{Patch, Record, Session, WireMessage};
-use crate::model::Role;
+use super::{Arrived, Call, Outcome, Response, Turn};
+use crate::dataset::formats::prelude::*;
 
 /// What stands in a context in front of the newest turns.
 #[derive(Clone)]

@@ -2,65 +2,54 @@
 //! one a line.
 
 mod log;
-mod turn;
 mod wire;
 
 use std::collections::BTreeSet;
 
-use rustc_hash::FxHashMap;
-use serde_json::Value as Json;
-
 use self::log::{ABANDONED, Boundary, Log, Slot};
-pub(super) use self::turn::response_text;
-use self::turn::{Call, Outcome, Turn};
-use self::wire::read_record;
 pub(super) use self::wire::{Part, Record, Session, Tokens, WireMessage};
-use super::content::{Models, home_of, result_message, warn_of_branches};
-use crate::dataset::LoadOptions;
-use crate::dataset::check::Draft;
-use crate::dataset::error::{DatasetError, Problem};
-use crate::dataset::format::{Format, Head};
-use crate::dataset::source::{HEAD, Source};
-use crate::model::{Block, Message, Piece, RecordedCompaction, RecordedTrigger, Role};
+use self::wire::{WireCall, read_record};
+use super::content::warn_of_branches;
+use super::prelude::*;
+use crate::dataset::source::HEAD;
 
 /// The format of Gemini CLI's session files.
-pub struct GeminiCli;
+pub(super) const FORMAT: Format = Format {
+    name: "gemini-cli",
+    describe: "Gemini CLI session (JSON or JSON lines, ~/.gemini/tmp/*/chats/session-*)",
+    tried: Tried::On {
+        files: 5,
+        compared: "messages, calls with results, requests, largest prompt, sum of outputs",
+    },
+    sniff,
+    read: Read::All(read),
+    beside: None,
+};
 
-impl Format for GeminiCli {
-    fn name(&self) -> &'static str {
-        "gemini-cli"
-    }
+fn sniff(head: &Head) -> bool {
+    let of_session = |record: &Json| {
+        let has = |key: &str| record.get(key).is_some_and(Json::is_string);
+        has("sessionId") && has("projectHash")
+    };
+    let long = head.records.is_empty()
+        && head.first_char() == Some('{')
+        && head.mentions(&["sessionId", "projectHash", "messages"]);
+    head.any(of_session) || long
+}
 
-    fn describe(&self) -> &'static str {
-        "Gemini CLI session (JSON or JSON lines, ~/.gemini/tmp/*/chats/session-*)"
-    }
-
-    fn sniff(&self, head: &Head) -> bool {
-        let of_session = |record: &Json| {
-            let has = |key: &str| record.get(key).is_some_and(Json::is_string);
-            has("sessionId") && has("projectHash")
-        };
-        let long = head.records.is_empty()
-            && head.first_char() == Some('{')
-            && head.mentions(&["sessionId", "projectHash", "messages"]);
-        head.any(of_session) || long
-    }
-
-    fn read(&self, source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
-        let mut log = Log::default();
-        if Head::new(source.head(HEAD)?).spread {
-            log.record(Record::Session(source.document::<Session>()?));
-        } else {
-            while let Some((_, record)) = source.next_record(read_record)? {
-                log.record(record);
-            }
+fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+    let mut log = Log::default();
+    if Head::new(source.head(HEAD)?).spread {
+        log.record(Record::Session(source.document::<Session>()?));
+    } else {
+        while let Some((_, record)) = source.next_record(read_record)? {
+            log.record(record);
         }
-        let mut draft = Reader::new(source.stem()).read(log).map_err(|p| source.error(None, p))?;
-        warn_of_branches(source, &draft, ABANDONED);
-        draft.leave_out("torn last line", source.torn());
-        let empty = draft.transcript.messages.is_empty();
-        Ok(if empty { vec![] } else { vec![draft] })
     }
+    let mut draft = Reader::new(source.stem()).read(log).map_err(|p| source.error(None, p))?;
+    warn_of_branches(source, &draft, ABANDONED);
+    draft.leave_out("torn last line", source.torn());
+    Ok(vec![draft])
 }
 
 /// The session that these records make.
@@ -76,12 +65,12 @@ pub(super) fn session_of(
     Reader::new(stem).read(log)
 }
 
+#[derive(Default)]
 struct Reader {
     draft: Draft,
     models: Models,
     metadata: BTreeSet<String>,
-    /// How often each id of a call was used: a model may give one twice.
-    calls: FxHashMap<String, u64>,
+    calls: Ids,
     /// Index of the first message of each turn, and the ids of its calls.
     turns: Vec<(u32, Vec<String>)>,
     /// The prompt that was reported last, by the number of turns.
@@ -90,16 +79,7 @@ struct Reader {
 
 impl Reader {
     fn new(stem: &str) -> Reader {
-        let mut draft = Draft::default();
-        draft.transcript.id = stem.to_owned();
-        Reader {
-            draft,
-            models: Models::default(),
-            metadata: BTreeSet::new(),
-            calls: FxHashMap::default(),
-            turns: Vec::new(),
-            reported: vec![None],
-        }
+        Reader { draft: Draft::named(stem), reported: vec![None], ..Reader::default() }
     }
 
     fn read(mut self, log: Log) -> Result<Draft, Problem> {
@@ -143,7 +123,7 @@ impl Reader {
         let (mut results, mut ids) = (Vec::new(), Vec::new());
         for call in turn.calls {
             let Call { id, name, arguments, outcome } = call;
-            let id = self.free(id);
+            let id = self.calls.free(id);
             blocks.push(Block::ToolCall { id: id.clone(), name, arguments });
             results.extend(outcome.map(|outcome| (id.clone(), outcome)));
             ids.push(id);
@@ -162,29 +142,13 @@ impl Reader {
         // The agent's own words, such as its answer to a summary.
         let synthetic =
             turn.role == Role::Assistant && turn.usage.is_none() && turn.model.is_none();
-        self.draft.push(
-            Message {
-                id,
-                role: turn.role,
-                at: turn.at,
-                blocks,
-                usage: turn.usage.filter(|_| turn.role == Role::Assistant),
-                synthetic,
-                broadcast: false,
-            },
-            None,
-        );
+        let usage = turn.usage.filter(|_| turn.role == Role::Assistant);
+        let message = Message::new(id, turn.role, turn.at, blocks);
+        self.draft.push(Message { usage, synthetic, ..message }, None);
         for (call, Outcome { text, is_error, at }) in results {
             let id = format!("result-{call}");
             self.draft.push(result_message(id, call, text, is_error, at), None);
         }
-    }
-
-    /// An id that no earlier call has.
-    fn free(&mut self, id: String) -> String {
-        let uses = self.calls.entry(id.clone()).or_default();
-        *uses += 1;
-        if *uses == 1 { id } else { format!("{id}#{uses}") }
     }
 
     fn boundary(&mut self, boundary: Boundary) -> Result<(), Problem> {
@@ -215,5 +179,190 @@ impl Reader {
             at: boundary.at,
             ..RecordedCompaction::default()
         })
+    }
+}
+
+// A message of Gemini CLI, whichever way its file writes it.
+
+/// What the user or the model said, with the calls and their results.
+struct Turn {
+    id: Option<String>,
+    at: Option<Timestamp>,
+    role: Role,
+    /// Text and pictures.
+    said: Vec<Block>,
+    thoughts: Vec<String>,
+    calls: Vec<Call>,
+    usage: Option<Usage>,
+    model: Option<String>,
+    /// Kinds of parts that are not imported.
+    left_out: Vec<&'static str>,
+}
+
+struct Call {
+    id: String,
+    name: String,
+    arguments: Json,
+    outcome: Option<Outcome>,
+}
+
+/// What a tool returned.
+struct Outcome {
+    text: ResultText,
+    is_error: bool,
+    at: Option<Timestamp>,
+}
+
+/// A record as the log takes it.
+enum Arrived {
+    /// A message, perhaps with results of earlier calls.
+    Turn(Box<Turn>, Vec<Response>),
+    /// Results of earlier calls alone.
+    Responses(Vec<Response>),
+    /// A note to the user that the model never saw.
+    Note { kind: String },
+}
+
+/// The result of a call that another message made.
+struct Response {
+    call: String,
+    outcome: Outcome,
+}
+
+impl Arrived {
+    fn new(wire: WireMessage) -> Arrived {
+        let role = match wire.kind.as_str() {
+            "user" => Role::User,
+            "gemini" => Role::Assistant,
+            _ => return Arrived::Note { kind: wire.kind },
+        };
+        let thoughts = wire.thoughts.unwrap_or_default().into_iter();
+        let mut turn = Turn {
+            id: wire.id,
+            at: wire.timestamp,
+            role,
+            said: Vec::new(),
+            thoughts: thoughts.map(|t| joined(&t.subject, &t.description)).collect(),
+            calls: wire.tool_calls.unwrap_or_default().into_iter().map(Call::new).collect(),
+            usage: wire.tokens.map(|tokens| tokens.usage()),
+            model: wire.model,
+            left_out: Vec::new(),
+        };
+        let responses = turn.take(wire.content);
+        let nothing_else = turn.said.is_empty() && turn.left_out.is_empty();
+        if role == Role::User && nothing_else && !responses.is_empty() {
+            Arrived::Responses(responses)
+        } else {
+            Arrived::Turn(Box::new(turn), responses)
+        }
+    }
+}
+
+fn joined(subject: &str, description: &str) -> String {
+    [subject, description].into_iter().filter(|t| !t.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+impl Turn {
+    /// Takes the parts of the message; returns results of earlier calls.
+    fn take(&mut self, parts: Vec<Part>) -> Vec<Response> {
+        let recorded = self.thoughts.len();
+        let listed = self.calls.len();
+        let mut responses = Vec::new();
+        for part in parts {
+            match part {
+                Part { thought: true, text, .. } => {
+                    // They are listed with the message as well.
+                    self.thoughts.extend(text.filter(|_| recorded == 0));
+                }
+                Part { text: Some(text), .. } => {
+                    self.said.extend((!text.is_empty()).then_some(Block::Text { text }));
+                }
+                // So are calls.
+                Part { function_call: Some(call), .. } if listed == 0 => {
+                    let id = call.id.unwrap_or_else(|| format!("call-{}", self.calls.len() + 1));
+                    let call = Call { id, name: call.name, arguments: call.args, outcome: None };
+                    self.calls.push(call);
+                }
+                Part { function_call: Some(_), .. } => {}
+                Part { function_response: Some(response), .. } => match &response.id {
+                    Some(call) => responses.push(Response {
+                        call: call.clone(),
+                        outcome: outcome(
+                            vec![Part { function_response: Some(response), ..Part::default() }],
+                            None,
+                            self.at,
+                        ),
+                    }),
+                    None => self.left_out.push("function response without an id"),
+                },
+                Part { inline_data: Some(data), .. } | Part { file_data: Some(data), .. } => {
+                    match data.mime_type {
+                        Some(kind) if kind.starts_with("image/") => {
+                            self.said.push(Block::Image { media_type: Some(kind) });
+                        }
+                        _ => self.left_out.push("file part"),
+                    }
+                }
+                _ => self.left_out.push("part of an unknown kind"),
+            }
+        }
+        responses
+    }
+
+    /// What it says, without blanks at its ends.
+    fn text(&self) -> String {
+        crate::model::sent(&self.said).trim().to_owned()
+    }
+
+    /// Whether both are the same message. A compression gives the messages that
+    /// it keeps new ids.
+    fn is(&self, other: &Turn) -> bool {
+        let same_id = self.id.is_some() && self.id == other.id;
+        let ids = |turn: &Turn| turn.calls.iter().map(|call| call.id.clone()).collect::<Vec<_>>();
+        same_id
+            || (self.role == other.role && self.text() == other.text() && ids(self) == ids(other))
+    }
+}
+
+impl Call {
+    fn new(wire: WireCall) -> Call {
+        let there = !wire.result.is_empty();
+        let outcome = there.then(|| outcome(wire.result, wire.status.as_deref(), wire.timestamp));
+        let name = wire.name.unwrap_or_default();
+        let arguments = if wire.args.is_null() { serde_json::json!({}) } else { wire.args };
+        Call { id: wire.id, name, arguments, outcome }
+    }
+}
+
+/// What a tool returned: the text of its response and what stands beside it.
+fn outcome(parts: Vec<Part>, status: Option<&str>, at: Option<Timestamp>) -> Outcome {
+    let mut outcome = Outcome {
+        text: ResultText::default(),
+        is_error: matches!(status, Some("error" | "cancelled")),
+        at,
+    };
+    for part in parts {
+        if let Some(response) = part.function_response {
+            outcome.is_error |= response.response.get("error").is_some();
+            outcome.text.add(&response_text(&response.response));
+            let pictures = response.parts.iter().filter(|part| part.inline_data.is_some());
+            outcome.text.images += pictures.count() as u32;
+        } else if let Some(text) = part.text {
+            outcome.text.add(&text);
+        } else if part.inline_data.is_some() || part.file_data.is_some() {
+            outcome.text.images += 1;
+        }
+    }
+    outcome
+}
+
+/// The text of a function's response, which is an object.
+pub(super) fn response_text(response: &Json) -> String {
+    let text = ["output", "error"].iter().find_map(|key| response.get(key)?.as_str());
+    match (text, response) {
+        (Some(text), _) => text.to_owned(),
+        (None, Json::String(text)) => text.clone(),
+        (None, Json::Null) => String::new(),
+        (None, other) => other.to_string(),
     }
 }

@@ -1,12 +1,9 @@
 //! Records of Gemini CLI on disk, in both forms of its files.
 
-use jiff::Timestamp;
-use serde::{Deserialize, Deserializer};
-use serde_json::Value as Json;
+use serde::Deserializer;
 
-use crate::dataset::error::Problem;
-use crate::dataset::source::parse;
-use crate::model::Usage;
+use crate::dataset::formats::content::usage_of;
+use crate::dataset::formats::prelude::*;
 
 /// A line of the event-sourced form.
 pub(in crate::dataset::formats) enum Record {
@@ -179,14 +176,8 @@ impl Tokens {
 
     /// The usage in disjoint buckets.
     pub(in crate::dataset::formats) fn usage(&self) -> Usage {
-        let cache_read = self.cached.min(self.input);
-        Usage {
-            input: (self.input - cache_read).saturating_add(self.tool),
-            cache_read,
-            output: self.output.saturating_add(self.thoughts),
-            output_final: true,
-            ..Usage::default()
-        }
+        let usage = usage_of(self.input, self.cached, self.output.saturating_add(self.thoughts));
+        Usage { input: usage.input.saturating_add(self.tool), ..usage }
     }
 }
 

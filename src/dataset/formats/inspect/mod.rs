@@ -1,72 +1,62 @@
 //! Logs of Inspect (UK AI Security Institute): a JSON document, or the zip
 //! archive `.eval` with one document a sample.
 
-mod sent;
 mod wire;
 
-use rustc_hash::FxHashMap;
-use serde_json::Value as Json;
-
-use self::sent::Requests;
 use self::wire::{Event, Log, Output, Sample, Tool, WireMessage, with_attachments, without_nan};
-use super::content::{Content, Models, ResultText, arguments, result_message};
-use crate::dataset::LoadOptions;
-use crate::dataset::archive::Archive;
-use crate::dataset::check::Draft;
-use crate::dataset::error::{DatasetError, Problem};
-use crate::dataset::format::{Format, Head};
-use crate::dataset::source::{HEAD, Source, from_json, parse};
-use crate::model::{Block, Message, MessageIndex, Role, ToolDefinition};
-
-/// The format of Inspect's logs.
-pub struct Inspect;
+use super::prelude::*;
+use crate::dataset::source::HEAD;
+use crate::dataset::unpack::Archive;
+use crate::model::ToolDefinition;
 
 /// First bytes of a zip archive.
 const ZIP: &str = "PK\u{3}\u{4}";
 
-impl Format for Inspect {
-    fn name(&self) -> &'static str {
-        "inspect"
-    }
+/// The format of Inspect's logs.
+pub(super) const FORMAT: Format = Format {
+    name: "inspect",
+    describe: "Inspect log (*.eval, or JSON)",
+    tried: Tried::On {
+        files: 1,
+        compared: "messages, calls with results, requests, cached tokens",
+    },
+    sniff,
+    read: Read::All(read),
+    beside: None,
+};
 
-    fn describe(&self) -> &'static str {
-        "Inspect log (*.eval, or JSON)"
-    }
+fn sniff(head: &Head) -> bool {
+    let is_log = |record: &Json| {
+        let has = |key: &str| record.get(key).is_some_and(Json::is_object);
+        has("eval") && record.get("status").is_some_and(Json::is_string)
+    };
+    let long = head.records.is_empty()
+        && head.first_char() == Some('{')
+        && head.mentions(&["version", "status", "eval", "task", "run_id"]);
+    let of_samples = |name| head.text.contains(name);
+    let packed = head.text.starts_with(ZIP)
+        && ["header.json", "_journal/", "samples/"].into_iter().any(of_samples);
+    head.any(is_log) || long || packed
+}
 
-    fn sniff(&self, head: &Head) -> bool {
-        let is_log = |record: &Json| {
-            let has = |key: &str| record.get(key).is_some_and(Json::is_object);
-            has("eval") && record.get("status").is_some_and(Json::is_string)
+fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+    let is_archive = source.head(HEAD)?.starts_with(ZIP.as_bytes());
+    let mut reader = Reader { stem: source.stem().to_owned(), ..Reader::default() };
+    if is_archive {
+        let mut archive = Archive::open(source)?;
+        let read = reader.archive(&mut archive);
+        read.map_err(|problem| source.error(None, problem))?;
+    } else {
+        let text = source.text()?;
+        let log: Log = match parse::<Log>(&text) {
+            Ok(log) => log,
+            Err(Problem::Syntax { .. }) => source.parsed(&without_nan(&text))?,
+            Err(problem) => return Err(source.error(None, problem)),
         };
-        let long = head.records.is_empty()
-            && head.first_char() == Some('{')
-            && head.mentions(&["version", "status", "eval", "task", "run_id"]);
-        let of_samples = |name| head.text.contains(name);
-        let packed = head.text.starts_with(ZIP)
-            && ["header.json", "_journal/", "samples/"].into_iter().any(of_samples);
-        head.any(is_log) || long || packed
+        drop(text);
+        reader.log(log).map_err(|problem| source.error(None, problem))?;
     }
-
-    fn read(&self, source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
-        let is_archive = source.head(HEAD)?.starts_with(ZIP.as_bytes());
-        let mut reader = Reader { stem: source.stem().to_owned(), ..Reader::default() };
-        if is_archive {
-            let mut archive = Archive::open(source)?;
-            let read = reader.archive(&mut archive);
-            read.map_err(|problem| source.error(None, problem))?;
-        } else {
-            let text = source.text()?;
-            let log: Log = match parse::<Log>(&text) {
-                Ok(log) => log,
-                Err(Problem::Syntax { .. }) => source.parsed(&without_nan(&text))?,
-                Err(problem) => return Err(source.error(None, problem)),
-            };
-            drop(text);
-            reader.log(log).map_err(|problem| source.error(None, problem))?;
-        }
-        reader.drafts.retain(|draft| !draft.transcript.messages.is_empty());
-        Ok(reader.drafts)
-    }
+    Ok(reader.drafts)
 }
 
 #[derive(Default)]
@@ -109,26 +99,22 @@ impl Reader {
             Json::String(text) => text.clone(),
             other => other.to_string(),
         };
-        let mut draft = Draft::default();
-        draft.transcript.id = match (single, sample.epoch) {
+        let mut draft = Draft::named(match (single, sample.epoch) {
             (true, _) => self.stem.clone(),
             (false, Some(epoch)) => format!("{own}-epoch-{epoch}"),
             (false, None) => own.clone(),
-        };
+        });
         // Epochs of one sample are not independent sessions.
         draft.transcript.project = eval.task.as_ref().map(|task| format!("{task}-{own}"));
         let mut calls = Calls::of(sample.events)?;
         draft.transcript.preamble.tools = std::mem::take(&mut calls.tools);
-        let mut uses: FxHashMap<String, u64> = FxHashMap::default();
+        let mut ids = Ids::default();
         let mut asked = Vec::new();
         let mut places = FxHashMap::default();
         let mut models = Models::default();
         for (number, message) in (1..).zip(sample.messages) {
             let own = message.id.clone();
-            let id = own.clone().unwrap_or_else(|| format!("message-{number}"));
-            let times = uses.entry(id.clone()).or_default();
-            *times += 1;
-            let id = if *times == 1 { id } else { format!("{id}#{times}") };
+            let id = ids.free(own.clone().unwrap_or_else(|| format!("message-{number}")));
             let made = own.as_ref().and_then(|id| calls.by_message.remove(id));
             let message = calls.message(id, message, &mut draft)?;
             places.entry(own.unwrap_or_default()).or_insert(message.id.clone());
@@ -204,8 +190,7 @@ struct Calls {
     tools: Vec<ToolDefinition>,
     /// When each call of a tool ended.
     ended: FxHashMap<String, jiff::Timestamp>,
-    /// How often the id of a call was used, and the newest id that it became.
-    ids: FxHashMap<String, (u64, String)>,
+    ids: Ids,
 }
 
 impl Calls {
@@ -254,23 +239,20 @@ impl Calls {
         if role == Role::Tool {
             let images = images(&wire.content);
             let text = ResultText { text: plain_text(&wire), images };
-            let call = wire.tool_call_id.ok_or_else(|| {
-                let message = "a tool result lacks `tool_call_id`".to_owned();
-                Problem::Shape { at: "messages".to_owned(), message }
-            })?;
+            let call = wire
+                .tool_call_id
+                .ok_or_else(|| Problem::shape("messages", "a tool result lacks `tool_call_id`"))?;
             let at = self.ended.get(&call).copied();
-            let call = self.ids.get(&call).map_or(call, |(_, newest)| newest.clone());
+            let call = self.ids.newest(&call).unwrap_or(&call).to_owned();
             return Ok(result_message(id, call, text, wire.error.is_some(), at));
         }
         let mut blocks = blocks(wire.content, draft);
         for call in wire.tool_calls.into_iter().flatten() {
-            let (uses, newest) = self.ids.entry(call.id.clone()).or_default();
-            *uses += 1;
-            *newest = if *uses == 1 { call.id } else { format!("{}#{uses}", call.id) };
+            let (id, name) = (self.ids.free(call.id), call.function);
             let arguments = arguments(call.arguments, draft);
-            blocks.push(Block::ToolCall { id: newest.clone(), name: call.function, arguments });
+            blocks.push(Block::ToolCall { id, name, arguments });
         }
-        Ok(Message { id, role, at: None, blocks, usage: None, synthetic: false, broadcast: false })
+        Ok(Message::new(id, role, None, blocks))
     }
 }
 
@@ -328,4 +310,124 @@ fn blocks(content: Content<wire::Part>, draft: &mut Draft) -> Vec<Block> {
         }
     }
     blocks
+}
+
+// What the requests of a sample sent, against what had been said until then:
+// the compactions that the agent made.
+
+/// What stands in a request in front of the newest messages, and the first of
+/// those.
+#[derive(Default, PartialEq)]
+struct Shape {
+    front: Vec<Piece>,
+    run: MessageIndex,
+}
+
+/// Follows the requests of a sample in their order.
+#[derive(Default)]
+struct Requests {
+    last: Shape,
+    /// Calls whose results were cleared before.
+    cleared: FxHashSet<String>,
+    /// Prompt of the request before.
+    prompt: Option<u64>,
+}
+
+impl Requests {
+    /// Takes the input of the request that message `at` answered.
+    fn take(
+        &mut self,
+        input: Vec<WireMessage>,
+        at: MessageIndex,
+        places: &FxHashMap<String, MessageIndex>,
+        draft: &mut Draft,
+    ) -> Result<(), Problem> {
+        let mut pieces = Vec::new();
+        let mut cleared = Vec::new();
+        for message in input.into_iter().filter(|message| message.role != "system") {
+            let known = message.id.as_ref().and_then(|id| places.get(id)).copied();
+            match known.filter(|index| *index < at) {
+                Some(index) => {
+                    cleared.extend(self.clears(message, index, draft));
+                    pieces.push(Piece::Message(index));
+                }
+                None => pieces.extend(written(message, draft)),
+            }
+        }
+        let shape = shape(pieces, at);
+        let removes = shape.run > 0 || !shape.front.is_empty();
+        if shape != self.last && removes && is_sorted(&shape) {
+            let texts = shape.front.iter().filter_map(|piece| match piece {
+                Piece::Text { text, .. } => Some(text.as_str()),
+                Piece::Message(_) => None,
+            });
+            let summary = texts.collect::<Vec<_>>().join("\n");
+            draft.compact(RecordedCompaction {
+                after: at,
+                kept_from: shape.run,
+                summary: Some(summary).filter(|text| !text.is_empty()),
+                pieces: shape.front.clone(),
+                trigger: RecordedTrigger::Auto,
+                tokens_before: self.prompt,
+                ..RecordedCompaction::default()
+            })?;
+        } else if shape != self.last {
+            draft.leave_out("request with another selection of messages", 1);
+            return Ok(());
+        }
+        if !cleared.is_empty() {
+            draft.compact(RecordedCompaction {
+                after: at,
+                kept_from: shape.run,
+                cleared,
+                trigger: RecordedTrigger::Auto,
+                tokens_before: self.prompt,
+                ..RecordedCompaction::default()
+            })?;
+        }
+        self.last = shape;
+        Ok(())
+    }
+
+    /// The call whose result was sent with another text than it had, once.
+    fn clears(
+        &mut self,
+        message: WireMessage,
+        index: MessageIndex,
+        draft: &mut Draft,
+    ) -> Option<String> {
+        let (call, text) = draft.transcript.messages[index as usize].tool_result()?;
+        let call = call.to_owned();
+        (plain_text(&message) != text && self.cleared.insert(call.clone())).then_some(call)
+    }
+}
+
+/// The newest messages without a gap, and what stands in front of them.
+fn shape(mut pieces: Vec<Piece>, at: MessageIndex) -> Shape {
+    let mut run = at;
+    while run > 0 && pieces.last() == Some(&Piece::Message(run - 1)) {
+        pieces.pop();
+        run -= 1;
+    }
+    Shape { front: pieces, run }
+}
+
+/// Whether the messages in front stand in the order in which they were said.
+fn is_sorted(shape: &Shape) -> bool {
+    let messages = shape.front.iter().filter_map(|piece| match piece {
+        Piece::Message(index) => Some(*index),
+        Piece::Text { .. } => None,
+    });
+    messages.clone().is_sorted() && messages.clone().all(|index| index < shape.run)
+}
+
+/// A message that a compaction wrote.
+fn written(message: WireMessage, draft: &mut Draft) -> Option<Piece> {
+    let role = role_of(&message.role).filter(|role| *role != Role::Tool);
+    let text = plain_text(&message);
+    if role.is_none() || text.is_empty() {
+        draft.leave_out("message of a request that is not in the conversation", 1);
+        return None;
+    }
+    role.map(|role| Piece::Text { role, text })
 }

@@ -1,12 +1,6 @@
 //! Logs of Inspect on disk.
 
-use jiff::Timestamp;
-use rustc_hash::FxHashMap;
-use serde::Deserialize;
-use serde_json::Value as Json;
-
-use crate::dataset::formats::content::Content;
-use crate::model::Usage;
+use crate::dataset::formats::prelude::*;
 
 /// A log: the parts that the importer reads.
 #[derive(Default, Deserialize)]

@@ -5,13 +5,10 @@
 //! question as a literal text (anomalyco/opencode, `message-v2.ts`,
 //! `filterCompacted` and `toModelMessages`).
 
-use jiff::Timestamp;
-use rustc_hash::FxHashMap;
-
+use super::Reader;
 use super::wire::{Info, Part};
-use super::{Reader, plain};
-use crate::dataset::error::Problem;
-use crate::model::{Block, Piece, RecordedCall, RecordedCompaction, RecordedTrigger, Role};
+use crate::dataset::formats::prelude::*;
+use crate::model::RecordedCall;
 
 /// The question with which OpenCode asks for a summary.
 const QUESTION: &str = "What did we do so far?";
@@ -42,7 +39,7 @@ impl Reader {
     pub(super) fn unanswered(&mut self, parent: Option<&str>) {
         if let Some(asked) = parent.and_then(|parent| self.asked.remove(parent)) {
             let blocks = vec![Block::Text { text: QUESTION.to_owned() }];
-            self.push(plain(asked.id, Role::User, asked.at, blocks), asked.at);
+            self.push(Message::new(asked.id, Role::User, asked.at, blocks), asked.at);
         }
     }
 

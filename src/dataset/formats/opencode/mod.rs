@@ -5,24 +5,15 @@
 //! messages (anomalyco/opencode, `packages/opencode/src/session/message-v2.ts`).
 
 mod compaction;
-mod store;
 mod wire;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::Timestamp;
-use rustc_hash::{FxHashMap, FxHashSet};
-use serde_json::Value as Json;
-
 use self::wire::{Export, Info, Part, Session, State, Tokens, WireMessage};
-use super::content::{Models, ResultText, home_of, project_of, result_message};
-use crate::dataset::LoadOptions;
-use crate::dataset::check::Draft;
-use crate::dataset::error::{DatasetError, Problem};
-use crate::dataset::format::Head;
-use crate::dataset::format::{Format, Take};
-use crate::dataset::source::Source;
-use crate::model::{Block, Message, PreambleChange, Role, Usage};
+use super::prelude::*;
+use super::store::{Listed, UNTRIED, read_sessions};
+use crate::dataset::database::{Row, Rows, Wanted};
+use crate::model::PreambleChange;
 
 /// The text that OpenCode sends for a call that did not finish.
 const INTERRUPTED: &str = "[Tool execution was interrupted]";
@@ -31,66 +22,57 @@ const INTERRUPTED: &str = "[Tool execution was interrupted]";
 const SUBTASK: &str = "The following tool was executed by the user";
 
 /// The format of sessions exported by OpenCode.
-pub struct OpenCode;
+pub(super) const FORMAT: Format = Format {
+    name: "opencode",
+    describe: "OpenCode session (JSON of `opencode export`, or opencode.db; kilo.db of Kilo)",
+    tried: Tried::On {
+        files: 5,
+        compared: "messages, requests, calls with results, largest prompt, compactions; no store",
+    },
+    sniff,
+    read: Read::Each(read),
+    beside: None,
+};
 
-impl Format for OpenCode {
-    fn name(&self) -> &'static str {
-        "opencode"
-    }
-
-    fn describe(&self) -> &'static str {
-        "OpenCode session (JSON of `opencode export`, or opencode.db; kilo.db of Kilo)"
-    }
-
-    fn sniff(&self, head: &Head) -> bool {
-        let is_export = |record: &Json| {
-            let id = record.pointer("/info/id").and_then(Json::as_str);
-            id.is_some_and(|id| id.starts_with("ses_"))
-                && record.get("messages").is_some_and(Json::is_array)
-        };
-        let long = head.records.is_empty()
-            && head.first_char() == Some('{')
-            && head.mentions(&["info", "messages", "parts", "sessionID"])
-            && !head.mentions(&["blocks"]);
-        head.any(is_export) || long || store::is_store(head)
-    }
-
-    fn read_each(
-        &self,
-        source: &mut Source<'_>,
-        options: &LoadOptions,
-        take: &mut Take<'_>,
-    ) -> Result<(), DatasetError> {
-        if source.is_database()? {
-            return store::read(source, options, take);
-        }
-        let export: Export = source.document()?;
-        let mut reader = Reader::new(source.stem());
-        reader.session(export.info);
-        let last = export.messages.len().saturating_sub(1);
-        for (at, message) in export.messages.into_iter().enumerate() {
-            let id = message.info.id.clone();
-            let read = reader.message(message, at == last);
-            read.map_err(|problem| source.error(None, within(&id, problem)))?;
-        }
-        let draft = reader.finish();
-        if draft.transcript.messages.is_empty() { Ok(()) } else { take(source, draft) }
-    }
+fn sniff(head: &Head) -> bool {
+    let is_export = |record: &Json| {
+        let id = record.pointer("/info/id").and_then(Json::as_str);
+        id.is_some_and(|id| id.starts_with("ses_"))
+            && record.get("messages").is_some_and(Json::is_array)
+    };
+    let long = head.records.is_empty()
+        && head.first_char() == Some('{')
+        && head.mentions(&["info", "messages", "parts", "sessionID"])
+        && !head.mentions(&["blocks"]);
+    head.any(is_export) || long || is_store(head)
 }
 
-/// Adds the id of the message to a problem: the document has no usable lines.
-fn within(id: &str, problem: Problem) -> Problem {
-    match problem {
-        Problem::Shape { at, message } => Problem::Shape { at: format!("{id}.{at}"), message },
-        other => other,
+fn read(
+    source: &mut Source<'_>,
+    options: &LoadOptions,
+    take: &mut Take<'_>,
+) -> Result<(), DatasetError> {
+    if source.is_database()? {
+        return read_store(source, options, take);
     }
+    let export: Export = source.document()?;
+    let mut reader = Reader::new(source.stem());
+    reader.session(export.info);
+    let last = export.messages.len().saturating_sub(1);
+    for (at, message) in export.messages.into_iter().enumerate() {
+        let id = message.info.id.clone();
+        let read = reader.message(message, at == last);
+        read.map_err(|problem| source.error(None, problem.within(format_args!("{id}."))))?;
+    }
+    let draft = reader.finish();
+    if draft.transcript.messages.is_empty() { Ok(()) } else { take(source, draft) }
 }
 
 fn lacks(kind: &str, field: &str) -> Problem {
-    let message = format!("a part of type {kind} lacks `{field}`");
-    Problem::Shape { at: "parts".to_owned(), message }
+    Problem::lacks("parts", kind, field)
 }
 
+#[derive(Default)]
 struct Reader {
     draft: Draft,
     models: Models,
@@ -110,19 +92,7 @@ struct Reader {
 
 impl Reader {
     fn new(stem: &str) -> Reader {
-        let mut draft = Draft::default();
-        draft.transcript.id = stem.to_owned();
-        Reader {
-            draft,
-            models: Models::default(),
-            metadata: BTreeSet::new(),
-            index_of: FxHashMap::default(),
-            calls: FxHashSet::default(),
-            asked: FxHashMap::default(),
-            pruned: BTreeMap::new(),
-            begun: Vec::new(),
-            last_prompt: None,
-        }
+        Reader { draft: Draft::named(stem), ..Reader::default() }
     }
 
     fn session(&mut self, session: Session) {
@@ -190,7 +160,7 @@ impl Reader {
             self.draft.leave_out("empty message", 1);
         } else {
             let created = info.time.created;
-            self.push(plain(info.id.clone(), Role::User, created, blocks), created);
+            self.push(Message::new(info.id.clone(), Role::User, created, blocks), created);
         }
         Ok(())
     }
@@ -290,7 +260,7 @@ impl Reader {
             return Ok(());
         }
         let at = info.time.completed.or(created);
-        let message = Message { usage, ..plain(id, Role::Assistant, at, blocks) };
+        let message = Message { usage, ..Message::new(id, Role::Assistant, at, blocks) };
         self.push(message, created);
         for result in results {
             self.push(result, created);
@@ -347,7 +317,7 @@ impl Reader {
             "pending" | "running" => Some((text(INTERRUPTED.to_owned(), 0), true)),
             other => {
                 let message = format!("unknown status `{other}` of a tool call");
-                return Err(Problem::Shape { at: "parts".to_owned(), message });
+                return Err(Problem::shape("parts", message));
             }
         })
     }
@@ -388,6 +358,111 @@ fn steps(parts: Vec<Part>) -> Vec<Vec<Part>> {
     steps
 }
 
-fn plain(id: String, role: Role, at: Option<Timestamp>, blocks: Vec<Block>) -> Message {
-    Message { id, role, at, blocks, usage: None, synthetic: false, broadcast: false }
+// The store of OpenCode (`opencode.db`) and Kilo (`kilo.db`): the parts of an
+// export as rows, with the ids in columns of their own (anomalyco/opencode,
+// `packages/opencode/src/session/session.sql.ts`). No store was at hand.
+
+const SESSIONS: Wanted = Wanted {
+    table: "session",
+    key: None,
+    columns: &["id", "time_created"],
+    optional: &["parent_id", "slug", "project_id", "directory", "version"],
+    order: &["time_created", "id"],
+};
+
+const MESSAGES: Wanted = Wanted {
+    table: "message",
+    key: Some("session_id"),
+    columns: &["id", "time_created", "data"],
+    optional: &[],
+    order: &["time_created", "id"],
+};
+
+const PARTS: Wanted = Wanted {
+    table: "part",
+    key: Some("session_id"),
+    columns: &["id", "message_id", "data"],
+    optional: &[],
+    order: &["message_id", "id"],
+};
+
+/// Whether the input is such a store.
+fn is_store(head: &Head) -> bool {
+    head.has_table(SESSIONS.table, &["id"])
+        && head.has_table(MESSAGES.table, &["session_id", "data"])
+        && head.has_table(PARTS.table, &["message_id", "data"])
+}
+
+/// Reads every session of the store.
+fn read_store(
+    source: &mut Source<'_>,
+    options: &LoadOptions,
+    take: &mut Take<'_>,
+) -> Result<(), DatasetError> {
+    let database = source.database()?;
+    let mut listed = Vec::new();
+    let rows = database.rows(&SESSIONS).and_then(|mut rows| {
+        rows.each(None, |row| {
+            let id = row.needed("id")?;
+            let parent = row.text("parent_id")?;
+            let facts = Session {
+                id: id.clone(),
+                slug: row.text("slug")?,
+                project_id: row.text("project_id")?,
+                parent_id: parent.clone(),
+                directory: row.text("directory")?,
+                version: row.text("version")?,
+            };
+            listed.push(Listed { id, parent, facts });
+            Ok(())
+        })?;
+        Ok((database.rows(&MESSAGES)?, database.rows(&PARTS)?))
+    });
+    let (mut messages, mut parts) = rows.map_err(|problem| source.error(None, problem))?;
+    read_sessions(source, listed, options, take, |session| {
+        one(session, &mut messages, &mut parts)
+    })?;
+    source.warn(UNTRIED);
+    Ok(())
+}
+
+fn one(
+    session: &Listed<Session>,
+    messages: &mut Rows<'_>,
+    parts: &mut Rows<'_>,
+) -> Result<Draft, Problem> {
+    let mut of_message: FxHashMap<String, Vec<Part>> = FxHashMap::default();
+    parts.each(Some(&session.id), |row| {
+        let part = with_id(row)?;
+        of_message.entry(row.needed("message_id")?).or_default().push(part);
+        Ok(())
+    })?;
+    let mut all = Vec::new();
+    messages.each(Some(&session.id), |row| {
+        let info: Info = with_id(row)?;
+        let parts = of_message.remove(&info.id).unwrap_or_default();
+        all.push(WireMessage { info, parts });
+        Ok(())
+    })?;
+    let mut reader = Reader::new(&session.id);
+    reader.session(session.facts.clone());
+    let last = all.len().saturating_sub(1);
+    for (at, message) in all.into_iter().enumerate() {
+        let id = message.info.id.clone();
+        reader
+            .message(message, at == last)
+            .map_err(|problem| problem.within(format_args!("{id}.")))?;
+    }
+    let orphans = of_message.values().map(|parts| parts.len() as u64).sum();
+    reader.draft.leave_out("part without its message", orphans);
+    Ok(reader.finish())
+}
+
+/// The JSON of a row, in which its own id is a column.
+fn with_id<T: serde::de::DeserializeOwned>(row: &Row<'_>) -> Result<T, Problem> {
+    let mut data: Json = row.json("data")?;
+    if let Json::Object(fields) = &mut data {
+        fields.insert("id".to_owned(), Json::String(row.needed("id")?));
+    }
+    from_json(data).map_err(|problem| row.problem("data", problem))
 }

@@ -4,9 +4,9 @@
 //! Only fields that the importer reads are named: `summary.diffs` of a user
 //! message repeats whole files and was never sent to the model.
 
-use jiff::Timestamp;
-use serde::{Deserialize, Deserializer};
-use serde_json::Value as Json;
+use serde::Deserializer;
+
+use crate::dataset::formats::prelude::*;
 
 /// Largest integer that JavaScript, which wrote the file, counts exactly (2⁵³).
 const EXACT: f64 = 9_007_199_254_740_992.0;

@@ -6,89 +6,79 @@
 //! (OpenHands/OpenHands, `openhands/memory/conversation_memory.py`). Outputs
 //! are imported whole; the agent cuts very long ones in their middle.
 
-mod condensation;
 mod v1;
 mod wire;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use rustc_hash::FxHashMap;
-use serde_json::Value as Json;
-
-use self::condensation::View;
 use self::wire::{Event, ModelResponse, Run, ToolCallMetadata};
-use super::content::{Models, ResultText, arguments, result_message};
 use super::openai_chat::tools;
-use crate::dataset::LoadOptions;
-use crate::dataset::check::Draft;
-use crate::dataset::error::{DatasetError, Problem};
-use crate::dataset::format::{Format, Head};
-use crate::dataset::source::{HEAD, Source, parse};
-use crate::model::{Block, Message, Role, Usage};
+use super::prelude::*;
+use crate::dataset::source::HEAD;
 
 /// The format of OpenHands' events.
-pub struct OpenHands;
+pub(super) const FORMAT: Format = Format {
+    name: "openhands",
+    describe: "OpenHands events (JSON lines of an evaluation with history, or a JSON list of events; V1 also as lines)",
+    tried: Tried::On {
+        files: 1,
+        compared: "messages, calls with results, requests, sum of prompts; 2 runs, none of V1",
+    },
+    sniff,
+    read: Read::All(read),
+    beside: None,
+};
 
-impl Format for OpenHands {
-    fn name(&self) -> &'static str {
-        "openhands"
+fn sniff(head: &Head) -> bool {
+    let is_event = |value: &Json| {
+        let has = |key: &str| value.get(key).is_some_and(Json::is_string);
+        has("source") && (has("action") || has("observation"))
+    };
+    let first = |record: &Json| {
+        let events = record.get("history").unwrap_or(record);
+        events.get(0).is_some_and(is_event)
+    };
+    let long = head.records.is_empty()
+        && (head.mentions(&["instance_id", "history", "source", "timestamp"])
+            || (head.first_char() == Some('[')
+                && head.mentions(&["source", "action", "args", "timestamp"])));
+    head.any(first) || long || v1::is_it(head)
+}
+
+fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+    let mut drafts = Vec::new();
+    let head = Head::new(source.head(HEAD)?);
+    if v1::is_it(&head) {
+        return newer(source, &head);
     }
-
-    fn describe(&self) -> &'static str {
-        "OpenHands events (JSON lines of an evaluation with history, or a JSON list of events; V1 also as lines)"
+    if head.first_char() == Some('[') {
+        let history = source.document()?;
+        let run = Run { instance_id: None, history, metrics: None };
+        drafts.push((None, run));
+    } else if head.spread {
+        drafts.push((None, source.document()?));
+    } else {
+        while let Some((line, run)) = source.next_record(parse::<Run>)? {
+            drafts.push((Some(line), run));
+        }
     }
-
-    fn sniff(&self, head: &Head) -> bool {
-        let is_event = |value: &Json| {
-            let has = |key: &str| value.get(key).is_some_and(Json::is_string);
-            has("source") && (has("action") || has("observation"))
+    let single = drafts.len() == 1;
+    let stem = source.stem().to_owned();
+    let mut read = Vec::new();
+    for (number, (line, run)) in (1..).zip(drafts) {
+        let id = match &run.instance_id {
+            Some(id) => id.clone(),
+            None if single => stem.clone(),
+            None => format!("{stem}-{number}"),
         };
-        let first = |record: &Json| {
-            let events = record.get("history").unwrap_or(record);
-            events.get(0).is_some_and(is_event)
-        };
-        let long = head.records.is_empty()
-            && (head.mentions(&["instance_id", "history", "source", "timestamp"])
-                || (head.first_char() == Some('[')
-                    && head.mentions(&["source", "action", "args", "timestamp"])));
-        head.any(first) || long || v1::is_it(head)
+        let draft = Reader::new(id).run(run, line);
+        read.push(draft.map_err(|problem| source.error(line, problem))?);
     }
-
-    fn read(&self, source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
-        let mut drafts = Vec::new();
-        let head = Head::new(source.head(HEAD)?);
-        if v1::is_it(&head) {
-            return newer(source, &head);
-        }
-        if head.first_char() == Some('[') {
-            let history = source.document()?;
-            let run = Run { instance_id: None, history, metrics: None };
-            drafts.push((None, run));
-        } else if head.spread {
-            drafts.push((None, source.document()?));
-        } else {
-            while let Some((line, run)) = source.next_record(parse::<Run>)? {
-                drafts.push((Some(line), run));
-            }
-        }
-        let single = drafts.len() == 1;
-        let stem = source.stem().to_owned();
-        let mut read = Vec::new();
-        for (number, (line, run)) in (1..).zip(drafts) {
-            let id = match &run.instance_id {
-                Some(id) => id.clone(),
-                None if single => stem.clone(),
-                None => format!("{stem}-{number}"),
-            };
-            let draft = Reader::new(id).run(run, line);
-            read.push(draft.map_err(|problem| source.error(line, problem))?);
-        }
-        read.retain(|draft| !draft.transcript.messages.is_empty());
-        if let Some(last) = read.last_mut() {
-            last.leave_out("torn last line", source.torn());
-        }
-        Ok(read)
+    read.retain(|draft| !draft.transcript.messages.is_empty());
+    if let Some(last) = read.last_mut() {
+        last.leave_out("torn last line", source.torn());
     }
+    Ok(read)
 }
 
 /// The events of one session of V1.
@@ -105,9 +95,10 @@ fn newer(source: &mut Source<'_>, head: &Head) -> Result<Vec<Draft>, DatasetErro
     let read = v1::read(source.stem(), events);
     let mut draft = read.map_err(|problem| source.error(None, problem))?;
     draft.leave_out("torn last line", source.torn());
-    Ok(Some(draft).filter(|draft| !draft.transcript.messages.is_empty()).into_iter().collect())
+    Ok(vec![draft])
 }
 
+#[derive(Default)]
 struct Reader {
     draft: Draft,
     models: Models,
@@ -116,8 +107,7 @@ struct Reader {
     usage: FxHashMap<String, Usage>,
     /// Message of each response whose calls were read.
     responses: FxHashMap<String, u32>,
-    /// How often the id of a call was used, and the newest id that it became.
-    calls: FxHashMap<String, (u64, String)>,
+    calls: Ids,
     /// Id of the call of each action without one of its own.
     actions: FxHashMap<i64, String>,
     /// Tokens of all responses so far.
@@ -130,21 +120,7 @@ struct Reader {
 
 impl Reader {
     fn new(id: String) -> Reader {
-        let mut draft = Draft::default();
-        draft.transcript.id = id;
-        Reader {
-            draft,
-            models: Models::default(),
-            metadata: BTreeSet::new(),
-            usage: FxHashMap::default(),
-            responses: FxHashMap::default(),
-            calls: FxHashMap::default(),
-            actions: FxHashMap::default(),
-            accumulated: Usage::default(),
-            prompt: None,
-            view: View::default(),
-            line: None,
-        }
+        Reader { draft: Draft::named(id), ..Reader::default() }
     }
 
     fn run(mut self, run: Run, line: Option<u64>) -> Result<Draft, Problem> {
@@ -226,7 +202,7 @@ impl Reader {
         let Some(ToolCallMetadata { tool_call_id, function_name, model_response }) =
             event.tool_call_metadata
         else {
-            let id = self.open(format!("action-{}", event.id.unwrap_or(-1)));
+            let id = self.calls.free(format!("action-{}", event.id.unwrap_or(-1)));
             self.actions.extend(event.id.map(|event| (event, id.clone())));
             let thought = event.args.thought.filter(|text| !text.is_empty());
             let mut blocks: Vec<Block> =
@@ -263,11 +239,11 @@ impl Reader {
             let id = call.id.unwrap_or_else(|| format!("{tool_call_id}-{}", n + 1));
             made |= id == tool_call_id;
             let arguments = arguments(call.function.arguments, &mut self.draft);
-            let id = self.open(id);
+            let id = self.calls.free(id);
             blocks.push(Block::ToolCall { id, name: call.function.name, arguments });
         }
         if !made {
-            let id = self.open(tool_call_id);
+            let id = self.calls.free(tool_call_id);
             let arguments = Json::Object(event.args.others);
             blocks.push(Block::ToolCall { id, name: function_name.unwrap_or(kind), arguments });
         }
@@ -279,20 +255,11 @@ impl Reader {
         self.push(event.id, Message { usage, ..message });
     }
 
-    /// The id of a new call: some servers number those of each response anew.
-    fn open(&mut self, id: String) -> String {
-        let (uses, newest) = self.calls.entry(id.clone()).or_default();
-        *uses += 1;
-        *newest = if *uses == 1 { id } else { format!("{id}#{uses}") };
-        newest.clone()
-    }
-
     fn observation(&mut self, event: Event) {
         let kind = event.observation.clone().unwrap_or_default();
-        let listed = event
-            .tool_call_metadata
-            .as_ref()
-            .and_then(|call| self.calls.get(&call.tool_call_id).map(|(_, newest)| newest.clone()));
+        let listed = event.tool_call_metadata.as_ref();
+        let listed = listed.and_then(|call| self.calls.newest(&call.tool_call_id));
+        let listed = listed.map(str::to_owned);
         let call = listed.or_else(|| self.actions.get(&event.cause?).cloned());
         let command = event.extras.metadata.as_ref();
         let failed = kind == "error" || command.is_some_and(|command| command.exit_code > 0);
@@ -331,8 +298,7 @@ impl Reader {
         at: Option<jiff::Timestamp>,
         blocks: Vec<Block>,
     ) -> Message {
-        let id = event_id(id, self.draft.next_index());
-        Message { id, role, at, blocks, usage: None, synthetic: false, broadcast: false }
+        Message::new(event_id(id, self.draft.next_index()), role, at, blocks)
     }
 
     fn push(&mut self, event: Option<i64>, message: Message) {
@@ -345,4 +311,82 @@ impl Reader {
 
 fn event_id(id: Option<i64>, index: u32) -> String {
     id.map_or_else(|| format!("message-{}", index + 1), |id| format!("event-{id}"))
+}
+
+// What OpenHands' condensers remove from the events that are sent.
+
+/// The events that are still sent, by id, each with its message.
+#[derive(Default)]
+struct View {
+    sent: BTreeMap<i64, MessageIndex>,
+    /// First and last message that was removed.
+    removed: Option<(MessageIndex, MessageIndex)>,
+    /// Whether the user asked for the next condensation.
+    asked: bool,
+}
+
+impl View {
+    /// Adds the message of an event.
+    fn add(&mut self, event: Option<i64>, message: MessageIndex) {
+        self.sent.extend(event.map(|id| (id, message)));
+    }
+
+    /// Somebody asked for a condensation.
+    fn ask(&mut self, event: &Event) {
+        self.asked = event.source == "user";
+    }
+
+    /// A condensation: events are forgotten, and a summary may stand for them.
+    fn condense(
+        &mut self,
+        event: Event,
+        before: Option<u64>,
+        draft: &mut Draft,
+    ) -> Result<(), Problem> {
+        let args = event.args;
+        let mut gone = self.forget(args.forgotten_event_ids.unwrap_or_default());
+        let range = args.forgotten_events_start_id.zip(args.forgotten_events_end_id);
+        if let Some((first, last)) = range.filter(|(first, last)| first <= last) {
+            let within = self.sent.range(first..=last).map(|(id, _)| *id).collect();
+            gone.extend(self.forget(within));
+        }
+        let asked = std::mem::take(&mut self.asked);
+        let (Some(first), Some(last)) = (gone.iter().min(), gone.iter().max()) else {
+            draft.leave_out("condensation that removed no message", 1);
+            return Ok(());
+        };
+        let removed = self.removed.map_or((*first, *last), |(a, b)| (a.min(*first), b.max(*last)));
+        self.removed = Some(removed);
+        let summary = args.summary.filter(|text| !text.is_empty());
+        draft.compact(RecordedCompaction {
+            after: draft.next_index(),
+            kept_from: removed.1 + 1,
+            pieces: self.pieces(removed, summary.clone()),
+            summary,
+            trigger: if asked { RecordedTrigger::Manual } else { RecordedTrigger::Auto },
+            tokens_before: before,
+            at: event.timestamp,
+            ..RecordedCompaction::default()
+        })
+    }
+
+    /// Removes events; returns their messages.
+    fn forget(&mut self, ids: Vec<i64>) -> Vec<MessageIndex> {
+        ids.iter().filter_map(|id| self.sent.remove(id)).collect()
+    }
+
+    /// The messages in front of the last one that was removed, with the summary
+    /// in the place of the first.
+    fn pieces(&self, removed: (MessageIndex, MessageIndex), summary: Option<String>) -> Vec<Piece> {
+        let (first, last) = removed;
+        // Ids ascend, except in logs that were put together.
+        let front = self.sent.values().copied().take_while(|&message| message <= last);
+        let mut front: Vec<MessageIndex> = front.collect();
+        front.sort_unstable();
+        front.dedup();
+        let behind = front.split_off(front.partition_point(|&message| message < first));
+        let text = summary.map(|text| Piece::Text { role: Role::User, text });
+        let messages = |all: Vec<MessageIndex>| all.into_iter().map(Piece::Message);
+        messages(front).chain(text).chain(messages(behind)).collect()
+    }
 }

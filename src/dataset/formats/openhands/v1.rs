@@ -5,21 +5,12 @@
 //! `openhands/sdk/conversation/event_store.py`), without recordings at hand.
 //! The events do not say what a response used or which model wrote it.
 
-use jiff::Timestamp;
-use rustc_hash::FxHashSet;
-use serde::Deserialize;
-use serde_json::Value as Json;
-
 use super::wire::time;
-use crate::dataset::check::Draft;
-use crate::dataset::error::Problem;
-use crate::dataset::format::Head;
-use crate::dataset::formats::chat::definition;
-use crate::dataset::formats::content::{ResultText, branch_to_last};
-use crate::dataset::formats::recorder::{Outcome, Recorder, Turn};
-use crate::model::{
-    Block, MessageIndex, Piece, RecordedCompaction, RecordedTrigger, Role, ToolDefinition,
-};
+use crate::dataset::formats::anthropic::role_of;
+use crate::dataset::formats::content::branch_to_last;
+use crate::dataset::formats::otel::definition;
+use crate::dataset::formats::prelude::*;
+use crate::model::ToolDefinition;
 
 /// Parent of an event that begins a conversation anew.
 const ROOT: &str = "__root__";
@@ -213,12 +204,7 @@ impl Reader {
             self.recorder.draft.leave_out("message without content", 1);
             return Ok(());
         };
-        let role = match role.as_str() {
-            "user" => Role::User,
-            "assistant" => Role::Assistant,
-            "system" => Role::System,
-            _ => return Err(Problem::UnknownRole { role }),
-        };
+        let role = role_of(role)?;
         let mut turn = Turn { id: event.id.clone(), at: event.timestamp, line, ..Turn::new(role) };
         turn.reasoning(thoughts.text());
         blocks(&mut turn, content.into_iter().chain(event.extended_content.into_iter().flatten()));

@@ -1,14 +1,11 @@
 //! Events of OpenHands on disk.
 
-use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
-use rustc_hash::FxHashMap;
-use serde::{Deserialize, Deserializer};
-use serde_json::Value as Json;
+use serde::Deserializer;
 
 use crate::dataset::formats::openai_chat::{WireCall, WireTool};
-use crate::model::Usage;
+use crate::dataset::formats::prelude::*;
 
 /// A run: one line of an evaluation's output.
 #[derive(Deserialize)]

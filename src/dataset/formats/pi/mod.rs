@@ -1,74 +1,57 @@
 //! Sessions of the pi coding agent: JSON lines, a list (version 1) or a tree
 //! (versions 2 and 3) of entries.
 
-mod store;
 mod wire;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rustc_hash::FxHashMap;
-use serde_json::Value as Json;
-
 use self::wire::{
     Body, Compaction, Entry, Header, Part, Session, WireMessage, bash_text, lacks, read_entry,
 };
-
-use super::content::{
-    Content, Models, home_of, project_of, result_message, result_text, warn_of_branches,
-};
-use crate::dataset::LoadOptions;
-use crate::dataset::check::Draft;
-use crate::dataset::error::{DatasetError, Problem};
-use crate::dataset::format::Head;
-use crate::dataset::format::{Format, Take};
-use crate::dataset::source::Source;
-use crate::model::{
-    Block, Message, Piece, RecordedCall, RecordedCompaction, RecordedTrigger, Role,
-};
+use super::content::warn_of_branches;
+use super::prelude::*;
+use super::store::{Listed, UNTRIED, read_sessions};
+use crate::dataset::database::Wanted;
+use crate::model::RecordedCall;
 
 /// The format of pi's session logs.
-pub struct Pi;
+pub(super) const FORMAT: Format = Format {
+    name: "pi",
+    describe: "pi or OpenClaw session (JSON lines, ~/.pi/agent/sessions/*/*.jsonl; OpenClaw also SQLite)",
+    tried: Tried::On {
+        files: 1,
+        compared: "messages, results, largest prompt, what its compactions kept; no store of OpenClaw",
+    },
+    sniff,
+    read: Read::Each(read),
+    beside: None,
+};
 
-impl Format for Pi {
-    fn name(&self) -> &'static str {
-        "pi"
-    }
+fn sniff(head: &Head) -> bool {
+    head.has_table(EVENTS.table, EVENTS.columns)
+        || head.any(|record| match record.get("type").and_then(Json::as_str) {
+            Some("session") => record.get("cwd").is_some() && record.get("id").is_some(),
+            Some("message") => {
+                let role = record.pointer("/message/role").and_then(Json::as_str);
+                matches!(role, Some("toolResult" | "bashExecution"))
+            }
+            _ => false,
+        })
+}
 
-    fn describe(&self) -> &'static str {
-        "pi or OpenClaw session (JSON lines, ~/.pi/agent/sessions/*/*.jsonl; OpenClaw also SQLite)"
+fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result<(), DatasetError> {
+    if source.is_database()? {
+        return read_store(source, take);
     }
-
-    fn sniff(&self, head: &Head) -> bool {
-        head.has_table(store::EVENTS.table, store::EVENTS.columns)
-            || head.any(|record| match record.get("type").and_then(Json::as_str) {
-                Some("session") => record.get("cwd").is_some() && record.get("id").is_some(),
-                Some("message") => {
-                    let role = record.pointer("/message/role").and_then(Json::as_str);
-                    matches!(role, Some("toolResult" | "bashExecution"))
-                }
-                _ => false,
-            })
+    let mut entries = Vec::new();
+    while let Some((line, (header, body))) = source.next_record(read_entry)? {
+        entries.push(Entry { line, header, body });
     }
-
-    fn read_each(
-        &self,
-        source: &mut Source<'_>,
-        _: &LoadOptions,
-        take: &mut Take<'_>,
-    ) -> Result<(), DatasetError> {
-        if source.is_database()? {
-            return store::read(source, take);
-        }
-        let mut entries = Vec::new();
-        while let Some((line, (header, body))) = source.next_record(read_entry)? {
-            entries.push(Entry { line, header, body });
-        }
-        let read = session(entries, source.stem());
-        let mut draft = read.map_err(|(line, problem)| source.error(line, problem))?;
-        warn_of_branches(source, &draft, ABANDONED);
-        draft.leave_out("torn last line", source.torn());
-        if draft.transcript.messages.is_empty() { Ok(()) } else { take(source, draft) }
-    }
+    let read = session(entries, source.stem());
+    let mut draft = read.map_err(|(line, problem)| source.error(line, problem))?;
+    warn_of_branches(source, &draft, ABANDONED);
+    draft.leave_out("torn last line", source.torn());
+    if draft.transcript.messages.is_empty() { Ok(()) } else { take(source, draft) }
 }
 
 /// Reads the entries of one session.
@@ -140,6 +123,7 @@ const BRANCH_SUMMARY: (&str, &str) = (
     "</summary>",
 );
 
+#[derive(Default)]
 struct Reader {
     draft: Draft,
     models: Models,
@@ -152,15 +136,7 @@ struct Reader {
 
 impl Reader {
     fn new(stem: &str) -> Reader {
-        let mut draft = Draft::default();
-        draft.transcript.id = stem.to_owned();
-        Reader {
-            draft,
-            models: Models::default(),
-            metadata: BTreeSet::new(),
-            index_at: BTreeMap::new(),
-            by_id: FxHashMap::default(),
-        }
+        Reader { draft: Draft::named(stem), ..Reader::default() }
     }
 
     fn index_ids(&mut self, entries: &[Option<Entry>]) {
@@ -251,31 +227,14 @@ impl Reader {
         }
         let usage = message.usage.filter(|_| !failed).map(|usage| usage.usage(whole));
         let blocks = self.blocks(message.content)?;
-        self.draft.push(
-            Message {
-                id: entry_id(header, line),
-                role: Role::Assistant,
-                at: header.timestamp,
-                blocks,
-                usage,
-                synthetic: failed,
-                broadcast: false,
-            },
-            line,
-        );
+        let message =
+            Message::new(entry_id(header, line), Role::Assistant, header.timestamp, blocks);
+        self.draft.push(Message { usage, synthetic: failed, ..message }, line);
         Ok(())
     }
 
     fn push(&mut self, header: &Header, line: u64, role: Role, blocks: Vec<Block>) {
-        let message = Message {
-            id: entry_id(header, line),
-            role,
-            at: header.timestamp,
-            blocks,
-            usage: None,
-            synthetic: false,
-            broadcast: false,
-        };
+        let message = Message::new(entry_id(header, line), role, header.timestamp, blocks);
         self.draft.push(message, line);
     }
 
@@ -333,29 +292,22 @@ impl Reader {
     }
 
     fn blocks(&mut self, content: Content<Part>) -> Result<Vec<Block>, Problem> {
-        let parts = match content {
-            Content::Text(text) => return Ok(vec![Block::Text { text }]),
-            Content::Parts(parts) => parts,
-        };
-        let mut blocks = Vec::with_capacity(parts.len());
-        for part in parts {
-            match part.kind.as_str() {
-                "text" => {
-                    blocks.push(Block::Text { text: part.text.ok_or_else(|| lacks("text"))? })
-                }
-                "thinking" => {
-                    blocks.push(Block::Reasoning { text: part.thinking.unwrap_or_default() })
-                }
-                "toolCall" => blocks.push(Block::ToolCall {
+        content.blocks(|part| {
+            Ok(Some(match part.kind.as_str() {
+                "text" => Block::Text { text: part.text.ok_or_else(|| lacks("text"))? },
+                "thinking" => Block::Reasoning { text: part.thinking.unwrap_or_default() },
+                "toolCall" => Block::ToolCall {
                     id: part.id.ok_or_else(|| lacks("id"))?,
                     name: part.name.ok_or_else(|| lacks("name"))?,
                     arguments: part.arguments.unwrap_or_else(|| serde_json::json!({})),
-                }),
-                "image" => blocks.push(Block::Image { media_type: part.mime_type }),
-                other => self.draft.leave_out(format!("{other} part"), 1),
-            }
-        }
-        Ok(blocks)
+                },
+                "image" => Block::Image { media_type: part.mime_type },
+                other => {
+                    self.draft.leave_out(format!("{other} part"), 1);
+                    return Ok(None);
+                }
+            }))
+        })
     }
 
     fn finish(mut self) -> Draft {
@@ -368,4 +320,64 @@ impl Reader {
 fn entry_id(header: &Header, line: u64) -> String {
     let id = header.id.clone();
     id.unwrap_or_else(|| format!("line-{line}"))
+}
+
+// The store of OpenClaw since 2026 (`openclaw-agent.sqlite`): an entry of pi's
+// log a row, large ones packed with zstd. The schema is known from the notes of
+// another reader (`franken-agent-detection`, `connectors/openclaw.rs`); no store
+// was at hand.
+
+/// The entries of all sessions.
+const EVENTS: Wanted = Wanted {
+    table: "transcript_events",
+    key: Some("session_id"),
+    columns: &["seq", "event_json"],
+    optional: &["event_zstd"],
+    order: &["seq"],
+};
+
+/// The sessions, in the order of their first entries.
+const SESSIONS: Wanted = Wanted {
+    table: "transcript_events",
+    key: None,
+    columns: &["session_id"],
+    optional: &[],
+    order: &["rowid"],
+};
+
+/// Reads every session of the store.
+fn read_store(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError> {
+    let database = source.database()?;
+    let mut listed: Vec<Listed<()>> = Vec::new();
+    let mut known = rustc_hash::FxHashSet::default();
+    let events = database.rows(&SESSIONS).and_then(|mut rows| {
+        rows.each(None, |row| {
+            let id = row.needed("session_id")?;
+            if known.insert(id.clone()) {
+                listed.push(Listed { id, parent: None, facts: () });
+            }
+            Ok(())
+        })?;
+        database.rows(&EVENTS)
+    });
+    let mut events = events.map_err(|problem| source.error(None, problem))?;
+    read_sessions(source, listed, &LoadOptions::default(), take, |listed| {
+        let mut entries = Vec::new();
+        events.each(Some(&listed.id), |row| {
+            let text = match row.text("event_json")? {
+                Some(text) => text,
+                None => database
+                    .unpack(row.bytes("event_zstd")?)
+                    .map_err(|problem| row.problem("event_zstd", problem))?,
+            };
+            let read = read_entry(&text);
+            let (header, body) = read.map_err(|problem| row.problem("event_json", problem))?;
+            let line = u64::try_from(row.integer("seq").unwrap_or_default()).unwrap_or_default();
+            entries.push(Entry { line, header, body });
+            Ok(())
+        })?;
+        session(entries, &listed.id).map_err(|(_, problem)| problem)
+    })?;
+    source.warn(UNTRIED);
+    Ok(())
 }

@@ -1,13 +1,6 @@
 //! Entries of a pi session in their format on disk, versions 1 to 3.
 
-use jiff::Timestamp;
-use serde::Deserialize;
-use serde_json::Value as Json;
-
-use crate::dataset::error::Problem;
-use crate::dataset::formats::content::Content;
-use crate::dataset::source::parse;
-use crate::model::Usage;
+use crate::dataset::formats::prelude::*;
 
 pub(super) struct Entry {
     pub(super) line: u64,
@@ -142,7 +135,7 @@ pub(super) fn read_entry(text: &str) -> Result<(Header, Body), Problem> {
 }
 
 pub(super) fn lacks(field: &str) -> Problem {
-    Problem::Shape { at: "message".to_owned(), message: format!("lacks `{field}`") }
+    Problem::shape("message", format!("lacks `{field}`"))
 }
 
 /// A command that the user ran, in the form in which pi sends it to the model

@@ -1,19 +1,124 @@
-//! A span's attributes under the names of each convention.
+//! Spans of model calls in OTLP JSON, as OpenTelemetry's collector writes them:
+//! one document, or one export request a line.
+//!
+//! Read from the conventions of OpenTelemetry (open-telemetry/
+//! semantic-conventions, `docs/gen-ai`), of OpenInference (Arize-ai/openinference,
+//! `spec`) and of OpenLLMetry (traceloop/openllmetry, `semconv_ai/__init__.py` and
+//! the instrumentations of Cohere and Ollama for `gen_ai.prompt.N` and its calls,
+//! of Anthropic for what its counts include), without recordings at hand.
+//! Every span repeats the conversation so far: of a session or trace, the one
+//! that was extended last is read.
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
-use serde::Deserialize;
-use serde_json::{Map, Value as Json};
+use serde_json::Map;
 
-use crate::dataset::error::Problem;
-use crate::dataset::formats::chat::{all_said, definition, said};
-use crate::dataset::formats::exchange::{Part, Request, Said};
-use crate::model::{Preamble, Role, Usage};
+use super::exchange::{Part, Request, Requests, Said};
+use super::prelude::*;
+use crate::dataset::source::HEAD;
+use crate::model::Preamble;
+
+/// Why there is no session, though models were called.
+const NO_CONTENT: &str = "none of its spans of model calls has the messages: they have to be \
+     recorded (OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=span_only, \
+     TRACELOOP_TRACE_CONTENT=true, OPENINFERENCE_HIDE_INPUTS=false)";
+
+/// The format of spans in OTLP JSON.
+pub(super) const FORMAT: Format = Format {
+    name: "otel",
+    describe: "OpenTelemetry spans of model calls (OTLP JSON, a document or a line each; GenAI, OpenInference and OpenLLMetry)",
+    tried: Tried::Documentation,
+    sniff,
+    read: Read::All(read),
+    beside: None,
+};
+
+fn sniff(head: &Head) -> bool {
+    let long = head.records.is_empty() && head.mentions(&["scopeSpans", "spans"]);
+    head.any(|record| record.get("resourceSpans").is_some_and(Json::is_array)) || long
+}
+
+fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+    let mut found = Found::default();
+    if Head::new(source.head(HEAD)?).spread {
+        let export: Export = source.document()?;
+        found.add(export).map_err(|problem| source.error(None, problem))?;
+    } else {
+        while let Some((line, export)) = source.next_record(parse::<Export>)? {
+            found.add(export).map_err(|problem| source.error(Some(line), problem))?;
+        }
+    }
+    if found.silent > 0 {
+        let (silent, all) = (found.silent, found.silent + found.requests.len());
+        source.warn(match found.requests.len() {
+            0 => NO_CONTENT.to_owned(),
+            _ => format!("of {all} spans of model calls, {silent} have no messages"),
+        });
+    }
+    // Spans are written when they end.
+    found.requests.sort_by_key(|request| request.at);
+    let mut requests = Requests::default();
+    for request in found.requests {
+        requests.add(request);
+    }
+    let mut drafts = requests.sessions(source)?;
+    if let Some(first) = drafts.first_mut() {
+        first.leave_out("span that is no model call", found.others);
+        first.leave_out("span of a model call without messages", found.silent as u64);
+    }
+    Ok(drafts)
+}
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Span {
+struct Export {
+    #[serde(default)]
+    resource_spans: Vec<ResourceSpans>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ResourceSpans {
+    #[serde(default, alias = "instrumentationLibrarySpans")]
+    scope_spans: Vec<ScopeSpans>,
+}
+
+#[derive(Deserialize)]
+struct ScopeSpans {
+    #[serde(default)]
+    spans: Vec<Span>,
+}
+
+#[derive(Default)]
+struct Found {
+    requests: Vec<Request>,
+    /// Spans of model calls without messages.
+    silent: usize,
+    /// Other spans.
+    others: u64,
+}
+
+impl Found {
+    fn add(&mut self, export: Export) -> Result<(), Problem> {
+        let scopes = export.resource_spans.into_iter().flat_map(|resource| resource.scope_spans);
+        for span in scopes.flat_map(|scope| scope.spans) {
+            match request(span)? {
+                None => self.others += 1,
+                Some(request) if request.said.is_empty() && request.answer.is_empty() => {
+                    self.silent += 1;
+                }
+                Some(request) => self.requests.push(request),
+            }
+        }
+        Ok(())
+    }
+}
+
+// A span's attributes under the names of each convention.
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Span {
     trace_id: Option<String>,
     start_time_unix_nano: Option<Json>,
     #[serde(default)]
@@ -146,7 +251,7 @@ fn decoded(value: &Json) -> Json {
 }
 
 /// The request that a span of a model call stands for.
-pub(super) fn request(span: Span) -> Result<Option<Request>, Problem> {
+fn request(span: Span) -> Result<Option<Request>, Problem> {
     let attributes = Attributes::new(span.attributes);
     let operation = attributes.text(&["gen_ai.operation.name", "llm.request.type"]);
     let kind = attributes.text(&["openinference.span.kind", "traceloop.span.kind"]);
@@ -338,5 +443,140 @@ fn usage(attributes: &Attributes) -> Option<Usage> {
         output: output.unwrap_or(0),
         output_final: output.is_some(),
         ..Usage::default()
+    })
+}
+
+// A chat message in any of the shapes in which tracing tools record one:
+// OpenAI's, Anthropic's, that of OpenTelemetry's conventions, or LangChain's.
+
+/// Reads a message.
+pub(super) fn said(message: &Json) -> Result<Said, Problem> {
+    let (kind, message) = plain(message);
+    let name = text_at(message, "role").or(kind).unwrap_or("user");
+    let role = match name {
+        "system" | "developer" | "SystemMessage" => Role::System,
+        "user" | "human" | "HumanMessage" => Role::User,
+        "assistant" | "ai" | "model" | "AIMessage" | "AIMessageChunk" => Role::Assistant,
+        "tool" | "function" | "ToolMessage" | "FunctionMessage" => Role::Tool,
+        other => return Err(Problem::UnknownRole { role: other.to_owned() }),
+    };
+    let mut parts: Vec<Part> = text_at(message, "reasoning_content")
+        .map(|text| Part::Reasoning(text.into()))
+        .into_iter()
+        .collect();
+    let content = message.get("parts").or_else(|| message.get("content")).unwrap_or(&Json::Null);
+    let has_results = content.as_array().is_some_and(|all| all.iter().any(is_result));
+    if role == Role::Tool && !has_results {
+        parts.push(result(message, content));
+        return Ok(Said::new(role, parts));
+    }
+    match content {
+        Json::String(text) => parts.push(Part::Text(text.clone())),
+        Json::Array(all) => parts.extend(all.iter().map(part)),
+        Json::Object(_) => parts.push(part(content)),
+        _ => {}
+    }
+    let called = parts.iter().any(|part| matches!(part, Part::Call { .. }));
+    let extra = message.get("additional_kwargs").and_then(|more| more.get("tool_calls"));
+    let listed = message.get("tool_calls").filter(|calls| calls.get(0).is_some()).or(extra);
+    let calls = listed.and_then(Json::as_array).filter(|_| !called);
+    parts.extend(calls.into_iter().flatten().map(call));
+    Ok(Said::new(role, parts))
+}
+
+/// Reads a list of messages, or one.
+pub(super) fn all_said(messages: &Json) -> Result<Vec<Said>, Problem> {
+    match messages {
+        Json::Array(all) => all.iter().map(said).collect(),
+        Json::Null => Ok(Vec::new()),
+        Json::String(text) => Ok(vec![Said::new(Role::User, vec![Part::Text(text.clone())])]),
+        one => Ok(vec![said(one)?]),
+    }
+}
+
+/// LangChain keeps a message's fields within another object, and its class.
+fn plain(message: &Json) -> (Option<&str>, &Json) {
+    let class = message.get("id").and_then(Json::as_array).and_then(|path| path.last()?.as_str());
+    match (message.get("kwargs"), message.get("data")) {
+        (Some(fields), _) if class.is_some() => (class, fields),
+        (_, Some(fields)) if fields.is_object() => (text_at(message, "type"), fields),
+        _ => (text_at(message, "type"), message),
+    }
+}
+
+fn text_at<'a>(value: &'a Json, key: &str) -> Option<&'a str> {
+    value.get(key).and_then(Json::as_str).filter(|text| !text.is_empty())
+}
+
+fn is_result(part: &Json) -> bool {
+    matches!(text_at(part, "type"), Some("tool_result" | "tool_call_response"))
+}
+
+fn part(part: &Json) -> Part {
+    if let Some(text) = part.as_str() {
+        return Part::Text(text.to_owned());
+    }
+    let text =
+        ["text", "content", "thinking", "reasoning"].iter().find_map(|key| text_at(part, key));
+    let text = text.unwrap_or_default();
+    match text_at(part, "type").unwrap_or("text") {
+        "text" | "input_text" | "output_text" | "refusal" => Part::Text(text.to_owned()),
+        "thinking" | "redacted_thinking" | "reasoning" => Part::Reasoning(text.to_owned()),
+        "tool_call" | "tool_use" | "function" => call(part),
+        "tool_result" => result(part, part.get("content").unwrap_or(&Json::Null)),
+        "tool_call_response" => {
+            let response = part.get("response").or_else(|| part.get("result"));
+            result(part, response.unwrap_or(&Json::Null))
+        }
+        "image" | "image_url" | "input_image" => {
+            let url = part.pointer("/image_url/url").or_else(|| part.get("image_url"));
+            Part::Image(url.and_then(Json::as_str).and_then(media_type))
+        }
+        "blob" | "uri" | "file" if text_at(part, "modality") == Some("image") => {
+            Part::Image(text_at(part, "mime_type").map(str::to_owned))
+        }
+        kind => Part::Other(format!("{kind} part")),
+    }
+}
+
+fn call(call: &Json) -> Part {
+    let function = call.get("function").unwrap_or(call);
+    let given = ["arguments", "input", "args"].iter().find_map(|key| function.get(key));
+    Part::Call {
+        id: text_at(call, "id").map(str::to_owned),
+        name: text_at(function, "name").unwrap_or_default().to_owned(),
+        arguments: given.cloned().unwrap_or_default(),
+    }
+}
+
+fn result(message: &Json, content: &Json) -> Part {
+    let call = ["tool_call_id", "tool_use_id", "id"].iter().find_map(|key| text_at(message, key));
+    let is_error = message.get("is_error").is_some_and(|error| error == true)
+        || text_at(message, "status") == Some("error");
+    let (text, images) = match content {
+        Json::String(text) => (text.clone(), 0),
+        Json::Null => (String::new(), 0),
+        Json::Array(parts) if parts.iter().all(|part| text_at(part, "type").is_some()) => {
+            let pictures = parts.iter().filter(|one| matches!(part(one), Part::Image(_))).count();
+            let texts = parts.iter().filter_map(|one| match part(one) {
+                Part::Text(text) => Some(text),
+                _ => None,
+            });
+            (texts.collect::<Vec<_>>().join("\n"), pictures as u32)
+        }
+        other => (other.to_string(), 0),
+    };
+    let name = text_at(message, "name").map(str::to_owned);
+    Part::Result { call: call.map(str::to_owned), name, text, images, is_error }
+}
+
+/// Tool definitions in the notation of OpenAI, Anthropic or the conventions.
+pub(super) fn definition(tool: &Json) -> Option<crate::model::ToolDefinition> {
+    let own = tool.get("function").unwrap_or(tool);
+    let parameters = own.get("parameters").or_else(|| own.get("input_schema"));
+    Some(crate::model::ToolDefinition {
+        name: text_at(own, "name")?.to_owned(),
+        description: text_at(own, "description").unwrap_or_default().to_owned(),
+        parameters: parameters.cloned().unwrap_or_default(),
     })
 }

@@ -6,87 +6,66 @@
 //! The log has no prompt size of single responses: only totals when a session
 //! ends, and what each compaction used.
 
-mod wire;
-
-use jiff::Timestamp;
-use rustc_hash::FxHashMap;
-use serde_json::Value as Json;
-
-use self::wire::{Answer, Compaction, Done, Event, Said, Session, Spent};
-use super::content::{ResultText, home_of, project_of};
-use super::recorder::{Outcome, Recorder, Turn};
-use crate::dataset::LoadOptions;
-use crate::dataset::check::Draft;
-use crate::dataset::error::{DatasetError, Problem};
-use crate::dataset::format::{Format, Head};
-use crate::dataset::source::{Source, from_json, parse};
-use crate::model::{Block, PreambleChange, RecordedCompaction, RecordedTrigger, Role, SIDECHAIN};
+use super::prelude::*;
+use crate::model::{PreambleChange, RecordedCall, SIDECHAIN};
 
 /// The format of Copilot CLI's event logs.
-pub struct CopilotCli;
+pub(super) const FORMAT: Format = Format {
+    name: "copilot-cli",
+    describe: "Copilot CLI session (JSON lines, ~/.copilot/session-state/*/events.jsonl)",
+    tried: Tried::Documentation,
+    sniff,
+    read: Read::All(read),
+    beside: None,
+};
 
-impl Format for CopilotCli {
-    fn name(&self) -> &'static str {
-        "copilot-cli"
-    }
+fn sniff(head: &Head) -> bool {
+    let is_event = |record: &Json| {
+        let kind = record.get("type").and_then(Json::as_str);
+        let known = ["session.start", "system.message", "user.message", "assistant.message"];
+        kind.is_some_and(|kind| known.contains(&kind))
+            && record.get("data").is_some_and(Json::is_object)
+            && record.get("id").is_some_and(Json::is_string)
+    };
+    head.any(is_event)
+}
 
-    fn describe(&self) -> &'static str {
-        "Copilot CLI session (JSON lines, ~/.copilot/session-state/*/events.jsonl; from documentation)"
-    }
-
-    fn sniff(&self, head: &Head) -> bool {
-        let is_event = |record: &Json| {
-            let kind = record.get("type").and_then(Json::as_str);
-            let known = ["session.start", "system.message", "user.message", "assistant.message"];
-            kind.is_some_and(|kind| known.contains(&kind))
-                && record.get("data").is_some_and(Json::is_object)
-                && record.get("id").is_some_and(Json::is_string)
+fn read(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+    // Every log has the same name, in a folder that is named after its session.
+    let stem = source.stem().to_owned();
+    let id = source.folder().filter(|_| stem == "events").map_or(stem.clone(), str::to_owned);
+    let mut main = Reader::new(&id);
+    let mut agents: Vec<Reader> = Vec::new();
+    let mut by_agent: FxHashMap<String, usize> = FxHashMap::default();
+    let mut aside = 0;
+    while let Some((line, event)) = source.next_record(parse::<Event>)? {
+        let reader = match event.agent_of() {
+            None => &mut main,
+            Some(_) if !options.sidechains => {
+                aside += 1;
+                continue;
+            }
+            Some(agent) => {
+                let at = *by_agent.entry(agent).or_insert(agents.len());
+                if at == agents.len() {
+                    agents.push(Reader::new(&format!("{id}{SIDECHAIN}{}", at + 1)));
+                }
+                &mut agents[at]
+            }
         };
-        head.any(is_event)
+        let read = reader.event(line, event);
+        read.map_err(|problem| source.error(Some(line), problem))?;
     }
-
-    fn read(
-        &self,
-        source: &mut Source<'_>,
-        options: &LoadOptions,
-    ) -> Result<Vec<Draft>, DatasetError> {
-        // Every log has the same name, in a folder that is named after its session.
-        let stem = source.stem().to_owned();
-        let id = source.folder().filter(|_| stem == "events").map_or(stem.clone(), str::to_owned);
-        let mut main = Reader::new(&id);
-        let mut agents: Vec<Reader> = Vec::new();
-        let mut by_agent: FxHashMap<String, usize> = FxHashMap::default();
-        let mut aside = 0;
-        while let Some((line, event)) = source.next_record(parse::<Event>)? {
-            let reader = match event.agent_of() {
-                None => &mut main,
-                Some(_) if !options.sidechains => {
-                    aside += 1;
-                    continue;
-                }
-                Some(agent) => {
-                    let at = *by_agent.entry(agent).or_insert(agents.len());
-                    if at == agents.len() {
-                        agents.push(Reader::new(&format!("{id}{SIDECHAIN}{}", at + 1)));
-                    }
-                    &mut agents[at]
-                }
-            };
-            let read = reader.event(line, event);
-            read.map_err(|problem| source.error(Some(line), problem))?;
-        }
-        let mut main = main.finish();
-        main.leave_out("sidechain record", aside);
-        main.leave_out("torn last line", source.torn());
-        let project = main.transcript.project.clone();
-        let agents = agents.into_iter().map(|agent| {
-            let mut draft = agent.finish();
-            draft.transcript.project.clone_from(&project);
-            draft
-        });
-        let drafts = [main].into_iter().chain(agents);
-        Ok(drafts.filter(|draft| !draft.transcript.messages.is_empty()).collect())
-    }
+    let mut main = main.finish();
+    main.leave_out("sidechain record", aside);
+    main.leave_out("torn last line", source.torn());
+    let project = main.transcript.project.clone();
+    let agents = agents.into_iter().map(|agent| {
+        let mut draft = agent.finish();
+        draft.transcript.project.clone_from(&project);
+        draft
+    });
+    Ok([main].into_iter().chain(agents).collect())
 }
 
 #[derive(Default)]
@@ -272,5 +251,158 @@ impl Reader {
         self.changes.retain(|change| change.before < count);
         self.recorder.transcript().preamble_changes = self.changes;
         self.recorder.finish()
+    }
+}
+
+// Events of Copilot CLI on disk.
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Event {
+    #[serde(rename = "type")]
+    kind: String,
+    id: Option<String>,
+    timestamp: Option<Timestamp>,
+    agent_id: Option<String>,
+    #[serde(default)]
+    data: Json,
+}
+
+impl Event {
+    /// The subagent that it belongs to: older versions name the call that started it.
+    fn agent_of(&self) -> Option<String> {
+        let parent = || self.data.get("parentToolCallId")?.as_str().map(str::to_owned);
+        let own = self.agent_id.clone().or_else(parent);
+        own.filter(|_| !self.kind.starts_with("subagent."))
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Session {
+    session_id: Option<String>,
+    selected_model: Option<String>,
+    context: Option<Place>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Place {
+    cwd: Option<String>,
+    git_root: Option<String>,
+    repository: Option<String>,
+    branch: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Said {
+    #[serde(default)]
+    content: String,
+    /// The text as the model was sent it.
+    transformed_content: Option<String>,
+    attachments: Option<Vec<Attached>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Attached {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    mime_type: Option<String>,
+}
+
+impl Attached {
+    fn image(&self) -> Option<&str> {
+        self.mime_type.as_deref().filter(|kind| kind.starts_with("image/"))
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Answer {
+    #[serde(default)]
+    content: String,
+    model: Option<String>,
+    reasoning_text: Option<String>,
+    reasoning_opaque: Option<String>,
+    tool_requests: Option<Vec<Request>>,
+    output_tokens: Option<u64>,
+    /// The same for all messages that one response was split into.
+    api_call_id: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Request {
+    tool_call_id: String,
+    name: String,
+    #[serde(default)]
+    arguments: Json,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Done {
+    tool_call_id: String,
+    #[serde(default)]
+    success: bool,
+    result: Option<Returned>,
+    error: Option<Failure>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Returned {
+    #[serde(default)]
+    content: String,
+    binary_results_for_llm: Option<Vec<Attached>>,
+}
+
+#[derive(Deserialize)]
+struct Failure {
+    #[serde(default)]
+    message: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Compaction {
+    success: Option<bool>,
+    summary_content: Option<String>,
+    pre_compaction_tokens: Option<u64>,
+    compaction_tokens_used: Option<Spent>,
+    trigger: Option<String>,
+}
+
+/// Cached tokens are part of the input, as the totals of a session bear out.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Spent {
+    model: Option<String>,
+    #[serde(default, alias = "input")]
+    input_tokens: u64,
+    #[serde(default, alias = "output")]
+    output_tokens: u64,
+    #[serde(default, alias = "cachedInput")]
+    cache_read_tokens: u64,
+    #[serde(default)]
+    cache_write_tokens: u64,
+    duration: Option<f64>,
+}
+
+impl Spent {
+    fn call(self) -> RecordedCall {
+        let cache_read = self.cache_read_tokens.min(self.input_tokens);
+        let cache_write_5m = self.cache_write_tokens.min(self.input_tokens - cache_read);
+        let usage = Usage {
+            input: self.input_tokens - cache_read - cache_write_5m,
+            cache_read,
+            cache_write_5m,
+            output: self.output_tokens,
+            output_final: true,
+            ..Usage::default()
+        };
+        RecordedCall { model: self.model, usage, latency_ms: self.duration }
     }
 }

@@ -1,5 +1,0 @@
-//! Trajectories in ATIF.
-
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|input: &[u8]| recap_fuzz::import(Some("atif"), input));

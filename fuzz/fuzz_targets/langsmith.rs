@@ -1,5 +1,0 @@
-//! Runs that LangSmith exports.
-
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|input: &[u8]| recap_fuzz::import(Some("langsmith"), input));
