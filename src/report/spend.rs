@@ -194,7 +194,7 @@ fn widths(lines: &[[String; HEADS.len()]], width: usize) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Timing, Usage};
+    use crate::model::{LatencySource, Timing, Usage};
 
     fn call(seat: Seat, total_ms: f64, usd: Option<f64>) -> CallRow {
         let usage = Usage { input: 60, cache_read: 40, output: 10, ..Usage::default() };

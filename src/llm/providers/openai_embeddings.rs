@@ -66,7 +66,7 @@ fn tokens(usage: &Value) -> Result<Tokens, NoUsage> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::llm::{Fault, Model, Question, Settings};
+    use crate::llm::{Fault, FaultKind, Model, Question, Settings};
 
     fn decoded(body: &str) -> Result<Reply, String> {
         OpenAiEmbeddings.decode(200, body.as_bytes()).map_err(|error| error.to_string())
