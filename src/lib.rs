@@ -55,9 +55,6 @@ pub mod replay;
 /// Every cell of a comparison, and the folder that keeps them.
 pub mod run;
 
-/// Where the shards of a run are published: object stores, shared folders.
-pub mod destination;
-
 /// From cells to a report: measures, intervals, ranking, sentences.
 pub mod measure;
 

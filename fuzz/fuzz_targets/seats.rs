@@ -39,7 +39,7 @@ impl Llm for Says {
         let (text, finish) = (self.replies[at].clone(), self.finish.clone());
         let reply = Reply { text, finish, usage: Err(NoUsage::Missing), model: None };
         let timing = Timing { queue_ms: 0.0, first_byte_ms: 1.0, total_ms: 1.0, attempts: 1 };
-        Ok(Answered { reply, timing, recorded: true, batch: false })
+        Ok(Answered { reply, timing, recorded: true })
     }
 }
 

@@ -10,7 +10,6 @@ use crate::model::{Manifest, Probe, Transcript};
 use crate::pricing::{Agents, PriceList};
 use crate::probes::Cuts;
 use crate::run::{Conceal, CutQuestions, Finished, Folder, RunSpec, Sample, Seats, Windows};
-use crate::strategy::Preset;
 use crate::text::counted;
 use crate::tokens::Counter;
 
@@ -114,7 +113,6 @@ pub(super) fn plan(bench: Bench) -> Result<BenchPlan, BenchError> {
     warnings.extend(native::warnings(&spec.windows, &samples, &spec.agents));
     let left_out = || spec.nulls && !spec.presets.iter().any(|p| p.replays_recording());
     warnings.extend(unreadable.filter(|_| left_out()));
-    warnings.extend(unhashed(&spec.presets));
     let mut manifest = manifest::of_plan(&spec, &datasets, &bench.counter);
     manifest.questions = questions.1;
     manifest.named = bench.selection.named(&spec.presets);
@@ -199,13 +197,4 @@ fn unreadable(samples: &[Sample]) -> Option<String> {
         reasons.len(),
         counted(samples.len(), "transcript")
     ))
-}
-
-/// Strategies whose hash does not cover everything that they run.
-fn unhashed(presets: &[Arc<Preset>]) -> impl Iterator<Item = String> {
-    presets.iter().flat_map(|preset| preset.servers().map(|server| (&preset.name, server))).map(
-        |(name, server)| {
-            format!("{name} asks {server}: what that server does is not part of the preset's hash")
-        },
-    )
 }

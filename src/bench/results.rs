@@ -6,7 +6,7 @@ use crate::gate;
 use crate::measure::measure;
 use crate::model::{Manifest, Report};
 use crate::report::{self, ADVICE_JSON, ADVICE_PAGE, FORMATS, Screen, Source, Texts};
-use crate::run::{BATCHES, Finished, Folder, FolderError, GATE, Loaded, REPLIES, RunTexts};
+use crate::run::{Finished, Folder, FolderError, GATE, Loaded, REPLIES, RunTexts};
 
 /// The summary of a run that is small enough to be committed: gates of later
 /// runs compare with it.
@@ -88,7 +88,7 @@ impl Texts for RunTexts {
 /// # Errors
 /// If a file cannot be removed.
 pub fn clear(folder: &Folder) -> Result<(), FolderError> {
-    [TEXTS, REPLIES, BATCHES].into_iter().try_for_each(|name| folder.remove(name))?;
+    [TEXTS, REPLIES].into_iter().try_for_each(|name| folder.remove(name))?;
     clear_rendered(folder)
 }
 

@@ -12,7 +12,7 @@ use super::progress::{Progress, Verbosity};
 use super::seating::{Asked, ProbeMode, Seating};
 use super::strategies;
 use super::work::Work;
-use super::{authoring, headings, inputs, models, out, recordings, wire};
+use super::{authoring, bench, headings, inputs, models, recordings, wire};
 use crate::bench::{Bench, BenchPlan, Outcome, Questions};
 use crate::dataset::LoadOptions;
 use crate::measure;
@@ -148,7 +148,7 @@ fn replay(
     let run = work.run(plan.prepare())??;
     let path = match &arguments.out {
         Some(out) => out.clone(),
-        None => out::new(&run.manifest().title)?,
+        None => bench::new_folder(&run.manifest().title)?,
     };
     let mut folder = run.create(&path)?;
     if let Some(exchange) = exchange.filter(|_| !arguments.no_text) {
@@ -207,8 +207,6 @@ impl Arguments {
                 ));
             }
         };
-        let waiting = self.seating.has_models().then(|| self.seating.line.cells_at_once());
-        let cores = wire::cores().max(waiting.unwrap_or(1));
         Ok(Bench::new(datasets)
             .limit(self.limit)
             .no_text(self.no_text)
@@ -223,6 +221,6 @@ impl Arguments {
             .questions(questions)
             .replicates(self.replicates)
             .seed(self.seed)
-            .jobs(self.jobs.map_or(cores, usize::from)))
+            .jobs(self.jobs.map_or_else(|| self.seating.jobs(), usize::from)))
     }
 }

@@ -5,8 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use futures_util::{StreamExt, stream};
-
 use super::call_options::CallOptions;
 use super::dry_run::Estimate;
 use super::exchange::Exchange;
@@ -19,7 +17,7 @@ use crate::llm::{DryRunCalls, Llm};
 use crate::model::{Probe, Transcript};
 use crate::pricing::PriceList;
 use crate::probes::{Cuts, Place, places};
-use crate::questions::{Author, Written};
+use crate::questions::Author;
 use crate::text::counted;
 use crate::tokens::{Counter, Sizes};
 
@@ -64,25 +62,21 @@ pub(super) fn estimate(
     if let Some(llm) = rehearsal.llm(model)? {
         rehearse(&llm, sessions)?;
     }
-    let estimate = Estimate::of(&planned, prices, line.batches().is_some(), wire::now())?;
-    Ok(estimate.describe(recorded))
+    Ok(Estimate::of(&planned, prices, wire::now()).describe(recorded))
 }
 
-/// The questions that the model writes, about so many sessions at a time; how
-/// many there are for each session,
+/// The questions that the model writes; how many there are for each session,
 /// and why others were left out, is told.
 pub(super) fn write(
     llm: &Arc<dyn Llm>,
     sessions: &[CutSession<'_>],
-    at_once: usize,
 ) -> Result<Vec<Probe>, Failure> {
     let author = Author::new(llm);
     let mut probes = Vec::new();
     let mut left_out: BTreeMap<String, u64> = BTreeMap::new();
     Work::new(1)?.run(async {
-        let write = sessions.iter().map(|session| about(&author, session));
-        let mut written = stream::iter(write).buffered(at_once);
-        while let Some((transcript, written)) = written.next().await {
+        for (transcript, places) in sessions {
+            let written = author.write(transcript, places).await;
             wire::say(&format!("{}: {}", transcript.id, counted(written.probes.len(), "question")));
             probes.extend(written.probes);
             let reasons = written.left_out.into_iter();
@@ -91,14 +85,6 @@ pub(super) fn write(
     })?;
     left_out.iter().for_each(|(why, n)| wire::say(&format!("left out: {n}: {why}")));
     Ok(probes)
-}
-
-/// A session with the questions that the author writes about it.
-async fn about<'s>(
-    author: &Author,
-    (transcript, places): &'s CutSession<'_>,
-) -> (&'s Transcript, Written) {
-    (transcript, author.write(transcript, places).await)
 }
 
 /// The questions in a file about the sessions of the run.

@@ -1,27 +1,26 @@
 //! `recap bench` and `recap replay`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
 
 use super::config;
-use super::destinations::Target;
 use super::exchange::Exchange;
 use super::exit::{Exit, Failure};
-use super::out::Place;
 use super::progress::{Progress, Verbosity};
 use super::seating::{Asked, ProbeMode, Seating};
 use super::strategies;
 use super::work::{Stopped, Work};
-use super::{authoring, dry_run, gating, headings, inputs, models, out, recordings, report, wire};
+use super::{authoring, dry_run, gating, headings, inputs, models, recordings, report, wire};
 use crate::bench::{Bench, BenchPlan, Outcome, Questions, Results};
 use crate::dataset::LoadOptions;
 use crate::model::Shard;
 use crate::pricing::PriceList;
 use crate::probes::Cuts;
 use crate::report::format_names;
-use crate::run::{Folder, Loaded, REPLIES};
+use crate::run::{Finished, Folder, Loaded, REPLIES};
+use crate::text::counted;
 use crate::tokens::Counter;
 
 /// Options of `recap bench` and `recap replay`.
@@ -109,7 +108,7 @@ pub struct Arguments {
     limit: Option<usize>,
 
     /// Replay only part I of N of the sessions, by their size, and leave a folder for `recap
-    /// merge`, or publish it to the address in --out
+    /// merge`
     #[arg(long, value_name = "I/N", requires = "out",
           conflicts_with_all = ["json", "open", "fail_on", "baseline"], help_heading = headings::REPLAY)]
     shard: Option<Shard>,
@@ -122,15 +121,9 @@ pub struct Arguments {
     reading: inputs::ReadOptions,
 
     /// Run folder: a new or empty one, or that of an earlier run, which is replaced unless it is
-    /// resumed; with --shard also an address: s3://BUCKET/PREFIX, gs://BUCKET/PREFIX,
-    /// az://CONTAINER/PREFIX, file:///FOLDER [default: reports/TIME-NAME]
-    #[arg(long, value_name = "DIR|ADDRESS", help_heading = headings::REPORT)]
+    /// resumed [default: reports/TIME-NAME]
+    #[arg(long, value_name = "DIR", help_heading = headings::REPORT)]
     out: Option<PathBuf>,
-
-    /// Folder in which a shard is made before it is published to the address in --out [default: a
-    /// temporary one, which is removed then]
-    #[arg(long, value_name = "DIR", requires = "out", help_heading = headings::REPORT)]
-    work: Option<PathBuf>,
 
     /// Go on with the interrupted run in --out: what it finished, and every reply of a model that
     /// had arrived, is taken over; without a run there one begins
@@ -173,7 +166,6 @@ struct CutOptions {
 
 pub(super) fn run(arguments: &Arguments, ask: ProbeMode) -> Result<Exit, Failure> {
     report::check_formats(&arguments.format)?;
-    arguments.target()?;
     let prices = Arc::new(models::prices(arguments.prices.as_deref())?);
     let counter = wire::counter(arguments.tokens);
     let mut plan = arguments.bench(ask, &prices, &counter)?.plan()?;
@@ -196,7 +188,6 @@ pub(super) fn run(arguments: &Arguments, ask: ProbeMode) -> Result<Exit, Failure
         }
         return Ok(Exit::Done);
     }
-    arguments.refuse_lost_batches()?;
     let seating = match plan.part() {
         Some(part) => {
             let seating = arguments.seating.of_part(part)?;
@@ -222,9 +213,7 @@ pub(super) fn run(arguments: &Arguments, ask: ProbeMode) -> Result<Exit, Failure
 /// The plan with the questions of a model.
 fn written(plan: BenchPlan, model: &str, exchange: &mut Exchange) -> Result<BenchPlan, Failure> {
     let Some(llm) = exchange.llm(model)? else { return Ok(plan) };
-    let at_once = exchange.questions_at_once();
-    let probes = authoring::write(&llm, &dry_run::unasked(&plan), at_once)
-        .inspect_err(|_| exchange.tell_running())?;
+    let probes = authoring::write(&llm, &dry_run::unasked(&plan))?;
     exchange.save()?;
     if probes.is_empty() {
         exchange.ended()?;
@@ -243,9 +232,11 @@ fn replay(
 ) -> Result<Exit, Failure> {
     let mut work = Work::new(plan.spec.jobs.min(wire::cores()))?;
     let mut run = work.run(plan.prepare())??;
-    let place = Place::of(arguments.target()?, arguments.out.as_ref(), &run, &mut work)?;
-    let Some(place) = place else { return Ok(Exit::Done) };
-    let mut folder = place.begin(&mut run, arguments.resume)?;
+    let path = match &arguments.out {
+        Some(out) => out.clone(),
+        None => new_folder(&run.manifest().title)?,
+    };
+    let mut folder = if arguments.resume { run.resume(&path)? } else { run.create(&path)? };
     if let Some(exchange) = exchange.filter(|_| !arguments.no_text) {
         exchange.keep_replies(folder.path())?;
     }
@@ -254,17 +245,11 @@ fn replay(
     let ran = work.run(run.run(&mut folder, &progress));
     progress.finish();
     match ran {
-        Ok(outcome) => {
-            let ended = finish(arguments, &folder, outcome?, exchange, gate)?;
-            // Its journal is unlocked, so that it can be read.
-            drop(folder);
-            place.leave(&mut work, ended)
-        }
+        Ok(outcome) => finish(arguments, &folder, outcome?, exchange, gate),
         Err(Stopped(exit)) => {
-            exchange.inspect(|exchange| exchange.tell_running());
             // Dropping unfinished cells ends the programs that they started.
             drop(work);
-            interrupted(arguments, &folder, (exit, &place.again()))
+            interrupted(arguments, &folder, exit)
         }
     }
 }
@@ -286,7 +271,7 @@ fn finish(
     // Without replies of models nothing was measured, and nothing is rendered.
     let models = exchange.map_or(Ok(Exit::Done), Exchange::ended)?;
     if let Some(shard) = arguments.shard {
-        out::tell_shard(shard, &outcome.finished, folder);
+        tell_shard(shard, &outcome.finished, folder);
         return saved.map(|()| models);
     }
     let mut results = outcome.measure();
@@ -300,11 +285,7 @@ fn finish(
 }
 
 /// Renders what finished before a signal came.
-fn interrupted(
-    arguments: &Arguments,
-    folder: &Folder,
-    (exit, again): (Exit, &str),
-) -> Result<Exit, Failure> {
+fn interrupted(arguments: &Arguments, folder: &Folder, exit: Exit) -> Result<Exit, Failure> {
     let run = Loaded::read(folder.path())?;
     if run.sessions.cells().next().is_none() {
         return Err(Failure::with_code(exit, "interrupted before anything finished"));
@@ -312,7 +293,7 @@ fn interrupted(
     render(arguments, folder, &run.into())?;
     let path = folder.path().display();
     wire::say(&format!("interrupted; what finished is in {path}"));
-    wire::say(&format!("help: {again} finishes the run"));
+    wire::say("help: the same command with --out and --resume finishes the run");
     Ok(exit)
 }
 
@@ -324,6 +305,43 @@ fn render(arguments: &Arguments, folder: &Folder, results: &Results) -> Result<(
         report::open(folder);
     }
     Ok(())
+}
+
+/// Says what a shard did.
+fn tell_shard(shard: Shard, finished: &Finished, folder: &Folder) {
+    let cells = counted(finished.sessions.cells().count(), "cell");
+    let sessions = counted(finished.transcripts.len(), "session");
+    wire::say(&format!("shard {shard}: {cells} of {sessions} in {}", folder.path().display()));
+    let failed = finished.sessions.cells().filter(|cell| cell.rows().is_none()).count();
+    if failed > 0 {
+        wire::say(&format!("warning: {} failed", counted(failed, "cell")));
+    }
+}
+
+/// A new folder under `reports`, named by the time and the data. It is created
+/// here, so that another run that begins within the same second gets a
+/// different one.
+pub(super) fn new_folder(title: &str) -> Result<PathBuf, Failure> {
+    let time = wire::now().strftime("%Y-%m-%dT%H-%M-%S").to_string();
+    let safe = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '-' };
+    let name: String = title.chars().map(safe).take(60).collect();
+    let reports = Path::new("reports");
+    std::fs::create_dir_all(reports).map_err(|e| unwritable(reports, &e))?;
+    for n in 1_u32.. {
+        let again = if n == 1 { String::new() } else { format!("-{n}") };
+        let path = reports.join(format!("{time}-{name}{again}"));
+        match std::fs::create_dir(&path) {
+            Ok(()) => return Ok(path),
+            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(e) => return Err(unwritable(&path, &e)),
+        }
+    }
+    unreachable!("numbers do not end")
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::usage(format!("{}: {error}", path.display()))
+        .help("give --out a folder that may be written to")
 }
 
 impl Arguments {
@@ -364,17 +382,7 @@ impl Arguments {
             .replicates(self.replicates())
             .seed(self.seed)
             .scaled(!self.no_scale)
-            .jobs(self.jobs()))
-    }
-
-    /// The destination, where there is one.
-    fn target(&self) -> Result<Option<Target>, Failure> {
-        Target::of(self.out.as_deref(), (self.shard, self.resume), self.work.as_deref())
-    }
-
-    /// Refuses batches whose results could not be kept.
-    fn refuse_lost_batches(&self) -> Result<(), Failure> {
-        if self.no_text { self.seating.line.refuse_lost_batches() } else { Ok(()) }
+            .jobs(self.jobs.map_or_else(|| self.seating.jobs(), usize::from)))
     }
 
     fn replicates(&self) -> u32 {
@@ -383,11 +391,5 @@ impl Arguments {
 
     fn reading(&self) -> LoadOptions {
         LoadOptions { sidechains: self.sidechains, ..self.reading.options() }
-    }
-
-    /// Cells that wait for a model take no core.
-    fn jobs(&self) -> usize {
-        let waiting = self.seating.has_models().then(|| self.seating.line.cells_at_once());
-        self.jobs.map_or_else(|| wire::cores().max(waiting.unwrap_or(1)), usize::from)
     }
 }

@@ -1,7 +1,7 @@
 //! The options of calls to models: cassette, budget, limits, redaction.
 
 use std::num::NonZero;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -49,17 +49,6 @@ pub struct CallOptions {
     #[arg(long, value_name = "SECONDS", default_value = "120")]
     timeout: NonZero<u32>,
 
-    /// Have answers, verdicts and questions made in batches at OpenAI and Anthropic: at half the
-    /// price, within a day; the same command with --resume, or with the same cassette, goes on
-    /// with batches that were submitted. Summaries are asked for one by one
-    #[arg(long)]
-    batch: bool,
-
-    /// Seconds until a batch is looked at, with --batch; later looks are rarer. Calls are gathered
-    /// until none has come for as long
-    #[arg(long, value_name = "SECONDS", default_value = "15", value_parser = seconds)]
-    batch_poll: Duration,
-
     /// Whether keys, tokens, passwords, private keys and e-mail addresses are replaced by
     /// placeholders before text is sent [default: yes, but for servers on this machine]
     #[arg(long, value_name = "yes|no", value_enum)]
@@ -81,44 +70,7 @@ fn dollars(typed: &str) -> Result<f64, String> {
     if usd.is_finite() && usd >= 0.0 { Ok(usd) } else { Err("not an amount".to_owned()) }
 }
 
-fn seconds(typed: &str) -> Result<Duration, String> {
-    let seconds: f64 = typed.parse().map_err(|_| "not a number".to_owned())?;
-    match Duration::try_from_secs_f64(seconds) {
-        Ok(wait) if !wait.is_zero() && wait <= LONGEST_POLL => Ok(wait),
-        _ => Err("not between 0 and 3600 seconds".to_owned()),
-    }
-}
-
-/// The longest time until a batch is looked at for the first time.
-const LONGEST_POLL: Duration = Duration::from_secs(3_600);
-
-/// Cells that run at a time where most of them wait for a batch: each keeps what
-/// it measured in memory until then.
-const CELLS_IN_BATCH: usize = 256;
-/// Verdicts and questions that wait at a time: as many as one batch may hold.
-const CALLS_IN_BATCH: usize = 50_000;
-
 impl CallOptions {
-    /// How long batches are gathered and not looked at; `None` without batches.
-    pub(super) fn batches(&self) -> Option<Duration> {
-        self.batch.then_some(self.batch_poll)
-    }
-
-    /// Calls that may wait for their replies at a time.
-    pub(super) fn at_once(&self) -> usize {
-        if self.batch { CALLS_IN_BATCH } else { self.concurrency() }
-    }
-
-    /// Cells that may wait for their calls at a time.
-    pub(super) fn cells_at_once(&self) -> usize {
-        if self.batch { CELLS_IN_BATCH } else { self.concurrency() }
-    }
-
-    /// The file of the cassette, where calls are added to it.
-    pub(super) fn recording(&self) -> Option<&Path> {
-        self.cassette.as_deref().filter(|_| self.record)
-    }
-
     /// Whether nothing is sent.
     pub(super) fn is_replay(&self) -> bool {
         self.replay
@@ -135,7 +87,7 @@ impl CallOptions {
     }
 
     /// Calls in flight at a time.
-    fn concurrency(&self) -> usize {
+    pub(super) fn concurrency(&self) -> usize {
         self.concurrency.get() as usize
     }
 
@@ -222,25 +174,12 @@ impl CallOptions {
         })
     }
 
-    /// Refuses batches that nothing would keep: without a cassette, what was paid
-    /// for would be lost where the program is ended before the batch is.
-    pub(super) fn refuse_lost_batches(&self) -> Result<(), Failure> {
-        if self.batch && !self.replay && !self.record {
-            return Err(Failure::usage("--batch without a cassette").help(
-                "add --cassette FILE --record: batches take up to a day, and the same command goes \
-                 on with them from that file",
-            ));
-        }
-        Ok(())
-    }
-
     /// Refuses options of model calls where no seat has a model: they would have no effect.
     pub(super) fn refuse_idle(&self) -> Result<(), Failure> {
         let idle = [
             (self.cassette.is_some(), "--cassette"),
             (self.max_cost.is_some(), "--max-cost"),
             (self.per_minute.is_some(), "--per-minute"),
-            (self.batch, "--batch"),
             (self.redact.is_some(), "--redact"),
         ];
         match idle.iter().find(|(given, _)| *given) {

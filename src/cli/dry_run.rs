@@ -6,7 +6,6 @@
 //! expected cost and the worst case are reported.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -14,14 +13,14 @@ use serde::Serialize;
 
 use super::authoring::{self, CutSession};
 use super::exit::Failure;
-use super::model_name::{self, TYPICAL_THINKING};
+use super::model_name::TYPICAL_THINKING;
 use super::seating::Seating;
 use super::wire;
 use super::work::Work;
 use crate::bench::{BenchPlan, native_sizes};
-use crate::llm::{DryRunCall, DryRunCalls, waits_for_batches};
-use crate::model::{Buckets, Seat};
-use crate::pricing::{Class, ModelPrices, PriceList};
+use crate::llm::{DryRunCall, DryRunCalls, call_usd};
+use crate::model::{Seat, Usage};
+use crate::pricing::{ModelPrices, PriceList};
 use crate::questions::TYPICAL_QUESTIONS_TOKENS;
 use crate::run::{RunSpec, Sample, Windows};
 use crate::seats::answerer::TYPICAL_ANSWER_TOKENS;
@@ -55,8 +54,7 @@ pub(super) fn plan(
     }
     Work::new(plan.spec.jobs.min(wire::cores()))?.run(plan.seats(seats).dry_run())??;
     let recorded = if exchange.has_cassette() { " that are not on the cassette" } else { "" };
-    let batch = seating.line.batches().is_some();
-    let bill = Estimate::of(&planned, prices, batch, wire::now())?;
+    let bill = Estimate::of(&planned, prices, wire::now());
     Ok(if json { bill.json(work) } else { cells + &bill.describe(recorded) + assumed })
 }
 
@@ -163,11 +161,8 @@ impl ReplyTokens {
 /// The calls that one seat would make to one model.
 #[derive(Debug, Serialize)]
 struct SeatEstimate {
-    /// The prices of the model; in batches, those of batches.
     #[serde(skip)]
     prices: Option<ModelPrices>,
-    /// Whether they are made in batches.
-    batch: bool,
     calls: u64,
     #[serde(rename = "prompt_tokens")]
     prompt: u64,
@@ -178,10 +173,9 @@ struct SeatEstimate {
 }
 
 impl SeatEstimate {
-    fn new(prices: Option<&ModelPrices>, batch: bool) -> Self {
+    fn new(prices: Option<&ModelPrices>) -> Self {
         let none = ReplyTokens { tokens: 0, usd: Some(0.0) };
-        let prices = prices.map(|own| if batch { own.in_batches() } else { own.clone() });
-        SeatEstimate { prices, batch, calls: 0, prompt: 0, expected: none, worst: none }
+        SeatEstimate { prices: prices.cloned(), calls: 0, prompt: 0, expected: none, worst: none }
     }
 }
 
@@ -220,33 +214,17 @@ pub(super) struct Estimate {
 }
 
 impl Estimate {
-    /// What the calls cost, those of some seats in batches where these are asked
-    /// for and their provider has them.
-    ///
-    /// # Errors
-    /// If a name is none of a model.
-    pub(super) fn of(
-        planned: &DryRunCalls,
-        prices: &PriceList,
-        batch: bool,
-        at: Timestamp,
-    ) -> Result<Self, Failure> {
+    /// What the calls cost.
+    pub(super) fn of(planned: &DryRunCalls, prices: &PriceList, at: Timestamp) -> Self {
         let summary = planned.mean_summary();
         let (mut shares, mut thinks) = (BTreeMap::<(Seat, String), SeatEstimate>::new(), false);
         for call in planned.calls() {
-            let share = match shares.entry((call.seat, call.model.clone())) {
-                Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(free) => {
-                    let batches = model_name::parse(&call.model)?.is_some_and(|m| m.has_batches());
-                    let batch = batch && batches && waits_for_batches(call.seat);
-                    free.insert(SeatEstimate::new(prices.priced(&call.model), batch))
-                }
-            };
+            let share = shares
+                .entry((call.seat, call.model.clone()))
+                .or_insert_with(|| SeatEstimate::new(prices.priced(&call.model)));
             let usd = |output| {
-                let input = Buckets { uncached: call.prompt, ..Buckets::default() };
-                let priced = share.prices.as_ref()?;
-                let prompt = priced.prompt_usd(&input, at, Class::Standard)?;
-                Some(prompt + priced.output_usd(call.prompt, output, at, Class::Standard)?)
+                let usage = Usage { input: call.prompt, output, ..Usage::default() };
+                call_usd(share.prices.as_ref()?, &usage, at)
             };
             let (expected, worst) = (expected(&call, summary), call.bound + call.room);
             let (expected_usd, worst_usd) = (usd(expected), usd(worst));
@@ -256,7 +234,7 @@ impl Estimate {
             share.worst.add(worst, worst_usd);
             thinks |= call.room > 0;
         }
-        Ok(Self { shares, summary, thinks })
+        Self { shares, summary, thinks }
     }
 
     /// Calls, tokens and dollars, seat by seat.
@@ -265,10 +243,9 @@ impl Estimate {
         let mut text = format!("{} to models{recorded}:\n", counted(calls, "call"));
         for ((seat, model), share) in &self.shares {
             text += &format!(
-                "  {} {model}{}: {}, {} tokens of prompts; replies of about {} tokens, {}; of at \
+                "  {} {model}: {}, {} tokens of prompts; replies of about {} tokens, {}; of at \
                  most {}, {}\n",
                 seat.as_str(),
-                if share.batch { " in batches" } else { "" },
                 counted(share.calls, "call"),
                 grouped(share.prompt),
                 grouped(share.expected.tokens),
@@ -368,38 +345,14 @@ mod tests {
         PriceList::parse("a list", &list.to_string()).unwrap()
     }
 
-    fn described(
-        model: &str,
-        calls: &[(Seat, u64, u64)],
-        summaries: &[u64],
-        batch: bool,
-    ) -> String {
+    fn describe(model: &str, calls: &[(Seat, u64, u64)], summaries: &[u64]) -> String {
         let planned = DryRunCalls::default();
         for &(seat, bound, room) in calls {
             let model = model.to_owned();
             planned.add(DryRunCall { seat, model, prompt: 100_000, bound, room });
         }
         summaries.iter().for_each(|tokens| planned.add_summary(*tokens));
-        let estimate = Estimate::of(&planned, &prices(), batch, Timestamp::UNIX_EPOCH);
-        estimate.unwrap().describe("")
-    }
-
-    fn describe(model: &str, calls: &[(Seat, u64, u64)], summaries: &[u64]) -> String {
-        described(model, calls, summaries, false)
-    }
-
-    #[test]
-    fn calls_in_batches_cost_half_and_those_of_the_compactor_do_not() {
-        // $0.10 of prompt and $0.0003 of reply, halved; nothing of a compactor is.
-        let text = described("openai/m", &[(Seat::Answerer, 120, 0); 10], &[], true);
-        assert!(text.contains("  answerer openai/m in batches: 10 calls, "), "{text}");
-        assert!(text.contains("300 tokens, $0.50; of at most 1,200, $0.51"), "{text}");
-        let text = described("openai/m", &[(Seat::Compactor, 4_000, 0)], &[600], true);
-        assert!(text.contains("  compactor openai/m: 1 call"), "{text}");
-        assert!(text.contains("replies of about 600 tokens, $0.11"), "{text}");
-        // There is no such price at another provider.
-        let text = described("groq/m", &[(Seat::Judge, 400, 0)], &[], true);
-        assert!(text.contains("  judge groq/m: 1 call"), "{text}");
+        Estimate::of(&planned, &prices(), Timestamp::UNIX_EPOCH).describe("")
     }
 
     #[test]

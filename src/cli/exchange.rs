@@ -11,12 +11,11 @@ use super::model_name::{self, ModelName};
 use super::wire;
 use crate::llm::cassette::{Mode, Scrub};
 use crate::llm::{
-    BatchLog, BatchOptions, Batched, CallError, Calls, Cassette, Client, DryRunCalls, DryRunModel,
-    Endpoint, FailedCalls, FailureRecorder, Halt, HaltCause, Key, Limits, Live, Llm, Memoized,
-    Model, PlainOrScrubbed, Scrubbed,
+    CallError, Calls, Cassette, Client, DryRunCalls, DryRunModel, Endpoint, FailedCalls,
+    FailureRecorder, Halt, Key, Limits, Live, Llm, Memoized, Model, Scrubbed,
 };
 use crate::pricing::PriceList;
-use crate::run::{BATCHES, REPLIES};
+use crate::run::REPLIES;
 use crate::text::counted;
 use crate::tokens::Counter;
 
@@ -40,8 +39,6 @@ pub(super) struct Exchange {
     prices: Arc<PriceList>,
     limits: Limits,
     redact: Option<Redact>,
-    /// How batches are made, where they are asked for.
-    batches: Option<BatchOptions>,
     live: Vec<Arc<Live>>,
     models: BTreeMap<String, Arc<dyn Llm>>,
     failed: Arc<FailedCalls>,
@@ -67,21 +64,11 @@ impl Exchange {
             keys.iter().fold(text.to_owned(), |text, key| key.scrub(&text))
         });
         let (cassette, warnings) = line.cassette(&scrub)?;
-        let batches = line.batches().map(|poll| BatchOptions {
-            log: Arc::new(BatchLog::default()),
-            poll,
-            tell: Arc::new(wire::say),
-        });
-        if let (Some(batches), Some(tape), Some(file)) = (&batches, &cassette, line.recording()) {
-            let mut log = file.as_os_str().to_owned();
-            log.push(".batches");
-            batches.log.open(Path::new(&log), |key| tape.holds(key))?;
-        }
         let target = match line.is_replay() {
             true => Target::Cassette,
             false => Target::Provider(line.client(seed)?),
         };
-        Ok(Self { warnings, scrub, batches, ..Self::new(line, prices, target, cassette) })
+        Ok(Self { warnings, scrub, ..Self::new(line, prices, target, cassette) })
     }
 
     /// Makes no connection: calls are counted and added to `planned`.
@@ -109,7 +96,6 @@ impl Exchange {
             prices: Arc::clone(prices),
             limits: line.limits(),
             redact: line.redact,
-            batches: None,
             live: Vec::new(),
             models: BTreeMap::new(),
             failed: Arc::default(),
@@ -159,16 +145,11 @@ impl Exchange {
             }
             Target::DryRun { counter, recorded, planned } => {
                 let (counter, planned) = (Arc::clone(counter), Arc::clone(planned));
-                let counted = DryRunModel::new(model.clone(), counter, planned);
-                let calls = Arc::clone(&self.calls);
-                let once: Arc<dyn Llm> = Arc::new(Memoized::live(Arc::new(counted), prices, calls));
-                match recorded.clone() {
-                    Some(tape) => {
-                        let known = self.replayed(Memoized::replayed(model, None, tape));
-                        Arc::new(PlainOrScrubbed::new(known, once))
-                    }
-                    None => once,
-                }
+                let recorded = recorded.clone();
+                let known = recorded
+                    .map(|tape| self.replayed(Memoized::replayed(model.clone(), None, tape)));
+                let counted = Arc::new(DryRunModel::new(model, counter, planned, known));
+                Arc::new(Memoized::live(counted, prices, Arc::clone(&self.calls)))
             }
         };
         Ok(Arc::new(FailureRecorder::new(llm, Arc::clone(&self.failed))))
@@ -184,13 +165,7 @@ impl Exchange {
         let scrubs = self.redact.map_or(!endpoint.is_local(), |redact| redact == Redact::Yes);
         let live = Arc::new(client.live(model, endpoint, self.limits)?);
         self.live.push(Arc::clone(&live));
-        let batched =
-            self.batches.clone().and_then(|options| Batched::new(Arc::clone(&live), options));
-        let llm: Arc<dyn Llm> = match batched {
-            Some(batched) => Arc::new(batched),
-            None => live,
-        };
-        let once = Memoized::live(llm, prices, Arc::clone(&self.calls));
+        let once = Memoized::live(live, prices, Arc::clone(&self.calls));
         Ok(if scrubs { Arc::new(Scrubbed::new(Arc::new(once))) } else { Arc::new(once) })
     }
 
@@ -200,10 +175,7 @@ impl Exchange {
         match self.redact {
             Some(Redact::No) => once,
             Some(Redact::Yes) => Arc::new(Scrubbed::new(once)),
-            None => {
-                let scrubbed = Arc::new(Scrubbed::new(Arc::clone(&once)));
-                Arc::new(PlainOrScrubbed::new(once, scrubbed))
-            }
+            None => Arc::new(Scrubbed::where_not_recorded(once)),
         }
     }
 
@@ -219,9 +191,6 @@ impl Exchange {
         }
         let opened = Cassette::open(&folder.join(REPLIES), Mode::Record, Arc::clone(&self.scrub));
         let (replies, _) = opened?;
-        if let Some(batches) = &self.batches {
-            batches.log.open(&folder.join(BATCHES), |key| replies.holds(key))?;
-        }
         client.count(replies.usd(|model| self.prices.priced(model).cloned()));
         self.calls.keep_replies(replies);
         Ok(())
@@ -233,34 +202,6 @@ impl Exchange {
     /// If it cannot be written.
     pub fn save(&self) -> Result<(), Failure> {
         self.calls.cassette().map_or(Ok(()), |tape| Ok(tape.finish()?))
-    }
-
-    /// Sessions about which a model may write questions at a time.
-    pub fn questions_at_once(&self) -> usize {
-        if self.batches.is_some() { usize::MAX } else { 1 }
-    }
-
-    /// Tells which batches go on at their providers, and how to get their
-    /// results.
-    pub fn tell_running(&self) {
-        let running = self.batches.as_ref().map_or_else(Vec::new, |batches| batches.log.running());
-        if running.is_empty() {
-            return;
-        }
-        let named: Vec<String> = running
-            .iter()
-            .map(|(id, calls)| format!("{id} of {}", counted(*calls, "call")))
-            .collect();
-        wire::say(&format!("these batches go on at the provider: {}", named.join(", ")));
-        wire::say(match self.calls.cassette() {
-            Some(_) => {
-                "help: the same command takes their results, and pays for none of them again"
-            }
-            None => {
-                "help: the same command with --out and --resume takes their results, and pays for \
-                 none of them again"
-            }
-        });
     }
 
     /// Prints what the cap counts where it exceeds the known cost of the calls, in USD.
@@ -292,18 +233,12 @@ impl Exchange {
             ));
         }
         let halts: Vec<Halt> = self.live.iter().filter_map(|live| live.halted()).collect();
-        let never = |halt: &&Halt| matches!(halt.cause, HaltCause::Fault(_)) && !halt.after_success;
+        let never = |halt: &&Halt| halt.fault.is_some() && !halt.after_success;
         if let Some(halt) = halts.iter().find(never) {
             return Err(Failure::usage(&halt.reason)
                 .help("check the key, the account and the name of the model"));
         }
-        let Some((calls, error)) = failed else {
-            if let Some(batches) = &self.batches {
-                batches.log.finish()?;
-            }
-            return Ok(Exit::Done);
-        };
-        self.tell_running();
+        let Some((calls, error)) = failed else { return Ok(Exit::Done) };
         let calls = counted(calls, "call");
         // A halt's reason says more than the errors of the calls.
         let reasons: Vec<String> = match halts.is_empty() {

@@ -5,8 +5,8 @@ use std::fmt;
 
 use crate::bench::{BenchError, SelectionError};
 use crate::dataset::{DatasetError, Problem};
+use crate::llm::LiveError;
 use crate::llm::cassette::CassetteError;
-use crate::llm::{BatchLogError, LiveError};
 use crate::run::{FolderError, RunError};
 use crate::strategy::PresetError;
 use crate::text::{brief, harmless};
@@ -180,19 +180,10 @@ impl From<CassetteError> for Failure {
     }
 }
 
-impl From<BatchLogError> for Failure {
-    fn from(problem: BatchLogError) -> Self {
-        Failure::usage(problem.to_string()).help(problem.help())
-    }
-}
-
 impl From<LiveError> for Failure {
     fn from(problem: LiveError) -> Self {
         match problem {
-            LiveError::Unpriced(model) => Failure::usage(format!(
-                "`{model}` has no price, so that a cap on the cost cannot be kept"
-            ))
-            .help(
+            LiveError::Unpriced(_) => Failure::usage(problem.to_string()).help(
                 "give it a price with --prices (0 for a server of your own), or leave out \
                  --max-cost",
             ),

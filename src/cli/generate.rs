@@ -12,7 +12,6 @@ use super::authoring::{self, CutSession, with_cuts};
 use super::call_options::CallOptions;
 use super::exchange::Exchange;
 use super::exit::{Exit, Failure};
-use super::seating::check_batches;
 use super::{headings, inputs, models, wire};
 use crate::dataset::{Dataset, write_probes};
 use crate::model::{OFFLINE, Probe, ProbeKind};
@@ -102,13 +101,10 @@ fn by_model(
         return Ok(None);
     }
     wire::say(estimate.trim_end());
-    line.refuse_lost_batches()?;
-    check_batches(line, &[model])?;
     let mut exchange = Exchange::open(line, &[model], &prices, 0)?;
     exchange.warnings.iter().for_each(|warning| wire::say(&format!("warning: {warning}")));
     let Some(llm) = exchange.llm(model)? else { return Ok(None) };
-    let probes = authoring::write(&llm, sessions, exchange.questions_at_once())
-        .inspect_err(|_| exchange.tell_running())?;
+    let probes = authoring::write(&llm, sessions)?;
     exchange.save()?;
     Ok(Some((probes, exchange.ended()?)))
 }

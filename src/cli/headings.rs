@@ -52,8 +52,6 @@ mod tests {
         "per_minute",
         "attempts",
         "timeout",
-        "batch",
-        "batch_poll",
         "redact",
     ];
     const RUN: &[(&str, &[&str])] = &[
@@ -82,7 +80,7 @@ mod tests {
             ],
         ),
         (BILL, &["agent_model", "prices"]),
-        (REPORT, &["out", "resume", "format", "open", "no_text", "work"]),
+        (REPORT, &["out", "resume", "format", "open", "no_text"]),
         (GATE, &["fail_on", "baseline", "undecided", "max_unscored"]),
         (COMPARISON, &["comparator", "margin"]),
     ];

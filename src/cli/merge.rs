@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::destinations::{Parts, refuse_address};
 use super::exit::{Exit, Failure};
 use super::{headings, report, wire};
 use crate::bench::{MergeError, merge};
@@ -17,9 +16,8 @@ const CASSETTE: &str = "cassette.jsonl";
 /// Options of `recap merge`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// The folders that `recap bench --shard` left, all of them, in any order, or the address to
-    /// which shards were published
-    #[arg(required = true, value_name = "SHARD|ADDRESS")]
+    /// The folders that `recap bench --shard` left, all of them, in any order
+    #[arg(required = true, value_name = "SHARD")]
     shards: Vec<PathBuf>,
 
     /// The cassettes that the shards recorded, where they did: put together in DIR/cassette.jsonl,
@@ -41,14 +39,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         return Err(Failure::usage(format!("--out is one of the shards: {}", same.display()))
             .help("give another folder: shards are not overwritten"));
     }
-    refuse_address(&arguments.out)?;
     let calls = Merged::of(&arguments.cassettes)?;
     calls.warnings.iter().for_each(|warning| wire::say(&format!("warning: {warning}")));
-    let parts = Parts::of(&arguments.shards)?;
-    let merged = merge(&parts.folders, &arguments.out);
-    merged.map_err(|error| refused(&error, &parts.named(&error.to_string())))?;
-    // The copies of fetched shards are removed.
-    drop(parts);
+    merge(&arguments.shards, &arguments.out).map_err(|error| refused(&error))?;
     if !arguments.cassettes.is_empty() {
         let file = arguments.out.join(CASSETTE);
         calls.write(&file)?;
@@ -57,7 +50,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     report::render(&arguments.out, &arguments.rendering)
 }
 
-fn refused(error: &MergeError, message: &str) -> Failure {
+fn refused(error: &MergeError) -> Failure {
+    let message = error.to_string();
     let help = match error {
         MergeError::Folder(_) | MergeError::Nothing | MergeError::Whole { .. } => {
             "give the folders that `recap bench --shard I/N` left"

@@ -6,10 +6,8 @@ mod authoring;
 mod bench;
 mod call_options;
 mod compare;
-mod completions;
 mod config;
 mod datasets;
-mod destinations;
 mod dry_run;
 mod exchange;
 mod exit;
@@ -20,16 +18,15 @@ mod import;
 mod init;
 mod inputs;
 mod judge;
-mod man;
 mod merge;
 mod model_name;
 mod models;
-mod out;
 mod probes;
 mod progress;
 mod recordings;
 mod report;
 mod seating;
+mod shell;
 mod show;
 mod strategies;
 mod tune;
@@ -87,9 +84,9 @@ enum Command {
     /// Write recap.toml and a workflow for CI
     Init(init::Arguments),
     /// Print a completion script for a shell
-    Completions(completions::Arguments),
+    Completions(shell::Completions),
     /// Write the man pages of recap and its commands into a folder
-    Man(man::Arguments),
+    Man(shell::Man),
 }
 
 /// The parsed command line, completed by the environment and `recap.toml`.
@@ -119,7 +116,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Datasets(arguments) => datasets::run(&arguments),
         Command::Models(arguments) => models::run(&arguments),
         Command::Init(arguments) => init::run(&arguments),
-        Command::Completions(arguments) => completions::run(&arguments),
-        Command::Man(arguments) => man::run(&arguments),
+        Command::Completions(arguments) => shell::completions(&arguments),
+        Command::Man(arguments) => shell::man(&arguments),
     }
 }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use super::exit::Failure;
 use super::wire;
-use crate::llm::providers::{OpenAiChat, OpenAiEmbeddings, named};
+use crate::llm::providers::{Anthropic, Gemini, OpenAiChat, OpenAiEmbeddings, OpenAiResponses};
 use crate::llm::{Endpoint, Key, Model, Provider, Settings};
 use crate::model::{OFFLINE, suggest};
 use crate::pricing::PriceList;
@@ -23,93 +23,47 @@ pub(super) const TYPICAL_THINKING: u64 = 300;
 /// A provider with a known address.
 struct KnownProvider {
     name: &'static str,
-    /// The name of its wire format.
-    speaks: &'static str,
+    /// Its wire format.
+    speaks: &'static dyn Provider,
     base: &'static str,
     /// Environment variables that may hold the key; the first that is set is used.
     keys: &'static [&'static str],
 }
 
+const fn known(
+    name: &'static str,
+    speaks: &'static dyn Provider,
+    base: &'static str,
+    keys: &'static [&'static str],
+) -> KnownProvider {
+    KnownProvider { name, speaks, base, keys }
+}
+
 /// Providers with a known address. Any other is called with OpenAI's chat
 /// completions at `NAME_BASE_URL`, with the key in `NAME_API_KEY`.
 const KNOWN: &[KnownProvider] = &[
-    KnownProvider {
-        name: "openai",
-        speaks: "openai",
-        base: "https://api.openai.com/v1",
-        keys: &["OPENAI_API_KEY"],
-    },
-    KnownProvider {
-        name: "openai-responses",
-        speaks: "openai-responses",
-        base: "https://api.openai.com/v1",
-        keys: &["OPENAI_API_KEY"],
-    },
-    KnownProvider {
-        name: "anthropic",
-        speaks: "anthropic",
-        base: "https://api.anthropic.com",
-        keys: &["ANTHROPIC_API_KEY"],
-    },
-    KnownProvider {
-        name: "gemini",
-        speaks: "gemini",
-        base: "https://generativelanguage.googleapis.com",
-        keys: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
-    },
-    KnownProvider {
-        name: "openrouter",
-        speaks: COMPATIBLE,
-        base: "https://openrouter.ai/api/v1",
-        keys: &["OPENROUTER_API_KEY"],
-    },
-    KnownProvider {
-        name: "deepseek",
-        speaks: COMPATIBLE,
-        base: "https://api.deepseek.com/v1",
-        keys: &["DEEPSEEK_API_KEY"],
-    },
-    KnownProvider {
-        name: "mistral",
-        speaks: COMPATIBLE,
-        base: "https://api.mistral.ai/v1",
-        keys: &["MISTRAL_API_KEY"],
-    },
-    KnownProvider {
-        name: "groq",
-        speaks: COMPATIBLE,
-        base: "https://api.groq.com/openai/v1",
-        keys: &["GROQ_API_KEY"],
-    },
-    KnownProvider {
-        name: "xai",
-        speaks: COMPATIBLE,
-        base: "https://api.x.ai/v1",
-        keys: &["XAI_API_KEY"],
-    },
-    KnownProvider {
-        name: "ollama",
-        speaks: COMPATIBLE,
-        base: "http://127.0.0.1:11434/v1",
-        keys: &[],
-    },
-    KnownProvider {
-        name: "lmstudio",
-        speaks: COMPATIBLE,
-        base: "http://127.0.0.1:1234/v1",
-        keys: &[],
-    },
-    KnownProvider { name: "vllm", speaks: COMPATIBLE, base: "http://127.0.0.1:8000/v1", keys: &[] },
-    KnownProvider {
-        name: "llamacpp",
-        speaks: COMPATIBLE,
-        base: "http://127.0.0.1:8080/v1",
-        keys: &[],
-    },
+    known("openai", &OpenAiChat::OPENAI, "https://api.openai.com/v1", &["OPENAI_API_KEY"]),
+    known("openai-responses", &OpenAiResponses, "https://api.openai.com/v1", &["OPENAI_API_KEY"]),
+    known("anthropic", &Anthropic, "https://api.anthropic.com", &["ANTHROPIC_API_KEY"]),
+    known(
+        "gemini",
+        &Gemini,
+        "https://generativelanguage.googleapis.com",
+        &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+    ),
+    known("openrouter", COMPATIBLE, "https://openrouter.ai/api/v1", &["OPENROUTER_API_KEY"]),
+    known("deepseek", COMPATIBLE, "https://api.deepseek.com/v1", &["DEEPSEEK_API_KEY"]),
+    known("mistral", COMPATIBLE, "https://api.mistral.ai/v1", &["MISTRAL_API_KEY"]),
+    known("groq", COMPATIBLE, "https://api.groq.com/openai/v1", &["GROQ_API_KEY"]),
+    known("xai", COMPATIBLE, "https://api.x.ai/v1", &["XAI_API_KEY"]),
+    known("ollama", COMPATIBLE, "http://127.0.0.1:11434/v1", &[]),
+    known("lmstudio", COMPATIBLE, "http://127.0.0.1:1234/v1", &[]),
+    known("vllm", COMPATIBLE, "http://127.0.0.1:8000/v1", &[]),
+    known("llamacpp", COMPATIBLE, "http://127.0.0.1:8080/v1", &[]),
 ];
 
 /// The wire format of OpenAI's chat completions on other servers.
-const COMPATIBLE: &str = "openai-compatible";
+const COMPATIBLE: &dyn Provider = &OpenAiChat::COMPATIBLE;
 
 /// A model as typed: `provider/model`, and after a `?` its settings
 /// (`openai/gpt-5.4?effort=low&room=4096`).
@@ -205,8 +159,8 @@ impl ModelName {
     /// If its provider does not offer embeddings in OpenAI's format, or
     /// settings are typed.
     pub fn embedder(&self) -> Result<Model, Failure> {
-        let speaks = self.known().map_or(COMPATIBLE, |known| known.speaks);
-        if !matches!(speaks, "openai" | COMPATIBLE) {
+        let speaks = self.known().map_or(COMPATIBLE, |known| known.speaks).name();
+        if ![OpenAiChat::OPENAI, OpenAiChat::COMPATIBLE].iter().any(|chat| chat.name() == speaks) {
             let problem = format!("`{}` has no embeddings that recap can ask for", self.provider);
             return Err(Failure::usage(problem).help(
                 "--embedder takes openai/NAME, ollama/NAME, llamacpp/NAME, or any server with \
@@ -221,20 +175,14 @@ impl ModelName {
         Ok(Model { provider, name, settings: Settings::default() })
     }
 
-    /// Whether its provider takes batches at half the price.
-    pub fn has_batches(&self) -> bool {
-        let provider = self.known().and_then(|known| named(known.speaks));
-        provider.is_some_and(|provider| provider.batches().is_some())
-    }
-
     /// The server named in the environment, or the provider's own.
     pub fn endpoint(&self, prices: &PriceList) -> Result<Endpoint, Failure> {
-        self.endpoint_in(&wire::variable, prices, &dialect)
+        self.endpoint_in(&wire::variable, prices, None)
     }
 
     /// The same for embeddings.
     pub fn embeddings(&self, prices: &PriceList) -> Result<Endpoint, Failure> {
-        self.endpoint_in(&wire::variable, prices, &|_, _| &OpenAiEmbeddings)
+        self.endpoint_in(&wire::variable, prices, Some(&OpenAiEmbeddings))
     }
 
     fn known(&self) -> Option<&'static KnownProvider> {
@@ -245,7 +193,7 @@ impl ModelName {
         &self,
         variable: &dyn Fn(&str) -> Option<String>,
         prices: &PriceList,
-        dialect: &dyn Fn(&str, &str) -> &'static dyn Provider,
+        format: Option<&'static dyn Provider>,
     ) -> Result<Endpoint, Failure> {
         let known = self.known();
         let stem = match self.provider.as_str() {
@@ -271,10 +219,16 @@ impl ModelName {
             })?),
             None => None,
         };
-        let speaks = known.map_or(COMPATIBLE, |known| known.speaks);
+        // OpenAI's newer fields are known to OpenAI alone.
+        let speaks = match known {
+            Some(known) if known.name != "openai" || base.contains("api.openai.com") => {
+                known.speaks
+            }
+            _ => COMPATIBLE,
+        };
         let listed = prices.priced(&self.id()).cloned();
         let endpoint =
-            Endpoint::new(dialect(speaks, base), base, key, listed).map_err(|problem| {
+            Endpoint::new(format.unwrap_or(speaks), base, key, listed).map_err(|problem| {
                 Failure::usage(format!("{base_variable}: {problem}"))
                     .help("an address looks like http://127.0.0.1:8080/v1")
             })?;
@@ -284,14 +238,6 @@ impl ModelName {
                 .help(format!("set {names} in the environment; recap keeps no key anywhere")));
         }
         Ok(endpoint)
-    }
-}
-
-/// The wire format of a server: OpenAI's newer fields are known to OpenAI alone.
-fn dialect(speaks: &str, base: &str) -> &'static dyn Provider {
-    match speaks {
-        "openai" if !base.contains("api.openai.com") => &OpenAiChat::GATEWAY,
-        speaks => named(speaks).expect("every known provider speaks a known format"),
     }
 }
 
@@ -308,7 +254,7 @@ mod tests {
             let found = variables.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| (*value).to_owned())
         };
-        parse(typed).unwrap().unwrap().endpoint_in(&variable, &PriceList::bundled(), &dialect)
+        parse(typed).unwrap().unwrap().endpoint_in(&variable, &PriceList::bundled(), None)
     }
 
     #[test]
@@ -359,7 +305,11 @@ mod tests {
         assert!(!own.is_local() && own.prices().is_some());
         let local = [("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")];
         let server = endpoint("openai/mine", &local).unwrap();
-        assert_eq!(server.provider().name(), COMPATIBLE, "only OpenAI knows its newer fields");
+        assert_eq!(
+            server.provider().name(),
+            COMPATIBLE.name(),
+            "only OpenAI knows its newer fields"
+        );
         assert!(server.is_local() && server.key().is_none());
         let any = endpoint("my-lab/m", &[("MY_LAB_BASE_URL", "http://localhost:1")]).unwrap();
         assert_eq!(any.origin(), "http://localhost:1");

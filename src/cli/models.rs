@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::exit::{Exit, Failure};
 use super::wire;
-use crate::pricing::{Class, ModelPrices, Moment, PriceList, Rates, Unpriced};
+use crate::pricing::{ModelPrices, Moment, PriceList, Rates, Unpriced};
 use crate::prompt_cache::Rules;
 
 /// Options of `recap models`.
@@ -80,11 +80,7 @@ fn table(list: &PriceList, search: &str) -> String {
         "USD per million tokens", "input", "read", "write", "write 1h", "output"
     );
     for model in models {
-        text += &format!(
-            "{:width$}  {}\n",
-            model.id,
-            figures(&model.rates(&moment(0, Class::Standard)))
-        );
+        text += &format!("{:width$}  {}\n", model.id, figures(&model.rates(&moment(0))));
     }
     text
 }
@@ -113,15 +109,13 @@ fn describe(list: &PriceList, model: &ModelPrices) -> String {
         "\n{head:24}  {:>9} {:>9} {:>9} {:>9} {:>9}\n",
         "input", "read", "write", "write 1h", "output"
     );
-    for class in model.classes() {
-        for above in std::iter::once(0).chain(model.tiers()) {
-            let label = match above {
-                0 => class.to_string(),
-                above => format!("{class}, above {above}"),
-            };
-            let rates = model.rates(&moment(above.saturating_add(1), class));
-            text += &format!("{label:24}  {}\n", figures(&rates));
-        }
+    for above in std::iter::once(0).chain(model.tiers()) {
+        let label = match above {
+            0 => "standard".to_owned(),
+            above => format!("prompts above {above}"),
+        };
+        let rates = model.rates(&moment(above.saturating_add(1)));
+        text += &format!("{label:24}  {}\n", figures(&rates));
     }
     if model.has_off_peak() {
         text += "some hours are cheaper; a bill takes the time of each request\n";
@@ -130,9 +124,9 @@ fn describe(list: &PriceList, model: &ModelPrices) -> String {
 }
 
 /// A request at a time without discount: a Wednesday, 02:00 UTC.
-fn moment(prompt_tokens: u64, class: Class) -> Moment {
+fn moment(prompt_tokens: u64) -> Moment {
     let at = Timestamp::from_second(1_763_517_600).expect("a date of this century");
-    Moment { prompt_tokens, class, at }
+    Moment { prompt_tokens, at }
 }
 
 fn figures(rates: &Rates) -> String {

@@ -1,6 +1,5 @@
 //! The options that fill the seats.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -80,10 +79,11 @@ impl Seating {
         Ok(Seating { line: self.line.of_part(part)?, ..self.clone() })
     }
 
-    /// The models whose calls can wait for a batch, as typed.
-    fn in_batches(&self) -> Vec<&str> {
-        let seats = std::iter::once(self.answerer.as_str());
-        seats.chain(self.judge.iter().map(String::as_str)).chain(self.author()).collect()
+    /// How many cells run at a time where the user does not say: those that wait
+    /// for a model take no core.
+    pub(super) fn jobs(&self) -> usize {
+        let waiting = if self.has_models() { self.line.concurrency() } else { 1 };
+        wire::cores().max(waiting)
     }
 
     /// The compactor, as typed.
@@ -187,15 +187,9 @@ impl Seating {
         prices: &Arc<PriceList>,
         seed: u64,
     ) -> Result<(Seats, Option<Exchange>), Failure> {
-        if !self.has_models() {
-            self.line.refuse_idle()?;
-            return Ok((Seats::offline(counter), None));
-        }
-        check_batches(&self.line, &self.in_batches())?;
-        let mut typed: Vec<&str> = vec![&self.compactor, &self.answerer, &self.embedder];
-        typed.extend(self.judge.iter().map(String::as_str).chain(self.author()));
-        let mut exchange = Exchange::open(&self.line, &typed, prices, seed)?;
-        Ok((self.filled(counter, &mut exchange)?, Some(exchange)))
+        let compactor = std::slice::from_ref(&self.compactor);
+        let (mut seats, exchange) = self.fill_each(compactor, counter, prices, seed)?;
+        Ok((seats.remove(0), exchange))
     }
 
     /// Seats that differ in their compactor alone, which share one exchange.
@@ -212,8 +206,9 @@ impl Seating {
             self.line.refuse_idle()?;
             return Ok((each.iter().map(|_| Seats::offline(counter)).collect(), None));
         }
-        let mut typed: Vec<&str> = vec![&self.answerer, &self.embedder];
-        typed.extend(compactors.iter().chain(&self.judge).map(String::as_str));
+        let others = [&self.answerer, &self.embedder].into_iter().chain(&self.judge);
+        let typed = compactors.iter().chain(others).map(String::as_str).chain(self.author());
+        let typed: Vec<&str> = typed.collect();
         let mut exchange = Exchange::open(&self.line, &typed, prices, seed)?;
         let filled = each.iter().map(|seating| seating.filled(counter, &mut exchange));
         Ok((filled.collect::<Result<_, _>>()?, Some(exchange)))
@@ -226,7 +221,6 @@ impl Seating {
         prices: &Arc<PriceList>,
         planned: &Arc<DryRunCalls>,
     ) -> Result<(Seats, Exchange), Failure> {
-        check_batches(&self.line, &self.in_batches())?;
         let mut exchange = Exchange::dry_run(&self.line, prices, counter, planned)?;
         let mut seats = self.filled(counter, &mut exchange)?;
         if !seats.offline {
@@ -251,39 +245,6 @@ impl Seating {
         seats.calls = Some(Arc::clone(&exchange.calls));
         Ok(seats)
     }
-}
-
-/// Refuses `--batch` where no model would be asked in batches, and tells which
-/// models are not.
-///
-/// # Errors
-/// That is so, or a name is none of a model.
-pub(super) fn check_batches(line: &CallOptions, typed: &[&str]) -> Result<(), Failure> {
-    if line.batches().is_none() || line.is_replay() {
-        return Ok(());
-    }
-    let (mut with, mut without) = (false, BTreeSet::new());
-    for name in typed {
-        match model_name::parse(name)? {
-            Some(model) if model.has_batches() => with = true,
-            Some(model) => {
-                without.insert(model.id());
-            }
-            None => {}
-        }
-    }
-    if !with {
-        return Err(Failure::usage("--batch without a model that is asked in batches").help(
-            "answers, verdicts and questions of openai/…, openai-responses/… and anthropic/… come \
-             in batches: name one of these, or leave out --batch",
-        ));
-    }
-    for model in without {
-        wire::say(&format!(
-            "note: {model} has no batches at half the price, and is asked directly"
-        ));
-    }
-    Ok(())
 }
 
 /// One judge, or a panel of two or three.

@@ -46,18 +46,6 @@ pub(super) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.trim().is_empty())
 }
 
-/// What object stores are asked with: regions, addresses of servers, keys. An
-/// empty variable counts as not set.
-pub(super) fn store_settings() -> Vec<(String, String)> {
-    let is_setting = |name: &str| {
-        ["AWS_", "AZURE_", "GOOGLE_"].iter().any(|start| name.starts_with(start))
-            || ["IDENTITY_ENDPOINT", "SERVICE_ACCOUNT"].contains(&name)
-    };
-    let texts = std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    texts.filter(|(name, value)| is_setting(name) && !value.trim().is_empty()).collect()
-}
-
 /// The time of day: for the names of run folders, prices that change by the
 /// hour, and servers that name a time to come back.
 pub(super) fn now() -> Timestamp {

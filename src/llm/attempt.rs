@@ -5,7 +5,6 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::http::{Response, ResponseTiming, TransportError};
-use super::retry::RetryAfter;
 use super::{Endpoint, Fault, FaultKind, Reply, WireError};
 
 /// The outcome of one attempt. Its texts are scrubbed of the endpoint's
@@ -69,14 +68,9 @@ fn decoded(response: Response, endpoint: &Endpoint, clock: fn() -> Timestamp) ->
     let error = provider.decode(response.status, clean.as_bytes()).err().unwrap_or(error);
     match error {
         WireError::Fault(fault) => {
-            let wait = RetryAfter {
-                ms: response.retry_after_ms.as_deref(),
-                after: response.retry_after.as_deref(),
-                date: response.date.as_deref(),
-                body: &response.body,
-            };
+            let wait = response.retry_after.wait(&response.body, clock);
             let message = endpoint.scrub(&fault.message);
-            Attempt::Fault(Fault { message, ..fault }, wait.wait(clock))
+            Attempt::Fault(Fault { message, ..fault }, wait)
         }
         WireError::NotJson { why, excerpt } => {
             let error = WireError::NotJson { why, excerpt: endpoint.scrub(&excerpt) };
@@ -104,6 +98,7 @@ mod tests {
     use super::*;
     use crate::llm::Key;
     use crate::llm::providers::OpenAiChat;
+    use crate::llm::retry::RetryAfter;
 
     fn outcome(status: u16, body: &str) -> Attempt {
         let key = Key::new("sk-canary-0123456789").unwrap();
@@ -112,9 +107,7 @@ mod tests {
         let taken = ResponseTiming { sent: Instant::now(), first_byte_ms: 1.0, total_ms: 1.0 };
         let response = Response {
             status,
-            retry_after_ms: None,
-            retry_after: Some("2".to_owned()),
-            date: None,
+            retry_after: RetryAfter { after: Some("2".to_owned()), ..RetryAfter::default() },
             redirects_to: None,
             body: body.as_bytes().to_vec(),
             too_long: false,

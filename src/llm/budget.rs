@@ -101,15 +101,6 @@ impl Budget {
         }
     }
 
-    /// Reserves what an earlier program has spent, or may have spent, whatever
-    /// the cap.
-    pub(super) fn hold(self: &Arc<Self>, worst: f64) -> Reserved {
-        let worst = units(worst);
-        let mut ledger = self.ledger();
-        ledger.reserved = ledger.reserved.saturating_add(worst);
-        Reserved { budget: Arc::clone(self), worst, cost: worst }
-    }
-
     /// Reserves the amount; `None` if it may fit once attempts in flight have ended.
     fn try_reserve(self: &Arc<Self>, worst: u64) -> Result<Option<Reserved>, BudgetExceeded> {
         let mut ledger = self.ledger();
@@ -214,16 +205,6 @@ mod tests {
         let budget = Budget::new(Some(1.0));
         drop(now(&budget, 0.75).unwrap().unwrap());
         assert_eq!(budget.spent_usd(), 0.75);
-    }
-
-    #[test]
-    fn what_an_earlier_program_may_have_spent_is_held_beyond_the_cap() {
-        let budget = Budget::new(Some(1.0));
-        let held = budget.hold(1.5);
-        // It may cost less in the end: until then nothing fits.
-        assert!(now(&budget, 0.5).unwrap().is_none());
-        held.settle(0.4);
-        assert!(now(&budget, 0.5).unwrap().is_some());
     }
 
     #[test]

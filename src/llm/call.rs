@@ -1,11 +1,13 @@
 //! Calls to a model: the request, the reply, and the errors.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use async_trait::async_trait;
+use serde_json::Value;
 use thiserror::Error;
 
-use super::{Fault, Message, Reply, Request, Schema, Speaker, WireError};
+use super::{Fault, Reply, WireError};
 use crate::model::{Seat, Timing};
 use crate::text::counted;
 
@@ -83,6 +85,72 @@ impl fmt::Display for Model {
     }
 }
 
+/// The speaker of a message. The system text is kept apart, in [`Request::system`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Speaker {
+    /// The user, on whose behalf the seat asks.
+    User,
+    /// The model that replies.
+    Assistant,
+}
+
+impl Speaker {
+    /// The name that most providers have for it.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Speaker::User => "user",
+            Speaker::Assistant => "assistant",
+        }
+    }
+}
+
+/// One message of the conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// The speaker of the message.
+    pub speaker: Speaker,
+    /// Its text, sent as it is.
+    pub text: String,
+}
+
+/// The shape that a reply must have.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Schema {
+    /// Its name: letters, digits, `_` and `-`, at most 64 (OpenAI, "Structured
+    /// outputs").
+    pub name: String,
+    /// JSON Schema. To hold at every provider, each object lists all its
+    /// properties as required and sets `additionalProperties` to false
+    /// (OpenAI's `strict`).
+    pub json: Value,
+}
+
+/// One request to a model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// The model, as its provider names it.
+    pub model: String,
+    /// The system text; none is sent if it is empty.
+    pub system: String,
+    /// The conversation, oldest first.
+    pub messages: Vec<Message>,
+    /// Most tokens that the model may write, reasoning included.
+    pub max_tokens: u64,
+    /// Sampling temperature; if `None`, the provider's own, which some models
+    /// insist on.
+    pub temperature: Option<f64>,
+    /// How hard a reasoning model thinks, in its provider's word (`low`,
+    /// `high`); if `None`, its own default.
+    pub effort: Option<String>,
+    /// The reply's shape; free text if `None`.
+    pub schema: Option<Schema>,
+    /// The ends of prefixes that later requests share, as numbers of messages;
+    /// 0 is the system text alone. Only providers with explicit cache
+    /// breakpoints use it (Anthropic); the others find shared prefixes by
+    /// themselves.
+    pub breakpoints: BTreeSet<usize>,
+}
+
 /// A call of a seat to its model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
@@ -103,9 +171,6 @@ pub struct Answered {
     pub timing: Timing,
     /// Whether it was read from a recording of earlier calls.
     pub recorded: bool,
-    /// Whether it came in a batch: at the price of batches, and without a
-    /// latency, since a batch is answered within a day.
-    pub batch: bool,
 }
 
 /// Why a call brought no reply.
@@ -159,12 +224,6 @@ pub trait Llm: Send + Sync {
     /// If there is no reply; see [`CallError`]. A refusal, a filtered and a
     /// truncated reply are replies: [`Reply::finish`] tells.
     async fn call(&self, call: Call) -> Result<Answered, CallError>;
-
-    /// Whether its answers come in batches, so that calls which do not depend on
-    /// each other should be made at the same time.
-    fn in_batches(&self) -> bool {
-        false
-    }
 
     /// Stops all further calls, those that are waiting included, for a reason
     /// outside of the model. Models that call no provider may ignore it.

@@ -9,7 +9,7 @@ use tokio::sync::OnceCell;
 
 use super::{Answered, Call, CallError, Cassette, FaultKind, Finish, Model, Reply, Tokens};
 use crate::model::{Buckets, CallOutcome, CallRow, LatencySource, Seat, Timing, Usage};
-use crate::pricing::{Class, ModelPrices};
+use crate::pricing::ModelPrices;
 
 /// The clock. Only prices that change by the hour depend on it.
 pub type Now = Box<dyn Fn() -> Timestamp + Send + Sync>;
@@ -128,9 +128,8 @@ pub(super) fn row(
 ) -> Option<CallRow> {
     let once = Timing { attempts: 1, ..Timing::default() };
     let (ended, tokens, timing, source) = match outcome {
-        Ok(Answered { reply, timing, batch, .. }) => {
-            let source = if *batch { LatencySource::Batch } else { facts.source };
-            (ending(reply), reply.usage.as_ref().ok().copied(), *timing, source)
+        Ok(Answered { reply, timing, .. }) => {
+            (ending(reply), reply.usage.as_ref().ok().copied(), *timing, facts.source)
         }
         Err(CallError::Rejected(fault)) if fault.kind == FaultKind::Filtered => {
             (CallOutcome::Filtered, None, once, facts.source)
@@ -147,10 +146,6 @@ pub(super) fn row(
         }
     };
     let usage = tokens.map(|Tokens { usage, .. }| usage);
-    let cost = |usage: Usage| match source {
-        LatencySource::Batch => call_usd(&facts.prices?.in_batches(), &usage, facts.at),
-        _ => call_usd(facts.prices?, &usage, facts.at),
-    };
     Some(CallRow {
         seat: call.seat,
         model: facts.model.id(),
@@ -159,7 +154,7 @@ pub(super) fn row(
         outcome: ended,
         usage,
         reasoning: tokens.and_then(|tokens| tokens.reasoning),
-        usd: usage.and_then(cost),
+        usd: usage.and_then(|usage| call_usd(facts.prices?, &usage, facts.at)),
         timing,
         source,
     })
@@ -178,14 +173,7 @@ fn ending(reply: &Reply) -> CallOutcome {
 /// The price of a call in USD at the standard rates; none if a rate is not
 /// known.
 pub fn call_usd(prices: &ModelPrices, usage: &Usage, at: Timestamp) -> Option<f64> {
-    let buckets = Buckets {
-        uncached: usage.input,
-        read: usage.cache_read,
-        write: usage.cache_write_5m,
-        write_1h: usage.cache_write_1h,
-        stored_token_seconds: 0,
-    };
-    let prompt = prices.prompt_usd(&buckets, at, Class::Standard)?;
-    let output = prices.output_usd(usage.prompt(), usage.output, at, Class::Standard)?;
+    let prompt = prices.prompt_usd(&Buckets::from(usage), at)?;
+    let output = prices.output_usd(usage.prompt(), usage.output, at)?;
     Some(prompt + output)
 }

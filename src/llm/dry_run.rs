@@ -75,13 +75,19 @@ pub struct DryRunModel {
     model: Model,
     counter: Arc<Counter>,
     planned: Arc<DryRunCalls>,
+    recorded: Option<Arc<dyn Llm>>,
 }
 
 impl DryRunModel {
     /// Stands in for `model`; `counter` counts the prompts, and the calls are
-    /// added to `planned`.
-    pub fn new(model: Model, counter: Arc<Counter>, planned: Arc<DryRunCalls>) -> Self {
-        Self { model, counter, planned }
+    /// added to `planned`, but for those that a recording has.
+    pub fn new(
+        model: Model,
+        counter: Arc<Counter>,
+        planned: Arc<DryRunCalls>,
+        recorded: Option<Arc<dyn Llm>>,
+    ) -> Self {
+        Self { model, counter, planned, recorded }
     }
 }
 
@@ -92,6 +98,12 @@ impl Llm for DryRunModel {
     }
 
     async fn call(&self, call: Call) -> Result<Answered, CallError> {
+        if let Some(recorded) = &self.recorded {
+            match recorded.call(call.clone()).await {
+                Err(CallError::NotRecorded(_)) => {}
+                outcome => return outcome,
+            }
+        }
         let request = &call.request;
         let texts = request.messages.iter().map(|message| message.text.as_str());
         let texts = std::iter::once(request.system.as_str()).chain(texts);
@@ -117,6 +129,6 @@ impl Llm for DryRunModel {
         };
         let usage = Ok(Tokens { usage, reasoning: None });
         let reply = Reply { text, finish, usage, model: None };
-        Ok(Answered { reply, timing: Timing::default(), recorded: false, batch: false })
+        Ok(Answered { reply, timing: Timing::default(), recorded: false })
     }
 }

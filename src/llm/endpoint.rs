@@ -7,9 +7,8 @@ use jiff::Timestamp;
 use thiserror::Error;
 
 use super::http::Url;
-use super::{Key, Provider, Reply, Request};
-use crate::model::Buckets;
-use crate::pricing::{Class, ModelPrices, Moment};
+use super::{Key, Provider, Reply, Request, call_usd};
+use crate::pricing::{ModelPrices, Moment};
 use crate::tokens::Counter;
 
 /// How many tokens a provider may count for one of ours.
@@ -119,24 +118,9 @@ impl Endpoint {
 
     /// The URL of a request.
     pub(super) fn url(&self, request: &Request) -> Url {
-        self.at(&self.provider.path(request))
-    }
-
-    /// The URL of a path with a leading slash, and of a query if there is one.
-    pub(super) fn at(&self, path: &str) -> Url {
-        let (path, query) = path.split_once('?').map_or((path, None), |(p, q)| (p, Some(q)));
         let mut url = self.base.clone();
-        url.set_path(&joined(self.base.path(), path));
-        if let Some(query) = query {
-            let both = url.query().map(|own| format!("{own}&{query}"));
-            url.set_query(Some(both.as_deref().unwrap_or(query)));
-        }
+        url.set_path(&joined(self.base.path(), &self.provider.path(request)));
         url
-    }
-
-    /// The same server at the prices of batches.
-    pub(super) fn in_batches(&self) -> Self {
-        Self { prices: self.prices.as_ref().map(ModelPrices::in_batches), ..self.clone() }
     }
 
     /// The most tokens that the provider may count for a prompt; 0 where no
@@ -161,7 +145,7 @@ impl Endpoint {
         let prices = self.prices.as_ref()?;
         let tiers = prices.tiers().into_iter().filter(|above| *above < prompt_bound);
         let usd = tiers.chain([prompt_bound]).map(|prompt_tokens| {
-            let rates = prices.rates(&Moment { prompt_tokens, class: Class::Standard, at });
+            let rates = prices.rates(&Moment { prompt_tokens, at });
             let input = rates.input?.max(rates.written()?);
             Some(prompt_bound as f64 * input + max_tokens as f64 * rates.output?)
         });
@@ -170,11 +154,7 @@ impl Endpoint {
 
     /// The cost of a reply, in USD; `None` without prices or usage.
     pub fn usd(&self, reply: &Reply, at: Timestamp) -> Option<f64> {
-        let prices = self.prices.as_ref()?;
-        let usage = reply.usage.as_ref().ok()?.usage;
-        let buckets = Buckets::from(&usage);
-        let prompt = prices.prompt_usd(&buckets, at, Class::Standard)?;
-        Some(prompt + prices.output_usd(buckets.prompt(), usage.output, at, Class::Standard)?)
+        call_usd(self.prices.as_ref()?, &reply.usage.as_ref().ok()?.usage, at)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
@@ -9,7 +10,8 @@ use thiserror::Error;
 const EXCERPT: usize = 300;
 
 /// Why a response holds no reply.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Error, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum WireError {
     /// The body of a success is not JSON.
     #[error("the response is not JSON ({why}): {excerpt}")]
@@ -28,7 +30,8 @@ pub enum WireError {
 }
 
 /// A fault that the provider reports.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Error, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[error("the provider answered {status}, {}: {message}", kind.as_str())]
 pub struct Fault {
     /// The kind of the fault.
@@ -40,7 +43,8 @@ pub struct Fault {
 }
 
 /// Kinds of faults, by how they can be remedied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum FaultKind {
     /// Too many requests or tokens a minute; succeeds later.
     RateLimited,

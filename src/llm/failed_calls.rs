@@ -55,45 +55,12 @@ impl Llm for FailureRecorder {
         self.inner.model()
     }
 
-    fn in_batches(&self) -> bool {
-        self.inner.in_batches()
-    }
-
     async fn call(&self, call: Call) -> Result<Answered, CallError> {
         let outcome = self.inner.call(call).await;
         if let Err(error) = &outcome {
             self.failed.note(error);
         }
         outcome
-    }
-}
-
-/// A model that replays a recording which does not say whether its requests
-/// were scrubbed: a call is looked up unscrubbed first, then scrubbed.
-pub struct PlainOrScrubbed {
-    plain: Arc<dyn Llm>,
-    scrubbed: Arc<dyn Llm>,
-}
-
-impl PlainOrScrubbed {
-    /// A model that reads the recording with `plain` requests, and else with
-    /// `scrubbed` ones.
-    pub fn new(plain: Arc<dyn Llm>, scrubbed: Arc<dyn Llm>) -> Self {
-        Self { plain, scrubbed }
-    }
-}
-
-#[async_trait]
-impl Llm for PlainOrScrubbed {
-    fn model(&self) -> &Model {
-        self.plain.model()
-    }
-
-    async fn call(&self, call: Call) -> Result<Answered, CallError> {
-        match self.plain.call(call.clone()).await {
-            Err(CallError::NotRecorded(_)) => self.scrubbed.call(call).await,
-            outcome => outcome,
-        }
     }
 }
 
@@ -119,7 +86,7 @@ mod tests {
             let text = self.outcome.clone()?.to_owned();
             let usage = Err(NoUsage::Missing);
             let reply = Reply { text, finish: Finish::Done, usage, model: None };
-            Ok(Answered { reply, timing: Timing::default(), recorded: true, batch: false })
+            Ok(Answered { reply, timing: Timing::default(), recorded: true })
         }
     }
 
@@ -150,16 +117,5 @@ mod tests {
             assert!(ask(&watched).await.is_err());
         }
         assert_eq!(failed.first(), Some((3, missing)));
-    }
-
-    #[tokio::test]
-    async fn a_recording_is_read_either_way() {
-        let missing = || Err(CallError::NotRecorded("key".to_owned()));
-        let both = |plain, scrubbed| PlainOrScrubbed::new(model(plain), model(scrubbed));
-        assert_eq!(ask(&both(Ok("plain"), Ok("scrubbed"))).await, Ok("plain".to_owned()));
-        assert_eq!(ask(&both(missing(), Ok("scrubbed"))).await, Ok("scrubbed".to_owned()));
-        assert!(ask(&both(missing(), missing())).await.is_err());
-        let halted = CallError::Halted("gone".to_owned());
-        assert_eq!(ask(&both(Err(halted.clone()), Ok("scrubbed"))).await, Err(halted));
     }
 }

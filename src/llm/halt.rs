@@ -14,24 +14,14 @@ const IN_A_ROW: u32 = 3;
 /// Why calls to a model were stopped in this run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Halt {
-    /// The kind of the reason.
-    pub cause: HaltCause,
     /// The reason, for the user.
     pub reason: String,
+    /// The fault that every request would get; `None` where the provider does
+    /// not answer, or the replies cannot be stored.
+    pub fault: Option<FaultKind>,
     /// Whether any call succeeded before: a key that never worked is a
     /// configuration error, one that stopped working is not.
     pub after_success: bool,
-}
-
-/// Kinds of reasons to stop calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HaltCause {
-    /// The provider will reject every request.
-    Fault(FaultKind),
-    /// The provider does not answer.
-    Outage,
-    /// The replies cannot be stored.
-    NotStorable,
 }
 
 /// Lets calls pass until a reason to stop them occurs.
@@ -79,30 +69,25 @@ impl HaltSwitch {
         let mut state = self.state();
         state.unavailable += 1;
         if state.unavailable >= IN_A_ROW {
-            self.stop(&mut state, HaltCause::Outage, reason());
+            self.stop(&mut state, None, reason());
         }
-    }
-
-    /// Stops calls because the provider does not answer.
-    pub(super) fn outage(&self, reason: String) {
-        self.stop(&mut self.state(), HaltCause::Outage, reason);
     }
 
     /// Stops calls because of a fault that every call would get.
     pub(super) fn permanent_fault(&self, kind: FaultKind, reason: String) -> Halt {
-        self.stop(&mut self.state(), HaltCause::Fault(kind), reason)
+        self.stop(&mut self.state(), Some(kind), reason)
     }
 
     /// Stops calls because the replies cannot be stored, and would have to be
     /// paid for again.
     pub(super) fn not_storable(&self, reason: &str) {
-        self.stop(&mut self.state(), HaltCause::NotStorable, reason.to_owned());
+        self.stop(&mut self.state(), None, reason.to_owned());
     }
 
     /// Stops calls, unless an earlier reason already did.
-    fn stop(&self, state: &mut State, cause: HaltCause, reason: String) -> Halt {
+    fn stop(&self, state: &mut State, fault: Option<FaultKind>, reason: String) -> Halt {
         let after_success = state.succeeded;
-        let halt = state.halt.get_or_insert(Halt { cause, reason, after_success }).clone();
+        let halt = state.halt.get_or_insert(Halt { reason, fault, after_success }).clone();
         self.stopped.send_replace(true);
         halt
     }
@@ -139,7 +124,7 @@ mod tests {
         assert_eq!(switch.halt(), None);
         unavailable(&switch, 1);
         let reason = "gone".to_owned();
-        let expected = Halt { cause: HaltCause::Outage, reason, after_success: true };
+        let expected = Halt { reason, fault: None, after_success: true };
         assert_eq!(switch.halt(), Some(expected));
     }
 

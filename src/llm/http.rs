@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use futures_util::stream;
 use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
-use reqwest::{Client, ClientBuilder, Method};
+use reqwest::{Client, ClientBuilder};
 use thiserror::Error;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
@@ -18,6 +18,7 @@ use tokio::task::JoinHandle;
 pub(super) use reqwest::Url;
 
 use super::Endpoint;
+use super::retry::RetryAfter;
 use crate::text::first_cause;
 
 /// Bytes of a response that are always read; also the base of the limit for a
@@ -48,8 +49,8 @@ pub enum StartError {
 pub(super) struct Outgoing {
     url: Url,
     headers: HeaderMap,
-    /// What is posted; with nothing to post, the address is read.
-    body: Option<Vec<u8>>,
+    /// What is posted.
+    body: Vec<u8>,
     route: Route,
     /// Most bytes of the response that are read.
     largest: usize,
@@ -59,60 +60,34 @@ impl Outgoing {
     /// A request to a server.
     pub(super) fn new(endpoint: &Endpoint, request: &super::Request) -> Self {
         let body = endpoint.provider().encode(request).to_string().into_bytes();
-        let largest = largest_body(request.max_tokens);
-        Self::post(endpoint, endpoint.url(request), (JSON, body), largest)
-    }
-
-    /// A request that reads an address of a server.
-    pub(super) fn get(endpoint: &Endpoint, url: Url, largest: usize) -> Self {
-        let (headers, route) = (headers(endpoint), Route::of(endpoint));
-        Self { url, headers, body: None, route, largest }
-    }
-
-    /// A request that posts a body of a type (ASCII) to an address of a server.
-    pub(super) fn post(
-        endpoint: &Endpoint,
-        url: Url,
-        (kind, body): (&str, Vec<u8>),
-        largest: usize,
-    ) -> Self {
-        let mut headers = headers(endpoint);
-        let kind = HeaderValue::from_str(kind).expect("a content type is of visible characters");
-        headers.insert(CONTENT_TYPE, kind);
+        let provider = endpoint.provider();
+        let mut headers = HeaderMap::new();
+        for (name, value) in provider.headers() {
+            headers.insert(*name, HeaderValue::from_static(value));
+        }
+        if let Some(key) = endpoint.key() {
+            let (name, before) = provider.key_header();
+            let mut value = HeaderValue::try_from(format!("{before}{}", key.value()))
+                .expect("a key is of visible characters");
+            value.set_sensitive(true);
+            headers.insert(HeaderName::from_static(name), value);
+        }
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         // The body is a stream, which would be sent in chunks otherwise; not
         // every server accepts these.
         headers.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
-        Self { url, headers, body: Some(body), route: Route::of(endpoint), largest }
+        let (url, route) = (endpoint.url(request), Route::of(endpoint));
+        Self { url, headers, body, route, largest: largest_body(request.max_tokens) }
     }
 
     /// The body, which identifies the request.
     pub(super) fn body(&self) -> &[u8] {
-        self.body.as_deref().unwrap_or_default()
+        &self.body
     }
-}
-
-/// The content type of JSON.
-pub(super) const JSON: &str = "application/json";
-
-/// The headers of every request to a server: those of its provider, and the key.
-fn headers(endpoint: &Endpoint) -> HeaderMap {
-    let provider = endpoint.provider();
-    let mut headers = HeaderMap::new();
-    for (name, value) in provider.headers() {
-        headers.insert(*name, HeaderValue::from_static(value));
-    }
-    if let Some(key) = endpoint.key() {
-        let (name, before) = provider.key_header();
-        let mut value = HeaderValue::try_from(format!("{before}{}", key.value()))
-            .expect("a key is of visible characters");
-        value.set_sensitive(true);
-        headers.insert(HeaderName::from_static(name), value);
-    }
-    headers
 }
 
 /// Most bytes of a response that are read, if the reply may have `max_tokens` tokens.
-pub(super) fn largest_body(max_tokens: u64) -> usize {
+fn largest_body(max_tokens: u64) -> usize {
     match max_tokens {
         0 => WITHOUT_BOUND,
         most => {
@@ -148,10 +123,8 @@ impl Route {
 pub(super) struct Response {
     /// The HTTP status code.
     pub(super) status: u16,
-    /// `retry-after-ms`, `retry-after` and `date`, where they are text.
-    pub(super) retry_after_ms: Option<String>,
-    pub(super) retry_after: Option<String>,
-    pub(super) date: Option<String>,
+    /// When to come back.
+    pub(super) retry_after: RetryAfter,
     /// Origin of the `location` header: the rest of it may contain secrets.
     pub(super) redirects_to: Option<String>,
     /// The body, up to the limit of bytes.
@@ -292,18 +265,15 @@ async fn exchange(
     let asked = Instant::now();
     let mark = Arc::clone(&written);
     let (body, largest) = (outgoing.body, outgoing.largest);
-    let method = if body.is_some() { Method::POST } else { Method::GET };
-    let mut request = client.request(method, outgoing.url).headers(outgoing.headers);
-    if let Some(body) = body {
-        // The client polls the body when it has a connection and has written
-        // the headers: finding or making a connection does not count as latency
-        // of the model.
-        let body = stream::once(async move {
-            let _ = mark.set(Instant::now());
-            Ok::<_, std::convert::Infallible>(body)
-        });
-        request = request.body(reqwest::Body::wrap_stream(body));
-    }
+    // The client polls the body when it has a connection and has written the
+    // headers: finding or making a connection does not count as latency of the
+    // model.
+    let body = stream::once(async move {
+        let _ = mark.set(Instant::now());
+        Ok::<_, std::convert::Infallible>(body)
+    });
+    let request = client.post(outgoing.url).headers(outgoing.headers);
+    let request = request.body(reqwest::Body::wrap_stream(body));
     let mut response = request.send().await.map_err(|why| describe(&why))?;
     let sent = written.get().copied().unwrap_or(asked);
     let first_byte_ms = ms(sent.elapsed());
@@ -321,9 +291,11 @@ async fn exchange(
     let text = |name: &str| Some(response.headers().get(name)?.to_str().ok()?.to_owned());
     Ok(Response {
         status: response.status().as_u16(),
-        retry_after_ms: text("retry-after-ms"),
-        retry_after: text("retry-after"),
-        date: text("date"),
+        retry_after: RetryAfter {
+            ms: text("retry-after-ms"),
+            after: text("retry-after"),
+            date: text("date"),
+        },
         redirects_to: text("location").and_then(|to| origin(response.url(), &to)),
         body,
         too_long,

@@ -64,9 +64,9 @@ impl Options {
 
 /// What all the models of a run share: connections, budget, retry policy.
 pub struct Client {
-    pub(super) http: Http,
-    pub(super) options: Options,
-    pub(super) counter: Counter,
+    http: Http,
+    options: Options,
+    counter: Counter,
 }
 
 /// Why calls to a model cannot be made.
@@ -76,10 +76,7 @@ pub enum LiveError {
     #[error(transparent)]
     Start(#[from] StartError),
     /// There is a cap on the cost, but the model has no price.
-    #[error(
-        "`{0}` has no price, so a cap on the cost cannot be kept; give it a price with --prices \
-         (0 for a server of your own), or leave out --max-cost"
-    )]
+    #[error("`{0}` has no price, so that a cap on the cost cannot be kept")]
     Unpriced(String),
 }
 
@@ -137,11 +134,11 @@ impl Client {
 /// A model that is called at its provider. Its calls wait with tokio's timers,
 /// on the caller's runtime.
 pub struct Live {
-    pub(super) client: Arc<Client>,
-    pub(super) model: Model,
+    client: Arc<Client>,
+    model: Model,
     endpoint: Endpoint,
     limiter: Arc<Limiter>,
-    pub(super) switch: HaltSwitch,
+    switch: HaltSwitch,
 }
 
 /// The state of a call between its attempts.
@@ -331,7 +328,7 @@ impl Live {
                     total_ms: taken.total_ms,
                     attempts: progress.attempts,
                 };
-                NextStep::End(Ok(Answered { reply, timing, recorded: false, batch: false }))
+                NextStep::End(Ok(Answered { reply, timing, recorded: false }))
             }
             Attempt::Fault(fault, wait) if fault.kind.is_transient() => {
                 let wait = match (wait, fault.kind) {
@@ -381,7 +378,7 @@ impl Live {
     }
 }
 
-pub(super) fn halted(halt: Halt) -> CallError {
+fn halted(halt: Halt) -> CallError {
     CallError::Halted(halt.reason)
 }
 

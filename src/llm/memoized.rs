@@ -102,10 +102,6 @@ impl Llm for Memoized {
         &self.model
     }
 
-    fn in_batches(&self) -> bool {
-        self.callee().is_some_and(|inner| inner.in_batches())
-    }
-
     async fn call(&self, call: Call) -> Result<Answered, CallError> {
         let key = key(&self.model, &call);
         let in_flight_call = self.calls.in_flight_call(&key);

@@ -1,11 +1,13 @@
 //! Replies of models, with their usage.
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::model::Usage;
 
 /// Why a reply ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Finish {
     /// The model finished its answer.
     Done,

@@ -8,18 +8,11 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use jiff::civil::DateTime;
-use jiff::fmt::strtime;
-use jiff::tz::TimeZone;
 use serde_json::Value;
 
 /// Longest wait that is believed: daily quotas are the longest that providers
 /// have. A longer one is taken for a mistake.
 const LONGEST: Duration = Duration::from_secs(7 * 24 * 3_600);
-
-/// The three forms of a date in HTTP (RFC 9110 §5.6.7).
-const DATES: [&str; 3] =
-    ["%a, %d %b %Y %H:%M:%S GMT", "%A, %d-%b-%y %H:%M:%S GMT", "%a %b %e %H:%M:%S %Y"];
 
 /// The number of attempts of a call, and the waits between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,35 +52,34 @@ impl RetryPolicy {
     }
 }
 
-/// The parts of a response that say when to come back.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct RetryAfter<'a> {
+/// The headers of a response that say when to come back, where they are text.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RetryAfter {
     /// The `retry-after-ms` header.
-    pub(super) ms: Option<&'a str>,
+    pub(super) ms: Option<String>,
     /// The `retry-after` header.
-    pub(super) after: Option<&'a str>,
+    pub(super) after: Option<String>,
     /// The `date` header: a date to come back at refers to the server's own clock.
-    pub(super) date: Option<&'a str>,
-    /// The body, in which Google states the wait.
-    pub(super) body: &'a [u8],
+    pub(super) date: Option<String>,
 }
 
-impl RetryAfter<'_> {
-    /// The wait that it asks for; `None` if it makes no sense: neither a number
-    /// nor a date, negative, past, or beyond a week.
-    pub(super) fn wait(&self, clock: fn() -> Timestamp) -> Option<Duration> {
+impl RetryAfter {
+    /// The wait that they, or the body as Google's does, ask for; `None` if it
+    /// makes no sense: neither a number nor a date, negative, past, or beyond a
+    /// week.
+    pub(super) fn wait(&self, body: &[u8], clock: fn() -> Timestamp) -> Option<Duration> {
         let sane = |wait: &Duration| *wait <= LONGEST;
-        let ms = self.ms.and_then(|text| seconds(text, 1e-3)).filter(sane);
+        let ms = self.ms.as_deref().and_then(|text| seconds(text, 1e-3)).filter(sane);
         let after = || {
-            let text = self.after?;
+            let text = self.after.as_deref()?;
             seconds(text, 1.0).or_else(|| self.until(text, clock)).filter(sane)
         };
-        ms.or_else(after).or_else(|| retry_info(self.body).filter(sane))
+        ms.or_else(after).or_else(|| retry_info(body).filter(sane))
     }
 
     fn until(&self, text: &str, clock: fn() -> Timestamp) -> Option<Duration> {
         let then = date(text)?;
-        let now = self.date.and_then(date).unwrap_or_else(clock);
+        let now = self.date.as_deref().and_then(date).unwrap_or_else(clock);
         Duration::try_from(then.duration_since(now)).ok()
     }
 }
@@ -107,12 +99,7 @@ fn seconds(text: &str, unit: f64) -> Option<Duration> {
 }
 
 fn date(text: &str) -> Option<Timestamp> {
-    let text = text.trim();
-    let read = |form: &&str| {
-        let time: DateTime = strtime::parse(form, text).ok()?.to_datetime().ok()?;
-        Some(time.to_zoned(TimeZone::UTC).ok()?.timestamp())
-    };
-    DATES.iter().find_map(read)
+    Timestamp::try_from(httpdate::parse_http_date(text.trim()).ok()?).ok()
 }
 
 #[cfg(test)]
@@ -124,7 +111,8 @@ mod tests {
     }
 
     fn wait(ms: Option<&str>, after: Option<&str>, date: Option<&str>) -> Option<Duration> {
-        RetryAfter { ms, after, date, body: b"" }.wait(noon)
+        let [ms, after, date] = [ms, after, date].map(|text| text.map(str::to_owned));
+        RetryAfter { ms, after, date }.wait(b"", noon)
     }
 
     #[test]
@@ -155,12 +143,10 @@ mod tests {
     #[test]
     fn google_tells_the_wait_in_the_body() {
         let body = br#"{"error":{"code":429,"details":[{"@type":"a"},{"retryDelay":"34.5s"}]}}"#;
-        let retry_after = RetryAfter { body, ..RetryAfter::default() };
-        assert_eq!(retry_after.wait(noon), Some(Duration::from_secs_f64(34.5)));
-        assert_eq!(
-            RetryAfter { after: Some("3"), ..retry_after }.wait(noon),
-            Some(Duration::from_secs(3))
-        );
+        let none = RetryAfter::default();
+        assert_eq!(none.wait(body, noon), Some(Duration::from_secs_f64(34.5)));
+        let after = RetryAfter { after: Some("3".to_owned()), ..none };
+        assert_eq!(after.wait(body, noon), Some(Duration::from_secs(3)));
     }
 
     #[test]

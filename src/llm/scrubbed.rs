@@ -17,12 +17,20 @@ use crate::text::redact::redact;
 /// redacted request and its reply.
 pub struct Scrubbed {
     inner: Arc<dyn Llm>,
+    /// Whether a request is looked up as it is before it is redacted.
+    plain_first: bool,
 }
 
 impl Scrubbed {
     /// Redacts what is sent to a model.
     pub fn new(inner: Arc<dyn Llm>) -> Self {
-        Self { inner }
+        Self { inner, plain_first: false }
+    }
+
+    /// Redacts only what the model, which replays a recording, does not know
+    /// as it is: a recording does not say whether its requests were redacted.
+    pub fn where_not_recorded(inner: Arc<dyn Llm>) -> Self {
+        Self { inner, plain_first: true }
     }
 }
 
@@ -32,11 +40,13 @@ impl Llm for Scrubbed {
         self.inner.model()
     }
 
-    fn in_batches(&self) -> bool {
-        self.inner.in_batches()
-    }
-
     async fn call(&self, mut call: Call) -> Result<Answered, CallError> {
+        if self.plain_first {
+            match self.inner.call(call.clone()).await {
+                Err(CallError::NotRecorded(_)) => {}
+                outcome => return outcome,
+            }
+        }
         let request = &mut call.request;
         let mut texts = vec![request.system.as_str()];
         texts.extend(request.messages.iter().map(|message| message.text.as_str()));
@@ -83,7 +93,7 @@ mod tests {
             let text = self.says.to_owned();
             let (finish, usage) = (Finish::Done, Err(NoUsage::Missing));
             let reply = Reply { text, finish, usage, model: None };
-            Ok(Answered { reply, timing: Timing::default(), recorded: false, batch: false })
+            Ok(Answered { reply, timing: Timing::default(), recorded: false })
         }
     }
 
@@ -129,5 +139,45 @@ mod tests {
         let (sent, reply) = exchanged("Be brief.", "Which port?", "8080 <SECRET_1>").await;
         assert_eq!(sent, ["Be brief.", "Which port?"]);
         assert_eq!(reply, "8080 <SECRET_1>");
+    }
+
+    /// Knows one text alone.
+    struct Recording(Model, &'static str);
+
+    #[async_trait]
+    impl Llm for Recording {
+        fn model(&self) -> &Model {
+            &self.0
+        }
+
+        async fn call(&self, call: Call) -> Result<Answered, CallError> {
+            let text = call.request.messages[0].text.clone();
+            if text == "halt" {
+                return Err(CallError::Halted("gone".to_owned()));
+            }
+            if text != self.1 {
+                return Err(CallError::NotRecorded("key".to_owned()));
+            }
+            let (finish, usage) = (Finish::Done, Err(NoUsage::Missing));
+            let reply = Reply { text, finish, usage, model: None };
+            Ok(Answered { reply, timing: Timing::default(), recorded: true })
+        }
+    }
+
+    #[tokio::test]
+    async fn a_recording_is_read_either_way() {
+        let settings = Settings::default();
+        let model = Model { provider: "p".to_owned(), name: "m".to_owned(), settings };
+        let ask = async |known, text: &str| {
+            let recording = Arc::new(Recording(model.clone(), known));
+            let request = model.request(Question::of("", text, 9));
+            let call = Call { seat: Seat::Judge, replicate: 0, request };
+            Scrubbed::where_not_recorded(recording).call(call).await.map(|a| a.reply.text)
+        };
+        let mail = "jane@example.org";
+        assert_eq!(ask(mail, mail).await.unwrap(), mail);
+        assert_eq!(ask("<EMAIL_1>", mail).await.unwrap(), mail, "it is put back");
+        assert!(matches!(ask("else", mail).await, Err(CallError::NotRecorded(_))));
+        assert!(matches!(ask("else", "halt").await, Err(CallError::Halted(_))));
     }
 }

@@ -19,9 +19,6 @@ pub enum LatencySource {
     Recorded,
     /// Computed from a [`super::TimeProfile`].
     Modelled,
-    /// None: the call was answered in a batch, which takes up to a day whatever
-    /// the model takes.
-    Batch,
 }
 
 impl LatencySource {
@@ -132,13 +129,11 @@ pub struct CallRow {
     pub usage: Option<Usage>,
     /// Output tokens that were reasoning, where the provider reports them.
     pub reasoning: Option<u64>,
-    /// Its price in USD at the standard rates, or at those of batches where it
-    /// was answered in one; absent where the model has no price or the tokens
-    /// are not known.
+    /// Its price in USD at the standard rates; absent where the model has no
+    /// price or the tokens are not known.
     pub usd: Option<f64>,
-    /// The time of the call, by phase; of a batch only the attempts are known.
+    /// The time of the call, by phase.
     pub timing: Timing,
-    /// Whether the time was measured now or when it was recorded, or why there
-    /// is none.
+    /// Whether the time was measured now or when it was recorded.
     pub source: LatencySource,
 }

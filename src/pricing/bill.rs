@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::model::{ModelPrices, Moment};
-use super::rates::{Class, Rates};
+use super::rates::Rates;
 use crate::model::Buckets;
 
 /// USD per token and second that an explicit cache is kept, by the beginning
@@ -15,27 +15,26 @@ const STORAGE: &[(&str, f64)] = &[
     ("gemini-3.8-flash", 0.5 / 1e6 / 3_600.0),
 ];
 
-/// A model's prices for many requests of one class: rates are looked up once
-/// for each tier, unless they change by the hour.
+/// A model's prices for many requests: rates are looked up once for each tier,
+/// unless they change by the hour.
 #[derive(Clone, Debug)]
 pub struct Tariff<'a> {
     model: &'a ModelPrices,
-    class: Class,
     tiers: Vec<u64>,
     known: Vec<Option<Rates>>,
 }
 
 impl<'a> Tariff<'a> {
-    /// The prices of a model for a class.
-    pub fn new(model: &'a ModelPrices, class: Class) -> Self {
+    /// The prices of a model.
+    pub fn new(model: &'a ModelPrices) -> Self {
         let tiers = model.tiers();
         let known = vec![None; tiers.len() + 1];
-        Self { model, class, tiers, known }
+        Self { model, tiers, known }
     }
 
     /// The rates of a request: those of the whole prompt's tier.
     pub fn rates(&mut self, prompt_tokens: u64, at: Timestamp) -> Rates {
-        let moment = Moment { prompt_tokens, class: self.class, at };
+        let moment = Moment { prompt_tokens, at };
         if self.model.has_off_peak() {
             return self.model.rates(&moment);
         }
@@ -84,19 +83,13 @@ impl Rates {
 
 impl ModelPrices {
     /// The prompt's cost in USD, for a single request; see [`Tariff::prompt_usd`].
-    pub fn prompt_usd(&self, buckets: &Buckets, at: Timestamp, class: Class) -> Option<f64> {
-        Tariff::new(self, class).prompt_usd(buckets, at)
+    pub fn prompt_usd(&self, buckets: &Buckets, at: Timestamp) -> Option<f64> {
+        Tariff::new(self).prompt_usd(buckets, at)
     }
 
     /// The output's cost in USD, for a single request; see [`Tariff::output_usd`].
-    pub fn output_usd(
-        &self,
-        prompt_tokens: u64,
-        output: u64,
-        at: Timestamp,
-        class: Class,
-    ) -> Option<f64> {
-        Tariff::new(self, class).output_usd(prompt_tokens, output, at)
+    pub fn output_usd(&self, prompt_tokens: u64, output: u64, at: Timestamp) -> Option<f64> {
+        Tariff::new(self).output_usd(prompt_tokens, output, at)
     }
 
     fn storage(&self) -> Option<f64> {
@@ -114,7 +107,7 @@ mod tests {
         let list = PriceList::bundled();
         // A Friday at a peak hour of DeepSeek's.
         let at = "2026-11-20T02:00:00Z".parse().unwrap();
-        list.find(model).unwrap().prompt_usd(&buckets, at, Class::Standard)
+        list.find(model).unwrap().prompt_usd(&buckets, at)
     }
 
     #[track_caller]
@@ -147,11 +140,11 @@ mod tests {
     fn a_tariff_remembers_the_rates_of_each_tier() {
         let list = PriceList::bundled();
         let haiku = list.find("claude-haiku-5-5").unwrap();
-        let mut tariff = Tariff::new(haiku, Class::Standard);
+        let mut tariff = Tariff::new(haiku);
         let at = "2026-11-20T02:00:00Z".parse().unwrap();
         for tokens in [1, 100_001, 100_000, 500_000, 2] {
             let read = Buckets { read: tokens, ..Buckets::default() };
-            assert_eq!(tariff.prompt_usd(&read, at), haiku.prompt_usd(&read, at, Class::Standard));
+            assert_eq!(tariff.prompt_usd(&read, at), haiku.prompt_usd(&read, at));
         }
     }
 

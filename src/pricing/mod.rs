@@ -21,4 +21,4 @@ pub use agents::{Agent, Agents, billed_instead};
 pub use bill::Tariff;
 pub use list::{PriceError, PriceList, Unpriced};
 pub use model::{EntryError, ModelPrices, Moment};
-pub use rates::{Class, Rate, Rates};
+pub use rates::{Rate, Rates};

@@ -6,15 +6,13 @@ use jiff::Timestamp;
 use serde_json::Value as Json;
 
 use super::off_peak::OffPeak;
-use super::rates::{Class, Rate, Rates, read_field};
+use super::rates::{Rate, Rates, read_field};
 
 /// The properties of a request that determine its rates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moment {
     /// Tokens of the whole prompt, cached ones included: they determine the tier.
     pub prompt_tokens: u64,
-    /// How urgently it is served.
-    pub class: Class,
     /// Time of the request.
     pub at: Timestamp,
 }
@@ -38,8 +36,8 @@ pub struct ModelPrices {
     pub deprecation_date: Option<String>,
     /// Page that the prices were taken from.
     pub source: Option<String>,
-    /// USD per token, by rate, by prompt length above which it holds, by class.
-    prices: BTreeMap<(Rate, u64, Class), f64>,
+    /// USD per token, by rate, by prompt length above which it holds.
+    prices: BTreeMap<(Rate, u64), f64>,
     off_peak: Option<OffPeak>,
 }
 
@@ -106,13 +104,13 @@ impl ModelPrices {
 
     /// Whether input and output have a price.
     pub fn is_priced(&self) -> bool {
-        let has = |rate| self.prices.keys().any(|(other, ..)| *other == rate);
+        let has = |rate| self.prices.keys().any(|(other, _)| *other == rate);
         has(Rate::Input) && has(Rate::Output)
     }
 
     /// Whether reading its cache has a price.
     pub fn reads_cache(&self) -> bool {
-        self.prices.keys().any(|(rate, ..)| *rate == Rate::CacheRead)
+        self.prices.keys().any(|(rate, _)| *rate == Rate::CacheRead)
     }
 
     /// The rates of a request.
@@ -129,56 +127,24 @@ impl ModelPrices {
 
     /// The tier is the highest one that the prompt exceeds, and the whole
     /// request is billed at it (Anthropic's and Google's long-context prices;
-    /// litellm). A rate without a price for that tier keeps the one below; a
-    /// class without a price of its own pays the standard one.
+    /// litellm). A rate without a price for that tier keeps the one below.
     fn rate(&self, rate: Rate, moment: &Moment) -> Option<f64> {
-        let of_class = |class| {
-            let tiers = (rate, 0, class)..=(rate, u64::MAX, class);
-            let reached = self.prices.range(tiers).filter(|((r, above, c), _)| {
-                (*r, *c) == (rate, class) && (*above == 0 || moment.prompt_tokens > *above)
-            });
-            reached
-                .max_by_key(|((_, above, _), _)| *above)
-                .map(|((_, above, _), price)| (*above, *price))
-        };
-        let standard = of_class(Class::Standard);
-        // A discount on the first tier does not apply to a higher one.
-        let own =
-            of_class(moment.class).filter(|(above, _)| standard.is_none_or(|s| *above >= s.0));
-        let cheaper = self.off_peak.as_ref().filter(|_| moment.class == Class::Standard);
-        cheaper
-            .and_then(|hours| hours.rate(rate, moment.at))
-            .or_else(|| own.or(standard).map(|(_, price)| price))
-    }
-
-    /// The prices of a batch at OpenAI or Anthropic, as standard prices: those
-    /// that the list has for batches, and half of the standard ones for every
-    /// other (OpenAI, "Batch API FAQ": "a 50% cost discount vs. the synchronous
-    /// APIs"; Anthropic, "Batch processing": all usage at half of the standard
-    /// prices, those of the cache too).
-    #[must_use]
-    pub fn in_batches(&self) -> Self {
-        let batch = |rate, above| self.prices.get(&(rate, above, Class::Batch)).copied();
-        let standard = self.prices.iter().filter(|((.., class), _)| *class == Class::Standard);
-        let prices = standard.map(|(&(rate, above, class), price)| {
-            ((rate, above, class), batch(rate, above).unwrap_or(price / 2.0))
-        });
-        Self { prices: prices.collect(), off_peak: None, ..self.clone() }
+        let cheaper = self.off_peak.as_ref().and_then(|hours| hours.rate(rate, moment.at));
+        cheaper.or_else(|| {
+            let tiers = self.prices.range((rate, 0)..=(rate, u64::MAX));
+            let reached =
+                tiers.filter(|((_, above), _)| *above == 0 || moment.prompt_tokens > *above);
+            reached.last().map(|(_, price)| *price)
+        })
     }
 
     /// Prompt lengths above which other rates hold, ascending.
     pub fn tiers(&self) -> Vec<u64> {
         let mut tiers: Vec<u64> =
-            self.prices.keys().map(|(_, above, _)| *above).filter(|above| *above > 0).collect();
+            self.prices.keys().map(|(_, above)| *above).filter(|above| *above > 0).collect();
         tiers.sort_unstable();
         tiers.dedup();
         tiers
-    }
-
-    /// Classes that have prices of their own.
-    pub fn classes(&self) -> Vec<Class> {
-        let has = |class: &Class| self.prices.keys().any(|(_, _, other)| other == class);
-        Class::ALL.into_iter().filter(has).collect()
     }
 
     /// Whether some hours are cheaper.
@@ -188,18 +154,15 @@ impl ModelPrices {
 }
 
 /// A list of objects with `range` and the prices that apply within it.
-fn read_tiers(
-    tiers: &Json,
-    prices: &mut BTreeMap<(Rate, u64, Class), f64>,
-) -> Result<(), EntryError> {
+fn read_tiers(tiers: &Json, prices: &mut BTreeMap<(Rate, u64), f64>) -> Result<(), EntryError> {
     for tier in tiers.as_array().ok_or(EntryError::Tiers)? {
         let from = tier.get("range").and_then(|range| range.get(0)).and_then(Json::as_f64);
         let from = from.ok_or(EntryError::Range)? as u64;
         for (field, value) in tier.as_object().into_iter().flatten() {
-            if let Some((rate, 0, class)) = read_field(field)
+            if let Some((rate, 0)) = read_field(field)
                 && let Some(price) = price(field, value)?
             {
-                prices.insert((rate, from, class), price);
+                prices.insert((rate, from), price);
             }
         }
     }
@@ -224,74 +187,35 @@ mod tests {
         PriceList::bundled().find(id).unwrap().clone()
     }
 
-    fn moment(prompt_tokens: u64, class: Class) -> Moment {
+    fn moment(prompt_tokens: u64) -> Moment {
         // A Friday at a peak hour of DeepSeek's.
-        Moment { prompt_tokens, class, at: "2026-11-20T02:00:00Z".parse().unwrap() }
-    }
-
-    #[test]
-    fn a_batch_costs_what_the_list_says_and_else_half() {
-        let entry = serde_json::json!({
-            "input_cost_per_token": 4e-6, "input_cost_per_token_batches": 1e-6,
-            "input_cost_per_token_above_100k_tokens": 8e-6,
-            "output_cost_per_token": 2e-5, "cache_read_input_token_cost": 4e-7,
-            "output_cost_per_token_priority": 4e-5,
-        });
-        let prices = ModelPrices::read("m", &entry).unwrap().in_batches();
-        let rates = |prompt_tokens| {
-            let at = Timestamp::UNIX_EPOCH;
-            prices.rates(&Moment { prompt_tokens, class: Class::Standard, at })
-        };
-        // The list's own price, and half of 2e-5 and of 4e-7; above 100k half of 8e-6.
-        let short = Rates {
-            input: Some(1e-6),
-            output: Some(1e-5),
-            cache_read: Some(2e-7),
-            ..Rates::default()
-        };
-        assert_eq!(rates(1_000), short);
-        assert_eq!(rates(100_001), Rates { input: Some(4e-6), ..short });
-        assert_eq!(prices.classes(), [Class::Standard]);
-        // claude-opus-5-5: written for an hour at 8e-6, of which the list has no batch price.
-        let listed = model("claude-opus-5-5").in_batches();
-        let at = Timestamp::UNIX_EPOCH;
-        let rates = listed.rates(&Moment { prompt_tokens: 9, class: Class::Standard, at });
-        assert_eq!((rates.cache_write, rates.cache_write_1h), (Some(2.5e-6), Some(4e-6)));
+        Moment { prompt_tokens, at: "2026-11-20T02:00:00Z".parse().unwrap() }
     }
 
     #[test]
     fn a_tier_holds_above_its_length_and_for_the_whole_prompt() {
         // claude-haiku-5-5: 0.10 / 0.50 to 100k, five times that above.
         let haiku = model("claude-haiku-5-5");
-        let below = haiku.rates(&moment(100_000, Class::Standard));
+        let below = haiku.rates(&moment(100_000));
         assert_eq!((below.input, below.output), (Some(1e-7), Some(5e-7)));
         assert_eq!((below.cache_write, below.cache_write_1h), (Some(1.25e-7), Some(2e-7)));
-        let above = haiku.rates(&moment(100_001, Class::Standard));
+        let above = haiku.rates(&moment(100_001));
         assert_eq!((above.input, above.output), (Some(5e-7), Some(2.5e-6)));
         assert_eq!((above.cache_read, above.cache_write_1h), (Some(5e-8), Some(1e-6)));
         assert_eq!(haiku.tiers(), [100_000]);
     }
 
     #[test]
-    fn classes_have_their_own_rates_and_else_the_standard_ones() {
-        let gpt = model("gpt-5.4");
-        assert_eq!(gpt.rates(&moment(1_000, Class::Flex)).input, Some(1.25e-6));
-        assert_eq!(gpt.rates(&moment(300_000, Class::Flex)).input, Some(2.5e-6));
-        // There is no priority price above 272k: the standard one holds, not
-        // the priority price of short prompts.
-        assert_eq!(gpt.rates(&moment(300_000, Class::Priority)).input, Some(5e-6));
+    fn a_rate_without_a_price_is_unknown() {
         // gpt-5.4 writes its cache free of charge: the list has no such price.
-        assert_eq!(gpt.rates(&moment(1_000, Class::Standard)).cache_write, None);
+        assert_eq!(model("gpt-5.4").rates(&moment(1_000)).cache_write, None);
     }
 
     #[test]
     fn off_peak_hours_are_cheaper() {
         let pro = model("deepseek-v4-pro");
-        assert_eq!(pro.rates(&moment(1_000, Class::Standard)).input, Some(1.32e-6));
-        let night = Moment {
-            at: "2026-11-20T05:00:00Z".parse().unwrap(),
-            ..moment(1_000, Class::Standard)
-        };
+        assert_eq!(pro.rates(&moment(1_000)).input, Some(1.32e-6));
+        let night = Moment { at: "2026-11-20T05:00:00Z".parse().unwrap(), ..moment(1_000) };
         assert_eq!(pro.rates(&night).input, Some(6.6e-7));
         assert_eq!(pro.rates(&night).cache_read, Some(2.2e-8));
     }
@@ -299,8 +223,8 @@ mod tests {
     #[test]
     fn tiers_given_as_a_list_are_tiers() {
         let flash = model("dashscope/qwen-flash");
-        assert_eq!(flash.rates(&moment(256_000, Class::Standard)).input, Some(5e-8));
-        assert_eq!(flash.rates(&moment(256_001, Class::Standard)).input, Some(2.5e-7));
+        assert_eq!(flash.rates(&moment(256_000)).input, Some(5e-8));
+        assert_eq!(flash.rates(&moment(256_001)).input, Some(2.5e-7));
         assert!(flash.is_priced());
     }
 

@@ -29,7 +29,7 @@ impl OffPeak {
     pub(super) fn read(json: &Json) -> Result<Self, String> {
         let object = json.as_object().ok_or("`off_peak_pricing` is no object")?;
         let rates = object.iter().filter_map(|(field, value)| {
-            let (rate, 0, _) = read_field(field)? else { return None };
+            let (rate, 0) = read_field(field)? else { return None };
             Some((rate, value.as_f64()?))
         });
         let windows = object.get("windows").and_then(Json::as_array);

@@ -1,7 +1,5 @@
 //! The kinds of prices, by their names in the list.
 
-use std::fmt;
-
 /// What is priced by the token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Rate {
@@ -34,52 +32,9 @@ impl Rate {
     }
 }
 
-/// How urgently a request is served.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, strum::IntoStaticStr,
-)]
-#[strum(serialize_all = "kebab-case")]
-pub enum Class {
-    /// Served immediately, at the standard price.
-    #[default]
-    Standard,
-    /// Within a day, at a discount.
-    Batch,
-    /// Served when there is capacity, at a discount.
-    Flex,
-    /// Served before others, at a surcharge.
-    Priority,
-}
-
-impl Class {
-    /// Every class, the standard one first.
-    pub const ALL: [Class; 4] = [Class::Standard, Class::Batch, Class::Flex, Class::Priority];
-
-    /// The name used in commands and files.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-
-    /// The suffix that the list adds to a field.
-    fn suffix(self) -> &'static str {
-        match self {
-            Class::Standard => "",
-            Class::Batch => "_batches",
-            Class::Flex => "_flex",
-            Class::Priority => "_priority",
-        }
-    }
-}
-
-impl fmt::Display for Class {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// Parses a field of the list: its rate, the prompt length from which it
-/// applies, its class. `None` for other fields.
-pub(super) fn read_field(field: &str) -> Option<(Rate, u64, Class)> {
+/// Parses a field of the list: its rate, and the prompt length from which it
+/// applies. `None` for other fields, such as prices of batches.
+pub(super) fn read_field(field: &str) -> Option<(Rate, u64)> {
     // The longer names first: a write for an hour begins like any other write.
     let rate = Rate::ALL
         .into_iter()
@@ -93,8 +48,7 @@ pub(super) fn read_field(field: &str) -> Option<(Rate, u64, Class)> {
             (thousands.parse::<u64>().ok()? * 1_000, rest)
         }
     };
-    let class = Class::ALL.into_iter().find(|class| class.suffix() == rest)?;
-    Some((rate, above, class))
+    rest.is_empty().then_some((rate, above))
 }
 
 /// The rates of one request in USD per token. What the list does not price is
@@ -118,20 +72,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_read_with_tier_and_class() {
-        let read = |field: &str| read_field(field);
-        assert_eq!(read("input_cost_per_token"), Some((Rate::Input, 0, Class::Standard)));
+    fn fields_are_read_with_their_tier() {
+        assert_eq!(read_field("input_cost_per_token"), Some((Rate::Input, 0)));
         assert_eq!(
-            read("cache_creation_input_token_cost_above_1hr_above_100k_tokens"),
-            Some((Rate::CacheWrite1h, 100_000, Class::Standard))
-        );
-        assert_eq!(
-            read("output_cost_per_token_above_272k_tokens_flex"),
-            Some((Rate::Output, 272_000, Class::Flex))
-        );
-        assert_eq!(
-            read("cache_read_input_token_cost_batches"),
-            Some((Rate::CacheRead, 0, Class::Batch))
+            read_field("cache_creation_input_token_cost_above_1hr_above_100k_tokens"),
+            Some((Rate::CacheWrite1h, 100_000))
         );
     }
 
@@ -141,7 +86,9 @@ mod tests {
             "max_input_tokens",
             "output_cost_per_reasoning_token",
             "input_cost_per_token_cache_hit",
-            "input_cost_per_token_ultrafast",
+            "input_cost_per_token_priority",
+            "output_cost_per_token_above_272k_tokens_flex",
+            "cache_read_input_token_cost_batches",
             "cache_creation_input_token_cost_above_12hr",
             "input_cost_per_token_above_xk_tokens",
             "",

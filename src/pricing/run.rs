@@ -7,7 +7,6 @@ use serde_json::{Map, Value as Json};
 use super::bill::Tariff;
 use super::list::PriceList;
 use super::model::ModelPrices;
-use super::rates::Class;
 use crate::model::{Buckets, Prices};
 
 impl From<&Prices> for PriceList {
@@ -34,9 +33,9 @@ impl Tariff<'_> {
 }
 
 impl ModelPrices {
-    /// This model's prices for requests of the standard class.
+    /// This model's prices for many requests.
     pub fn standard(&self) -> Tariff<'_> {
-        Tariff::new(self, Class::Standard)
+        Tariff::new(self)
     }
 }
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::pricing::{Class, ModelPrices};
+use crate::pricing::ModelPrices;
 
 /// Prices of 1 USD a token for input, 1.25 for a write, 5 for output, and
 /// `read` for a read.
@@ -56,7 +56,7 @@ fn warm(requests: usize) -> CacheHistory {
 /// The crossing and the result of the formula, over 100 warm requests.
 fn both(read: f64, call: f64) -> (Option<u32>, f64) {
     let prices = prices(read);
-    let mut tariff = Tariff::new(&prices, Class::Standard);
+    let mut tariff = Tariff::new(&prices);
     let history = warm(100);
     let formula = CASE.formula(&mut tariff, ahead(&history), call).unwrap();
     (CASE.crossing(&mut tariff, ahead(&history), call), formula)
@@ -130,7 +130,7 @@ fn a_compaction_at_a_cold_request_costs_only_its_call() {
     // Cold: 150,000 against 50,000 tokens are written, 40,000 read in
     // both: 100,000·1.25 are saved at once, more than the call costs.
     let prices = prices(0.1);
-    let mut tariff = Tariff::new(&prices, Class::Standard);
+    let mut tariff = Tariff::new(&prices);
     let cold = CacheState::Cold { read: 40_000 };
     let history = history(&[(cold, 0), (CacheState::Warm, 0), (CacheState::Warm, 0)]);
     assert_eq!(CASE.crossing(&mut tariff, ahead(&history), 30_000.0), Some(1));
@@ -142,7 +142,7 @@ fn a_compaction_at_a_cold_request_costs_only_its_call() {
 #[test]
 fn a_session_that_ends_too_soon_never_crosses() {
     let prices = prices(0.1);
-    let mut tariff = Tariff::new(&prices, Class::Standard);
+    let mut tariff = Tariff::new(&prices);
     assert_eq!(CASE.crossing(&mut tariff, ahead(&warm(4)), 30_000.0), None);
     assert_eq!(CASE.crossing(&mut tariff, ahead(&warm(0)), 0.0), None);
     let inflated = Case { after: 160_000, ..CASE };
@@ -152,7 +152,7 @@ fn a_session_that_ends_too_soon_never_crosses() {
 #[test]
 fn growth_of_both_sessions_has_no_effect_while_the_cache_is_warm() {
     let prices = prices(0.1);
-    let mut tariff = Tariff::new(&prices, Class::Standard);
+    let mut tariff = Tariff::new(&prices);
     let growing: Vec<_> = (0..100).map(|n| (CacheState::Warm, n * 700)).collect();
     assert_eq!(CASE.crossing(&mut tariff, ahead(&history(&growing)), 30_000.0), Some(5));
 }
@@ -160,7 +160,7 @@ fn growth_of_both_sessions_has_no_effect_while_the_cache_is_warm() {
 #[test]
 fn bisection_finds_the_same_crossing_as_a_search_step_by_step() {
     let prices = prices(0.1);
-    let mut tariff = Tariff::new(&prices, Class::Standard);
+    let mut tariff = Tariff::new(&prices);
     for seed in 0u64..200 {
         let state = |n: u64| match (seed * 7 + n * n * 13 + n) % 5 {
             0 => CacheState::Cold { read: 40_000 },
@@ -215,7 +215,7 @@ fn the_formula_is_the_same_at_twice_the_prices() {
         "cache_creation_input_token_cost": 2.5,
     });
     let prices = ModelPrices::read("twice", &entry).unwrap();
-    let mut tariff = Tariff::new(&prices, Class::Standard);
+    let mut tariff = Tariff::new(&prices);
     let says = CASE.formula(&mut tariff, ahead(&warm(100)), 60_000.0).unwrap();
     assert!((says - 4.15).abs() < 1e-9, "{says}");
 }
@@ -223,7 +223,7 @@ fn the_formula_is_the_same_at_twice_the_prices() {
 #[test]
 fn the_formula_has_no_result_where_nothing_is_saved_or_input_is_free() {
     let paid = prices(0.1);
-    let mut tariff = Tariff::new(&paid, Class::Standard);
+    let mut tariff = Tariff::new(&paid);
     let same = Case { after: CASE.before, ..CASE };
     assert_eq!(same.formula(&mut tariff, ahead(&warm(4)), 1.0), None);
     let free = serde_json::json!({
@@ -231,7 +231,7 @@ fn the_formula_has_no_result_where_nothing_is_saved_or_input_is_free() {
         "cache_creation_input_token_cost": 0.0,
     });
     let free = ModelPrices::read("free", &free).unwrap();
-    let mut tariff = Tariff::new(&free, Class::Standard);
+    let mut tariff = Tariff::new(&free);
     assert_eq!(CASE.formula(&mut tariff, ahead(&warm(4)), 1.0), None);
 }
 
@@ -272,7 +272,7 @@ fn a_compaction_pays_for_its_own_calls_and_reads_what_its_request_read() {
     let even = |request, priced: bool| {
         let compacted =
             Compacted { compaction: 1, request, messages_seen: 0, before: 150_000, after: 50_000 };
-        let tariff = || Tariff::new(&prices, Class::Standard);
+        let tariff = || Tariff::new(&prices);
         let mut tariffs = Tariffs { session: tariff(), calls: priced.then(tariff) };
         break_even(&compacted, &history, &bill(), &mut tariffs, Life::Minutes5)
     };
@@ -295,7 +295,7 @@ fn what_is_written_for_an_hour_or_not_at_all_has_its_own_rate() {
         "output_cost_per_token": 5.0,
     });
     let prices = ModelPrices::read("round", &entry).unwrap();
-    let mut tariff = Tariff::new(&prices, Class::Standard);
+    let mut tariff = Tariff::new(&prices);
     // (10,000·(q − 0.1) + 30,000) / 10,000 with q = 2, 1.25 and 1.
     for (writes, expected) in [(Writes::Hour, 4.9), (Writes::Short, 4.15), (Writes::Free, 3.9)] {
         let case = Case { writes, ..CASE };
@@ -319,7 +319,7 @@ fn a_prompt_that_grows_into_a_dearer_tier_is_compared_at_its_rates() {
         "output_cost_per_token_above_200k_tokens": 10.0,
     });
     let prices = ModelPrices::read("round", &entry).unwrap();
-    let mut tariff = Tariff::new(&prices, Class::Standard);
+    let mut tariff = Tariff::new(&prices);
     let history = history(&[(CacheState::Warm, 0), (CacheState::Warm, 60_000)]);
     // The first request: 16,500 against 15,000. The second has 110,000 tokens,
     // 5,000 + 75,000, against 210,000 in the higher tier, 30,000 + 150,000.

@@ -3,7 +3,7 @@
 
 use super::Format;
 use super::sheet::{self, Field, Kind};
-use crate::model::{CallRow, LatencySource};
+use crate::model::CallRow;
 
 pub(super) const FORMAT: Format = Format {
     name: "csv",
@@ -40,10 +40,6 @@ pub fn calls_csv(calls: &[CallRow]) -> Vec<u8> {
 fn fields(call: &CallRow) -> Vec<Field> {
     let count = |n: Option<u64>| n.map_or(Field::Empty, Field::Count);
     let usage = call.usage.as_ref();
-    let time = |ms: f64| match call.source {
-        LatencySource::Batch => Field::Empty,
-        _ => Field::Number(ms),
-    };
     vec![
         Field::text(call.seat.as_str()),
         Field::text(&call.model),
@@ -57,9 +53,9 @@ fn fields(call: &CallRow) -> Vec<Field> {
         count(usage.map(|u| u.output)),
         count(call.reasoning),
         Field::maybe_dollars(call.usd),
-        time(call.timing.queue_ms),
-        time(call.timing.first_byte_ms),
-        time(call.timing.total_ms),
+        Field::Number(call.timing.queue_ms),
+        Field::Number(call.timing.first_byte_ms),
+        Field::Number(call.timing.total_ms),
         Field::Count(u64::from(call.timing.attempts)),
         Field::text(call.source.as_str()),
     ]

@@ -5,7 +5,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::grid::{GAP, NARROWEST, paragraph, push_blocks, push_line};
 use super::{block, number, plain};
-use crate::model::{CallOutcome, CallRow, LatencySource, Seat};
+use crate::model::{CallOutcome, CallRow, Seat};
 
 /// Headings of the terminal's table; the second column takes what is left.
 pub(super) const HEADS: [&str; 9] =
@@ -31,8 +31,6 @@ pub(super) struct Spent {
     metered: bool,
     /// Calls that were answered without a word of their tokens.
     unmetered: usize,
-    /// Calls that were answered in a batch.
-    batched: usize,
 }
 
 /// By seat and model, in the order of the calls.
@@ -68,7 +66,6 @@ impl Spent {
             resent: 0,
             metered: false,
             unmetered: 0,
-            batched: 0,
         }
     }
 
@@ -82,7 +79,6 @@ impl Spent {
             self.cached = self.cached.saturating_add(usage.cache_read);
             self.output = self.output.saturating_add(usage.output);
         }
-        self.batched += usize::from(call.source == LatencySource::Batch);
         self.resent += u64::from(call.timing.attempts.saturating_sub(1));
         let outcome = call.outcome;
         // The time of a call that ended in a fault is not known.
@@ -130,15 +126,6 @@ impl Spent {
         ]
     }
 
-    /// Why there is no latency, where calls were answered in batches.
-    pub(super) fn note(&self) -> Option<String> {
-        let (seat, model) = (self.seat.as_str(), &self.model);
-        let calls = block::counted(self.batched, "call");
-        (self.batched > 0).then(|| {
-            format!("{seat} {model}: {calls} in batches, at their price, which have no latency")
-        })
-    }
-
     /// What did not go as it should.
     pub(super) fn troubles(&self) -> Option<String> {
         let mut troubles: Vec<String> = (self.failures.iter())
@@ -180,7 +167,7 @@ pub(super) fn section(out: &mut String, calls: &[CallRow], width: usize, color: 
     } else {
         grid(out, &lines, width, color);
     }
-    for trouble in all.iter().flat_map(|spent| [spent.note(), spent.troubles()]).flatten() {
+    for trouble in all.iter().filter_map(Spent::troubles) {
         paragraph(out, &format!("{trouble}."), width, " ");
     }
     out.push('\n');
@@ -207,7 +194,7 @@ fn widths(lines: &[[String; HEADS.len()]], width: usize) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Timing, Usage};
+    use crate::model::{LatencySource, Timing, Usage};
 
     fn call(seat: Seat, total_ms: f64, usd: Option<f64>) -> CallRow {
         let usage = Usage { input: 60, cache_read: 40, output: 10, ..Usage::default() };
@@ -255,22 +242,6 @@ mod tests {
             text.contains("$0.10") && text.contains("8 ms"),
             "a failure has no latency: {text}"
         );
-    }
-
-    #[test]
-    fn calls_in_batches_have_no_latency_and_that_is_said() {
-        let batched = || CallRow {
-            source: LatencySource::Batch,
-            timing: Timing { attempts: 2, ..Timing::default() },
-            ..call(Seat::Judge, 0.0, Some(0.1))
-        };
-        let text = lines(vec![batched(), batched()]);
-        let line = text.lines().find(|line| line.starts_with(" judge")).unwrap();
-        let words: Vec<&str> = line.split_whitespace().collect();
-        assert_eq!(words[words.len() - 3..], ["$0.200", "–", "–"], "{text}");
-        let note = "judge openai/m: 2 calls in batches, at their price, which have no latency.";
-        assert!(text.contains(note), "{text}");
-        assert!(text.contains("2 sent again"), "{text}");
     }
 
     #[test]

@@ -17,8 +17,6 @@ use crate::model::{CallRow, Cell, Cut, Gate, Manifest, Sessions, TranscriptFacts
 
 /// What models answered, while a run without a cassette goes on.
 pub const REPLIES: &str = "replies.jsonl";
-/// Which batch holds which of its calls.
-pub const BATCHES: &str = "replies.jsonl.batches";
 /// Files that may exist before a run has its manifest.
 const BEFORE_THE_MANIFEST: [&str; 2] = [JOURNAL, "manifest.json.partial"];
 

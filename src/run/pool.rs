@@ -5,7 +5,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use tokio::task::JoinError;
+use futures_util::{StreamExt, stream};
+use tokio::task::{JoinError, JoinSet};
 
 use super::asking::Asking;
 use super::cutting::{self, CutTask, Cutting, null_cells};
@@ -14,7 +15,6 @@ use super::files::FolderError;
 use super::folder::Folder;
 use super::observer::{Event, Observer};
 use super::prepare::{Prepared, plan};
-use super::side_by_side::side_by_side;
 use super::spec::{RunError, RunSpec, Seats, compactor};
 use crate::model::{CallRow, Cell, CellKey, CellOutcome, Cut, Sessions, Standing, TranscriptFacts};
 use crate::replay::{Replayed, Subject, replay};
@@ -76,6 +76,34 @@ pub async fn run(
     folder.write_texts(&texts)?;
     folder.sort_journal(&facts, &sessions, &calls)?;
     Ok(Finished { transcripts: facts, sessions, calls, texts })
+}
+
+/// Runs tasks, each with its key, and calls `each` with the key and the result
+/// when a task ends. A task is created only when it can start: thousands of
+/// waiting tasks would take more memory than their inputs.
+///
+/// # Errors
+/// The first error of `each`; the running tasks are dropped.
+pub(super) async fn side_by_side<K, T, F>(
+    jobs: usize,
+    tasks: impl Iterator<Item = (K, F)>,
+    mut each: impl FnMut(K, Result<T, JoinError>) -> Result<(), RunError>,
+) -> Result<(), RunError>
+where
+    F: Future<Output = T> + Send + 'static,
+    T: Send + 'static,
+{
+    let running = stream::iter(tasks).map(|(key, task)| async move {
+        // A set of its own ends the task where this future is dropped.
+        let mut alone = JoinSet::new();
+        alone.spawn(task);
+        (key, alone.join_next().await.expect("the set holds the task"))
+    });
+    let mut ended = std::pin::pin!(running.buffer_unordered(jobs.max(1)));
+    while let Some((key, result)) = ended.next().await {
+        each(key, result)?;
+    }
+    Ok(())
 }
 
 /// Reports the amount of work, and writes the facts of the transcripts.
@@ -235,4 +263,48 @@ fn failed((key, standing): (CellKey, Standing), panicked: &JoinError) -> Replaye
     let outcome = CellOutcome::Failed { error: format!("strategy bug: {panicked}") };
     let cell = Cell { key, standing, outcome };
     Replayed { cell, texts: BTreeMap::new(), probed: Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn no_more_tasks_are_made_than_run_and_a_panic_is_told_with_its_key() {
+        let (made, ended) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let tasks = (0..100_usize).map(|at| {
+            let under_way = made.fetch_add(1, Ordering::SeqCst) - ended.load(Ordering::SeqCst);
+            assert!(under_way < 3, "{under_way} are under way before task {at}");
+            (at, async move {
+                tokio::task::yield_now().await;
+                assert!(at != 50, "this one panics");
+                at
+            })
+        });
+        let mut seen = Vec::new();
+        side_by_side(3, tasks, |key, left| {
+            ended.fetch_add(1, Ordering::SeqCst);
+            assert_eq!(left.ok(), (key != 50).then_some(key));
+            seen.push(key);
+            Ok(())
+        })
+        .await
+        .unwrap();
+        seen.sort_unstable();
+        assert_eq!(seen, (0..100).collect::<Vec<_>>());
+    }
+
+    #[tokio::test]
+    async fn an_error_ends_it() {
+        let tasks = (0..10).map(|at| (at, async {}));
+        let mut seen = 0;
+        let ended = side_by_side(1, tasks, |_, _| {
+            seen += 1;
+            Err(RunError::Worker("full".to_owned()))
+        });
+        assert!(ended.await.is_err());
+        assert_eq!(seen, 1);
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::cutting::null;
-use super::side_by_side::side_by_side;
+use super::pool::side_by_side;
 use super::spec::{CutQuestions, RunError, RunSpec, Sample, Seats};
 use crate::model::{CellKey, Planned, PlannedPreset, PlannedTranscript, Probe};
 use crate::pricing::Agent;

@@ -68,7 +68,7 @@ impl Llm for Scripted {
         tokio::task::yield_now().await;
         self.open.lock().unwrap().0 -= 1;
         let timing = Timing { queue_ms: 1_000.0, first_byte_ms: 5.0, total_ms: 40.0, attempts: 1 };
-        Ok(Answered { reply: reply?, timing, recorded: false, batch: false })
+        Ok(Answered { reply: reply?, timing, recorded: false })
     }
 }
 

@@ -1,16 +1,12 @@
 //! End-to-end tests of the binary `recap`: what users type and scripts read.
 
 mod advise;
-#[path = "../common/batches.rs"]
-mod batch_provider;
-mod batches;
 mod bench;
 mod clusters;
 mod compare;
 mod config;
 mod crash;
 mod desk;
-mod destinations;
 mod determinism;
 mod gate;
 mod gate_example;

@@ -69,20 +69,6 @@ fn shards_that_are_missing_doubled_or_of_another_run_are_refused_by_name() {
     assert!(same.contains("--out is one of the shards"), "{same}");
 }
 
-/// In a build without them; `destinations.rs` has the others.
-#[cfg(not(feature = "destinations"))]
-#[test]
-fn a_program_without_destinations_says_how_to_get_one_that_has_them() {
-    let desk = Desk::new();
-    for address in ["s3://bucket/a", "file:///shared"] {
-        let told = desk.refused(&[&WHAT[..], &["--shard=1/2", "--out", address]].concat());
-        assert!(told.contains("built without destinations"), "{told}");
-        assert!(told.contains("--features destinations"), "{told}");
-        let told = desk.refused(&["merge", address, "--out", "merged"]);
-        assert!(told.contains("--features destinations"), "{told}");
-    }
-}
-
 #[test]
 fn a_shard_is_a_number_of_as_many_as_there_are() {
     let desk = Desk::new();

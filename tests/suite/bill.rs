@@ -10,7 +10,7 @@ use recap::model::{
     Bill, Block, Buckets, CacheRules, CellOutcome, CellRows, Exogenous, LatencySource, Message,
     Role, Transcript, Usage,
 };
-use recap::pricing::{Agent, Agents, Class, ModelPrices, PriceList, Tariff};
+use recap::pricing::{Agent, Agents, ModelPrices, PriceList, Tariff};
 use recap::replay::{Subject, replay, validate};
 use recap::strategy::{Preset, builtin};
 use serde_json::json;
@@ -62,7 +62,7 @@ fn parts(buckets: &Buckets) -> (u64, u64, u64, u64) {
 
 /// USD of prompts, outputs and calls.
 fn usd(subject: &Subject, bill: &Bill, agent: &Agent) -> f64 {
-    let mut tariff = Tariff::new(agent.prices.as_ref().unwrap(), Class::Standard);
+    let mut tariff = Tariff::new(agent.prices.as_ref().unwrap());
     let mut sum = 0.0;
     for (facts, request) in subject.facts.requests.iter().zip(&bill.requests) {
         let Some(request) = request else { continue };

@@ -17,7 +17,6 @@ const LAYERS: &[&[&str]] = &[
     &["questions"],
     &["replay"],
     &["run"],
-    &["destination"],
     &["measure"],
     &["gate"],
     &["report"],
@@ -138,10 +137,8 @@ fn only_the_command_line_reads_the_environment_and_the_wall_clock() {
 }
 
 #[test]
-fn only_the_http_client_destinations_and_a_preset_of_the_users_open_a_socket() {
-    let allowed = ["llm/http.rs", "strategy/mechanisms/command/server.rs"];
-    only_in(&["TcpStream", "TcpListener", "UdpSocket", "reqwest::"], &allowed);
-    only_in(&["object_store::"], &["destination/"]);
+fn only_the_http_client_opens_a_socket() {
+    only_in(&["TcpStream", "TcpListener", "UdpSocket", "reqwest::"], &["llm/http.rs"]);
 }
 
 #[test]

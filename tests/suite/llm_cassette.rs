@@ -72,7 +72,6 @@ impl Llm for Scripted {
             },
             timing: Timing { queue_ms: 0.1, first_byte_ms: 0.2, total_ms, attempts: 1 },
             recorded: false,
-            batch: false,
         })
     }
 }

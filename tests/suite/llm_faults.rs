@@ -10,8 +10,8 @@ use std::time::Duration;
 use crate::server::{Act, Received, Server, chat, nowhere};
 use recap::llm::providers::OpenAiChat;
 use recap::llm::{
-    Answered, Budget, Call, CallError, Client, Endpoint, FaultKind, Finish, HaltCause, Key, Limits,
-    Live, LiveError, Llm, Model, Options, Question, RetryPolicy, Settings,
+    Answered, Budget, Call, CallError, Client, Endpoint, FaultKind, Finish, Key, Limits, Live,
+    LiveError, Llm, Model, Options, Question, RetryPolicy, Settings,
 };
 use recap::model::Seat;
 use recap::pricing::{ModelPrices, PriceList};
@@ -218,7 +218,7 @@ async fn sequence((name, act, times, requests, expected): &Row, at: usize) {
     assert!(!format!("{halt:?}").contains("canary"), "{name}: {halt:?}");
     match (halt, expected) {
         (Some(halt), Halted(kind)) => {
-            assert_eq!(halt.cause, HaltCause::Fault(*kind), "{name}");
+            assert_eq!(halt.fault, Some(*kind), "{name}");
             assert_eq!(halt.after_success, at > 0, "{name} at {at}");
         }
         (None, Halted(_)) => panic!("{name} at {at} does not halt"),
@@ -245,7 +245,7 @@ async fn three_calls_that_find_nobody_end_the_asking() {
     let error = ask(&live, "anybody?").await.unwrap_err();
     assert!(matches!(error, CallError::Halted(_)), "{error:?}");
     let halt = live.halted().unwrap();
-    assert_eq!((halt.cause, halt.after_success), (HaltCause::Outage, false));
+    assert_eq!((halt.fault, halt.after_success), (None, false));
 }
 
 #[tokio::test]
@@ -259,7 +259,7 @@ async fn an_outage_in_the_middle_is_told_from_a_wrong_set_up() {
     // One, then three calls of three attempts each.
     assert_eq!(server.requests(), 1 + 9);
     let halt = live.halted().unwrap();
-    assert_eq!((halt.cause, halt.after_success), (HaltCause::Outage, true));
+    assert_eq!((halt.fault, halt.after_success), (None, true));
 }
 
 #[tokio::test]

@@ -1,8 +1,6 @@
 //! The tests of the library. One program: a program per file would link the
 //! library forty times, at 140 MB each.
 
-#[path = "../common/batches.rs"]
-mod batches;
 #[path = "../common/mod.rs"]
 mod common;
 #[path = "../common/generated.rs"]
@@ -52,12 +50,10 @@ mod dataset_swe_agent;
 mod dataset_unpacked;
 mod docs;
 mod external;
-mod external_http;
 mod generated;
 mod invariants;
 mod judge_real;
 mod layers;
-mod llm_batches;
 mod llm_cassette;
 mod llm_faults;
 mod mechanisms;

@@ -44,10 +44,10 @@ pub(in crate::cli) fn run(arguments: &RegradeArguments) -> Result<Exit, Failure>
     let (judge, exchange) = arguments.seat.fill(loaded.manifest.seed)?;
     let Loaded { manifest, mut transcripts, sessions, calls, texts, .. } = loaded;
     let (mut cells, mut cuts) = sessions.into_lists();
-    let at_once = arguments.seat.line.at_once();
+    let at_once = arguments.seat.line.concurrency();
     let counted = ProgressJudge::new(Arc::clone(&judge), answers_to_grade(&cells));
     let grading = judge_again(&transcripts, (&mut cells, &mut cuts), &counted, at_once);
-    wait(grading, exchange.as_ref())?;
+    wait(grading)?;
     let (made, ended) = match &exchange {
         Some(exchange) => {
             exchange.save()?;

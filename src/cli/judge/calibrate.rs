@@ -64,8 +64,8 @@ pub(in crate::cli) fn run(arguments: &CalibrateArguments) -> Result<Exit, Failur
             .help("give a file with labelled answers, or a higher --sample or --planted"));
     }
     let counted = ProgressJudge::new(Arc::clone(&judge), cases.len());
-    let at_once = arguments.seat.line.at_once();
-    let judgements = wait(grade(&counted, &cases, at_once), exchange.as_ref())?;
+    let at_once = arguments.seat.line.concurrency();
+    let judgements = wait(grade(&counted, &cases, at_once))?;
     let (calls, ended) = match exchange {
         Some(exchange) => {
             exchange.save()?;

@@ -14,7 +14,7 @@ use clap::{Args, Subcommand};
 use super::call_options::CallOptions;
 use super::exchange::Exchange;
 use super::exit::{Exit, Failure};
-use super::seating::{check_batches, judges};
+use super::seating::judges;
 use super::work::Work;
 use super::{headings, models, wire};
 use crate::model::{Judgement, OFFLINE, Source};
@@ -50,10 +50,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 }
 
 /// Waits for a judge, and reports an interruption.
-fn wait<T>(grading: impl Future<Output = T>, exchange: Option<&Exchange>) -> Result<T, Failure> {
+fn wait<T>(grading: impl Future<Output = T>) -> Result<T, Failure> {
     let graded = Work::new(1)?.run(grading);
     graded.map_err(|stopped| {
-        exchange.inspect(|exchange| exchange.tell_running());
         Failure::from(stopped)
             .help("with --cassette FILE --record, a second run pays only for the rest")
     })
@@ -124,8 +123,6 @@ impl JudgeSeat {
         }
         let prices = Arc::new(models::prices(self.prices.as_deref())?);
         let typed: Vec<&str> = self.judge.iter().map(String::as_str).collect();
-        self.line.refuse_lost_batches()?;
-        check_batches(&self.line, &typed)?;
         let mut exchange = Exchange::open(&self.line, &typed, &prices, seed)?;
         exchange.warnings.iter().for_each(|warning| wire::say(&format!("warning: {warning}")));
         Ok((judges(&self.judge, &mut exchange)?, Some(exchange)))

@@ -50,10 +50,8 @@ fn stages(text: &mut String, preset: &Preset, window: u64) -> Result<(), Failure
             let target = in_tokens(gauge.share(of, share));
             let _ = writeln!(text, "  down to {share} of {}{target}", of.as_str());
         }
-        // An address may contain a password, and is printed below without it.
-        let is_shown = |key: &str| !(stage.mechanism.name == "http" && key == "url");
         let effective = preset.effective(stage, window, true);
-        for (key, value) in effective.iter().filter(|(key, _)| is_shown(key)) {
+        for (key, value) in &effective {
             let written = stage.parameters.get(key).filter(|written| *written != value);
             let written = written.map_or_else(String::new, |w| format!("  (written: {w})"));
             let _ = writeln!(text, "{}", one_line(&format!("  {key} = {value}{written}")));
@@ -62,10 +60,9 @@ fn stages(text: &mut String, preset: &Preset, window: u64) -> Result<(), Failure
     Ok(())
 }
 
-/// The programs that the preset runs and the servers that it contacts. This is
-/// printed last, where the preset's own texts cannot push it off the screen or
-/// continue it.
-fn reached(text: &mut String, preset: &Preset) {
+/// The programs that the preset runs. This is printed last, where the preset's
+/// own texts cannot push it off the screen or continue it.
+fn programs(text: &mut String, preset: &Preset) {
     for (folder, command) in preset.commands() {
         let words: Vec<Cow<'_, str>> = command.iter().map(|word| typed(word)).collect();
         let _ = writeln!(
@@ -73,14 +70,6 @@ fn reached(text: &mut String, preset: &Preset) {
             "\nruns `{}` in {} with your rights: run it only if you trust it",
             words.join(" "),
             one_line(&folder.display().to_string())
-        );
-    }
-    for server in preset.servers() {
-        let _ = writeln!(
-            text,
-            "\nsends the conversation to {}: run it only if you trust it; the hash of the preset \
-             does not cover what it does",
-            one_line(&server)
         );
     }
 }
@@ -125,6 +114,6 @@ pub(super) fn show(name: &str, window: Option<&str>) -> Result<String, Failure> 
     for (name, prompt) in preset.prompts() {
         let _ = writeln!(text, "\n--- {}\n{}", one_line(name), prompt.trim_end());
     }
-    reached(&mut text, &preset);
+    programs(&mut text, &preset);
     Ok(text)
 }

@@ -11,7 +11,7 @@ use clap::Args;
 
 use super::exit::{Exit, Failure};
 use super::seating::{Asked, Seating};
-use super::{authoring, headings, inputs, model_name, models, out, wire};
+use super::{authoring, bench, headings, inputs, model_name, models, wire};
 use crate::bench::{Bench, Questions};
 use crate::dataset::Dataset;
 use crate::model::{INSTRUMENT, OFFLINE};
@@ -90,7 +90,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let title = title.join("+");
     let folder = match &arguments.out {
         Some(out) => out.clone(),
-        None => out::new(&format!("tune-{title}"))?,
+        None => bench::new_folder(&format!("tune-{title}"))?,
     };
     let goes_on = arguments.resume || arguments.search.shard.is_some() || arguments.search.close;
     let journal = Journal::open(&folder, &header, goes_on)?;
@@ -263,10 +263,8 @@ impl Arguments {
         }
     }
 
-    /// Cells that wait for a model take no core.
     fn jobs(&self) -> usize {
-        let waiting = self.seating.has_models().then(|| self.seating.line.cells_at_once());
-        self.replay.jobs.map_or_else(|| wire::cores().max(waiting.unwrap_or(1)), usize::from)
+        self.replay.jobs.map_or_else(|| self.seating.jobs(), usize::from)
     }
 }
 

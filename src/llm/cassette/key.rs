@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::llm::{Call, Model, Speaker};
+use crate::llm::{Call, Model};
 
 /// Everything that determines a model's answer, in the order of its hashing.
 #[derive(Serialize)]
@@ -38,7 +38,7 @@ pub fn key(model: &Model, call: &Call) -> String {
         messages: request
             .messages
             .iter()
-            .map(|message| (role(message.speaker), message.text.as_str()))
+            .map(|message| (message.speaker.as_str(), message.text.as_str()))
             .collect(),
         schema: request.schema.as_ref().map(|schema| (schema.name.as_str(), &schema.json)),
         replicate: call.replicate,
@@ -47,19 +47,12 @@ pub fn key(model: &Model, call: &Call) -> String {
     blake3::hash(&json).to_hex().to_string()
 }
 
-fn role(speaker: Speaker) -> &'static str {
-    match speaker {
-        Speaker::User => "user",
-        Speaker::Assistant => "assistant",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::llm::{Message, Question, Schema, Settings};
+    use crate::llm::{Message, Question, Schema, Settings, Speaker};
     use crate::model::Seat;
 
     fn model() -> Model {

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::llm::{
-    Answered, Call, CallError, Fault, FaultKind, Finish, Model, NoUsage, Reply, Tokens, WireError,
+    Answered, Call, CallError, Fault, Finish, Model, NoUsage, Reply, Tokens, WireError,
 };
 use crate::model::{Seat, Timing, Usage};
 
@@ -54,26 +54,13 @@ pub(super) struct CassetteLine {
 enum StoredOutcome {
     Reply {
         text: String,
-        finish: StoredFinish,
+        finish: Finish,
         model: Option<String>,
         tokens: StoredTokens,
         timing: Timing,
-        /// Whether it came in a batch.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        batch: bool,
     },
-    Rejected(StoredFault),
-    Malformed(StoredWireError),
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-enum StoredFinish {
-    Done,
-    Length,
-    Refused,
-    Filtered,
-    Other(String),
+    Rejected(Fault),
+    Malformed(WireError),
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -83,40 +70,6 @@ enum StoredTokens {
     Missing,
     Contradictory(String),
 }
-
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-enum StoredWireError {
-    NotJson { why: String, excerpt: String },
-    Lacks(String),
-    Fault(StoredFault),
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct StoredFault {
-    kind: StoredFaultKind,
-    status: u16,
-    message: String,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", remote = "FaultKind")]
-enum FaultKindName {
-    RateLimited,
-    Overloaded,
-    Server,
-    ContextTooLong,
-    Filtered,
-    Auth,
-    Quota,
-    NotFound,
-    BadRequest,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(transparent)]
-struct StoredFaultKind(#[serde(with = "FaultKindName")] FaultKind);
 
 /// A recorded outcome with its time.
 pub(in crate::llm) struct Recorded {
@@ -135,12 +88,14 @@ impl CassetteLine {
     ) -> Option<Self> {
         let outcome = match outcome {
             Ok(answered) => StoredOutcome::of_reply(answered, scrub),
-            Err(CallError::Rejected(fault)) => {
-                StoredOutcome::Rejected(StoredFault::of(fault, scrub))
-            }
-            Err(CallError::Malformed(error)) => {
-                StoredOutcome::Malformed(StoredWireError::of(error, scrub))
-            }
+            Err(CallError::Rejected(fault)) => StoredOutcome::Rejected(scrubbed(fault, scrub)),
+            Err(CallError::Malformed(error)) => StoredOutcome::Malformed(match error {
+                WireError::NotJson { why, excerpt } => {
+                    WireError::NotJson { why: scrub(why), excerpt: scrub(excerpt) }
+                }
+                WireError::Lacks(what) => WireError::Lacks(scrub(what).into()),
+                WireError::Fault(fault) => WireError::Fault(scrubbed(fault, scrub)),
+            }),
             Err(_) => return None,
         };
         Some(Self {
@@ -219,13 +174,17 @@ impl CassetteLine {
     /// The outcome of the call.
     pub fn recorded(self) -> Recorded {
         let outcome = match self.outcome {
-            StoredOutcome::Reply { text, finish, model, tokens, timing, batch } => {
-                let usage = tokens.restored();
-                let reply = Reply { text, finish: finish.restored(), usage, model };
-                Ok(Answered { reply, timing, recorded: true, batch })
+            StoredOutcome::Reply { text, finish, model, tokens, timing } => {
+                let usage = match tokens {
+                    StoredTokens::Known { usage, reasoning } => Ok(Tokens { usage, reasoning }),
+                    StoredTokens::Missing => Err(NoUsage::Missing),
+                    StoredTokens::Contradictory(why) => Err(NoUsage::Contradictory(why)),
+                };
+                let reply = Reply { text, finish, usage, model };
+                Ok(Answered { reply, timing, recorded: true })
             }
-            StoredOutcome::Rejected(fault) => Err(CallError::Rejected(fault.restored())),
-            StoredOutcome::Malformed(flaw) => Err(CallError::Malformed(flaw.restored())),
+            StoredOutcome::Rejected(fault) => Err(CallError::Rejected(fault)),
+            StoredOutcome::Malformed(flaw) => Err(CallError::Malformed(flaw)),
         };
         Recorded { outcome, at: self.at }
     }
@@ -243,11 +202,8 @@ impl StoredOutcome {
         StoredOutcome::Reply {
             text: scrub(&reply.text),
             finish: match &reply.finish {
-                Finish::Done => StoredFinish::Done,
-                Finish::Length => StoredFinish::Length,
-                Finish::Refused => StoredFinish::Refused,
-                Finish::Filtered => StoredFinish::Filtered,
-                Finish::Other(word) => StoredFinish::Other(scrub(word)),
+                Finish::Other(word) => Finish::Other(scrub(word)),
+                known => known.clone(),
             },
             model: reply.model.as_deref().map(|model| scrub(model)),
             tokens: match &reply.usage {
@@ -258,60 +214,11 @@ impl StoredOutcome {
                 Err(NoUsage::Contradictory(why)) => StoredTokens::Contradictory(scrub(why)),
             },
             timing: answered.timing,
-            batch: answered.batch,
         }
     }
 }
 
-impl StoredFinish {
-    fn restored(self) -> Finish {
-        match self {
-            StoredFinish::Done => Finish::Done,
-            StoredFinish::Length => Finish::Length,
-            StoredFinish::Refused => Finish::Refused,
-            StoredFinish::Filtered => Finish::Filtered,
-            StoredFinish::Other(word) => Finish::Other(word),
-        }
-    }
-}
-
-impl StoredTokens {
-    fn restored(self) -> Result<Tokens, NoUsage> {
-        match self {
-            StoredTokens::Known { usage, reasoning } => Ok(Tokens { usage, reasoning }),
-            StoredTokens::Missing => Err(NoUsage::Missing),
-            StoredTokens::Contradictory(why) => Err(NoUsage::Contradictory(why)),
-        }
-    }
-}
-
-impl StoredFault {
-    fn of(fault: &Fault, scrub: &Scrub) -> Self {
-        let message = scrub(&fault.message);
-        Self { kind: StoredFaultKind(fault.kind), status: fault.status, message }
-    }
-
-    fn restored(self) -> Fault {
-        Fault { kind: self.kind.0, status: self.status, message: self.message }
-    }
-}
-
-impl StoredWireError {
-    fn of(error: &WireError, scrub: &Scrub) -> Self {
-        match error {
-            WireError::NotJson { why, excerpt } => {
-                StoredWireError::NotJson { why: scrub(why), excerpt: scrub(excerpt) }
-            }
-            WireError::Lacks(what) => StoredWireError::Lacks(scrub(what)),
-            WireError::Fault(fault) => StoredWireError::Fault(StoredFault::of(fault, scrub)),
-        }
-    }
-
-    fn restored(self) -> WireError {
-        match self {
-            StoredWireError::NotJson { why, excerpt } => WireError::NotJson { why, excerpt },
-            StoredWireError::Lacks(what) => WireError::Lacks(what.into()),
-            StoredWireError::Fault(fault) => WireError::Fault(fault.restored()),
-        }
-    }
+/// A fault whose message holds no secret.
+fn scrubbed(fault: &Fault, scrub: &Scrub) -> Fault {
+    Fault { message: scrub(&fault.message), ..fault.clone() }
 }

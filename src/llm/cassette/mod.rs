@@ -135,16 +135,9 @@ impl Cassette {
         let usd = read.filter_map(|line| {
             let prices = prices(&line.model())?;
             let Recorded { outcome, at } = line.recorded();
-            let Answered { reply, batch, .. } = outcome.ok()?;
-            let prices = if batch { prices.in_batches() } else { prices };
-            call_usd(&prices, &reply.usage.ok()?.usage, at)
+            call_usd(&prices, &outcome.ok()?.reply.usage.ok()?.usage, at)
         });
         usd.sum()
-    }
-
-    /// Whether it has the call with this key.
-    pub fn holds(&self, key: &str) -> bool {
-        self.state().lines.contains_key(key)
     }
 
     /// The recorded outcome of a call, if there is one.

@@ -33,7 +33,6 @@ fn said(text: &str) -> Result<Answered, CallError> {
         },
         timing: Timing { queue_ms: 0.1, first_byte_ms: 1.0 / 3.0, total_ms: 1e3, attempts: 2 },
         recorded: false,
-        batch: false,
     })
 }
 
@@ -350,28 +349,24 @@ proptest! {
 }
 
 #[test]
-fn a_reply_of_a_batch_says_so_and_every_other_line_is_as_it_was() {
-    let batch = said("Because.").map(|answered| Answered { batch: true, ..answered });
-    let line = written("Why?", &batch);
-    assert!(line.contains(r#""batch":true"#), "{line}");
-    let read = CassetteLine::read(&line).unwrap().recorded().outcome.unwrap();
-    assert!(read.batch);
-    let direct = written("Why?", &said("Because."));
-    assert!(!direct.contains("batch"), "{direct}");
-    assert!(!CassetteLine::read(&direct).unwrap().recorded().outcome.unwrap().batch);
+fn a_reply_of_a_batch_is_refused_by_the_name_of_its_field() {
+    let line = written("Why?", &said("Because."));
+    let batch = line.replace(r#"},"timing":"#, r#"},"batch":true,"timing":"#);
+    assert_ne!(batch, line);
+    let refused = CassetteLine::read(&batch).unwrap_err();
+    assert!(format!("{refused:?}").contains("unknown field `batch`"), "{refused:?}");
 }
 
 #[test]
-fn what_replies_cost_goes_by_the_price_of_batches_where_they_came_in_one() {
+fn what_replies_cost_goes_by_the_price_of_their_model() {
     let folder = folder();
-    let batch = said("A").map(|answered| Answered { batch: true, ..answered });
-    let lines = [written("a", &batch), written("b", &said("B"))].join("\n") + "\n";
+    let lines = [written("a", &said("A")), written("b", &said("B"))].join("\n") + "\n";
     let (tape, _) = opened(&file(&folder, lines), Mode::Replay);
     let entry = serde_json::json!({"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-5});
     let prices = ModelPrices::read("m", &entry).unwrap();
-    // 7 tokens at $1 and 2 at $10 a million are $0.000027; of a batch half.
+    // 7 tokens at $1 and 2 at $10 a million are $0.000027.
     let usd = tape.usd(|model| (model == "openai/m").then(|| prices.clone()));
-    assert!((usd - 1.5 * 27e-6).abs() < 1e-12, "{usd}");
+    assert!((usd - 2.0 * 27e-6).abs() < 1e-12, "{usd}");
     assert_eq!(tape.usd(|_| None), 0.0);
 }
 

@@ -5,11 +5,9 @@
 
 use serde_json::{Value, json};
 
-use super::Provider;
-use super::batches::{ANTHROPIC, Batches};
+use super::{Provider, figure, required, sums_to};
 use crate::llm::error::{FaultKind, WireError};
-use crate::llm::figures::{figure, required, sums_to};
-use crate::llm::{Finish, NoUsage, Reply, Request, Speaker, Tokens};
+use crate::llm::{Finish, NoUsage, Reply, Request, Tokens};
 use crate::model::Usage;
 
 /// Largest number of breakpoints in a request ("Prompt caching").
@@ -48,10 +46,7 @@ impl Provider for Anthropic {
         let messages: Vec<Value> = (1..)
             .zip(&request.messages)
             .map(|(prefix, message)| {
-                let role = match message.speaker {
-                    Speaker::User => "user",
-                    Speaker::Assistant => "assistant",
-                };
+                let role = message.speaker.as_str();
                 json!({"role": role, "content": block(prefix, &message.text)})
             })
             .collect();
@@ -89,10 +84,6 @@ impl Provider for Anthropic {
             usage: tokens(&body["usage"]),
             model: body["model"].as_str().map(str::to_owned),
         })
-    }
-
-    fn batches(&self) -> Option<&'static dyn Batches> {
-        Some(&ANTHROPIC)
     }
 
     fn fault_kind(&self, error: &Value) -> Option<FaultKind> {
@@ -134,9 +125,6 @@ fn marks(request: &Request) -> Vec<usize> {
 /// the provider reports that; otherwise they are for five minutes, as
 /// requested.
 fn tokens(usage: &Value) -> Result<Tokens, NoUsage> {
-    if usage.is_null() {
-        return Err(NoUsage::Missing);
-    }
     let written = figure(usage, "cache_creation_input_tokens")?;
     let split = &usage["cache_creation"];
     let (short, long) = if split.is_null() {

@@ -8,9 +8,8 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::Provider;
+use super::{Provider, figure, required, rest, sums_to};
 use crate::llm::error::{FaultKind, WireError};
-use crate::llm::figures::{figure, required, rest, sums_to};
 use crate::llm::{Finish, NoUsage, Reply, Request, Speaker, Tokens};
 use crate::model::Usage;
 
@@ -132,9 +131,6 @@ fn segment(name: &str) -> String {
 /// tool added to the prompt; reasoning is counted besides the candidates. A
 /// count of zero is left out (protocol buffers' JSON).
 fn tokens(usage: &Value) -> Result<Tokens, NoUsage> {
-    if usage.is_null() {
-        return Err(NoUsage::Missing);
-    }
     let count = |name| figure(usage, name).map(|count| count.unwrap_or(0));
     let prompt = required(usage, "promptTokenCount")?;
     let read = count("cachedContentTokenCount")?;

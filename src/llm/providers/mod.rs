@@ -3,10 +3,9 @@
 use serde_json::Value;
 
 use super::error::{self, Fault, FaultKind, WireError};
-use super::{Reply, Request};
+use super::{NoUsage, Reply, Request};
 
 mod anthropic;
-pub mod batches;
 mod gemini;
 mod openai_chat;
 mod openai_embeddings;
@@ -24,11 +23,6 @@ pub use openai_responses::OpenAiResponses;
 pub static PROVIDERS: &[&dyn Provider] =
     &[&OpenAiChat::OPENAI, &OpenAiChat::COMPATIBLE, &OpenAiResponses, &Anthropic, &Gemini];
 
-/// The provider of chat models with this name.
-pub fn named(name: &str) -> Option<&'static dyn Provider> {
-    PROVIDERS.iter().copied().find(|provider| provider.name() == name)
-}
-
 /// A provider's wire format.
 pub trait Provider: Sync {
     /// The name used in commands and files.
@@ -43,7 +37,9 @@ pub trait Provider: Sync {
     }
 
     /// The header that carries the key, and the prefix of its value.
-    fn key_header(&self) -> (&'static str, &'static str);
+    fn key_header(&self) -> (&'static str, &'static str) {
+        ("authorization", "Bearer ")
+    }
 
     /// The body of a request.
     fn encode(&self, request: &Request) -> Value;
@@ -54,14 +50,11 @@ pub trait Provider: Sync {
     /// If the body lacks what every reply has, or is a fault after all.
     fn reply(&self, body: &Value) -> Result<Reply, WireError>;
 
-    /// How it takes requests in batches; `None` if it has no such interface, or
-    /// not at half the price.
-    fn batches(&self) -> Option<&'static dyn batches::Batches> {
-        None
+    /// The kind of fault that an error object names, if it says more than the
+    /// status; by default in OpenAI's words.
+    fn fault_kind(&self, error: &Value) -> Option<FaultKind> {
+        openai_chat::openai_fault_kind(error)
     }
-
-    /// The kind of fault that an error object names, if it says more than the status.
-    fn fault_kind(&self, error: &Value) -> Option<FaultKind>;
 
     /// Reads a response.
     ///
@@ -99,5 +92,48 @@ pub trait Provider: Sync {
         let by_status = if status < 300 { FaultKind::Server } else { FaultKind::of_status(status) };
         let kind = self.fault_kind(error).unwrap_or(by_status);
         Fault { kind, status, message: error::message(error) }
+    }
+}
+
+// Counts of tokens, which are read without trusting them.
+
+/// Largest whole number that every JSON reader keeps exactly (RFC 8259 §6).
+/// With it as bound, no sum of a few figures overflows.
+const LARGEST: u64 = (1 << 53) - 1;
+
+/// A count by its name; `None` if it is absent or null.
+fn figure(object: &Value, name: &str) -> Result<Option<u64>, NoUsage> {
+    match &object[name] {
+        Value::Null => Ok(None),
+        value => match value.as_u64().filter(|count| *count <= LARGEST) {
+            Some(count) => Ok(Some(count)),
+            None => Err(NoUsage::Contradictory(format!("{name} is {value}"))),
+        },
+    }
+}
+
+/// A count that every usage report has.
+fn required(object: &Value, name: &str) -> Result<u64, NoUsage> {
+    figure(object, name)?.ok_or_else(|| match object {
+        Value::Null => NoUsage::Missing,
+        _ => NoUsage::Contradictory(format!("{name} is missing")),
+    })
+}
+
+/// The difference of a whole and its part.
+fn rest(whole: (&str, u64), part: (&str, u64)) -> Result<u64, NoUsage> {
+    whole.1.checked_sub(part.1).ok_or_else(|| {
+        let (whole, part) = (format!("{} {}", whole.1, whole.0), format!("{} {}", part.1, part.0));
+        NoUsage::Contradictory(format!("{part} of {whole}"))
+    })
+}
+
+/// Checks that the buckets add up to the sum that the provider reports.
+fn sums_to(sum: u64, name: &str, reported: Option<u64>) -> Result<(), NoUsage> {
+    match reported {
+        Some(reported) if reported != sum => {
+            Err(NoUsage::Contradictory(format!("{name} is {reported}, its parts sum to {sum}")))
+        }
+        _ => Ok(()),
     }
 }

@@ -6,11 +6,9 @@
 
 use serde_json::{Value, json};
 
-use super::Provider;
-use super::batches::{Batches, OPENAI};
+use super::{Provider, figure, required, rest, sums_to};
 use crate::llm::error::{FaultKind, WireError};
-use crate::llm::figures::{figure, required, rest, sums_to};
-use crate::llm::{Finish, NoUsage, Reply, Request, Speaker, Tokens};
+use crate::llm::{Finish, NoUsage, Reply, Request, Tokens};
 use crate::model::Usage;
 
 /// The wire format of OpenAI's chat completions, and of compatible servers.
@@ -19,19 +17,13 @@ pub struct OpenAiChat {
     name: &'static str,
     /// The name of the field for [`Request::max_tokens`].
     max_tokens: &'static str,
-    /// Whether it takes batches at half the price.
-    batches: bool,
 }
 
 impl OpenAiChat {
     /// OpenAI itself, whose reasoning models know only the newer field.
-    pub const OPENAI: Self =
-        Self { name: "openai", max_tokens: "max_completion_tokens", batches: true };
+    pub const OPENAI: Self = Self { name: "openai", max_tokens: "max_completion_tokens" };
     /// Compatible servers, all of which know the older field.
-    pub const COMPATIBLE: Self =
-        Self { name: "openai-compatible", max_tokens: "max_tokens", batches: false };
-    /// A server that is called OpenAI by its user, such as a gateway to it.
-    pub const GATEWAY: Self = Self { batches: true, ..Self::COMPATIBLE };
+    pub const COMPATIBLE: Self = Self { name: "openai-compatible", max_tokens: "max_tokens" };
 }
 
 impl Provider for OpenAiChat {
@@ -43,22 +35,17 @@ impl Provider for OpenAiChat {
         "/v1/chat/completions".to_owned()
     }
 
-    fn key_header(&self) -> (&'static str, &'static str) {
-        ("authorization", "Bearer ")
-    }
-
     fn encode(&self, request: &Request) -> Value {
         let mut messages = Vec::with_capacity(request.messages.len() + 1);
         if !request.system.is_empty() {
             messages.push(json!({"role": "system", "content": request.system}));
         }
-        messages.extend(request.messages.iter().map(|message| {
-            let role = match message.speaker {
-                Speaker::User => "user",
-                Speaker::Assistant => "assistant",
-            };
-            json!({"role": role, "content": message.text})
-        }));
+        messages.extend(
+            request
+                .messages
+                .iter()
+                .map(|message| json!({"role": message.speaker.as_str(), "content": message.text})),
+        );
         let mut body = json!({"model": request.model, "messages": messages});
         body[self.max_tokens] = request.max_tokens.into();
         if let Some(temperature) = request.temperature {
@@ -96,18 +83,10 @@ impl Provider for OpenAiChat {
             model: body["model"].as_str().map(str::to_owned),
         })
     }
-
-    fn batches(&self) -> Option<&'static dyn Batches> {
-        self.batches.then_some(&OPENAI)
-    }
-
-    fn fault_kind(&self, error: &Value) -> Option<FaultKind> {
-        fault_kind(error)
-    }
 }
 
 /// The kind of fault that an error of OpenAI's names, in both of its APIs.
-pub(super) fn fault_kind(error: &Value) -> Option<FaultKind> {
+pub(super) fn openai_fault_kind(error: &Value) -> Option<FaultKind> {
     let names = [error["code"].as_str(), error["type"].as_str()];
     let kind = names.into_iter().flatten().find_map(|name| match name {
         // llama.cpp's server has an error type of its own.
@@ -139,9 +118,6 @@ fn content(content: &Value) -> String {
 /// `total_tokens` tells that it stands beside it (xAI).
 /// Writes have one price, so that they stand with the shorter life's.
 fn tokens(usage: &Value) -> Result<Tokens, NoUsage> {
-    if usage.is_null() {
-        return Err(NoUsage::Missing);
-    }
     let prompt = required(usage, "prompt_tokens")?;
     let details = &usage["prompt_tokens_details"];
     let read = match figure(details, "cached_tokens")? {

@@ -9,10 +9,8 @@
 
 use serde_json::{Value, json};
 
-use super::Provider;
-use super::openai_chat::fault_kind;
-use crate::llm::error::{FaultKind, WireError};
-use crate::llm::figures::{figure, required, sums_to};
+use super::{Provider, figure, required, sums_to};
+use crate::llm::error::WireError;
 use crate::llm::{Finish, NoUsage, Reply, Request, Tokens};
 use crate::model::Usage;
 
@@ -27,10 +25,6 @@ impl Provider for OpenAiEmbeddings {
 
     fn path(&self, _: &Request) -> String {
         "/v1/embeddings".to_owned()
-    }
-
-    fn key_header(&self) -> (&'static str, &'static str) {
-        ("authorization", "Bearer ")
     }
 
     fn encode(&self, request: &Request) -> Value {
@@ -58,17 +52,10 @@ impl Provider for OpenAiEmbeddings {
             model: body["model"].as_str().map(str::to_owned),
         })
     }
-
-    fn fault_kind(&self, error: &Value) -> Option<FaultKind> {
-        fault_kind(error)
-    }
 }
 
 /// Tokens of the text. There is no output, though some servers report some (Mistral).
 fn tokens(usage: &Value) -> Result<Tokens, NoUsage> {
-    if usage.is_null() {
-        return Err(NoUsage::Missing);
-    }
     let input = required(usage, "prompt_tokens")?;
     let output = figure(usage, "completion_tokens")?.unwrap_or(0);
     sums_to(input + output, "total_tokens", figure(usage, "total_tokens")?)?;
@@ -79,7 +66,7 @@ fn tokens(usage: &Value) -> Result<Tokens, NoUsage> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::llm::{Fault, Model, Question, Settings};
+    use crate::llm::{Fault, FaultKind, Model, Question, Settings};
 
     fn decoded(body: &str) -> Result<Reply, String> {
         OpenAiEmbeddings.decode(200, body.as_bytes()).map_err(|error| error.to_string())

@@ -5,12 +5,9 @@
 
 use serde_json::{Value, json};
 
-use super::Provider;
-use super::batches::{Batches, OPENAI};
-use super::openai_chat::fault_kind;
+use super::{Provider, figure, required, rest, sums_to};
 use crate::llm::error::{Fault, FaultKind, WireError};
-use crate::llm::figures::{figure, required, rest, sums_to};
-use crate::llm::{Finish, NoUsage, Reply, Request, Speaker, Tokens};
+use crate::llm::{Finish, NoUsage, Reply, Request, Tokens};
 use crate::model::Usage;
 
 /// The wire format of OpenAI's responses API. Nothing is stored at the
@@ -27,21 +24,11 @@ impl Provider for OpenAiResponses {
         "/v1/responses".to_owned()
     }
 
-    fn key_header(&self) -> (&'static str, &'static str) {
-        ("authorization", "Bearer ")
-    }
-
     fn encode(&self, request: &Request) -> Value {
         let input: Vec<Value> = request
             .messages
             .iter()
-            .map(|message| {
-                let role = match message.speaker {
-                    Speaker::User => "user",
-                    Speaker::Assistant => "assistant",
-                };
-                json!({"role": role, "content": message.text})
-            })
+            .map(|message| json!({"role": message.speaker.as_str(), "content": message.text}))
             .collect();
         let mut body = json!({"model": request.model});
         if !request.system.is_empty() {
@@ -97,22 +84,11 @@ impl Provider for OpenAiResponses {
             model: body["model"].as_str().map(str::to_owned),
         })
     }
-
-    fn batches(&self) -> Option<&'static dyn Batches> {
-        Some(&OPENAI)
-    }
-
-    fn fault_kind(&self, error: &Value) -> Option<FaultKind> {
-        fault_kind(error)
-    }
 }
 
 /// `input_tokens` includes what was read from the cache and what was written to
 /// it, `output_tokens` includes reasoning.
 fn tokens(usage: &Value) -> Result<Tokens, NoUsage> {
-    if usage.is_null() {
-        return Err(NoUsage::Missing);
-    }
     let prompt = required(usage, "input_tokens")?;
     let details = &usage["input_tokens_details"];
     let read = figure(details, "cached_tokens")?.unwrap_or(0);

@@ -11,7 +11,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use futures_util::{StreamExt, stream};
 
 use self::reply::Proposal;
 use super::choose::{self, choose};
@@ -75,48 +74,35 @@ impl Author {
 
     /// The questions at these places, by place.
     pub async fn write(&self, transcript: &Transcript, places: &[Place]) -> Written {
-        let stretches = stretches(transcript, places);
-        let at = stretches.iter().map(|(place, parts)| self.write_at(transcript, place, parts));
-        let all: Vec<Written> = stream::iter(at).buffered(self.at_once()).collect().await;
         let mut written = Written::default();
-        for at in all {
-            written.probes.extend(at.probes);
-            let reasons = at.left_out.into_iter();
-            reasons.for_each(|(why, n)| *written.left_out.entry(why).or_default() += n);
+        for (place, parts) in stretches(transcript, places) {
+            self.write_at(transcript, &place, &parts, &mut written).await;
         }
         written
     }
 
-    /// The questions at a place, about the parts before it.
+    /// The questions at a place, about the parts before it. One call is made at
+    /// a time: each may read its prompt from the cache that the one before it
+    /// wrote.
     async fn write_at(
         &self,
         transcript: &Transcript,
         place: &Place,
         parts: &[Vec<MessageIndex>],
-    ) -> Written {
-        let mut written = Written::default();
+        written: &mut Written,
+    ) {
         let view = View::new(transcript, &[], place);
         let mut drafts: Vec<Draft> = Vec::new();
-        let proposed = parts.iter().map(|part| self.propose(transcript, part));
-        let proposed: Vec<_> = stream::iter(proposed).buffered(self.at_once()).collect().await;
-        for proposals in proposed {
-            match proposals {
+        for part in parts {
+            match self.propose(transcript, part).await {
                 Ok(proposals) => {
                     proposals.into_iter().for_each(|p| written.take(p, &view, &mut drafts));
                 }
                 Err(why) => written.leave_out(&format!("no usable reply: {why}")),
             }
         }
-        let sound = self.tested(transcript, place, drafts, &mut written).await;
+        let sound = self.tested(transcript, place, drafts, written).await;
         written.probes.extend(choose(&view, place, by_role(transcript, sound), &[]));
-        written
-    }
-
-    /// Calls that are made at the same time where none needs another's reply:
-    /// all of them in batches, else one, since each may read its prompt from the
-    /// cache that the one before it wrote.
-    fn at_once(&self) -> usize {
-        if self.llm.in_batches() { usize::MAX } else { 1 }
     }
 
     /// Makes the calls that [`Author::write`] would make if every question were
@@ -161,23 +147,19 @@ impl Author {
         let whole = passages(transcript, place);
         let [first, second] = &self.answerers;
         let asked = [
-            first.answer(&alone, &questions),
-            first.answer(&whole, &questions),
-            second.answer(&whole, &questions),
+            first.answer(&alone, &questions).await,
+            first.answer(&whole, &questions).await,
+            second.answer(&whole, &questions).await,
         ];
-        let asked: Vec<_> = stream::iter(asked).buffered(self.at_once()).collect().await;
-        let right = drafts.iter().enumerate().map(|(number, draft)| {
-            join_all(asked.iter().map(move |answers| async move {
+        let mut sound = Vec::new();
+        for (number, draft) in drafts.into_iter().enumerate() {
+            let judged = asked.iter().map(|answers| async {
                 match &answers[number] {
-                    Ok(answer) => self.is_right(draft, answer).await,
+                    Ok(answer) => self.is_right(&draft, answer).await,
                     Err(_) => false,
                 }
-            }))
-        });
-        let right: Vec<Vec<bool>> = stream::iter(right).buffered(self.at_once()).collect().await;
-        let mut sound = Vec::new();
-        for (draft, right) in drafts.into_iter().zip(right) {
-            match right[..] {
+            });
+            match join_all(judged).await[..] {
                 [true, ..] => written.leave_out("answered without the conversation"),
                 [false, true, true] => sound.push(draft),
                 _ => written.leave_out("not answered twice with the whole conversation"),

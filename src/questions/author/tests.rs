@@ -45,7 +45,7 @@ impl Llm for Pupil {
         };
         let usage = Ok(Tokens { usage: Usage::default(), reasoning: None });
         let reply = Reply { text, finish: Finish::Done, usage, model: None };
-        Ok(Answered { reply, timing: Timing::default(), recorded: false, batch: false })
+        Ok(Answered { reply, timing: Timing::default(), recorded: false })
     }
 }
 

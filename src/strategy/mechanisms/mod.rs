@@ -33,7 +33,7 @@ pub use archive::{ArchiveError, read_archive};
 pub use command::ITS_WORDS;
 #[doc(hidden)]
 pub use command::{BadAnswer, take_answer};
-pub(crate) use command::{HTTP, SPEC as COMMAND, named_files, shown_address};
+pub(crate) use command::{SPEC as COMMAND, named_files};
 pub use extraction::ToolUsage;
 pub use gencode_session::Summary as GencodeSummary;
 pub use gencode_session::{
@@ -50,7 +50,6 @@ pub static MECHANISMS: &[&MechanismSpec] = &[
     &empty::SPEC,
     &fifo::SPEC,
     &guidance::SPEC,
-    &command::HTTP,
     &id_list::SPEC,
     &mask::SPEC,
     &prune::SPEC,

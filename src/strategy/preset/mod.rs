@@ -26,7 +26,7 @@ pub use build::{BuiltStage, Scale};
 pub use builtin::{builtin, builtin_names};
 pub use text::PresetText;
 
-use super::mechanisms::{COMMAND, HTTP, shown_address};
+use super::mechanisms::COMMAND;
 use super::recovery::RecoverySpec;
 use super::trigger::{At, Of, When};
 use crate::model::NULL;
@@ -180,13 +180,6 @@ impl Preset {
     pub fn commands(&self) -> impl Iterator<Item = (&Path, Vec<&str>)> {
         let stages = self.stages.iter().filter(|s| s.mechanism.name == COMMAND.name);
         stages.filter_map(move |stage| Some((self.folder.as_deref()?, words(&stage.parameters))))
-    }
-
-    /// The address of each server that it asks, without what is secret. What
-    /// the server does is not part of the preset's hash.
-    pub fn servers(&self) -> impl Iterator<Item = String> {
-        let stages = self.stages.iter().filter(|s| s.mechanism.name == HTTP.name);
-        stages.filter_map(|stage| shown_address(&stage.parameters))
     }
 
     /// Whether a stage calls the compactor.

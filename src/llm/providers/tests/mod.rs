@@ -11,7 +11,10 @@ mod requests;
 mod responses;
 mod usage;
 
-use super::{Anthropic, Gemini, OpenAiChat, OpenAiResponses, PROVIDERS, Provider, named};
+use super::{
+    Anthropic, Gemini, LARGEST, OpenAiChat, OpenAiResponses, PROVIDERS, Provider, figure, required,
+    rest,
+};
 use crate::llm::{
     FaultKind, Finish, Message, NoUsage, Reply, Request, Schema, Speaker, Tokens, WireError,
 };

@@ -113,3 +113,34 @@ fn a_reply_without_usage_has_no_cost() {
     assert_eq!(anthropic_usage(Value::Null).usage, Err(NoUsage::Missing));
     assert_eq!(gemini_usage(Value::Null).usage, Err(NoUsage::Missing));
 }
+
+#[test]
+fn only_whole_numbers_that_json_keeps_exactly_are_counts() {
+    let usage = json!({
+        "a": 7, "none": null, "negative": -1, "part": 1.5, "text": "7",
+        "large": 9_007_199_254_740_991_u64, "too_large": 9_007_199_254_740_992_u64,
+    });
+    assert_eq!(figure(&usage, "a"), Ok(Some(7)));
+    assert_eq!(figure(&usage, "none"), Ok(None));
+    assert_eq!(figure(&usage, "absent"), Ok(None));
+    assert_eq!(figure(&usage, "large"), Ok(Some(LARGEST)));
+    for name in ["negative", "part", "text", "too_large"] {
+        assert!(figure(&usage, name).is_err(), "{name}");
+    }
+    let error = figure(&usage, "negative").unwrap_err();
+    assert_eq!(error.to_string(), "the provider's usage cannot be right: negative is -1");
+}
+
+#[test]
+fn a_count_that_every_report_has_is_missing_in_one_that_is_there() {
+    assert_eq!(required(&json!(null), "a"), Err(NoUsage::Missing));
+    let told = NoUsage::Contradictory("a is missing".to_owned());
+    assert_eq!(required(&json!({}), "a"), Err(told));
+}
+
+#[test]
+fn a_part_larger_than_its_whole_is_a_contradiction() {
+    assert_eq!(rest(("whole", 5), ("part", 5)), Ok(0));
+    let error = rest(("whole", 5), ("part", 6)).unwrap_err();
+    assert_eq!(error, NoUsage::Contradictory("6 part of 5 whole".to_owned()));
+}

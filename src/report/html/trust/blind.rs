@@ -47,7 +47,7 @@ const STAND_INS: Line = (
 const BILLS: Line = (
     "The bill you will get.",
     "Caches are modelled by the providers’ published rules: a real one may drop a prompt early or \
-     be shared. Discounts, batches and taxes are left out.",
+     be shared. Discounts and taxes are left out.",
 );
 const WAITS: Line = (
     "How long it takes on your line.",

@@ -59,11 +59,6 @@ impl Llm {
         Line { llm: &*self.llm, seat: Seat::Answerer, replicate: self.replicate }
     }
 
-    /// Questions to one context that are put at the same time.
-    fn at_once(&self) -> usize {
-        if self.llm.in_batches() { usize::MAX } else { AT_ONCE }
-    }
-
     async fn one(&self, system: &str, text: &str) -> Result<String, NoAnswer> {
         let line = self.line();
         let question = question(system, text);
@@ -81,9 +76,7 @@ impl Llm {
 #[async_trait]
 impl Answerer for Llm {
     async fn answer(&self, shown: &Shown, questions: &[&str]) -> Vec<Result<String, NoAnswer>> {
-        // A batch has no order: there, no question can wait for another's cache.
-        let alone = if self.llm.in_batches() { 0 } else { questions.len().min(1) };
-        let (first, others) = questions.split_at(alone);
+        let (first, others) = questions.split_at(questions.len().min(1));
         let system = system(shown);
         let mut answers = Vec::with_capacity(questions.len());
         for question in first {
@@ -93,7 +86,7 @@ impl Answerer for Llm {
         for other in others {
             asked.push(self.one(&system, other));
         }
-        let others: Vec<_> = stream::iter(asked).buffered(self.at_once()).collect().await;
+        let others: Vec<_> = stream::iter(asked).buffered(AT_ONCE).collect().await;
         answers.extend(others);
         answers
     }
@@ -109,7 +102,7 @@ impl Answerer for Llm {
         for text in questions {
             asked.push(recovery::ask(&line, &system, text, finder));
         }
-        stream::iter(asked).buffered(self.at_once()).collect().await
+        stream::iter(asked).buffered(AT_ONCE).collect().await
     }
 
     fn name(&self) -> &str {

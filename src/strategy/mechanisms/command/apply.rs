@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::protocol::{Operation, Piece, Written};
+use super::protocol::{Operation, Piece, Written, excerpt};
 use crate::model::Role;
 use crate::strategy::context::{Context, EntryId, Op, OpError, Place};
 
@@ -51,7 +51,7 @@ struct Known<'a> {
 
 impl Known<'_> {
     fn position(&self, id: &str) -> Result<usize, String> {
-        let unknown = || format!("id `{}` is not in the context", super::words::excerpt(id));
+        let unknown = || format!("id `{}` is not in the context", excerpt(id));
         self.positions.get(id).copied().ok_or_else(unknown)
     }
 
@@ -91,9 +91,8 @@ fn operate(context: &mut Context, known: &Known<'_>, operation: Operation) -> Re
             let found = (0u32..)
                 .zip(calls)
                 .find(|(_, made)| Some(made.message) == message.index() && made.id == call);
-            let (at, _) = found.ok_or_else(|| {
-                format!("`{id}` makes no call `{}`", super::words::excerpt(&call))
-            })?;
+            let (at, _) =
+                found.ok_or_else(|| format!("`{id}` makes no call `{}`", excerpt(&call)))?;
             Op::RemoveCall(crate::model::CallId(at))
         }
         Operation::Note { key, text } => Op::Note { key, text },

@@ -5,16 +5,11 @@
 //! cell alone. Any error of the program fails the cell, with the call and the
 //! program's last output; it never fails the run, and it leaves no process
 //! behind. `docs/program.md` describes the protocol for authors of such
-//! programs. A server that speaks the same protocol over HTTP is asked in the
-//! same way.
+//! programs.
 
 mod apply;
-mod parameters;
-mod peer;
 mod process;
 mod protocol;
-mod server;
-mod words;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -32,14 +27,12 @@ use crate::strategy::host::{Host, Outcome, Strategy, StrategyError, Work, restor
 use crate::strategy::mechanism::{Build, BuildError, MechanismSpec};
 use crate::strategy::metered::ModelCall;
 use apply::Change;
-use parameters::{LONGEST_WAIT, Parameters, ServerParameters, Timeouts};
-pub(crate) use parameters::{named_files, shown_address};
-use peer::{Peer, Way};
-use process::Launch;
-use protocol::{Answer, CLOSE, Extras, PROTOCOL, Request, Shown, ShownCall};
-use server::Address;
-pub use words::ITS_WORDS;
-use words::{excerpt, harmless};
+use process::{Fault, Launch, Program};
+pub use protocol::ITS_WORDS;
+use protocol::{Answer, CLOSE, Extras, PROTOCOL, Request, Shown, ShownCall, excerpt, harmless};
+
+/// Longest timeout in seconds: a day.
+const LONGEST_WAIT: f64 = 86_400.0;
 
 /// The mechanism that asks a program.
 pub static SPEC: MechanismSpec = MechanismSpec {
@@ -48,27 +41,61 @@ pub static SPEC: MechanismSpec = MechanismSpec {
     uses_compactor: false,
     is_view: false,
     scales: &[],
-    build: |build| Ok(Box::new(Asker::of_program(build)?)),
+    build: |build| Ok(Box::new(Asker::new(build)?)),
 };
 
-/// The mechanism that asks a server.
-pub static HTTP: MechanismSpec = MechanismSpec {
-    name: "http",
-    summary: "Asks a server of your own for the new context, by POST of JSON",
-    uses_compactor: false,
-    is_view: false,
-    scales: &[],
-    build: |build| Ok(Box::new(Asker::of_server(build)?)),
-};
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    /// The program and its arguments.
+    command: Vec<String>,
+    /// More files of the program: they only go into the preset's hash.
+    #[serde(default)]
+    files: Vec<String>,
+    #[serde(default)]
+    timeouts: Timeouts,
+    /// Passed to the program unchanged.
+    #[serde(default)]
+    parameters: Table,
+}
 
-/// Sends requests to the program, or the server's session, of one cell.
+/// Timeouts of the program, in seconds.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Timeouts {
+    /// Until the program is ready.
+    start: f64,
+    /// Of one answer.
+    call: f64,
+    /// Of all its answers in a session together.
+    total: f64,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self { start: 10.0, call: 30.0, total: 600.0 }
+    }
+}
+
+/// The words of a stage's command, and the files beside its preset that its
+/// parameters name: changing one of them changes the strategy.
+pub(crate) fn named_files(stage: &Table) -> impl Iterator<Item = (&str, bool)> {
+    let listed = |key| stage.get(key).and_then(toml::Value::as_array).into_iter().flatten();
+    // A first word without a separator is looked up in `PATH`, not in the preset's folder.
+    let is_path = |(at, word): &(usize, &str)| *at > 0 || word.contains(std::path::is_separator);
+    let command = listed("command").filter_map(toml::Value::as_str).enumerate().filter(is_path);
+    let files = listed("files").filter_map(toml::Value::as_str);
+    command.map(|(_, word)| (word, false)).chain(files.map(|file| (file, true)))
+}
+
+/// Sends requests to the program of one cell.
 struct Asker {
-    way: Way,
+    launch: Launch,
     preset: String,
     stage: usize,
     parameters: Json,
     timeouts: Timeouts,
-    program: Option<Peer>,
+    program: Option<Program>,
     /// The entries that the program was sent, with the hash of the text.
     seen: BTreeMap<EntryId, Option<blake3::Hash>>,
     calls: u32,
@@ -78,7 +105,7 @@ struct Asker {
 }
 
 impl Asker {
-    fn of_program(build: &Build<'_>) -> Result<Self, BuildError> {
+    fn new(build: &Build<'_>) -> Result<Self, BuildError> {
         let Parameters { command, files, timeouts, parameters } = build.read()?;
         let Some((program, arguments)) = command.split_first() else {
             return Err("`command` must name a program, such as [\"python3\", \"mine.py\"]".into());
@@ -92,27 +119,12 @@ impl Asker {
             arguments: arguments.to_vec(),
             folder: folder.to_owned(),
         };
-        Self::new(build, Way::Program(launch), timeouts, parameters)
-    }
-
-    fn of_server(build: &Build<'_>) -> Result<Self, BuildError> {
-        let ServerParameters { url, timeouts, parameters } = build.read()?;
-        build.folder.ok_or("a server is asked only by a preset file of your own")?;
-        Self::new(build, Way::Server(Address::new(&url)?), timeouts, parameters)
-    }
-
-    fn new(
-        build: &Build<'_>,
-        way: Way,
-        timeouts: Timeouts,
-        parameters: Table,
-    ) -> Result<Self, BuildError> {
         let Timeouts { start, call, total } = timeouts;
         if [start, call, total].iter().any(|s| !(*s > 0.0 && *s <= LONGEST_WAIT)) {
             return Err(format!("`timeouts` are seconds above 0, at most {LONGEST_WAIT}").into());
         }
         Ok(Self {
-            way,
+            launch,
             preset: build.preset.to_owned(),
             stage: build.stage,
             parameters: serde_json::to_value(parameters).map_err(|e| e.to_string())?,
@@ -129,7 +141,7 @@ impl Asker {
     fn error(&self, during: &str, problem: &str) -> StrategyError {
         StrategyError::Program {
             preset: self.preset.clone(),
-            program: self.way.to_string(),
+            program: self.launch.to_string(),
             during: during.to_owned(),
             problem: problem.to_owned(),
         }
@@ -138,10 +150,10 @@ impl Asker {
     /// Sends one message to the program. A program that fails is ended.
     async fn ask(
         &mut self,
-        mut program: Peer,
+        mut program: Program,
         request: &Request<'_>,
         limit: f64,
-    ) -> Result<(Peer, Answer), String> {
+    ) -> Result<(Program, Answer), String> {
         let line = serde_json::to_string(request).expect("plain data serialises");
         let before = Instant::now();
         let total = Duration::from_secs_f64(self.timeouts.total);
@@ -151,7 +163,7 @@ impl Asker {
         let answer = match asked {
             Ok(answer) => answer,
             Err(fault) => {
-                let late = fault.is_late() && self.waited >= total;
+                let late = matches!(fault, Fault::Late(_)) && self.waited >= total;
                 let (mut why, words) = program.post_mortem(&fault).await;
                 if late {
                     why = format!("its {} s in total are used up", self.timeouts.total);
@@ -171,11 +183,11 @@ impl Asker {
     }
 
     /// The program, which is started if it is not running.
-    async fn running(&mut self, host: &Host<'_>) -> Result<Peer, StrategyError> {
+    async fn running(&mut self, host: &Host<'_>) -> Result<Program, StrategyError> {
         if let Some(program) = self.program.take() {
             return Ok(program);
         }
-        let started = Peer::start(&self.way);
+        let started = Program::start(&self.launch);
         let program = started.map_err(|fault| self.error("at its start", &fault.to_string()))?;
         let (preset, parameters, state) =
             (self.preset.clone(), self.parameters.clone(), self.state.clone());
@@ -412,7 +424,7 @@ mod tests {
             folder: std::env::temp_dir(),
         };
         Asker {
-            way: Way::Program(launch),
+            launch,
             preset: "mine".to_owned(),
             stage: 2,
             parameters: json!({}),

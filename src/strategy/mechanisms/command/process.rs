@@ -6,6 +6,7 @@
 //! waited for, so that the number of the group cannot have been reused.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
@@ -17,7 +18,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 /// Longest answer in bytes, including its line feed.
-pub(super) const LONGEST: u64 = 64 << 20;
+const LONGEST: u64 = 64 << 20;
 
 /// Number of bytes kept of the end of standard error.
 const KEPT: usize = 1_000;
@@ -46,6 +47,13 @@ impl Launch {
             1 if !self.program.contains(std::path::is_separator) => PathBuf::from(&self.program),
             _ => self.folder.join(&self.program),
         }
+    }
+}
+
+impl fmt::Display for Launch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.program)?;
+        self.arguments.iter().try_for_each(|argument| write!(f, " {argument}"))
     }
 }
 
@@ -295,6 +303,8 @@ mod tests {
         assert_eq!(path("python3"), PathBuf::from("python3"));
         assert_eq!(path("bin/mine"), PathBuf::from("/f/bin/mine"));
         assert_eq!(path("mine/"), PathBuf::from("/f/mine/"));
+        let command = launch("python3", &["mine.py", "--fast"]);
+        assert_eq!(command.to_string(), "python3 mine.py --fast");
     }
 
     #[tokio::test]

@@ -7,12 +7,34 @@ use serde_json::Value as Json;
 
 use crate::model::{MOST_TOKENS, Role};
 use crate::strategy::context::Place;
+use crate::text::is_command;
 
 /// The version of the protocol.
 pub(super) const PROTOCOL: u32 = 1;
 
 /// The last message of a session.
 pub(super) const CLOSE: &str = r#"{"type":"close"}"#;
+
+/// Separates an error from the program's last output, which may quote the
+/// conversation.
+pub const ITS_WORDS: &str = "; its words: ";
+
+/// Longest quotation of a program's output, in characters.
+const EXCERPT: usize = 300;
+
+/// A program's output on one line, without control characters.
+pub(super) fn harmless(text: &str) -> String {
+    text.trim().chars().map(|c| if is_command(c) { ' ' } else { c }).collect()
+}
+
+/// The beginning of a program's output.
+pub(super) fn excerpt(text: &str) -> String {
+    let text = harmless(text);
+    match text.char_indices().nth(EXCERPT) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
 
 /// A message of the harness.
 #[derive(Serialize)]
@@ -190,22 +212,18 @@ pub(super) fn read(line: &str) -> Result<Answer, String> {
         "error" => {
             let message = take("message").map_err(within)?;
             let said = message.as_str().map_or_else(|| message.to_string(), str::to_owned);
-            Err(format!(
-                "it reports an error{}{}",
-                super::words::ITS_WORDS,
-                super::words::excerpt(&said)
-            ))
+            Err(format!("it reports an error{ITS_WORDS}{}", excerpt(&said)))
         }
         _ => Err(format!(
             "its answer has the type `{}`; known are ready, context, operations, error",
-            super::words::excerpt(&kind)
+            excerpt(&kind)
         )),
     }
 }
 
 fn nothing_else(rest: Json) -> Result<(), String> {
     match rest.as_object().and_then(|fields| fields.keys().next()) {
-        Some(key) => Err(format!("unknown field `{}`", super::words::excerpt(key))),
+        Some(key) => Err(format!("unknown field `{}`", excerpt(key))),
         None => Ok(()),
     }
 }
@@ -238,7 +256,7 @@ fn parse<T: DeserializeOwned>(value: Json, name: &str) -> Result<T, String> {
         let joint = if path.starts_with('[') || name.is_empty() { "" } else { "." };
         let path = if path == "." { String::new() } else { path };
         let place = format!("{name}{joint}{path}");
-        let problem = super::words::excerpt(&unquoted(&e.inner().to_string()));
+        let problem = excerpt(&unquoted(&e.inner().to_string()));
         if place.is_empty() { problem } else { format!("{place}: {problem}") }
     })
 }
@@ -257,6 +275,14 @@ fn unquoted(problem: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_quotation_is_one_line_of_at_most_three_hundred_characters() {
+        assert_eq!(harmless(" a\nb\u{1b}c "), "a b c");
+        let whole = "é".repeat(300);
+        assert_eq!(excerpt(&whole), whole);
+        assert_eq!(excerpt(&format!("{whole}é")), format!("{whole}…"));
+    }
 
     fn problem(line: &str) -> String {
         read(line).err().expect("it is no answer")
