@@ -110,8 +110,8 @@ pub use transcript::{
     sent,
 };
 pub use tuned::{
-    Ranged, TUNED_VERSION, Tuned, TunedDifference, TunedHeldBack, TunedRound, TunedSetting,
-    TunedSplit, TunedStatus,
+    Ranged, TUNED_VERSION, Tuned, TunedDifference, TunedHeldBack, TunedSetting, TunedSplit,
+    TunedStatus,
 };
 pub use usage::{MOST_TOKENS, SidechainRequest, Usage};
 pub use value::Value;
