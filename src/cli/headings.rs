@@ -106,7 +106,7 @@ mod tests {
         (BILL, &["prices"]),
     ];
     const CALIBRATE: &[(&str, &[&str])] = &[
-        (PLAIN, &["files", "sample", "planted", "seed", "out", "json", "help"]),
+        (PLAIN, &["files", "sample", "seed", "out", "json", "help"]),
         (SEATS, &["judge"]),
         (CALLS, CALLED),
         (BILL, &["prices"]),

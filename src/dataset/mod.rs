@@ -36,7 +36,7 @@ pub use export::{CHAT_FILE, Export};
 pub use format::{Format, Head, MAX_HEAD, Take};
 pub use formats::FORMATS;
 pub use import::{ImportOptions, Imported, import};
-pub use labels::{LABEL_FORMATS, LabelFolder, LabelFormat, Labels, load_label_folder, load_labels};
+pub use labels::{LABEL_FORMATS, LabelFormat, Labels, load_labels};
 pub use load::{load, load_reader};
 pub use native::{CARD_FILE, PROBES_FILE, TRANSCRIPTS_FILE, write_native};
 pub use probes::{KindCoverage, ProbeAudit, ProbeFlaw, audit_probes, load_probes, write_probes};
