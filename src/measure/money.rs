@@ -14,7 +14,7 @@ use crate::model::{
 };
 use crate::pricing::Tariff;
 
-/// The buckets of a prompt under one kind of cache.
+/// The buckets of a prompt, with its first breakpoint at one of two positions.
 pub(super) type Cached = fn(&PromptBill) -> Buckets;
 
 /// The billed buckets: the provider's rules with the events of the recording's
@@ -150,12 +150,9 @@ pub(super) fn bill_of<'a>(rows: &'a CellRows, payer: &str) -> Result<&'a Bill, A
 
 /// Whether a bill fits the rows of its cell: a run folder may have been edited.
 pub fn sound(bill: &Bill, rows: &CellRows) -> bool {
-    let mut prompts = (bill.requests.iter().flatten().map(|request| &request.prompt))
-        .chain(bill.calls.iter().map(|call| &call.prompt));
     let compactions = rows.compactions.len();
     bill.requests.len() == rows.requests.len()
         && bill.break_even.is_sorted_by_key(|even| even.compaction)
-        && prompts.all(|prompt| prompt.ideal_read <= prompt.billed.prompt())
         && bill.calls.iter().all(|call| (call.compaction as usize) < compactions)
 }
 

@@ -23,14 +23,14 @@ pub struct DeepSeek(Prefixes);
 
 impl PromptCache for DeepSeek {
     fn request(&mut self, prompt: &Prompt, at: Timestamp) -> Buckets {
-        let known = prompt.end(self.0.known(prompt, at, Some(LIFE)));
+        let known = prompt.end(self.0.known(prompt, at, LIFE));
         self.0.send(prompt, at);
         let read = if known < UNIT { 0 } else { known };
         Buckets::up_to(prompt.tokens(), read, read, read)
     }
 
     fn is_warm(&self, at: Timestamp) -> bool {
-        self.0.is_warm(at, Some(LIFE))
+        self.0.is_warm(at, LIFE)
     }
 
     fn reset(&mut self, _prompt: &Prompt, kept: usize, _at: Timestamp) {

@@ -33,14 +33,14 @@ impl GeminiImplicit {
 
 impl PromptCache for GeminiImplicit {
     fn request(&mut self, prompt: &Prompt, at: Timestamp) -> Buckets {
-        let known = prompt.end(self.sent.known(prompt, at, Some(LIFE)));
+        let known = prompt.end(self.sent.known(prompt, at, LIFE));
         self.sent.send(prompt, at);
         let read = if known < self.minimum { 0 } else { known };
         Buckets::up_to(prompt.tokens(), read, read, read)
     }
 
     fn is_warm(&self, at: Timestamp) -> bool {
-        self.sent.is_warm(at, Some(LIFE))
+        self.sent.is_warm(at, LIFE)
     }
 
     fn reset(&mut self, _prompt: &Prompt, kept: usize, _at: Timestamp) {

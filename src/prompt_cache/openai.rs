@@ -40,7 +40,7 @@ const IDLE: SignedDuration = SignedDuration::from_mins(10);
 
 impl PromptCache for OpenAiSteps {
     fn request(&mut self, prompt: &Prompt, at: Timestamp) -> Buckets {
-        let blocks = self.0.known(prompt, at, Some(IDLE));
+        let blocks = self.0.known(prompt, at, IDLE);
         let mut known = prompt.end(blocks);
         let answer = prompt.block(blocks).filter(|block| block.unit == Unit::Output);
         if let Some(answer) = answer.filter(|_| self.0.ends_newest(blocks)) {
@@ -52,7 +52,7 @@ impl PromptCache for OpenAiSteps {
     }
 
     fn is_warm(&self, at: Timestamp) -> bool {
-        self.0.is_warm(at, Some(IDLE))
+        self.0.is_warm(at, IDLE)
     }
 
     fn reset(&mut self, _prompt: &Prompt, kept: usize, _at: Timestamp) {
