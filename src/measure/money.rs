@@ -49,17 +49,16 @@ impl Account<'_> {
 
     /// The cost of the session in USD, request by request: a call of a
     /// compaction is billed with the next request.
-    pub fn by_request(&mut self, cached: Cached) -> Result<Vec<f64>, Absent> {
+    pub fn by_request(&mut self) -> Result<Vec<f64>, Absent> {
         let mut usd = vec![0.0; self.facts.requests.len()];
         let all = self.bill.requests.iter().zip(&self.facts.requests);
         for (at, (billed, request)) in all.enumerate() {
             if let Some(billed) = billed {
-                let prompt = cached(&billed.prompt);
-                usd[at] += self.price(billed, &prompt, request.output, request.at)?;
+                usd[at] += self.price(billed, &billed.prompt.billed, request.output, request.at)?;
             }
         }
         for call in &self.bill.calls {
-            let price = self.call(call, cached)?;
+            let price = self.call(call, AS_BILLED)?;
             let begun = self.rows.compactions[call.compaction as usize].begun as usize;
             let last = usd.len().saturating_sub(1);
             if let Some(request) = usd.get_mut(begun.min(last)) {

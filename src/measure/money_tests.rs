@@ -413,7 +413,7 @@ fn the_bill_of_each_request_includes_the_calls_that_came_before_it() {
     let sample = testkit::sample(&facts, &cell);
     let near = |found: f64, expected: f64| (found - expected).abs() < 1e-12;
     let mut account = sample.account().unwrap();
-    let each = account.by_request(money::AS_BILLED).unwrap();
+    let each = account.by_request().unwrap();
     // 1.7 and 50 uncached at 4; 2.0 + 0.2 and 325 uncached, those behind the last
     // request included.
     assert!(each.len() == 2 && near(each[0], 0.001_9) && near(each[1], 0.003_5), "{each:?}");

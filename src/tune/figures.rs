@@ -99,7 +99,7 @@ impl Figures {
     }
 
     /// The sessions that tell of both settings.
-    fn pairs(&self, (a, b): (usize, usize)) -> Vec<(Unit<'_>, Unit<'_>)> {
+    fn pairs<'a>(&'a self, (a, b): (usize, usize)) -> Vec<(Unit<'a>, Unit<'a>)> {
         let (a, b) = (self.units(a), self.units(b));
         let place = |unit: &Unit<'a>| (&unit.1.dataset, &unit.1.transcript);
         let other = |unit: &Unit<'a>| b.iter().find(|other| place(other) == place(unit)).copied();

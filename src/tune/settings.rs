@@ -6,7 +6,6 @@ use std::sync::Arc;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use toml::Value;
 
 use super::space::{Space, SpaceError};
 use crate::bench::SelectionError;
