@@ -17,15 +17,9 @@ fuzz_target!(|input: &[u8]| {
     };
     for word in line.iter().filter_map(|word| word.to_str()) {
         if let Some(rule) = word.strip_prefix("--fail-on=") {
-            match gate::parse(rule) {
-                Ok(parsed) => {
-                    let again = gate::parse(&parsed.rule.to_string()).expect("a rule is a rule");
-                    assert_eq!(again.rule, parsed.rule);
-                }
-                Err(error) => {
-                    told_text(&error.help);
-                    told(Failure::usage(error.to_string()).help(error.help));
-                }
+            if let Err(error) = gate::parse(rule) {
+                told_text(&error.help);
+                told(Failure::usage(error.to_string()).help(error.help));
             }
         }
         if let Some(Err(error)) = word.strip_prefix("--window=").map(str::parse::<WindowSpec>) {

@@ -81,11 +81,6 @@ impl CallOptions {
         self.cassette.is_some()
     }
 
-    /// The largest cost of all calls, in USD.
-    pub(super) fn most_dollars(&self) -> Option<f64> {
-        self.max_cost
-    }
-
     /// Calls in flight at a time.
     pub(super) fn concurrency(&self) -> usize {
         self.concurrency.get() as usize

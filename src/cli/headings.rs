@@ -104,7 +104,7 @@ mod tests {
         (BILL, &["prices"]),
     ];
     const CALIBRATE: &[(&str, &[&str])] = &[
-        (PLAIN, &["files", "sample", "planted", "seed", "out", "json", "help"]),
+        (PLAIN, &["files", "sample", "seed", "out", "json", "help"]),
         (SEATS, &["judge"]),
         (CALLS, CALLED),
         (BILL, &["prices"]),
@@ -141,22 +141,7 @@ mod tests {
 
     const TUNE: &[(&str, &[&str])] = &[
         (PLAIN, &["inputs", "json", "quiet", "help"]),
-        (
-            SEARCH,
-            &[
-                "space",
-                "settings",
-                "objective",
-                "margin",
-                "false_drops",
-                "hold_back",
-                "max_wait",
-                "max_cells",
-                "max_minutes",
-                "shard",
-                "close",
-            ],
-        ),
+        (SEARCH, &["space", "settings", "objective", "hold_back", "max_wait"]),
         (SEATS, &["compactor", "answerer", "judge", "embedder", "questions"]),
         (CALLS, CALLED),
         (

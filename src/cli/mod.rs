@@ -75,7 +75,7 @@ enum Command {
     Strategies(strategies::Arguments),
     /// Check the questions of a data set
     Probes(probes::Arguments),
-    /// Judge stored answers again, or measure a judge against people and planted answers
+    /// Judge stored answers again, or measure a judge against people
     Judge(judge::Arguments),
     /// List or show the bundled data sets
     Datasets(datasets::Arguments),

@@ -91,11 +91,6 @@ impl Seating {
         &self.compactor
     }
 
-    /// Who answers, and who grades, as typed.
-    pub(super) fn readers(&self) -> (String, Vec<String>) {
-        (self.answerer.clone(), self.judge.clone())
-    }
-
     /// Whether a model answers, grades or embeds.
     pub(super) fn has_readers(&self) -> bool {
         let others = [&self.answerer, &self.embedder];

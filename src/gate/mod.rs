@@ -10,9 +10,7 @@
 //! limit   = amount | "baseline" , [ ( "-" | "+" ) , amount | "*" , digits ] ;
 //! amount  = [ "-" ] , digits , [ "%" | "k" | "M" | "ms" | "s" ] ;
 //! digits  = decimal digits with at most one "." ;
-//! name    = word | quoted ;
-//! word    = characters other than white space, quotes, "<" and ">" ;
-//! quoted  = '"' , any , '"' | "'" , any , "'" ;  (* a quote inside is doubled *)
+//! name    = characters other than white space, "<" and ">" ;
 //! measure = a column of summary.csv that holds numbers ;
 //! kind    = a kind of probe, behind `recall` and `continuity` ;
 //! ```
@@ -82,15 +80,13 @@
 mod absolute;
 mod against;
 mod baseline;
-mod error;
 mod measures;
 mod parse;
 mod rule;
 mod scope;
 
 pub use baseline::{Baseline, BaselineError, Head, unlike, write_baseline};
-pub use error::RuleError;
-pub use parse::{Parsed, parse};
+pub use parse::{Parsed, RuleError, parse};
 pub use rule::{Amount, Limit, Mark, Operator, Rule};
 pub use scope::{Scope, fits};
 

@@ -1,9 +1,31 @@
 //! Parses a rule. The grammar is in the module `gate`.
 
-use super::error::RuleError;
+use std::fmt;
+
 use super::measures;
 use super::rule::{AT, Amount, BASELINE, Limit, Mark, ON, Operator, Rule, in_word};
 use crate::model::{ProbeKind, suggest};
+
+/// An error in a rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuleError {
+    /// The rule as typed.
+    pub rule: String,
+    /// Column of the error, in characters from 1.
+    pub column: usize,
+    /// What is wrong with the rule.
+    pub problem: String,
+    /// How to correct the rule.
+    pub help: String,
+}
+
+impl fmt::Display for RuleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "rule `{}`, column {}: {}", self.rule, self.column, self.problem)
+    }
+}
+
+impl std::error::Error for RuleError {}
 
 /// A rule with the columns of its parts, which error messages point to.
 #[derive(Clone, Debug, PartialEq)]
@@ -184,28 +206,12 @@ impl<'a> Cursor<'a> {
         Err(self.error_at(start, problem, suggest(kind, counted)))
     }
 
-    /// A word, or text between quotes, in which a quote is doubled.
     fn name(&mut self, what: &str) -> Result<String, RuleError> {
-        let start = self.column();
-        let Some(quote) = ["\"", "'"].into_iter().find(|quote| self.take(quote)) else {
-            let word = self.word();
-            if word.is_empty() {
-                return Err(self.error(format!("the name of {what} is missing"), EXAMPLE));
-            }
-            return Ok(word.to_owned());
-        };
-        let mut name = String::new();
-        loop {
-            name.push_str(self.run(|c| !quote.contains(c)));
-            if !self.take(quote) {
-                let problem = format!("the quote is never closed by another {quote}");
-                return Err(self.error_at(start, problem, EXAMPLE));
-            }
-            if !self.take(quote) {
-                return Ok(name);
-            }
-            name.push_str(quote);
+        let word = self.word();
+        if word.is_empty() {
+            return Err(self.error(format!("the name of {what} is missing"), EXAMPLE));
         }
+        Ok(word.to_owned())
     }
 
     fn operator(&mut self) -> Result<Operator, RuleError> {

@@ -1,4 +1,4 @@
-//! A rule as data, and its text form.
+//! A rule as data.
 
 use std::fmt;
 
@@ -107,43 +107,7 @@ pub const AT: &str = "at";
 /// The keyword for the baseline's figure.
 pub const BASELINE: &str = "baseline";
 
-/// Displays a name, in quotes if it would not be parsed as one word.
-struct Name<'a>(&'a str);
-
-impl fmt::Display for Name<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.0.is_empty() && self.0.chars().all(in_word) {
-            f.write_str(self.0)
-        } else {
-            write!(f, "\"{}\"", self.0.replace('"', "\"\""))
-        }
-    }
-}
-
-/// Whether a character may stand in a name without quotes.
+/// Whether a character may stand in a name.
 pub(super) fn in_word(c: char) -> bool {
-    !c.is_whitespace() && !matches!(c, '<' | '>' | '"' | '\'')
-}
-
-impl fmt::Display for Rule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.measure)?;
-        if let Some(preset) = &self.preset {
-            write!(f, "@{}", Name(preset))?;
-        }
-        if let Some(dataset) = &self.dataset {
-            write!(f, " {ON} {}", Name(dataset))?;
-        }
-        if let Some(window) = &self.window {
-            write!(f, " {AT} {}", Name(window))?;
-        }
-        write!(f, " {} ", self.operator.as_str())?;
-        match self.limit {
-            Limit::Figure(amount) => write!(f, "{amount}"),
-            Limit::Baseline => f.write_str(BASELINE),
-            Limit::BaselineLess(amount) => write!(f, "{BASELINE} - {amount}"),
-            Limit::BaselinePlus(amount) => write!(f, "{BASELINE} + {amount}"),
-            Limit::BaselineTimes(factor) => write!(f, "{BASELINE} * {factor}"),
-        }
-    }
+    !c.is_whitespace() && !matches!(c, '<' | '>')
 }

@@ -1,9 +1,8 @@
 //! Checks whether a rule fits a run. This happens before anything runs, so that
 //! no money is spent for a gate that cannot be evaluated.
 
-use super::error::RuleError;
 use super::measures::{self, Known};
-use super::parse::Parsed;
+use super::parse::{Parsed, RuleError};
 use super::rule::{Amount, Limit, Mark};
 use crate::measure::ALL;
 use crate::model::{Unit, suggest};

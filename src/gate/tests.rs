@@ -2,50 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn number() -> impl Strategy<Value = f64> {
-    prop_oneof![0.0..1.0, 0.0..1e6, Just(0.0), Just(80.0), (0u32..1_000_000).prop_map(f64::from)]
-}
-
-fn amount(least: f64) -> impl Strategy<Value = Amount> {
-    let sign =
-        if least < 0.0 { prop_oneof![Just(1.0), Just(-1.0)].boxed() } else { Just(1.0).boxed() };
-    (number(), sign, 0..Mark::ALL.len())
-        .prop_map(|(number, sign, mark)| Amount { number: number * sign, mark: Mark::ALL[mark] })
-}
-
-fn limit() -> impl Strategy<Value = Limit> {
-    prop_oneof![
-        amount(-1.0).prop_map(Limit::Figure),
-        Just(Limit::Baseline),
-        amount(0.0).prop_map(Limit::BaselineLess),
-        amount(0.0).prop_map(Limit::BaselinePlus),
-        number().prop_map(Limit::BaselineTimes),
-    ]
-}
-
-fn rule() -> impl Strategy<Value = Rule> {
-    let ids: Vec<&'static str> = measures::ids().collect();
-    let name = || proptest::option::of("\\PC{1,12}|[a-z\"' <>\\[\\]=]{1,9}");
-    (0..ids.len(), name(), name(), name(), 0..Operator::ALL.len(), limit()).prop_map(
-        move |(id, preset, dataset, window, operator, limit)| Rule {
-            measure: ids[id].to_owned(),
-            preset,
-            dataset,
-            window,
-            operator: Operator::ALL[operator],
-            limit,
-        },
-    )
-}
-
 proptest! {
-    #[test]
-    fn a_printed_rule_is_parsed_as_the_same_rule(rule in rule()) {
-        let text = rule.to_string();
-        let read = parse(&text).map_err(|e| TestCaseError::fail(format!("{text}: {e}")))?;
-        prop_assert_eq!(read.rule, rule, "{}", text);
-    }
-
     #[test]
     fn text_is_parsed_or_refused_at_one_of_its_columns(text in "\\PC{0,40}|[a-z@ <>=\"'0-9.%*+-]{0,40}") {
         if let Err(error) = parse(&text) {
@@ -73,15 +30,14 @@ fn the_example_rules_are_parsed_as_documented() {
     assert_eq!(read("recall[constraint] < 0.95"), constraint);
     assert_eq!(read("recall_constraint<0.95"), constraint);
     assert_eq!(read("overflows > 0"), any("overflows", Operator::Above, figure(0.0)));
-    let full = read(" recall@fifo on 'my data' at 16k <= 50% ");
-    assert_eq!((full.dataset.as_deref(), full.window.as_deref()), (Some("my data"), Some("16k")));
+    let full = read(" recall@fifo on my-data at 16k <= 50% ");
+    assert_eq!((full.dataset.as_deref(), full.window.as_deref()), (Some("my-data"), Some("16k")));
     assert_eq!(full.limit, Limit::Figure(Amount { number: 50.0, mark: Mark::Percent }));
     let less = Amount { number: 0.02, mark: Mark::Plain };
     assert_eq!(read("recall < baseline - 0.02").limit, Limit::BaselineLess(less));
     assert_eq!(read("cost_usd>baseline*1.1").limit, Limit::BaselineTimes(1.1));
     let more = Amount { number: 5.0, mark: Mark::Percent };
     assert_eq!(read("tokens_sent > baseline + 5%").limit, Limit::BaselinePlus(more));
-    assert_eq!(read("recall@\"a \"\"b\"\"\" < 1").preset.as_deref(), Some("a \"b\""));
 }
 
 #[test]
@@ -245,7 +201,6 @@ fn an_error_in_a_rule_points_to_its_column() {
         ("recall on d on e < 1", 13, "`on` stands there twice"),
         ("recall at ü at e < 1", 13, "`at` stands there twice"),
         ("recall fact < 1", 8, "`fact` is not expected here"),
-        ("recall@'a < 1", 8, "the quote is never closed by another '"),
         ("recall", 7, "one of `<`, `<=`, `>` and `>=` is missing"),
         ("recall < ", 10, "a number, or `baseline`, is missing"),
         ("recall < 1.2.3", 10, "`1.2.3` is no number"),
@@ -269,15 +224,13 @@ fn an_error_in_a_rule_points_to_its_column() {
 
 #[test]
 fn the_columns_of_the_parts_of_a_rule_are_known() {
-    let parsed = parse("  recall@fifo on \"my data\" at 16k <= 50% ").unwrap();
+    let parsed = parse("  recall@fifo on my-data at 16k <= 50% ").unwrap();
     let columns = parsed.columns;
     assert_eq!((columns.measure, columns.preset, columns.dataset), (3, 10, 18));
-    assert_eq!((columns.window, columns.limit), (31, 38));
-    assert_eq!(parsed.rule.to_string(), "recall@fifo on \"my data\" at 16k <= 50%");
+    assert_eq!((columns.window, columns.limit), (29, 36));
     let parsed = parse("recall[fact]<-1").unwrap();
     assert_eq!((parsed.columns.preset, parsed.columns.limit), (0, 14));
     assert_eq!(parsed.rule.limit, Limit::Figure(Amount { number: -1.0, mark: Mark::Plain }));
-    assert_eq!(parse("recall@'' < 1").unwrap().rule.to_string(), "recall@\"\" < 1");
 }
 
 /// A run of `x` at two windows over a session of `d` and one of `e`, whose

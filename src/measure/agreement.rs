@@ -12,8 +12,8 @@ use rustc_hash::FxHashMap;
 use super::bootstrap::{BCA_RESAMPLES, acceleration_of, adjusted_levels};
 use super::statistics::{clopper_pearson_upper, quantile, t_quantile};
 use crate::model::{
-    Author, Due, JudgePart, JudgeReport, JudgeRow, Judgement, Label, LabelledCase, Outcome, Source,
-    TRUSTED_FALSE_ACCEPTS, TRUSTED_KAPPA, Trust, Verdict,
+    JudgeReport, JudgeRow, Judgement, Label, LabelledCase, Outcome, Source, TRUSTED_FALSE_ACCEPTS,
+    TRUSTED_KAPPA, Trust, Verdict,
 };
 
 /// Largest number of reasons in a report.
@@ -44,7 +44,7 @@ pub struct Graded<'a> {
     pub left_out: &'a [(String, String, u64)],
 }
 
-/// Agreement by file, by group and by kind of planted answer.
+/// Agreement by file and by group.
 ///
 /// # Panics The numbers of judgements and cases differ.
 pub fn agreement(graded: &Graded<'_>) -> JudgeReport {
@@ -75,34 +75,28 @@ pub fn agreement(graded: &Graded<'_>) -> JudgeReport {
     report
 }
 
-/// Whether the judge can be trusted, according to people's labels: kappa, and
-/// the upper bound of the share of wrong answers that it accepts. Planted
-/// answers can only reduce trust: they are easier than the errors of models.
+/// Whether the judge can be trusted: kappa, and the upper bound of the share of
+/// wrong answers that it accepts.
 fn trust(report: &JudgeReport) -> Trust {
-    let known =
-        |part: &JudgePart| report.overall(part).filter(|row| row.questions >= FEWEST as u64);
-    let labelled = known(&JudgePart::Labelled);
-    let agrees = labelled.and_then(|row| row.kappa).map(|kappa| kappa >= TRUSTED_KAPPA);
-    let bounds = labelled.and_then(|row| row.false_accept_bounds);
+    let row = report.overall().filter(|row| row.questions >= FEWEST as u64);
+    let agrees = row.and_then(|row| row.kappa).map(|kappa| kappa >= TRUSTED_KAPPA);
+    let bounds = row.and_then(|row| row.false_accept_bounds);
     let careful = bounds.map(|(_, most)| most < TRUSTED_FALSE_ACCEPTS);
-    let planted = known(&JudgePart::Planted).and_then(JudgeRow::false_accept_share);
-    let fooled = planted.is_some_and(|share| share >= TRUSTED_FALSE_ACCEPTS);
     match (agrees, careful) {
-        _ if fooled => Trust::Untrusted,
         (Some(true), Some(true)) => Trust::Trusted,
         (Some(false), _) | (_, Some(false)) => Trust::Untrusted,
         _ => Trust::Unknown,
     }
 }
 
-/// Tallies by file and part. Files are numbered in order of appearance; tallies
-/// over all files follow.
+/// Tallies by file and group. Files are numbered in order of appearance; the
+/// tally over all files follows.
 #[derive(Default)]
 struct Tallies<'a> {
     files: Vec<&'a str>,
     numbers: FxHashMap<&'a str, usize>,
     questions: FxHashMap<&'a str, usize>,
-    tallies: BTreeMap<(usize, JudgePart), Tally>,
+    tallies: BTreeMap<(usize, Option<&'a str>), Tally>,
 }
 
 /// The number for all files, which sorts last.
@@ -117,59 +111,32 @@ impl<'a> Tallies<'a> {
         });
         let next = self.questions.len();
         let question = *self.questions.entry(case.asked.question.trim()).or_insert(next);
-        let (whole, single) = match &case.author {
-            Author::Unnamed => (JudgePart::Labelled, None),
-            Author::Group(name) => (JudgePart::Labelled, Some(JudgePart::Group(name.to_string()))),
-            Author::Planted(kind) => (JudgePart::Planted, Some(JudgePart::PlantedKind(*kind))),
+        let mut add = |file, group| {
+            self.tallies.entry((file, group)).or_default().add(question, case, judgement);
         };
-        let grade = Grade::of(case, judgement);
-        let mut add =
-            |file, part| self.tallies.entry((file, part)).or_default().add(question, grade);
-        add(file, whole.clone());
-        add(ALL, whole);
-        if let Some(single) = single {
-            if single.is_planted() {
-                add(ALL, single.clone());
-            }
-            add(file, single);
+        add(file, None);
+        add(ALL, None);
+        if let Some(group) = &case.group {
+            add(file, Some(&**group));
         }
     }
 
     fn rows(&self, seed: u64) -> Vec<JudgeRow> {
         let several = self.files.len() > 1;
         let mut rows = Vec::new();
-        for ((file, part), tally) in &self.tallies {
+        for ((file, group), tally) in &self.tallies {
             // A single group repeats its file, and a single file repeats the
             // total.
-            let repeats = match part {
-                JudgePart::Group(_) => tally.is_all(&self.tallies[&(*file, JudgePart::Labelled)]),
-                _ => *file == ALL && !several,
+            let repeats = match group {
+                Some(_) => tally.is_all(&self.tallies[&(*file, None)]),
+                None => *file == ALL && !several,
             };
             if !repeats {
                 let file = self.files.get(*file).map(|file| (*file).to_owned());
-                rows.push(tally.row(file, part.clone(), seed));
+                rows.push(tally.row(file, group.map(str::to_owned), seed));
             }
         }
         rows
-    }
-}
-
-/// One answer with its label and its grade.
-#[derive(Clone, Copy)]
-struct Grade {
-    due: Due,
-    outcome: Outcome,
-    /// Distance of the score from a labelled score.
-    distance: Option<f64>,
-}
-
-impl Grade {
-    fn of(case: &LabelledCase, judgement: &Judgement) -> Grade {
-        let distance = match (case.label, judgement.score) {
-            (Label::Score(label), Some(score)) => Some((label - score).abs()),
-            _ => None,
-        };
-        Grade { due: case.due(), outcome: case.outcome(judgement), distance }
     }
 }
 
@@ -227,37 +194,29 @@ impl Square {
 #[derive(Default)]
 struct Tally {
     squares: BTreeMap<usize, Square>,
-    halves: u64,
-    too_high: u64,
-    too_low: u64,
     unscored: u64,
+    /// Distances of scores from labelled scores.
     distance: f64,
     distances: u64,
 }
 
 impl Tally {
-    fn add(&mut self, question: usize, grade: Grade) {
+    fn add(&mut self, question: usize, case: &LabelledCase, judgement: &Judgement) {
         let square = self.squares.entry(question).or_default();
-        match (grade.due, grade.outcome) {
-            (_, Outcome::Unscored) => self.unscored += 1,
-            (Due::Between, outcome) => {
-                self.halves += 1;
-                self.too_high += u64::from(outcome == Outcome::FalseAccept);
-                self.too_low += u64::from(outcome == Outcome::FalseReject);
-            }
-            (_, Outcome::FalseAccept) => square.false_accepts += 1,
-            (_, Outcome::FalseReject) => square.false_rejects += 1,
-            (Due::Accept, Outcome::Agrees) => square.both += 1,
-            (Due::Reject, Outcome::Agrees) => square.neither += 1,
+        match case.outcome(judgement) {
+            Outcome::Unscored => self.unscored += 1,
+            Outcome::FalseAccept => square.false_accepts += 1,
+            Outcome::FalseReject => square.false_rejects += 1,
+            Outcome::Agrees if case.is_right() => square.both += 1,
+            Outcome::Agrees => square.neither += 1,
         }
-        if let Some(distance) = grade.distance {
-            self.distance += distance;
+        if let (Label::Score(label), Some(score)) = (case.label, judgement.score) {
+            self.distance += (label - score).abs();
             self.distances += 1;
         }
     }
 
-    /// Whether the answers of a group are all of its file. Neither has halves:
-    /// only planted answers are.
+    /// Whether the answers of a group are all of its file.
     fn is_all(&self, of: &Tally) -> bool {
         self.total() == of.total() && self.unscored == of.unscored
     }
@@ -266,27 +225,22 @@ impl Tally {
         self.squares.values().fold(Square::default(), |sum, square| sum.plus(*square))
     }
 
-    fn row(&self, file: Option<String>, part: JudgePart, seed: u64) -> JudgeRow {
+    fn row(&self, file: Option<String>, group: Option<String>, seed: u64) -> JudgeRow {
         let square = self.total();
         let Square { both, neither, false_accepts, false_rejects } = square;
-        let (bounds, accepted) =
-            if part.is_planted() { (None, None) } else { (self.bounds(seed), self.accepted()) };
-        // All answers of a single kind have the same label: kappa would be 0
-        // for every judge.
-        let one_class = matches!(part, JudgePart::PlantedKind(_));
         JudgeRow {
             file,
-            part,
+            group,
             questions: self.squares.len() as u64,
-            graded: both + neither + false_accepts + false_rejects + self.halves,
-            agreed: both + neither + self.halves - self.too_high - self.too_low,
-            kappa: square.kappa().filter(|_| !one_class),
-            kappa_bounds: bounds,
-            false_accepts: false_accepts + self.too_high,
-            to_reject: neither + false_accepts + self.halves,
-            false_accept_bounds: accepted,
-            false_rejects: false_rejects + self.too_low,
-            to_accept: both + false_rejects + self.halves,
+            graded: both + neither + false_accepts + false_rejects,
+            agreed: both + neither,
+            kappa: square.kappa(),
+            kappa_bounds: self.bounds(seed),
+            false_accepts,
+            to_reject: neither + false_accepts,
+            false_accept_bounds: self.accepted(),
+            false_rejects,
+            to_accept: both + false_rejects,
             unscored: self.unscored,
             score_error: (self.distances > 0).then(|| self.distance / self.distances as f64),
         }

@@ -1,9 +1,9 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::model::{Expectation, LabelledQuestion, NoGrade, Planted, ProbeKind};
+use crate::model::{Expectation, LabelledQuestion, NoGrade, ProbeKind};
 
-fn case(file: &str, question: usize, label: bool, author: Author) -> LabelledCase {
+fn case(file: &str, question: usize, label: bool, group: Option<&str>) -> LabelledCase {
     let asked = LabelledQuestion {
         file: file.into(),
         id: question.to_string(),
@@ -14,7 +14,7 @@ fn case(file: &str, question: usize, label: bool, author: Author) -> LabelledCas
     };
     let label = if label { Label::Correct } else { Label::Incorrect };
     let (id, answer, asked) = (question.to_string(), String::new(), Arc::new(asked));
-    LabelledCase { asked, id, line: None, answer, label, author }
+    LabelledCase { asked, id, line: 1, answer, label, group: group.map(Into::into) }
 }
 
 fn judged(accepts: bool) -> Judgement {
@@ -44,9 +44,7 @@ fn report(graded: &[(LabelledCase, Judgement)]) -> JudgeReport {
 fn fifty() -> Vec<(LabelledCase, Judgement)> {
     let fields = [(20, true, true), (15, false, false), (10, false, true), (5, true, false)];
     let all = fields.into_iter().flat_map(|(n, label, judge)| vec![(label, judge); n]);
-    all.enumerate()
-        .map(|(n, (label, judge))| (case("f", n, label, Author::Unnamed), judged(judge)))
-        .collect()
+    all.enumerate().map(|(n, (label, judge))| (case("f", n, label, None), judged(judge))).collect()
 }
 
 #[test]
@@ -106,7 +104,7 @@ fn ungraded_answers_are_counted_separately_with_their_reasons() {
     let mut graded = fifty();
     for n in 0..3 {
         let why = if n == 0 { "busy" } else { "late" };
-        graded.push((case("f", n, true, Author::Unnamed), unscored(why)));
+        graded.push((case("f", n, true, None), unscored(why)));
     }
     let report = report(&graded);
     let row = &report.rows[0];
@@ -116,57 +114,32 @@ fn ungraded_answers_are_counted_separately_with_their_reasons() {
 }
 
 #[test]
-fn rows_are_by_file_group_and_kind_and_then_over_all_files() {
-    let group = |name: &str| Author::Group(name.into());
-    let planted = Author::Planted(Planted::Vague);
+fn rows_are_by_file_and_group_and_then_over_all_files() {
     let graded = [
-        (case("b", 1, true, group("m")), judged(true)),
-        (case("b", 1, false, group("n")), judged(true)),
-        (case("b", 1, false, planted.clone()), judged(false)),
-        (case("a", 1, true, group("m")), judged(true)),
-        (case("a", 1, false, planted), judged(true)),
+        (case("b", 1, true, Some("m")), judged(true)),
+        (case("b", 1, false, Some("n")), judged(true)),
+        (case("a", 1, true, Some("m")), judged(true)),
     ];
     let report = report(&graded);
-    let rows: Vec<(Option<&str>, &str, &str)> = (report.rows.iter())
-        .map(|row| (row.file.as_deref(), row.part.as_str(), row.part.name()))
-        .collect();
+    let rows: Vec<(Option<&str>, Option<&str>)> =
+        report.rows.iter().map(|row| (row.file.as_deref(), row.group.as_deref())).collect();
     let (a, b) = (Some("a"), Some("b"));
-    assert_eq!(
-        rows,
-        [
-            (b, "labelled", ""),
-            (b, "group", "m"),
-            (b, "group", "n"),
-            (b, "planted", ""),
-            (b, "kind", "vague"),
-            (a, "labelled", ""),
-            (a, "planted", ""),
-            (a, "kind", "vague"),
-            (None, "labelled", ""),
-            (None, "planted", ""),
-            (None, "kind", "vague"),
-        ]
-    );
-    let all = report.overall(&JudgePart::Planted).unwrap();
-    assert_eq!((all.false_accepts, all.to_reject, all.questions), (1, 2, 1));
+    assert_eq!(rows, [(b, None), (b, Some("m")), (b, Some("n")), (a, None), (None, None)]);
+    let all = report.overall().unwrap();
+    assert_eq!((all.false_accepts, all.to_reject, all.questions), (1, 1, 1));
 }
 
 #[test]
-fn a_planted_half_is_wrong_in_both_directions_and_outside_kappa() {
-    let half = |score: f64| {
-        let mut case = case("f", 1, true, Author::Planted(Planted::Partial));
+fn scores_are_held_against_labelled_scores() {
+    let labelled = |score: f64| {
+        let mut case = case("f", 1, true, None);
         case.label = Label::Score(0.5);
-        let verdict = Verdict::Partial(score);
-        (
-            case,
-            Judgement { verdict, score: Some(score), rationale: String::new(), votes: Vec::new() },
-        )
+        (case, scored(score))
     };
-    let report = report(&[half(0.5), half(0.75), half(0.1)]);
+    let report = report(&[labelled(0.5), labelled(0.75), labelled(0.1)]);
     let row = &report.rows[0];
-    assert_eq!((row.graded, row.agreed, row.kappa), (3, 1, None));
-    assert_eq!((row.false_accepts, row.to_reject), (1, 3));
-    assert_eq!((row.false_rejects, row.to_accept), (1, 3));
+    // The label 0.5 is right, and so are 0.5 and 0.75.
+    assert_eq!((row.graded, row.agreed, row.false_rejects), (3, 2, 1));
     // The distances from 0.5 are 0, 0.25 and 0.4.
     assert!((row.score_error.unwrap() - 0.65 / 3.0).abs() < 1e-12);
 }
@@ -174,7 +147,7 @@ fn a_planted_half_is_wrong_in_both_directions_and_outside_kappa() {
 #[test]
 fn the_interval_of_false_accepts_counts_questions_and_not_answers() {
     // None of the wrong answers to eight questions is accepted: 1 − 0.025^(1/8).
-    let wrong = |n: usize, accepted: bool| (case("f", n, false, Author::Unnamed), judged(accepted));
+    let wrong = |n: usize, accepted: bool| (case("f", n, false, None), judged(accepted));
     let bounds = |graded: &[_]| report(graded).rows[0].false_accept_bounds;
     let none: Vec<_> = (0..8).map(|n| wrong(n, false)).collect();
     let (lo, hi) = bounds(&none).unwrap();
@@ -196,14 +169,16 @@ fn the_interval_of_false_accepts_counts_questions_and_not_answers() {
 #[test]
 fn the_worst_group_has_the_largest_share_and_enough_questions() {
     let by = |name: &str, questions: std::ops::Range<usize>, accepted: usize| {
-        let author = Author::Group(name.into());
-        let one = move |n| (case("f", n, false, author.clone()), judged(n < accepted));
+        let one = move |n| (case("f", n, false, Some(name)), judged(n < accepted));
         questions.map(one).collect::<Vec<_>>()
     };
     let graded = [by("few", 0..5, 5), by("good", 0..10, 1), by("bad", 0..10, 3)].concat();
     let report = report(&graded);
     let worst = report.worst_group().unwrap();
-    assert_eq!((worst.part.name(), worst.false_accepts, worst.to_reject), ("bad", 3, 10));
+    assert_eq!(
+        (worst.group.as_deref(), worst.false_accepts, worst.to_reject),
+        (Some("bad"), 3, 10)
+    );
 }
 
 #[test]
@@ -211,24 +186,16 @@ fn trust_depends_on_labels_of_people_and_on_the_upper_bound() {
     let agreeing = |n: usize| {
         let one = |n: usize| {
             let right = n.is_multiple_of(2);
-            (case("f", n, right, Author::Unnamed), judged(right))
+            (case("f", n, right, None), judged(right))
         };
         (0..n).map(one)
-    };
-    let planted = |n: usize, accepted: usize| {
-        let author = || Author::Planted(Planted::Wrong);
-        (0..n).map(move |at| (case("f", at, false, author()), judged(at < accepted)))
     };
     let trust = |graded: Vec<_>| report(&graded).trust;
     // 0 of 72 leave 1 − 0.025^(1/72) = 0.04994 possible, 0 of 71 leave 0.05063.
     assert_eq!(trust(agreeing(144).collect()), Trust::Trusted);
     assert_eq!(trust(agreeing(142).collect()), Trust::Untrusted);
-    assert_eq!(trust(agreeing(144).chain(planted(100, 4)).collect()), Trust::Trusted);
-    assert_eq!(trust(agreeing(144).chain(planted(100, 5)).collect()), Trust::Untrusted);
-    assert_eq!(trust(fifty().into_iter().chain(planted(100, 0)).collect()), Trust::Untrusted);
-    assert_eq!(trust(planted(100, 0).collect()), Trust::Unknown);
-    assert_eq!(trust(planted(100, 5).collect()), Trust::Untrusted);
-    assert_eq!(trust(agreeing(5).chain(planted(100, 0)).collect()), Trust::Unknown);
+    assert_eq!(trust(fifty()), Trust::Untrusted);
+    assert_eq!(trust(agreeing(5).collect()), Trust::Unknown);
 }
 
 /// Kappa and its interval of questions whose answers both accept, the label
@@ -271,12 +238,11 @@ fn scored(score: f64) -> Judgement {
 /// Answers by the file `f`: so many that both accept, that both reject, that only
 /// the judge accepts, that only the label accepts, and without a grade.
 fn answers(
-    author: impl Fn(bool) -> Author,
+    group: Option<&str>,
     [both, neither, judge, label, none]: [usize; 5],
 ) -> Vec<(LabelledCase, Judgement)> {
-    let of = |n: usize, label: bool, graded: Judgement| {
-        vec![(case("f", 0, label, author(label)), graded); n]
-    };
+    let of =
+        |n: usize, label: bool, graded: Judgement| vec![(case("f", 0, label, group), graded); n];
     [
         of(both, true, judged(true)),
         of(neither, false, judged(false)),
@@ -289,50 +255,34 @@ fn answers(
 
 #[test]
 fn a_row_counts_each_kind_of_agreement_and_of_error() {
-    let all = answers(|_| Author::Unnamed, [2, 3, 4, 5, 6]);
+    let all = answers(None, [2, 3, 4, 5, 6]);
     let row = &report(&all).rows[0];
     assert_eq!((row.questions, row.graded, row.agreed, row.unscored), (1, 14, 5, 6));
     assert_eq!((row.false_accepts, row.to_reject), (4, 7));
     assert_eq!((row.false_rejects, row.to_accept, row.score_error), (5, 7, None));
     // By chance 0.5 · 6/14 + 0.5 · 8/14 = 0.5: (5/14 − 0.5) / 0.5.
     assert!((row.kappa.unwrap() + 2.0 / 7.0).abs() < 1e-12);
-    // Seven planted halves, of which the judge grades two too high and one too
-    // low, count as right and as wrong answers.
-    let planted = |right| Author::Planted(if right { Planted::Right } else { Planted::Wrong });
-    let mut all = answers(planted, [2, 3, 4, 5, 6]);
-    for score in [0.71, 0.9, 0.29, 0.3, 0.5, 0.6, 0.7] {
-        let half = case("f", 0, false, Author::Planted(Planted::Partial));
-        all.push((half, scored(score)));
-    }
-    let report = report(&all);
-    let row = report.overall(&JudgePart::Planted).unwrap();
-    assert_eq!((row.graded, row.agreed, row.unscored), (21, 9, 6));
-    assert_eq!((row.false_accepts, row.to_reject), (6, 14));
-    assert_eq!((row.false_rejects, row.to_accept), (6, 14));
-    assert!((row.kappa.unwrap() + 2.0 / 7.0).abs() < 1e-12);
-    let kinds: Vec<Option<f64>> = report.rows[1..].iter().map(|row| row.kappa).collect();
-    assert_eq!(kinds, [None; 3], "the answers of one kind have one label");
 }
 
 #[test]
 fn a_group_has_a_row_unless_it_is_all_of_its_file() {
     let parts = |others: [usize; 5]| {
-        let group = answers(|_| Author::Group("m".into()), [1, 1, 1, 1, 1]);
-        let all = [group, answers(|_| Author::Unnamed, others)].concat();
-        report(&all).rows.iter().map(|row| row.part.name().to_owned()).collect::<Vec<_>>()
+        let group = answers(Some("m"), [1, 1, 1, 1, 1]);
+        let all = [group, answers(None, others)].concat();
+        report(&all).rows.iter().map(|row| row.group.clone()).collect::<Vec<_>>()
     };
-    assert_eq!(parts([0; 5]), [""]);
+    assert_eq!(parts([0; 5]), [None]);
     for other in 0..5 {
         let mut others = [0; 5];
         others[other] = 1;
-        assert_eq!(parts(others), ["", "m"], "{others:?}");
+        assert_eq!(parts(others), [None, Some("m".to_owned())], "{others:?}");
     }
 }
 
 #[test]
 fn only_questions_with_a_wrong_answer_bound_the_false_accepts() {
-    let wrong = |n: usize| (case("f", n, false, Author::Unnamed), judged(n == 0));
-    let right = |n: usize| (case("f", n, true, Author::Unnamed), judged(true));
+    let wrong = |n: usize| (case("f", n, false, None), judged(n == 0));
+    let right = |n: usize| (case("f", n, true, None), judged(true));
     let bounds = |wrongs: usize, rights: std::ops::Range<usize>| {
         let all: Vec<_> = (0..wrongs).map(wrong).chain(rights.map(right)).collect();
         report(&all).rows[0].false_accept_bounds

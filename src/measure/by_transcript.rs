@@ -15,7 +15,6 @@ use super::aggregate::nearest_rank;
 use super::cluster::owner;
 use super::gather::{Gathered, Scene, Series};
 use super::measures::{MEASURES, RESAMPLED, depth_of};
-use super::money::AS_BILLED;
 use super::names::ALL;
 use super::payers::Payers;
 use super::pooling::{PooledUnit, pooled};
@@ -296,7 +295,7 @@ const BY_REQUEST: [(&str, Series); 2] = [
         sample.rows.requests.iter().map(|row| Some(row.tokens_sent as f64)).collect()
     }),
     (catalogue::COST_USD.id, |sample| {
-        let dollars = sample.account().ok().and_then(|mut of| of.by_request(AS_BILLED).ok());
+        let dollars = sample.account().ok().and_then(|mut of| of.by_request().ok());
         dollars.unwrap_or_default().into_iter().map(Some).collect()
     }),
 ];

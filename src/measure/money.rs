@@ -14,7 +14,7 @@ use crate::model::{
 };
 use crate::pricing::Tariff;
 
-/// The buckets of a prompt under one kind of cache.
+/// The buckets of a prompt, with its first breakpoint at one of two positions.
 pub(super) type Cached = fn(&PromptBill) -> Buckets;
 
 /// The billed buckets: the provider's rules with the events of the recording's
@@ -49,17 +49,16 @@ impl Account<'_> {
 
     /// The cost of the session in USD, request by request: a call of a
     /// compaction is billed with the next request.
-    pub fn by_request(&mut self, cached: Cached) -> Result<Vec<f64>, Absent> {
+    pub fn by_request(&mut self) -> Result<Vec<f64>, Absent> {
         let mut usd = vec![0.0; self.facts.requests.len()];
         let all = self.bill.requests.iter().zip(&self.facts.requests);
         for (at, (billed, request)) in all.enumerate() {
             if let Some(billed) = billed {
-                let prompt = cached(&billed.prompt);
-                usd[at] += self.price(billed, &prompt, request.output, request.at)?;
+                usd[at] += self.price(billed, &billed.prompt.billed, request.output, request.at)?;
             }
         }
         for call in &self.bill.calls {
-            let price = self.call(call, cached)?;
+            let price = self.call(call, AS_BILLED)?;
             let begun = self.rows.compactions[call.compaction as usize].begun as usize;
             let last = usd.len().saturating_sub(1);
             if let Some(request) = usd.get_mut(begun.min(last)) {
@@ -150,12 +149,9 @@ pub(super) fn bill_of<'a>(rows: &'a CellRows, payer: &str) -> Result<&'a Bill, A
 
 /// Whether a bill fits the rows of its cell: a run folder may have been edited.
 pub fn sound(bill: &Bill, rows: &CellRows) -> bool {
-    let mut prompts = (bill.requests.iter().flatten().map(|request| &request.prompt))
-        .chain(bill.calls.iter().map(|call| &call.prompt));
     let compactions = rows.compactions.len();
     bill.requests.len() == rows.requests.len()
         && bill.break_even.is_sorted_by_key(|even| even.compaction)
-        && prompts.all(|prompt| prompt.ideal_read <= prompt.billed.prompt())
         && bill.calls.iter().all(|call| (call.compaction as usize) < compactions)
 }
 

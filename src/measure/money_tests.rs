@@ -40,7 +40,6 @@ fn breaking(id: &str) -> CellBuilder {
     built.with_bill(|bill| {
         let second = bill.requests[1].as_mut().unwrap();
         second.rewritten = 200;
-        second.prompt.ideal_read = 200;
     })
 }
 
@@ -57,11 +56,6 @@ fn a_session_is_billed_by_bucket_and_against_full() {
     close(own, "cache_hit_rate", 0.0);
     close(own, "cache_breaks", 1.0);
     close(own, "rewritten_tokens", 200.0);
-    // 300 uncached, then 200 read and 200 uncached: 1.2 + 0.08 + 0.8, and 0.4.
-    close(own, "cost_ideal_cache_usd", 0.002_48);
-    // 700 uncached and 20 of output.
-    close(own, "cost_no_cache_usd", 0.003_2);
-    close(own, "cost_ttl_only_usd", 0.003_9);
     close(own, "compaction_cost_usd", 0.0);
     close(own, "sidechain_cost_usd", 0.0);
     // It has 700 uncached tokens, `full` 600, at 10,000 a second.
@@ -69,20 +63,6 @@ fn a_session_is_billed_by_bucket_and_against_full() {
     absent(own, "cost_savings_vs_recorded", "fits the window");
     absent(own, "break_even_requests", "nothing was compacted");
     assert_eq!(full.agent_model, "dear", "all are billed as one model");
-}
-
-#[test]
-fn cold_starts_of_the_recording_are_billed_but_not_by_the_rules_alone() {
-    let cold = full("s").with_bill(|bill| {
-        let second = &mut bill.requests[1].as_mut().unwrap().prompt;
-        second.rules_only = Some(Box::new(second.billed));
-        second.billed = prompt(0, 0, 600).billed;
-    });
-    let report = run(vec![two("s")], vec![cold.build()]);
-    let full = row(&report, "full");
-    // 1.7 and 3.0 + 0.2.
-    close(full, "cost_usd", 0.004_9);
-    close(full, "cost_ttl_only_usd", 0.003_52);
 }
 
 #[test]
@@ -189,7 +169,7 @@ fn an_unknown_price_leaves_the_whole_row_unknown_and_is_never_zero() {
     let cells = vec![full("s").build(), breaking("s").build(), local.build()];
     let report = run(vec![two("s"), two("t")], cells);
     let own = row(&report, "x");
-    for id in ["cost_usd", "cost_ideal_cache_usd", "compaction_cost_usd"] {
+    for id in ["cost_usd", "cost_head_breakpoint_usd", "compaction_cost_usd"] {
         absent(own, id, "the price of local is unknown");
     }
     // Session t has no cell of `full`: savings leave it out.
@@ -411,13 +391,10 @@ fn sources_of_counts_and_outputs_are_named() {
 #[test]
 fn a_bill_that_does_not_fit_its_requests_fails_the_cell() {
     let short = full("s").with_bill(|bill| bill.requests.truncate(1));
-    let much = full("s").with_bill(|bill| {
-        bill.requests[0].as_mut().unwrap().prompt.ideal_read = 301;
-    });
     let stray = full("s").with_bill(|bill| {
         bill.calls.push(CallBill { compaction: 0, prompt: prompt(1, 0, 0), output: 1 });
     });
-    for edited in [short, much, stray] {
+    for edited in [short, stray] {
         let report = run(vec![two("s")], vec![edited.build()]);
         assert_eq!(row(&report, "full").failed.len(), 1);
     }
@@ -436,7 +413,7 @@ fn the_bill_of_each_request_includes_the_calls_that_came_before_it() {
     let sample = testkit::sample(&facts, &cell);
     let near = |found: f64, expected: f64| (found - expected).abs() < 1e-12;
     let mut account = sample.account().unwrap();
-    let each = account.by_request(money::AS_BILLED).unwrap();
+    let each = account.by_request().unwrap();
     // 1.7 and 50 uncached at 4; 2.0 + 0.2 and 325 uncached, those behind the last
     // request included.
     assert!(each.len() == 2 && near(each[0], 0.001_9) && near(each[1], 0.003_5), "{each:?}");

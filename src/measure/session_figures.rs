@@ -3,8 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-
 use super::exams::Exams;
 use super::gather::{ByUnit, Gathered, Scene};
 use super::measures::MEASURES;
@@ -15,8 +13,7 @@ use super::statistics::{Bounds, Clusters, FEWEST_FOR_AN_INTERVAL};
 use crate::model::{Cell, CellOutcome, Manifest, Sessions, TranscriptFacts, catalogue};
 
 /// What a session tells of one preset.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SessionFigures {
     /// Name of the data set.
     pub dataset: String,

@@ -130,10 +130,10 @@ pub fn buckets(uncached: u64, read: u64, write: u64) -> Buckets {
     Buckets { uncached, read, write, ..Buckets::default() }
 }
 
-/// A prompt as a bill contains it; an ideal cache would read the same tokens.
+/// A prompt as a bill contains it.
 pub fn prompt(uncached: u64, read: u64, write: u64) -> PromptBill {
     let billed = buckets(uncached, read, write);
-    PromptBill { billed, ideal_read: read, ..PromptBill::default() }
+    PromptBill { billed, head_breakpoint: None }
 }
 
 /// Judges `a`, `b` and `c` vote: `r`ight, `w`rong, `u`nscored. The majority of

@@ -84,55 +84,32 @@ impl From<&Usage> for Buckets {
     }
 }
 
-/// One prompt under each of the caches that a bill is made for (measures §2).
+/// One prompt as it is billed (measures §2). Runs of earlier versions have more
+/// fields here, which are not read.
 ///
-/// Values that rarely differ are boxed: a run of many sessions holds one of
-/// these for each request of each strategy.
+/// What rarely differs is boxed: a run of many sessions holds one of these for
+/// each request of each strategy.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct PromptBill {
     /// As billed: the provider's rules, and the cache events that the recording shows.
     pub billed: Buckets,
-    /// By the provider's rules alone; `None` where that is the same.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rules_only: Option<Box<Buckets>>,
     /// As billed, but with the first breakpoint behind everything in front of
     /// the conversation instead of behind tools and system prompt; `None` where
     /// that is the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head_breakpoint: Option<Box<Buckets>>,
-    /// Tokens that an ideal cache would read: one that never forgets and
-    /// charges nothing for writing.
-    pub ideal_read: u64,
 }
 
 impl PromptBill {
-    /// By the provider's rules alone, without the cache events of the recording.
-    pub fn rules_only(&self) -> Buckets {
-        self.rules_only.as_deref().copied().unwrap_or(self.billed)
-    }
-
     /// With the first breakpoint behind everything in front of the conversation.
     pub fn head_breakpoint(&self) -> Buckets {
         self.head_breakpoint.as_deref().copied().unwrap_or(self.billed)
     }
 
-    /// The same, without the alternatives that equal the billed buckets.
+    /// The same, without an alternative that equals the billed buckets.
     pub fn settled(mut self) -> Self {
-        self.rules_only = self.rules_only.filter(|rules| **rules != self.billed);
         self.head_breakpoint = self.head_breakpoint.filter(|head| **head != self.billed);
         self
-    }
-
-    /// With an ideal cache, which never forgets.
-    pub fn ideal(&self) -> Buckets {
-        let uncached = self.billed.prompt() - self.ideal_read;
-        Buckets { uncached, read: self.ideal_read, ..Buckets::default() }
-    }
-
-    /// With no cache at all: every token is billed at the full rate.
-    pub fn uncached(&self) -> Buckets {
-        Buckets { uncached: self.billed.prompt(), ..Buckets::default() }
     }
 }
 

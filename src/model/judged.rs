@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Planted, Source};
+use super::Source;
 
 /// The result of calibrating a judge.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,10 +11,10 @@ pub struct JudgeReport {
     pub judge: String,
     /// Whether the judge calls a model.
     pub source: Source,
-    /// Seed of the sample, of the planted answers and of the resampling.
+    /// Seed of the sample and of the resampling.
     pub seed: u64,
-    /// By file: all labelled answers, then each group, then what was planted;
-    /// where there are several files, all of them together stand last.
+    /// By file: all answers, then each group; where there are several files, all
+    /// of them together stand last.
     pub rows: Vec<JudgeRow>,
     /// Why answers were not graded, most frequent first.
     pub reasons: Vec<(String, u64)>,
@@ -25,60 +25,21 @@ pub struct JudgeReport {
 }
 
 impl JudgeReport {
-    /// The row for this part, over all files.
-    pub fn overall(&self, part: &JudgePart) -> Option<&JudgeRow> {
-        self.rows.iter().rev().find(|row| row.part == *part)
+    /// The row of all answers; `None` without any.
+    pub fn overall(&self) -> Option<&JudgeRow> {
+        self.rows.iter().rev().find(|row| row.group.is_none())
     }
 
     /// Of the groups with enough questions for an interval, the one of whose
     /// wrong answers the largest share is accepted; of several, the first. A
     /// single group has no row of its own.
     pub fn worst_group(&self) -> Option<&JudgeRow> {
-        let groups = self.rows.iter().filter(|row| matches!(row.part, JudgePart::Group(_)));
+        let groups = self.rows.iter().filter(|row| row.group.is_some());
         let known = groups.filter(|row| row.false_accept_bounds.is_some()).rev();
         known.max_by(|a, b| {
             let share = |row: &JudgeRow| row.false_accept_share().unwrap_or(0.0);
             share(a).total_cmp(&share(b))
         })
-    }
-}
-
-/// Which answers a row covers.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum JudgePart {
-    /// All answers that people labelled.
-    Labelled,
-    /// The labelled answers of one group.
-    Group(String),
-    /// All answers that were planted.
-    Planted,
-    /// The planted answers of one kind.
-    PlantedKind(Planted),
-}
-
-impl JudgePart {
-    /// The sort of part, as written in files.
-    pub fn as_str(&self) -> &'static str {
-        match self {
-            JudgePart::Labelled => "labelled",
-            JudgePart::Group(_) => "group",
-            JudgePart::Planted => "planted",
-            JudgePart::PlantedKind(_) => "kind",
-        }
-    }
-
-    /// The name of the group or of the planted kind; empty for a whole sort.
-    pub fn name(&self) -> &str {
-        match self {
-            JudgePart::Labelled | JudgePart::Planted => "",
-            JudgePart::Group(name) => name,
-            JudgePart::PlantedKind(planted) => planted.as_str(),
-        }
-    }
-
-    /// Whether recap made these answers.
-    pub fn is_planted(&self) -> bool {
-        matches!(self, JudgePart::Planted | JudgePart::PlantedKind(_))
     }
 }
 
@@ -88,30 +49,29 @@ impl JudgePart {
 pub struct JudgeRow {
     /// The file; `None` for all files together.
     pub file: Option<String>,
-    /// The answers that this row covers.
-    pub part: JudgePart,
+    /// The group whose answers this row covers; `None` for all.
+    pub group: Option<String>,
     /// Number of questions that were answered.
     pub questions: u64,
     /// Number of answers that were graded.
     pub graded: u64,
-    /// Number of answers graded as expected.
+    /// Number of answers graded as people labelled them.
     pub agreed: u64,
     /// Cohen's kappa of accepting and rejecting; absent where label and judge
-    /// both know one class only, and for single planted kinds. Planted halves
-    /// are outside it.
+    /// both know one class only.
     pub kappa: Option<f64>,
-    /// Its 95 % interval; absent below six questions, and for what was planted.
+    /// Its 95 % interval; absent below six questions.
     pub kappa_bounds: Option<(f64, f64)>,
-    /// Answers graded higher than expected.
+    /// Wrong answers that were accepted.
     pub false_accepts: u64,
-    /// Graded answers that could have been graded too high.
+    /// Graded answers that people find wrong.
     pub to_reject: u64,
     /// The 95 % interval of their share; absent where fewer than six questions
-    /// have such an answer, and for what was planted.
+    /// have such an answer.
     pub false_accept_bounds: Option<(f64, f64)>,
-    /// Answers graded lower than expected.
+    /// Right answers that were rejected.
     pub false_rejects: u64,
-    /// Graded answers that could have been graded too low.
+    /// Graded answers that people find right.
     pub to_accept: u64,
     /// Answers that were not graded.
     pub unscored: u64,
@@ -121,18 +81,17 @@ pub struct JudgeRow {
 }
 
 impl JudgeRow {
-    /// Share of the graded answers that were graded as expected.
+    /// Share of the graded answers that were graded as people labelled them.
     pub fn agreement(&self) -> Option<f64> {
         share(self.agreed, self.graded)
     }
 
-    /// Share of the answers graded higher than expected, among those where that
-    /// is possible.
+    /// Share of the wrong answers that were accepted.
     pub fn false_accept_share(&self) -> Option<f64> {
         share(self.false_accepts, self.to_reject)
     }
 
-    /// Share of the answers graded lower than expected, among those where that is possible.
+    /// Share of the right answers that were rejected.
     pub fn false_reject_share(&self) -> Option<f64> {
         share(self.false_rejects, self.to_accept)
     }
@@ -144,17 +103,15 @@ fn share(part: u64, whole: u64) -> Option<f64> {
 
 /// Lowest kappa at which a judge is trusted (measures §7).
 pub const TRUSTED_KAPPA: f64 = 0.7;
-/// Share of wrong answers accepted below which a judge is trusted (measures
-/// §7): of the answers that people find wrong by the upper bound of its 95 %
-/// interval, so that a few answers prove nothing; of the planted ones as it is.
+/// Upper bound of the 95 % interval of the share of wrong answers accepted below
+/// which a judge is trusted (measures §7): so that a few answers prove nothing.
 pub const TRUSTED_FALSE_ACCEPTS: f64 = 0.05;
 
 /// Whether a judge can be relied on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Trust {
-    /// It meets the bounds on the answers that people labelled, and on the
-    /// planted ones.
+    /// It meets both bounds.
     Trusted,
     /// It misses one of them.
     Untrusted,

@@ -1,4 +1,4 @@
-//! Answers whose correctness is known: because people labelled them, or by construction.
+//! Answers whose correctness is known, because people labelled them.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use super::{Expectation, Judgement, ProbeKind, RIGHT, Verdict};
 /// A question that labelled answers are given to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LabelledQuestion {
-    /// Path of its file as given, or name of the bundled data set.
+    /// Path of its file as given.
     pub file: Arc<str>,
     /// Its id in the file, or its place there.
     pub id: String,
@@ -28,14 +28,15 @@ pub struct LabelledCase {
     pub asked: Arc<LabelledQuestion>,
     /// Id of the answer in its file.
     pub id: String,
-    /// Line of the answer in its file, from 1; absent where it was planted.
-    pub line: Option<u64>,
+    /// Line of the answer in its file, from 1.
+    pub line: u64,
     /// The text of the answer.
     pub answer: String,
     /// How the answer is labelled.
     pub label: Label,
-    /// Where the answer comes from.
-    pub author: Author,
+    /// The model that gave it, or any other named group of answers, if the file
+    /// names one.
+    pub group: Option<Arc<str>>,
 }
 
 /// The label of an answer.
@@ -66,98 +67,15 @@ impl Label {
     }
 }
 
-/// Where an answer comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Author {
-    /// The file does not name a source.
-    Unnamed,
-    /// A model, or any other named group of answers.
-    Group(Arc<str>),
-    /// Recap: it was made to test the judge.
-    Planted(Planted),
-}
-
-/// Kinds of planted answers. A judge should accept only the right ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case")]
-pub enum Planted {
-    /// An expected value as it stands, or every nugget.
-    Right,
-    /// An expected value in a sentence.
-    RightInSentence,
-    /// About half of the nuggets.
-    Partial,
-    /// The value that another question expects.
-    Wrong,
-    /// The subject of the question without any value.
-    Vague,
-    /// The expected value, denied.
-    Negated,
-    /// A value that no longer holds, or the expected one said to be past.
-    Stale,
-    /// A refusal to answer.
-    Refused,
-    /// "I don't know", where something can be known.
-    Abstained,
-    /// An answer without any text.
-    Empty,
-    /// A wrong value, and instructions to the judge.
-    Injected,
-}
-
-impl Planted {
-    /// Every kind, in the order of tables.
-    pub const ALL: [Planted; 11] = [
-        Planted::Right,
-        Planted::RightInSentence,
-        Planted::Partial,
-        Planted::Wrong,
-        Planted::Vague,
-        Planted::Negated,
-        Planted::Stale,
-        Planted::Refused,
-        Planted::Abstained,
-        Planted::Empty,
-        Planted::Injected,
-    ];
-
-    /// The kebab-case name used in files.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-
-    fn due(self) -> Due {
-        match self {
-            Planted::Right | Planted::RightInSentence => Due::Accept,
-            Planted::Partial => Due::Between,
-            _ => Due::Reject,
-        }
-    }
-}
-
-/// Range of scores, both ends included, that is right for a planted half.
-pub const HALF: (f64, f64) = (0.3, 0.7);
-
-/// The grade that a judge is expected to give an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Due {
-    /// A score from [`RIGHT`] on.
-    Accept,
-    /// A score within [`HALF`].
-    Between,
-    /// A score below [`RIGHT`].
-    Reject,
-}
-
-/// How a judgement compares with the expected grade.
+/// How a judgement compares with the label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Outcome {
-    /// The answer was graded as expected.
+    /// The answer was graded as people labelled it.
     Agrees,
-    /// Graded higher than expected.
+    /// A wrong answer was accepted.
     FalseAccept,
-    /// Graded lower than expected.
+    /// A right answer was rejected.
     FalseReject,
     /// Not graded: neither agreement nor disagreement.
     Unscored,
@@ -171,34 +89,25 @@ impl Outcome {
 }
 
 impl LabelledCase {
-    /// The grade that a judge is expected to give it.
-    pub fn due(&self) -> Due {
-        if let Author::Planted(planted) = self.author {
-            return planted.due();
-        }
-        let right = match self.label {
+    /// Whether people find the answer right, which a judge then has to accept.
+    pub fn is_right(&self) -> bool {
+        match self.label {
             Label::Correct => true,
             Label::Incorrect | Label::Stale => false,
             Label::Abstained => self.asked.expect == Expectation::Unanswerable,
             Label::Score(score) => score >= RIGHT,
-        };
-        if right { Due::Accept } else { Due::Reject }
+        }
     }
 
-    /// How a judgement of it compares with the expected grade.
+    /// How a judgement of it compares with its label.
     pub fn outcome(&self, judgement: &Judgement) -> Outcome {
         let score = match (&judgement.verdict, judgement.score) {
             (Verdict::Unscored(_), _) | (_, None) => return Outcome::Unscored,
             (_, Some(score)) => score,
         };
-        let (low, high) = match self.due() {
-            Due::Accept => (score < RIGHT, false),
-            Due::Between => (score < HALF.0, score > HALF.1),
-            Due::Reject => (false, score >= RIGHT),
-        };
-        match (low, high) {
-            (true, _) => Outcome::FalseReject,
-            (_, true) => Outcome::FalseAccept,
+        match (self.is_right(), score >= RIGHT) {
+            (true, false) => Outcome::FalseReject,
+            (false, true) => Outcome::FalseAccept,
             _ => Outcome::Agrees,
         }
     }
@@ -209,7 +118,7 @@ mod tests {
     use super::*;
     use crate::model::NoGrade;
 
-    fn case(expect: Expectation, label: Label, author: Author) -> LabelledCase {
+    fn case(expect: Expectation, label: Label) -> LabelledCase {
         let asked = LabelledQuestion {
             file: Arc::from("f"),
             id: "1".to_owned(),
@@ -219,7 +128,7 @@ mod tests {
             stale: Vec::new(),
         };
         let (asked, id) = (Arc::new(asked), "1".to_owned());
-        LabelledCase { asked, id, line: None, answer: "80".to_owned(), label, author }
+        LabelledCase { asked, id, line: 1, answer: "80".to_owned(), label, group: None }
     }
 
     fn scored(score: f64) -> Judgement {
@@ -234,42 +143,20 @@ mod tests {
     #[test]
     fn not_knowing_is_right_only_where_nothing_can_be_known() {
         let value = Expectation::AnyOf(vec!["80".to_owned()]);
-        for (expect, due) in [(value, Due::Reject), (Expectation::Unanswerable, Due::Accept)] {
-            assert_eq!(case(expect, Label::Abstained, Author::Unnamed).due(), due);
-        }
-    }
-
-    #[test]
-    fn a_half_may_be_graded_too_high_and_too_low() {
-        let nuggets = Expectation::Rubric(vec!["a".to_owned(), "b".to_owned()]);
-        let half = case(nuggets, Label::Score(0.5), Author::Planted(Planted::Partial));
-        for (score, outcome) in [
-            (0.29, Outcome::FalseReject),
-            (0.3, Outcome::Agrees),
-            (0.7, Outcome::Agrees),
-            (0.71, Outcome::FalseAccept),
-        ] {
-            assert_eq!(half.outcome(&scored(score)), outcome, "{score}");
+        for (expect, is_right) in [(value, false), (Expectation::Unanswerable, true)] {
+            assert_eq!(case(expect, Label::Abstained).is_right(), is_right);
         }
     }
 
     #[test]
     fn what_was_not_graded_is_no_disagreement() {
         let value = Expectation::AnyOf(vec!["80".to_owned()]);
-        let right = case(value, Label::Correct, Author::Unnamed);
+        let right = case(value, Label::Correct);
         let verdict = Verdict::Unscored(NoGrade::Rubric);
         let judgement =
             Judgement { verdict, score: None, rationale: "busy".to_owned(), votes: Vec::new() };
         assert_eq!(right.outcome(&judgement), Outcome::Unscored);
         assert_eq!(right.outcome(&scored(0.49)), Outcome::FalseReject);
         assert_eq!(right.outcome(&scored(0.5)), Outcome::Agrees);
-    }
-
-    #[test]
-    fn every_planted_kind_is_listed_once() {
-        let mut kinds = Planted::ALL.to_vec();
-        kinds.sort();
-        kinds.dedup();
-        assert_eq!(kinds, Planted::ALL);
     }
 }

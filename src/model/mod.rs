@@ -79,9 +79,9 @@ pub use gate::{
     Check, CheckOutcome, Differs, Gate, Ground, Operator, RuleFindings, UndecidedPolicy,
 };
 pub use judged::{
-    JudgePart, JudgeReport, JudgeRow, PanelAgreement, TRUSTED_FALSE_ACCEPTS, TRUSTED_KAPPA, Trust,
+    JudgeReport, JudgeRow, PanelAgreement, TRUSTED_FALSE_ACCEPTS, TRUSTED_KAPPA, Trust,
 };
-pub use labelled::{Author, Due, HALF, Label, LabelledCase, LabelledQuestion, Outcome, Planted};
+pub use labelled::{Label, LabelledCase, LabelledQuestion, Outcome};
 pub use ledger::LedgerState;
 pub use manifest::{MARGIN, Manifest, OFFLINE, PANEL, Prices, Provenance};
 pub use measure::{Column, Direction, Measure, Nature, Unit};
@@ -110,8 +110,8 @@ pub use transcript::{
     sent,
 };
 pub use tuned::{
-    Ranged, TUNED_VERSION, Tuned, TunedDifference, TunedHeldBack, TunedRound, TunedSetting,
-    TunedSplit, TunedStatus,
+    Ranged, TUNED_VERSION, Tuned, TunedDifference, TunedHeldBack, TunedSetting, TunedSplit,
+    TunedStatus,
 };
 pub use usage::{MOST_TOKENS, SidechainRequest, Usage};
 pub use value::Value;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Version of `tune.json`.
-pub const TUNED_VERSION: u32 = 1;
+pub const TUNED_VERSION: u32 = 2;
 
 /// A mean with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,15 +24,13 @@ pub struct Ranged {
 pub enum TunedStatus {
     /// No other setting keeps as much for as few dollars.
     Frontier,
-    /// Another setting looks better in both, which is not shown.
+    /// Another setting keeps no less for no more dollars.
     Behind,
-    /// Another setting was shown to dominate it.
-    Dropped,
     /// A cell or a cut of it failed.
     Failed,
     /// Its waits are longer than allowed.
     TooSlow,
-    /// The budget ended before it was replayed.
+    /// No session of the search fits its window.
     Unseen,
 }
 
@@ -61,7 +59,7 @@ pub struct TunedSetting {
     pub compactor: String,
     /// What became of it.
     pub status: TunedStatus,
-    /// Number of sessions of the search that it was replayed on.
+    /// Number of sessions of the search that tell of it.
     pub sessions: usize,
     /// Number of clusters with something at stake.
     pub clusters: usize,
@@ -72,26 +70,8 @@ pub struct TunedSetting {
     /// 95th percentile of its waits, in seconds; absent where some wait is not
     /// known.
     pub wait_p95_s: Option<f64>,
-    /// The round after which it was dropped, or failed, from 1.
-    pub until_round: Option<usize>,
-    /// The setting that dominates it.
-    pub dominated_by: Option<usize>,
     /// Why it failed.
     pub why: Option<String>,
-}
-
-/// A round of the search.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TunedRound {
-    /// Settings that were replayed.
-    pub settings: usize,
-    /// Number of clusters that they were replayed on so far.
-    pub clusters: usize,
-    /// Cells of the round: one for each setting and session.
-    pub cells: u64,
-    /// Settings that were dropped after it.
-    pub dropped: Vec<usize>,
 }
 
 /// Sizes of the two parts of the sessions.
@@ -154,10 +134,6 @@ pub struct Tuned {
     pub measure: String,
     /// Depth of the cuts.
     pub depth: u32,
-    /// What counts as no less and no more.
-    pub margin: f64,
-    /// Largest chance that any setting is dropped that is not dominated.
-    pub false_drops: f64,
     /// Largest 95th percentile of the waits, in seconds.
     pub max_wait_s: Option<f64>,
     /// Seed of the search.
@@ -170,14 +146,6 @@ pub struct Tuned {
     pub settings: Vec<TunedSetting>,
     /// Changes that the preset refuses, each with the reason.
     pub refused: Vec<(String, String)>,
-    /// The rounds of the search.
-    pub rounds: Vec<TunedRound>,
-    /// Cells that were replayed in the search.
-    pub cells: u64,
-    /// Cells of every setting on every session of the search.
-    pub all_cells: u64,
-    /// Why the search ended.
-    pub ended: String,
     /// The recommended setting; absent where none can be.
     pub recommended: Option<usize>,
     /// Why that one.
@@ -188,11 +156,4 @@ pub struct Tuned {
     pub held_back: Option<TunedHeldBack>,
     /// What limits these figures.
     pub notes: Vec<String>,
-}
-
-impl Tuned {
-    /// The share of the cells that were not replayed, 0 to 1.
-    pub fn saved(&self) -> f64 {
-        1.0 - self.cells as f64 / self.all_cells.max(1) as f64
-    }
 }

@@ -1,60 +1,15 @@
-//! Gemini's prompt caches: the implicit one, and explicit cached content.
+//! Gemini's explicit cached content.
 //!
 //! Source: ai.google.dev, context caching; minimum lengths from the price list.
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::PromptCache;
-use super::prefixes::Prefixes;
 use super::prompt::Prompt;
 use crate::model::Buckets;
 
-/// Enabled by default, without a fee and without a guarantee: a request reads
-/// the longest prefix that was sent recently, if it has the model's minimum
-/// length.
-///
-/// No lifetime is published; an hour without use is assumed, the default of
-/// explicit content.
-#[derive(Clone, Debug)]
-pub struct GeminiImplicit {
-    minimum: u64,
-    sent: Prefixes,
-}
-
-/// Default lifetime of explicit content, also assumed for the implicit cache.
+/// Default lifetime.
 const LIFE: SignedDuration = SignedDuration::from_hours(1);
-
-impl GeminiImplicit {
-    /// An empty cache of a model with this minimum in tokens.
-    pub fn new(minimum: u64) -> Self {
-        Self { minimum, sent: Prefixes::default() }
-    }
-}
-
-impl PromptCache for GeminiImplicit {
-    fn request(&mut self, prompt: &Prompt, at: Timestamp) -> Buckets {
-        let known = prompt.end(self.sent.known(prompt, at, Some(LIFE)));
-        self.sent.send(prompt, at);
-        let read = if known < self.minimum { 0 } else { known };
-        Buckets::up_to(prompt.tokens(), read, read, read)
-    }
-
-    fn is_warm(&self, at: Timestamp) -> bool {
-        self.sent.is_warm(at, Some(LIFE))
-    }
-
-    fn reset(&mut self, _prompt: &Prompt, kept: usize, _at: Timestamp) {
-        self.sent.reset(kept);
-    }
-
-    fn forget_after(&mut self, at: Timestamp) {
-        self.sent.forget_after(at);
-    }
-
-    fn renew(&mut self, at: Timestamp) {
-        self.sent.renew(at);
-    }
-}
 
 /// Content that is cached explicitly: created at the last breakpoint of a
 /// request, at the full input price, and paid for by the hour until it expires;
@@ -128,22 +83,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ten_requests_of_the_implicit_cache_by_hand() {
-        let mut cache = GeminiImplicit::new(4_096);
-        let mut read = |blocks: &str, at| cache.request(&prompt(blocks), minutes(at)).read;
-        assert_eq!(read("abcd", 0), 0);
-        assert_eq!(read("abcde", 1), 0, "4,000 common tokens are below 4,096");
-        assert_eq!(read("abcdef", 2), 5_000);
-        assert_eq!(read("abcdXf", 3), 0, "4,000 again");
-        assert_eq!(read("abcdefg", 4), 6_000);
-        assert_eq!(read("abcdefg", 64), 7_000, "an hour is not too long");
-        assert_eq!(read("abcdefgh", 125), 0, "61 minutes are");
-        assert_eq!(read("xyz", 126), 0);
-        assert_eq!(read("abcdefghi", 127), 8_000);
-        assert_eq!(read("abcdefghi", 128), 9_000);
-    }
-
-    #[test]
     fn ten_requests_of_explicit_content_by_hand() {
         let mut cache = GeminiExplicit::new(2_048);
         // Preamble `pqr`, marked behind `r`; history at full price.
@@ -173,15 +112,9 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_of_exactly_the_minimum_is_read_and_content_of_it_is_created() {
+    fn content_of_exactly_the_minimum_is_created() {
         use super::super::{Unit, testkit::prompt_of};
         let of = |tokens| prompt_of(&[(1, tokens, Unit::Input)]);
-        let read = |tokens| {
-            let mut cache = GeminiImplicit::new(4_096);
-            cache.request(&of(tokens), minutes(0));
-            cache.request(&of(tokens), minutes(1)).read
-        };
-        assert_eq!((read(4_095), read(4_096)), (0, 4_096));
         let stored = |tokens| {
             let mut prompt = of(tokens);
             prompt.mark(0, Life::Hour);

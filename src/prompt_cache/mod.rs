@@ -1,9 +1,9 @@
 //! Simulates the prompt caches of providers: which part of each prompt is read
 //! from a cache, written to one, or billed in full.
 //!
-//! Each provider's rules are in one file, as a pure function of the requests so
-//! far and the simulated clock. Each file names its sources, and its
-//! assumptions where a provider publishes no rule.
+//! Rules are a pure function of the requests so far and the simulated clock. Each
+//! file names its sources, and its assumptions where a provider publishes no
+//! rule.
 //!
 //! Invariant: the buckets of a request are disjoint and sum to its tokens. Work
 //! per request does not grow with the history: prompts store the hash of each
@@ -11,22 +11,20 @@
 //! changed part is processed.
 
 mod anthropic;
+mod automatic;
 mod blocks;
-mod deepseek;
 mod gemini;
-mod ideal;
 mod openai;
 mod prefixes;
 mod prompt;
 mod rules;
 
 pub use anthropic::Anthropic;
+pub use automatic::Automatic;
 pub use blocks::Unit;
 pub(crate) use blocks::{Blocks, Piece};
-pub use deepseek::DeepSeek;
-pub use gemini::{GeminiExplicit, GeminiImplicit};
-pub use ideal::Ideal;
-pub use openai::{OpenAiMarked, OpenAiSteps};
+pub use gemini::GeminiExplicit;
+pub use openai::OpenAiMarked;
 pub use prompt::{Block, Life, Prompt};
 pub use rules::{NoCache, Rules};
 

@@ -1,8 +1,7 @@
-//! OpenAI's prompt caches: the automatic one of models up to GPT-5.5, and the
-//! one at breakpoints of GPT-5.6 and later.
+//! OpenAI's prompt cache at breakpoints, of GPT-5.6 and later.
 //!
-//! Sources: platform.openai.com, prompt caching; for the newer one also
-//! openai/codex#35300 and the API's generated clients, as marked.
+//! Sources: platform.openai.com, prompt caching; openai/codex#35300 and the API's
+//! generated clients, as marked.
 
 use std::collections::VecDeque;
 
@@ -10,63 +9,11 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::PromptCache;
 use super::blocks::Unit;
-use super::prefixes::Prefixes;
 use super::prompt::Prompt;
 use crate::model::Buckets;
 
 /// Shortest prompt, and shortest prefix, that is cached.
 const MINIMUM: u64 = 1_024;
-
-/// The rules up to GPT-5.5: a request reads the longest prefix that was sent
-/// recently, from 1,024 tokens on and in steps of 128; writing is free.
-///
-/// The documentation gives 5 to 10 minutes without use, an hour at most; ten
-/// minutes are assumed, counted from the last use.
-///
-/// The model's answer to the last prompt is stored with the prompt: of 395
-/// recorded requests of Codex and OpenCode that read the whole prompt before,
-/// 258 also read a part of the answer, up to its end and never beyond.
-#[derive(Clone, Debug, Default)]
-pub struct OpenAiSteps(Prefixes);
-
-/// Tokens at the end of an answer that are not read with it: the value that
-/// predicts most of 395 recorded requests exactly (250; 154 with none, 137
-/// without the answer).
-const ANSWERS_END: u64 = 64;
-/// The step by which a cached prefix grows.
-const STEP: u64 = 128;
-/// Assumed lifetime without use.
-const IDLE: SignedDuration = SignedDuration::from_mins(10);
-
-impl PromptCache for OpenAiSteps {
-    fn request(&mut self, prompt: &Prompt, at: Timestamp) -> Buckets {
-        let blocks = self.0.known(prompt, at, Some(IDLE));
-        let mut known = prompt.end(blocks);
-        let answer = prompt.block(blocks).filter(|block| block.unit == Unit::Output);
-        if let Some(answer) = answer.filter(|_| self.0.ends_newest(blocks)) {
-            known = answer.end.saturating_sub(ANSWERS_END).max(known);
-        }
-        self.0.send(prompt, at);
-        let read = if known < MINIMUM { 0 } else { MINIMUM + (known - MINIMUM) / STEP * STEP };
-        Buckets::up_to(prompt.tokens(), read, read, read)
-    }
-
-    fn is_warm(&self, at: Timestamp) -> bool {
-        self.0.is_warm(at, Some(IDLE))
-    }
-
-    fn reset(&mut self, _prompt: &Prompt, kept: usize, _at: Timestamp) {
-        self.0.reset(kept);
-    }
-
-    fn forget_after(&mut self, at: Timestamp) {
-        self.0.forget_after(at);
-    }
-
-    fn renew(&mut self, at: Timestamp) {
-        self.0.renew(at);
-    }
-}
 
 /// The rules from GPT-5.6 on: entries at breakpoints, which cost to write. The
 /// newest message is an implicit breakpoint, in addition to at most three
@@ -162,50 +109,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ten_requests_of_the_older_cache_by_hand() {
-        let mut cache = OpenAiSteps::default();
-        let mut read = |blocks: &str, at: Timestamp| {
-            let buckets = cache.request(&prompt(blocks), at);
-            assert_eq!((buckets.write, buckets.write_1h), (0, 0), "writing is free");
-            buckets.read
-        };
-        // Steps above 1,024: 2,000 → 1,920; 3,000 → 2,944; 4,000 → 3,968.
-        assert_eq!(read("a", minutes(0)), 0);
-        assert_eq!(read("ab", minutes(1)), 0, "1,000 common tokens are below the minimum");
-        assert_eq!(read("abc", minutes(2)), 1_920);
-        assert_eq!(read("abcd", minutes(3)), 2_944);
-        assert_eq!(read("abXd", minutes(4)), 1_920, "an edit in the middle ends the prefix");
-        assert_eq!(read("abcde", minutes(5)), 3_968, "what was there before is there still");
-        assert_eq!(read("abcde", minutes(15)), 4_992, "ten minutes are not too long");
-        assert_eq!(read("abcde", seconds(25 * 60 + 1)), 0, "ten minutes and a second are");
-        assert_eq!(read("xabcde", minutes(26)), 0, "a changed start changes everything");
-        assert_eq!(read("xabcdef", minutes(27)), 5_888);
-    }
-
-    #[test]
-    fn the_older_cache_also_reads_the_answer_of_the_model() {
-        let mut cache = OpenAiSteps::default();
-        let question = (1, 2_000, Unit::Input);
-        cache.request(&prompt_of(&[question]), minutes(0));
-        let answered = prompt_of(&[question, (2, 1_000, Unit::Output), (3, 500, Unit::Input)]);
-        // 2,000 and 1,000 less 64 are 2,936: 1,024 and 14 steps of 128, which
-        // are 2,816.
-        assert_eq!(cache.clone().request(&answered, minutes(1)).read, 2_816);
-        // Another machine, which had the prompt at minute 0, never wrote an
-        // answer.
-        cache.request(&answered, minutes(1));
-        let longer = [question, (2, 1_000, Unit::Output), (3, 500, Unit::Input)];
-        let longer = prompt_of(&[&longer[..], &[(4, 700, Unit::Input)]].concat());
-        cache.forget_after(minutes(0));
-        assert_eq!(cache.request(&longer, minutes(2)).read, 1_920);
-        // The next request finds everything again.
-        assert_eq!(cache.request(&longer, minutes(3)).read, 4_096);
-        cache.reset(&longer, 0, minutes(4));
-        assert_eq!(cache.request(&longer, minutes(4)).read, 0);
-        assert_eq!(cache.request(&longer, minutes(5)).read, 4_096);
-    }
-
-    #[test]
     fn ten_requests_of_the_newer_cache_by_hand() {
         let mut cache = OpenAiMarked::default();
         let mut sent = |blocks: &str, at: Timestamp| {
@@ -262,24 +165,6 @@ mod tests {
         }
         assert_eq!(ask(&mut cache.clone(), 0), 0);
         assert_eq!(ask(&mut cache, 1), 2_000);
-    }
-
-    #[test]
-    fn the_shortest_prefix_that_the_older_cache_reads_has_1024_tokens() {
-        let read = |tokens| {
-            let mut cache = OpenAiSteps::default();
-            let question = prompt_of(&[(1, tokens, Unit::Input)]);
-            cache.request(&question, minutes(0));
-            cache.request(&question, minutes(1)).read
-        };
-        assert_eq!([1_023, 1_024, 1_151, 1_152, 1_280].map(read), [0, 1_024, 1_024, 1_152, 1_280]);
-    }
-
-    #[test]
-    fn a_session_that_begins_with_an_answer_reads_nothing_of_it_at_first() {
-        let mut cache = OpenAiSteps::default();
-        let answer = prompt_of(&[(1, 5_000, Unit::Output), (2, 100, Unit::Input)]);
-        assert_eq!(cache.request(&answer, minutes(0)).read, 0);
     }
 
     #[test]

@@ -84,12 +84,12 @@ enum Found {
 
 impl Prefixes {
     /// How many leading blocks of the prompt were sent before and used within
-    /// `life`; `None` never expires.
-    pub fn known(&self, prompt: &Prompt, at: Timestamp, life: Option<SignedDuration>) -> usize {
+    /// `life`.
+    pub fn known(&self, prompt: &Prompt, at: Timestamp, life: SignedDuration) -> usize {
         if let Found::Blocks(blocks) = self.found {
             return blocks;
         }
-        let lives = |used: Timestamp| life.is_none_or(|life| at.duration_since(used) <= life);
+        let lives = |used: Timestamp| at.duration_since(used) <= life;
         let there = |first: Timestamp| match self.found {
             Found::SentBy(at) => first <= at,
             _ => true,
@@ -155,8 +155,8 @@ impl Prefixes {
     }
 
     /// Whether the newest prompt was used within `life`.
-    pub fn is_warm(&self, at: Timestamp, life: Option<SignedDuration>) -> bool {
-        let lives = |used: Timestamp| life.is_none_or(|life| at.duration_since(used) <= life);
+    pub fn is_warm(&self, at: Timestamp, life: SignedDuration) -> bool {
+        let lives = |used: Timestamp| at.duration_since(used) <= life;
         let found = !matches!(self.found, Found::Blocks(0));
         found && !self.newest.is_empty() && self.newest_at.is_some_and(lives)
     }
@@ -187,7 +187,7 @@ mod tests {
     use super::super::testkit::{minutes, prompt};
     use super::*;
 
-    const HALF_AN_HOUR: Option<SignedDuration> = Some(SignedDuration::from_mins(30));
+    const HALF_AN_HOUR: SignedDuration = SignedDuration::from_mins(30);
 
     #[test]
     fn a_prefix_that_was_sent_again_is_known_for_its_lifetime() {
@@ -208,14 +208,6 @@ mod tests {
         assert_eq!(known(&sent, "abxy", 41), 2);
     }
 
-    #[test]
-    fn a_prefix_without_a_lifetime_never_expires() {
-        let mut sent = Prefixes::default();
-        sent.send(&prompt("abc"), minutes(0));
-        sent.send(&prompt("x"), minutes(1));
-        assert_eq!(sent.known(&prompt("abz"), minutes(1_000_000), None), 2);
-    }
-
     /// A simple model of [`Prefixes`]: a list of every prefix, each with the
     /// times of its first and last use.
     #[derive(Default)]
@@ -231,7 +223,7 @@ mod tests {
 
         fn known(&self, letters: &[u8], at: Timestamp, by: Timestamp) -> usize {
             let lives = |(first, used): &(Timestamp, Timestamp)| {
-                *first <= by && HALF_AN_HOUR.is_none_or(|life| at.duration_since(*used) <= life)
+                *first <= by && at.duration_since(*used) <= HALF_AN_HOUR
             };
             let known = |prefix: &&[u8]| self.sent.get(*prefix).is_some_and(lives);
             Self::prefixes(letters).take_while(known).count()
@@ -312,7 +304,7 @@ mod tests {
             (first..first + 3).for_each(|block| prompt.push(block, 10, 1, Unit::Input));
             prompt
         };
-        let known = |first| sent.known(&window(first), minutes(0), None);
+        let known = |first| sent.known(&window(first), minutes(0), HALF_AN_HOUR);
         assert_eq!((known(0), known(4 * KEPT + 10), known(5 * KEPT - 3)), (0, 3, 3));
     }
 
@@ -344,15 +336,15 @@ mod tests {
     #[test]
     fn what_was_never_filled_is_neither_warm_nor_read_to_its_end() {
         let mut sent = Prefixes::default();
-        assert!(!sent.is_warm(minutes(0), None) && !sent.ends_newest(0));
+        assert!(!sent.is_warm(minutes(0), HALF_AN_HOUR) && !sent.ends_newest(0));
         sent.renew(minutes(0));
-        assert!(!sent.is_warm(minutes(0), None));
+        assert!(!sent.is_warm(minutes(0), HALF_AN_HOUR));
         sent.send(&prompt("ab"), minutes(0));
         assert!(
             sent.is_warm(minutes(30), HALF_AN_HOUR) && !sent.is_warm(minutes(31), HALF_AN_HOUR)
         );
         assert!(sent.ends_newest(2) && !sent.ends_newest(1));
         sent.reset(2);
-        assert!(sent.is_warm(minutes(0), None) && !sent.ends_newest(2));
+        assert!(sent.is_warm(minutes(0), HALF_AN_HOUR) && !sent.ends_newest(2));
     }
 }

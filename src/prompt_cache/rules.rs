@@ -3,9 +3,7 @@
 use jiff::Timestamp;
 
 use super::prompt::Prompt;
-use super::{
-    Anthropic, DeepSeek, GeminiExplicit, GeminiImplicit, OpenAiMarked, OpenAiSteps, PromptCache,
-};
+use super::{Anthropic, Automatic, GeminiExplicit, OpenAiMarked, PromptCache};
 use crate::model::{Buckets, CacheRules};
 use crate::pricing::ModelPrices;
 
@@ -21,15 +19,15 @@ const GEMINI_MINIMUM: u64 = 4_096;
 pub enum Rules {
     /// [`Anthropic`], with the model's minimum.
     Anthropic(u64),
-    /// [`OpenAiSteps`], up to GPT-5.5.
+    /// [`Automatic::openai`], up to GPT-5.5.
     OpenAiSteps,
     /// [`OpenAiMarked`], from GPT-5.6 on.
     OpenAiMarked,
-    /// [`GeminiImplicit`], with the model's minimum.
+    /// [`Automatic::gemini`], with the model's minimum.
     GeminiImplicit(u64),
     /// [`GeminiExplicit`], with the model's minimum.
     GeminiExplicit(u64),
-    /// [`DeepSeek`], without parameters.
+    /// [`Automatic::deepseek`], without parameters.
     DeepSeek,
     /// [`NoCache`]: the price list has no price for reading a cache.
     None,
@@ -100,38 +98,23 @@ impl Rules {
 
     /// Whether what is read depends on where requests set their breakpoints.
     pub fn reads_at_breakpoints(self) -> bool {
-        match self {
-            Rules::Anthropic(_) | Rules::OpenAiMarked => true,
-            Rules::OpenAiSteps
-            | Rules::GeminiImplicit(_)
-            | Rules::GeminiExplicit(_)
-            | Rules::DeepSeek
-            | Rules::None => false,
-        }
+        matches!(self, Rules::Anthropic(_) | Rules::OpenAiMarked)
     }
 
     /// Whether only the preamble is cached, as content of its own.
     pub fn caches_explicit_content(self) -> bool {
-        match self {
-            Rules::GeminiExplicit(_) => true,
-            Rules::Anthropic(_)
-            | Rules::OpenAiSteps
-            | Rules::OpenAiMarked
-            | Rules::GeminiImplicit(_)
-            | Rules::DeepSeek
-            | Rules::None => false,
-        }
+        matches!(self, Rules::GeminiExplicit(_))
     }
 
     /// An empty cache under these rules.
     pub fn cache(self) -> Box<dyn PromptCache> {
         match self {
             Rules::Anthropic(minimum) => Box::new(Anthropic::new(minimum)),
-            Rules::OpenAiSteps => Box::new(OpenAiSteps::default()),
+            Rules::OpenAiSteps => Box::new(Automatic::openai()),
             Rules::OpenAiMarked => Box::new(OpenAiMarked::default()),
-            Rules::GeminiImplicit(minimum) => Box::new(GeminiImplicit::new(minimum)),
+            Rules::GeminiImplicit(minimum) => Box::new(Automatic::gemini(minimum)),
             Rules::GeminiExplicit(minimum) => Box::new(GeminiExplicit::new(minimum)),
-            Rules::DeepSeek => Box::new(DeepSeek::default()),
+            Rules::DeepSeek => Box::new(Automatic::deepseek()),
             Rules::None => Box::new(NoCache),
         }
     }

@@ -1,8 +1,7 @@
 //! The bill of a cell: the cost of every prompt with each payer's cache.
 //!
 //! Each payer has a cache that follows the recording (with its cold starts)
-//! and, where it differs, one that follows the provider's rules only; all of
-//! them share an ideal cache that never forgets.
+//! and, where it differs, one whose first breakpoint is at its other position.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +14,7 @@ use crate::model::{
     Bill, Buckets, CallBill, Exogenous, PromptBill, RequestBill, RequestFacts, TranscriptFacts,
 };
 use crate::pricing::{Agent, ModelPrices};
-use crate::prompt_cache::{Ideal, Life, Prompt, PromptCache, Rules, Unit};
+use crate::prompt_cache::{Life, Prompt, PromptCache, Rules, Unit};
 use crate::strategy::{Breakpoint, Context, EntryId, ModelCall, Sent, Step};
 
 /// Collects the bills of one cell.
@@ -28,8 +27,9 @@ pub(super) struct Biller {
     /// The positions of those breakpoints in the last request.
     places_elsewhere: Vec<usize>,
     life: Life,
-    /// A cache that never forgets; `None` if its figures are not needed.
-    ideal: Option<Ideal>,
+    /// Whether prompts are compared with the ones before, which a cut does not
+    /// need.
+    compares: bool,
     payers: Vec<PayerBill>,
     /// Number of calls so far; each call without the live conversation has a
     /// prompt of its own.
@@ -54,8 +54,6 @@ struct PayerBill {
 /// The caches of one model, one for each way of billing.
 struct Caches {
     billed: Box<dyn PromptCache>,
-    /// A cache without the recording's cache events, if there are any.
-    rules_only: Option<Box<dyn PromptCache>>,
     /// A cache with the first breakpoint at its other position, if it has one.
     head_breakpoint: Option<Box<dyn PromptCache>>,
 }
@@ -65,7 +63,6 @@ impl Biller {
     /// agent's own model is assumed to write the summaries.
     pub fn new(plan: &Plan, facts: &TranscriptFacts) -> Self {
         let (preset, compactor) = (&plan.preset, plan.compactor.as_deref());
-        let eventful = facts.requests.iter().any(|r| r.exogenous.is_some());
         let elsewhere = elsewhere(&preset.breakpoints, facts);
         let other_place = elsewhere.is_some();
         let payer = |agent: &Agent| {
@@ -76,11 +73,7 @@ impl Biller {
             let caches = std::iter::once(agent).chain(&agent.others).map(|agent| {
                 let rules = rules(agent);
                 let moves = other_place && rules.reads_at_breakpoints();
-                Caches {
-                    billed: rules.cache(),
-                    rules_only: eventful.then(|| rules.cache()),
-                    head_breakpoint: moves.then(|| rules.cache()),
-                }
+                Caches { billed: rules.cache(), head_breakpoint: moves.then(|| rules.cache()) }
             });
             let caches = caches.collect();
             let rules = rules(agent);
@@ -108,20 +101,19 @@ impl Biller {
             elsewhere,
             places_elsewhere: Vec::new(),
             life: life(&facts.requests),
-            ideal: Some(Ideal::default()),
+            compares: true,
             payers: plan.agents.iter().map(payer).collect(),
             calls: 0,
             compacted: Vec::new(),
         }
     }
 
-    /// Omits what only the bill of a whole session needs: caches without the
-    /// recording's events, caches with another breakpoint, and the ideal cache.
+    /// Omits what only the bill of a whole session needs: caches with another
+    /// breakpoint, and without payers all else.
     pub(super) fn only_as_billed(&mut self) {
-        self.ideal = None;
+        self.compares = false;
         self.elsewhere = None;
         for caches in self.payers.iter_mut().flat_map(|payer| &mut payer.caches) {
-            caches.rules_only = None;
             caches.head_breakpoint = None;
         }
     }
@@ -133,19 +125,17 @@ impl Biller {
         facts: &RequestFacts,
         pruned: Option<EntryId>,
     ) -> Step {
-        // At a cut, the common prefix of prompts is not needed.
-        if self.payers.is_empty() && self.ideal.is_none() {
+        if self.payers.is_empty() && !self.compares {
             return Step::default();
         }
         self.sent.look(context);
-        let ideal_read = self.ideal_read(facts);
         let moved = self.with_head_breakpoint(context, facts, pruned);
         let mut bills = Vec::with_capacity(self.payers.len());
         for (payer, moved) in self.payers.iter_mut().zip(moved) {
             let fixed = [Breakpoint::Preamble];
             let plan = if payer.explicit { &fixed } else { &self.breakpoints[..] };
             self.sent.mark(&self.sent.places(context, plan, pruned), self.life);
-            bills.push(facts.billed.then(|| payer.send(&self.sent, facts, ideal_read, moved)));
+            bills.push(facts.billed.then(|| payer.send(&self.sent, facts, moved)));
         }
         let step = self.sent.step(facts.billed);
         for (payer, sent) in self.payers.iter_mut().zip(bills) {
@@ -184,13 +174,6 @@ impl Biller {
         }
     }
 
-    fn ideal_read(&mut self, facts: &RequestFacts) -> u64 {
-        match &mut self.ideal {
-            Some(ideal) if facts.billed => ideal.request(self.sent.prompt(), facts.at).read,
-            _ => 0,
-        }
-    }
-
     /// Bills the calls that a compaction made. Calls on the live conversation
     /// begin with the prompt of the last request and read its cache; later
     /// messages and the instruction are new. A model other than the agent's has
@@ -208,15 +191,13 @@ impl Biller {
             let mut prompt = if live { self.sent.prompt().clone() } else { Prompt::default() };
             let rest = call.usage.input - prompt.tokens();
             prompt.push(!self.calls, rest, 1, Unit::Input);
-            let ideal = self.ideal.as_mut();
-            let ideal_read = ideal.map_or(0, |ideal| ideal.request(&prompt, at).read);
             let mut moved = prompt.clone();
             if live {
                 moved.mark_only(&self.places_elsewhere, self.life);
             }
             let mut read = None;
             for payer in &mut self.payers {
-                let bill = payer.call(&prompt, &moved, ideal_read, at);
+                let bill = payer.call(&prompt, &moved, at);
                 read.get_or_insert(bill.billed.read);
                 let output = call.usage.output;
                 payer.bill.calls.push(CallBill { compaction, prompt: bill.settled(), output });
@@ -282,48 +263,38 @@ impl PayerBill {
         &mut self,
         sent: &Sent,
         facts: &RequestFacts,
-        ideal_read: u64,
         head_breakpoint: Option<Box<Buckets>>,
     ) -> RequestBill {
         let (prompt, at) = (sent.prompt(), facts.at);
         let model = self.model_of(facts);
-        let Caches { billed: cache, rules_only, .. } = self.caches_of(facts);
+        let cache = &mut self.caches_of(facts).billed;
         apply_cache_event(cache.as_mut(), sent, facts);
         let reset = facts.exogenous.is_some_and(|e| e != Exogenous::Renewed);
         let warm = !reset && cache.is_warm(at);
         let billed = cache.request(prompt, at);
         assert_eq!(billed.prompt(), prompt.tokens(), "buckets sum to the prompt");
-        let rules_only = rules_only.as_mut().map(|cache| Box::new(cache.request(prompt, at)));
         self.cache_states.push(if warm {
             CacheState::Warm
         } else {
             CacheState::Cold { read: billed.read }
         });
-        let prompt = PromptBill { billed, rules_only, head_breakpoint, ideal_read }.settled();
+        let prompt = PromptBill { billed, head_breakpoint }.settled();
         RequestBill { prompt, rewritten: 0, model }
     }
 
     /// Sends the prompt of a compaction. `moved`: the same prompt with the
     /// first breakpoint in its other position.
-    fn call(
-        &mut self,
-        prompt: &Prompt,
-        moved: &Prompt,
-        ideal_read: u64,
-        at: Timestamp,
-    ) -> PromptBill {
+    fn call(&mut self, prompt: &Prompt, moved: &Prompt, at: Timestamp) -> PromptBill {
         if self.bill.compactor.is_some() {
             let billed = Buckets { uncached: prompt.tokens(), ..Buckets::default() };
             return PromptBill { billed, ..PromptBill::default() };
         }
-        let Caches { billed, rules_only, head_breakpoint } = &mut self.caches[0];
+        let Caches { billed, head_breakpoint } = &mut self.caches[0];
         PromptBill {
             billed: billed.request(prompt, at),
-            rules_only: rules_only.as_mut().map(|cache| Box::new(cache.request(prompt, at))),
             head_breakpoint: head_breakpoint
                 .as_mut()
                 .map(|cache| Box::new(cache.request(moved, at))),
-            ideal_read,
         }
     }
 

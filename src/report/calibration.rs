@@ -8,8 +8,8 @@ use super::grid::{GAP, paragraph, push_line};
 use super::sheet::{self, Field, Kind};
 use super::{number, plain};
 use crate::model::{
-    Author, Expectation, JudgePart, JudgeReport, JudgeRow, Judgement, Label, LabelledCase,
-    TRUSTED_FALSE_ACCEPTS, TRUSTED_KAPPA, Trust,
+    Expectation, JudgeReport, JudgeRow, Judgement, Label, LabelledCase, TRUSTED_FALSE_ACCEPTS,
+    TRUSTED_KAPPA, Trust,
 };
 use crate::text::counted;
 
@@ -22,8 +22,7 @@ const HEADS: [&str; 7] =
     ["answers", "graded", "agreement", "kappa", "false accepts", "false rejects", "unscored"];
 
 /// Renders a calibration for a terminal of `width` columns: agreement with
-/// people file by file, what was planted, what was left out, and whether the
-/// judge can be trusted.
+/// people file by file, what was left out, and whether the judge can be trusted.
 pub fn calibration_table(report: &JudgeReport, width: usize, color: bool) -> String {
     let width = width.max(NARROWEST);
     let mut out = String::new();
@@ -48,26 +47,17 @@ struct Section<'a> {
     rows: Vec<&'a JudgeRow>,
 }
 
-/// The labelled answers of each file and of all, then what was planted.
+/// The answers of each file, by group, and of all files.
 fn sections(report: &JudgeReport) -> Vec<Section<'_>> {
     let mut sections: Vec<Section<'_>> = Vec::new();
-    for row in report.rows.iter().filter(|row| !row.part.is_planted()) {
-        if row.part == JudgePart::Labelled {
+    for row in &report.rows {
+        if row.group.is_none() {
             let file = row.file.as_deref().map_or_else(|| "all files".to_owned(), plain::line);
             let title = format!("{file} · {}", counted(row.questions, "question"));
             sections.push(Section { title, rows: Vec::new() });
         }
-        let section = sections.last_mut().expect("all labelled answers stand before their groups");
+        let section = sections.last_mut().expect("all answers of a file stand before its groups");
         section.rows.push(row);
-    }
-    if let Some(all) = report.overall(&JudgePart::Planted) {
-        let rows = report.rows.iter().filter(|row| row.part.is_planted() && row.file == all.file);
-        let title = format!(
-            "planted answers to {} · seed {}",
-            counted(all.questions, "question"),
-            report.seed
-        );
-        sections.push(Section { title, rows: rows.collect() });
     }
     sections
 }
@@ -87,10 +77,7 @@ fn rows(out: &mut String, rows: &[&JudgeRow], width: usize, color: bool) {
 }
 
 fn cells(row: &JudgeRow) -> Vec<String> {
-    let name = match &row.part {
-        JudgePart::Labelled | JudgePart::Planted => "all".to_owned(),
-        part => plain::line(part.name()),
-    };
+    let name = row.group.as_deref().map_or_else(|| "all".to_owned(), plain::line);
     let kappa = match (row.kappa, row.kappa_bounds) {
         (None, _) => absent(),
         (Some(kappa), None) => number::share(kappa),
@@ -135,7 +122,7 @@ fn notes(report: &JudgeReport) -> Vec<String> {
         let why = plain::shortened(&plain::line(why), REASON);
         format!("unscored: {} × {why}", number::grouped(*n))
     }));
-    let error = report.overall(&JudgePart::Labelled).and_then(|row| row.score_error);
+    let error = report.overall().and_then(|row| row.score_error);
     notes.extend(error.map(|error| {
         format!("scores are {} away from the labelled ones in the mean.", number::share(error))
     }));
@@ -149,31 +136,24 @@ fn verdict(report: &JudgeReport) -> String {
         Trust::Untrusted => "not trusted",
         Trust::Unknown => "whether it can be trusted is not known",
     };
-    let kappa = report.overall(&JudgePart::Labelled).and_then(|row| row.kappa);
+    let kappa = report.overall().and_then(|row| row.kappa);
     let kappa = kappa.map_or_else(
         || "no kappa against people".to_owned(),
         |kappa| format!("kappa against people is {}", number::share(kappa)),
     );
-    let labelled = report.overall(&JudgePart::Labelled);
-    let accepted = labelled.and_then(accepted_share).map_or_else(
+    let accepted = report.overall().and_then(accepted_share).map_or_else(
         || "too few answers that people find wrong".to_owned(),
         |share| format!("of the answers that people find wrong {share} are accepted"),
     );
-    let worst = report.worst_group().and_then(|row| Some((row.part.name(), accepted_share(row)?)));
+    let worst =
+        report.worst_group().and_then(|row| Some((row.group.as_deref()?, accepted_share(row)?)));
     let worst = worst.map_or_else(String::new, |(name, share)| {
         format!(", at worst {share} of those by {}", plain::line(name))
     });
-    let planted = report.overall(&JudgePart::Planted);
-    let planted = planted.and_then(JudgeRow::false_accept_share).map_or_else(
-        || "no planted answers".to_owned(),
-        |share| format!("{} of the planted answers", tenths(share)),
-    );
     let most = format!("{:.0} %", TRUSTED_FALSE_ACCEPTS * 100.0);
     format!(
-        "{word}: {kappa}; {accepted}{worst}; {planted}{} (trusted from kappa {TRUSTED_KAPPA} on, \
-         with the upper bound below {most}, each over six questions or more, and below {most} of \
-         the planted answers).",
-        above(report)
+        "{word}: {kappa}; {accepted}{worst} (trusted from kappa {TRUSTED_KAPPA} on, with the upper \
+         bound below {most}, each over six questions or more)."
     )
 }
 
@@ -183,26 +163,10 @@ fn accepted_share(row: &JudgeRow) -> Option<String> {
     Some(format!("{} [{:.1}, {:.1}]", tenths(share), lo * 100.0, hi * 100.0))
 }
 
-/// The planted kinds that are accepted more often than all together may be.
-fn above(report: &JudgeReport) -> String {
-    let Some(all) = report.overall(&JudgePart::Planted) else { return String::new() };
-    let kinds = report.rows.iter().filter(|row| row.file == all.file && row.part.is_planted());
-    let above: Vec<String> = kinds
-        .filter(|row| row.part != JudgePart::Planted)
-        .filter_map(|row| {
-            let share = row.false_accept_share()?;
-            let above = share >= TRUSTED_FALSE_ACCEPTS;
-            above.then(|| format!("{} {}", row.part.name(), tenths(share)))
-        })
-        .collect();
-    if above.is_empty() { String::new() } else { format!(", {}", above.join(", ")) }
-}
-
 /// Columns of `calibration.csv`, and keys of the rows in JSON.
-const COLUMNS: [(&str, Kind); 18] = [
+const COLUMNS: [(&str, Kind); 17] = [
     ("file", Kind::Text),
-    ("part", Kind::Text),
-    ("name", Kind::Text),
+    ("group", Kind::Text),
     ("questions", Kind::Count),
     ("graded", Kind::Count),
     ("agreement", Kind::Number),
@@ -223,8 +187,7 @@ const COLUMNS: [(&str, Kind); 18] = [
 fn fields(report: &JudgeReport, row: &JudgeRow) -> Vec<Field> {
     vec![
         Field::maybe_text(row.file.as_deref()),
-        Field::text(row.part.as_str()),
-        Field::text(row.part.name()),
+        Field::maybe_text(row.group.as_deref()),
         Field::Count(row.questions),
         Field::Count(row.graded),
         Field::maybe(row.agreement()),
@@ -243,8 +206,8 @@ fn fields(report: &JudgeReport, row: &JudgeRow) -> Vec<Field> {
     ]
 }
 
-/// `calibration.csv`: one row per file and group or planted kind; rows without
-/// a file are over all of them.
+/// `calibration.csv`: one row per file and group; the row without a file is over
+/// all of them.
 pub fn calibration_csv(report: &JudgeReport) -> Vec<u8> {
     sheet::csv_bytes(COLUMNS, report.rows.iter().map(|row| fields(report, row)))
 }
@@ -280,12 +243,11 @@ fn into_json(field: Field) -> Json {
     }
 }
 
-const VERDICT_COLUMNS: [(&str, Kind); 15] = [
+const VERDICT_COLUMNS: [(&str, Kind); 14] = [
     ("file", Kind::Text),
     ("line", Kind::Count),
     ("id", Kind::Text),
     ("group", Kind::Text),
-    ("planted", Kind::Text),
     ("kind", Kind::Text),
     ("question", Kind::Text),
     ("expected", Kind::Text),
@@ -302,11 +264,6 @@ const VERDICT_COLUMNS: [(&str, Kind); 15] = [
 pub fn verdicts_csv(cases: &[LabelledCase], judgements: &[Judgement]) -> Vec<u8> {
     let rows = cases.iter().zip(judgements).map(|(case, judgement)| {
         let asked = &case.asked;
-        let (group, planted) = match &case.author {
-            Author::Unnamed => (None, None),
-            Author::Group(name) => (Some(&**name), None),
-            Author::Planted(planted) => (None, Some(planted.as_str())),
-        };
         let expected = match &asked.expect {
             Expectation::AnyOf(values) => values.join(" | "),
             Expectation::Rubric(nuggets) => nuggets.join("\n"),
@@ -318,10 +275,9 @@ pub fn verdicts_csv(cases: &[LabelledCase], judgements: &[Judgement]) -> Vec<u8>
         };
         vec![
             Field::text(&asked.file),
-            case.line.map_or(Field::Empty, Field::Count),
+            Field::Count(case.line),
             Field::text(&case.id),
-            Field::maybe_text(group),
-            Field::maybe_text(planted),
+            Field::maybe_text(case.group.as_deref()),
             Field::text(asked.kind.as_str()),
             Field::text(&asked.question),
             Field::Text(expected),

@@ -1,12 +1,12 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::model::{Label, LabelledQuestion, NoGrade, Planted, ProbeKind, Source, Verdict};
+use crate::model::{Label, LabelledQuestion, NoGrade, ProbeKind, Source, Verdict};
 
-fn row(file: Option<&str>, part: JudgePart) -> JudgeRow {
+fn row(file: Option<&str>, group: Option<&str>) -> JudgeRow {
     JudgeRow {
         file: file.map(str::to_owned),
-        part,
+        group: group.map(str::to_owned),
         questions: 1_500,
         graded: 2_000,
         agreed: 1_800,
@@ -23,24 +23,11 @@ fn row(file: Option<&str>, part: JudgePart) -> JudgeRow {
 }
 
 fn report() -> JudgeReport {
-    let planted = |part| {
-        let without = row(Some("a"), part);
-        JudgeRow { kappa_bounds: None, kappa: None, false_accept_bounds: None, ..without }
-    };
     JudgeReport {
         judge: "offline".to_owned(),
         source: Source::Lexical,
         seed: 7,
-        rows: vec![
-            row(Some("a"), JudgePart::Labelled),
-            row(Some("a"), JudgePart::Group("=m\u{1b}[31m".to_owned())),
-            planted(JudgePart::Planted),
-            JudgeRow {
-                to_accept: 0,
-                false_rejects: 0,
-                ..planted(JudgePart::PlantedKind(Planted::Vague))
-            },
-        ],
+        rows: vec![row(Some("a"), None), row(Some("a"), Some("=m\u{1b}[31m"))],
         reasons: vec![("busy".to_owned(), 3)],
         left_out: vec![("a".to_owned(), "answer without a verdict".to_owned(), 2)],
         trust: Trust::Untrusted,
@@ -48,7 +35,7 @@ fn report() -> JudgeReport {
 }
 
 #[test]
-fn the_table_shows_people_groups_and_what_was_planted() {
+fn the_table_shows_people_and_groups() {
     assert_eq!(
         calibration_table(&report(), 100, false),
         "recap · judge offline (lexical)\n\
@@ -58,33 +45,26 @@ fn the_table_shows_people_groups_and_what_was_planted() {
          \x20all        2,000     90.0 %  0.75 [0.70, 0.80]     50 (5.0 %)   150 (15.0 %)         3\n\
          \x20=m [31m    2,000     90.0 %  0.75 [0.70, 0.80]     50 (5.0 %)   150 (15.0 %)         3\n\
          \n\
-         \x20planted answers to 1,500 questions · seed 7\n\
-         \x20answers   graded  agreement  kappa  false accepts  false rejects  unscored\n\
-         \x20all        2,000     90.0 %  –         50 (5.0 %)   150 (15.0 %)         3\n\
-         \x20vague      2,000     90.0 %  –         50 (5.0 %)              –         3\n\
-         \n\
          \x20[]: 95 % intervals over questions; kappa is Cohen's.\n\
          \x20a: left out 2 × answer without a verdict.\n\
          \x20unscored: 3 × busy\n\
          \x20not trusted: kappa against people is 0.75; of the answers that people find wrong 5.0 % [3.8, 6.5]\n\
-         \x20are accepted, at worst 5.0 % [3.8, 6.5] of those by =m [31m; 5.0 % of the planted answers, vague\n\
-         \x205.0 % (trusted from kappa 0.7 on, with the upper bound below 5 %, each over six questions or more,\n\
-         \x20and below 5 % of the planted answers).\n"
+         \x20are accepted, at worst 5.0 % [3.8, 6.5] of those by =m [31m (trusted from kappa 0.7 on, with the\n\
+         \x20upper bound below 5 %, each over six questions or more).\n"
     );
 }
 
 #[test]
-fn files_stand_before_all_of_them_and_planted_answers_are_pooled() {
+fn files_stand_before_all_of_them() {
     let mut report = report();
-    report.rows.push(row(Some("b"), JudgePart::Labelled));
-    report.rows.push(row(None, JudgePart::Labelled));
-    report.rows.push(JudgeRow { questions: 99, ..row(None, JudgePart::Planted) });
+    report.rows.push(row(Some("b"), None));
+    report.rows.push(row(None, None));
     let table = calibration_table(&report, 100, false);
     let titles: Vec<&str> = table.lines().filter(|line| line.contains(" question")).collect();
     assert!(
-        titles[..4]
+        titles[..3]
             .iter()
-            .zip([" a ·", " b ·", " all files ·", " planted answers to 99"])
+            .zip([" a ·", " b ·", " all files ·"])
             .all(|(title, start)| title.starts_with(start)),
         "{titles:?}"
     );
@@ -94,8 +74,7 @@ fn files_stand_before_all_of_them_and_planted_answers_are_pooled() {
 fn without_labels_trust_is_open_and_the_table_says_what_is_missing() {
     let empty = JudgeReport { rows: vec![], trust: Trust::Unknown, ..report() };
     let table = calibration_table(&empty, 200, false);
-    let missing = "not known: no kappa against people; too few answers that people find wrong; no \
-                   planted answers (";
+    let missing = "not known: no kappa against people; too few answers that people find wrong (";
     assert!(table.contains(missing), "{table}");
 }
 
@@ -104,15 +83,11 @@ fn figures_for_scripts_are_the_same_in_csv_and_json() {
     let csv = String::from_utf8(calibration_csv(&report())).unwrap();
     let lines: Vec<&str> = csv.split("\r\n").collect();
     assert_eq!(lines[0], COLUMNS.map(|(name, _)| name).join(","));
-    assert_eq!(
-        lines[1],
-        "a,labelled,,1500,2000,0.9,0.75,0.7,0.8,50,0.05,0.0375,0.0654,150,0.15,3,,offline"
-    );
-    assert!(lines[2].starts_with("a,group,'=m"), "{}", lines[2]);
-    assert_eq!(lines[4], "a,kind,vague,1500,2000,0.9,,,,50,0.05,,,0,,3,,offline");
+    assert_eq!(lines[1], "a,,1500,2000,0.9,0.75,0.7,0.8,50,0.05,0.0375,0.0654,150,0.15,3,,offline");
+    assert!(lines[2].starts_with("a,'=m"), "{}", lines[2]);
     let json: Json = serde_json::from_str(&calibration_json(&report())).unwrap();
     assert_eq!(json["rows"][0]["kappa"], 0.75);
-    assert_eq!(json["rows"][3]["false_reject_share"], Json::Null);
+    assert_eq!(json["rows"][0]["group"], Json::Null);
     assert_eq!((&json["trust"], &json["rows"][0]["judge"]), (&json!("untrusted"), &Json::Null));
 }
 
@@ -126,18 +101,15 @@ fn every_answer_stands_in_the_verdicts_with_its_label() {
         expect: Expectation::AnyOf(vec!["a".to_owned(), "b".to_owned()]),
         stale: vec!["c".to_owned()],
     });
-    let case = |label, author| LabelledCase {
+    let case = |label, group: Option<&str>| LabelledCase {
         asked: Arc::clone(&asked),
         id: "1".to_owned(),
-        line: Some(4),
+        line: 4,
         answer: "=1+1".to_owned(),
         label,
-        author,
+        group: group.map(Into::into),
     };
-    let cases = [
-        case(Label::Incorrect, Author::Group("m".into())),
-        LabelledCase { line: None, ..case(Label::Score(0.5), Author::Planted(Planted::Partial)) },
-    ];
+    let cases = [case(Label::Incorrect, Some("m")), case(Label::Score(0.5), None)];
     let judgement = Judgement {
         verdict: Verdict::Correct,
         score: Some(1.0),
@@ -149,8 +121,8 @@ fn every_answer_stands_in_the_verdicts_with_its_label() {
     assert_eq!(
         csv.split("\r\n").skip(1).collect::<Vec<_>>(),
         [
-            "f,4,1,m,,fact,\"Which, exactly?\",a | b,c,'=1+1,incorrect,correct,1,false-accept,it says `a`",
-            "f,,1,,partial,fact,\"Which, exactly?\",a | b,c,'=1+1,0.5,unscored,,unscored,busy",
+            "f,4,1,m,fact,\"Which, exactly?\",a | b,c,'=1+1,incorrect,correct,1,false-accept,it says `a`",
+            "f,4,1,,fact,\"Which, exactly?\",a | b,c,'=1+1,0.5,unscored,,unscored,busy",
             "",
         ]
     );

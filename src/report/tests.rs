@@ -69,14 +69,14 @@ fn csv_headers_are_those_of_the_contract() {
          recall_lo,recall_hi,retention,continuity,continuity_lo,continuity_hi,reference_recall,\
          answerable,evidence_verbatim,evidence_edited,evidence_folded,evidence_gone,lost,unused,\
          fabrication_rate,tokens_full,tokens_sent,token_savings,peak_tokens,compactions,inflated,\
-         overflows,estimator_error,cost_usd,cost_ideal_cache_usd,cost_no_cache_usd,cost_savings,\
+         overflows,estimator_error,cost_usd,cost_savings,\
          compaction_cost_usd,cache_hit_rate,cache_breaks,rewritten_tokens,refetch_tokens,\
          blocking_ms_p50,blocking_ms_p95,blocking_ms_max,background_ms,cpu_ms,latency_source,\
          verdict_vs_full,mean_tokens,compression_ratio,message_ratio,break_even_requests,\
          prefill_ms_saved,recall_filtered,recall_abstain,recall_recovery,recovery_tokens,\
          recovery_calls,reference_recall_lo,reference_recall_hi,references,reference_partial,\
          reference_bare,recency_gain,irrecoverable,did_without,kept,gained,garbled,exposed,\
-         abstention_rate,continuity_source,cost_ttl_only_usd,cost_usd_refetch,\
+         abstention_rate,continuity_source,cost_usd_refetch,\
          sidechain_cost_usd,output_source,tokens_source,stand_in,mde,n_clusters,recall_fact,\
          recall_decision,recall_artifact,recall_plan,recall_update,recall_temporal,\
          recall_multi-hop,recall_constraint,recall_preference,recall_tone,recall_shared-concept,\

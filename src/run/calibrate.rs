@@ -1,12 +1,10 @@
 //! Lets a judge grade answers whose correct grade is known.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-
 use futures_util::{StreamExt, stream};
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{Author, Judgement, LabelledCase, LabelledQuestion};
-use crate::seats::judge::{Grading, Judge, draw};
+use crate::model::{Judgement, LabelledCase};
+use crate::seats::judge::{Grading, Judge};
 
 /// The judgement of every case, in the order of the cases; at most `at_once`
 /// are graded at a time.
@@ -31,13 +29,6 @@ async fn one(judge: &dyn Judge, at: usize, case: &LabelledCase) -> (usize, Judge
     (at, judge.grade(&grading).await)
 }
 
-/// The questions of the cases, each once, in the order of their first answers.
-pub fn questions(cases: &[LabelledCase]) -> Vec<Arc<LabelledQuestion>> {
-    let mut known = BTreeSet::new();
-    let first = cases.iter().filter(|case| known.insert(Arc::as_ptr(&case.asked)));
-    first.map(|case| Arc::clone(&case.asked)).collect()
-}
-
 /// At most `most` of the cases, in their order; the same seed gives the same
 /// sample. Each group of a file is represented in proportion to its size, and
 /// all groups by the same questions where possible.
@@ -48,10 +39,7 @@ pub fn sample(cases: Vec<LabelledCase>, most: usize, seed: u64) -> Vec<LabelledC
     let mut groups = BTreeMap::<(&str, &str), Vec<(u64, u64, usize)>>::new();
     for (at, case) in cases.iter().enumerate() {
         let file = &*case.asked.file;
-        let group = match &case.author {
-            Author::Group(name) => name,
-            Author::Unnamed | Author::Planted(_) => "",
-        };
+        let group = case.group.as_deref().unwrap_or("");
         let question = draw(seed, &["sample", file, &case.asked.question]);
         let own = draw(seed, &["sample", file, &case.asked.question, &case.id]);
         groups.entry((file, group)).or_default().push((question, own, at));
@@ -64,6 +52,18 @@ pub fn sample(cases: Vec<LabelledCase>, most: usize, seed: u64) -> Vec<LabelledC
     }
     let numbered = cases.into_iter().enumerate().filter(|(at, _)| chosen.contains(at));
     numbered.map(|(_, case)| case).collect()
+}
+
+/// A uniformly distributed number that is determined by seed and words.
+fn draw(seed: u64, words: &[&str]) -> u64 {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&seed.to_le_bytes());
+    for word in words {
+        hasher.update(&(word.len() as u64).to_le_bytes()).update(word.as_bytes());
+    }
+    let bytes = hasher.finalize();
+    let first = bytes.as_bytes()[..8].try_into().expect("a hash has 32 bytes");
+    u64::from_le_bytes(first)
 }
 
 /// Divides `most` in proportion to `sizes` into whole numbers, by the largest
@@ -90,7 +90,7 @@ mod tests {
     use async_trait::async_trait;
 
     use super::*;
-    use crate::model::{Expectation, Label, ProbeKind, Source, Verdict};
+    use crate::model::{Expectation, Label, LabelledQuestion, ProbeKind, Source, Verdict};
 
     fn case(question: usize, group: &str) -> LabelledCase {
         let asked = LabelledQuestion {
@@ -102,14 +102,14 @@ mod tests {
             stale: Vec::new(),
         };
         let id = format!("{question}/{group}");
-        let (answer, author) = (id.clone(), Author::Group(group.into()));
+        let answer = id.clone();
         LabelledCase {
-            asked: Arc::new(asked),
+            asked: asked.into(),
             id,
-            line: None,
+            line: 1,
             answer,
             label: Label::Correct,
-            author,
+            group: Some(group.into()),
         }
     }
 
@@ -182,12 +182,5 @@ mod tests {
         assert_eq!(shares(&[5, 5, 5], 10), [4, 3, 3]);
         // The exact shares of 5 are 0.5 and 4.5.
         assert_eq!(shares(&[1, 9], 5), [1, 4]);
-    }
-
-    #[test]
-    fn a_question_with_many_answers_is_listed_once() {
-        let first = case(1, "m");
-        let second = LabelledCase { id: "1/n".to_owned(), ..first.clone() };
-        assert_eq!(questions(&[first, second, case(2, "m")]).len(), 2);
     }
 }

@@ -24,7 +24,7 @@ mod windows;
 mod wordless;
 
 pub use again::judge_again;
-pub use calibrate::{grade, questions, sample};
+pub use calibrate::{grade, sample};
 pub use conceal::Conceal;
 pub use conduct::{Conduct, ConductError, try_out};
 pub use earlier::unlike;

@@ -3,8 +3,7 @@
 
 use toml::{Table, Value};
 
-use super::range::significant;
-use super::space::Axis;
+use super::space::{Axis, significant};
 
 /// What a number of tokens or messages is multiplied by.
 const COUNTS: [f64; 3] = [0.5, 1.0, 2.0];

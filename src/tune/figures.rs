@@ -6,13 +6,50 @@ use super::split::{Cluster, SessionKey};
 use crate::measure::{
     Clusters, Estimate, Owner, PooledUnit, SessionFigures, estimate, groups, pooled,
 };
+use crate::model::catalogue;
 
 /// The share of waits below the figure that is told.
 const WAITS_WITHIN: f64 = 0.95;
 
-/// The figures of all settings, by session.
-#[derive(Clone, Debug, Default)]
+/// What is to be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Objective {
+    /// Facts at cuts.
+    Kept,
+    /// Answers to questions at cuts.
+    Continuity,
+}
+
+impl Objective {
+    /// The id of the measure.
+    pub fn measure(self) -> &'static str {
+        match self {
+            Objective::Kept => catalogue::KEPT_AT_CUT.id,
+            Objective::Continuity => catalogue::CONTINUITY_AT_CUT.id,
+        }
+    }
+
+    /// The largest value of the measure.
+    pub fn most(self) -> f64 {
+        match self {
+            Objective::Kept => 1.0,
+            Objective::Continuity => 100.0,
+        }
+    }
+
+    /// What is kept, in words.
+    pub(super) fn noun(self) -> &'static str {
+        match self {
+            Objective::Kept => "what is kept at cuts",
+            Objective::Continuity => "answers kept at cuts",
+        }
+    }
+}
+
+/// The figures of settings on one part of the sessions.
+#[derive(Clone, Debug)]
 pub struct Figures {
+    clusters: Vec<Cluster>,
     known: BTreeMap<(usize, SessionKey), SessionFigures>,
     /// Sessions where a price that some setting needs is unknown. They tell
     /// nothing of dollars: those of the other settings would be a mean over
@@ -24,18 +61,34 @@ pub struct Figures {
 type Unit<'a> = (Option<Owner<'a>>, &'a SessionFigures);
 
 impl Figures {
-    /// Adds what a session tells of a setting.
-    pub fn add(&mut self, setting: usize, figures: SessionFigures) {
-        let session = (figures.dataset.clone(), figures.transcript.clone());
-        if figures.usd.is_none() && figures.failed.is_empty() {
-            self.unpriced.insert(session.clone());
+    /// What the sessions of these clusters tell of settings, by their numbers.
+    pub fn new(clusters: &[Cluster], told: Vec<(usize, SessionFigures)>) -> Self {
+        let mut figures = Figures {
+            clusters: clusters.to_vec(),
+            known: BTreeMap::new(),
+            unpriced: BTreeSet::new(),
+        };
+        for (setting, told) in told {
+            let session = (told.dataset.clone(), told.transcript.clone());
+            if told.usd.is_none() && told.failed.is_empty() {
+                figures.unpriced.insert(session.clone());
+            }
+            figures.known.insert((setting, session), told);
         }
-        self.known.insert((setting, session), figures);
+        figures
     }
 
-    /// The sessions of these clusters that tell of a setting.
-    fn units<'a>(&'a self, setting: usize, clusters: &'a [Cluster]) -> Vec<Unit<'a>> {
-        let each = clusters.iter().flat_map(|cluster| {
+    /// Why a cell or a cut of a setting failed; the first reason.
+    pub fn failure(&self, setting: usize) -> Option<String> {
+        let own = self.known.iter().filter(|((of, _), _)| *of == setting);
+        let mut reasons =
+            own.filter_map(|(_, told)| Some((&told.transcript, told.failed.first()?)));
+        reasons.next().map(|(transcript, why)| format!("{transcript}: {why}"))
+    }
+
+    /// The sessions that tell of a setting.
+    fn units<'a>(&'a self, setting: usize) -> Vec<Unit<'a>> {
+        let each = self.clusters.iter().flat_map(|cluster| {
             cluster.sessions.iter().map(move |session| (cluster.project.as_deref(), session))
         });
         let unit = |(project, session): (Option<&'a str>, &'a SessionKey)| {
@@ -46,26 +99,22 @@ impl Figures {
     }
 
     /// The sessions that tell of both settings.
-    fn pairs<'a>(
-        &'a self,
-        (a, b): (usize, usize),
-        clusters: &'a [Cluster],
-    ) -> Vec<(Unit<'a>, Unit<'a>)> {
-        let (a, b) = (self.units(a, clusters), self.units(b, clusters));
+    fn pairs<'a>(&'a self, (a, b): (usize, usize)) -> Vec<(Unit<'a>, Unit<'a>)> {
+        let (a, b) = (self.units(a), self.units(b));
         let place = |unit: &Unit<'a>| (&unit.1.dataset, &unit.1.transcript);
         let other = |unit: &Unit<'a>| b.iter().find(|other| place(other) == place(unit)).copied();
         a.iter().filter_map(|unit| Some((*unit, other(unit)?))).collect()
     }
 
     /// What a setting keeps, weighed by the facts of each cluster.
-    pub fn quality(&self, setting: usize, clusters: &[Cluster]) -> Clusters {
-        let units = self.units(setting, clusters).into_iter();
+    pub fn quality(&self, setting: usize) -> Clusters {
+        let units = self.units(setting).into_iter();
         pooled(&units.filter_map(|unit| share(&unit)).collect::<Vec<_>>())
     }
 
     /// What b keeps minus what a keeps.
-    pub fn quality_difference(&self, pair: (usize, usize), clusters: &[Cluster]) -> Clusters {
-        let pairs = self.pairs(pair, clusters).into_iter().filter_map(|(a, b)| {
+    pub fn quality_difference(&self, pair: (usize, usize)) -> Clusters {
+        let pairs = self.pairs(pair).into_iter().filter_map(|(a, b)| {
             let (a, b) = (share(&a)?, share(&b)?);
             Some(PooledUnit { share: b.share - a.share, ..a })
         });
@@ -73,8 +122,8 @@ impl Figures {
     }
 
     /// Dollars of each session, by cluster.
-    pub fn dollars(&self, setting: usize, clusters: &[Cluster]) -> Clusters {
-        let units = self.units(setting, clusters).into_iter();
+    pub fn dollars(&self, setting: usize) -> Clusters {
+        let units = self.units(setting).into_iter();
         Clusters::new(groups(units.filter_map(|(owner, one)| Some((owner, self.usd(one)?)))))
     }
 
@@ -90,16 +139,16 @@ impl Figures {
     }
 
     /// Dollars of b minus dollars of a in each session.
-    pub fn dollars_difference(&self, pair: (usize, usize), clusters: &[Cluster]) -> Clusters {
-        let pairs = self.pairs(pair, clusters).into_iter();
+    pub fn dollars_difference(&self, pair: (usize, usize)) -> Clusters {
+        let pairs = self.pairs(pair).into_iter();
         let less = pairs.filter_map(|(a, b)| Some((a.0, self.usd(b.1)? - self.usd(a.1)?)));
         Clusters::new(groups(less))
     }
 
     /// The 95th percentile of a setting's waits in seconds, by nearest rank; 0
     /// without a wait, `None` if some wait is not known.
-    pub fn wait_p95(&self, setting: usize, clusters: &[Cluster]) -> Option<f64> {
-        let units = self.units(setting, clusters).into_iter();
+    pub fn wait_p95(&self, setting: usize) -> Option<f64> {
+        let units = self.units(setting).into_iter();
         let waits: Option<Vec<&[f64]>> =
             units.map(|(_, figures)| figures.waits_ms.as_deref()).collect();
         let mut waits = waits?.concat();
@@ -109,28 +158,18 @@ impl Figures {
     }
 
     /// Number of sessions that tell of a setting.
-    pub fn sessions(&self, setting: usize, clusters: &[Cluster]) -> usize {
-        self.units(setting, clusters).len()
+    pub fn sessions(&self, setting: usize) -> usize {
+        self.units(setting).len()
     }
 
     /// The mean difference in quality between two settings, b minus a.
-    pub fn quality_estimate(
-        &self,
-        pair: (usize, usize),
-        clusters: &[Cluster],
-        seed: u64,
-    ) -> Option<Estimate> {
-        estimate(&self.quality_difference(pair, clusters), seed)
+    pub fn quality_estimate(&self, pair: (usize, usize), seed: u64) -> Option<Estimate> {
+        estimate(&self.quality_difference(pair), seed)
     }
 
     /// The mean difference in dollars a session, b minus a.
-    pub fn dollars_estimate(
-        &self,
-        pair: (usize, usize),
-        clusters: &[Cluster],
-        seed: u64,
-    ) -> Option<Estimate> {
-        estimate(&self.dollars_difference(pair, clusters), seed)
+    pub fn dollars_estimate(&self, pair: (usize, usize), seed: u64) -> Option<Estimate> {
+        estimate(&self.dollars_difference(pair), seed)
     }
 }
 
@@ -172,46 +211,54 @@ mod tests {
     #[test]
     fn figures_are_pooled_over_the_sessions_that_both_have() {
         let clusters = sessions(3);
-        let mut figures = Figures::default();
-        for (at, kept, usd) in [(0, 15.0, 1.0), (1, 30.0, 3.0), (2, 0.0, 5.0)] {
-            figures.add(0, told(at, kept, usd));
-        }
-        figures.add(1, told(0, 30.0, 2.0));
-        figures.add(1, told(1, 30.0, 1.0));
+        let figures = Figures::new(
+            &clusters,
+            vec![
+                (0, told(0, 15.0, 1.0)),
+                (0, told(1, 30.0, 3.0)),
+                (0, told(2, 0.0, 5.0)),
+                (1, told(0, 30.0, 2.0)),
+                (1, told(1, 30.0, 1.0)),
+            ],
+        );
         // (15 + 30 + 0) / 90, and (1 + 3 + 5) / 3.
-        assert_eq!(figures.quality(0, &clusters).mean(), 0.5);
-        assert_eq!(figures.dollars(0, &clusters).mean(), 3.0);
+        assert_eq!(figures.quality(0).mean(), 0.5);
+        assert_eq!(figures.dollars(0).mean(), 3.0);
         // Over the first two: (15 + 0) / 60, and (1 − 2) / 2.
-        assert_eq!(figures.quality_difference((0, 1), &clusters).mean(), 0.25);
-        assert_eq!(figures.dollars_difference((0, 1), &clusters).mean(), -0.5);
-        assert_eq!(figures.sessions(1, &clusters), 2);
-        assert_eq!(figures.quality(0, &clusters[..1]).mean(), 0.5);
+        assert_eq!(figures.quality_difference((0, 1)).mean(), 0.25);
+        assert_eq!(figures.dollars_difference((0, 1)).mean(), -0.5);
+        assert_eq!(figures.sessions(1), 2);
+        assert_eq!(figures.failure(0), None);
     }
 
     #[test]
     fn a_session_without_a_price_for_one_setting_tells_nothing_of_dollars() {
         let clusters = sessions(2);
-        let mut figures = Figures::default();
-        for (setting, at, usd) in [(0, 0, 1.0), (0, 1, 9.0), (1, 0, 2.0)] {
-            figures.add(setting, told(at, 15.0, usd));
-        }
-        figures.add(1, SessionFigures { usd: None, ..told(1, 30.0, 0.0) });
+        let figures = Figures::new(
+            &clusters,
+            vec![
+                (0, told(0, 15.0, 1.0)),
+                (0, told(1, 15.0, 9.0)),
+                (1, told(0, 15.0, 2.0)),
+                (1, SessionFigures { usd: None, ..told(1, 30.0, 0.0) }),
+            ],
+        );
         // What it keeps counts; its $9 with the other setting do not.
-        assert_eq!(figures.quality(1, &clusters).mean(), 0.75);
-        assert_eq!(figures.dollars(0, &clusters).mean(), 1.0);
-        assert_eq!(figures.dollars_difference((0, 1), &clusters).mean(), 1.0);
+        assert_eq!(figures.quality(1).mean(), 0.75);
+        assert_eq!(figures.dollars(0).mean(), 1.0);
+        assert_eq!(figures.dollars_difference((0, 1)).mean(), 1.0);
         assert_eq!(figures.unpriced().iter().map(|(_, id)| id).collect::<Vec<_>>(), ["s1"]);
     }
 
     #[test]
     fn the_wait_is_a_nearest_rank_and_unknown_where_one_is() {
         let clusters = sessions(21);
-        let mut figures = Figures::default();
-        (0..20).for_each(|at| figures.add(0, told(at, 1.0, 1.0)));
+        let mut all: Vec<_> = (0..20).map(|at| (0, told(at, 1.0, 1.0))).collect();
+        let figures = Figures::new(&clusters, all.clone());
         // Waits of 1 to 20 seconds: ⌈0.95 · 20⌉ = 19.
-        assert_eq!(figures.wait_p95(0, &clusters), Some(19.0));
-        assert_eq!(figures.wait_p95(1, &clusters), Some(0.0));
-        figures.add(0, SessionFigures { waits_ms: None, ..told(20, 1.0, 1.0) });
-        assert_eq!(figures.wait_p95(0, &clusters), None);
+        assert_eq!(figures.wait_p95(0), Some(19.0));
+        assert_eq!(figures.wait_p95(1), Some(0.0));
+        all.push((0, SessionFigures { waits_ms: None, ..told(20, 1.0, 1.0) }));
+        assert_eq!(Figures::new(&clusters, all).wait_p95(0), None);
     }
 }

@@ -1,9 +1,7 @@
 //! How the recommended setting does on the sessions that the search never saw.
 
-use super::figures::Figures;
-use super::journal::Closed;
-use super::race::Objective;
-use super::split::Cluster;
+use super::figures::{Figures, Objective};
+use super::recommend::AUTHOR;
 use crate::measure::{Clusters, Estimate, FEWEST_FOR_AN_INTERVAL};
 use crate::model::{Ranged, TunedDifference, TunedHeldBack};
 use crate::text::counted;
@@ -14,20 +12,17 @@ const LEVEL: f64 = 0.05;
 
 /// Compares the recommended setting with the author's, paired by session.
 pub(super) fn held_back(
-    closed: &Closed,
-    clusters: &[Cluster],
+    figures: &Figures,
+    recommended: usize,
     objective: Objective,
     seed: u64,
-) -> Option<TunedHeldBack> {
-    let [author, recommended] = closed.work.settings.as_slice() else { return None };
-    let mut figures = Figures::default();
-    closed.figures.iter().for_each(|(at, one)| figures.add(*at, one.clone()));
-    let pair = (*author, *recommended);
+) -> TunedHeldBack {
+    let pair = (AUTHOR, recommended);
     let mean = |clusters: Clusters| (clusters.n() > 0).then(|| clusters.mean());
-    let kept = figures.quality_estimate(pair, clusters, seed);
-    let kept = difference(kept, [pair.0, pair.1].map(|at| mean(figures.quality(at, clusters))));
-    let usd = figures.dollars_estimate(pair, clusters, seed);
-    let usd = difference(usd, [pair.0, pair.1].map(|at| mean(figures.dollars(at, clusters))));
+    let kept = figures.quality_estimate(pair, seed);
+    let kept = difference(kept, [pair.0, pair.1].map(|at| mean(figures.quality(at))));
+    let usd = figures.dollars_estimate(pair, seed);
+    let usd = difference(usd, [pair.0, pair.1].map(|at| mean(figures.dollars(at))));
     let words = format!(
         "{} {}",
         kept.as_ref().map_or_else(
@@ -39,17 +34,7 @@ pub(super) fn held_back(
             |found| in_words(found, "dollars a session", number::dollars),
         )
     );
-    Some(TunedHeldBack { sessions: figures.sessions(*recommended, clusters), kept, usd, words })
-}
-
-impl Objective {
-    /// What is kept, in words.
-    fn noun(self) -> &'static str {
-        match self {
-            Objective::Kept => "what is kept at cuts",
-            Objective::Continuity => "answers kept at cuts",
-        }
-    }
+    TunedHeldBack { sessions: figures.sessions(recommended), kept, usd, words }
 }
 
 /// A difference, where both settings have figures.
@@ -109,28 +94,22 @@ fn signed(x: f64, show: fn(f64) -> String) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::figures::testkit::{sessions, told};
-    use super::super::race::Work;
     use super::*;
     use crate::measure::SessionFigures;
 
     fn compared(n: usize, figures: &[(f64, f64, f64, f64)]) -> TunedHeldBack {
         let each = figures.iter().cycle().take(n).enumerate();
         let figures = each.flat_map(|(at, (kept, usd, tuned, less))| {
-            [(0, told(at, *kept, *usd)), (3, told(at, *tuned, *less))]
+            [(AUTHOR, told(at, *kept, *usd)), (3, told(at, *tuned, *less))]
         });
-        held_back(&closed(n, figures.collect()), &sessions(n), Objective::Kept, 1).unwrap()
-    }
-
-    fn closed(n: usize, figures: Vec<(usize, SessionFigures)>) -> Closed {
-        let work = Work { settings: vec![0, 3], from: 0, to: n };
-        Closed { work, figures, seconds: 0.0, usd: 0.0 }
+        held_back(&Figures::new(&sessions(n), figures.collect()), 3, Objective::Kept, 1)
     }
 
     #[test]
     fn without_a_price_what_is_kept_is_compared_alone() {
         let unpriced = |setting| (setting, SessionFigures { usd: None, ..told(0, 15.0, 0.0) });
-        let round = closed(1, vec![unpriced(0), unpriced(3)]);
-        let found = held_back(&round, &sessions(1), Objective::Kept, 1).unwrap();
+        let figures = Figures::new(&sessions(1), vec![unpriced(AUTHOR), unpriced(3)]);
+        let found = held_back(&figures, 3, Objective::Kept, 1);
         assert_eq!((found.kept.unwrap().author, found.usd), (0.5, None));
         assert!(found.words.ends_with("Dollars are not known, since a price is not."));
     }

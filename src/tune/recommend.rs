@@ -1,6 +1,6 @@
-//! Which setting is recommended.
+//! Which setting is recommended, and what became of each.
 
-use super::race::{Fate, Race};
+use super::figures::Figures;
 use crate::model::TunedStatus;
 
 /// The setting that is recommended, and why.
@@ -13,135 +13,144 @@ pub struct Recommended {
 }
 
 /// The author's setting.
-const AUTHOR: usize = 0;
+pub const AUTHOR: usize = 0;
 
-/// Recommends the cheapest setting of those that keep as much as the best, but
-/// for one standard error of the difference, paired over clusters (the
-/// one-standard-error rule of Breiman, Friedman, Olshen and Stone 1984,
-/// "Classification and Regression Trees", 3.4.3). A setting that costs no less
-/// than the author's and keeps no more is never recommended in its place.
-///
-/// Settings that were dropped, that failed, that wait too long, or that were not
-/// replayed on as many sessions as the others do not take part.
-pub fn recommend(race: &Race, seed: u64) -> Recommended {
-    let most = race.done.iter().copied().max().unwrap_or(0);
-    let clusters = &race.clusters[..most];
-    let takes_part = |at: &usize| race.done[*at] == most && !race.waits(*at, most);
-    let part: Vec<usize> = race.racing().into_iter().filter(takes_part).collect();
-    let kept = |at: usize| {
-        let pooled = race.figures.quality(at, clusters);
-        (pooled.n() > 0).then(|| pooled.mean())
-    };
-    let usd = |at: usize| {
-        let known = race.figures.dollars(at, clusters);
-        if known.n() > 0 { known.mean() } else { f64::INFINITY }
-    };
-    // Of equal ones the first counts, which is the author's where it is among them.
-    let best = part.iter().filter_map(|at| Some((*at, kept(*at)?)));
-    let best = best.reduce(|best, one| if one.1 > best.1 { one } else { best });
-    let Some((best, _)) = best else {
-        return Recommended {
-            setting: None,
-            because: "no setting was replayed on a session with something at stake".to_owned(),
-        };
-    };
-    let near = |at: &&usize| {
-        let difference = race.figures.quality_estimate((best, **at), clusters, seed);
-        difference.is_some_and(|d| d.mean >= -d.standard_error.unwrap_or(0.0))
-    };
-    let near: Vec<usize> = part.iter().filter(near).copied().collect();
-    let cheaper = |a: usize, b: usize| if usd(b) < usd(a) { b } else { a };
-    let cheapest = near.iter().copied().reduce(cheaper).unwrap_or(best);
-    let improves = || {
-        usd(cheapest) < usd(AUTHOR)
-            || kept(cheapest).zip(kept(AUTHOR)).is_none_or(|(own, author)| own > author)
-    };
-    if cheapest != AUTHOR && part.contains(&AUTHOR) && !improves() {
-        return Recommended {
-            setting: Some(AUTHOR),
-            because: "no setting that keeps about as much as the best costs less than the \
-                      author's or keeps more"
-                .to_owned(),
-        };
-    }
-    let because = match (cheapest == AUTHOR, cheapest == best) {
-        (true, true) => {
-            "the author's setting keeps most, and nothing that keeps about as much \
-                         is cheaper"
-        }
-        (true, false) => {
-            "the author's setting is the cheapest of those that keep as much as the \
-                          best, but for one standard error"
-        }
-        (false, true) => "it keeps most, and nothing that keeps about as much is cheaper",
-        (false, false) => {
-            "it is the cheapest of those that keep as much as the best, but for one \
-                           standard error"
-        }
-    };
-    Recommended { setting: Some(cheapest), because: because.to_owned() }
+/// What was found on the sessions of the search.
+#[derive(Clone, Debug)]
+pub struct Searched {
+    /// Number of settings.
+    pub settings: usize,
+    /// Their figures.
+    pub figures: Figures,
+    /// Largest 95th percentile of the waits, in seconds.
+    pub max_wait: Option<f64>,
 }
 
-/// What became of a setting. Settings that are left are on the frontier unless
-/// another one that is left keeps no less for no more dollars on the sessions
-/// of both, and differs in one of them.
-pub(super) fn status(race: &Race, at: usize) -> TunedStatus {
-    match &race.fates[at] {
-        Fate::Dropped { .. } => return TunedStatus::Dropped,
-        Fate::Failed { .. } => return TunedStatus::Failed,
-        Fate::Racing => {}
+impl Searched {
+    /// Whether a setting lets people wait longer than is allowed, as far as is
+    /// known.
+    fn waits(&self, setting: usize) -> bool {
+        let Some(most) = self.max_wait else { return false };
+        self.figures.wait_p95(setting).is_none_or(|wait| wait > most)
     }
-    let done = race.done[at];
-    if done == 0 {
-        return TunedStatus::Unseen;
+
+    /// The settings that neither failed nor wait too long.
+    fn usable(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.settings).filter(|at| self.figures.failure(*at).is_none() && !self.waits(*at))
     }
-    if race.waits(at, done) {
-        return TunedStatus::TooSlow;
-    }
-    let beats = |other: usize| {
-        let both = &race.clusters[..done.min(race.done[other])];
-        let kept = race.figures.quality_difference((at, other), both);
-        let usd = race.figures.dollars_difference((at, other), both);
-        if kept.n() == 0 || usd.n() == 0 {
-            return false;
+
+    /// What became of a setting. It is on the frontier unless another one keeps
+    /// no less for no more dollars on the sessions of both, and differs in one
+    /// of them.
+    pub fn status(&self, at: usize) -> TunedStatus {
+        if self.figures.failure(at).is_some() {
+            return TunedStatus::Failed;
         }
-        let (kept, usd) = (kept.mean(), usd.mean());
-        kept >= 0.0 && usd <= 0.0 && (kept > 0.0 || usd < 0.0)
-    };
-    let others = race.racing().into_iter();
-    let mut others = others.filter(|other| *other != at && !race.waits(*other, race.done[*other]));
-    if others.any(beats) { TunedStatus::Behind } else { TunedStatus::Frontier }
+        if self.figures.sessions(at) == 0 {
+            return TunedStatus::Unseen;
+        }
+        if self.waits(at) {
+            return TunedStatus::TooSlow;
+        }
+        let beats = |other: usize| {
+            let kept = self.figures.quality_difference((at, other));
+            let usd = self.figures.dollars_difference((at, other));
+            if kept.n() == 0 || usd.n() == 0 {
+                return false;
+            }
+            let (kept, usd) = (kept.mean(), usd.mean());
+            kept >= 0.0 && usd <= 0.0 && (kept > 0.0 || usd < 0.0)
+        };
+        match self.usable().filter(|other| *other != at).any(beats) {
+            true => TunedStatus::Behind,
+            false => TunedStatus::Frontier,
+        }
+    }
+
+    /// Recommends the cheapest setting of those that keep as much as the best, but
+    /// for one standard error of the difference, paired over clusters (the
+    /// one-standard-error rule of Breiman, Friedman, Olshen and Stone 1984,
+    /// "Classification and Regression Trees", 3.4.3). A setting that costs no less
+    /// than the author's and keeps no more is never recommended in its place.
+    ///
+    /// Settings that failed or wait too long do not take part.
+    pub fn recommend(&self, seed: u64) -> Recommended {
+        let part: Vec<usize> = self.usable().collect();
+        let kept = |at: usize| {
+            let pooled = self.figures.quality(at);
+            (pooled.n() > 0).then(|| pooled.mean())
+        };
+        let usd = |at: usize| {
+            let known = self.figures.dollars(at);
+            if known.n() > 0 { known.mean() } else { f64::INFINITY }
+        };
+        // Of equal ones the first counts, which is the author's where it is among them.
+        let best = part.iter().filter_map(|at| Some((*at, kept(*at)?)));
+        let best = best.reduce(|best, one| if one.1 > best.1 { one } else { best });
+        let Some((best, _)) = best else {
+            return Recommended {
+                setting: None,
+                because: "no setting was replayed on a session with something at stake".to_owned(),
+            };
+        };
+        let near = |at: &&usize| {
+            let difference = self.figures.quality_estimate((best, **at), seed);
+            difference.is_some_and(|d| d.mean >= -d.standard_error.unwrap_or(0.0))
+        };
+        let near: Vec<usize> = part.iter().filter(near).copied().collect();
+        let cheaper = |a: usize, b: usize| if usd(b) < usd(a) { b } else { a };
+        let cheapest = near.iter().copied().reduce(cheaper).unwrap_or(best);
+        let improves = || {
+            usd(cheapest) < usd(AUTHOR)
+                || kept(cheapest).zip(kept(AUTHOR)).is_none_or(|(own, author)| own > author)
+        };
+        if cheapest != AUTHOR && part.contains(&AUTHOR) && !improves() {
+            return Recommended {
+                setting: Some(AUTHOR),
+                because: "no setting that keeps about as much as the best costs less than the \
+                          author's or keeps more"
+                    .to_owned(),
+            };
+        }
+        let because = match (cheapest == AUTHOR, cheapest == best) {
+            (true, true) => {
+                "the author's setting keeps most, and nothing that keeps about as much \
+                             is cheaper"
+            }
+            (true, false) => {
+                "the author's setting is the cheapest of those that keep as much as the \
+                              best, but for one standard error"
+            }
+            (false, true) => "it keeps most, and nothing that keeps about as much is cheaper",
+            (false, false) => {
+                "it is the cheapest of those that keep as much as the best, but for one \
+                               standard error"
+            }
+        };
+        Recommended { setting: Some(cheapest), because: because.to_owned() }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::figures::testkit::{sessions, told};
-    use super::super::race::{Next, Rule};
     use super::*;
 
-    const RULE: Rule = Rule { margin: 0.02, false_drops: 0.05, max_wait: None, seed: 1 };
-
-    /// A race over four sessions, which are too few to drop anything. `wide`
-    /// adds to what a setting keeps in every second session, and takes it away
-    /// in the others.
-    fn race(settings: &[(f64, f64, f64)]) -> Race {
-        let mut race = Race::new(settings.len(), sessions(4), RULE);
-        while let Next::Work(work) = race.next(None) {
-            let figures = work.settings.iter().flat_map(|at| {
-                let (kept, wide, usd) = settings[*at];
-                (work.from..work.to).map(move |session| {
-                    let sign = if session % 2 == 0 { 1.0 } else { -1.0 };
-                    (*at, told(session, kept + sign * wide, usd))
-                })
-            });
-            let figures = figures.collect();
-            race.close(work, figures);
-        }
-        race
+    /// Settings on four sessions: facts that are kept, what every second session
+    /// has more and the others have less, and dollars.
+    fn searched(settings: &[(f64, f64, f64)]) -> Searched {
+        let told = settings.iter().enumerate().flat_map(|(at, (kept, wide, usd))| {
+            (0..4).map(move |session| {
+                let sign = if session % 2 == 0 { 1.0 } else { -1.0 };
+                (at, told(session, kept + sign * wide, *usd))
+            })
+        });
+        let figures = Figures::new(&sessions(4), told.collect());
+        Searched { settings: settings.len(), figures, max_wait: None }
     }
 
     fn recommended(settings: &[(f64, f64, f64)]) -> usize {
-        recommend(&race(settings), 1).setting.unwrap()
+        searched(settings).recommend(1).setting.unwrap()
     }
 
     #[test]
@@ -168,16 +177,44 @@ mod tests {
 
     #[test]
     fn the_frontier_is_what_nothing_else_beats() {
-        let race = race(&[(18.0, 0.0, 2.0), (17.0, 0.0, 3.0), (20.0, 0.0, 4.0), (18.0, 0.0, 2.0)]);
-        let statuses: Vec<TunedStatus> = (0..4).map(|at| status(&race, at)).collect();
+        let found =
+            searched(&[(18.0, 0.0, 2.0), (17.0, 0.0, 3.0), (20.0, 0.0, 4.0), (18.0, 0.0, 2.0)]);
+        let statuses: Vec<TunedStatus> = (0..4).map(|at| found.status(at)).collect();
         use TunedStatus::{Behind, Frontier};
         assert_eq!(statuses, [Frontier, Behind, Frontier, Frontier]);
     }
 
     #[test]
-    fn without_sessions_nothing_is_recommended() {
-        let empty = Race::new(2, sessions(4), RULE);
-        assert_eq!(recommend(&empty, 1).setting, None);
-        assert_eq!(status(&empty, 0), TunedStatus::Unseen);
+    fn without_figures_nothing_is_recommended() {
+        let figures = Figures::new(&sessions(4), Vec::new());
+        let empty = Searched { settings: 2, figures, max_wait: None };
+        assert_eq!(empty.recommend(1).setting, None);
+        assert_eq!(empty.status(0), TunedStatus::Unseen);
+    }
+
+    #[test]
+    fn a_setting_that_waits_too_long_or_failed_is_neither_recommended_nor_compared_with() {
+        let settings = [(12.0, 0.0, 3.0), (15.0, 0.0, 2.0)];
+        let mut found = searched(&settings);
+        // The sessions wait 1 to 4 seconds, so each setting has a p95 of 4.
+        found.max_wait = Some(4.0);
+        assert_eq!(
+            (found.status(0), found.status(1)),
+            (TunedStatus::Behind, TunedStatus::Frontier)
+        );
+        found.max_wait = Some(3.5);
+        assert_eq!((found.status(0), found.recommend(1).setting), (TunedStatus::TooSlow, None));
+
+        let mut broken = told(3, 1.0, 1.0);
+        broken.failed.push("strategy bug".to_owned());
+        let told = vec![(0, told(3, 12.0, 3.0)), (1, broken)];
+        let figures = Figures::new(&sessions(4), told);
+        let found = Searched { settings: 2, figures, max_wait: None };
+        assert_eq!(found.figures.failure(1), Some("s3: strategy bug".to_owned()));
+        assert_eq!(
+            (found.status(0), found.status(1)),
+            (TunedStatus::Frontier, TunedStatus::Failed)
+        );
+        assert_eq!(found.recommend(1).setting, Some(0));
     }
 }

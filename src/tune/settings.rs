@@ -6,7 +6,6 @@ use std::sync::Arc;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use toml::Value;
 
 use super::space::{Space, SpaceError};
 use crate::bench::SelectionError;
@@ -84,8 +83,7 @@ impl Settings {
         let author = author.map_err(SelectionError::Preset)?;
         let mut found: BTreeMap<Vec<usize>, Setting> = BTreeMap::new();
         let mut refused = Vec::new();
-        let draws = Draws::new(space, most.saturating_mul(TRIES), seed);
-        for place in draws {
+        for place in draws(space, most.saturating_mul(TRIES), seed) {
             if found.len() + 1 >= most {
                 break;
             }
@@ -135,10 +133,9 @@ fn alike(a: &Preset, b: &Preset) -> bool {
 impl Space {
     /// The changed keys for these positions of values.
     fn changes(&self, chosen: &[Option<usize>]) -> Vec<(String, String)> {
-        let changed =
-            self.axes.iter().zip(chosen).filter_map(|(axis, at)| {
-                Some((axis.key.clone(), toml_of(axis.values.get((*at)?)?)))
-            });
+        let changed = self.axes.iter().zip(chosen).filter_map(|(axis, at)| {
+            Some((axis.key.clone(), axis.values.get((*at)?)?.to_string()))
+        });
         changed.collect()
     }
 
@@ -176,42 +173,19 @@ impl Space {
     }
 }
 
-/// A value as `--set` takes it.
-fn toml_of(value: &Value) -> String {
-    value.to_string()
-}
-
 /// Combinations in the order of a seeded shuffle: all where they are few, else
-/// draws, each once.
-struct Draws {
-    places: std::vec::IntoIter<Vec<usize>>,
-}
-
-impl Draws {
-    fn new(space: &Space, tries: usize, seed: u64) -> Self {
-        let mut sizes: Vec<usize> = space.axes.iter().map(|axis| axis.values.len()).collect();
-        sizes.extend([space.windows.len().max(1), space.compactors.len().max(1)]);
-        let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        let mut places: Vec<Vec<usize>> = if space.size() <= LISTED {
-            let mut all: Vec<Vec<usize>> = (0..space.size()).map(|n| place(n, &sizes)).collect();
-            all.shuffle(&mut rng);
-            all
-        } else {
-            let draw =
-                |_| sizes.iter().map(|size| rng.random_range(0..*size)).collect::<Vec<usize>>();
-            (0..tries).map(draw).collect()
-        };
-        places.truncate(tries.max(LISTED as usize));
-        Draws { places: places.into_iter() }
+/// `tries` draws.
+fn draws(space: &Space, tries: usize, seed: u64) -> Vec<Vec<usize>> {
+    let mut sizes: Vec<usize> = space.axes.iter().map(|axis| axis.values.len()).collect();
+    sizes.extend([space.windows.len().max(1), space.compactors.len().max(1)]);
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    if space.size() <= LISTED {
+        let mut all: Vec<Vec<usize>> = (0..space.size()).map(|n| place(n, &sizes)).collect();
+        all.shuffle(&mut rng);
+        return all;
     }
-}
-
-impl Iterator for Draws {
-    type Item = Vec<usize>;
-
-    fn next(&mut self) -> Option<Vec<usize>> {
-        self.places.next()
-    }
+    let mut draw = |_| sizes.iter().map(|size| rng.random_range(0..*size)).collect();
+    (0..tries).map(&mut draw).collect()
 }
 
 /// The position of each value in the nth combination.

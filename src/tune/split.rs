@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
-use serde::{Deserialize, Serialize};
 
 use crate::dataset::Dataset;
 use crate::model::Transcript;
@@ -14,8 +13,7 @@ use crate::model::Transcript;
 pub type SessionKey = (String, String);
 
 /// One project, or one session where no project is known.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cluster {
     /// Name of the project; absent where the session is on its own.
     pub project: Option<String>,
@@ -25,8 +23,7 @@ pub struct Cluster {
 
 /// The sessions of the search, in the order in which they are replayed, and
 /// those that are held back.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Split {
     /// Clusters of the search.
     pub search: Vec<Cluster>,

@@ -1,12 +1,11 @@
 //! `recap judge RUN`: stored answers before another judge. `recap judge
-//! calibrate`: a judge measured on labelled and planted answers.
+//! calibrate`: a judge measured on labelled answers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value as Json, json};
 
 use crate::desk::Desk;
-use crate::recordings::shared;
 use crate::server::{Act, Received, Server, chat};
 
 /// Eight questions, each with a right answer of one model and a wrong one of
@@ -23,33 +22,27 @@ fn cases() -> String {
 }
 
 #[test]
-fn a_judge_that_agrees_is_said_to_be_so_by_group_and_kind() {
+fn a_judge_that_agrees_is_said_to_be_so_by_group() {
     let desk = Desk::new();
     desk.file("cases.jsonl", cases());
     let ran = desk.good(&["judge", "calibrate", "cases.jsonl", "--out", "out"]);
-    for part in ["cases.jsonl · 8 questions", "good", "bad", "right-in-sentence", "injected"] {
+    for part in ["cases.jsonl · 8 questions", "good", "bad"] {
         assert!(ran.out.contains(part), "{part}: {}", ran.out);
     }
     assert_eq!(ran.err, "");
     assert_eq!(desk.list("out"), ["calibration.csv", "verdicts.csv"]);
     let rows = desk.csv("out/calibration.csv");
-    let row = |part: &str, name: &str| {
-        rows.iter().find(|row| row["part"] == part && row["name"] == name).unwrap()
-    };
-    assert_eq!(row("labelled", "")["kappa"], "1");
-    assert_eq!(row("labelled", "")["graded"], "16");
-    assert_eq!((&*row("group", "bad")["graded"], &*row("group", "bad")["agreement"]), ("8", "1"));
-    for kind in ["wrong", "vague", "negated", "refused", "abstained", "empty", "injected"] {
-        assert_eq!(row("kind", kind)["false_accepts"], "0", "{kind}");
-    }
-    assert_eq!(row("kind", "right")["false_rejects"], "0");
+    let row = |group: &str| rows.iter().find(|row| row["group"] == group).unwrap();
+    assert_eq!(row("")["kappa"], "1");
+    assert_eq!(row("")["graded"], "16");
+    assert_eq!((&*row("bad")["graded"], &*row("bad")["agreement"]), ("8", "1"));
 }
 
 #[test]
 fn every_answer_stands_in_the_verdicts_and_formulas_are_defused() {
     let desk = Desk::new();
     desk.file("cases.jsonl", cases());
-    desk.good(&["judge", "calibrate", "cases.jsonl", "--planted", "0", "--out", "out"]);
+    desk.good(&["judge", "calibrate", "cases.jsonl", "--out", "out"]);
     let rows = desk.csv("out/verdicts.csv");
     assert_eq!(rows.len(), 16);
     let first = &rows[0];
@@ -66,23 +59,6 @@ fn every_answer_stands_in_the_verdicts_and_formulas_are_defused() {
         assert_eq!(first[column], value, "{column}");
     }
     assert!(!first["rationale"].is_empty());
-}
-
-#[test]
-fn without_a_file_answers_are_planted_for_the_quickstart() {
-    let ran = Desk::new().good(&["judge", "calibrate", "--planted", "400", "--json"]);
-    let report: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
-    let rows = report["rows"].as_array().unwrap();
-    assert!(rows.iter().all(|row| row["file"] == "quickstart"));
-    let row = |name: &str| rows.iter().find(|row| row["name"] == name).unwrap();
-    for kind in ["wrong", "vague", "refused", "abstained", "empty", "injected"] {
-        let row = row(kind);
-        assert!(row["graded"].as_u64().unwrap() > 200, "{row}");
-        assert!(row["false_accept_share"].as_f64().unwrap() < 0.02, "{row}");
-    }
-    for kind in ["right", "right-in-sentence"] {
-        assert!(row(kind)["false_reject_share"].as_f64().unwrap() < 0.02, "{}", row(kind));
-    }
 }
 
 #[test]
@@ -115,52 +91,6 @@ fn every_violation_is_named_with_file_and_line() {
 }
 
 #[test]
-fn a_folder_is_read_for_its_files_of_labelled_answers() {
-    let desk = Desk::new();
-    desk.file("good.jsonl", cases());
-    let alone = desk.good(&["judge", "calibrate", "good.jsonl", "--planted", "0", "--json"]);
-    desk.file("folder/more/good.txt", cases());
-    desk.file("folder/LICENSE", "MIT\n").file("folder/empty.jsonl", "");
-    desk.file("folder/table.tsv", "Question\tModel answer\tAcceptable?\tgpt-4\nq\ta\tYes\tYes\n");
-    let ran = desk.good(&["judge", "calibrate", "folder", "--planted", "0", "--json"]);
-    assert_eq!(ran.out.replace("folder/more/good.txt", "good.jsonl"), alone.out);
-    for (file, why) in [
-        ("LICENSE", "no known format of labelled answers"),
-        ("empty.jsonl", "the file is empty"),
-        ("table.tsv", "the table has no column `annotator1`: its verdicts are a program's"),
-    ] {
-        assert!(ran.err.contains(&format!("left out: folder/{file}: {why}")), "{}", ran.err);
-    }
-    let twice = desk.refused(&["judge", "calibrate", "folder", "folder/more/good.txt"]);
-    assert!(twice.contains("`folder/more/good.txt` is given twice"), "{twice}");
-    desk.file("folder/bad.jsonl", cases() + "{\"id\":\"x\"}\n");
-    let broken = desk.refused(&["judge", "calibrate", "folder"]);
-    assert!(broken.contains("folder/bad.jsonl:17"), "{broken}");
-    desk.file("none/LICENSE", "MIT\n");
-    let none = desk.refused(&["judge", "calibrate", "none"]);
-    assert!(
-        none.contains("no known format of labelled answers") && none.contains("none"),
-        "{none}"
-    );
-}
-
-#[test]
-fn the_folder_of_public_labels_is_read_as_its_files_are() {
-    let Some(folder) = shared("data/judge-calibration") else { return };
-    let whole = folder.to_str().unwrap().to_owned();
-    let more = ["--planted", "0", "--sample", "200", "--json"];
-    let ran = Desk::new().good(&[&["judge", "calibrate", &whole], &more[..]].concat());
-    let labelled = ["evouna_NQ_even.json", "evouna_TQ_even.json", "openqa_NQ301_human.tsv"];
-    let files = labelled.map(|name| format!("{whole}/{name}"));
-    let named: Vec<&str> = files.iter().map(String::as_str).collect();
-    let each = Desk::new().good(&[&["judge", "calibrate"], &named[..], &more].concat());
-    assert_eq!(ran.out, each.out);
-    for other in ["openqa_NQ301_gpt-4.tsv", "openqa_NQ301_BEM.tsv", "SOURCE.md"] {
-        assert!(ran.err.contains(&format!("left out: {whole}/{other}: ")), "{}", ran.err);
-    }
-}
-
-#[test]
 fn files_that_are_none_and_judges_that_are_none_are_refused() {
     let desk = Desk::new();
     desk.file("session.jsonl", "{\"type\":\"user\"}\n").file("empty.jsonl", "");
@@ -172,20 +102,21 @@ fn files_that_are_none_and_judges_that_are_none_are_refused() {
         (&["absent.jsonl"], "absent.jsonl"),
         (&["good.jsonl", "good.jsonl"], "`good.jsonl` is given twice"),
         (&["human.tsv"], "BEM.tsv"),
-        (&["--judge", "no-such/model"], "`no-such`"),
+        (&["good.jsonl", "--judge", "no-such/model"], "`no-such`"),
     ] {
         let error = desk.refused(&[&["judge", "calibrate"], arguments].concat());
         assert!(error.contains(said), "{said}: {error}");
     }
-    let nothing = desk.recap(&["judge", "calibrate", "--planted", "0"]);
+    assert_eq!(desk.recap(&["judge", "calibrate"]).code, 2);
+    let nothing = desk.recap(&["judge", "calibrate", "good.jsonl", "--sample", "0"]);
     assert_eq!((nothing.code, nothing.out.as_str()), (4, ""), "{}", nothing.err);
 }
 
 #[test]
 fn an_out_that_cannot_be_written_is_refused() {
     let desk = Desk::new();
-    desk.file("taken", "");
-    let error = desk.refused(&["judge", "calibrate", "--planted", "1", "--out", "taken"]);
+    desk.file("taken", "").file("cases.jsonl", cases());
+    let error = desk.refused(&["judge", "calibrate", "cases.jsonl", "--out", "taken"]);
     assert!(error.contains("taken"), "{error}");
 }
 

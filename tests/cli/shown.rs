@@ -129,7 +129,7 @@ fn no_word_of_labels_prices_or_settings_is_obeyed() {
     desk.file("cases.jsonl", format!(
         r#"{{"id":{text},"question":{text},"expect":{{"any_of":[{text}]}},"answer":{text},"label":true,"answered_by":{text}}}"#
     ));
-    assert_tame(&desk.good(&["judge", "calibrate", "cases.jsonl", "--planted", "0"]));
+    assert_tame(&desk.good(&["judge", "calibrate", "cases.jsonl"]));
     desk.file("broken.jsonl", format!("{{\"id\":{text},\"label\":{text}}}"));
     assert_tame(&desk.recap(&["judge", "calibrate", "broken.jsonl"]));
     desk.file("prices.json", format!(r#"{{{text}:{{"input_cost_per_token":1e-6,"output_cost_per_token":1e-6,"litellm_provider":{text},"source":{text}}}}}"#));

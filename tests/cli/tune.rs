@@ -54,9 +54,9 @@ fn assert_same_result(desk: &Desk, a: &str, b: &str) {
 }
 
 #[test]
-fn a_search_drops_what_is_dominated_and_compares_on_sessions_it_never_saw() {
+fn a_search_has_a_frontier_and_compares_on_sessions_it_never_saw() {
     let desk = desk(12);
-    let ran = desk.good(&with(&["--out", "search"]));
+    desk.good(&with(&["--out", "search"]));
     let result = desk.json("search/tune.json");
     let sides = (&result["split"]["search_sessions"], &result["split"]["held_back_sessions"]);
     assert_eq!(sides, (&json!(9), &json!(3)));
@@ -67,17 +67,13 @@ fn a_search_drops_what_is_dominated_and_compares_on_sessions_it_never_saw() {
     let found: Vec<(Json, Json)> = settings.iter().map(of).collect();
     let cached = "cache_breakpoints=[\"preamble\", \"previous\", \"newest\"]";
     let known = [
-        ("as its author has it".to_owned(), "dropped"),
-        ("1.when.share=0.6".to_owned(), "dropped"),
+        ("as its author has it".to_owned(), "behind"),
+        ("1.when.share=0.6".to_owned(), "behind"),
         (format!("1.when.share=0.6 {cached}"), "frontier"),
         (cached.to_owned(), "frontier"),
     ];
     assert_eq!(found, known.map(|(label, status)| (json!(label), json!(status))));
-    // The first look is at eight projects, and two settings are dropped there.
-    assert_eq!((&result["cells"], &result["all_cells"]), (&json!(34), &json!(36)));
-    assert_eq!(result["rounds"][0]["dropped"], json!([0, 1]));
-    assert!(ran.out.contains("34 cells in 2 rounds, of 36"), "{}", ran.out);
-    // The author's was dropped, so another one is compared with it.
+    assert!(settings.iter().all(|setting| setting["sessions"] == json!(9)), "{settings:?}");
     assert_eq!(result["recommended"], json!(3), "{result}");
     let held = &result["held_back"];
     assert_eq!((&held["sessions"], &held["kept"]["difference"]["mean"]), (&json!(3), &json!(0.0)));
@@ -88,63 +84,39 @@ fn a_search_drops_what_is_dominated_and_compares_on_sessions_it_never_saw() {
     let checked = desk.good(&["strategies", "check", "search/tuned-mine.toml"]);
     assert!(checked.out.starts_with("tuned-mine: "), "{}", checked.out);
     let rows = desk.csv("search/frontier.csv");
-    assert_eq!((rows.len(), rows[3]["dominated_by"].as_str()), (4, "3"), "{rows:?}");
-    assert!(!desk.path("search/round-001").exists(), "its figures are in the journal");
-    assert!(desk.path("search/held-back").exists());
-}
-
-#[test]
-fn a_search_in_pieces_comes_to_the_same_end() {
-    let desk = desk(10);
-    desk.good(&with(&["--out", "whole"]));
-    // A budget ends the search before held-back sessions are replayed with more.
-    let short = desk.good(&with(&["--out", "short", "--max-cells", "12"]));
-    assert!(short.out.contains("The budget ended"), "{}", short.out);
-    // The journal without its last lines is that of a search that was stopped.
-    let journal = desk.read("whole/search.jsonl");
-    let lines: Vec<&str> = journal.lines().collect();
-    assert!(lines[0].starts_with("{\"header\":") && lines.len() >= 2, "{}", lines.len());
-    let torn = format!("{}\n{}", lines[0], &lines[1][..lines[1].len() / 2]);
-    desk.file("again/search.jsonl", torn);
-    let refused = desk.refused(&with(&["--out", "again"]));
-    assert!(refused.contains("there is a search in this folder"), "{refused}");
-    let other = desk.refused(&with(&["--out", "again", "--resume", "--seed", "2"]));
-    assert!(other.contains("another one: ") && other.contains("split: "), "{other}");
-    desk.good(&with(&["--out", "again", "--resume"]));
-    assert_same_result(&desk, "whole", "again");
-    // What is finished is told again, and nothing is replayed.
-    let before = desk.read("again/search.jsonl");
-    desk.good(&with(&["--out", "again", "--resume"]));
-    assert_eq!(desk.read("again/search.jsonl"), before);
-}
-
-#[test]
-fn shards_of_each_round_come_to_the_same_end() {
-    let desk = desk(10);
-    desk.good(&with(&["--out", "whole"]));
-    let early = desk.recap(&with(&["--out", "parts", "--close"]));
-    assert!(early.code == 2 && early.err.contains("no shard of the open round"), "{early:?}");
-    let mut codes = Vec::new();
-    for _ in 0..8 {
-        desk.good(&with(&["--out", "parts", "--shard", "2/2"]));
-        let missing = desk.recap(&with(&["--out", "parts", "--close"]));
-        if missing.code == 0 {
-            codes.push(0);
-            break;
-        }
-        assert!(missing.code == 2 && missing.err.contains("missing: 1"), "{missing:?}");
-        let alone = desk.recap(&with(&["--out", "parts", "--resume"]));
-        assert!(alone.code == 2 && alone.err.contains("the open round has shards"), "{alone:?}");
-        desk.good(&with(&["--out", "parts", "--shard", "1/2"]));
-        let closed = desk.recap(&with(&["--out", "parts", "--close"]));
-        codes.push(closed.code);
-        if closed.code == 0 {
-            break;
-        }
-        assert_eq!(closed.code, 3, "{closed:?}");
+    assert_eq!((rows.len(), rows[3]["status"].as_str()), (4, "behind"), "{rows:?}");
+    // Both parts are runs like any other.
+    for part in ["search", "held-back"] {
+        desk.good(&["report", &format!("search/{part}/run-1")]);
     }
-    assert_eq!(codes.last(), Some(&0), "{codes:?}");
-    assert_same_result(&desk, "whole", "parts");
+}
+
+#[test]
+fn an_interrupted_search_comes_to_the_same_end() {
+    let desk = desk(10);
+    desk.good(&with(&["--out", "whole"]));
+    let refused = desk.refused(&with(&["--out", "whole"]));
+    assert!(refused.contains("there is a search in this folder"), "{refused}");
+    // A search that was stopped within its first run.
+    let journal = desk.read("whole/search/run-1/cells.jsonl");
+    desk.file("again/search/run-1/cells.jsonl", &journal[..journal.len() / 2]);
+    let manifest = desk.read("whole/search/run-1/manifest.json");
+    desk.file("again/search/run-1/manifest.json", manifest);
+    let other = desk.refused(&with(&["--out", "again", "--resume", "--seed", "2"]));
+    assert!(other.contains("this run was made of something else: "), "{other}");
+    desk.good(&with(&["--out", "again", "--resume"]));
+    for file in ["tune.json", "frontier.csv", "frontier.svg", "search/run-1/cells.jsonl"] {
+        assert_eq!(
+            desk.read(&format!("whole/{file}")),
+            desk.read(&format!("again/{file}")),
+            "{file}"
+        );
+    }
+    desk.file("foreign/notes.txt", "mine");
+    for more in [&["--out", "foreign"][..], &["--out", "foreign", "--resume"]] {
+        let foreign = desk.refused(&with(more));
+        assert!(foreign.contains("something else than a search"), "{foreign}");
+    }
 }
 
 #[test]
@@ -167,8 +139,7 @@ fn what_cannot_be_searched_is_refused_with_a_remedy() {
         let said = desk.refused(&[&["tune"][..], &more[..]].concat());
         assert!(said.contains(says), "{more:?}: {said}");
     }
-    for option in ["--margin=0.7", "--false-drops=0", "--hold-back=1", "--max-wait=-1", "--depth=0"]
-    {
+    for option in ["--hold-back=1", "--max-wait=-1", "--depth=0"] {
         let ran = desk.recap(&["tune", "many", "--space", "fifo", option]);
         assert!(ran.code == 2 && ran.err.contains("invalid value"), "{option}: {ran:?}");
     }

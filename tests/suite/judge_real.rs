@@ -1,5 +1,4 @@
-//! The offline judge against human labels and planted answers, which are not
-//! part of the repository.
+//! The offline judge against human labels, which are not part of the repository.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,12 +7,11 @@ use crate::common::shared;
 use recap::dataset::load_labels;
 use recap::measure::{Graded, agreement};
 use recap::model::{
-    Author, Expectation, JudgePart, JudgeReport, JudgeRow, Label, LabelledCase, LabelledQuestion,
-    Planted, ProbeKind, Trust,
+    Expectation, JudgeReport, JudgeRow, Label, LabelledCase, LabelledQuestion, ProbeKind, Trust,
 };
 use recap::report::calibration_table;
-use recap::run::{grade, questions};
-use recap::seats::judge::{Haystack, Judge, Offline, Sought, plant};
+use recap::run::grade;
+use recap::seats::judge::{Haystack, Judge, Offline, Sought};
 use serde_json::Value as Json;
 
 /// The folder of real data, where it is there.
@@ -43,7 +41,7 @@ fn printed(cases: &[LabelledCase]) -> JudgeReport {
 
 /// All labelled answers together.
 fn all(report: &JudgeReport) -> &JudgeRow {
-    report.overall(&JudgePart::Labelled).unwrap()
+    report.overall().unwrap()
 }
 
 /// An answer to a question with one right value. Its file is the half of the
@@ -59,7 +57,7 @@ fn case(half: usize, question: &str, gold: &str, answer: &str, label: bool) -> L
     });
     let label = if label { Label::Correct } else { Label::Incorrect };
     let (id, answer) = (String::new(), answer.to_owned());
-    LabelledCase { asked, id, line: None, answer, label, author: Author::Unnamed }
+    LabelledCase { asked, id, line: 1, answer, label, group: None }
 }
 
 fn half_name(half: usize) -> &'static str {
@@ -111,29 +109,6 @@ fn stands_where_reports_say(report: &JudgeReport) {
     let (_, most) = all(report).false_accept_bounds.unwrap();
     assert!(most >= 0.05, "{most}");
     assert_eq!(report.trust, Trust::Untrusted);
-}
-
-#[test]
-fn it_rejects_planted_answers() {
-    for file in ["evouna_NQ_even.json", "evouna_TQ_even.json", "openqa_NQ301_human.tsv"] {
-        let half =
-            |case: &LabelledCase| case.asked.question.bytes().map(usize::from).sum::<usize>();
-        let path = format!("judge-calibration/{file}");
-        let Some(cases) = halves(&path, half) else { return };
-        for half in 0..2 {
-            let mut asked = questions(&cases);
-            asked.retain(|asked| &*asked.file == half_name(half));
-            println!("\n{file}, {}", half_name(half));
-            let report = printed(&plant(&asked, usize::MAX, 0));
-            for planted in Planted::ALL {
-                let row = report.overall(&JudgePart::PlantedKind(planted));
-                let Some(row) = row.filter(|row| row.false_accept_share().is_some()) else {
-                    continue;
-                };
-                assert!(row.false_accept_share().unwrap() < 0.05, "{file}: {row:?}");
-            }
-        }
-    }
 }
 
 /// One answer to a question about a conversation.

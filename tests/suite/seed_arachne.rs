@@ -1,6 +1,29 @@
 //! Seed 000 (Arachne) as a whole: the preset `arachne`, its two thresholds in
 //! one session, its saved state.
-//! Each test names its sentence; `docs/designs.md` lists them all.
+//! Each test names its sentence.
+//!
+//! What replay cannot express of it:
+//!
+//! - the full history in the chat's UI; database migrations: replay has contexts, not screens
+//!   or tables; the two columns are in `recap show … --files`.
+//! - oversized single messages are rejected or truncated by input validation: "separate
+//!   concern" in the design; the recorded message was accepted.
+//! - states across conversations, a schema for research agents: "out of scope" in the design.
+//!
+//! Where presets depart from it:
+//!
+//! - `fifo`: looked at before every request instead of once per user message: agents make many
+//!   requests in a turn, and as a mechanism of its own it has no other net.
+//! - `fifo`: drops message by message, a call with its results: by exchanges, as the design has
+//!   it, a session of one user message is never cut (`unit = "exchange"`).
+//! - `arachne`, `session-state`, `session-state-system`: their hard FIFO drops whole exchanges,
+//!   so that a call leaves with its results, and the newest stays even where it is too large.
+//! - `session-state`: looked at before every request, like `fifo`; `arachne` keeps to once per
+//!   user message.
+//! - `arachne`, `session-state`: 70, 60 and 85 % are shares of the window; the other reading,
+//!   shares of the 85 % budget, is a switch in the file.
+//! - `session-state`: the awareness block is about 140 tokens, not 50: the design's own text is
+//!   that long.
 
 use crate::common;
 use crate::common::talk::{Talk, at_last, real};

@@ -1,6 +1,6 @@
 //! Seed 000 (Arachne), its existing hard FIFO above 85 %. The rest of that seed
 //! is tested beside `session-state`.
-//! Each test names its sentence; `docs/designs.md` lists them all.
+//! Each test names its sentence.
 
 use crate::common;
 use crate::common::talk::{Talk, at_last, at_request, even, last, real, shown};

@@ -1,6 +1,26 @@
 //! Seed 001 (GenCode) as a whole: its three layers one behind the other, its
 //! decision chart to the letter, its session file.
-//! Each test names its sentence; `docs/designs.md` lists them all.
+//! Each test names its sentence.
+//!
+//! What replay cannot express of it:
+//!
+//! - streaming load, CompactionPart markers: "not implemented" in the design.
+//! - `model` of the compression settings: it is the compactor's seat: `--compactor`.
+//! - "summary generation < 5 seconds", "pruning speed < 100ms", "60-70% reduction": targets,
+//!   measured by every run: `latency_ms`, `cpu_ms`, `message_ratio`.
+//!
+//! Where presets depart from it:
+//!
+//! - `gencode`: layer 2 follows where layer 1 was not enough, as the layer table has it; in the
+//!   chart (`gencode-as-written`) a context that is pruned is never compacted, so it overflows
+//!   once tool output is used up.
+//! - `prune`: runs above 20k as in the layer table; `prune-chart` follows the chart. At exactly
+//!   20k nothing happens (table and chart say ">"; step 1 of the algorithm would prune).
+//! - `prune`, `prune-chart`, `continuation`: reported usage is simulated from what the preset
+//!   itself sent. Cache writes count as input: the design's sum leaves them out, and its
+//!   trigger would depend on the provider's cache.
+//! - `continuation`: all summaries stay; to the letter (`continuation-as-written`) the first is
+//!   lost at the second compaction.
 
 use crate::common;
 use crate::common::talk::{Talk, at_last, even, last, real, unscaled};

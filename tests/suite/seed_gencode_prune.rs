@@ -1,6 +1,6 @@
 //! Seed 001 (GenCode), its layer 1: tool output pruning. Layer 2 is tested
 //! beside `continuation`.
-//! Each test names its sentence; `docs/designs.md` lists them all.
+//! Each test names its sentence.
 
 use crate::common::talk::{Talk, at_last, last, real, records, unscaled};
 use crate::common::{block_on, offline, replayed, subject, words};

@@ -1,7 +1,29 @@
 //! Seed 004 (GSV) as a whole system: reset policies, last extraction, archives,
 //! memory files and MEMORY.md. The compaction itself is held against its
 //! sentences beside its mechanism.
-//! Each test names its sentence; `docs/designs.md` lists them all.
+//! Each test names its sentence.
+//!
+//! What replay cannot express of it:
+//!
+//! - the agent edits MEMORY.md as it goes: the text is a file beside the preset, the same
+//!   throughout; what a recorded agent wrote into such a file is in its messages.
+//! - main sessions and others by who speaks (channel, peer, session key): recordings name none:
+//!   a session is main unless it is a sidechain, a subagent's conversation beside one.
+//! - reading an archive or a file anew in the conversation: the recorded agent did not ask for
+//!   it.
+//!
+//! Where presets depart from it:
+//!
+//! - `chunked-summary`: the design gives no defaults for reserveTokens and keepRecentTokens:
+//!   16k and 20k at 200k are ours, so is the bound of 1,000 tokens for a reply.
+//! - `gsv`, `chunked-summary`: sessions are numbered (`session-1`), partial archives too
+//!   (`session-1-part1`): the same run writes the same files. Archives hold recorded messages,
+//!   one a line as in `transcript.schema.json`; a summary that was folded again is in none, and
+//!   a session's archive also has what its parts have.
+//! - `gsv`: the message that asks for a reset, `/reset` included, begins the new session, since
+//!   the recorded agent answered it.
+//! - `gsv-daily`, `gsv-idle`: hours are UTC, the recording's clock. A policy is looked at when
+//!   the user next speaks, as in GSV's code, from which the 60 minutes are, too.
 
 use crate::common;
 use std::collections::{BTreeMap, BTreeSet};

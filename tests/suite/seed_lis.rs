@@ -1,6 +1,54 @@
 //! Seed 002 (Lis), the whole system: sessions, compaction in the background,
 //! notices, commands. `seed_lis_prune` has its first stage by itself.
-//! Each test names its sentence; `docs/designs.md` lists them all.
+//! Each test names its sentence.
+//!
+//! Where presets depart from it:
+//!
+//! - `prune-once`: sizes of single results are exact counts: a recording seldom holds the
+//!   provider's figure for each message. The size of the context is the simulated report, never
+//!   an estimate.
+//! - `prune-once`: looked at after each response of the model; in the design once the tool loop
+//!   is over. Sessions of agents are mostly one long loop.
+//! - `prune-once`: `keep-none` says what is pruned, `when` still says whether: with `when =
+//!   "always"` everything goes at once.
+//! - `prune-once`: a result of a `summarize` tool becomes a one-liner like any other; its
+//!   original is shown to a later compaction of `lis`.
+//! - `lis`: after pruning the reported size is taken to be smaller by what was pruned, so that
+//!   a compaction which pruning made needless is not started; in the design the figure of the
+//!   last response stands until the next.
+//! - `lis`: the newest message is kept even where it alone is over `keep_recent`, and a call is
+//!   kept with its result.
+//! - `lis`: the prompt, the bound of 3,200 tokens for a summary and the lines above summaries
+//!   are ours; a summary stands as a user's message.
+//! - `lis`: the message that gives a command opens the next session: a recording goes on with a
+//!   response, which needs a message to answer.
+//! - `lis`: `/resume` alone means the session closed last, `/resume 2` the second; the session
+//!   that is left is closed and summarised as by `/new`.
+//! - `lis`: where another session is opened while a compaction is in flight, that compaction
+//!   comes to nothing and has cost what it cost.
+//! - `lis`: figures of notices are counted exactly, when the work begins, but for the size
+//!   before a compaction, which is the reported one. "System" holds what a recording hides of
+//!   its preamble, "calls" the whole messages that call tools and their results, the 12.4k of a
+//!   pruning notice the output behind the last boundary.
+//! - `lis`: a session's embedding is made when sessions are first searched, not when one is
+//!   closed, and only with `--embedder`; else sessions are ranked by words. It is the run's
+//!   spend, not the session's: the design says neither what embeds nor what it costs.
+//! - `lis`: not expressible: cache_read and cache_creation tokens per message and session. What
+//!   a cache held is known to the bill, request by request (`requests.csv`), not to a strategy:
+//!   session files have the tokens of messages, responses and summary.
+//! - `lis`: not expressible: CountMessageTokensAsync before sending very large contexts. The
+//!   design does not say what follows; rows count overflows exactly.
+//! - `lis`: not expressible: queued messages are left out until the response is done. A
+//!   recording has no moment of sending other than the message's place: a message stands, and
+//!   is sent, where it was recorded.
+//! - `lis`: not expressible: command replies are persisted to message history. A recording has
+//!   its own replies.
+//! - `lis`: not expressible: ANTHROPIC_CACHE_TTL, ANTHROPIC_THINKING_EFFORT, provider and key
+//!   of the compactor. Choices of a run or a recording: caches live as long as the recording
+//!   wrote for, `cache_breakpoints = []` switches them off, reasoning is as recorded,
+//!   `--compactor` names the model.
+//! - `lis`: not expressible: falls back to the main client if no compaction client is
+//!   configured. `--compactor` names any model, the main one too; none is taken by itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};

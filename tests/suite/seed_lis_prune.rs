@@ -1,5 +1,5 @@
 //! Seed 002 (Lis), its stage 1: tool output pruning.
-//! Each test names its sentence; `docs/designs.md` lists them all.
+//! Each test names its sentence.
 
 use crate::common::talk::{Talk, at_last, at_request, last, real, records, unscaled};
 use crate::common::{offline, replayed, sent};

@@ -1,6 +1,33 @@
 //! Seed 003 (Zoea Nova), sentence by sentence: the window of 20 rows, snapshot
 //! compaction, and the whole system.
-//! Each test names its sentence; `docs/designs.md` lists them all.
+//! Each test names its sentence.
+//!
+//! What replay cannot express of it:
+//!
+//! - the captain's log: the game's own notes are written and read by calls that the recorded
+//!   agent did not make; the guidance names it all the same.
+//! - broadcasts that this agent did not get: a recording holds one agent's messages;
+//!   `broadcast` marks those that went to several.
+//! - searches by the agent itself: its responses are recorded: only who answers the questions
+//!   can search.
+//!
+//! Where presets depart from it:
+//!
+//! - `sliding-window`, `snapshot-dedup`: pairs are kept whole, since providers refuse orphans;
+//!   the presets ending in `-zoea` do as the design does.
+//! - `snapshot-dedup`: `tools = "auto"`, so that it acts on sessions other than the game's.
+//!   Kept pairs leave the context for good: a superseded snapshot never comes back, so every
+//!   request is the same as if it were hidden.
+//! - all but `zoea`: guidance and search tools are no part of a window or a deduplication;
+//!   `sliding-window-search` has the search tools.
+//! - `zoea`: pairs are kept whole in both stages, since a system that runs may not be refused
+//!   by its provider; `keep_pairs = false` with `breaks_pairs = true` is the design's reading.
+//!   Kept whole, a superseded snapshot leaves with its call, and results whose call lies before
+//!   the window are not sent: a request may hold fewer rows.
+//! - `zoea`: the reminder of the continue prompt stands in the system prompt, beside the
+//!   guidance: no continue prompt is added to a recording.
+//! - `zoea`: a search takes a text alone: the `limit` is the 20 of the design's examples, and
+//!   the agent whose messages are searched is the recorded one.
 
 use crate::common;
 use crate::common::talk::{Talk, at_last, at_request, last, real, shown, unscaled};

@@ -8,17 +8,15 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::super::exit::{Exit, Failure};
-use super::super::inputs::DEFAULT;
 use super::super::wire;
 use super::{JudgeSeat, ProgressJudge, wait};
-use crate::dataset::{DatasetError, LabelFolder, Labels, bundled, load_label_folder, load_labels};
+use crate::dataset::{DatasetError, Labels, load_labels};
 use crate::measure::{Graded, agreement};
-use crate::model::{LabelledCase, LabelledQuestion};
+use crate::model::LabelledCase;
 use crate::report::{
     calibration_csv, calibration_json, calibration_table, calls_csv, calls_table, verdicts_csv,
 };
-use crate::run::{grade, questions, sample};
-use crate::seats::judge::plant;
+use crate::run::{grade, sample};
 
 /// Most violations that are printed: a file with the wrong format has one a line.
 const PRINTED: usize = 100;
@@ -27,20 +25,15 @@ const PRINTED: usize = 100;
 #[derive(Debug, Args)]
 pub struct CalibrateArguments {
     /// Answers that people graded: JSON lines (datasets/labelled.schema.json), EVOUNA, or the human
-    /// table of OpenQA-eval; of a folder every such file; without any, answers are planted for the
-    /// bundled quickstart
-    #[arg(value_name = "FILE|FOLDER")]
+    /// table of OpenQA-eval
+    #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
     /// Grade at most so many of the labelled answers: of every group its share
     #[arg(long, value_name = "N")]
     sample: Option<usize>,
 
-    /// Questions that planted answers are made for; 0 for none
-    #[arg(long, value_name = "N", default_value_t = 50)]
-    planted: usize,
-
-    /// Seed of the sample, of what is planted, and of the intervals
+    /// Seed of the sample and of the intervals
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
 
@@ -61,7 +54,7 @@ pub(in crate::cli) fn run(arguments: &CalibrateArguments) -> Result<Exit, Failur
     let CalibrationCases { cases, left_out } = calibration_cases(arguments)?;
     if cases.is_empty() {
         return Err(Failure::with_code(Exit::Nothing, "there is no answer to grade")
-            .help("give a file with labelled answers, or a higher --sample or --planted"));
+            .help("give a file with labelled answers, or a higher --sample"));
     }
     let counted = ProgressJudge::new(Arc::clone(&judge), cases.len());
     let at_once = arguments.seat.line.concurrency();
@@ -113,32 +106,19 @@ fn calibration_cases(arguments: &CalibrateArguments) -> Result<CalibrationCases,
         cases.extend(more);
         left_out.extend(less.into_iter().map(|(why, n)| (name.clone(), why, n)));
     }
-    let asked = if arguments.files.is_empty() { quickstart()? } else { questions(&cases) };
-    let planted = plant(&asked, arguments.planted, arguments.seed);
     if let Some(most) = arguments.sample {
         cases = sample(cases, most, arguments.seed);
     }
-    cases.extend(planted);
     Ok(CalibrationCases { cases, left_out })
 }
 
-/// The files of labelled answers, including those in folders; the other files
-/// of a folder are named with the reason.
-fn labelled(inputs: &[PathBuf]) -> Result<Vec<(PathBuf, Labels)>, Failure> {
-    let (mut files, mut others, mut errors) = (Vec::new(), Vec::new(), Vec::new());
+/// The files of labelled answers.
+fn labelled(inputs: &[PathBuf]) -> Result<Vec<(&Path, Labels)>, Failure> {
+    let (mut files, mut errors) = (Vec::new(), Vec::new());
     for input in inputs {
-        let read = if input.is_dir() {
-            load_label_folder(input)
-        } else {
-            let alone = |labels| vec![(input.clone(), labels)];
-            load_labels(input).map(|labels| LabelFolder { files: alone(labels), others: vec![] })
-        };
-        match read {
+        match load_labels(input) {
+            Ok(labels) => files.push((input.as_path(), labels)),
             Err(found) => errors.extend(found),
-            Ok(folder) => {
-                files.extend(folder.files);
-                others.extend(folder.others);
-            }
         }
     }
     if !errors.is_empty() {
@@ -146,13 +126,10 @@ fn labelled(inputs: &[PathBuf]) -> Result<Vec<(PathBuf, Labels)>, Failure> {
     }
     let mut seen = BTreeSet::new();
     for (file, _) in &files {
-        if !seen.insert(file.canonicalize().unwrap_or_else(|_| file.clone())) {
+        if !seen.insert(file.canonicalize().unwrap_or_else(|_| file.to_path_buf())) {
             return Err(Failure::usage(format!("`{}` is given twice", file.display()))
                 .help("give every file once, or its answers would count twice"));
         }
-    }
-    for (file, why) in others {
-        wire::say(&format!("left out: {}: {why}", file.display()));
     }
     Ok(files)
 }
@@ -174,23 +151,6 @@ fn refusal(errors: &[DatasetError]) -> Failure {
         let _ = write!(text, "\nand {} more", errors.len() - PRINTED);
     }
     Failure::usage(text).help(errors[0].help())
-}
-
-/// The questions of the bundled data set.
-fn quickstart() -> Result<Vec<Arc<LabelledQuestion>>, Failure> {
-    let dataset = bundled(DEFAULT).expect("quickstart is bundled")?;
-    let file: Arc<str> = Arc::from(DEFAULT);
-    let asked = dataset.probes.into_iter().map(|probe| {
-        Arc::new(LabelledQuestion {
-            file: Arc::clone(&file),
-            id: probe.id,
-            question: probe.question,
-            kind: probe.kind,
-            expect: probe.expect,
-            stale: probe.stale,
-        })
-    });
-    Ok(asked.collect())
 }
 
 fn write(folder: &Path, files: &[(&str, Vec<u8>)]) -> Result<(), Failure> {

@@ -34,11 +34,10 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Measure a judge: its agreement with people, and which planted answers it accepts
+    /// Measure a judge: its agreement with people
     ///
-    /// Prints agreement, Cohen's kappa, false accepts and false rejects, by file, by who answered
-    /// and by what was planted: right answers, and wrong, vague, negated, stale, refused, empty and
-    /// injected ones to the same questions.
+    /// Prints agreement, Cohen's kappa, false accepts and false rejects, by file and by who
+    /// answered.
     Calibrate(calibrate::CalibrateArguments),
 }
 

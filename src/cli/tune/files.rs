@@ -69,15 +69,7 @@ fn put(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), Failure> {
     written.map_err(|e| unwritable(&path, &e))
 }
 
-/// Removes the folder of a round that is over.
-pub(super) fn remove_folder(folder: &Path) -> Result<(), Failure> {
-    match fs::remove_dir_all(folder) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(unwritable(folder, &e)),
-        _ => Ok(()),
-    }
-}
-
-fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
+pub(super) fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
     Failure::usage(format!("{}: {error}", path.display()))
         .help("give --out a folder that may be written to")
 }

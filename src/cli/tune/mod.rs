@@ -1,28 +1,34 @@
 //! `recap tune`: a search over the parameters of a preset.
 
-mod drive;
 mod files;
 mod options;
 
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
 
+use super::exchange::Exchange;
 use super::exit::{Exit, Failure};
+use super::progress::{Progress, Verbosity};
 use super::seating::{Asked, Seating};
-use super::{authoring, bench, headings, inputs, model_name, models, wire};
+use super::work::{Stopped, Work};
+use super::{authoring, headings, inputs, model_name, models, out, wire};
 use crate::bench::{Bench, Questions};
 use crate::dataset::Dataset;
-use crate::model::{INSTRUMENT, OFFLINE};
+use crate::measure::SessionFigures;
+use crate::model::OFFLINE;
 use crate::pricing::PriceList;
 use crate::probes::Cuts;
+use crate::run::{REPLIES, Seats};
+use crate::text::counted;
 use crate::tokens::Counter;
 use crate::tune::{
-    Header, Journal, JournalError, Objective, Race, Rounds, Rule, Settings, Space, SpaceError,
-    Split, split,
+    AUTHOR, Cluster, Figures, Objective, Runs, Search, Searched, Settings, Space, SpaceError,
+    Split, split, tuned,
 };
-use drive::{Desks, Drive};
 use options::{ReplayOptions, SearchOptions};
 
 /// Options of `recap tune`.
@@ -64,14 +70,19 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR", help_heading = headings::REPORT)]
     out: Option<PathBuf>,
 
-    /// Go on with the search in --out: rounds that are over are taken over, and so is what an
-    /// interrupted round finished; without a search there one begins
+    /// Go on with the search in --out: what finished there is taken over; without a search there
+    /// one begins
     #[arg(long, requires = "out", help_heading = headings::REPORT)]
     resume: bool,
 }
 
 /// Settings that take part where neither the command nor the space says how many.
 const SETTINGS: usize = 16;
+
+/// Folder of the runs on the sessions of the search.
+const SEARCH: &str = "search";
+/// Folder of the runs on held-back sessions.
+const HELD_BACK: &str = "held-back";
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let space = Space::find(&arguments.search.space)?;
@@ -81,40 +92,175 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let split = arguments.split(&datasets)?;
     let settings = arguments.settings(&space)?;
     let bench = arguments.bench(&datasets, &prices, &counter)?;
-    let desks = match arguments.search.close {
-        true => None,
-        false => Some(Desks::fill(arguments, &settings, (&prices, &counter))?),
-    };
-    let header = arguments.header(&space, &settings, (&split, &datasets), (&prices, &counter));
+    let desks = Desks::fill(arguments, &settings, (&prices, &counter))?;
     let title: Vec<&str> = datasets.iter().map(|dataset| dataset.name.as_str()).collect();
     let title = title.join("+");
-    let folder = match &arguments.out {
-        Some(out) => out.clone(),
-        None => bench::new_folder(&format!("tune-{title}"))?,
-    };
-    let goes_on = arguments.resume || arguments.search.shard.is_some() || arguments.search.close;
-    let journal = Journal::open(&folder, &header, goes_on)?;
-    let mut race = Race::new(settings.all.len(), split.search.clone(), header.rule);
-    for closed in &journal.rounds {
-        race.close(closed.work.clone(), closed.figures.clone());
+    let folder = arguments.folder(&title)?;
+    if let Some(exchange) = &desks.exchange {
+        exchange.keep_replies(&folder)?;
     }
-    let rounds = Rounds::new(datasets, settings.all.clone(), bench, arguments.search.objective);
-    let drive = Drive {
-        arguments,
-        space,
-        settings,
-        split,
-        title,
-        rule: header.rule,
-        folder,
-        journal,
-        race,
-        rounds,
+    let objective = arguments.search.objective;
+    let runs = Runs::new(datasets, settings.all.clone(), bench, objective);
+    let mut drive = Drive { arguments, runs, desks, folder, usd: 0.0 };
+    let all: Vec<usize> = (0..settings.all.len()).collect();
+    let figures = match drive.replay(SEARCH, &all, &split.search)? {
+        ControlFlow::Continue(figures) => figures,
+        ControlFlow::Break(exit) => return Ok(exit),
     };
-    drive.run(desks)
+    let searched = Searched { settings: all.len(), figures, max_wait: arguments.search.max_wait };
+    let recommended = searched.recommend(arguments.replay.seed);
+    let held_back = match recommended.setting.filter(|setting| *setting != AUTHOR) {
+        None => None,
+        Some(setting) => match drive.replay(HELD_BACK, &[AUTHOR, setting], &split.held_back)? {
+            ControlFlow::Continue(figures) => Some(figures),
+            ControlFlow::Break(exit) => return Ok(exit),
+        },
+    };
+    let search = Search {
+        space: &space,
+        settings: &settings,
+        split: &split,
+        objective,
+        searched,
+        held_back,
+        title,
+        depth: arguments.replay.depth,
+        seed: arguments.replay.seed,
+    };
+    drive.finish()?;
+    files::write(&drive.folder, &search, tuned(&search, &recommended), arguments.json)?;
+    Ok(Exit::Done)
+}
+
+/// Who sits where, for each compactor, and the model's name in the price list.
+struct Desks {
+    by_compactor: BTreeMap<String, (Seats, Option<String>)>,
+    exchange: Option<Exchange>,
+}
+
+impl Desks {
+    /// Fills the seats for every compactor of the settings.
+    fn fill(
+        arguments: &Arguments,
+        settings: &Settings,
+        (prices, counter): (&Arc<PriceList>, &Arc<Counter>),
+    ) -> Result<Self, Failure> {
+        let mut names: Vec<String> =
+            settings.all.iter().map(|setting| setting.compactor.clone()).collect();
+        names.sort();
+        names.dedup();
+        let seed = arguments.replay.seed;
+        let (seats, exchange) = arguments.seating.fill_each(&names, counter, prices, seed)?;
+        let mut by_compactor = BTreeMap::new();
+        for (name, seats) in names.into_iter().zip(seats) {
+            let model = model_name::parse(&name)?.map(|model| model.id());
+            by_compactor.insert(name, (seats, model));
+        }
+        Ok(Self { by_compactor, exchange })
+    }
+}
+
+/// A search under way.
+struct Drive<'a> {
+    arguments: &'a Arguments,
+    runs: Runs,
+    desks: Desks,
+    folder: PathBuf,
+    /// What the calls cost so far.
+    usd: f64,
+}
+
+impl Drive<'_> {
+    /// Replays settings on one part of the sessions; how the program ends, if it
+    /// does.
+    fn replay(
+        &mut self,
+        part: &str,
+        settings: &[usize],
+        clusters: &[Cluster],
+    ) -> Result<ControlFlow<Exit, Figures>, Failure> {
+        let sessions: usize = clusters.iter().map(|cluster| cluster.sessions.len()).sum();
+        if self.verbosity() != Verbosity::Quiet {
+            let (settings, sessions) =
+                (counted(settings.len(), "setting"), counted(sessions, "session"));
+            wire::say(&format!("{part}: {settings} on {sessions}"));
+        }
+        let folder = self.folder.join(part);
+        let mut figures: Vec<(usize, SessionFigures)> = Vec::new();
+        let mut work = Work::new(self.arguments.jobs().min(wire::cores()))?;
+        for group in self.runs.groups(settings) {
+            let desk = self.desks.by_compactor[&group.compactor].clone();
+            let progress = Progress::new(self.verbosity());
+            let ran = work.run(self.runs.replay(&group, clusters, desk, &folder, &progress));
+            progress.finish();
+            let outcome = match ran {
+                Ok(outcome) => outcome?,
+                Err(Stopped(exit)) => return Ok(ControlFlow::Break(self.interrupted(exit))),
+            };
+            if let Some(outcome) = outcome {
+                self.usd += outcome.finished.calls.iter().filter_map(|call| call.usd).sum::<f64>();
+                figures.extend(self.runs.figures(&group, &outcome));
+            }
+        }
+        if let Some(exchange) = &self.desks.exchange {
+            exchange.save()?;
+            // Cells without replies of a model are no figures.
+            let ended = exchange.ended()?;
+            if ended != Exit::Done {
+                return Ok(ControlFlow::Break(self.interrupted(ended)));
+            }
+        }
+        Ok(ControlFlow::Continue(Figures::new(clusters, figures)))
+    }
+
+    /// Tells what was spent, and removes the replies, which the runs hold by now.
+    fn finish(&self) -> Result<(), Failure> {
+        let Some(exchange) = &self.desks.exchange else { return Ok(()) };
+        exchange.report_cap(self.usd);
+        let replies = self.folder.join(REPLIES);
+        match std::fs::remove_file(&replies) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                Err(files::unwritable(&replies, &e))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn verbosity(&self) -> Verbosity {
+        match self.arguments.quiet || self.arguments.json {
+            true => Verbosity::Quiet,
+            false => Verbosity::Normal,
+        }
+    }
+
+    fn interrupted(&self, exit: Exit) -> Exit {
+        let path = self.folder.display();
+        wire::say(&format!("the search is not done; what finished is in {path}"));
+        wire::say("help: the same command with --out and --resume goes on");
+        exit
+    }
 }
 
 impl Arguments {
+    /// The folder of the search, new or that of a search to go on with.
+    fn folder(&self, title: &str) -> Result<PathBuf, Failure> {
+        let Some(folder) = &self.out else { return out::new(&format!("tune-{title}")) };
+        std::fs::create_dir_all(folder).map_err(|e| files::unwritable(folder, &e))?;
+        let mut entries = std::fs::read_dir(folder).map_err(|e| files::unwritable(folder, &e))?;
+        let used = |problem: &str| Failure::usage(format!("{}: {problem}", folder.display()));
+        let runs = folder.join(SEARCH);
+        match (entries.next().is_some(), runs.is_dir()) {
+            (true, true) if !self.resume => Err(used("there is a search in this folder")
+                .help("add --resume to go on with it, or give another --out")),
+            (true, false) => Err(used("this folder holds something else than a search")
+                .help("give --out a new or empty folder")),
+            _ => {
+                std::fs::create_dir_all(&runs).map_err(|e| files::unwritable(&runs, &e))?;
+                Ok(folder.clone())
+            }
+        }
+    }
+
     /// The data sets; probes are asked only where answers are the objective.
     fn datasets(&self) -> Result<Vec<Dataset>, Failure> {
         let mut datasets = inputs::load(&self.inputs, &self.replay.reading.options())?;
@@ -175,7 +321,7 @@ impl Arguments {
         Ok(settings)
     }
 
-    /// What all rounds have in common.
+    /// What all runs have in common.
     fn bench(
         &self,
         datasets: &[Dataset],
@@ -223,46 +369,7 @@ impl Arguments {
             .jobs(self.jobs()))
     }
 
-    fn rule(&self) -> Rule {
-        Rule {
-            margin: self.search.margin,
-            false_drops: self.search.false_drops,
-            max_wait: self.search.max_wait,
-            seed: self.replay.seed,
-        }
-    }
-
-    /// What a search that goes on must have in common with this one.
-    fn header(
-        &self,
-        space: &Space,
-        settings: &Settings,
-        (split, datasets): (&Split, &[Dataset]),
-        (prices, counter): (&PriceList, &Counter),
-    ) -> Header {
-        let setting = |one: &crate::tune::Setting| {
-            let window = one.window.as_ref().map(|window| window.label().to_owned());
-            let window = window.or_else(|| self.replay.window.clone());
-            (one.preset.name.clone(), one.preset.hash.clone(), window, one.compactor.clone())
-        };
-        Header {
-            version: 1,
-            instrument: INSTRUMENT,
-            base: space.base.clone(),
-            settings: settings.all.iter().map(setting).collect(),
-            objective: self.search.objective,
-            rule: self.rule(),
-            split: split.clone(),
-            files: datasets.iter().flat_map(|dataset| dataset.files.clone()).collect(),
-            cuts: (self.replay.cuts.to_string(), self.replay.depth),
-            seats: self.seating.readers(),
-            replicates: self.replay.replicates,
-            scaled: !self.replay.no_scale,
-            tokens: counter.describe(),
-            prices: (prices.hash.clone(), self.agent_model.clone()),
-        }
-    }
-
+    /// Cells that wait for a model take no core.
     fn jobs(&self) -> usize {
         self.replay.jobs.map_or_else(|| self.seating.jobs(), usize::from)
     }
@@ -277,20 +384,5 @@ impl From<SpaceError> for Failure {
                  with a list or a range",
             ),
         }
-    }
-}
-
-impl From<JournalError> for Failure {
-    fn from(error: JournalError) -> Self {
-        let help = match &error {
-            JournalError::Io { .. } => "give --out a folder that may be written to",
-            JournalError::Exists { .. } => "add --resume to go on with it, or give another --out",
-            JournalError::Foreign { .. } => "give --out a new or empty folder",
-            JournalError::Unlike { .. } => {
-                "give the same inputs and options as there, or another --out"
-            }
-            JournalError::Broken { .. } => "begin again with another --out",
-        };
-        Failure::usage(error.to_string()).help(help)
     }
 }

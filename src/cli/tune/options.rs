@@ -3,11 +3,10 @@
 use clap::Args;
 
 use super::{inputs, wire};
-use crate::model::Shard;
 use crate::probes::Cuts;
 use crate::tune::Objective;
 
-/// What is searched, and when it ends.
+/// What is searched.
 #[derive(Debug, Args)]
 pub(super) struct SearchOptions {
     /// What is searched: a TOML file with `base` and `[vary]`, or a preset by name or file, whose
@@ -24,14 +23,6 @@ pub(super) struct SearchOptions {
     #[arg(long, value_name = "kept|continuity", default_value = "kept", value_parser = objective)]
     pub objective: Objective,
 
-    /// What counts as no less and no more: this share of all facts, and this share of the dollars
-    #[arg(long, value_name = "SHARE", default_value = "0.02", value_parser = margin)]
-    pub margin: f64,
-
-    /// Largest chance that any setting is dropped that no other setting dominates
-    #[arg(long, value_name = "SHARE", default_value = "0.05", value_parser = chance)]
-    pub false_drops: f64,
-
     /// Share of the projects that are held back (of the sessions, where one project is known)
     #[arg(long, value_name = "SHARE", default_value = "0.4", value_parser = part)]
     pub hold_back: f64,
@@ -39,23 +30,6 @@ pub(super) struct SearchOptions {
     /// Longest wait for a compaction, as 95th percentile: settings above it are not recommended
     #[arg(long, value_name = "SECONDS", value_parser = amount)]
     pub max_wait: Option<f64>,
-
-    /// Largest number of cells of the search: a setting on a session is one
-    #[arg(long, value_name = "N")]
-    pub max_cells: Option<u64>,
-
-    /// Longest time of the search; rounds are shortened by what the rounds before took
-    #[arg(long, value_name = "MINUTES", value_parser = amount)]
-    pub max_minutes: Option<f64>,
-
-    /// Replay only part I of N of the open round's sessions, and leave it for --close
-    #[arg(long, value_name = "I/N", requires = "out", conflicts_with = "json")]
-    pub shard: Option<Shard>,
-
-    /// Put the shards of the open round together and stop: exit 3 while another round is open, 0
-    /// at the end
-    #[arg(long, requires = "out", conflicts_with = "shard")]
-    pub close: bool,
 }
 
 /// How sessions are replayed.
@@ -110,16 +84,6 @@ fn objective(typed: &str) -> Result<Objective, String> {
 
 fn number(typed: &str) -> Result<f64, String> {
     typed.parse().ok().filter(|x: &f64| x.is_finite()).ok_or_else(|| "not a number".to_owned())
-}
-
-fn margin(typed: &str) -> Result<f64, String> {
-    let share = number(typed)?;
-    if (0.0..0.5).contains(&share) { Ok(share) } else { Err("not from 0 to below 0.5".to_owned()) }
-}
-
-fn chance(typed: &str) -> Result<f64, String> {
-    let share = number(typed)?;
-    if share > 0.0 && share < 0.5 { Ok(share) } else { Err("not between 0 and 0.5".to_owned()) }
 }
 
 fn part(typed: &str) -> Result<f64, String> {

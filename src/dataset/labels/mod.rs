@@ -12,13 +12,13 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::error::{DatasetError, Problem};
 use super::probes::{ProbeFlaw, wording};
 use super::source::{HEAD, Source};
-use super::walk::{self, Found};
+use super::walk;
 use crate::model::{Expectation, LabelledCase, LabelledQuestion, ProbeKind};
 
 /// The content of a file of labelled answers.
@@ -68,48 +68,6 @@ pub fn load_labels(path: &Path) -> Result<Labels, Vec<DatasetError>> {
         reader.problems.push(error);
     }
     if reader.problems.is_empty() { Ok(reader.labels) } else { Err(reader.problems) }
-}
-
-/// The content of a folder of labelled answers.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct LabelFolder {
-    /// Its files of labelled answers, in the order of their paths.
-    pub files: Vec<(PathBuf, Labels)>,
-    /// The other files, each with the reason.
-    pub others: Vec<(PathBuf, String)>,
-}
-
-/// Reads every file of labelled answers in a folder and below it, each by its
-/// detected format.
-///
-/// # Errors
-///
-/// A folder without any; everything that is wrong with the files that are
-/// labelled answers.
-pub fn load_label_folder(root: &Path) -> Result<LabelFolder, Vec<DatasetError>> {
-    let (found, _) = walk::files(root).map_err(|e| vec![e])?;
-    let (mut folder, mut problems) = (LabelFolder::default(), Vec::new());
-    for Found { path, .. } in found {
-        match load_labels(&path) {
-            Ok(labels) => folder.files.push((path, labels)),
-            Err(errors) => match &errors[..] {
-                [error] if is_no_labels(&error.problem) => {
-                    folder.others.push((path, error.problem.to_string()));
-                }
-                _ => problems.extend(errors),
-            },
-        }
-    }
-    if folder.files.is_empty() && problems.is_empty() {
-        let problem = Problem::NoLabels { known: known() };
-        problems.push(DatasetError::whole(root.display().to_string(), problem));
-    }
-    if problems.is_empty() { Ok(folder) } else { Err(problems) }
-}
-
-/// Whether a file is something other than answers that people graded.
-fn is_no_labels(problem: &Problem) -> bool {
-    matches!(problem, Problem::NoLabels { .. } | Problem::ByProgram { .. } | Problem::Empty)
 }
 
 fn known() -> String {

@@ -9,7 +9,7 @@ use super::{Asked, LabelFormat, Reader};
 use crate::dataset::error::{DatasetError, Problem};
 use crate::dataset::probes::{ProbeFlaw, WireExpectation};
 use crate::dataset::source::{Source, parse};
-use crate::model::{Author, Expectation, Label, LabelledCase, ProbeKind};
+use crate::model::{Expectation, Label, LabelledCase, ProbeKind};
 
 pub(super) const FORMAT: LabelFormat = LabelFormat {
     name: "native",
@@ -53,20 +53,19 @@ fn read(source: &mut Source<'_>, reader: &mut Reader) -> Result<(), DatasetError
                 _ => ProbeKind::Fact,
             });
             let (id, question) = (wire.id, wire.question);
-            let author = wire.answered_by.map_or(Author::Unnamed, |by| Author::Group(by.into()));
+            let group = wire.answered_by.map(Into::into);
             let asked = Asked { id, question, kind, expect, stale: wire.stale };
-            Ok((asked, wire.answer, label, author))
+            Ok((asked, wire.answer, label, group))
         });
         match read {
             Err(problem) => reader.problem(line, problem),
-            Ok((asked, answer, label, author)) => {
+            Ok((asked, answer, label, group)) => {
                 let id = asked.id.clone();
                 if !ids.insert(id.clone()) {
                     reader.flaw(line, &id, ProbeFlaw::RepeatedId);
                 }
                 let Some(asked) = reader.question(line, asked) else { continue };
-                let line = Some(line);
-                reader.labels.cases.push(LabelledCase { asked, id, line, answer, label, author });
+                reader.labels.cases.push(LabelledCase { asked, id, line, answer, label, group });
             }
         }
     }

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use super::{Asked, LabelFormat, Reader};
 use crate::dataset::error::{DatasetError, Problem};
 use crate::dataset::source::Source;
-use crate::model::{Author, Expectation, Label, LabelledCase, ProbeKind};
+use crate::model::{Expectation, Label, LabelledCase, ProbeKind};
 
 pub(super) const FORMAT: LabelFormat = LabelFormat {
     name: "OpenQA-eval",
@@ -74,8 +74,8 @@ fn read(source: &mut Source<'_>, reader: &mut Reader) -> Result<(), DatasetError
         let (kind, stale) = (ProbeKind::Fact, Vec::new());
         let asked = Asked { id: line.to_string(), question, kind, expect, stale };
         let Some(asked) = reader.question(line, asked) else { continue };
-        let (id, line, author) = (line.to_string(), Some(line), Author::Unnamed);
-        reader.labels.cases.push(LabelledCase { asked, id, line, answer, label, author });
+        let id = line.to_string();
+        reader.labels.cases.push(LabelledCase { asked, id, line, answer, label, group: None });
     }
     Ok(())
 }

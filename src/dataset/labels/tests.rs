@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use tempfile::TempDir;
 
 use super::*;
-use crate::model::{Author, Label};
+use crate::model::Label;
 
 /// A folder with one file.
 fn file(name: &str, bytes: impl AsRef<[u8]>) -> (TempDir, PathBuf) {
@@ -39,12 +39,12 @@ fn a_native_case_has_all_that_its_line_says() {
     let line = r#"{"id":"a","question":"Which port now?","kind":"update","expect":{"any_of":["81"]},"stale":["80"],"answer":"80","label":"stale","answered_by":"m"}"#;
     let labels = good(format!("\u{feff}{line}\n\n{CASE}\n"));
     let [first, second] = &labels.cases[..] else { panic!("{labels:?}") };
-    assert_eq!((first.id.as_str(), first.line), ("a", Some(1)));
+    assert_eq!((first.id.as_str(), first.line), ("a", 1));
     assert_eq!((first.asked.kind, &first.asked.expect), (ProbeKind::Update, &any_of(&["81"])));
     assert_eq!((first.asked.stale.as_slice(), first.label), (&["80".to_owned()][..], Label::Stale));
-    assert_eq!(first.author, Author::Group("m".into()));
-    assert_eq!((second.line, second.label), (Some(3), Label::Correct));
-    assert_eq!((second.asked.kind, &second.author), (ProbeKind::Fact, &Author::Unnamed));
+    assert_eq!(first.group.as_deref(), Some("m"));
+    assert_eq!((second.line, second.label), (3, Label::Correct));
+    assert_eq!((second.asked.kind, &second.group), (ProbeKind::Fact, &None));
 }
 
 #[test]
@@ -108,8 +108,8 @@ fn evouna_gives_a_case_for_every_verdict_and_counts_the_rest() {
     let ids: Vec<&str> = labels.cases.iter().map(|case| case.id.as_str()).collect();
     assert_eq!(ids, ["1/x", "1/new-model", "3/x"]);
     assert_eq!(labels.cases[0].asked.expect, any_of(&["a", "b"]));
-    assert_eq!(labels.cases[1].author, Author::Group("new-model".into()));
-    assert_eq!((labels.cases[2].line, labels.cases[2].answer.as_str()), (Some(6), ""));
+    assert_eq!(labels.cases[1].group.as_deref(), Some("new-model"));
+    assert_eq!((labels.cases[2].line, labels.cases[2].answer.as_str()), (6, ""));
     assert_eq!(labels.cases[2].asked.expect, any_of(&["NaN"]));
     let left: Vec<(&str, u64)> = labels.left_out.iter().map(|(k, v)| (k.as_str(), *v)).collect();
     assert_eq!(left, [("answer to an improper question", 1), ("answer without a verdict", 2)]);
@@ -136,7 +136,7 @@ fn openqa_takes_its_gold_answers_from_the_table_beside_it() {
     std::fs::write(folder.path().join("set_BEM.tsv"), gold).unwrap();
     let labels = load_labels(&path).unwrap();
     let [first, second] = &labels.cases[..] else { panic!("{labels:?}") };
-    assert_eq!((first.label, first.line), (Label::Correct, Some(2)));
+    assert_eq!((first.label, first.line), (Label::Correct, 2));
     assert_eq!(first.asked.expect, any_of(&["x", "w"]));
     assert_eq!((second.answer.as_str(), second.label), ("a\ty", Label::Incorrect));
     let left: Vec<u64> = labels.left_out.values().copied().collect();

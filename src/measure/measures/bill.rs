@@ -1,7 +1,7 @@
 //! The bill of the whole session as the agent would have paid it under the
 //! preset (measures §2): prompts by bucket, recorded outputs, and the calls of
-//! compactions. There is one column for each kind of cache that the prompts
-//! might have used.
+//! compactions. A second column has the first cache breakpoint at its other
+//! position.
 //!
 //! Rates are those for each request's prompt length and time, at the standard
 //! service class. Outputs are the recorded ones: an open-loop assumption.
@@ -21,23 +21,11 @@ fn session(sample: &Sample<'_>, cached: Cached) -> Parts {
 /// The bill with the events of the recording's cache. Ranking uses this one.
 pub const COST: Spec = spec(catalogue::COST_USD, |sample| session(sample, AS_BILLED));
 
-/// The bill by the provider's rules alone.
-pub(super) const TTL_ONLY: Spec =
-    spec(catalogue::COST_TTL_ONLY_USD, |sample| session(sample, PromptBill::rules_only));
-
 /// The bill with the first breakpoint at the other position where agents may
 /// set it.
 pub(super) const HEAD_BREAKPOINT: Spec = spec(catalogue::COST_HEAD_BREAKPOINT_USD, |sample| {
     session(sample, PromptBill::head_breakpoint)
 });
-
-/// The bill with a cache that never forgets.
-pub(super) const IDEAL: Spec =
-    spec(catalogue::COST_IDEAL_CACHE_USD, |sample| session(sample, PromptBill::ideal));
-
-/// The bill without any cache.
-pub(super) const NO_CACHE: Spec =
-    spec(catalogue::COST_NO_CACHE_USD, |sample| session(sample, PromptBill::uncached));
 
 /// The part of the bill for the calls of compactions.
 pub const COMPACTIONS: Spec = spec(catalogue::COMPACTION_COST_USD, |sample| {

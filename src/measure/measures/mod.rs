@@ -98,7 +98,7 @@ pub static MEASURES: LazyLock<Vec<Spec>> = LazyLock::new(|| {
     OF_CELLS.into_iter().chain(by_kind).chain(at_cuts).collect()
 });
 
-const OF_CELLS: [Spec; 81] = [
+const OF_CELLS: [Spec; 78] = [
     totals::REQUESTS,
     totals::TOKENS_FULL,
     totals::TOKENS_SENT,
@@ -139,10 +139,7 @@ const OF_CELLS: [Spec; 81] = [
     waits::BACKGROUND,
     prefill_saved::SPEC,
     bill::COST,
-    bill::TTL_ONLY,
     bill::HEAD_BREAKPOINT,
-    bill::IDEAL,
-    bill::NO_CACHE,
     bill::COMPACTIONS,
     cost_refetch::SPEC,
     cost_savings::AGAINST_FULL,

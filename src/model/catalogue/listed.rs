@@ -61,10 +61,6 @@ BEFORE_KINDS:
         "median over requests of the preset's own token estimate / the exact count − 1; absent where the preset makes no estimate";
     COST_USD "cost_usd" ("session cost") Dollars Lower Always "measures §2":
         "bill of the whole session: prompts, recorded outputs and compactions, with the cache as cold as it was in the recording";
-    COST_IDEAL_CACHE_USD "cost_ideal_cache_usd" Dollars Lower Always "measures §2":
-        "the same bill under a cache that keeps every earlier prefix and takes nothing for writing";
-    COST_NO_CACHE_USD "cost_no_cache_usd" Dollars Lower Always "measures §2":
-        "the same bill without any prompt cache";
     COST_SAVINGS "cost_savings" Share Higher Always "measures §2":
         "share of the whole conversation's bill that is saved; negative where the bill is higher";
     COMPACTION_COST_USD "compaction_cost_usd" Dollars Lower Always "measures §2":
@@ -137,8 +133,6 @@ BEFORE_KINDS:
         "share of the questions with a known answer that are answered with \"not known\"";
     CONTINUITY_SOURCE "continuity_source" Word Neutral Always "measures §5":
         "how continuity was obtained";
-    COST_TTL_ONLY_USD "cost_ttl_only_usd" Dollars Lower Always "measures §2":
-        "the same bill by the provider's cache rules alone, without the cache losses seen in the recording";
     COST_USD_REFETCH "cost_usd_refetch" {Loss} Dollars Lower Always "measures §2":
         "the bill if everything lost that was in a tool result is fetched again where it is needed";
     SIDECHAIN_COST_USD "sidechain_cost_usd" Dollars Neutral Always "measures §2":

@@ -150,7 +150,7 @@ pub(super) fn bill(requests: &[RequestRow], compactions: &[CompactionRow]) -> Bi
         let read = if compacted { 3_000 } else { before };
         before = row.tokens_sent;
         let billed = Buckets { read, write: before - read, ..Buckets::default() };
-        let prompt = PromptBill { billed, ideal_read: read, ..PromptBill::default() };
+        let prompt = PromptBill { billed, head_breakpoint: None };
         Some(RequestBill { prompt, rewritten: 0, model: 0 })
     });
     let billed = billed.collect();

@@ -1,15 +1,14 @@
 //! The result of a search over a preset's parameters: a table for a terminal,
 //! `frontier.csv`, `frontier.svg` and `tune.json`.
 
-mod csv;
 mod picture;
 
-pub use csv::tuned_csv;
 pub use picture::tuned_svg;
 
 use unicode_width::UnicodeWidthStr;
 
 use super::grid::{GAP, NARROWEST, paragraph, push_line};
+use super::sheet::{self, Field, Kind};
 use super::{Screen, number, plain};
 use crate::model::{Ranged, Tuned, TunedSetting, TunedStatus};
 use crate::text::counted;
@@ -25,8 +24,8 @@ pub fn tuned_json(tuned: &Tuned) -> String {
     format!("{json}\n")
 }
 
-/// The result for a terminal: the settings, what was dropped when and why, the
-/// recommended one, and how it does on held-back sessions.
+/// The result for a terminal: the settings, the recommended one, and how it does
+/// on held-back sessions.
 pub fn tuned_table(tuned: &Tuned, screen: Screen) -> String {
     let width = screen.width.max(NARROWEST);
     let mut out = String::new();
@@ -66,14 +65,13 @@ fn sides(tuned: &Tuned) -> String {
 }
 
 /// The settings as they are listed: the frontier by dollars, then the others.
-pub(super) fn listed(tuned: &Tuned) -> Vec<&TunedSetting> {
+fn listed(tuned: &Tuned) -> Vec<&TunedSetting> {
     let place = |setting: &TunedSetting| match setting.status {
         TunedStatus::Frontier => 0,
         TunedStatus::Behind => 1,
         TunedStatus::TooSlow => 2,
-        TunedStatus::Dropped => 3,
-        TunedStatus::Failed => 4,
-        TunedStatus::Unseen => 5,
+        TunedStatus::Failed => 3,
+        TunedStatus::Unseen => 4,
     };
     let usd = |setting: &TunedSetting| setting.usd.map_or(f64::INFINITY, |usd| usd.mean);
     let mut settings: Vec<&TunedSetting> = tuned.settings.iter().collect();
@@ -117,21 +115,18 @@ fn cells(tuned: &Tuned, setting: &TunedSetting) -> Vec<String> {
         range(setting.usd, number::dollars),
         setting.wait_p95_s.map_or_else(|| "–".to_owned(), |s| number::time(s * 1_000.0)),
         setting.sessions.to_string(),
-        fate(setting),
+        words(setting.status).to_owned(),
     ]
 }
 
 /// What became of a setting, in a few words.
-pub(super) fn fate(setting: &TunedSetting) -> String {
-    let round = setting.until_round.unwrap_or(0);
-    match (setting.status, setting.dominated_by) {
-        (TunedStatus::Frontier, _) => "frontier".to_owned(),
-        (TunedStatus::Behind, _) => "behind, not shown".to_owned(),
-        (TunedStatus::TooSlow, _) => "waits too long".to_owned(),
-        (TunedStatus::Dropped, Some(by)) => format!("dropped after round {round}: {by} is better"),
-        (TunedStatus::Dropped, None) => format!("dropped after round {round}"),
-        (TunedStatus::Failed, _) => format!("failed in round {round}"),
-        (TunedStatus::Unseen, _) => "not replayed".to_owned(),
+fn words(status: TunedStatus) -> &'static str {
+    match status {
+        TunedStatus::Frontier => "frontier",
+        TunedStatus::Behind => "behind",
+        TunedStatus::TooSlow => "waits too long",
+        TunedStatus::Failed => "failed",
+        TunedStatus::Unseen => "no session fits its window",
     }
 }
 
@@ -146,14 +141,6 @@ fn sentences(tuned: &Tuned) -> Vec<String> {
     for (changes, why) in &tuned.refused {
         lines.push(format!("refused by the preset: {changes}: {why}"));
     }
-    lines.push(format!(
-        "{} in {}, of {} that all settings on all sessions would be: {} saved. {}.",
-        counted(tuned.cells, "cell"),
-        counted(tuned.rounds.len(), "round"),
-        tuned.all_cells,
-        number::percent(tuned.saved()),
-        tuned.ended
-    ));
     lines.push(match tuned.recommended {
         None => format!("Nothing is recommended: {}.", tuned.because),
         Some(at) => {
@@ -174,6 +161,58 @@ fn sentences(tuned: &Tuned) -> Vec<String> {
     }
     lines.extend(tuned.notes.iter().map(|note| format!("note: {note}")));
     lines
+}
+
+/// Columns of `frontier.csv`.
+const COLUMNS: [(&str, Kind); 16] = [
+    ("setting", Kind::Count),
+    ("changes", Kind::Text),
+    ("preset", Kind::Text),
+    ("window", Kind::Text),
+    ("compactor", Kind::Text),
+    ("status", Kind::Text),
+    ("recommended", Kind::Flag),
+    ("sessions", Kind::Count),
+    ("clusters", Kind::Count),
+    ("kept", Kind::Number),
+    ("kept_lo", Kind::Number),
+    ("kept_hi", Kind::Number),
+    ("usd_per_session", Kind::Dollars),
+    ("usd_lo", Kind::Dollars),
+    ("usd_hi", Kind::Dollars),
+    ("wait_p95_s", Kind::Number),
+];
+
+/// `frontier.csv`: a row for each setting, in the order of the table.
+///
+/// # Errors
+/// What the writer says.
+pub fn tuned_csv(tuned: &Tuned, out: &mut dyn std::io::Write) -> std::io::Result<()> {
+    sheet::csv(COLUMNS, listed(tuned).into_iter().map(|setting| row(tuned, setting)), out)
+}
+
+fn row(tuned: &Tuned, setting: &TunedSetting) -> Vec<Field> {
+    let part = |range: Option<Ranged>, of: fn(Ranged) -> Option<f64>| range.and_then(of);
+    let mean = |range: Ranged| Some(range.mean);
+    let (lo, hi) = (|range: Ranged| range.lo, |range: Ranged| range.hi);
+    vec![
+        Field::Count(setting.number as u64),
+        Field::text(&setting.label),
+        Field::text(&setting.preset),
+        Field::maybe_text(setting.window.as_deref()),
+        Field::text(&setting.compactor),
+        Field::text(setting.status.as_str()),
+        Field::Flag(tuned.recommended == Some(setting.number)),
+        Field::Count(setting.sessions as u64),
+        Field::Count(setting.clusters as u64),
+        Field::maybe(part(setting.kept, mean)),
+        Field::maybe(part(setting.kept, lo)),
+        Field::maybe(part(setting.kept, hi)),
+        Field::maybe_dollars(part(setting.usd, mean)),
+        Field::maybe_dollars(part(setting.usd, lo)),
+        Field::maybe_dollars(part(setting.usd, hi)),
+        Field::maybe(setting.wait_p95_s),
+    ]
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
 use super::*;
-use crate::model::{TUNED_VERSION, TunedHeldBack, TunedRound, TunedSplit};
+use crate::model::{TUNED_VERSION, TunedHeldBack, TunedSplit};
 
 fn setting(number: usize, label: &str, status: TunedStatus, kept: f64, usd: f64) -> TunedSetting {
     let range = |mean: f64| Some(Ranged { mean, lo: Some(mean * 0.9), hi: Some(mean * 1.1) });
-    let dropped = status == TunedStatus::Dropped;
     TunedSetting {
         number,
         label: label.to_owned(),
@@ -17,8 +16,6 @@ fn setting(number: usize, label: &str, status: TunedStatus, kept: f64, usd: f64)
         kept: range(kept),
         usd: range(usd),
         wait_p95_s: Some(12.0),
-        until_round: dropped.then_some(1),
-        dominated_by: dropped.then_some(2),
         why: None,
     }
 }
@@ -30,8 +27,6 @@ fn tuned() -> Tuned {
         title: "sessions".to_owned(),
         measure: "kept_at_cut".to_owned(),
         depth: 3,
-        margin: 0.02,
-        false_drops: 0.05,
         max_wait_s: None,
         seed: 1,
         split: TunedSplit {
@@ -44,14 +39,10 @@ fn tuned() -> Tuned {
         combinations: 27,
         settings: vec![
             setting(0, "as its author has it", TunedStatus::Frontier, 0.6, 2.0),
-            setting(1, "protect=\u{1b}[31m1", TunedStatus::Dropped, 0.3, 3.0),
+            setting(1, "protect=\u{1b}[31m1", TunedStatus::Behind, 0.3, 3.0),
             setting(2, "protect=4000", TunedStatus::Frontier, 0.5, 1.0),
         ],
         refused: vec![("protect=-1".to_owned(), "it is not between 0 and 9".to_owned())],
-        rounds: vec![TunedRound { settings: 3, clusters: 9, cells: 36, dropped: vec![1] }],
-        cells: 27,
-        all_cells: 36,
-        ended: "every session was replayed".to_owned(),
         recommended: Some(2),
         because: "it is cheap".to_owned(),
         preset_file: Some("tuned-lis.toml".to_owned()),
@@ -66,15 +57,14 @@ fn tuned() -> Tuned {
 }
 
 #[test]
-fn the_table_has_the_frontier_by_dollars_and_what_was_dropped_when_and_why() {
+fn the_table_has_the_frontier_by_dollars_and_what_is_behind() {
     let screen = Screen { width: 120, color: false, wide: false };
     let table = tuned_table(&tuned(), screen);
     let at = |words: &str| table.find(words).unwrap_or_else(|| panic!("{words}: {table}"));
     assert!(at("→ 2 protect=4000") < at("  0 as its author has it"), "{table}");
-    assert!(at("as its author has it") < at("dropped after round 1: 2 is better"), "{table}");
+    assert!(at("as its author has it") < at("behind"), "{table}");
     at("0.50 [0.45–0.55]");
     at("$1.00 [$0.900–$1.10]");
-    at("27 cells in 1 round, of 36 that all settings on all sessions would be: 25 % saved.");
     at("refused by the preset: protect=-1");
     at("Recommended: 2 (protect=4000), for it is cheap.");
     at("On 8 sessions that the search never saw");
@@ -89,8 +79,8 @@ fn the_csv_has_a_row_for_each_setting_in_the_same_order() {
     let text = String::from_utf8(bytes).unwrap();
     let rows: Vec<&str> = text.lines().collect();
     assert_eq!(rows.len(), 4);
-    assert!(rows[0].starts_with("setting,changes,preset,window,compactor,status,fate,recommended"));
-    let first = "2,protect=4000,lis[protect=4000],,offline,frontier,frontier,true,12,9,0.5,0.45,";
+    assert!(rows[0].starts_with("setting,changes,preset,window,compactor,status,recommended"));
+    let first = "2,protect=4000,lis[protect=4000],,offline,frontier,true,12,9,0.5,0.45,";
     assert!(rows[1].starts_with(first), "{text}");
     assert!(rows[3].starts_with("1,"), "{text}");
 }

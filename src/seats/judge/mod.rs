@@ -6,12 +6,10 @@
 pub(crate) mod llm;
 mod offline;
 mod panel;
-mod planted;
 
 pub use llm::{JUDGE_PROMPT, Llm, TYPICAL_VERDICT_TOKENS, typical_tokens};
 pub use offline::{Haystack, Offline, Sought};
 pub use panel::Panel;
-pub use planted::{draw, plant};
 
 use async_trait::async_trait;
 

@@ -8,9 +8,8 @@ use super::signs::score_whoever_spoke;
 /// Doubt is a logistic regression of "cannot be answered" on features of the
 /// best sentences, fitted on the same half of the conversations as the ranking.
 /// The bound is the lowest, in steps of 0.05, at which recall on that half is
-/// at most 0.01 below that of the reader before its ablation
-/// (`docs/ablation.md`): a wrong "I don't know" lowers recall, which is what
-/// the reader must keep high.
+/// at most 0.01 below that of the reader with more rules: a wrong "I don't know"
+/// lowers recall, which is what the reader must keep high.
 const BOUND: f64 = 0.35;
 
 /// Gap between speakers at which its influence is capped.

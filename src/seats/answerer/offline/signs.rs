@@ -60,7 +60,7 @@ pub(super) struct Signs {
 /// the available conversations, chats of two people and chats with an
 /// assistant; the other half was held out. The weights for sessions of agents
 /// are set by hand: there a line must fit by itself. Of 41 weights only those
-/// that improve the result are kept (`docs/ablation.md`).
+/// that improve the result are kept.
 pub(super) fn score(signs: &Signs) -> f64 {
     let s = signs;
     let flag = |is: bool| f64::from(u8::from(is));

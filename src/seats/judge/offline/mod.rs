@@ -4,18 +4,13 @@
 //! that holds. An answer in other words is graded wrong; the judge's error
 //! against human labels is measured in `tests/suite/judge_real.rs`.
 
-mod former;
-mod haystack;
 mod page;
 mod question;
 mod reading;
-mod refusal;
 mod sought;
 
 use async_trait::async_trait;
 
-pub use haystack::Haystack;
-pub(super) use question::asks_for_past;
 pub use sought::Sought;
 
 use super::{Grading, Judge};
@@ -24,7 +19,6 @@ use crate::text::language::is_in;
 use page::{Page, Share};
 use question::Question;
 use reading::Term;
-use refusal::abstains;
 use sought::{polarity, sign};
 
 /// The judge without a model. It applies these rules, in this order:
@@ -226,6 +220,55 @@ fn tense(page: &Page, places: &[usize]) -> Option<Tense> {
     let before = before.filter(|term| term.sentence == sentence).find_map(cue);
     let after = page.terms[last + 1..].iter().take(2);
     before.or_else(|| after.filter(|term| term.clause == clause).find_map(cue))
+}
+
+/// Phrases for not knowing, in lower case, with single spaces, separated by
+/// bars.
+const REFUSALS: &str = "don't know|do not know|doesn't know|not known|unknown|no idea|not sure|\
+    unsure|no information|no mention|no record|no evidence|no details|no specific|not mention|\
+    n't mention|never mention|not specif|n't specif|not provid|n't provid|not state|n't state|\
+    not discuss|n't discuss|not includ|n't includ|not given|not available|not contain|n't contain|\
+    not indicat|n't indicat|not enough information|insufficient information|cannot determine|\
+    can't determine|cannot be determined|can't tell|cannot tell|can't say|cannot say|can't find|\
+    cannot find|couldn't find|could not find|cannot answer|can't answer|unable to|don't have|\
+    do not have|don't recall|do not recall|can't recall|cannot recall|don't remember|\
+    do not remember|can't remember|don't see|do not see|never said|never told|wasn't said|\
+    was not said|n/a|unanswerable";
+
+/// Phrases between not knowing and a guess.
+const GUESSES: &str = "but it |but she |but he |but they |probably|likely|guess|i think|\
+    i believe|if i had to|perhaps|however, ";
+
+/// Whether an answer says that it does not know, and makes no guess.
+fn abstains(answer: &str) -> bool {
+    let lower = answer.to_lowercase().replace('’', "'");
+    let text = lower.split_whitespace().collect::<Vec<_>>().join(" ");
+    let has = |list: &str| list.split('|').any(|words| text.contains(words));
+    let bare = text.trim_matches(|c: char| !c.is_alphanumeric());
+    (matches!(bare, "none" | "nothing" | "idk") || has(REFUSALS)) && !has(GUESSES)
+}
+
+/// A text that is searched for many values: parsed once, in time linear in its
+/// length. A search for an absent value costs one or two look-ups.
+#[derive(Debug)]
+pub struct Haystack {
+    page: Page,
+    nothing_asked: Question,
+}
+
+impl Haystack {
+    /// Parses a text for searches.
+    pub fn new(text: &str) -> Haystack {
+        Haystack { page: Page::new(text), nothing_asked: Question::default() }
+    }
+
+    /// Whether the text states `sought` and does not deny it in the same
+    /// clause. All numbers and dates are required, and the words near each
+    /// other: all of up to four words, four fifths of more. Yes and no are
+    /// never stated ([`Sought::is_yes_no`]).
+    pub fn states(&self, sought: &Sought) -> bool {
+        !sought.is_yes_no() && self.page.find(sought, &self.nothing_asked, Share::Most).is_ok()
+    }
 }
 
 #[cfg(test)]

@@ -4,8 +4,7 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-use super::former;
-use super::question::Question;
+use super::question::{Question, mark_former};
 use super::reading::{Term, denies, read};
 use super::sought::{Form, Sought, key};
 use crate::text::Normal;
@@ -115,7 +114,7 @@ impl Page {
 
     /// Marks former values in the text if `question` asks for the current one.
     pub(super) fn mark_former(&mut self, question: &Question) {
-        former::mark(&mut self.terms, question);
+        mark_former(&mut self.terms, question);
     }
 
     /// The positions of the terms that express a time.

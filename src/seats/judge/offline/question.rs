@@ -1,4 +1,5 @@
-//! Analyses what a question states, denies and asks for.
+//! Analyses what a question states, denies and asks for, and which values of an
+//! answer it therefore calls former: `It used to be X, now it is Y`.
 
 use rustc_hash::FxHashSet;
 
@@ -48,10 +49,6 @@ fn quoted_denials(question: &str) -> Vec<Vec<String>> {
 /// Whether a question asks for a former value: it contains a word for it
 /// (`first`, `former`, `used to`, `before`), or is in the past tense with a
 /// year.
-pub(in crate::seats::judge) fn asks_for_past(question: &str) -> bool {
-    past(&read(question), &times(question))
-}
-
 fn past(terms: &[Term], times: &[Told]) -> bool {
     let has = |words: &str| terms.iter().any(|term| is_in(words, &term.word));
     let dated = times.iter().any(|told| match told.when {
@@ -60,4 +57,34 @@ fn past(terms: &[Term], times: &[Told]) -> bool {
     });
     let use_to = |two: &[Term]| is_in("use used", &two[0].word) && two[1].word == "to";
     has(BEFORE) || terms.windows(2).any(use_to) || dated && has(WAS)
+}
+
+/// Words for what holds now.
+const NOW: &str = "current currently now nowadays presently today";
+
+/// Marks the terms that a text calls former, if the text also names what holds
+/// now: from `used to` or `formerly` to the end of the sentence or to a word
+/// like `now`, and the terms before `no longer`. Nothing is marked if the
+/// question asks for the past: then the former value is right.
+pub(super) fn mark_former(terms: &mut [Term], question: &Question) {
+    let is_now = |term: &Term| is_in(NOW, &term.word);
+    if question.asks_for_past || !terms.iter().any(is_now) {
+        return;
+    }
+    for at in 0..terms.len() {
+        let (clause, next) = (terms[at].clause, terms.get(at + 1).map(|next| next.word.as_str()));
+        let former = match (terms[at].word.as_str(), next) {
+            ("used", Some("to")) | ("formerly" | "previously", _) => {
+                let sentence = terms[at].sentence;
+                let rest = terms[at..].iter().take_while(|t| t.sentence == sentence && !is_now(t));
+                at..at + rest.count()
+            }
+            ("no", Some("longer")) => {
+                let before = terms[..at].iter().rev().take_while(|term| term.clause == clause);
+                at - before.count()..at
+            }
+            _ => continue,
+        };
+        terms[former].iter_mut().for_each(|term| term.is_former = true);
+    }
 }

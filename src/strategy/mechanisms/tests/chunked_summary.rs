@@ -1,4 +1,4 @@
-//! What GSV's design says (docs/designs.md).
+//! What GSV's design says.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What GenCode's design says (docs/designs.md).
+//! What GenCode's design says.
 
 use std::sync::Arc;
 

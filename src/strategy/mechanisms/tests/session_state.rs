@@ -1,4 +1,4 @@
-//! What Arachne's design says (docs/designs.md).
+//! What Arachne's design says.
 
 use std::sync::Arc;
 

@@ -1,53 +1,25 @@
-//! The work of a round: a run for each window and compactor, on the sessions of
-//! the round alone.
+//! The runs of a search: one for each window and compactor, on the sessions of
+//! one part alone.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use super::race::{Objective, Work};
+use super::figures::Objective;
 use super::settings::Setting;
 use super::split::{Cluster, SessionKey};
-use crate::bench::{Bench, BenchError, MergeError, Outcome, merge};
+use crate::bench::{Bench, BenchError, Outcome};
 use crate::dataset::Dataset;
 use crate::measure::{SessionFigures, session_figures};
-use crate::model::Shard;
 use crate::replay::WindowSpec;
-use crate::run::{Finished, FolderError, Loaded, Observer, RunError, Seats, Windows};
+use crate::run::{Finished, Observer, RunError, Seats, Windows};
 use crate::strategy::{Preset, builtin};
 
 /// The preset that answers are compared with.
 const FULL: &str = "full";
-/// Beginning of the name of a shard's folder.
-const SHARD: &str = "shard-";
-/// Name of the folder in which a single process works.
-const WHOLE: &str = "whole";
-/// Name of the folder in which shards are put together.
-const MERGED: &str = "merged";
-
-/// Why a round could not be replayed.
-#[derive(Debug, thiserror::Error)]
-pub enum RoundError {
-    /// The run stopped.
-    #[error(transparent)]
-    Bench(#[from] BenchError),
-    /// The shards cannot be put together.
-    #[error(transparent)]
-    Merge(#[from] MergeError),
-    /// A folder cannot be read.
-    #[error(transparent)]
-    Folder(#[from] FolderError),
-    /// There is no shard of the open round.
-    #[error("{}: there is no shard of the open round", path.display())]
-    NoShard {
-        /// Where they are looked for.
-        path: PathBuf,
-    },
-}
-
-/// The rounds of a search.
+/// What all runs of a search have in common.
 #[derive(Clone, Debug)]
-pub struct Rounds {
+pub struct Runs {
     datasets: Vec<Dataset>,
     settings: Vec<Setting>,
     bench: Bench,
@@ -59,15 +31,15 @@ pub struct Rounds {
 pub struct Group {
     /// The compactor, as typed.
     pub compactor: String,
-    /// Number of the group within the round, from 1.
+    /// Number of the group, from 1.
     pub number: usize,
     settings: Vec<usize>,
     window: WindowSpec,
     datasets: Vec<usize>,
 }
 
-impl Rounds {
-    /// `bench` has everything that all rounds have in common.
+impl Runs {
+    /// `bench` has everything that all runs have in common.
     pub fn new(
         datasets: Vec<Dataset>,
         settings: Vec<Setting>,
@@ -77,7 +49,7 @@ impl Rounds {
         Self { datasets, settings, bench, objective }
     }
 
-    /// The runs of a round, in a fixed order: settings with the same compactor
+    /// The runs of these settings, in a fixed order: settings with the same compactor
     /// and window share one.
     pub fn groups(&self, settings: &[usize]) -> Vec<Group> {
         let mut groups: Vec<Group> = Vec::new();
@@ -119,10 +91,10 @@ impl Rounds {
         own.chain(full).collect()
     }
 
-    /// Replays a group on the sessions of some clusters, or the part of it that
-    /// a shard has, in its folder. `model` is the group's compactor as the price
-    /// list names it; `None`: the stand-in. What an interrupted run left there is taken
-    /// over.
+    /// Replays a group on the sessions of some clusters, in a folder below
+    /// `folder`. `model` is the group's compactor as the price list names it;
+    /// `None`: the stand-in. What an interrupted run left there is taken over.
+    /// `None` without a session that fits the window.
     ///
     /// # Errors
     /// If the run cannot be made, or its folder cannot be written.
@@ -130,50 +102,24 @@ impl Rounds {
         &self,
         group: &Group,
         clusters: &[Cluster],
-        (seats, model, shard): (Seats, Option<String>, Option<Shard>),
+        (seats, model): (Seats, Option<String>),
         folder: &Path,
         observer: &dyn Observer,
-    ) -> Result<Option<Outcome>, RoundError> {
+    ) -> Result<Option<Outcome>, BenchError> {
         let datasets = self.subset(group, clusters);
         if datasets.is_empty() {
             return Ok(None);
         }
         let bench = self.bench.clone().on(datasets).only(self.presets(group));
         let bench = bench.compactor_model(model);
-        let plan = bench.windows([group.window.clone()]).shard(shard).plan()?;
+        let plan = bench.windows([group.window.clone()]).plan()?;
         let mut run = match plan.seats(seats).prepare().await {
             // A session that is too small for the window tells nothing.
             Err(BenchError::Run(RunError::Windows { .. })) => return Ok(None),
             prepared => prepared?,
         };
-        let name = shard.map_or_else(|| WHOLE.to_owned(), shard_name);
-        let mut folder = run.resume(&in_group(folder, group).join(name))?;
+        let mut folder = run.resume(&folder.join(format!("run-{}", group.number)))?;
         Ok(Some(run.run(&mut folder, observer).await?))
-    }
-
-    /// Puts the shards of a group together.
-    ///
-    /// # Errors
-    /// If one is missing, or of another run.
-    pub fn merged(
-        &self,
-        group: &Group,
-        clusters: &[Cluster],
-        folder: &Path,
-    ) -> Result<Option<Outcome>, RoundError> {
-        if self.subset(group, clusters).is_empty() {
-            return Ok(None);
-        }
-        let path = in_group(folder, group);
-        let shards = shards(&path);
-        if shards.is_empty() {
-            return Err(RoundError::NoShard { path });
-        }
-        let out = path.join(MERGED);
-        merge(&shards, &out)?;
-        let Loaded { manifest, transcripts, sessions, calls, texts, .. } = Loaded::read(&out)?;
-        let finished = Finished { transcripts, sessions, calls, texts };
-        Ok(Some(Outcome { manifest, finished }))
     }
 
     /// What a run tells of the settings of its group.
@@ -220,36 +166,4 @@ impl Rounds {
 fn default_window(dataset: &Dataset) -> WindowSpec {
     let windows = Windows::or_default(Vec::new(), std::slice::from_ref(dataset));
     windows.of(&dataset.name)[0].clone()
-}
-
-fn in_group(folder: &Path, group: &Group) -> PathBuf {
-    folder.join(format!("run-{}", group.number))
-}
-
-fn shard_name(shard: Shard) -> String {
-    format!("{SHARD}{}-of-{}", shard.index, shard.of)
-}
-
-/// The folders of shards, sorted by name.
-fn shards(path: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
-    let is_shard = |entry: &std::fs::DirEntry| {
-        entry.file_name().to_string_lossy().starts_with(SHARD) && entry.path().is_dir()
-    };
-    let mut shards: Vec<PathBuf> = entries.filter(is_shard).map(|entry| entry.path()).collect();
-    shards.sort();
-    shards
-}
-
-/// Whether a round's folder has shards.
-pub fn has_shards(folder: &Path) -> bool {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.map(|entry| entry.path()).any(|path| !shards(&path).is_empty())
-}
-
-impl Work {
-    /// The name of the folder of a round, by its number.
-    pub fn folder(number: usize) -> String {
-        format!("round-{number:03}")
-    }
 }
