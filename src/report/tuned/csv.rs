@@ -2,28 +2,10 @@
 
 use super::{fate, listed};
 use crate::model::{Ranged, Tuned, TunedSetting};
-use crate::report::sheet::{self, Field, Kind};
+use crate::report::sheet::{self, Field};
 
-const COLUMNS: [(&str, Kind); 18] = [
-    ("setting", Kind::Count),
-    ("changes", Kind::Text),
-    ("preset", Kind::Text),
-    ("window", Kind::Text),
-    ("compactor", Kind::Text),
-    ("status", Kind::Text),
-    ("fate", Kind::Text),
-    ("recommended", Kind::Flag),
-    ("sessions", Kind::Count),
-    ("clusters", Kind::Count),
-    ("kept", Kind::Number),
-    ("kept_lo", Kind::Number),
-    ("kept_hi", Kind::Number),
-    ("usd_per_session", Kind::Dollars),
-    ("usd_lo", Kind::Dollars),
-    ("usd_hi", Kind::Dollars),
-    ("wait_p95_s", Kind::Number),
-    ("dominated_by", Kind::Count),
-];
+const COLUMNS: &str = "setting,changes,preset,window,compactor,status,fate,recommended,sessions,clusters,\
+    kept,kept_lo,kept_hi,usd_per_session,usd_lo,usd_hi,wait_p95_s,dominated_by";
 
 /// The settings as CSV, in the order of the table.
 ///
