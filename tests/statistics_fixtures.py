@@ -206,47 +206,6 @@ def kappas():
             "asymptotic_se": own.std_kappa}
 
 
-def interpolations():
-    """On the logarithm of the size."""
-    sizes, figures = [1000.0, 2500.0, 9000.0], [0.2, 0.55, 0.6]
-    at = [1000.0, 1700.0, 2500.0, 4000.0, 9000.0]
-    return {"sizes": sizes, "figures": figures, "at": at,
-            "expected": np.interp(np.log(at), np.log(sizes), figures).tolist()}
-
-
-def variances():
-    """Sums of squares by statsmodels' analysis of variance, within each transcript; then the moments."""
-    rng = np.random.default_rng(3)
-    transcripts = []
-    for probes, replicates in ((6, 3), (4, 3), (9, 2), (5, 3)):
-        table = (0.6 + rng.normal(0, 0.4) + rng.normal(0, 0.2, (1, probes))
-                 + rng.normal(0, 0.15, (replicates, 1)) + rng.normal(0, 0.05, (replicates, probes)))
-        transcripts.append(table)
-    sums = {"rest": 0.0, "probe": 0.0, "compaction": 0.0}
-    for table in transcripts:
-        replicates, probes = table.shape
-        dummies = lambda codes: (codes[:, None] == np.unique(codes)[1:]).astype(float)
-        p = dummies(np.tile(np.arange(probes), replicates))
-        r = dummies(np.repeat(np.arange(replicates), probes))
-        one = np.ones((table.size, 1))
-        residual = lambda *parts: sm.OLS(table.ravel(), np.hstack(parts)).fit().ssr
-        both = residual(one, p, r)
-        sums["rest"] += both
-        sums["probe"] += residual(one, r) - both
-        sums["compaction"] += residual(one, p) - both
-    n = np.array([t.shape[1] for t in transcripts], float)
-    r = np.array([t.shape[0] for t in transcripts], float)
-    rest = sums["rest"] / ((n - 1) * (r - 1)).sum()
-    compaction = (sums["compaction"] - rest * (r - 1).sum()) / ((r - 1) * n).sum()
-    probe = (sums["probe"] - rest * (n - 1).sum()) / ((n - 1) * r).sum()
-    means = np.array([t.mean() for t in transcripts])
-    transcript = (means.var(ddof=1) - compaction * (1 / r).mean() - probe * (1 / n).mean()
-                  - rest * (1 / (n * r)).mean())
-    assert min(rest, compaction, probe, transcript) > 0
-    return {"transcripts": [t.tolist() for t in transcripts], "transcript": transcript,
-            "probe": probe, "compaction": compaction}
-
-
 def main():
     versions = {"python": sys.version.split()[0], "scipy": scipy.__version__,
                 "numpy": np.__version__, "statsmodels": statsmodels.__version__,
@@ -254,8 +213,7 @@ def main():
     json.dump({"versions": versions, "intervals": intervals(), "clustered": clustered(), "weighted": weighted(),
                "bca": bca(), "weighted_bca": weighted_bca(), "pooling": pooling(), "waiting": waiting(),
                "clopper_pearson": clopper_pearson(), "cautious": cautious(), "holm": holm(),
-               "sign_flips": sign_flips(), "kappa": kappas(), "interpolation": interpolations(),
-               "variance": variances()}, sys.stdout, indent=1)
+               "sign_flips": sign_flips(), "kappa": kappas()}, sys.stdout, indent=1)
     print()
 
 

@@ -11,6 +11,7 @@ use std::convert::Infallible;
 
 use serde::{Deserialize, Serialize};
 
+use super::ALL;
 use super::aggregate::nearest_rank;
 use super::cluster::owner;
 use super::gather::{Gathered, Scene, Series};
@@ -18,10 +19,9 @@ use super::measures::{MEASURES, RESAMPLED, depth_of};
 use super::names::ALL;
 use super::payers::Payers;
 use super::pooling::{PooledUnit, pooled};
-use super::spec::{Parts, Pool, mean};
+use super::spec::{Figures, Parts, Pool, mean};
 use super::statistics::{FEWEST_FOR_AN_INTERVAL, quantile};
 use super::transcript_fingerprint::{TranscriptFingerprint, fingerprint_of};
-use super::variance::Figures;
 use super::waiting::km_median;
 use crate::model::{Nature, Report, Standing, TranscriptFacts, catalogue};
 

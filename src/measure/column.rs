@@ -3,8 +3,7 @@
 //! A run of a million cells has more than a hundred figures of each. They are
 //! written as bytes, and the bytes are compressed block by block.
 
-use super::spec::Parts;
-use super::variance::Figures;
+use super::spec::{Figures, Parts};
 use crate::model::Absent;
 
 /// Bytes of a block before it is compressed.

@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::ALL;
 use super::by_transcript::ByTranscript;
 use super::measures::MEASURES;
-use super::names::ALL;
 use super::paired::{Difference, Side, Spread, Unpaired, paired};
 use super::sign_flip::holm;
 use super::spec::mean;

@@ -7,9 +7,9 @@ use super::measures::{MEASURES, RESAMPLED};
 use super::spec::{Parts, Sample};
 use super::testkit::{self, absent, answer, answered, cell, facts, manifest, reply, sample};
 use crate::model::{
-    Absent, Cell, Cut, CutBill, CutExam, CutOutcome, CutRow, FactAtStake, IdentifierClass,
-    PresetRow, Primary, ProbeKind, RECORDED, ReferenceState, Report, Sessions, Snapshot, Standing,
-    TranscriptFacts,
+    Absent, Answered, Cell, Cut, CutBill, CutExam, CutOutcome, CutRow, FactAtStake,
+    IdentifierClass, PresetRow, Primary, ProbeKind, RECORDED, ReferenceState, Report, Sessions,
+    Snapshot, Standing, TranscriptFacts,
 };
 
 /// A session of 60 requests; message k has 10 · (k + 1) tokens.
@@ -221,6 +221,12 @@ fn continuity_at_cuts_counts_questions_that_are_right_just_before() {
     close(row(&report, "full"), "continuity_at_cut", 100.0);
     // The question without a score under the preset has one uncompressed.
     close(row(&report, "full"), "questions_at_cut", 9.0);
+    // The same by kind; to say that the session does not say it is a kind too.
+    let names: Vec<&str> = report.answered_at_cuts.iter().map(|of| &*of.strategy).collect();
+    assert_eq!(names, ["a", "full"]);
+    let kinds =
+        [(Fact, Answered { before: 8, after: 4 }), (Abstain, Answered { before: 1, after: 1 })];
+    assert_eq!(report.answered_at_cuts[0].kinds, kinds.into());
 }
 
 #[test]

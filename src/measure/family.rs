@@ -7,10 +7,10 @@
 //! because their exam is another one.
 
 use super::cluster::{paired, weighed};
-use super::names::{ALL, BASELINE, RECORDED};
 use super::rows::Entry;
 use super::sign_flip::{holm, sign_flip};
 use super::statistics::{Bounds, Clusters};
+use super::{ALL, BASELINE, RECORDED};
 use crate::model::{Family, Manifest, Outranks, Primary, Standing, Tested, TranscriptFacts};
 use crate::text::{counted, form_for};
 

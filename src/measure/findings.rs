@@ -16,7 +16,7 @@ use crate::model::{
     Sessions, Standing, TranscriptFacts,
 };
 
-use super::names::ALL;
+use super::ALL;
 use super::rows::Entry;
 
 /// The data that findings and recommendations are computed from.

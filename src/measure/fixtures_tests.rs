@@ -1,19 +1,14 @@
 //! Compares the statistics with SciPy, statsmodels, pandas and lifelines:
 //! `tests/fixtures/statistics.json`, written by `tests/statistics_fixtures.py`.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value as Json;
 
 use super::agreement::tests::bounds_of;
 use super::bootstrap::{acceleration_of, adjusted_levels, bca, cautious_lower};
-use super::equal_size::interpolated;
 use super::pooling::{PooledUnit, pooled};
 use super::sign_flip::{holm, sign_flip};
 use super::statistics::{Clusters, Weighted, clopper_pearson_upper, quantile};
-use super::variance::{Figures, Judged, parts};
 use super::waiting::km_median;
-use crate::model::ChanceOf;
 
 /// Tolerance for figures that are computed without random draws.
 const EXACT: f64 = 1e-9;
@@ -222,33 +217,4 @@ fn kappa_and_its_interval_are_those_of_statsmodels_and_of_the_jackknife() {
 fn square(json: &Json) -> [u64; 4] {
     let fields: Vec<u64> = json.as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).collect();
     fields.try_into().unwrap()
-}
-
-#[test]
-fn figures_between_two_sizes_are_those_of_numpy_on_the_logarithm() {
-    let case = &fixtures()["interpolation"];
-    let points: Vec<(f64, f64)> =
-        numbers(&case["sizes"]).into_iter().zip(numbers(&case["figures"])).collect();
-    for (at, expected) in numbers(&case["at"]).iter().zip(case["expected"].as_array().unwrap()) {
-        close(interpolated(&points, *at).unwrap(), expected, EXACT);
-    }
-    assert!(interpolated(&points, 999.0).is_err() && interpolated(&points, 9_001.0).is_err());
-}
-
-#[test]
-fn parts_of_the_variance_are_those_of_an_analysis_of_variance() {
-    let case = &fixtures()["variance"];
-    let replicates = |table: &Json| -> Vec<Figures> {
-        let rows = table.as_array().unwrap().iter();
-        rows.map(|row| numbers(row).into_iter().map(Some).collect()).collect()
-    };
-    let tables: Vec<Vec<Figures>> =
-        case["transcripts"].as_array().unwrap().iter().map(replicates).collect();
-    let by_unit: BTreeMap<usize, Vec<&Figures>> =
-        tables.iter().enumerate().map(|(at, table)| (at, table.iter().collect())).collect();
-    let parts = parts(&by_unit, Judged::default(), 1.0);
-    let of = |of| parts.iter().find(|part| part.of == of).unwrap().variance.number().unwrap();
-    close(of(ChanceOf::Transcript), &case["transcript"], EXACT);
-    close(of(ChanceOf::Probe), &case["probe"], EXACT);
-    close(of(ChanceOf::Compaction), &case["compaction"], EXACT);
 }

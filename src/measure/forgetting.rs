@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::names::BASELINE;
+use super::BASELINE;
 use crate::model::{
     AgeBin, AgeUnit, Cell, CellKey, CellRows, Forgetting, ProbeKind, Sessions, Standing,
     TranscriptFacts,

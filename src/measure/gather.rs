@@ -6,12 +6,11 @@ use super::column::Column;
 use super::exams::Exams;
 use super::measures::{MEASURES, RESAMPLED};
 use super::money;
-use super::names::{ALL, BASELINE, RECORDED};
 use super::payers::Payers;
 use super::probed::kinds_by_dataset;
-use super::spec::{Basis, Parts, Sample, Spec};
-use super::terms::Terms;
-use super::variance::{Figures, Judged};
+use super::spec::Terms;
+use super::spec::{Basis, Figures, Parts, Sample, Spec};
+use super::{ALL, BASELINE, RECORDED};
 use crate::model::{
     Absent, Cell, CellOutcome, CellRows, LatencySource, Manifest, ProbeKind, RepeatedTexts,
     Session, Sessions, Source, Standing, TranscriptFacts, VoidReplies,
@@ -38,9 +37,6 @@ pub struct Gathered {
     /// For each of [`RESAMPLED`], and behind them for each series that was asked
     /// for, the figures of these cells.
     series: Vec<Column>,
-    /// Number of the row's answers that a panel's judges graded, and on how
-    /// many they differ.
-    pub judged: Judged,
     /// Sources of the times of its compactions.
     pub latencies: BTreeSet<LatencySource>,
     pub failed: Vec<String>,
@@ -287,7 +283,6 @@ impl Gathered {
             unit_of: Vec::new(),
             parts: MEASURES.iter().map(|_| Column::default()).collect(),
             series: vec![Column::default(); RESAMPLED.len() + more],
-            judged: Judged::default(),
             latencies: BTreeSet::new(),
             failed: Vec::new(),
             window_tokens: 0,
@@ -362,7 +357,6 @@ impl Gathered {
         self.units.insert(unit);
         self.unit_of.push(unit as u32);
         self.series.iter_mut().zip(series).for_each(|(column, own)| column.push_figures(own));
-        rows.probes.iter().for_each(|probe| self.judged.add(probe));
         self.window_tokens += rows.window;
         let replies = rows.compactions.iter().flat_map(|compaction| &compaction.replies);
         let replies = replies.chain(exams.replies(cell));

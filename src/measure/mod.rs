@@ -9,12 +9,12 @@ mod advice;
 mod against_full;
 mod aggregate;
 mod agreement;
+mod answered_at_cuts;
 mod bootstrap;
 mod by_transcript;
 mod cluster;
 mod column;
 mod comparison;
-mod equal_size;
 mod exams;
 mod family;
 mod findings;
@@ -23,7 +23,6 @@ mod gather;
 mod idle;
 mod measures;
 mod money;
-mod names;
 mod next_step;
 mod paired;
 mod panel;
@@ -32,19 +31,15 @@ mod pooling;
 mod preference;
 mod probed;
 mod ranking;
-mod recency;
 mod recommendation;
 mod rows;
 mod session_figures;
 mod sign_flip;
-mod sources;
 mod spec;
 mod statistics;
-mod terms;
 #[cfg(test)]
 pub(crate) mod testkit;
 mod transcript_fingerprint;
-mod variance;
 mod waiting;
 
 pub use advice::advice;
@@ -53,7 +48,6 @@ pub use by_transcript::{ByTranscript, Figure, UnitRow, by_transcript, each_unit_
 pub use comparison::{Run, compare};
 pub use exams::Depth;
 pub use measures::{MEASURES, depth_of};
-pub use names::ALL;
 pub use paired::{Difference, Side, Spread, Unpaired, paired};
 pub use pooling::{FactsInOrder, Owner, PooledUnit, groups, pooled, these_sessions};
 pub use session_figures::{Estimate, SessionFigures, estimate, session_figures};
@@ -63,9 +57,19 @@ pub use transcript_fingerprint::{TranscriptFingerprint, fingerprint_of};
 
 use std::collections::BTreeSet;
 
-use crate::model::{
-    Cell, Manifest, Primary, Report, Sessions, Standing, TranscriptFacts, Variance,
-};
+use crate::model::{Cell, Manifest, Report, Sessions, TranscriptFacts};
+
+/// The data set of rows over all transcripts of a run.
+pub const ALL: &str = "ALL";
+
+/// The control that presets are compared with: the ceiling.
+const BASELINE: &str = "full";
+
+/// The control that repeats what the vendor's agent really sent.
+const RECORDED: &str = "recorded";
+
+/// The control without any history: the floor.
+const FLOOR: &str = "empty";
 
 /// Measures a run.
 ///
@@ -98,21 +102,18 @@ pub fn measure(
     );
     let findings = findings::findings(&evidence);
     let recommendation = recommendation::recommendation(&evidence, &findings);
-    let equal_size = equal_size::comparisons(&table, primary);
-    let variance = variance_of(&table, primary);
-    let recency = recency::curves(&transcripts, &sessions, primary);
     let forgetting = forgetting::curves(&manifest.windows, &transcripts, &sessions);
+    let answered_at_cuts =
+        answered_at_cuts::answered_at_cuts(&transcripts, &sessions, &manifest.depths);
     let rows = table.into_iter().map(|entry| entry.row).collect();
     Report {
         manifest,
         title,
         primary,
         rows,
+        answered_at_cuts,
         forgetting,
         family,
-        recency,
-        equal_size,
-        variance,
         gate: None,
         recommendation,
         missing,
@@ -133,27 +134,6 @@ fn add_missing(manifest: &Manifest, facts: &[TranscriptFacts], sessions: &mut Se
     let missing: Vec<Cell> = manifest.planned.missing_cells(sessions).filter(is_known).collect();
     missing.into_iter().for_each(|cell| sessions.add_cell(cell));
     sessions.close();
-}
-
-/// Parts of the variance of every ranked row over all transcripts, for one
-/// payer only: they are the same for every payer.
-fn variance_of(table: &[rows::Entry], primary: Primary) -> Vec<Variance> {
-    let all = || table.iter().filter(|entry| entry.row.dataset == ALL);
-    let payer = all().next().map(|entry| &entry.row.agent_model);
-    let ranked = all().filter(|entry| {
-        let row = &entry.row;
-        row.standing == Standing::Ranked
-            && Some(&row.agent_model) == payer
-            && !entry.variance.is_empty()
-    });
-    ranked
-        .map(|entry| Variance {
-            strategy: entry.row.strategy.clone(),
-            window: entry.row.window.clone(),
-            measure: primary,
-            parts: entry.variance.clone(),
-        })
-        .collect()
 }
 
 #[cfg(test)]

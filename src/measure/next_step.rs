@@ -1,7 +1,7 @@
 //! The further run that a report proposes, with its price.
 
+use super::RECORDED;
 use super::findings::Evidence;
-use super::names::RECORDED;
 use super::recommendation::kept;
 use crate::model::{CutRow, Finding, NextStep, PresetRow, Problem, Source, Standing, catalogue};
 

@@ -20,16 +20,15 @@
 use crate::model::catalogue;
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::ALL;
 use super::bootstrap::blocks;
 use super::by_transcript::{ByTranscript, Figure, UnitRow};
 use super::cluster::grouped;
 use super::measures::MEASURES;
-use super::names::ALL;
 use super::pooling::{self, FactsInOrder, Owner, PooledUnit, pooled};
 use super::sign_flip::sign_flip;
-use super::spec::{Pool, mean};
+use super::spec::{Figures, Pool, mean};
 use super::statistics::{Bounds, Clusters, FEWEST_FOR_AN_INTERVAL};
-use super::variance::Figures;
 
 /// Smallest number of paired requests or probes that are resampled.
 const FEWEST_PAIRS: usize = 10;

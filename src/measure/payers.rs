@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::names::ALL;
+use super::ALL;
 use crate::model::{Manifest, RECORDED, Sessions};
 
 /// A preset on a data set at a window.

@@ -5,9 +5,9 @@
 //! Everything that recommends a row uses this module.
 
 use super::cluster::{paired, weighed};
-use super::names::{BASELINE, RECORDED};
 use super::rows::Entry;
 use super::statistics::Clusters;
+use super::{BASELINE, RECORDED};
 use crate::model::{Manifest, PresetRow, Primary, TranscriptFacts, catalogue};
 
 /// Tolerance for rounding in what is kept.

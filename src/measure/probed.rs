@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::names::BASELINE;
+use super::BASELINE;
 use super::spec::Sample;
 use crate::model::{
     Agreement, Cell, ProbeFacts, ProbeKind, ProbeRow, RIGHT, TranscriptFacts, Verdict,

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use crate::model::{Manifest, PresetRow, Primary, Standing, UNRANKED, Value, catalogue};
 
-use super::names::{ALL, BASELINE};
 use super::rows::Entry;
+use super::{ALL, BASELINE};
 use crate::text::counted;
 
 /// Order of the controls below the ranked rows; other controls follow by name.

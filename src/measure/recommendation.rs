@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 
 use super::cluster::noun;
 use super::findings::{Evidence, place_of};
-use super::names::{BASELINE, RECORDED};
 use super::next_step;
 use super::preference::{ENOUGH, Judge, NotPreferred, Preferred};
 use super::ranking::FEWEST_ASKED;
 use super::rows::Entry;
+use super::{BASELINE, RECORDED};
 use crate::model::{
     Against, Allows, AtStake, Choice, Chosen, Finding, Instead, Interval, Limit, NATIVE, NoChoice,
     PresetRow, Priced, Primary, Problem, Range, RangeOf, Recommendation, Replayed, Rival,

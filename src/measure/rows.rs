@@ -3,13 +3,12 @@
 
 mod probes;
 
-use super::names::{BASELINE, FLOOR};
-use super::variance::Figures;
-use std::collections::BTreeMap;
+use super::{BASELINE, FLOOR};
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{
     Absent, AgainstFull, Interval, Manifest, PresetRow, Primary, Session, Sessions, Standing,
-    Support, TranscriptFacts, Value, VariancePart, VoidReplies, catalogue,
+    Support, TranscriptFacts, Value, VoidReplies, catalogue,
 };
 
 use super::against_full::{Difference, Terms, judge};
@@ -18,13 +17,11 @@ use super::bootstrap::blocks;
 use super::cluster::{clusters, owner, paired, weighed};
 use super::exams::Depth;
 use super::gather::{Gathered, RowKey, Scene};
-use super::measures::{MEASURES, RESAMPLED};
+use super::measures::{MEASURES, RESAMPLED, WAITS};
 use super::payers::Payers;
 use super::pooling::{FactsInOrder, Owner, these_sessions};
-use super::sources;
-use super::spec::Basis;
+use super::spec::{Basis, Figures};
 use super::statistics::{Bounds, Clusters, Confidence};
-use super::variance;
 
 /// The measure that ranks: continuity where there are probes, else what is kept
 /// at cuts (cuts §2), and reference recall in a run without cuts.
@@ -52,8 +49,6 @@ pub struct Entry {
     pub facts: BTreeMap<usize, f64>,
     /// Number of questions or facts behind the primary measure.
     pub asked: usize,
-    /// Parts of the primary measure's variance; empty if the measure is absent.
-    pub variance: Vec<VariancePart>,
     /// Mean window of the row's cells in tokens; 0 if every cell failed.
     pub window_tokens: f64,
     /// Whether one of its cells compacted or hid a message.
@@ -155,10 +150,9 @@ impl Builder<'_> {
         let window_tokens = self.row.mean_window();
         let at = RESAMPLED.iter().position(|resampled| resampled.id == self.primary.id());
         let series = at.map(|at| self.row.series(at)).unwrap_or_default();
-        let variance = if measured { self.variance(&series) } else { Vec::new() };
         let (acted, replies) = (self.row.acted, self.row.replies.clone());
         let asked = asked(&scores, &series);
-        Entry { row, scores, facts: weights, asked, variance, window_tokens, acted, replies }
+        Entry { row, scores, facts: weights, asked, window_tokens, acted, replies }
     }
 
     /// The figure of a measure, or why there is none.
@@ -247,14 +241,6 @@ impl Builder<'_> {
         Some(bounds)
     }
 
-    /// The parts of the variance of the primary measure.
-    fn variance(&self, series: &BTreeMap<usize, Vec<Figures>>) -> Vec<VariancePart> {
-        let scored = self.each(self.code, self.primary.id());
-        let figures = series.iter().filter(|(unit, _)| scored.contains_key(unit));
-        let figures = figures.map(|(unit, replicates)| (*unit, replicates.iter().collect()));
-        variance::parts(&figures.collect(), self.row.judged, self.unit())
-    }
-
     /// The paired difference to the baseline, over the transcripts of both.
     fn difference(&self, scores: &BTreeMap<usize, f64>) -> Option<Difference> {
         if self.row.key.strategy == BASELINE {
@@ -296,7 +282,7 @@ impl Builder<'_> {
         let full =
             self.baseline.and_then(|row| self.pooled.row(row as u32, catalogue::OVERFLOWS.id));
         let facts: Vec<&TranscriptFacts> = units.iter().map(|unit| &self.facts[*unit]).collect();
-        sources::complete(self.row, &facts, full, values);
+        sources(self.row, &facts, full, values);
     }
 
     /// Adds the numbers behind the figures of cuts.
@@ -351,6 +337,56 @@ fn difference_values(difference: &Difference, unit: f64, values: &mut BTreeMap<S
     bounds(id, interval.map(|b| (b.lo, b.hi)), values);
     if let Some(mde) = difference.minimal_detectable {
         values.insert(catalogue::MDE.id.into(), Value::Known(mde));
+    }
+}
+
+/// Adds the columns of sources. `full` is the number of requests of the whole
+/// conversation that are over the window.
+fn sources(
+    row: &Gathered,
+    facts: &[&TranscriptFacts],
+    full: Option<f64>,
+    values: &mut BTreeMap<String, Value>,
+) {
+    let requests = facts.iter().flat_map(|f| &f.requests).filter(|r| r.billed);
+    let outputs = requests.map(|r| if r.output_recorded { "recorded" } else { "counted" });
+    let counts = facts.iter().map(|f| f.tokens_source.as_str());
+    let latencies: BTreeSet<&str> = row.latencies.iter().map(|source| source.as_str()).collect();
+    if latencies.len() > 1 {
+        let mixed: Vec<&str> = latencies.iter().copied().collect();
+        let reason = Absent::MixedTimes(mixed.join(" and "));
+        WAITS.iter().for_each(|id| withhold(id, &reason, values));
+    }
+    if full == Some(0.0) {
+        values
+            .insert(catalogue::COST_SAVINGS_VS_RECORDED.id.into(), Value::Absent(Absent::FullFits));
+    }
+    if facts.iter().all(|f| f.exam.references.is_empty()) {
+        withhold(catalogue::COST_USD_REFETCH.id, &Absent::NothingToFetch, values);
+    }
+    // Without a model there is no latency and no source of it.
+    let sources = [
+        (catalogue::OUTPUT_SOURCE.id, one_word(outputs.collect(), Absent::NoRequestBilled)),
+        (catalogue::TOKENS_SOURCE.id, one_word(counts.collect(), Absent::CellsFailed)),
+        (catalogue::LATENCY_SOURCE.id, one_word(latencies, Absent::NoModelCalled)),
+    ];
+    values.extend(sources.map(|(id, source)| (id.to_owned(), source)));
+}
+
+/// Replaces a figure by a reason. A figure that is already absent keeps its own
+/// reason.
+fn withhold(id: &str, reason: &Absent, values: &mut BTreeMap<String, Value>) {
+    if let Some(value @ Value::Known(_)) = values.get_mut(id) {
+        *value = Value::Absent(reason.clone());
+    }
+}
+
+/// The only word, or `mixed` if there are several.
+fn one_word(words: BTreeSet<&str>, without: Absent) -> Value {
+    match (words.len(), words.first()) {
+        (0, _) | (_, None) => Value::Absent(without),
+        (1, Some(word)) => Value::Text((*word).to_owned()),
+        _ => Value::Text("mixed".to_owned()),
     }
 }
 

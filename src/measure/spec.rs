@@ -4,11 +4,26 @@
 use std::collections::BTreeSet;
 
 use super::exams::{Depth, Exams};
-use super::terms::Terms;
 use crate::model::{
-    Absent, Cell, CellRows, CompactionRow, Measure, ProbeKind, Reference, ReferenceState, Repeated,
-    Source, Support, TranscriptFacts,
+    Absent, Cell, CellRows, CompactionRow, Manifest, Measure, ProbeKind, Reference, ReferenceState,
+    Repeated, Source, Support, TimeProfile, TranscriptFacts,
 };
+use crate::pricing::PriceList;
+
+/// What a run takes for granted of prices and speeds.
+pub struct Terms {
+    /// The prices that the manifest keeps.
+    pub prices: PriceList,
+    /// How fast everyone is.
+    pub profile: TimeProfile,
+}
+
+impl Terms {
+    /// Those of the run.
+    pub fn of(manifest: &Manifest) -> Self {
+        Terms { prices: PriceList::from(&manifest.prices), profile: manifest.profile }
+    }
+}
 
 /// How the values of cells are pooled to the value of a row (measures §7).
 ///
@@ -67,6 +82,9 @@ impl Parts {
         value.map_or(Parts::Absent(reason), Parts::One)
     }
 }
+
+/// One figure per request or probe of a cell; `None` where there is none.
+pub(super) type Figures = Vec<Option<f64>>;
 
 /// Returns the size of the part of a transcript's exam that a measure uses.
 pub type SupportOf = fn(&TranscriptFacts) -> Support;

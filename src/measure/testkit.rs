@@ -6,12 +6,12 @@ use std::sync::{Arc, LazyLock};
 
 use jiff::Timestamp;
 
+use super::ALL;
 use super::exams::Exams;
 use super::measure;
-use super::names::ALL;
 use super::rows::Entry;
 use super::spec::Sample;
-use super::terms::Terms;
+use super::spec::Terms;
 use crate::model::{
     Answer, Bill, Buckets, Calibration, Cell, CellKey, CellOutcome, CellRows, CompactionRow, Cut,
     CutRow, Exam, Expectation, FactAtStake, Finding, Fit, IdentifierClass, Judgement,
@@ -242,8 +242,8 @@ pub(super) fn entry_at(
         failed: Vec::new(),
     };
     let (scores, facts) = (BTreeMap::new(), BTreeMap::new());
-    let (variance, replies) = (Vec::new(), VoidReplies::default());
-    Entry { row, scores, facts, asked: 20, variance, window_tokens, acted: true, replies }
+    let replies = VoidReplies::default();
+    Entry { row, scores, facts, asked: 20, window_tokens, acted: true, replies }
 }
 
 /// Problems and limits of a report as text, in their order.

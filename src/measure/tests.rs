@@ -3,7 +3,9 @@ use std::collections::BTreeSet;
 use super::spec::Compute;
 use super::testkit::{absent, cell, close, facts, run, run_at, sample, warnings};
 use super::*;
-use crate::model::{AgainstFull, BreakEven, CellOutcome, Interval, PresetRow, Value, catalogue};
+use crate::model::{
+    AgainstFull, BreakEven, CellOutcome, Interval, PresetRow, Standing, Value, catalogue,
+};
 
 mod references;
 
@@ -361,33 +363,6 @@ fn all_gives_transcripts_equal_weight_and_sums_tokens() {
     close(all, "token_savings", 1.0 - 22_500.0 / 606_000.0);
     close(all, "transcripts", 3.0);
     close(row(&report, "e", "x"), "token_savings", 1.0 - 11_500.0 / 551_000.0);
-}
-
-#[test]
-fn parts_of_the_variance_are_those_of_ranked_rows_for_one_payer() {
-    use crate::model::{ChanceOf, VariancePart};
-    let entry = |strategy: &str, standing, payer: &str, dataset: &str| {
-        let mut entry = testkit::entry_at(("25%", 9.0), strategy, Some(1), &[]);
-        (entry.row.standing, entry.row.agent_model) = (standing, payer.into());
-        entry.row.dataset = dataset.into();
-        let (of, variance, freedom) = (ChanceOf::Probe, Value::Known(0.25), 7);
-        entry.variance = vec![VariancePart { of, variance, freedom }];
-        entry
-    };
-    let mut unknown = entry("unknown", Standing::Ranked, "dear", ALL);
-    unknown.variance.clear();
-    let table = [
-        entry("set", Standing::Ranked, "other", "d"),
-        entry("full", Standing::Control, "dear", ALL),
-        entry("prune", Standing::Ranked, "dear", ALL),
-        entry("summary", Standing::StandIn, "dear", ALL),
-        unknown,
-        entry("prune", Standing::Ranked, "cheap", ALL),
-    ];
-    let found = variance_of(&table, Primary::KeptAtCut);
-    assert_eq!(found.len(), 1, "{found:?}");
-    assert_eq!((found[0].strategy.as_str(), found[0].window.as_str()), ("prune", "25%"));
-    assert_eq!((found[0].measure, found[0].parts[0].freedom), (Primary::KeptAtCut, 7));
 }
 
 #[test]

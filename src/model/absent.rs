@@ -89,21 +89,6 @@ reasons! {
     NullFailed "its null failed at some cut";
     NoCompactionAtCut "it compacted at no cut";
     NoQuestionAtCut "no question that can be answered uncompressed stands at a cut";
-    // Reasons of the parts of the variance.
-    OneSession "there is one session with a figure, or none";
-    AskedOnce "no session is asked more than once";
-    CompactedOnce "every session was compacted once: --replicates repeats it";
-    AnsweredOnce "every question is answered once";
-    AnsweredOncePerCompaction(f64)
-        "every question is answered once for each compaction; with what a compaction does to \
-         single questions it is {0:.4}";
-    OneJudge "a single judge grades, or none";
-    // Reasons of comparisons of windows.
-    OneWindow "it was run at one window, which is no sweep";
-    FewFittingWindows "at fewer than two windows do all of its requests fit";
-    FewFigures "it has both figures at fewer than two windows";
-    OneSize "it is of one size at every window";
-    OutOfReach "its sweep does not reach this size";
 }
 
 written_as_words!(Absent);

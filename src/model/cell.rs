@@ -1,11 +1,10 @@
 //! The result of one replay: rows that can be measured, judged and reported
 //! again without the data set.
-
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Bill, CompactionRow, LedgerState, MessageIndex, ProbeRow, Snapshot};
+use super::{Bill, CompactionRow, MessageIndex, ProbeRow, Snapshot};
 
 /// Label of the window that is each recorded model's own context limit.
 pub const NATIVE: &str = "native";
@@ -276,5 +275,28 @@ impl Cell {
 
     fn counted(&self, probe: &ProbeRow, score: Option<f64>) -> Option<f64> {
         if self.refuses(probe) { score.map(|_| 0.0) } else { score }
+    }
+}
+
+/// The state of a recorded message in a context (semantics §24), best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[derive(strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+pub enum LedgerState {
+    /// Sent exactly as recorded.
+    Verbatim,
+    /// Sent with part of it replaced or removed.
+    Edited,
+    /// Covered by a summary that is sent.
+    Folded,
+    /// Not sent in any form, even if only for this request.
+    Gone,
+}
+
+impl LedgerState {
+    /// The lower-case name used in files.
+    pub fn as_str(self) -> &'static str {
+        self.into()
     }
 }

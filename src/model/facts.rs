@@ -1,13 +1,16 @@
 //! What all presets of one transcript share: its messages, requests, references
 //! and probes, as far as measuring and drawing need them.
+use std::collections::BTreeSet;
+use std::fmt;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Calibration, Exam, Exogenous, MessageIndex, NoCut, ProbeFacts, Role, TokensSource, Usage,
-    Validation,
+    Calibration, Exogenous, IdentifierClass, MessageIndex, NoCut, ProbeFacts, Role, TokensSource,
+    Usage, Validation,
 };
+use crate::text::counted;
 
 /// The facts of a message that measures and charts need.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -131,5 +134,145 @@ impl TranscriptFacts {
             (TokensSource::Calibrated, Some(known)) => known.fits.first().map_or(1.0, |f| f.factor),
             _ => 1.0,
         }
+    }
+}
+
+/// One thing that the recorded agent used at a request and could only know
+/// from far back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reference {
+    /// Ordinal of the request, from 0.
+    pub request: u32,
+    /// The identifier, as the agent wrote it.
+    pub text: String,
+    /// What kind of identifier it is.
+    pub class: IdentifierClass,
+    /// Message that last held it before the request.
+    pub last_seen: MessageIndex,
+    /// Tokens from the end of that message to the request.
+    pub distance_tokens: u64,
+    /// Every message before the request in which it occurs, as sent by the
+    /// whole conversation; ascending.
+    pub sources: Vec<MessageIndex>,
+    /// Smallest tool result among the sources: what reading it again costs.
+    /// Absent where it never stood in a tool result (irrecoverable if lost).
+    pub refetch: Option<MessageIndex>,
+    /// Whether the recording itself read such a result again between the last
+    /// source and the request's own calls.
+    pub reread: bool,
+    /// The five rarest words near each of its ten newest sources, newest first:
+    /// a text that names the identifier must also hold two of these, in a
+    /// sentence, to count as carrying it. Only a replay needs them.
+    #[serde(skip)]
+    pub support: Vec<String>,
+}
+
+/// The references of one transcript: every preset and window is tested on the same ones.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Exam {
+    /// Ascending by request, then by text.
+    pub references: Vec<Reference>,
+    /// Identifiers that the agent used although they occurred only before a
+    /// recorded boundary and not in its summary: the error of this measurement.
+    pub did_without: u32,
+    /// The most frequent words of the transcript, lower-case: each occurs in at
+    /// least a fifth of the messages. Only a replay needs them.
+    #[serde(skip)]
+    pub common: BTreeSet<String>,
+}
+
+/// Fewest references on which a figure rests (measures §4).
+pub const EXAM_REFERENCES: u64 = 20;
+/// Fewest requests with references on which it rests (measures §4).
+pub const EXAM_REQUESTS: u64 = 10;
+
+/// How much of the exam a measure rests on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Support {
+    /// References asked for.
+    pub references: u64,
+    /// Requests that ask for at least one of them.
+    pub requests: u64,
+}
+
+impl Support {
+    /// Every reference of the transcript.
+    pub fn whole(facts: &TranscriptFacts) -> Self {
+        Support::of(facts.exam.references.iter())
+    }
+
+    /// These references, ascending by request, and their requests.
+    pub fn of<'a>(references: impl Iterator<Item = &'a Reference>) -> Self {
+        let mut support = Support::default();
+        let mut last = None;
+        for reference in references {
+            support.references += 1;
+            support.requests += u64::from(last != Some(reference.request));
+            last = Some(reference.request);
+        }
+        support
+    }
+
+    /// Both exams together.
+    pub fn plus(self, other: Support) -> Self {
+        Support {
+            references: self.references + other.references,
+            requests: self.requests + other.requests,
+        }
+    }
+
+    /// Whether this is enough for a figure.
+    pub fn suffices(self) -> bool {
+        self.references >= EXAM_REFERENCES && self.requests >= EXAM_REQUESTS
+    }
+}
+
+impl fmt::Display for Support {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Support { references, requests } = *self;
+        write!(f, "{} at {}", counted(references, "reference"), counted(requests, "request"))
+    }
+}
+
+/// Hash of a list of parts. Their lengths are hashed too, so that the boundaries count.
+#[derive(Clone, Debug, Default)]
+pub struct Fingerprint(blake3::Hasher);
+
+/// Characters of a fingerprint: enough to tell two sessions apart.
+const LENGTH: usize = 16;
+
+impl Fingerprint {
+    /// Adds one part to the hash.
+    pub fn add(&mut self, part: &str) {
+        self.0.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
+    }
+
+    /// The hash in hexadecimal, shortened to the length of a fingerprint.
+    pub fn short(&self) -> String {
+        self.0.finalize().to_hex()[..LENGTH].to_owned()
+    }
+}
+
+impl TranscriptFacts {
+    /// Fingerprint of its messages, requests and references, as they were
+    /// recorded.
+    pub fn fingerprint(&self) -> String {
+        if let Some(recorded) = &self.as_recorded {
+            return recorded.clone();
+        }
+        let mut parts = Fingerprint::default();
+        for message in &self.messages {
+            [message.id.as_str(), message.role.as_str(), &message.text]
+                .into_iter()
+                .for_each(|part| parts.add(part));
+        }
+        self.requests.iter().for_each(|request| parts.add(&request.message.to_string()));
+        for reference in &self.exam.references {
+            parts.add(&reference.request.to_string());
+            parts.add(&reference.text);
+        }
+        parts.short()
     }
 }

@@ -1,7 +1,8 @@
 //! What a measure is: an id, what it counts in, which way is better, and what it
 //! stands for. All of them are in the [catalogue](super::catalogue).
+use serde::{Deserialize, Serialize};
 
-use super::ProbeKind;
+use super::{Absent, ProbeKind, catalogue};
 
 /// What a measure counts in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,3 +144,61 @@ impl PartialEq for Measure {
 }
 
 impl Eq for Measure {}
+
+/// A number, or the reason why there is none.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Value {
+    /// A measured or modelled number; `*_source` columns say which.
+    Known(f64),
+    /// No number, with the reason.
+    Absent(Absent),
+    /// A word instead of a number, such as a source or a verdict.
+    Text(String),
+}
+
+impl Value {
+    /// The number, if there is one.
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Value::Known(x) => Some(*x),
+            _ => None,
+        }
+    }
+}
+
+/// The measure that ranks the rows of a run (measures §8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Primary {
+    /// Where there are questions.
+    Continuity,
+    /// Without questions, where something was at stake at a cut.
+    KeptAtCut,
+    /// Where there is neither.
+    ReferenceRecall,
+}
+
+impl Primary {
+    /// The measure itself.
+    pub fn measure(self) -> &'static Measure {
+        match self {
+            Primary::Continuity => catalogue::CONTINUITY,
+            Primary::KeptAtCut => catalogue::KEPT_AT_CUT,
+            Primary::ReferenceRecall => catalogue::REFERENCE_RECALL,
+        }
+    }
+
+    /// The id of the measure.
+    pub fn id(self) -> &'static str {
+        self.measure().id
+    }
+
+    /// The largest value of the measure.
+    pub fn most(self) -> f64 {
+        match self {
+            Primary::Continuity => 100.0,
+            Primary::KeptAtCut | Primary::ReferenceRecall => 1.0,
+        }
+    }
+}

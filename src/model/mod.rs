@@ -3,8 +3,16 @@
 //! Invariant: nothing here reads a file, a clock or the environment, and
 //! nothing here knows a transcript format, a strategy or a report.
 
-#[macro_use]
-mod words;
+/// Has reasons written as their words.
+macro_rules! written_as_words {
+    ($($reason:ty)*) => {
+        $(impl serde::Serialize for $reason {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        })*
+    };
+}
 
 mod absent;
 mod advice;
@@ -21,33 +29,26 @@ mod comparison;
 mod cut;
 mod facts;
 mod finding;
-mod fingerprint;
 mod gate;
 mod judged;
 mod labelled;
-mod ledger;
 mod manifest;
 mod measure;
 mod no_answer;
 mod planned;
-mod primary;
 mod probe;
 mod recommendation;
 mod recorded;
-mod reference;
 mod reply;
 mod report;
-mod role;
 mod sessions;
 mod shard;
 mod suggest;
-mod support;
 #[cfg(test)]
 mod testkit;
 mod transcript;
 mod tuned;
 mod usage;
-mod value;
 mod void;
 
 pub use crate::text::IdentifierClass;
@@ -61,20 +62,20 @@ pub use bill::{Bill, BreakEven, Buckets, CacheRules, CallBill, PromptBill, RECOR
 pub use calibration::{BillErrors, Calibration, Exogenous, Fit, TokensSource, Validation};
 pub use call::{CallOutcome, CallRow, LatencySource, Seat, Timing};
 pub use cell::{
-    Cell, CellKey, CellOutcome, CellRows, LossRow, NATIVE, ReferenceOutcome, ReferenceState,
-    RequestRow, SMALLEST_NATIVE, Standing, TimeProfile,
+    Cell, CellKey, CellOutcome, CellRows, LedgerState, LossRow, NATIVE, ReferenceOutcome,
+    ReferenceState, RequestRow, SMALLEST_NATIVE, Standing, TimeProfile,
 };
 pub use compaction::{CompactionRow, is_of_size};
-pub use compared::{
-    AtSize, ChanceOf, EqualSize, Family, Outranks, RecencyCurve, Tested, Variance, VariancePart,
-};
+pub use compared::{Family, Outranks, Tested};
 pub use comparison::{ComparedMeasure, ComparedProbes, ComparedRow, Comparison};
 pub use cut::{Cut, CutBill, CutExam, CutOutcome, CutRow, FactAtStake, NULL};
-pub use facts::{MessageFacts, RequestFacts, TranscriptFacts};
+pub use facts::{
+    EXAM_REFERENCES, EXAM_REQUESTS, Exam, Fingerprint, MessageFacts, Reference, RequestFacts,
+    Support, TranscriptFacts,
+};
 pub use finding::{
     Allows, Counts, DearBecause, Finding, Limit, Observation, OtherBill, Place, Problem, Ungraded,
 };
-pub use fingerprint::Fingerprint;
 pub use gate::{
     Check, CheckOutcome, Differs, Gate, Ground, Operator, RuleFindings, UndecidedPolicy,
 };
@@ -82,37 +83,31 @@ pub use judged::{
     JudgeReport, JudgeRow, PanelAgreement, TRUSTED_FALSE_ACCEPTS, TRUSTED_KAPPA, Trust,
 };
 pub use labelled::{Label, LabelledCase, LabelledQuestion, Outcome};
-pub use ledger::LedgerState;
 pub use manifest::{MARGIN, Manifest, OFFLINE, PANEL, Prices, Provenance};
-pub use measure::{Column, Direction, Measure, Nature, Unit};
+pub use measure::{Column, Direction, Measure, Nature, Primary, Unit, Value};
 pub use no_answer::{NoAnswer, NoCut, NoGrade, NoReply, REQUESTS_AROUND_CUT};
 pub use planned::{Missing, Planned, PlannedPreset, PlannedTranscript};
-pub use primary::Primary;
 pub use probe::{Expectation, Probe, ProbeKind};
 pub use recommendation::{
     Against, AtStake, Choice, Chosen, Instead, NextStep, NoChoice, Priced, Range, RangeOf,
     Recommendation, Replayed, Rival, Savings, Sure,
 };
 pub use recorded::{Piece, RecordedCall, RecordedCompaction, RecordedTrigger};
-pub use reference::{Exam, Reference};
 pub use reply::{ReplyFacts, Void};
 pub use report::{
-    AgainstFull, AgeBin, AgeUnit, Forgetting, INSTRUMENT, Interval, PresetRow, Report, UNRANKED,
-    VALID_WITHIN, is_exam_doubtful,
+    AgainstFull, AgeBin, AgeUnit, Answered, AnsweredAtCuts, Forgetting, INSTRUMENT, Interval,
+    PresetRow, Report, UNRANKED, VALID_WITHIN, is_exam_doubtful,
 };
-pub use role::{MessageIndex, Role};
 pub use sessions::{Session, Sessions};
 pub use shard::{MOST_SHARDS, Shard};
 pub use suggest::{alike, suggest};
-pub use support::{EXAM_REFERENCES, EXAM_REQUESTS, Support};
 pub use transcript::{
-    Block, Call, CallId, Message, Preamble, PreambleChange, SIDECHAIN, ToolDefinition, Transcript,
-    sent,
+    Block, Call, CallId, Message, MessageIndex, Preamble, PreambleChange, Role, SIDECHAIN,
+    ToolDefinition, Transcript, sent,
 };
 pub use tuned::{
     Ranged, TUNED_VERSION, Tuned, TunedDifference, TunedHeldBack, TunedSetting, TunedSplit,
     TunedStatus,
 };
 pub use usage::{MOST_TOKENS, SidechainRequest, Usage};
-pub use value::Value;
 pub use void::{Repeated, RepeatedTexts, VoidReplies, void_replies};

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CallRow, EqualSize, Family, Finding, Gate, Manifest, Measure, Missing, PanelAgreement, Primary,
-    RecencyCurve, Recommendation, Sessions, Standing, TranscriptFacts, Value, Variance, catalogue,
+    CallRow, Family, Finding, Gate, Manifest, Measure, Missing, PanelAgreement, Primary, ProbeKind,
+    Recommendation, Sessions, Standing, TranscriptFacts, Value, catalogue,
 };
 
 /// Version of the instrument: mining rules, offline seats, judge prompts.
@@ -214,6 +214,27 @@ pub struct Forgetting {
     pub bins: Vec<AgeBin>,
 }
 
+/// Questions of one kind at cuts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Answered {
+    /// Answered right with the whole conversation.
+    pub before: u64,
+    /// Of these, still answered right.
+    pub after: u64,
+}
+
+/// Which kinds of questions a preset still answers at the cuts of the greatest
+/// depth, of those that the whole conversation answers right.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AnsweredAtCuts {
+    /// The preset's id, without markup.
+    pub strategy: String,
+    /// Whether the row is ranked.
+    pub standing: Standing,
+    /// The questions of each kind; none of a kind is left out.
+    pub kinds: BTreeMap<ProbeKind, Answered>,
+}
+
 /// The whole comparison: everything that reporters and the gate read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
@@ -226,16 +247,12 @@ pub struct Report {
     pub primary: Primary,
     /// Rows in printing order.
     pub rows: Vec<PresetRow>,
+    /// Questions at cuts by kind; empty where none was asked.
+    pub answered_at_cuts: Vec<AnsweredAtCuts>,
     /// Forgetting curves, by window as typed, preset and unit of age.
     pub forgetting: Vec<Forgetting>,
     /// The one confirmatory family; absent where there is nothing to compare.
     pub family: Option<Family>,
-    /// Recall of the newest tokens alone, by data set.
-    pub recency: Vec<RecencyCurve>,
-    /// Presets at equal size, where a sweep allows it.
-    pub equal_size: Vec<EqualSize>,
-    /// Variance components of the primary measure, row by row.
-    pub variance: Vec<Variance>,
     /// The findings of the gate, where there is one.
     pub gate: Option<Gate>,
     /// Which preset to use and how certain that is; absent in a run without rows.

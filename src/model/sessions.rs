@@ -256,16 +256,15 @@ fn session<'a>((dataset, transcript): &'a Key, held: &'a Held) -> Session<'a> {
     Session { dataset, transcript, held, cells: OnceCell::new(), cuts: OnceCell::new() }
 }
 
-/// Results in MessagePack, which names fields as JSON does and is read in half
-/// the time, and compressed.
+/// Results as JSON, like the lines of a run folder, and compressed.
 fn packed<T: Serialize>(results: &[T]) -> Box<[u8]> {
-    let bytes = rmp_serde::to_vec_named(results).expect("plain data serialises");
+    let bytes = serde_json::to_vec(results).expect("plain data serialises");
     zstd::bulk::compress(&bytes, LEVEL).expect("memory takes every byte").into()
 }
 
 fn unpacked<T: DeserializeOwned>(bytes: &[u8]) -> Vec<T> {
     let bytes = zstd::stream::decode_all(bytes).expect("it was compressed here");
-    rmp_serde::from_slice(&bytes).expect("it was serialised here")
+    serde_json::from_slice(&bytes).expect("it was serialised here")
 }
 
 #[cfg(test)]

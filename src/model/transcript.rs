@@ -1,5 +1,4 @@
 //! A recorded session, in the one shape that every importer produces.
-
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -8,7 +7,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::{MessageIndex, RecordedCompaction, Role, SidechainRequest, Usage};
+use super::{RecordedCompaction, SidechainRequest, Usage};
 
 /// One part of a message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -343,5 +342,31 @@ impl Transcript {
     /// Indices of the messages before which the recorded agent called its model.
     pub fn requests(&self) -> impl Iterator<Item = MessageIndex> + '_ {
         (0u32..).zip(&self.messages).filter(|(_, m)| m.is_request()).map(|(i, _)| i)
+    }
+}
+
+/// Position of a message in [`Transcript::messages`](super::Transcript::messages), from 0.
+pub type MessageIndex = u32;
+
+/// Who a message is attributed to when it is sent to a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[derive(strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Role {
+    /// Instructions within the conversation itself.
+    System,
+    /// The person, or the harness on behalf of them.
+    User,
+    /// The recorded agent's model.
+    Assistant,
+    /// The result of one tool call.
+    Tool,
+}
+
+impl Role {
+    /// The lower-case name used in files.
+    pub fn as_str(self) -> &'static str {
+        self.into()
     }
 }

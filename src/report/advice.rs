@@ -4,7 +4,9 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{asked, grid, number, plain};
+use super::forgets::forgets;
+use super::grid::{Fit, Grid, paragraph};
+use super::{number, plain};
 use crate::model::{Advice, Estimate, Pays, PresetAdvice, Report, SizeFigures, Standing};
 use crate::text::counted;
 use crate::wording;
@@ -28,8 +30,7 @@ pub(super) const BY_PRESET: [&str; 5] = ["strategy", "pays from", "best at", "sa
 /// What the advice says: the answer, and a sentence for each reason.
 pub(super) fn told(report: &Report, advice: &Advice) -> (String, Vec<String>) {
     let mut reasons = wording::reasons(advice);
-    let forgets = advice.chosen().and_then(|(one, _)| asked::forgets(report, &one.strategy));
-    reasons.extend(forgets);
+    reasons.extend(advice.chosen().and_then(|(one, _)| forgets(report, &one.strategy)));
     (wording::advised(advice), reasons)
 }
 
@@ -109,16 +110,16 @@ pub fn advice_table(report: &Report, advice: &Advice, width: usize) -> String {
     let (answer, reasons) = told(report, advice);
     let mut out = String::new();
     let text = [answer].into_iter().chain(reasons).collect::<Vec<_>>().join(" ");
-    grid::paragraph(&mut out, &plain::line(&text), width, "");
+    paragraph(&mut out, &plain::line(&text), width, "");
     if let Some(preset) = advice.shown().filter(|preset| !preset.sizes.is_empty()) {
         out.push_str(&format!("\n{} by size of the context\n", named(preset)));
-        table(&mut out, &BY_SIZE, by_size(preset), width);
+        table(&mut out, BY_SIZE, by_size(preset), width);
         out.push_str("\nevery strategy at the size at which it saves most\n");
-        table(&mut out, &BY_PRESET, by_preset(advice), width);
+        table(&mut out, BY_PRESET, by_preset(advice), width);
         let ranges = "cuts in sessions; requests to come and requests until it has saved what it \
                       cost, medians; [ ] 95 % interval; ( ) lowest and highest session or project";
         out.push('\n');
-        grid::paragraph(&mut out, ranges, width, "");
+        paragraph(&mut out, ranges, width, "");
     }
     let caveats = wording::caveats(advice).len();
     let before = format!(
@@ -126,25 +127,20 @@ pub fn advice_table(report: &Report, advice: &Advice, width: usize) -> String {
         counted(caveats, "thing")
     );
     out.push('\n');
-    grid::paragraph(&mut out, &before, width, "");
+    paragraph(&mut out, &before, width, "");
     out
 }
 
 /// A table, folded into blocks where the terminal is narrow.
-fn table(out: &mut String, heads: &[&str], rows: Vec<Vec<String>>, width: usize) {
-    let heads: Vec<String> = heads.iter().map(|head| (*head).to_owned()).collect();
-    let widest = |at: usize| {
-        let cells = rows.iter().chain([&heads]).map(|row| row[at].chars().count());
-        cells.max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..heads.len()).map(widest).collect();
-    if widths.iter().sum::<usize>() + widths.len() * grid::GAP.len() > width {
-        return grid::push_blocks(out, &heads, rows.into_iter().map(|row| (row, None)), width);
-    }
-    let right: Vec<bool> = (0..heads.len()).map(|at| at > 0).collect();
-    for row in [heads].iter().chain(&rows) {
-        grid::push_line(out, &right, &widths, row, None);
-    }
+fn table<const N: usize>(
+    out: &mut String,
+    heads: [&'static str; N],
+    rows: Vec<Vec<String>>,
+    width: usize,
+) {
+    let heads = heads.map(|head| [head, ""]);
+    let grid = Grid { heads: &heads, right: |at| at > 0, fit: Fit::Fold };
+    grid.push(out, rows, width, false);
 }
 
 /// Where to compact, as agents read it.

@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json, json};
 use unicode_width::UnicodeWidthStr;
 
 use super::grid::{GAP, paragraph, push_line};
-use super::sheet::{self, Field, Kind};
+use super::sheet::{self, Field};
 use super::{number, plain};
 use crate::model::{
     Expectation, JudgeReport, JudgeRow, Judgement, Label, LabelledCase, TRUSTED_FALSE_ACCEPTS,
@@ -164,25 +164,9 @@ fn accepted_share(row: &JudgeRow) -> Option<String> {
 }
 
 /// Columns of `calibration.csv`, and keys of the rows in JSON.
-const COLUMNS: [(&str, Kind); 17] = [
-    ("file", Kind::Text),
-    ("group", Kind::Text),
-    ("questions", Kind::Count),
-    ("graded", Kind::Count),
-    ("agreement", Kind::Number),
-    ("kappa", Kind::Number),
-    ("kappa_lo", Kind::Number),
-    ("kappa_hi", Kind::Number),
-    ("false_accepts", Kind::Count),
-    ("false_accept_share", Kind::Number),
-    ("false_accept_lo", Kind::Number),
-    ("false_accept_hi", Kind::Number),
-    ("false_rejects", Kind::Count),
-    ("false_reject_share", Kind::Number),
-    ("unscored", Kind::Count),
-    ("score_error", Kind::Number),
-    ("judge", Kind::Text),
-];
+const COLUMNS: &str = "file,group,questions,graded,agreement,kappa,kappa_lo,kappa_hi,false_accepts,\
+    false_accept_share,false_accept_lo,false_accept_hi,false_rejects,false_reject_share,\
+    unscored,score_error,judge";
 
 fn fields(report: &JudgeReport, row: &JudgeRow) -> Vec<Field> {
     vec![
@@ -216,7 +200,7 @@ pub fn calibration_csv(report: &JudgeReport) -> Vec<u8> {
 pub fn calibration_json(report: &JudgeReport) -> String {
     let row = |row: &JudgeRow| {
         let fields = fields(report, row).into_iter().map(into_json);
-        let keys = COLUMNS.into_iter().map(|(name, _)| name.to_owned());
+        let keys = COLUMNS.split(',').map(str::to_owned);
         // The judge is named once, above the rows.
         Json::Object(keys.zip(fields).filter(|(key, _)| key != "judge").collect::<Map<_, _>>())
     };
@@ -243,22 +227,8 @@ fn into_json(field: Field) -> Json {
     }
 }
 
-const VERDICT_COLUMNS: [(&str, Kind); 14] = [
-    ("file", Kind::Text),
-    ("line", Kind::Count),
-    ("id", Kind::Text),
-    ("group", Kind::Text),
-    ("kind", Kind::Text),
-    ("question", Kind::Text),
-    ("expected", Kind::Text),
-    ("stale", Kind::Text),
-    ("answer", Kind::Text),
-    ("label", Kind::Text),
-    ("verdict", Kind::Text),
-    ("score", Kind::Number),
-    ("outcome", Kind::Text),
-    ("rationale", Kind::Text),
-];
+const VERDICT_COLUMNS: &str = "file,line,id,group,kind,question,expected,stale,answer,label,verdict,score,\
+    outcome,rationale";
 
 /// `verdicts.csv`: every answer with its label and what the judge made of it.
 pub fn verdicts_csv(cases: &[LabelledCase], judgements: &[Judgement]) -> Vec<u8> {

@@ -2,7 +2,7 @@
 //! harness's own waiting stands apart from the model's latency.
 
 use super::Format;
-use super::sheet::{self, Field, Kind};
+use super::sheet::{self, Field};
 use crate::model::CallRow;
 
 pub(super) const FORMAT: Format = Format {
@@ -12,25 +12,8 @@ pub(super) const FORMAT: Format = Format {
     render: |source, out| out.write_all(&calls_csv(&source.report.calls)),
 };
 
-const COLUMNS: [(&str, Kind); 17] = [
-    ("seat", Kind::Text),
-    ("model", Kind::Text),
-    ("key", Kind::Text),
-    ("replicate", Kind::Count),
-    ("outcome", Kind::Text),
-    ("uncached", Kind::Count),
-    ("cache_read", Kind::Count),
-    ("cache_write", Kind::Count),
-    ("cache_write_1h", Kind::Count),
-    ("output", Kind::Count),
-    ("reasoning", Kind::Count),
-    ("cost_usd", Kind::Dollars),
-    ("queue_ms", Kind::Number),
-    ("first_byte_ms", Kind::Number),
-    ("total_ms", Kind::Number),
-    ("attempts", Kind::Count),
-    ("latency_source", Kind::Text),
-];
+const COLUMNS: &str = "seat,model,key,replicate,outcome,uncached,cache_read,cache_write,cache_write_1h,\
+    output,reasoning,cost_usd,queue_ms,first_byte_ms,total_ms,attempts,latency_source";
 
 /// A row for each call.
 pub fn calls_csv(calls: &[CallRow]) -> Vec<u8> {

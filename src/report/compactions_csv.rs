@@ -3,7 +3,7 @@
 
 use std::io::{Result, Write};
 
-use super::sheet::{self, Field, Kind};
+use super::sheet::{self, Field};
 use super::{Format, Source};
 use crate::model::{
     Bill, BreakEven, CallBill, Cell, CompactionRow, Repeated, RepeatedTexts, TranscriptFacts,
@@ -18,41 +18,16 @@ pub(super) const FORMAT: Format = Format {
     render,
 };
 
-const COLUMNS: [(&str, Kind); 26] = [
-    ("request", Kind::Count),
-    ("stage", Kind::Count),
-    ("mechanism", Kind::Text),
-    ("trigger", Kind::Text),
-    ("tokens_before", Kind::Count),
-    ("tokens_after", Kind::Count),
-    ("messages_folded", Kind::Count),
-    ("messages_evicted", Kind::Count),
-    ("messages_edited", Kind::Count),
-    ("model_calls", Kind::Count),
-    ("input_tokens", Kind::Count),
-    ("output_tokens", Kind::Count),
-    ("cost_usd", Kind::Dollars),
-    ("cpu_ms", Kind::Number),
-    ("latency_ms", Kind::Number),
-    ("latency_source", Kind::Text),
-    ("background", Kind::Flag),
-    ("fallback", Kind::Text),
-    ("error", Kind::Text),
-    ("at_end", Kind::Flag),
-    ("break_even_requests", Kind::Count),
-    ("break_even_formula", Kind::Number),
-    ("agent_model", Kind::Text),
-    ("begun", Kind::Count),
-    ("void", Kind::Count),
-    ("void_reasons", Kind::Text),
-];
+const COLUMNS: &str = "request,stage,mechanism,trigger,tokens_before,tokens_after,messages_folded,\
+    messages_evicted,messages_edited,model_calls,input_tokens,output_tokens,cost_usd,\
+    cpu_ms,latency_ms,latency_source,background,fallback,error,at_end,\
+    break_even_requests,break_even_formula,agent_model,begun,void,void_reasons";
 
 fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
-    let header = sheet::ROW_KEY.into_iter().chain(COLUMNS);
     let prices = PriceList::from(&source.report.manifest.prices);
     let sessions = &source.report.sessions;
     let repeated = RepeatedTexts::of(sessions);
-    sheet::csv_of_cells(header, sessions, out, |cell, push| {
+    sheet::csv_of_cells(COLUMNS, sessions, out, |cell, push| {
         let Some(measured) = cell.rows() else { return Ok(()) };
         let facts = source.report.facts_of(&cell.key.dataset, &cell.key.transcript);
         let bills: Vec<_> = sheet::bills(measured).into_iter().map(Sorted::new).collect();

@@ -1,8 +1,10 @@
-//! Two runs beside each other: what the terminal and Markdown show alike.
+//! Two runs beside each other: for a terminal, as Markdown for pull requests,
+//! and as JSON for scripts.
 
-use unicode_width::UnicodeWidthStr;
+use serde::Serialize;
 
-use super::grid::{NARROWEST, paragraph, push_blocks, push_line};
+use super::grid::{Fit, Grid, paragraph};
+use super::markdown::escaped;
 use super::{block, number, plain};
 use crate::model::{ComparedMeasure, ComparedRow, Comparison, Outranks, Standing};
 
@@ -118,19 +120,6 @@ pub(super) fn notes(comparison: &Comparison) -> Vec<String> {
     notes
 }
 
-fn grid(out: &mut String, heads: &[String], body: &[Vec<String>], color: bool) {
-    let column = |at: usize| {
-        let each = body.iter().map(|cells| cells[at].width());
-        each.fold(heads[at].width(), usize::max)
-    };
-    let widths: Vec<usize> = (0..HEADS.len()).map(column).collect();
-    let right = [false, true, true, true, false, false, false];
-    push_line(out, &right, &widths, heads, color.then_some("1"));
-    for cells in body {
-        push_line(out, &right, &widths, cells, None);
-    }
-}
-
 /// Renders a comparison for a terminal of `width` columns.
 pub fn comparison_table(comparison: &Comparison, width: usize, color: bool) -> String {
     let mut out = String::new();
@@ -138,13 +127,9 @@ pub fn comparison_table(comparison: &Comparison, width: usize, color: bool) -> S
     for row in &comparison.rows {
         out.push('\n');
         paragraph(&mut out, &title(row), width, " ");
-        let heads = HEADS.map(str::to_owned).to_vec();
-        let body: Vec<Vec<String>> = row.measures.iter().map(cells).collect();
-        if width < NARROWEST {
-            push_blocks(&mut out, &heads, body.into_iter().map(|cells| (cells, None)), width);
-        } else {
-            grid(&mut out, &heads, &body, color);
-        }
+        let heads = HEADS.map(|head| [head, ""]);
+        let grid = Grid { heads: &heads, right: |at| (1..4).contains(&at), fit: Fit::Over };
+        grid.push(&mut out, row.measures.iter().map(cells).collect(), width, color);
         if let Some(probes) = probes(row) {
             paragraph(&mut out, &probes, width, " ");
         }
@@ -154,4 +139,46 @@ pub fn comparison_table(comparison: &Comparison, width: usize, color: bool) -> S
         paragraph(&mut out, &note, width, " ");
     }
     out
+}
+
+/// Renders a comparison as Markdown.
+pub fn comparison_md(comparison: &Comparison) -> String {
+    let words = |text: &str| escaped::prose(text, usize::MAX);
+    let line = |cells: &[String]| {
+        let cells: Vec<String> = cells.iter().map(|cell| words(cell)).collect();
+        format!("| {} |\n", cells.join(" | "))
+    };
+    let mut out = format!("## recap compare\n\n{}\n", words(&headline(comparison)));
+    for row in &comparison.rows {
+        out += &format!("\n### {}\n\n", words(&title(row)));
+        out += &line(&HEADS.map(str::to_owned));
+        out += "| --- | ---: | ---: | ---: | --- | --- | --- |\n";
+        for measure in &row.measures {
+            out += &line(&cells(measure));
+        }
+        if let Some(probes) = probes(row) {
+            out += &format!("\n{}\n", words(&probes));
+        }
+    }
+    for note in notes(comparison) {
+        out += &format!("\n{}\n", words(&note));
+    }
+    out
+}
+
+/// Version of the JSON layout; fields are only ever added under one version.
+const VERSION: u32 = 1;
+
+#[derive(Serialize)]
+struct Versioned<'a> {
+    version: u32,
+    #[serde(flatten)]
+    comparison: &'a Comparison,
+}
+
+/// Renders a comparison as JSON.
+pub fn comparison_json(comparison: &Comparison) -> String {
+    let versioned = Versioned { version: VERSION, comparison };
+    let json = serde_json::to_string_pretty(&versioned).expect("every key is a string");
+    json + "\n"
 }

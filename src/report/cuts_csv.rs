@@ -3,7 +3,7 @@
 
 use std::io::{Result, Write};
 
-use super::sheet::{self, Field, Kind};
+use super::sheet::{self, Field};
 use super::{Format, Source};
 use crate::model::{
     Cut, CutBill, CutExam, CutRow, RECORDED, ReferenceState, Repeated, RepeatedTexts, Session,
@@ -18,49 +18,18 @@ pub(super) const FORMAT: Format = Format {
 };
 
 /// Columns that stand first in the tables of cuts.
-pub(super) const KEY: [(&str, Kind); 6] = [
-    ("dataset", Kind::Text),
-    ("transcript", Kind::Text),
-    ("strategy", Kind::Text),
-    ("replicate", Kind::Count),
-    ("depth", Kind::Count),
-    ("cut", Kind::Count),
-];
+pub(super) const KEY: &str = "dataset,transcript,strategy,replicate,depth,cut";
 
-const COLUMNS: [(&str, Kind); 26] = [
-    ("tokens_before", Kind::Count),
-    ("tokens_after", Kind::Count),
-    ("window", Kind::Count),
-    ("facts", Kind::Count),
-    ("verbatim", Kind::Count),
-    ("carried", Kind::Count),
-    ("bare", Kind::Count),
-    ("partial", Kind::Count),
-    ("lost", Kind::Count),
-    ("recovered", Kind::Count),
-    ("recency", Kind::Number),
-    ("cost_usd", Kind::Dollars),
-    ("bill_with", Kind::Dollars),
-    ("bill_without", Kind::Dollars),
-    ("pays_after", Kind::Count),
-    ("saved_per_request_usd", Kind::Dollars),
-    ("blocking_ms", Kind::Number),
-    ("cpu_ms", Kind::Number),
-    ("compactions", Kind::Count),
-    ("over_window", Kind::Count),
-    ("recorded", Kind::Flag),
-    ("agent_model", Kind::Text),
-    ("error", Kind::Text),
-    ("void", Kind::Count),
-    ("requests", Kind::Count),
-    ("requests_left", Kind::Count),
-];
+const COLUMNS: &str = "tokens_before,tokens_after,window,facts,verbatim,carried,bare,partial,lost,\
+    recovered,recency,cost_usd,bill_with,bill_without,pays_after,saved_per_request_usd,\
+    blocking_ms,cpu_ms,compactions,over_window,recorded,agent_model,error,void,requests,\
+    requests_left";
 
 fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
-    let header = KEY.into_iter().chain(COLUMNS);
+    let header = format!("{KEY},{COLUMNS}");
     let report = source.report;
     let repeated = RepeatedTexts::of(&report.sessions);
-    sheet::csv_with(header, out, |push| {
+    sheet::csv_with(&header, out, |push| {
         report.sessions.iter().try_for_each(|session| {
             rows(&session).try_for_each(|(cut, row)| {
                 let repeated = repeated.at_cuts(&row.strategy);
@@ -107,7 +76,7 @@ fn fields(session: &Session<'_>, cut: &Cut, row: &CutRow, void: u64) -> Vec<Vec<
         };
         let mut fields = key(cut, row);
         fields.push(Field::Count(cut.tokens_before));
-        fields.extend(vec![Field::Empty; COLUMNS.len() - 5]);
+        fields.extend(vec![Field::Empty; COLUMNS.split(',').count() - 5]);
         fields.push(Field::text(error));
         fields.push(Field::Empty);
         fields.extend(requests(cut));

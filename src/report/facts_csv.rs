@@ -4,7 +4,7 @@
 use std::io::{Result, Write};
 
 use super::cuts_csv;
-use super::sheet::{self, Field, Kind};
+use super::sheet::{self, Field};
 use super::{Format, Source};
 use crate::model::{Cut, CutRow, Report};
 
@@ -15,20 +15,12 @@ pub(super) const FORMAT: Format = Format {
     render,
 };
 
-const COLUMNS: [(&str, Kind); 7] = [
-    ("request", Kind::Count),
-    ("requests_after", Kind::Count),
-    ("fact", Kind::Text),
-    ("class", Kind::Text),
-    ("last_seen", Kind::Text),
-    ("state", Kind::Text),
-    ("over_window", Kind::Flag),
-];
+const COLUMNS: &str = "request,requests_after,fact,class,last_seen,state,over_window";
 
 fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
-    let header = cuts_csv::KEY.into_iter().chain(COLUMNS);
+    let header = format!("{},{COLUMNS}", cuts_csv::KEY);
     let report = source.report;
-    sheet::csv_with(header, out, |push| {
+    sheet::csv_with(&header, out, |push| {
         report.sessions.iter().try_for_each(|session| {
             let mut rows = cuts_csv::rows(&session);
             rows.try_for_each(|(cut, row)| {

@@ -83,6 +83,60 @@ pub(super) const NARROWEST: usize = 80;
 /// Columns that a figure has at least beside its label.
 const FIGURE: usize = 16;
 
+/// What is done where a table is wider than the terminal.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fit {
+    /// A column is cut, to eight columns at least.
+    Cut(usize),
+    /// It is folded into blocks, as on any narrow terminal.
+    Fold,
+    /// Its lines run over.
+    Over,
+}
+
+/// A table whose rows are all alike.
+pub(super) struct Grid<'a> {
+    /// One or two lines for each column.
+    pub(super) heads: &'a [[&'static str; 2]],
+    /// Whether a column stands against its right edge.
+    pub(super) right: fn(usize) -> bool,
+    pub(super) fit: Fit,
+}
+
+impl Grid<'_> {
+    pub(super) fn push(&self, out: &mut String, rows: Vec<Vec<String>>, width: usize, color: bool) {
+        let mut widths: Vec<usize> = (self.heads.iter().enumerate())
+            .map(|(at, head)| {
+                let cells = rows.iter().map(|row| row[at].as_str()).chain(*head);
+                cells.map(UnicodeWidthStr::width).max().unwrap_or(0)
+            })
+            .collect();
+        let taken = 1 + widths.iter().sum::<usize>() + GAP.len() * (widths.len() - 1);
+        let folds = match self.fit {
+            Fit::Fold => taken > width,
+            Fit::Cut(_) | Fit::Over => width < NARROWEST,
+        };
+        if folds {
+            let labels: Vec<String> = self.heads.iter().map(joined).collect();
+            return push_blocks(out, &labels, rows.into_iter().map(|row| (row, None)), width);
+        }
+        if let Fit::Cut(at) = self.fit {
+            let least = widths[at].min(8);
+            widths[at] = widths[at].saturating_sub(taken.saturating_sub(width)).max(least);
+        }
+        let right: Vec<bool> = (0..self.heads.len()).map(self.right).collect();
+        for line in 0..2 {
+            let cells: Vec<String> = self.heads.iter().map(|head| head[line].to_owned()).collect();
+            if cells.iter().any(|cell| !cell.is_empty()) {
+                push_line(out, &right, &widths, &cells, color.then_some("1"));
+            }
+        }
+        for cells in &rows {
+            push_line(out, &right, &widths, cells, None);
+        }
+    }
+}
+
 /// A table for a narrow terminal: a block for each row, with the first cell as
 /// its head and a line with label and figure for each other. A figure longer
 /// than its place goes on below it, between words.

@@ -1,17 +1,13 @@
 //! `junit.xml`: the gate and the kinds of probes as test cases, for what shows
 //! test results beside a build.
 //!
-//! The layout is the part that Maven Surefire's schema, Jenkins' and those of
-//! other readers have in common: `testsuites`, `testsuite` with its counts, and
-//! in a `testcase` at most one of `failure`, `error` and `skipped` before
-//! `system-out`. No case takes time of its own and no clock is read, so every
-//! `time` is 0 and the same run gives the same bytes.
+//! No case takes time of its own and no clock is read, so every `time` is 0 and
+//! the same run gives the same bytes.
 
 use std::collections::BTreeSet;
-use std::io::Error;
+use std::time::Duration;
 
-use quick_xml::Writer;
-use quick_xml::events::{BytesDecl, BytesText, Event};
+use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
 use super::{Format, Source, block, number, plain};
 use crate::model::{
@@ -43,35 +39,63 @@ struct Case {
     out: String,
 }
 
-struct Suite {
-    name: String,
-    cases: Vec<Case>,
-}
-
 fn render(source: &Source<'_>) -> Vec<u8> {
     let report = source.report;
-    let mut suites: Vec<Suite> = report.missing.iter().map(incomplete).collect();
-    suites.extend(report.gate.iter().map(gate));
-    suites.extend(kinds(report));
-    let mut writer = Writer::new_with_indent(Vec::new(), b' ', 2);
-    write(&mut writer, report, &suites).expect("writing to memory cannot fail");
-    let mut bytes = writer.into_inner();
-    bytes.push(b'\n');
+    let title = format!("recap: {}", plain::line(&report.title));
+    let mut junit = quick_junit::Report::new(title);
+    junit.set_time(Duration::ZERO);
+    junit.add_test_suites(report.missing.iter().map(incomplete));
+    junit.add_test_suites(report.gate.iter().map(gate));
+    junit.add_test_suites(kinds(report));
+    let mut bytes = Vec::new();
+    junit.serialize(&mut bytes).expect("writing to memory cannot fail");
     bytes
 }
 
+fn suite(name: &str, cases: impl IntoIterator<Item = Case>) -> TestSuite {
+    let mut suite = TestSuite::new(name);
+    suite.set_time(Duration::ZERO);
+    suite.add_test_cases(cases.into_iter().map(|Case { name: case, outcome, out }| {
+        let mut case = TestCase::new(case, status(&outcome));
+        case.set_classname(name).set_time(Duration::ZERO);
+        if !out.is_empty() {
+            case.set_system_out(out);
+        }
+        case
+    }));
+    suite
+}
+
+fn status(outcome: &Outcome) -> TestCaseStatus {
+    let (mut status, kind, reason) = match outcome {
+        Outcome::Passed => return TestCaseStatus::success(),
+        Outcome::Failed(reason) => {
+            (TestCaseStatus::non_success(NonSuccessKind::Failure), Some("regression"), reason)
+        }
+        Outcome::Error(reason) => {
+            (TestCaseStatus::non_success(NonSuccessKind::Error), Some("incomplete"), reason)
+        }
+        Outcome::Skipped(reason) => (TestCaseStatus::skipped(), None, reason),
+    };
+    status.set_message(reason.as_str());
+    if let Some(kind) = kind {
+        status.set_type(kind);
+    }
+    status
+}
+
 /// A case that says what an interrupted run lacks.
-fn incomplete(missing: &Missing) -> Suite {
+fn incomplete(missing: &Missing) -> TestSuite {
     let case = Case {
         name: "every planned cell and cut is there".to_owned(),
         outcome: Outcome::Error(plain::line(&missing.to_string())),
         out: missing.named.iter().map(|name| plain::line(name)).collect::<Vec<_>>().join("\n"),
     };
-    Suite { name: "run".to_owned(), cases: vec![case] }
+    suite("run", [case])
 }
 
 /// One case for each rule on each row.
-fn gate(gate: &Gate) -> Suite {
+fn gate(gate: &Gate) -> TestSuite {
     let each = gate.rules.iter().flat_map(|rule| {
         rule.checks.iter().map(move |check| Case {
             name: format!("{}: {}", plain::line(&rule.rule), place(check)),
@@ -79,7 +103,7 @@ fn gate(gate: &Gate) -> Suite {
             out: plain::line(&check.reason),
         })
     });
-    Suite { name: "gate".to_owned(), cases: each.collect() }
+    suite("gate", each)
 }
 
 /// The row that a rule was looked at on.
@@ -113,7 +137,7 @@ fn outcome(check: &Check, policy: UndecidedPolicy) -> Outcome {
 /// A suite for each data set at each window, with a case for each preset and
 /// kind of probe. What is kept is the same whoever pays, so the first agent
 /// model speaks for all.
-fn kinds(report: &Report) -> Vec<Suite> {
+fn kinds(report: &Report) -> Vec<TestSuite> {
     let blocks = block::blocks(report);
     // With one data set the rows over all of them are left out.
     let alone = blocks.iter().all(|block| block.dataset != block::ALL);
@@ -127,12 +151,9 @@ fn kinds(report: &Report) -> Vec<Suite> {
                 asked.iter().map(|(kind, probes)| of_kind(report, row, *kind, *probes, alone));
             kinds.chain(broken).collect::<Vec<Case>>()
         });
-        Suite {
-            name: format!("{} at {}", plain::line(block.dataset), block::at(block.window)),
-            cases: cases.collect(),
-        }
+        suite(&format!("{} at {}", plain::line(block.dataset), block::at(block.window)), cases)
     });
-    suites.filter(|suite| !suite.cases.is_empty()).collect()
+    suites.filter(|suite| !suite.test_cases.is_empty()).collect()
 }
 
 /// Kinds that are asked for in a data set, each with its probes.
@@ -186,97 +207,6 @@ fn broken(row: &PresetRow) -> Case {
         outcome: Outcome::Error(format!("{cells} failed")),
         out: errors.join("; "),
     }
-}
-
-/// How many cases there are, and of which sort.
-#[derive(Default)]
-struct Counts {
-    tests: usize,
-    failures: usize,
-    errors: usize,
-    skipped: usize,
-}
-
-impl Counts {
-    fn of<'a>(cases: impl Iterator<Item = &'a Case>) -> Self {
-        let mut counts = Counts::default();
-        for case in cases {
-            counts.tests += 1;
-            match case.outcome {
-                Outcome::Passed => {}
-                Outcome::Failed(_) => counts.failures += 1,
-                Outcome::Error(_) => counts.errors += 1,
-                Outcome::Skipped(_) => counts.skipped += 1,
-            }
-        }
-        counts
-    }
-
-    fn attributes(&self) -> [(&'static str, String); 3] {
-        [
-            ("tests", self.tests.to_string()),
-            ("failures", self.failures.to_string()),
-            ("errors", self.errors.to_string()),
-        ]
-    }
-}
-
-type Out = Writer<Vec<u8>>;
-
-fn write(writer: &mut Out, report: &Report, suites: &[Suite]) -> Result<(), Error> {
-    writer.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
-    let counts = Counts::of(suites.iter().flat_map(|suite| &suite.cases)).attributes();
-    let title = format!("recap: {}", plain::line(&report.title));
-    writer
-        .create_element("testsuites")
-        .with_attribute(("name", title.as_str()))
-        .with_attributes(counts.iter().map(|(name, n)| (*name, n.as_str())))
-        .with_attribute(("time", "0"))
-        .write_inner_content(|writer| {
-            suites.iter().try_for_each(|suite| write_suite(writer, suite))
-        })?;
-    Ok(())
-}
-
-fn write_suite(writer: &mut Out, suite: &Suite) -> Result<(), Error> {
-    let counts = Counts::of(suite.cases.iter());
-    let skipped = counts.skipped.to_string();
-    writer
-        .create_element("testsuite")
-        .with_attribute(("name", suite.name.as_str()))
-        .with_attributes(counts.attributes().iter().map(|(name, n)| (*name, n.as_str())))
-        .with_attributes([("skipped", skipped.as_str()), ("time", "0")])
-        .write_inner_content(|writer| {
-            suite.cases.iter().try_for_each(|case| write_case(writer, &suite.name, case))
-        })?;
-    Ok(())
-}
-
-fn write_case(writer: &mut Out, suite: &str, case: &Case) -> Result<(), Error> {
-    let found = match &case.outcome {
-        Outcome::Passed => None,
-        Outcome::Failed(reason) => Some(("failure", Some("regression"), reason)),
-        Outcome::Error(reason) => Some(("error", Some("incomplete"), reason)),
-        Outcome::Skipped(reason) => Some(("skipped", None, reason)),
-    };
-    writer
-        .create_element("testcase")
-        .with_attributes([("name", case.name.as_str()), ("classname", suite), ("time", "0")])
-        .write_inner_content(|writer| {
-            if let Some((element, kind, reason)) = found {
-                let element = writer.create_element(element);
-                let element = element.with_attribute(("message", reason.as_str()));
-                let kind = kind.map(|kind| ("type", kind));
-                element.with_attributes(kind).write_empty()?;
-            }
-            if !case.out.is_empty() {
-                writer
-                    .create_element("system-out")
-                    .write_text_content(BytesText::new(&case.out))?;
-            }
-            Ok(())
-        })?;
-    Ok(())
 }
 
 #[cfg(test)]

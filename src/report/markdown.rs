@@ -14,7 +14,7 @@ use crate::model::{
 };
 use crate::wording::{self, Answer};
 
-mod escaped;
+pub(super) mod escaped;
 
 pub(super) const FORMAT: Format = Format {
     name: "md",

@@ -5,20 +5,14 @@ use super::{block, number, plain};
 use crate::model::{PanelAgreement, Report};
 use crate::text::form_for;
 
-/// On how many answers the first two agree.
-pub(super) fn agreed(panel: &PanelAgreement) -> String {
-    let share = number::percent(panel.agreed as f64 / panel.both.max(1) as f64);
-    format!(
-        "{} and {} agree on {} of the {} that both graded ({share})",
-        name(panel, 0),
-        name(panel, 1),
-        number::grouped(panel.agreed),
-        block::counted(panel.both, "answer"),
-    )
-}
-
-/// What came of the others.
-pub(super) fn settled(panel: &PanelAgreement) -> String {
+/// On how many answers the first two agree, and what came of the others.
+pub(super) fn sentence(panel: &PanelAgreement) -> String {
+    let name =
+        |at: usize| panel.judges.get(at).map_or_else(String::new, |judge| plain::line(judge));
+    let kappa = panel.kappa.map_or_else(
+        || "no kappa, since they know one verdict only".to_owned(),
+        |kappa| format!("kappa {}", number::share(kappa)),
+    );
     let open = match panel.nobody {
         0 => "no answer is left open".to_owned(),
         n => {
@@ -26,28 +20,25 @@ pub(super) fn settled(panel: &PanelAgreement) -> String {
             format!("{} {are} left open, without a grade", block::counted(n, "answer"))
         }
     };
-    match panel.judges.get(2) {
-        Some(third) => {
-            format!("{} decided {}; {open}", plain::line(third), number::grouped(panel.third))
-        }
-        None => open,
-    }
-}
-
-fn name(panel: &PanelAgreement, at: usize) -> String {
-    panel.judges.get(at).map_or_else(String::new, |judge| plain::line(judge))
+    let decided = panel.judges.get(2).map_or_else(String::new, |third| {
+        format!("{} decided {}; ", plain::line(third), number::grouped(panel.third))
+    });
+    format!(
+        "Panel: {} and {} agree on {} of the {} that both graded ({}), {kappa}; {decided}{open}.",
+        name(0),
+        name(1),
+        number::grouped(panel.agreed),
+        block::counted(panel.both, "answer"),
+        number::percent(panel.agreed as f64 / panel.both.max(1) as f64),
+    )
 }
 
 /// The sentence on a terminal; nothing for a single judge.
 pub(super) fn section(out: &mut String, report: &Report, width: usize) {
-    let Some(panel) = &report.panel else { return };
-    let kappa = panel.kappa.map_or_else(
-        || "no kappa, since they know one verdict only".to_owned(),
-        |kappa| format!("kappa {}", number::share(kappa)),
-    );
-    let text = format!("Panel: {}, {kappa}; {}.", agreed(panel), settled(panel));
-    paragraph(out, &text, width, " ");
-    out.push('\n');
+    if let Some(panel) = &report.panel {
+        paragraph(out, &sentence(panel), width, " ");
+        out.push('\n');
+    }
 }
 
 #[cfg(test)]

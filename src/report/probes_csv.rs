@@ -4,7 +4,7 @@
 
 use std::io::{Result, Write};
 
-use super::sheet::{self, Field, Kind};
+use super::sheet::{self, Field};
 use super::{Format, Source};
 use crate::model::{
     Agreement, Answer, Cell, Expectation, Judgement, ProbeFacts, ProbeRow, RIGHT, Session, Verdict,
@@ -18,48 +18,27 @@ pub(super) const FORMAT: Format = Format {
     render,
 };
 
-const COLUMNS: [(&str, Kind); 22] = [
-    ("probe", Kind::Text),
-    ("kind", Kind::Text),
-    ("asked_at", Kind::Count),
-    ("age_tokens", Kind::Count),
-    ("age_compactions", Kind::Count),
-    ("evidence_state", Kind::Text),
-    ("answerable", Kind::Flag),
-    ("expected", Kind::Text),
-    ("answer", Kind::Text),
-    ("pre_answer", Kind::Text),
-    ("score", Kind::Number),
-    ("agreement", Kind::Text),
-    ("verdict", Kind::Text),
-    ("judge", Kind::Text),
-    ("unscored_reason", Kind::Text),
-    ("rationale", Kind::Text),
-    ("question", Kind::Text),
-    ("votes", Kind::Text),
-    ("recovered_answer", Kind::Text),
-    ("recovered_score", Kind::Number),
-    ("recovery_calls", Kind::Count),
-    ("recovery_tokens", Kind::Count),
-];
+const COLUMNS: &str = "probe,kind,asked_at,age_tokens,age_compactions,evidence_state,answerable,expected,\
+    answer,pre_answer,score,agreement,verdict,judge,unscored_reason,rationale,question,\
+    votes,recovered_answer,recovered_score,recovery_calls,recovery_tokens";
 
 /// The control that answers before compression.
 pub(super) const BEFORE: &str = "full";
 
 fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
-    let (header, rows) = rows(source);
-    sheet::csv(header, rows, out)
+    sheet::csv(&header(), rows(source), out)
+}
+
+/// The names of the columns.
+pub(super) fn header() -> String {
+    format!("{},{COLUMNS}", sheet::ROW_KEY)
 }
 
 /// A row for each probe, preset, window and replicate.
-pub(super) fn rows<'a>(
-    source: &'a Source<'_>,
-) -> (impl Iterator<Item = (&'static str, Kind)>, impl Iterator<Item = Vec<Field>> + 'a) {
-    let header = sheet::ROW_KEY.into_iter().chain(COLUMNS);
-    let of_session = |session: Session<'_>| -> Vec<Vec<Field>> {
+pub(super) fn rows<'a>(source: &'a Source<'_>) -> impl Iterator<Item = Vec<Field>> + 'a {
+    source.report.sessions.iter().flat_map(|session| -> Vec<Vec<Field>> {
         session.cells().iter().flat_map(|cell| cell_rows(source, &session, cell)).collect()
-    };
-    (header, source.report.sessions.iter().flat_map(of_session))
+    })
 }
 
 fn cell_rows(source: &Source<'_>, session: &Session<'_>, cell: &Cell) -> Vec<Vec<Field>> {

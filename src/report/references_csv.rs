@@ -2,7 +2,7 @@
 
 use std::io::{Result, Write};
 
-use super::sheet::{self, Field, Kind};
+use super::sheet::{self, Field};
 use super::{Format, Source};
 use crate::model::{Cell, Report};
 
@@ -13,20 +13,11 @@ pub(super) const FORMAT: Format = Format {
     render,
 };
 
-const COLUMNS: [(&str, Kind); 7] = [
-    ("request", Kind::Count),
-    ("reference", Kind::Text),
-    ("class", Kind::Text),
-    ("last_seen", Kind::Text),
-    ("distance_tokens", Kind::Count),
-    ("state", Kind::Text),
-    ("refetchable", Kind::Flag),
-];
+const COLUMNS: &str = "request,reference,class,last_seen,distance_tokens,state,refetchable";
 
 fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
-    let header = sheet::ROW_KEY.into_iter().chain(COLUMNS);
     let report = source.report;
-    sheet::csv_of_cells(header, &report.sessions, out, |cell, push| {
+    sheet::csv_of_cells(COLUMNS, &report.sessions, out, |cell, push| {
         cell_rows(report, cell).into_iter().flatten().try_for_each(push)
     })
 }

@@ -3,7 +3,7 @@
 
 use std::io::{Result, Write};
 
-use super::sheet::{self, Field, Kind};
+use super::sheet::{self, Field};
 use super::{Format, Source};
 use crate::model::{Bill, Cell, CellRows, Report, RequestFacts, TranscriptFacts};
 use crate::pricing::PriceList;
@@ -16,30 +16,13 @@ pub(super) const FORMAT: Format = Format {
 };
 
 /// Contracted columns, then those added since.
-const COLUMNS: [(&str, Kind); 16] = [
-    ("request", Kind::Count),
-    ("message", Kind::Text),
-    ("tokens_full", Kind::Count),
-    ("tokens_sent", Kind::Count),
-    ("cache_read", Kind::Count),
-    ("cache_write", Kind::Count),
-    ("uncached", Kind::Count),
-    ("output", Kind::Count),
-    ("cost_usd", Kind::Dollars),
-    ("overflow", Kind::Flag),
-    ("references", Kind::Count),
-    ("references_kept", Kind::Count),
-    ("messages", Kind::Count),
-    ("valid", Kind::Flag),
-    ("estimated", Kind::Count),
-    ("agent_model", Kind::Text),
-];
+const COLUMNS: &str = "request,message,tokens_full,tokens_sent,cache_read,cache_write,uncached,output,\
+    cost_usd,overflow,references,references_kept,messages,valid,estimated,agent_model";
 
 fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
-    let header = sheet::ROW_KEY.into_iter().chain(COLUMNS);
     let prices = PriceList::from(&source.report.manifest.prices);
     let report = source.report;
-    sheet::csv_of_cells(header, &report.sessions, out, |cell, push| {
+    sheet::csv_of_cells(COLUMNS, &report.sessions, out, |cell, push| {
         cell_rows(report, &prices, cell).into_iter().flatten().try_for_each(push)
     })
 }

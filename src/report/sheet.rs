@@ -1,36 +1,18 @@
-//! Tables of the run folder: built once as a polars frame of typed columns, and
-//! written from there: as CSV (RFC 4180), with a guard against text that a
-//! spreadsheet would run as a formula, and as Parquet.
+//! Tables of the run folder as CSV (RFC 4180), with a guard against text that a
+//! spreadsheet would run as a formula.
 
 use std::borrow::Cow;
 use std::io::{Result, Write};
 use std::sync::Arc;
 
 use csv::{QuoteStyle, Terminator, WriterBuilder};
-use polars::prelude::{Column, DataFrame, NamedFrom, Series};
 
 use super::number;
 use crate::model::{Bill, Cell, CellKey, CellRows, RECORDED, Sessions};
 use crate::text::harmless_data;
 
 /// Columns that stand first in every table of rows (docs/files.md).
-pub(super) const ROW_KEY: [(&str, Kind); 5] = [
-    ("dataset", Kind::Text),
-    ("transcript", Kind::Text),
-    ("strategy", Kind::Text),
-    ("window", Kind::Text),
-    ("replicate", Kind::Count),
-];
-
-/// What a column holds; every field of it is of this kind or empty.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Text,
-    Number,
-    Dollars,
-    Count,
-    Flag,
-}
+pub(super) const ROW_KEY: &str = "dataset,transcript,strategy,window,replicate";
 
 /// One field.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,6 +51,19 @@ impl Field {
     pub(super) fn maybe_dollars(usd: Option<f64>) -> Field {
         usd.map_or(Field::Empty, Field::Dollars)
     }
+
+    /// As CSV says it: rounded as files are, so that equal runs give equal bytes.
+    fn printed(&self) -> Cow<'_, str> {
+        let number = |text: Option<String>| Cow::Owned(text.unwrap_or_default());
+        match self {
+            Field::Empty => Cow::Borrowed(""),
+            Field::Text(text) => defused(text),
+            Field::Number(x) => number(number::plain(*x)),
+            Field::Dollars(x) => number(number::exact_dollars(*x)),
+            Field::Count(n) => Cow::Owned(n.to_string()),
+            Field::Flag(flag) => Cow::Borrowed(if *flag { "true" } else { "false" }),
+        }
+    }
 }
 
 /// Text as a spreadsheet, or a terminal that prints the file, may see it: what
@@ -106,16 +101,12 @@ pub(super) fn bills(rows: &CellRows) -> Vec<Option<&Bill>> {
     if bills.is_empty() { vec![None] } else { bills.into_iter().map(Some).collect() }
 }
 
-/// Rows of a file that are held at a time.
-const CHUNK: usize = 4_096;
-
-/// Writes a table as CSV, some rows at a time: the tables of a large run are
-/// larger than the run.
+/// Writes a table as CSV. Every row has as many fields as the header.
 ///
 /// # Errors
 /// What the writer says.
-pub(super) fn csv<N: Into<String>>(
-    header: impl IntoIterator<Item = (N, Kind)>,
+pub(super) fn csv(
+    header: &str,
     rows: impl IntoIterator<Item = Vec<Field>>,
     out: &mut dyn Write,
 ) -> Result<()> {
@@ -125,186 +116,53 @@ pub(super) fn csv<N: Into<String>>(
 /// What takes the rows of a table one by one.
 pub(super) type Push<'a> = dyn FnMut(Vec<Field>) -> Result<()> + 'a;
 
-/// The same of rows that `fill` makes one by one, from what it does not keep.
+/// The same of rows that `fill` makes one by one, from what it does not keep:
+/// the tables of a large run are larger than the run.
 ///
 /// # Errors
 /// What the writer says.
-pub(super) fn csv_with<N: Into<String>>(
-    header: impl IntoIterator<Item = (N, Kind)>,
+pub(super) fn csv_with(
+    header: &str,
     out: &mut dyn Write,
     fill: impl FnOnce(&mut Push<'_>) -> Result<()>,
 ) -> Result<()> {
-    let header: Vec<(String, Kind)> =
-        header.into_iter().map(|(name, kind)| (name.into(), kind)).collect();
     let mut writer = WriterBuilder::new()
         .quote_style(QuoteStyle::Necessary)
         .terminator(Terminator::CRLF)
         .from_writer(out);
-    writer.write_record(header.iter().map(|(name, _)| name))?;
-    let mut held = Vec::new();
+    writer.write_record(header.split(','))?;
     fill(&mut |row| {
-        held.push(row);
-        match held.len() {
-            CHUNK => Ok(Table::new(header.clone(), held.drain(..)).write(&mut writer)?),
-            _ => Ok(()),
+        for field in &row {
+            writer.write_field(field.printed().as_bytes())?;
         }
+        // Fails where a row is not as long as the header.
+        Ok(writer.write_record(None::<&[u8]>)?)
     })?;
-    if !held.is_empty() {
-        Table::new(header, held).write(&mut writer)?;
-    }
     writer.flush()
 }
 
-/// A table of rows that each cell of a run has.
+/// A table of rows that each cell of a run has, its key first.
 ///
 /// # Errors
 /// What the writer says.
-pub(super) fn csv_of_cells<N: Into<String>>(
-    header: impl IntoIterator<Item = (N, Kind)>,
+pub(super) fn csv_of_cells(
+    columns: &str,
     sessions: &Sessions,
     out: &mut dyn Write,
     rows: impl Fn(&Cell, &mut Push<'_>) -> Result<()>,
 ) -> Result<()> {
-    csv_with(header, out, |push| {
+    csv_with(&format!("{ROW_KEY},{columns}"), out, |push| {
         sessions
             .iter()
             .try_for_each(|session| session.cells().iter().try_for_each(|cell| rows(cell, push)))
     })
 }
 
-/// The same in memory.
-pub(super) fn csv_bytes<N: Into<String>>(
-    header: impl IntoIterator<Item = (N, Kind)>,
-    rows: impl IntoIterator<Item = Vec<Field>>,
-) -> Vec<u8> {
+/// A table in memory.
+pub(super) fn csv_bytes(header: &str, rows: impl IntoIterator<Item = Vec<Field>>) -> Vec<u8> {
     let mut bytes = Vec::new();
     csv(header, rows, &mut bytes).expect("memory takes every write");
     bytes
-}
-
-/// A table.
-pub(super) struct Table {
-    kinds: Vec<Kind>,
-    frame: DataFrame,
-}
-
-/// The entries of a column while rows come in.
-enum Entries {
-    Text(Vec<Option<String>>),
-    Number(Vec<Option<f64>>),
-    Count(Vec<Option<u64>>),
-    Flag(Vec<Option<bool>>),
-}
-
-impl Entries {
-    fn of(kind: Kind) -> Self {
-        match kind {
-            Kind::Text => Entries::Text(Vec::new()),
-            Kind::Number | Kind::Dollars => Entries::Number(Vec::new()),
-            Kind::Count => Entries::Count(Vec::new()),
-            Kind::Flag => Entries::Flag(Vec::new()),
-        }
-    }
-
-    /// Adds a field.
-    ///
-    /// # Panics
-    /// Where it is of another kind than its column: that is a bug of the table's file.
-    fn push(&mut self, field: Field) {
-        match (self, field) {
-            (Entries::Text(all), Field::Text(text)) => all.push(Some(text)),
-            (Entries::Number(all), Field::Number(x) | Field::Dollars(x)) => all.push(Some(x)),
-            (Entries::Count(all), Field::Count(n)) => all.push(Some(n)),
-            (Entries::Flag(all), Field::Flag(flag)) => all.push(Some(flag)),
-            (Entries::Text(all), Field::Empty) => all.push(None),
-            (Entries::Number(all), Field::Empty) => all.push(None),
-            (Entries::Count(all), Field::Empty) => all.push(None),
-            (Entries::Flag(all), Field::Empty) => all.push(None),
-            (_, field) => unreachable!("{field:?} does not fit its column"),
-        }
-    }
-
-    fn column(self, name: &str) -> Column {
-        let name = name.into();
-        match self {
-            Entries::Text(all) => Series::new(name, all).into(),
-            Entries::Number(all) => Series::new(name, all).into(),
-            Entries::Count(all) => Series::new(name, all).into(),
-            Entries::Flag(all) => Series::new(name, all).into(),
-        }
-    }
-}
-
-impl Table {
-    /// Builds a table. Every row has as many fields as the header, which names
-    /// no column twice.
-    pub(super) fn new(
-        header: impl IntoIterator<Item = (impl Into<String>, Kind)>,
-        rows: impl IntoIterator<Item = Vec<Field>>,
-    ) -> Self {
-        let (names, kinds): (Vec<String>, Vec<Kind>) =
-            header.into_iter().map(|(name, kind)| (name.into(), kind)).unzip();
-        let mut entries: Vec<Entries> = kinds.iter().map(|kind| Entries::of(*kind)).collect();
-        let mut height = 0;
-        for row in rows {
-            debug_assert_eq!(row.len(), entries.len(), "rows are as long as the header");
-            entries.iter_mut().zip(row).for_each(|(column, field)| column.push(field));
-            height += 1;
-        }
-        let columns = entries.into_iter().zip(&names).map(|(entries, name)| entries.column(name));
-        let frame = DataFrame::new(height, columns.collect())
-            .expect("columns are of one height and their names are unique");
-        Table { kinds, frame }
-    }
-
-    /// Adds its rows to a CSV file.
-    fn write(&self, writer: &mut csv::Writer<&mut dyn Write>) -> csv::Result<()> {
-        let columns = self.frame.columns().iter().zip(&self.kinds);
-        let mut columns: Vec<_> = columns.map(|(column, kind)| printed(column, *kind)).collect();
-        for _ in 0..self.frame.height() {
-            for column in &mut columns {
-                writer.write_field(column.next().unwrap_or_default().as_bytes())?;
-            }
-            writer.write_record(None::<&[u8]>)?;
-        }
-        Ok(())
-    }
-
-    /// The table as Parquet, compressed, with the columns' own types. Text is as
-    /// it is: no reader of Parquet runs formulas.
-    #[cfg(feature = "parquet")]
-    pub(super) fn parquet(mut self) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        polars::prelude::ParquetWriter::new(&mut bytes)
-            .finish(&mut self.frame)
-            .expect("memory takes every write");
-        bytes
-    }
-}
-
-/// The fields of a column as CSV says them: rounded as files are, so that equal
-/// runs give equal bytes.
-fn printed(column: &Column, kind: Kind) -> Box<dyn Iterator<Item = Cow<'_, str>> + '_> {
-    const TYPED: &str = "a column is of its kind's type";
-    fn or_empty<T: Into<String>>(text: Option<T>) -> Cow<'static, str> {
-        Cow::Owned(text.map_or_else(String::new, Into::into))
-    }
-    let numbers = |show: fn(f64) -> Option<String>| {
-        column.f64().expect(TYPED).iter().map(move |x| or_empty(x.and_then(show)))
-    };
-    match kind {
-        Kind::Text => {
-            Box::new(column.str().expect(TYPED).iter().map(|t| t.map_or("".into(), defused)))
-        }
-        Kind::Number => Box::new(numbers(number::plain)),
-        Kind::Dollars => Box::new(numbers(number::exact_dollars)),
-        Kind::Count => {
-            Box::new(column.u64().expect(TYPED).iter().map(|n| or_empty(n.map(|n| n.to_string()))))
-        }
-        Kind::Flag => {
-            Box::new(column.bool().expect(TYPED).iter().map(|f| or_empty(f.map(|f| f.to_string()))))
-        }
-    }
 }
 
 #[cfg(test)]
@@ -312,13 +170,7 @@ mod tests {
     use super::*;
 
     fn written(rows: &[Vec<Field>]) -> String {
-        let kind = |field: &Field| match field {
-            Field::Text(_) => Kind::Text,
-            Field::Flag(_) => Kind::Flag,
-            _ => Kind::Number,
-        };
-        let header = ["a", "b"].into_iter().zip(rows[0].iter().map(kind));
-        String::from_utf8(csv_bytes(header, rows.to_vec())).unwrap()
+        String::from_utf8(csv_bytes("a,b", rows.to_vec())).unwrap()
     }
 
     #[test]

@@ -1,9 +1,7 @@
 //! What the calls of real models took, a line for each seat and model: the
 //! judge's spend is never hidden in the strategy's.
 
-use unicode_width::UnicodeWidthStr;
-
-use super::grid::{GAP, NARROWEST, paragraph, push_blocks, push_line};
+use super::grid::{Fit, Grid, paragraph};
 use super::{block, number, plain};
 use crate::model::{CallOutcome, CallRow, Seat};
 
@@ -160,35 +158,14 @@ pub(super) fn section(out: &mut String, calls: &[CallRow], width: usize, color: 
     }
     let calls = block::counted(calls.len(), "call");
     paragraph(out, &format!("{calls} of models in this run, each request once:"), width, " ");
-    let lines: Vec<[String; HEADS.len()]> = all.iter().map(Spent::cells).collect();
-    if width < NARROWEST {
-        let blocks = lines.into_iter().map(|cells| (cells.to_vec(), None));
-        push_blocks(out, &HEADS.map(str::to_owned), blocks, width);
-    } else {
-        grid(out, &lines, width, color);
-    }
+    let lines = all.iter().map(|spent| spent.cells().to_vec()).collect();
+    let heads = HEADS.map(|head| [head, ""]);
+    let grid = Grid { heads: &heads, right: |at| at > 1, fit: Fit::Cut(1) };
+    grid.push(out, lines, width, color);
     for trouble in all.iter().filter_map(Spent::troubles) {
         paragraph(out, &format!("{trouble}."), width, " ");
     }
     out.push('\n');
-}
-
-fn grid(out: &mut String, lines: &[[String; HEADS.len()]], width: usize, color: bool) {
-    let widths = widths(lines, width);
-    let right: Vec<bool> = (0..HEADS.len()).map(|at| at > 1).collect();
-    push_line(out, &right, &widths, &HEADS.map(str::to_owned), color.then_some("1"));
-    for cells in lines {
-        push_line(out, &right, &widths, cells, None);
-    }
-}
-
-fn widths(lines: &[[String; HEADS.len()]], width: usize) -> Vec<usize> {
-    let mut widths: Vec<usize> = (0..HEADS.len())
-        .map(|at| lines.iter().map(|cells| cells[at].width()).fold(HEADS[at].width(), usize::max))
-        .collect();
-    let others: usize = widths.iter().map(|w| w + GAP.len()).sum::<usize>() - widths[1];
-    widths[1] = widths[1].min(width.saturating_sub(others)).max(8);
-    widths
 }
 
 #[cfg(test)]

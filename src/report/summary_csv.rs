@@ -2,8 +2,7 @@
 
 use std::io::{Result, Write};
 
-use super::number;
-use super::sheet::{self, Field, Kind};
+use super::sheet::{self, Field};
 use super::{Format, Source};
 use crate::model::{Column, Measure, PresetRow, Report, Standing, Unit, Value, catalogue};
 
@@ -14,12 +13,9 @@ pub(super) const FORMAT: Format = Format {
     render,
 };
 
-const KEY: [&str; 4] = ["dataset", "strategy", "window", "agent_model"];
-
 fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
     let report = source.report;
-    let columns: Vec<(&Measure, Kind)> =
-        columns(report).into_iter().map(|measure| (measure, kind(report, measure))).collect();
+    let columns = columns(report);
     let mut rows: Vec<&PresetRow> = report.rows.iter().collect();
     rows.sort_by_key(|row| (&row.dataset, &row.strategy, &row.window, &row.agent_model));
     let fields = rows.into_iter().map(|row| {
@@ -29,25 +25,12 @@ fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
             Field::text(&row.window),
             Field::text(&row.agent_model),
         ];
-        fields.extend(columns.iter().map(|(measure, kind)| field(row, measure, *kind)));
+        fields.extend(columns.iter().map(|measure| field(row, measure)));
         fields
     });
-    let key = KEY.into_iter().map(|name| (name, Kind::Text));
-    sheet::csv(key.chain(columns.iter().map(|(measure, kind)| (measure.id, *kind))), fields, out)
-}
-
-/// What a column holds. A figure that is told apart by a word where it is not
-/// known is text in every row.
-fn kind(report: &Report, measure: &Measure) -> Kind {
-    let is_word = |row: &PresetRow| matches!(row.values.get(measure.id), Some(Value::Text(_)));
-    match measure.unit {
-        Unit::Flag => Kind::Flag,
-        Unit::Place => Kind::Count,
-        Unit::Word => Kind::Text,
-        _ if report.rows.iter().any(is_word) => Kind::Text,
-        Unit::Dollars => Kind::Dollars,
-        _ => Kind::Number,
-    }
+    let mut header = "dataset,strategy,window,agent_model".to_owned();
+    columns.iter().for_each(|measure| header += &format!(",{}", measure.id));
+    sheet::csv(&header, fields, out)
 }
 
 /// The columns that every run has, in the order of the catalogue, then by name
@@ -61,16 +44,16 @@ fn columns(report: &Report) -> Vec<&'static Measure> {
 }
 
 /// A measure of a row. What the row carries in a typed field is read there.
-fn field(row: &PresetRow, measure: &Measure, kind: Kind) -> Field {
+fn field(row: &PresetRow, measure: &Measure) -> Field {
     match measure.id {
         "stand_in" => Field::Flag(row.standing == Standing::StandIn),
         "rank" => row.rank.map_or(Field::Empty, |rank| Field::Count(u64::from(rank))),
         "verdict_vs_full" => Field::maybe_text(row.verdict.map(|v| v.as_str())),
-        id => match (row.values.get(id), kind) {
-            (Some(Value::Known(x)), Kind::Text) => Field::maybe_text(number::plain(*x).as_deref()),
-            (Some(Value::Known(x)), _) => Field::Number(*x),
-            (Some(Value::Text(text)), _) => Field::text(text),
-            (Some(Value::Absent(_)) | None, _) => Field::Empty,
+        id => match row.values.get(id) {
+            Some(Value::Known(x)) if measure.unit == Unit::Dollars => Field::Dollars(*x),
+            Some(Value::Known(x)) => Field::Number(*x),
+            Some(Value::Text(text)) => Field::text(text),
+            Some(Value::Absent(_)) | None => Field::Empty,
         },
     }
 }

@@ -6,12 +6,10 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use super::asked;
-use super::stakes::{self, Counts, Stakes};
 use super::{Format, Source, number};
 use crate::model::{
-    Absent, Finding, Forgetting, Gate, Interval, Manifest, Missing, PanelAgreement, PresetRow,
-    Primary, Recommendation, Standing, Value,
+    Absent, AnsweredAtCuts, Finding, Forgetting, Gate, Interval, Manifest, Missing, PanelAgreement,
+    PresetRow, Primary, Recommendation, Standing, Value,
 };
 use crate::wording::{self, Answer};
 
@@ -23,7 +21,7 @@ pub(super) const FORMAT: Format = Format {
 };
 
 /// Version of this file's layout; fields are only ever added under one version.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 #[derive(Serialize)]
 struct Summary<'a> {
@@ -31,21 +29,12 @@ struct Summary<'a> {
     title: &'a str,
     primary: Primary,
     rows: Vec<Row<'a>>,
-    /// Absent in a run without cuts.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cuts: Option<Json>,
     /// For each preset, the questions at cuts by kind; absent without any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     questions: Vec<Json>,
     forgetting: &'a [Forgetting],
     #[serde(skip_serializing_if = "Option::is_none")]
     family: Option<Json>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    recency: Vec<Json>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    equal_size: Vec<Json>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    variance: Vec<Json>,
     /// What to use, how sure that is, what was at stake and what else to know.
     #[serde(skip_serializing_if = "Option::is_none")]
     answer: Option<Json>,
@@ -103,13 +92,9 @@ fn render(source: &Source<'_>) -> Vec<u8> {
         title: &report.title,
         primary: report.primary,
         rows: report.rows.iter().map(row).collect(),
-        cuts: stakes::stakes(report).as_ref().map(cuts),
-        questions: asked::asked(report).iter().map(questions).collect(),
+        questions: report.answered_at_cuts.iter().map(questions).collect(),
         forgetting: &report.forgetting,
         family: report.family.as_ref().map(shown),
-        recency: report.recency.iter().map(shown).collect(),
-        equal_size: report.equal_size.iter().map(shown).collect(),
-        variance: report.variance.iter().map(shown).collect(),
         answer: report.recommendation.as_ref().map(answered),
         gate: report.gate.as_ref(),
         missing: report.missing.as_ref(),
@@ -124,9 +109,9 @@ fn render(source: &Source<'_>) -> Vec<u8> {
 
 /// A preset with how many questions of each kind `full` answers right behind the
 /// cuts of the greatest depth, and how many of these the preset still does.
-fn questions(preset: &asked::Asked) -> Json {
-    let kinds = preset.kinds.iter().map(|(kind, kept)| {
-        let counts = serde_json::json!({"full": kept.before, "kept": kept.after});
+fn questions(preset: &AnsweredAtCuts) -> Json {
+    let kinds = preset.kinds.iter().map(|(kind, of)| {
+        let counts = serde_json::json!({"full": of.before, "kept": of.after});
         (kind.as_str().to_owned(), counts)
     });
     let kinds: serde_json::Map<String, Json> = kinds.collect();
@@ -154,45 +139,6 @@ fn found(finding: &Finding) -> Json {
         "severity": finding.severity(),
         "text": finding.to_string(),
     })
-}
-
-/// How many cuts there are, and what became of the facts at stake.
-fn cuts(stakes: &Stakes<'_>) -> Json {
-    let depths = stakes.depths.iter();
-    let depths =
-        depths.map(|at| serde_json::json!({"depth": at.depth, "cuts": at.cuts, "facts": at.facts}));
-    let preset = |(at, preset): (usize, &stakes::Preset<'_>)| {
-        let each = stakes.depths.iter().zip(&preset.depths).zip(&preset.refused);
-        let states: Vec<Json> =
-            each.map(|((at, own), refused)| states_at(at.depth, *own, *refused)).collect();
-        let mut fields = serde_json::json!({"strategy": preset.strategy, "states": states});
-        for table in &stakes.breakdowns {
-            let groups = table.groups.iter().zip(&table.rows[at]);
-            let groups = groups.map(|((name, _), counts)| {
-                let share = serde_json::json!({"kept": counts.kept(), "facts": counts.all()});
-                ((*name).to_owned(), share)
-            });
-            let name = format!("by_{}", table.by.as_str());
-            fields[name] = Json::Object(groups.collect());
-        }
-        fields
-    };
-    serde_json::json!({
-        "number": stakes.cuts,
-        "facts": stakes.facts,
-        "sessions": stakes.sessions,
-        "depths": depths.collect::<Vec<Json>>(),
-        "presets": stakes.presets.iter().enumerate().map(preset).collect::<Vec<Json>>(),
-    })
-}
-
-/// Facts by state at one depth, and how many of them were asked for at a request
-/// over the window.
-fn states_at(depth: u32, counts: Counts, refused: u64) -> Json {
-    let states = counts.each().map(|(state, n)| (state.as_str().to_owned(), Json::from(n)));
-    let depth = ("depth".to_owned(), Json::from(depth));
-    let over = ("over_window".to_owned(), Json::from(refused));
-    Json::Object(std::iter::once(depth).chain(states).chain([over]).collect())
 }
 
 /// Part of the report as it is, its figures rounded like those of rows.

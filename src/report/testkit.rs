@@ -25,7 +25,7 @@ mod cuts;
 
 pub(super) use cells::validation;
 use cells::*;
-pub(super) use cuts::{asked_at_cuts, cut};
+pub(super) use cuts::cut;
 
 /// Bills every session, at $3 a million tokens, $0.30 read, $3.75 written and
 /// $15 of output.
@@ -106,11 +106,9 @@ impl Kit {
             title: "my-sessions".to_owned(),
             primary: Primary::ReferenceRecall,
             rows: self.rows(),
+            answered_at_cuts: Vec::new(),
             forgetting: Vec::new(),
             family: None,
-            recency: Vec::new(),
-            equal_size: Vec::new(),
-            variance: Vec::new(),
             gate: None,
             recommendation: None,
             missing: None,

@@ -160,31 +160,6 @@ fn summary_json_gives_values_reasons_and_intervals() {
 }
 
 #[test]
-fn summary_json_counts_the_facts_of_cuts_by_state_distance_class_and_size() {
-    let report = cut(Kit::default().report());
-    let json: serde_json::Value = serde_json::from_str(&file(&report, "summary.json")).unwrap();
-    let cuts = &json["cuts"];
-    assert_eq!(
-        (&cuts["number"], &cuts["facts"], &cuts["sessions"]),
-        (&3.into(), &4.into(), &2.into())
-    );
-    assert_eq!(cuts["depths"][1], serde_json::json!({"depth": 3, "cuts": 2, "facts": 4}));
-    let names = cuts["presets"].as_array().unwrap().iter().map(|preset| &preset["strategy"]);
-    assert_eq!(names.collect::<Vec<_>>(), ["full", "prune", "fifo"]);
-    let prune = &cuts["presets"][1];
-    let states = serde_json::json!({
-        "depth": 3, "verbatim": 0, "carried": 1, "bare": 1, "partial": 1, "recovered": 0, "lost": 1,
-        "over_window": 0
-    });
-    assert_eq!(prune["states"][1], states);
-    assert_eq!(prune["by_distance"]["1-5"], serde_json::json!({"kept": 1, "facts": 2}));
-    assert_eq!(prune["by_class"]["number"], serde_json::json!({"kept": 0, "facts": 1}));
-    assert_eq!(prune["by_size"]["8k-32k"], serde_json::json!({"kept": 0, "facts": 2}));
-    let without = file(&small().report(), "summary.json");
-    assert!(!without.contains("\"cuts\": {"), "a run without cuts has no such field");
-}
-
-#[test]
 fn cuts_csv_and_facts_csv_tell_what_became_of_the_facts() {
     let report = cut(Kit::default().report());
     let row = |name: &str, start: &str| {

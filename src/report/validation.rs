@@ -1,9 +1,7 @@
 //! How far the simulated bill is from the recorded one, session by session: the
 //! instrument proves itself on the reader's own recordings (measures §2).
 
-use unicode_width::UnicodeWidthStr;
-
-use super::grid::{GAP, NARROWEST, joined, paragraph, push_blocks, push_line};
+use super::grid::{Fit, Grid, paragraph};
 use super::{block, number, plain};
 use crate::model::{BillErrors, Report, TranscriptFacts, Validation};
 
@@ -83,12 +81,8 @@ pub(super) fn section(out: &mut String, report: &Report, width: usize, color: bo
     }
     paragraph(out, &head, width, " ");
     let lines: Vec<Vec<String>> = checked.iter().take(MOST).map(Checked::cells).collect();
-    if width < NARROWEST {
-        let labels: Vec<String> = HEADS.iter().map(joined).collect();
-        push_blocks(out, &labels, lines.into_iter().map(|cells| (cells, None)), width);
-    } else {
-        grid(out, &lines, width, color);
-    }
+    let grid = Grid { heads: &HEADS, right: |at| at > 0, fit: Fit::Cut(0) };
+    grid.push(out, lines, width, color);
     if checked.len() > MOST {
         paragraph(out, &format!("and {} more: validation.csv.", checked.len() - MOST), width, " ");
     }
@@ -97,28 +91,4 @@ pub(super) fn section(out: &mut String, report: &Report, width: usize, color: bo
                 their first half, and behind a recorded compaction.";
     paragraph(out, note, width, " ");
     out.push('\n');
-}
-
-fn grid(out: &mut String, lines: &[Vec<String>], width: usize, color: bool) {
-    let widths = widths(lines, width);
-    let right: Vec<bool> = (0..HEADS.len()).map(|at| at > 0).collect();
-    for line in 0..2 {
-        let cells: Vec<String> = HEADS.iter().map(|head| head[line].to_owned()).collect();
-        push_line(out, &right, &widths, &cells, color.then_some("1"));
-    }
-    for cells in lines {
-        push_line(out, &right, &widths, cells, None);
-    }
-}
-
-fn widths(lines: &[Vec<String>], width: usize) -> Vec<usize> {
-    let mut widths: Vec<usize> = (0..HEADS.len())
-        .map(|at| {
-            let head = HEADS[at].iter().map(|h| h.width()).max().unwrap_or(0);
-            lines.iter().map(|cells| cells[at].width()).fold(head, usize::max)
-        })
-        .collect();
-    let others: usize = widths[1..].iter().map(|w| w + GAP.len()).sum();
-    widths[0] = widths[0].min(width.saturating_sub(others + 1)).max(8);
-    widths
 }

@@ -4,7 +4,7 @@
 
 use std::io::{Result, Write};
 
-use super::sheet::{self, Field, Kind};
+use super::sheet::{self, Field};
 use super::{Format, Source};
 use crate::model::{BillErrors, Buckets, TranscriptFacts, Validation};
 
@@ -15,39 +15,19 @@ pub(super) const FORMAT: Format = Format {
     render,
 };
 
-/// Two sums of buckets: as reported, and as the row `recorded` has them.
-const SUMS: [&str; 2] = ["recorded", "simulated"];
-const BUCKETS: [&str; 4] = ["uncached", "read", "write", "write_1h"];
-const ERRORS: [&str; 4] = ["tokens_error", "reads_error", "writes_error", "usd_error"];
-
-const AFTER: [(&str, Kind); 7] = [
-    ("count_error_in_sample", Kind::Number),
-    ("count_error_forward", Kind::Number),
-    ("count_error_after_boundary", Kind::Number),
-    ("tokens_source", Kind::Text),
-    ("cold_starts", Kind::Count),
-    ("expired", Kind::Count),
-    ("renewed", Kind::Count),
-];
-
-fn header() -> Vec<(String, Kind)> {
-    let key = [("dataset", Kind::Text), ("transcript", Kind::Text), ("model", Kind::Text)];
-    let named = |(name, kind): (&str, Kind)| (name.to_owned(), kind);
-    let mut header: Vec<(String, Kind)> = key.map(named).to_vec();
-    header.push(named(("requests", Kind::Count)));
-    for sum in SUMS {
-        header.extend(BUCKETS.iter().map(|bucket| (format!("{sum}_{bucket}"), Kind::Count)));
-    }
-    header.extend(SUMS.iter().map(|sum| (format!("{sum}_usd"), Kind::Dollars)));
-    header.extend(ERRORS.map(|error| named((error, Kind::Number))));
-    header.extend(AFTER.map(named));
-    header
-}
+/// Two sums of buckets, as reported and as the row `recorded` has them, then
+/// what they differ by.
+const COLUMNS: &str = "dataset,transcript,model,requests,\
+    recorded_uncached,recorded_read,recorded_write,recorded_write_1h,\
+    simulated_uncached,simulated_read,simulated_write,simulated_write_1h,\
+    recorded_usd,simulated_usd,tokens_error,reads_error,writes_error,usd_error,\
+    count_error_in_sample,count_error_forward,count_error_after_boundary,tokens_source,\
+    cold_starts,expired,renewed";
 
 fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
     let sessions = source.report.transcripts.iter();
     let rows = sessions.filter_map(|f| Some(fields(f, f.validation.as_ref()?)));
-    sheet::csv(header(), rows, out)
+    sheet::csv(COLUMNS, rows, out)
 }
 
 fn fields(facts: &TranscriptFacts, validation: &Validation) -> Vec<Field> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Evidence, owned, place};
-use crate::measure::names::RECORDED as REPEATED;
+use crate::measure::RECORDED as REPEATED;
 use crate::measure::rows::Entry;
 use crate::model::{
     BillErrors, Limit, OtherBill, Problem, RECORDED, Standing, TranscriptFacts, Value, catalogue,

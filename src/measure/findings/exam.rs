@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use super::{Evidence, among_cells, place};
-use crate::measure::names::{BASELINE, FLOOR};
 use crate::measure::preference::keeps_enough;
 use crate::measure::rows::Entry;
+use crate::measure::{BASELINE, FLOOR};
 use crate::model::{
     Cell, EXAM_REFERENCES, EXAM_REQUESTS, Limit, NATIVE, Primary, Problem, SMALLEST_NATIVE, SPREAD,
     Standing, Support, VALID_WITHIN, catalogue, is_exam_doubtful,

@@ -2,7 +2,7 @@
 //! reader's choice, `0.0..=1.0`, and 0 if there is none.
 
 use super::{Evidence, place_of};
-use crate::measure::names::BASELINE;
+use crate::measure::BASELINE;
 use crate::measure::rows::Entry;
 use crate::model::{DearBecause, Observation, PresetRow, Primary, Standing, Value, catalogue};
 

@@ -5,17 +5,14 @@
 //! Shares are pooled by cuts §3: within a session or project as a ratio of
 //! sums, over these as a mean weighted by min(facts, 30).
 
-mod figures;
+use std::collections::BTreeSet;
 
-use figures::{
-    added, between, carried, continuity, cost, each, exposed, facts, first_miss, lost, pays,
-    refetch, share, sum,
-};
-pub use figures::{added_series, kept_series};
-
-use crate::measure::exams::Depth;
+use crate::measure::exams::{AtCut, Depth};
 use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec};
-use crate::model::{Measure, ReferenceState, catalogue};
+use crate::model::{
+    Absent, Agreement, CutBill, CutExam, FactAtStake, Measure, MessageIndex, ProbeKind, ProbeRow,
+    RIGHT, ReferenceState, Standing, TranscriptFacts, catalogue,
+};
 
 /// A measure at the greatest depth of the run, and the same measure after the
 /// first compaction.
@@ -103,7 +100,7 @@ pub const TOKENS: [Spec; 2] = at_cuts(
     },
 );
 /// `kept_per_1k`: kept facts per 1,000 tokens.
-pub(super) const PER_1K: [Spec; 2] = at_cuts(
+pub const PER_1K: [Spec; 2] = at_cuts(
     [catalogue::KEPT_PER_1K, catalogue::KEPT_PER_1K_FIRST],
     Pool::RatioOfSums,
     Basis::Cuts,
@@ -152,14 +149,14 @@ pub const REFETCH: [Spec; 2] = at_cuts(
 );
 /// `recovered_at_cut`: share of the facts that only the preset's own search
 /// finds.
-pub(super) const RECOVERED: [Spec; 2] = at_cuts(
+pub const RECOVERED: [Spec; 2] = at_cuts(
     [catalogue::RECOVERED_AT_CUT, catalogue::RECOVERED_AT_CUT_FIRST],
     Pool::AtCuts,
     Basis::Cuts,
     |sample, depth| share(sample, depth, |at| at.count(|s| s == ReferenceState::Recovered)),
 );
 /// `bare_at_cut`: share of the facts that are named without support.
-pub(super) const BARE: [Spec; 2] = at_cuts(
+pub const BARE: [Spec; 2] = at_cuts(
     [catalogue::BARE_AT_CUT, catalogue::BARE_AT_CUT_FIRST],
     Pool::AtCuts,
     Basis::Cuts,
@@ -174,7 +171,7 @@ pub const COST: [Spec; 2] = at_cuts(
 );
 /// `pays_after`: median number of requests until the compaction has saved its
 /// cost.
-pub(super) const PAYS: [Spec; 2] = at_cuts(
+pub const PAYS: [Spec; 2] = at_cuts(
     [catalogue::PAYS_AFTER, catalogue::PAYS_AFTER_FIRST],
     Pool::WaitMedian,
     Basis::Bill,
@@ -200,16 +197,222 @@ pub const QUESTIONS: [Spec; 2] = at_cuts(
 );
 
 /// Kept at cuts, of the facts that were used 1 to 5 requests after the cut.
-pub(super) const NEAR: Spec = behind(catalogue::KEPT_AT_CUT_1_5, |sample, _| between(sample, 1, 5));
+pub const NEAR: Spec = behind(catalogue::KEPT_AT_CUT_1_5, |sample, _| between(sample, 1, 5));
 /// Kept at cuts, of the facts that were used 6 to 20 requests after the cut.
 pub const MIDDLE: Spec = behind(catalogue::KEPT_AT_CUT_6_20, |sample, _| between(sample, 6, 20));
 /// Kept at cuts, of the facts that were used 21 to 40 requests after the cut.
-pub(super) const FAR: Spec =
-    behind(catalogue::KEPT_AT_CUT_21_40, |sample, _| between(sample, 21, 40));
+pub const FAR: Spec = behind(catalogue::KEPT_AT_CUT_21_40, |sample, _| between(sample, 21, 40));
 
 /// Kept at cuts, by the number of requests between the cut and the use of the
 /// fact.
 const fn behind(measure: &'static Measure, compute: fn(&Sample<'_>, Depth) -> Parts) -> Spec {
     let compute = Compute::AtDepth(compute, Depth::Greatest);
     Spec { measure, pool: Pool::AtCuts, basis: Basis::Cuts, compute }
+}
+
+/// 1 for each fact that is kept and 0 for each that is not, in the order of the
+/// session.
+pub fn kept_series(sample: &Sample<'_>, depth: Depth) -> Vec<Option<f64>> {
+    let exams = sample.exams.at(sample.cell, depth);
+    let states = exams.iter().flat_map(|at| &at.exam.states);
+    states.map(|state| Some(kept(*state))).collect()
+}
+
+/// The values of [`kept_series`] minus those of the null.
+pub fn added_series(sample: &Sample<'_>, depth: Depth) -> Vec<Option<f64>> {
+    let (own, null) = (sample.exams.at(sample.cell, depth), sample.exams.null(sample.cell, depth));
+    let states = |exams: &[AtCut<'_>]| {
+        let states = exams.iter().flat_map(|at| at.exam.states.clone());
+        states.map(kept).collect::<Vec<f64>>()
+    };
+    let (own, null) = (states(&own), states(&null));
+    if own.len() != null.len() {
+        return Vec::new();
+    }
+    own.iter().zip(null).map(|(own, null)| Some(own - null)).collect()
+}
+
+fn kept(state: ReferenceState) -> f64 {
+    if state.is_kept() { 1.0 } else { 0.0 }
+}
+
+/// The result of `of` for the exams of a cell; absent if the cell has none.
+fn each(sample: &Sample<'_>, depth: Depth, of: impl Fn(&[AtCut<'_>]) -> Parts) -> Parts {
+    let exams = sample.exams.at(sample.cell, depth);
+    if exams.is_empty() { Parts::Absent(Absent::NotCut) } else { of(&exams) }
+}
+
+/// A share of the facts at stake.
+fn share(sample: &Sample<'_>, depth: Depth, of: impl Fn(&AtCut<'_>) -> f64) -> Parts {
+    each(sample, depth, |exams| match facts(exams) {
+        0.0 => Parts::Absent(Absent::NoFacts),
+        to => Parts::Fraction { of: sum(exams, &of), to },
+    })
+}
+
+fn sum(exams: &[AtCut<'_>], of: impl Fn(&AtCut<'_>) -> f64) -> f64 {
+    exams.iter().map(of).sum()
+}
+
+fn facts(exams: &[AtCut<'_>]) -> f64 {
+    sum(exams, |at| at.cut.facts.len() as f64)
+}
+
+fn exposed(at: &AtCut<'_>) -> f64 {
+    at.count(|state| state != ReferenceState::Verbatim)
+}
+
+fn carried(sample: &Sample<'_>, depth: Depth) -> Parts {
+    each(sample, depth, |exams| match sum(exams, exposed) {
+        0.0 => Parts::Absent(Absent::NothingExposed),
+        to => {
+            let of = sum(exams, |at| at.count(|state| state == ReferenceState::Carried));
+            Parts::Fraction { of, to }
+        }
+    })
+}
+
+fn added(sample: &Sample<'_>, depth: Depth) -> Parts {
+    let null = sample.exams.null(sample.cell, depth);
+    each(sample, depth, |exams| {
+        // A null that failed at some cut has another exam.
+        let same = null.iter().map(|at| at.cut.key()).eq(exams.iter().map(|at| at.cut.key()));
+        match facts(exams) {
+            _ if null.is_empty() => Parts::Absent(Absent::NoNull),
+            _ if !same => Parts::Absent(Absent::NullFailed),
+            0.0 => Parts::Absent(Absent::NoFacts),
+            to => {
+                Parts::Fraction { of: sum(exams, |at| at.kept()) - sum(&null, |at| at.kept()), to }
+            }
+        }
+    })
+}
+
+/// Requests until the first fact that is missing, and whether a fact is
+/// missing.
+fn first_miss(at: &AtCut<'_>) -> (f64, bool) {
+    let facts = at.cut.facts.iter().zip(&at.exam.states);
+    let missed = facts.filter(|(_, state)| !state.is_kept()).map(|(fact, _)| fact.request);
+    match missed.min() {
+        Some(request) => (f64::from(request - at.cut.request + 1), true),
+        None => (f64::from(at.cut.requests), false),
+    }
+}
+
+fn lost<'a>(at: &AtCut<'a>) -> impl Iterator<Item = &'a FactAtStake> {
+    let facts = at.cut.facts.iter().zip(&at.exam.states);
+    facts.filter(|(_, state)| **state == ReferenceState::Lost).map(|(fact, _)| fact)
+}
+
+/// Tokens of the sources of lost facts, each counted once; a source that the
+/// recording fetched again anyway is not counted.
+fn refetch(sample: &Sample<'_>, at: &AtCut<'_>) -> u64 {
+    let sources: BTreeSet<MessageIndex> =
+        lost(at).filter(|fact| !fact.reread).filter_map(|fact| fact.refetch).collect();
+    let tokens = |source: MessageIndex| sample.facts.messages.get(source as usize);
+    sources.into_iter().filter_map(tokens).map(|message| message.tokens).sum()
+}
+
+fn between(sample: &Sample<'_>, from: u32, to: u32) -> Parts {
+    each(sample, Depth::Greatest, |exams| {
+        let (mut told, mut all) = (0.0, 0.0);
+        for at in exams {
+            for (fact, state) in at.cut.facts.iter().zip(&at.exam.states) {
+                if (from..=to).contains(&(fact.request - at.cut.request + 1)) {
+                    all += 1.0;
+                    told += kept(*state);
+                }
+            }
+        }
+        if all == 0.0 {
+            Parts::Absent(Absent::NoFacts)
+        } else {
+            Parts::Fraction { of: told, to: all }
+        }
+    })
+}
+
+/// The payer's bill of a cut.
+fn bill<'a>(sample: &Sample<'_>, at: &AtCut<'a>) -> Option<&'a CutBill> {
+    at.exam.bills.iter().find(|bill| bill.billed_as == sample.payer)
+}
+
+fn cost(sample: &Sample<'_>, depth: Depth) -> Parts {
+    each(sample, depth, |exams| {
+        let usd = exams.iter().map(|at| {
+            let bill = bill(sample, at)?;
+            Some(bill.compactions_usd? + bill.with_usd? - bill.without_usd?)
+        });
+        match usd.sum::<Option<f64>>() {
+            Some(of) => Parts::Fraction { of, to: exams.len() as f64 },
+            None => Parts::Unknown(Absent::SomePrice),
+        }
+    })
+}
+
+fn pays(sample: &Sample<'_>, depth: Depth) -> Parts {
+    each(sample, depth, |exams| {
+        let compacted = exams.iter().filter(|at| at.exam.compactions > 0);
+        let wait = |at: &AtCut<'_>| {
+            let bill = bill(sample, at)?;
+            bill.with_usd?;
+            Some(match bill.pays_after {
+                Some(request) => (f64::from(request), true),
+                None => (f64::from(at.cut.requests), false),
+            })
+        };
+        match compacted.map(wait).collect::<Option<Vec<(f64, bool)>>>() {
+            Some(waits) if waits.is_empty() => Parts::Absent(Absent::NoCompactionAtCut),
+            Some(waits) => Parts::Waits(waits),
+            None => Parts::Unknown(Absent::SomePrice),
+        }
+    })
+}
+
+/// 100 × kept / (kept + lost), over the questions asked at the cuts of a
+/// session.
+fn continuity(sample: &Sample<'_>, depth: Depth) -> Parts {
+    let full = sample.exams.beside(sample.cell, "full", depth);
+    // At a first compaction the window is chosen for the cut.
+    let deep = sample.exams.depth(depth).is_some_and(|depth| depth > 1);
+    let answers = deep && sample.cell.standing != Standing::Control;
+    each(sample, depth, |exams| {
+        let (mut kept, mut before) = (0.0, 0.0);
+        for at in exams {
+            let Some(whole) = full.iter().find(|other| other.cut.key() == at.cut.key()) else {
+                continue;
+            };
+            let each = agreements(sample.facts, whole.exam, at.exam, answers);
+            // A question without an answer is no continuity (semantics §30).
+            for (_, agreement) in each.filter(|(kind, _)| *kind != ProbeKind::Abstain) {
+                match agreement {
+                    Agreement::Kept => (kept, before) = (kept + 1.0, before + 1.0),
+                    Agreement::Lost => before += 1.0,
+                    Agreement::Gained | Agreement::Neither => {}
+                }
+            }
+        }
+        match before {
+            0.0 => Parts::Absent(Absent::NoQuestionAtCut),
+            _ => Parts::Fraction { of: 100.0 * kept, to: before },
+        }
+    })
+}
+
+/// How compression changed each question of a cut, with its kind. Questions that
+/// were not asked or not graded both times are left out. Where the preset
+/// `answers` for its overflows, a refused request answers nothing.
+pub(in crate::measure) fn agreements<'a>(
+    facts: &'a TranscriptFacts,
+    full: &'a CutExam,
+    own: &'a CutExam,
+    answers: bool,
+) -> impl Iterator<Item = (ProbeKind, Agreement)> + use<'a> {
+    let refused = answers && own.snapshot.as_ref().is_some_and(|snapshot| snapshot.overflow);
+    let right = |row: &ProbeRow| Some(row.judgement.score? >= RIGHT);
+    own.probes.iter().filter_map(move |row| {
+        let kind = facts.question(row.probe)?.probe.kind;
+        let before = full.probes.iter().find(|other| other.probe == row.probe)?;
+        Some((kind, Agreement::of(right(before)?, right(row)? && !refused)))
+    })
 }

@@ -1,44 +1,16 @@
-//! One measure per file. Every table, column and test iterates over [`MEASURES`].
+//! The measures by subject. Every table, column and test iterates over [`MEASURES`].
 
-use crate::model::catalogue;
+use crate::model::{Measure, catalogue};
 use std::sync::LazyLock;
 
-mod abstention;
-mod at_cuts;
+pub(in crate::measure) mod at_cuts;
 mod bill;
-mod break_even;
-mod cache;
-mod compression_ratio;
-mod continuity;
-mod cost_refetch;
-mod cost_savings;
-mod did_without;
-mod estimator_error;
-mod evidence;
-mod irrecoverable;
-mod mean_tokens;
-mod message_ratio;
-mod peak_tokens;
-mod prefill_saved;
-mod probe_counts;
-mod recall;
-mod recency_gain;
-mod recency_gain_survival;
-mod recovery;
-mod reference_bands;
-mod reference_bare;
-mod reference_exposed;
-mod reference_lost;
-mod reference_partial;
-mod reference_recall;
-mod refetch_tokens;
-mod sidechain_cost;
-mod token_savings;
-mod totals;
-mod verbatim_recall;
-mod void;
-pub mod waits;
-mod wrong_answers;
+mod compactor;
+mod questions;
+mod references;
+mod tokens;
+
+pub(in crate::measure) use compactor::WAITS;
 
 use super::exams::Depth;
 use super::spec::{Sample, Spec};
@@ -57,123 +29,114 @@ pub(in crate::measure) struct Resampled {
 
 /// Every measure that has an interval.
 pub static RESAMPLED: [Resampled; 7] = [
-    Resampled {
-        id: catalogue::REFERENCE_RECALL.id,
-        least: 0.0,
-        most: 1.0,
-        series: reference_recall::series,
-    },
-    Resampled { id: catalogue::RECALL.id, least: 0.0, most: 1.0, series: recall::series },
-    Resampled { id: catalogue::CONTINUITY.id, least: 0.0, most: 100.0, series: continuity::series },
-    Resampled {
-        id: catalogue::KEPT_AT_CUT.id,
-        least: 0.0,
-        most: 1.0,
-        series: |sample| at_cuts::kept_series(sample, Depth::Greatest),
-    },
-    Resampled {
-        id: catalogue::KEPT_AT_CUT_FIRST.id,
-        least: 0.0,
-        most: 1.0,
-        series: |sample| at_cuts::kept_series(sample, Depth::First),
-    },
-    Resampled {
-        id: catalogue::ADDED_AT_CUT.id,
-        least: -1.0,
-        most: 1.0,
-        series: |sample| at_cuts::added_series(sample, Depth::Greatest),
-    },
-    Resampled {
-        id: catalogue::ADDED_AT_CUT_FIRST.id,
-        least: -1.0,
-        most: 1.0,
-        series: |sample| at_cuts::added_series(sample, Depth::First),
-    },
+    resampled(catalogue::REFERENCE_RECALL, (0.0, 1.0), references::series),
+    resampled(catalogue::RECALL, (0.0, 1.0), questions::scores),
+    resampled(catalogue::CONTINUITY, (0.0, 100.0), questions::continuity_series),
+    resampled(catalogue::KEPT_AT_CUT, (0.0, 1.0), |sample| {
+        at_cuts::kept_series(sample, Depth::Greatest)
+    }),
+    resampled(catalogue::KEPT_AT_CUT_FIRST, (0.0, 1.0), |sample| {
+        at_cuts::kept_series(sample, Depth::First)
+    }),
+    resampled(catalogue::ADDED_AT_CUT, (-1.0, 1.0), |sample| {
+        at_cuts::added_series(sample, Depth::Greatest)
+    }),
+    resampled(catalogue::ADDED_AT_CUT_FIRST, (-1.0, 1.0), |sample| {
+        at_cuts::added_series(sample, Depth::First)
+    }),
 ];
+
+const fn resampled(
+    measure: &'static Measure,
+    (least, most): (f64, f64),
+    series: fn(&Sample<'_>) -> Vec<Option<f64>>,
+) -> Resampled {
+    Resampled { id: measure.id, least, most, series }
+}
 
 /// All measures of the catalogue that are computed from cells.
 pub static MEASURES: LazyLock<Vec<Spec>> = LazyLock::new(|| {
     let at_cuts = AT_CUTS.into_iter().flatten();
-    let by_kind = recall::by_kind().chain(continuity::by_kind());
+    let by_kind = questions::recall_by_kind().chain(questions::continuity_by_kind());
     OF_CELLS.into_iter().chain(by_kind).chain(at_cuts).collect()
 });
 
 const OF_CELLS: [Spec; 78] = [
-    totals::REQUESTS,
-    totals::TOKENS_FULL,
-    totals::TOKENS_SENT,
-    token_savings::SPEC,
-    peak_tokens::SPEC,
-    mean_tokens::SPEC,
-    compression_ratio::SPEC,
-    message_ratio::SPEC,
-    totals::COMPACTIONS,
-    totals::INFLATED,
-    totals::IDLE_COMPACTIONS,
-    void::REPLIES,
-    void::SHARE,
-    totals::OVERFLOWS,
-    estimator_error::SPEC,
-    totals::REFERENCES,
-    reference_recall::SPEC,
-    reference_partial::SPEC,
-    reference_bare::SPEC,
-    reference_lost::SPEC,
-    reference_exposed::SPEC,
-    reference_bands::BAND_4K,
-    reference_bands::BAND_8K,
-    reference_bands::BAND_16K,
-    reference_bands::BAND_32K,
-    reference_bands::BAND_64K,
-    recency_gain::SPEC,
-    recency_gain_survival::SPEC,
-    irrecoverable::SHARE,
-    irrecoverable::COUNT,
-    refetch_tokens::SPEC,
-    did_without::SPEC,
-    totals::CPU_MS,
-    waits::P50,
-    waits::P95,
-    waits::MAX,
-    waits::SUM,
-    waits::BACKGROUND,
-    prefill_saved::SPEC,
+    tokens::REQUESTS,
+    tokens::TOKENS_FULL,
+    tokens::TOKENS_SENT,
+    tokens::TOKEN_SAVINGS,
+    tokens::PEAK_TOKENS,
+    tokens::MEAN_TOKENS,
+    tokens::COMPRESSION_RATIO,
+    tokens::MESSAGE_RATIO,
+    tokens::COMPACTIONS,
+    tokens::INFLATED,
+    tokens::IDLE_COMPACTIONS,
+    compactor::VOID_REPLIES,
+    compactor::VOID_SHARE,
+    tokens::OVERFLOWS,
+    tokens::ESTIMATOR_ERROR,
+    references::REFERENCES,
+    references::RECALL,
+    references::PARTIAL,
+    references::BARE,
+    references::LOST,
+    references::EXPOSED,
+    references::BAND_4K,
+    references::BAND_8K,
+    references::BAND_16K,
+    references::BAND_32K,
+    references::BAND_64K,
+    references::RECENCY_GAIN,
+    references::RECENCY_GAIN_SURVIVAL,
+    references::IRRECOVERABLE,
+    references::IRRECOVERABLE_COUNT,
+    references::REFETCH_TOKENS,
+    references::DID_WITHOUT,
+    compactor::CPU_MS,
+    compactor::P50,
+    compactor::P95,
+    compactor::MAX,
+    compactor::SUM,
+    compactor::BACKGROUND,
+    bill::PREFILL_SAVED,
     bill::COST,
     bill::HEAD_BREAKPOINT,
     bill::COMPACTIONS,
-    cost_refetch::SPEC,
-    cost_savings::AGAINST_FULL,
-    cost_savings::AGAINST_RECORDED,
-    sidechain_cost::SPEC,
-    cache::HIT_RATE,
-    cache::BREAKS,
-    cache::REWRITTEN,
-    break_even::REQUESTS,
-    break_even::NEVER,
-    probe_counts::PROBES,
-    probe_counts::UNSCORED,
-    probe_counts::EXPOSED,
-    recall::SPEC,
-    recovery::RECALL,
-    recovery::CALLS,
-    recovery::TOKENS,
-    continuity::SPEC,
-    continuity::KEPT,
-    continuity::LOST,
-    continuity::GAINED,
-    continuity::NEITHER,
-    evidence::ANSWERABLE,
-    evidence::VERBATIM,
-    evidence::EDITED,
-    evidence::FOLDED,
-    evidence::GONE,
-    wrong_answers::LOST,
-    wrong_answers::GARBLED,
-    wrong_answers::UNUSED,
-    abstention::ABSTENTION,
-    abstention::FABRICATION,
-    verbatim_recall::OWN,
-    verbatim_recall::FULL,
+    bill::REFETCH,
+    bill::SAVINGS,
+    bill::SAVINGS_VS_RECORDED,
+    bill::SIDECHAINS,
+    bill::CACHE_HIT_RATE,
+    bill::CACHE_BREAKS,
+    bill::REWRITTEN,
+    bill::BREAK_EVEN,
+    bill::NEVER_EVEN,
+    questions::PROBES,
+    questions::UNSCORED,
+    questions::EXPOSED,
+    questions::RECALL,
+    questions::RECALL_RECOVERY,
+    questions::RECOVERY_CALLS,
+    questions::RECOVERY_TOKENS,
+    questions::CONTINUITY,
+    questions::KEPT,
+    questions::CONTINUITY_LOST,
+    questions::GAINED,
+    questions::NEITHER,
+    questions::ANSWERABLE,
+    questions::EVIDENCE_VERBATIM,
+    questions::EVIDENCE_EDITED,
+    questions::EVIDENCE_FOLDED,
+    questions::EVIDENCE_GONE,
+    questions::LOST,
+    questions::GARBLED,
+    questions::UNUSED,
+    questions::ABSTENTION,
+    questions::FABRICATION,
+    questions::RECALL_VERBATIM[0],
+    questions::RECALL_VERBATIM[1],
     at_cuts::NEAR,
     at_cuts::MIDDLE,
     at_cuts::FAR,

@@ -352,7 +352,7 @@ fn a_run_without_questions_says_nothing_of_them() {
     for words in ["id=\"probe-data\"", "Questions: what", "forgetting-data\">", "guessed"] {
         assert!(!page.contains(words), "{words}");
     }
-    assert!(page.contains("Self-check: "));
+    assert!(page.contains("How far to trust it"));
 }
 
 /// The same run with these in the seats.

@@ -101,7 +101,7 @@ fn assert_is_junit(xml: &str) {
     let mut names = Vec::new();
     for suite in root.children().filter(Node::is_element) {
         assert!(suite.has_tag_name("testsuite"));
-        assert_eq!(suite.attribute("time"), Some("0"));
+        assert_eq!(suite.attribute("time"), Some("0.000"));
         for (total, element) in [
             ("tests", "testcase"),
             ("failures", "failure"),
@@ -119,7 +119,7 @@ fn assert_is_junit(xml: &str) {
             assert!(inside.len() <= 1, "{inside:?}");
             assert!(inside.iter().all(|n| ["failure", "error", "skipped"].contains(&&**n)));
             names.push((case.attribute("classname").unwrap(), case.attribute("name").unwrap()));
-            assert_eq!(case.attribute("time"), Some("0"));
+            assert_eq!(case.attribute("time"), Some("0.000"));
         }
     }
     for (total, element) in [("tests", "testcase"), ("failures", "failure"), ("errors", "error")] {

@@ -29,7 +29,7 @@ pub(super) fn name(text: &str) -> String {
 
 /// Words of at most `limit` characters, behind which nothing may stand that
 /// they could be joined with.
-pub(super) fn prose(text: &str, limit: usize) -> String {
+pub(in crate::report) fn prose(text: &str, limit: usize) -> String {
     escaped(&plain::shortened(plain::line(text).trim(), limit))
 }
 

@@ -21,6 +21,20 @@ pub(in crate::report) struct Column {
     pub(in crate::report) plain: Option<&'static Column>,
 }
 
+const fn column(
+    head: [&'static str; 2],
+    right: bool,
+    dispensable: u8,
+    cell: fn(&PresetRow) -> String,
+) -> Column {
+    Column { head, right, dispensable, cell, plain: None }
+}
+
+/// A figure, or what stands where there is none.
+fn shown(row: &PresetRow, measure: &Measure, show: fn(f64) -> String) -> String {
+    row.number(measure).map_or_else(absent, show)
+}
+
 impl Column {
     /// Its head in one line.
     pub(in crate::report) fn label(&self) -> String {
@@ -28,171 +42,70 @@ impl Column {
     }
 }
 
-const STRATEGY: Column = Column {
-    head: ["strategy", ""],
-    right: false,
-    dispensable: 0,
-    cell: block::label,
-    plain: None,
-};
-const CONTINUITY: Column = Column {
-    head: ["continuity", ""],
-    right: false,
-    dispensable: 0,
-    cell: continuity,
-    plain: None,
-};
-const RECALL: Column = Column {
-    head: ["recall", ""],
-    right: true,
-    dispensable: 0,
-    cell: |row| row.number(catalogue::RECALL).map_or_else(absent, number::share),
-    plain: None,
-};
-const GONE: Column = Column {
-    head: ["evidence", "gone"],
-    right: true,
-    dispensable: 4,
-    cell: |row| row.number(catalogue::EVIDENCE_GONE).map_or_else(absent, number::percent),
-    plain: None,
-};
-const KEPT: Column = Column {
-    head: ["needed facts", "kept"],
-    right: false,
-    dispensable: 0,
-    cell: kept,
-    plain: None,
-};
-const KEPT_BESIDE: Column = Column {
-    head: ["needed", "facts"],
-    right: true,
-    dispensable: 2,
-    cell: |row| row.number(catalogue::REFERENCE_RECALL).map_or_else(absent, number::share),
-    plain: None,
-};
-const GAIN: Column = Column {
-    head: ["gain over", "recency"],
-    right: false,
-    dispensable: 0,
-    cell: |row| row.number(catalogue::RECENCY_GAIN).map_or_else(absent, number::gain),
-    plain: None,
-};
-const COST: Column =
-    Column { head: ["session cost", ""], right: false, dispensable: 0, cell: cost, plain: None };
-const TOKENS: Column = Column {
-    head: ["tokens", ""],
-    right: true,
-    dispensable: 1,
-    cell: |row| block::token_share(row).map_or_else(absent, number::multiple),
-    plain: None,
-};
-const WAIT: Column = Column {
-    head: ["wait", "p95"],
-    right: true,
-    dispensable: 3,
-    cell: |row| row.number(catalogue::BLOCKING_MS_P95).map_or_else(absent, number::time),
-    plain: None,
-};
-const PEAK: Column = Column {
-    head: ["peak", ""],
-    right: true,
-    dispensable: 5,
-    cell: |row| row.number(catalogue::PEAK_TOKENS).map_or_else(absent, number::tokens),
-    plain: None,
-};
-const COMPACTIONS: Column = Column {
-    head: ["compac-", "tions"],
-    right: true,
-    dispensable: 6,
-    cell: |row| row.number(catalogue::COMPACTIONS).map_or_else(absent, number::any),
-    plain: None,
-};
-const VERDICT: Column =
-    Column { head: ["verdict", ""], right: false, dispensable: 0, cell: verdict, plain: None };
+const STRATEGY: Column = column(["strategy", ""], false, 0, block::label);
+const CONTINUITY: Column = column(["continuity", ""], false, 0, continuity);
+const RECALL: Column =
+    column(["recall", ""], true, 0, |row| shown(row, catalogue::RECALL, number::share));
+const GONE: Column = column(["evidence", "gone"], true, 4, |row| {
+    shown(row, catalogue::EVIDENCE_GONE, number::percent)
+});
+const KEPT: Column = column(["needed facts", "kept"], false, 0, kept);
+const KEPT_BESIDE: Column = column(["needed", "facts"], true, 2, |row| {
+    shown(row, catalogue::REFERENCE_RECALL, number::share)
+});
+const GAIN: Column = column(["gain over", "recency"], false, 0, |row| {
+    shown(row, catalogue::RECENCY_GAIN, number::gain)
+});
+const COST: Column = column(["session cost", ""], false, 0, cost);
+const TOKENS: Column = column(["tokens", ""], true, 1, |row| {
+    block::token_share(row).map_or_else(absent, number::multiple)
+});
+const WAIT: Column =
+    column(["wait", "p95"], true, 3, |row| shown(row, catalogue::BLOCKING_MS_P95, number::time));
+const PEAK: Column =
+    column(["peak", ""], true, 5, |row| shown(row, catalogue::PEAK_TOKENS, number::tokens));
+const COMPACTIONS: Column =
+    column(["compac-", "tions"], true, 6, |row| shown(row, catalogue::COMPACTIONS, number::any));
+const VERDICT: Column = column(["verdict", ""], false, 0, verdict);
 
 const KEPT_AT_CUT: Column = Column {
-    head: ["kept at cuts", ""],
-    right: false,
-    dispensable: 0,
-    cell: |row| measured(row, catalogue::KEPT_AT_CUT, number::share),
     plain: Some(&KEPT_AT_CUT_PLAIN),
+    ..column(["kept at cuts", ""], false, 0, |row| {
+        measured(row, catalogue::KEPT_AT_CUT, number::share)
+    })
 };
-const KEPT_AT_CUT_BESIDE: Column = Column {
-    head: ["kept", "at cuts"],
-    right: true,
-    dispensable: 2,
-    cell: |row| row.number(catalogue::KEPT_AT_CUT).map_or_else(absent, number::share),
-    plain: None,
-};
+const KEPT_AT_CUT_BESIDE: Column =
+    column(["kept", "at cuts"], true, 2, |row| shown(row, catalogue::KEPT_AT_CUT, number::share));
 const KEPT_AT_CUT_PLAIN: Column = Column { dispensable: 0, ..KEPT_AT_CUT_BESIDE };
-const ANSWERED: Column = Column {
-    head: ["answers", "kept"],
-    right: true,
-    dispensable: 3,
-    cell: |row| {
-        // A share of few questions says nothing.
-        let enough = row.number(catalogue::QUESTIONS_AT_CUT) >= Some(block::FEWEST_QUESTIONS);
-        let points = row.number(catalogue::CONTINUITY_AT_CUT).filter(|_| enough);
-        points.map_or_else(absent, |points| number::share(points / 100.0))
-    },
-    plain: None,
-};
-const KEPT_FIRST: Column = Column {
-    head: ["after", "first"],
-    right: true,
-    dispensable: 1,
-    cell: |row| row.number(catalogue::KEPT_AT_CUT_FIRST).map_or_else(absent, number::share),
-    plain: None,
-};
-const CARRIED: Column = Column {
-    head: ["carried", ""],
-    right: true,
-    dispensable: 3,
-    cell: |row| row.number(catalogue::CARRIED_SHARE).map_or_else(absent, number::share),
-    plain: None,
-};
-const ADDED: Column = Column {
-    head: ["added", "over null"],
-    right: true,
-    dispensable: 2,
-    cell: |row| row.number(catalogue::ADDED_AT_CUT).map_or_else(absent, number::gain),
-    plain: None,
-};
-const SIZE_AT_CUT: Column = Column {
-    head: ["tokens", "at cuts"],
-    right: true,
-    dispensable: 4,
-    cell: |row| row.number(catalogue::TOKENS_AT_CUT).map_or_else(absent, number::multiple),
-    plain: None,
-};
+const ANSWERED: Column = column(["answers", "kept"], true, 3, |row| {
+    // A share of few questions says nothing.
+    let enough = row.number(catalogue::QUESTIONS_AT_CUT) >= Some(block::FEWEST_QUESTIONS);
+    let points = row.number(catalogue::CONTINUITY_AT_CUT).filter(|_| enough);
+    points.map_or_else(absent, |points| number::share(points / 100.0))
+});
+const KEPT_FIRST: Column = column(["after", "first"], true, 1, |row| {
+    shown(row, catalogue::KEPT_AT_CUT_FIRST, number::share)
+});
+const CARRIED: Column =
+    column(["carried", ""], true, 3, |row| shown(row, catalogue::CARRIED_SHARE, number::share));
+const ADDED: Column = column(["added", "over null"], true, 2, |row| {
+    shown(row, catalogue::ADDED_AT_CUT, number::gain)
+});
+const SIZE_AT_CUT: Column = column(["tokens", "at cuts"], true, 4, |row| {
+    shown(row, catalogue::TOKENS_AT_CUT, number::multiple)
+});
 
 /// The bill against that of what the recorded agent sent.
-const COST_TODAY: Column = Column {
-    head: ["session cost", "against recorded"],
-    right: false,
-    dispensable: 0,
-    cell: |row| cost_against(row, catalogue::COST_SAVINGS_VS_RECORDED),
-    plain: None,
-};
+const COST_TODAY: Column = column(["session cost", "against recorded"], false, 0, |row| {
+    cost_against(row, catalogue::COST_SAVINGS_VS_RECORDED)
+});
 /// The bill against that of the whole conversation.
-const COST_WHOLE: Column = Column {
-    head: ["session cost", "against full"],
-    right: false,
-    dispensable: 0,
-    cell: |row| cost_against(row, catalogue::COST_SAVINGS),
-    plain: None,
-};
-const NAME: Column = Column {
-    head: ["strategy", ""],
-    right: false,
-    dispensable: 0,
-    cell: |row| plain::line(&row.strategy),
-    plain: None,
-};
-const NOTE: Column =
-    Column { head: ["note", ""], right: false, dispensable: 0, cell: note, plain: None };
-const NOTE_IN_GROUP: Column =
-    Column { head: ["note", ""], right: false, dispensable: 0, cell: note_in_group, plain: None };
+const COST_WHOLE: Column = column(["session cost", "against full"], false, 0, |row| {
+    cost_against(row, catalogue::COST_SAVINGS)
+});
+const NAME: Column = column(["strategy", ""], false, 0, |row| plain::line(&row.strategy));
+const NOTE: Column = column(["note", ""], false, 0, note);
+const NOTE_IN_GROUP: Column = column(["note", ""], false, 0, note_in_group);
 
 /// Columns where rows are ranked by what is kept at cuts.
 const BY_CUTS: &[&Column] = &[

@@ -4,7 +4,7 @@
 use super::Screen;
 use crate::model::{Finding, Recommendation, Report, Standing};
 use crate::report::grid::{paragraph, wrapped};
-use crate::report::{asked, block, plain, short_ids};
+use crate::report::{block, forgets, plain, short_ids};
 use crate::wording::{self, Answer};
 
 /// Problems that are shown on a screen that is not wide.
@@ -51,8 +51,8 @@ fn forgets(report: &Report, recommendation: &Recommendation) -> Option<String> {
         let best = rows.filter(|row| row.rank.is_some()).min_by_key(|row| row.rank);
         best.map(|row| row.strategy.as_str())
     };
-    let told = chosen.and_then(|strategy| asked::forgets(report, strategy));
-    told.or_else(|| asked::forgets(report, ranked()?))
+    let told = chosen.and_then(|strategy| forgets::forgets(report, strategy));
+    told.or_else(|| forgets::forgets(report, ranked()?))
 }
 
 fn answer(out: &mut String, answer: &Answer, forgets: Option<String>, screen: Screen) {

@@ -46,8 +46,18 @@ pub(in crate::report) fn cut(mut report: Report) -> Report {
         for (id, x) in [
             ("kept_at_cut", kept),
             ("kept_at_cut_first", kept),
+            ("kept_at_cut_1_5", kept),
+            ("kept_at_cut_6_20", kept / 2.0),
+            ("exposed_share", 1.0 - kept / 2.0),
+            ("exposed_share_first", 1.0 - kept),
+            ("bare_at_cut", (1.0 - kept) / 2.0),
+            ("bare_at_cut_first", 0.0),
+            ("recovered_at_cut", 0.0),
+            ("recovered_at_cut_first", 0.0),
             ("depth", 3.0),
             ("cuts", 2.0),
+            ("cuts_first", 3.0),
+            ("facts_at_stake_first", 4.0),
             ("facts_at_stake", 4.0),
             ("sessions_at_stake", 2.0),
             ("carried_share", 0.25),
@@ -104,40 +114,4 @@ pub(super) fn exam(
     let exam = CutExam::of_states(9_000, 5_000, states.to_vec());
     let outcome = CutOutcome::Done(Box::new(exam));
     CutRow { strategy: strategy.to_owned(), replicate: 0, depth, standing, outcome }
-}
-
-/// A report with one cut at depth 3, at which questions of these kinds are
-/// asked: how many, how many `full` answers right, and of these the preset.
-pub(in crate::report) fn asked_at_cuts(preset: &str, kinds: &[(ProbeKind, [u32; 3])]) -> Report {
-    let mut report = cut(Kit::default().report());
-    let (mut full, mut own) = (Vec::new(), Vec::new());
-    let facts = &mut report.transcripts[0];
-    facts.cut_questions.clear();
-    for (kind, [all, before, after]) in kinds {
-        for n in 0..*all {
-            let number = (facts.probes.len() + facts.cut_questions.len()) as u32;
-            let mut question = probe(number as usize, 4);
-            question.probe.kind = *kind;
-            facts.cut_questions.push(question);
-            let row = |right: bool| {
-                let state = if right { LedgerState::Verbatim } else { LedgerState::Gone };
-                ProbeRow { probe: number, ..probe_row(Some(state), true) }
-            };
-            full.push(row(n < *before));
-            own.push(row(n < *after));
-        }
-    }
-    let with = |mut row: CutRow, probes: Vec<ProbeRow>| {
-        if let CutOutcome::Done(exam) = &mut row.outcome {
-            exam.probes = probes;
-        }
-        row
-    };
-    let mut place = place("session-0", 4, 9_000);
-    place.rows = vec![
-        with(exam(preset, 3, Standing::StandIn, &[]), own),
-        with(exam("full", 3, Standing::Control, &[]), full),
-    ];
-    report.sessions = std::mem::take(&mut report.sessions).with_cuts([place]);
-    report
 }

@@ -1,6 +1,6 @@
 //! What a cut lost: what became of the facts at stake under every strategy, fact
-//! by fact, and where they were lost: by distance, by class of identifier, by
-//! size (cuts §2).
+//! by fact, and how far from the cut they were lost (cuts §2). Shares are the
+//! measures of the rows.
 //!
 //! Invariant: the packed facts keep their size whatever the run; what is left
 //! out is whole in `facts.csv`, and the page says so.
@@ -10,13 +10,14 @@ use std::collections::BTreeSet;
 use askama::Template;
 use serde::Serialize;
 
-use crate::model::{Cut, ProbeKind, ReferenceState, Report, Standing};
+use crate::model::{
+    AnsweredAtCuts, Cut, Measure, PresetRow, ProbeKind, ReferenceState, Report, Standing, catalogue,
+};
 use crate::report::html::cells::Cells;
-use crate::report::html::questions::answers::{Bar, Piece};
+use crate::report::html::questions::answers::{Bar, Piece, part};
 use crate::report::html::table::class;
 use crate::report::packed::packed;
-use crate::report::stakes::{self, Breakdown, By, Counts, DepthCount, Stakes};
-use crate::report::{Source, asked, block, number, plain};
+use crate::report::{Source, block, forgets, number, plain};
 
 /// Sessions that are named for each reason why they were not cut.
 const LISTED: usize = 50;
@@ -33,14 +34,15 @@ const FACT: usize = 120;
 pub(super) struct Cuts {
     /// How many there are.
     basis: String,
-    states: [State; 6],
+    states: [State; 5],
     /// What is kept at the greatest depth.
     depth: Depth,
     rows: Vec<Row>,
     folded: Vec<Row>,
-    /// The same at the other depths.
-    others: Vec<(Depth, Vec<Row>)>,
-    tables: Vec<Table>,
+    /// The same after the first compaction, where that is another depth.
+    first: Option<(Depth, Vec<Row>)>,
+    /// What is kept by distance from the cut; absent without a figure.
+    distance: Option<Table>,
     /// What is still answered, by kind of question; absent without questions.
     questions: Option<Table>,
     /// Sessions that were cut nowhere, by reason.
@@ -117,41 +119,108 @@ struct Cell {
     counts: String,
 }
 
+/// What may become of a fact, the best first.
+const FOUND: [ReferenceState; 6] = [
+    ReferenceState::Verbatim,
+    ReferenceState::Carried,
+    ReferenceState::Bare,
+    ReferenceState::Partial,
+    ReferenceState::Recovered,
+    ReferenceState::Lost,
+];
+
+/// The measures of a depth.
+struct Measures {
+    cuts: &'static Measure,
+    facts: &'static Measure,
+    kept: &'static Measure,
+    exposed: &'static Measure,
+    bare: &'static Measure,
+    recovered: &'static Measure,
+}
+
+const GREATEST: Measures = Measures {
+    cuts: catalogue::CUTS,
+    facts: catalogue::FACTS_AT_STAKE,
+    kept: catalogue::KEPT_AT_CUT,
+    exposed: catalogue::EXPOSED_SHARE,
+    bare: catalogue::BARE_AT_CUT,
+    recovered: catalogue::RECOVERED_AT_CUT,
+};
+
+const FIRST: Measures = Measures {
+    cuts: catalogue::CUTS_FIRST,
+    facts: catalogue::FACTS_AT_STAKE_FIRST,
+    kept: catalogue::KEPT_AT_CUT_FIRST,
+    exposed: catalogue::EXPOSED_SHARE_FIRST,
+    bare: catalogue::BARE_AT_CUT_FIRST,
+    recovered: catalogue::RECOVERED_AT_CUT_FIRST,
+};
+
+/// Requests from the cut to the use of a fact.
+const DISTANCES: [(&str, &Measure); 3] = [
+    ("1-5", catalogue::KEPT_AT_CUT_1_5),
+    ("6-20", catalogue::KEPT_AT_CUT_6_20),
+    ("21-40", catalogue::KEPT_AT_CUT_21_40),
+];
+
 /// What each part of a bar means, the best first.
-const STATES: [State; 6] = [
+const STATES: [State; 5] = [
     State { class: "verbatim", about: "verbatim: still sent as recorded" },
     State { class: "carried", about: "carried: written by the strategy, with words beside it" },
     State { class: "bare", about: "bare: written without such words" },
-    State { class: "partial", about: "partial: only its last part" },
     State {
         class: "recovered", about: "recovered: gone, but the strategy’s own search finds it"
     },
-    State { class: "lost", about: "lost: gone, or the request would be refused" },
+    State {
+        class: "lost",
+        about: "lost: gone or only its last part left, or the request would be refused",
+    },
 ];
 
 /// Nothing where the run has no cuts, or nothing was at stake at them.
 pub(super) fn cuts(source: &Source<'_>, cells: &Cells<'_>) -> Option<Cuts> {
-    let stakes = stakes::stakes(source.report).filter(|stakes| stakes.facts > 0)?;
+    let report = source.report;
+    let compared = compared(report);
+    let first = report.manifest.depths.first().copied();
+    let greatest = report.manifest.depths.last().copied()?;
     // A session may be too short for a greater depth.
-    let looked = || stakes.depths.iter().enumerate().filter(|(_, of)| of.facts > 0);
-    let (data, left_out) = facts(source, cells, looked().next_back()?.1.depth);
-    let mut depths: Vec<(Depth, Vec<Row>)> =
-        looked().map(|(at, of)| (depth(of), rows(&stakes, at))).collect();
-    let (depth, mut rows) = depths.pop()?;
+    let looked = |of: &Measures| compared.iter().any(|row| row.number(of.kept).is_some());
+    let mut depths = vec![(greatest, GREATEST)];
+    depths.extend(first.filter(|first| *first == 1 && greatest > 1).map(|first| (first, FIRST)));
+    depths.retain(|(_, of)| looked(of));
+    let mut shown = depths.iter().map(|(at, of)| (depth(*at, of, &compared), rows(of, &compared)));
+    let (depth, mut rows) = shown.next()?;
+    let first = shown.next();
     let folded = rows.split_off(rows.len().min(OPEN));
+    let (data, left_out) = facts(source, cells, depths[0].0);
     Some(Cuts {
-        basis: basis(source.report, &stakes),
+        basis: basis(report, &depths[0].1, &compared),
         states: STATES,
         depth,
         rows,
         folded,
-        others: depths,
-        tables: stakes.breakdowns.iter().map(|table| self::table(&stakes, table)).collect(),
-        questions: questions(source.report),
-        uncut: uncut(source.report),
+        first,
+        distance: distance(&compared),
+        questions: questions(&report.answered_at_cuts),
+        uncut: uncut(report),
         data,
         left_out,
     })
+}
+
+/// A row of each preset over all data sets: figures of cuts are the same at
+/// every window and for every payer.
+fn compared(report: &Report) -> Vec<&PresetRow> {
+    let several = report.rows.iter().any(|row| row.dataset == block::ALL);
+    let mut rows: Vec<&PresetRow> = Vec::new();
+    for row in report.rows.iter().filter(|row| !several || row.dataset == block::ALL) {
+        let is_new = rows.iter().all(|other| other.strategy != row.strategy);
+        if is_new && !block::is_null(&row.strategy) {
+            rows.push(row);
+        }
+    }
+    rows
 }
 
 /// The facts of as many cuts as fit, and what is left out.
@@ -168,7 +237,7 @@ fn facts(source: &Source<'_>, cells: &Cells<'_>, depth: u32) -> (String, Option<
         let packed = packed(&Packed {
             presets: cells.preset_names(),
             first: cells.first(),
-            states: stakes::STATES.iter().map(|s| (s.as_str(), s.is_kept())).collect(),
+            states: FOUND.iter().map(|s| (s.as_str(), s.is_kept())).collect(),
             cuts: &first[..shown],
         });
         if packed.len() <= BUDGET || shown == 0 {
@@ -197,7 +266,7 @@ fn of(source: &Source<'_>, cells: &Cells<'_>, cut: &Cut, depth: u32) -> PackedCu
             .filter(|row| row.strategy == strategy && row.depth == depth && row.replicate == 0);
         let exam = mine.next()?.exam().filter(|exam| exam.states.len() == cut.facts.len())?;
         let place = |state: &ReferenceState| {
-            stakes::STATES.iter().position(|other| other == state).map(|at| at.to_string())
+            FOUND.iter().position(|other| other == state).map(|at| at.to_string())
         };
         exam.states.iter().map(place).collect::<Option<String>>()
     };
@@ -211,28 +280,33 @@ fn of(source: &Source<'_>, cells: &Cells<'_>, cut: &Cut, depth: u32) -> PackedCu
     }
 }
 
-fn basis(report: &Report, stakes: &Stakes<'_>) -> String {
+/// The largest figure of a measure: a row whose replay failed at a cut has fewer.
+fn most(rows: &[&PresetRow], measure: &Measure) -> usize {
+    rows.iter().filter_map(|row| row.number(measure)).fold(0.0, f64::max) as usize
+}
+
+fn basis(report: &Report, of: &Measures, rows: &[&PresetRow]) -> String {
     let repeated = match report.manifest.replicates {
         0 | 1 => String::new(),
         n => format!(", each preset’s compactions {n} times over"),
     };
-    let elsewhere = match stakes.depths.iter().any(|at| at.cuts != stakes.cuts) {
-        true => " A depth is looked at where enough stands before the cut.",
-        false => "",
+    let sessions = match of.cuts == catalogue::CUTS {
+        true => catalogue::SESSIONS_AT_STAKE,
+        false => catalogue::SESSIONS_AT_STAKE_FIRST,
     };
     format!(
-        "{} at {}, in {} of {}{repeated}.{elsewhere}",
-        block::counted(stakes.facts, "fact") + " at stake",
-        block::counted(stakes.cuts, "cut"),
-        number::grouped(stakes.sessions as u64),
+        "{} at stake at {}, in {} of {}{repeated}.",
+        block::counted(most(rows, of.facts), "fact"),
+        block::counted(most(rows, of.cuts), "cut"),
+        number::grouped(most(rows, sessions) as u64),
         block::counted(report.transcripts.len(), "session"),
     )
 }
 
-fn depth(at: &DepthCount) -> Depth {
-    let counts =
-        format!("{}, {}", block::counted(at.cuts, "cut"), block::counted(at.facts, "fact"));
-    match at.depth {
+fn depth(depth: u32, of: &Measures, rows: &[&PresetRow]) -> Depth {
+    let (cuts, facts) = (most(rows, of.cuts), most(rows, of.facts));
+    let counts = format!("{}, {}", block::counted(cuts, "cut"), block::counted(facts, "fact"));
+    match depth {
         1 => Depth {
             label: "after the first compaction".to_owned(),
             about: format!("the strategy compacts here for the first time; {counts}"),
@@ -245,87 +319,79 @@ fn depth(at: &DepthCount) -> Depth {
 }
 
 /// The strategies at one depth. Yardsticks stand in the full table.
-fn rows(stakes: &Stakes<'_>, at: usize) -> Vec<Row> {
-    let choices = stakes.presets.iter().filter(|preset| preset.standing != Standing::Control);
-    let row = |preset: &stakes::Preset<'_>| Row {
-        name: plain::line(preset.strategy),
-        class: class(preset.standing),
-        bar: bar(preset.depths[at], preset.refused[at]),
+fn rows(of: &Measures, rows: &[&PresetRow]) -> Vec<Row> {
+    let choices = rows.iter().filter(|row| row.standing != Standing::Control);
+    let row = |row: &&PresetRow| Row {
+        name: plain::line(&row.strategy),
+        class: class(row.standing),
+        bar: bar(row, of),
     };
     choices.map(row).collect()
 }
 
-/// The counts as a bar, and how many of them rest on a refusal: what is lost
-/// there is not what a summary left out.
-fn bar(counts: Counts, refused: u64) -> Option<Bar> {
-    let all = counts.all();
-    let there = || counts.each().filter(|(_, n)| *n > 0);
-    let piece = |(state, n): (ReferenceState, u64)| Piece {
-        class: state.as_str(),
-        width: format!("{:.1}", n as f64 / all as f64 * 100.0),
+/// The shares of a row as a bar.
+fn bar(row: &PresetRow, of: &Measures) -> Option<Bar> {
+    let kept = row.number(of.kept)?;
+    let verbatim = 1.0 - row.number(of.exposed)?;
+    let (bare, recovered) = (row.number(of.bare)?, row.number(of.recovered)?);
+    let shares = [verbatim, kept - verbatim, bare, recovered, 1.0 - kept - bare - recovered];
+    let there = || {
+        let each = STATES.iter().zip(shares).map(|(state, share)| (state.class, share));
+        // Differences of shares are rounded.
+        each.filter(|(_, share)| *share > 1e-9)
     };
-    let words = there().map(|(state, n)| format!("{}\u{A0}{}", number::grouped(n), state.as_str()));
-    let mut words: Vec<String> = words.collect();
-    if refused > 0 {
-        let refused = number::grouped(refused);
-        words.push(format!("{refused}\u{A0}of these at requests over the window"));
-    }
-    (all > 0).then(|| Bar {
-        pieces: there().map(piece).collect(),
-        words: words.join(", "),
-        kept: format!("{} of {}", number::grouped(counts.kept()), number::grouped(all)),
+    let piece = |(class, share): (&'static str, f64)| Piece {
+        class,
+        width: format!("{:.1}", share * 100.0),
+    };
+    let words: Vec<String> =
+        there().map(|(class, share)| format!("{}\u{A0}{class}", part(share))).collect();
+    Some(Bar { pieces: there().map(piece).collect(), words: words.join(", "), kept: part(kept) })
+}
+
+/// What is kept by distance from the cut.
+fn distance(rows: &[&PresetRow]) -> Option<Table> {
+    let cell = |share: Option<f64>| Cell {
+        share: share.map_or_else(|| "–".to_owned(), number::share),
+        counts: String::new(),
+    };
+    let known = |row: &&&PresetRow| DISTANCES.iter().any(|(_, of)| row.number(of).is_some());
+    let row = |row: &&PresetRow| TableRow {
+        name: plain::line(&row.strategy),
+        class: class(row.standing),
+        cells: DISTANCES.iter().map(|(_, of)| cell(row.number(of))).collect(),
+    };
+    let rows: Vec<TableRow> = rows.iter().filter(known).map(row).collect();
+    (!rows.is_empty()).then(|| Table {
+        id: "distance",
+        title: "By distance from the cut",
+        about: "requests from the cut to the one that uses the fact: the first is the one right \
+                after the compaction",
+        heads: DISTANCES.iter().map(|(name, _)| ((*name).to_owned(), String::new())).collect(),
+        rows,
     })
 }
 
-fn table(stakes: &Stakes<'_>, table: &Breakdown) -> Table {
-    let (id, title, about) = words(table.by);
-    let head =
-        |(name, facts): &(String, usize)| (plain::line(name), block::counted(*facts, "fact"));
-    let cell = |counts: &Counts| Cell {
-        share: counts.share().map_or_else(|| "–".to_owned(), number::share),
-        counts: match counts.all() {
-            0 => String::new(),
-            all => format!("{} of {}", number::grouped(counts.kept()), number::grouped(all)),
-        },
-    };
-    let row = |(preset, counts): (&stakes::Preset<'_>, &Vec<Counts>)| TableRow {
-        name: plain::line(preset.strategy),
-        class: class(preset.standing),
-        cells: counts.iter().map(cell).collect(),
-    };
-    Table {
-        id,
-        title,
-        about,
-        heads: table.groups.iter().map(head).collect(),
-        rows: stakes.presets.iter().zip(&table.rows).map(row).collect(),
-    }
-}
-
 /// The questions that the whole conversation answers right, by kind.
-fn questions(report: &Report) -> Option<Table> {
-    let asked = asked::asked(report);
-    let kinds: BTreeSet<ProbeKind> = asked.iter().flat_map(|p| p.kinds.keys().copied()).collect();
-    let count = |kind: &ProbeKind| {
-        asked.iter().filter_map(|preset| preset.kinds.get(kind)).map(|kept| kept.before).max()
-    };
-    let kinds: Vec<ProbeKind> =
-        kinds.into_iter().filter(|kind| count(kind).unwrap_or(0) > 0).collect();
+fn questions(answered: &[AnsweredAtCuts]) -> Option<Table> {
+    let kinds: BTreeSet<ProbeKind> =
+        answered.iter().flat_map(|preset| preset.kinds.keys().copied()).collect();
     let head = |kind: &ProbeKind| {
-        let questions = block::counted(count(kind).unwrap_or(0) as usize, "question");
-        (asked::subject(*kind).to_owned(), questions)
+        let of = answered.iter().filter_map(|preset| preset.kinds.get(kind));
+        let questions = of.map(|of| of.before).max().unwrap_or(0) as usize;
+        (forgets::subject(*kind).to_owned(), block::counted(questions, "question"))
     };
-    let cell = |kept: Option<&asked::Kept>| match kept.filter(|kept| kept.before > 0) {
+    let cell = |preset: &AnsweredAtCuts, kind: &ProbeKind| match preset.kinds.get(kind) {
         None => Cell { share: "–".to_owned(), counts: String::new() },
-        Some(kept) => Cell {
-            share: number::share(kept.after as f64 / kept.before as f64),
-            counts: format!("{} of {}", number::grouped(kept.after), number::grouped(kept.before)),
+        Some(of) => Cell {
+            share: number::share(of.after as f64 / of.before as f64),
+            counts: format!("{} of {}", number::grouped(of.after), number::grouped(of.before)),
         },
     };
-    let row = |preset: &asked::Asked| TableRow {
+    let row = |preset: &AnsweredAtCuts| TableRow {
         name: plain::line(&preset.strategy),
         class: class(preset.standing),
-        cells: kinds.iter().map(|kind| cell(preset.kinds.get(kind))).collect(),
+        cells: kinds.iter().map(|kind| cell(preset, kind)).collect(),
     };
     (!kinds.is_empty()).then(|| Table {
         id: "questions",
@@ -333,25 +399,8 @@ fn questions(report: &Report) -> Option<Table> {
         about: "of those that the whole conversation answers right, asked right behind the cut; \
                 where the session does not say, it is right to say so",
         heads: kinds.iter().map(head).collect(),
-        rows: asked.iter().map(row).collect(),
+        rows: answered.iter().map(row).collect(),
     })
-}
-
-/// Id, title and meaning of a table.
-fn words(by: By) -> (&'static str, &'static str, &'static str) {
-    match by {
-        By::Distance => (
-            "distance",
-            "By distance from the cut",
-            "requests from the cut to the one that uses the fact: the first is the one right after \
-             the compaction",
-        ),
-        By::Class => ("class", "By class of identifier", "what kind of thing the fact is"),
-        By::Size => {
-            ("size", "By size of the material", "tokens of the messages that stand before the cut")
-        }
-        By::Dataset => ("dataset", "By data set", "the data set that the session belongs to"),
-    }
 }
 
 /// Sessions that the run cut nowhere, by reason; the most frequent first.

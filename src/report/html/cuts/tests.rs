@@ -1,14 +1,17 @@
 use super::*;
-use crate::model::{NoCut, Standing};
+use crate::model::{Answered, NoCut, Value};
 use crate::report::html::tests::{block, page, tags};
 use crate::report::packed::unpacked;
 use crate::report::testkit::{Kit, cut};
 
-fn made(texts: bool) -> Cuts {
-    let report = cut(Kit::default().report());
-    let echo = Kit::default().texts(&report);
+fn of(report: &Report, texts: bool) -> Cuts {
+    let echo = Kit::default().texts(report);
     let texts = texts.then_some(&echo as &dyn crate::report::Texts);
-    cuts(&Source { report: &report, texts }, &Cells::new(&report)).unwrap()
+    cuts(&Source { report, texts }, &Cells::new(report)).unwrap()
+}
+
+fn made(texts: bool) -> Cuts {
+    of(&cut(Kit::default().report()), texts)
 }
 
 /// The section of a page.
@@ -17,59 +20,92 @@ fn section(page: &str) -> &str {
 }
 
 #[test]
-fn bars_are_counts_of_facts_by_state_at_each_depth() {
-    let cuts = made(false);
-    assert_eq!(
-        cuts.basis,
-        "4 facts at stake at 3 cuts, in 2 of 3 sessions. A depth is looked at where enough stands before the cut."
-    );
-    let told = |rows: &[Row]| -> Vec<(String, String)> {
-        let words = |bar: &Option<Bar>| bar.as_ref().map(|bar| bar.words.replace('\u{A0}', " "));
-        let each = rows.iter().map(|row| (row.name.clone(), words(&row.bar).unwrap_or_default()));
-        each.collect()
-    };
-    let pair = |name: &str, words: &str| (name.to_owned(), words.to_owned());
-    let refused = "1 recovered, 1 lost, 1 of these at requests over the window";
-    let deep = [pair("prune", "1 carried, 1 bare, 1 partial, 1 lost"), pair("fifo", refused)];
-    assert_eq!(told(&cuts.rows), deep, "a null and a control are no rows");
-    let (first, rows) = &cuts.others[0];
-    assert_eq!(first.label, "after the first compaction");
-    let shallow = [pair("prune", "2 verbatim, 1 carried, 1 lost"), pair("fifo", "")];
-    assert_eq!(told(rows), shallow, "fifo was not looked at there");
-    let bar = rows[0].bar.as_ref().unwrap();
+fn bars_are_the_shares_of_the_measures_at_each_depth() {
+    let mut report = cut(Kit::default().report());
+    let fifo = report.rows.iter_mut().find(|row| row.strategy == "fifo").unwrap();
+    fifo.values.retain(|id, _| !id.ends_with("_first"));
+    for (id, x) in [
+        ("kept_at_cut", 0.5),
+        ("exposed_share", 0.75),
+        ("bare_at_cut", 0.25),
+        ("recovered_at_cut", 0.125),
+    ] {
+        fifo.values.insert(id.to_owned(), Value::Known(x));
+    }
+    let cuts = of(&report, false);
+    assert_eq!(cuts.basis, "4 facts at stake at 2 cuts, in 2 of 3 sessions.");
+    assert_eq!(cuts.depth.label, "in a session 3 times the window");
+    assert!(cuts.depth.about.ends_with("; 2 cuts, 4 facts"), "{}", cuts.depth.about);
+    let names: Vec<&str> = cuts.rows.iter().map(|row| row.name.as_str()).collect();
+    assert_eq!(names, ["prune", "sliding-window", "fifo", "continuation"], "no null, no control");
+    let bar = cuts.rows[2].bar.as_ref().unwrap();
     let widths: Vec<(&str, &str)> =
         bar.pieces.iter().map(|piece| (piece.class, piece.width.as_str())).collect();
-    assert_eq!(widths, [("verbatim", "50.0"), ("carried", "25.0"), ("lost", "25.0")]);
-    assert_eq!(bar.kept, "3 of 4");
+    let expected = [
+        ("verbatim", "25.0"),
+        ("carried", "25.0"),
+        ("bare", "25.0"),
+        ("recovered", "12.5"),
+        ("lost", "12.5"),
+    ];
+    assert_eq!(widths, expected);
+    assert_eq!(bar.kept, "50\u{A0}%");
+    let words = bar.words.replace('\u{A0}', " ");
+    assert!(words.starts_with("25 % verbatim, 25 % carried, 25 % bare, "), "{words}");
+    let (first, rows) = cuts.first.as_ref().unwrap();
+    assert_eq!(first.label, "after the first compaction");
+    assert!(first.about.ends_with("; 3 cuts, 4 facts"), "{}", first.about);
+    assert!(rows[2].bar.is_none(), "fifo was not looked at there");
+    let pieces = &rows[0].bar.as_ref().unwrap().pieces;
+    let classes: Vec<&str> = pieces.iter().map(|piece| piece.class).collect();
+    assert_eq!(classes, ["verbatim", "lost"]);
 }
 
 #[test]
-fn where_no_session_is_long_enough_for_a_depth_the_one_before_it_is_shown() {
+fn where_no_session_is_long_enough_for_a_depth_the_first_one_is_shown() {
     let mut report = cut(Kit::default().report());
-    for cut in report.sessions.cuts_mut() {
-        cut.rows.retain(|row| row.depth == 1);
+    for row in &mut report.rows {
+        row.values.remove("kept_at_cut");
     }
-    let cells = Cells::new(&report);
-    let cuts = cuts(&Source { report: &report, texts: None }, &cells).unwrap();
+    let cuts = of(&report, false);
     assert_eq!(cuts.depth.label, "after the first compaction");
-    assert!(cuts.rows.iter().any(|row| row.bar.is_some()) && cuts.others.is_empty());
+    assert!(cuts.rows.iter().any(|row| row.bar.is_some()) && cuts.first.is_none());
     assert!(unpacked(&cuts.data).to_string().contains("\"found\":[\"0"));
 }
 
 #[test]
-fn tables_tell_the_share_kept_of_each_group_with_its_counts() {
+fn the_share_kept_by_distance_is_that_of_the_measures() {
     let cuts = made(false);
-    let distance = &cuts.tables[0];
-    let heads: Vec<(&str, &str)> =
-        distance.heads.iter().map(|(name, facts)| (name.as_str(), facts.as_str())).collect();
-    assert_eq!(heads, [("1-5", "2 facts"), ("6-20", "1 fact"), ("21-40", "1 fact")]);
-    let told = |row: usize| -> Vec<(&str, &str)> {
-        let cells = distance.rows[row].cells.iter();
-        cells.map(|cell| (cell.share.as_str(), cell.counts.as_str())).collect()
+    let distance = cuts.distance.unwrap();
+    let heads: Vec<&str> = distance.heads.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(heads, ["1-5", "6-20", "21-40"]);
+    let full: Vec<&str> = distance.rows[0].cells.iter().map(|cell| cell.share.as_str()).collect();
+    assert_eq!(full, ["1.00", "0.50", "–"]);
+}
+
+#[test]
+fn questions_are_told_by_kind_of_those_that_the_whole_conversation_answers() {
+    let kinds = |plan, artifact: Option<u64>| {
+        let of = |after| Answered { before: 5, after };
+        let artifact = artifact.map(|after| (ProbeKind::Artifact, of(after)));
+        [(ProbeKind::Plan, of(plan))].into_iter().chain(artifact).collect()
     };
-    assert_eq!(told(1), [("0.50", "1 of 2"), ("0.00", "0 of 1"), ("0.00", "0 of 1")]);
-    // It failed where the third group is.
-    assert_eq!(told(2), [("0.00", "0 of 1"), ("0.00", "0 of 1"), ("–", "")]);
+    let preset = |strategy: &str, kinds| AnsweredAtCuts {
+        strategy: strategy.to_owned(),
+        standing: Standing::Ranked,
+        kinds,
+    };
+    let table = questions(&[preset("a", kinds(1, Some(5))), preset("b", kinds(5, None))]).unwrap();
+    let heads: Vec<&str> = table.heads.iter().map(|(name, _)| name.as_str()).collect();
+    let cells = |row: usize| {
+        let cells = table.rows[row].cells.iter();
+        cells.map(|cell| (cell.share.as_str(), cell.counts.as_str())).collect::<Vec<_>>()
+    };
+    let plan = heads.iter().position(|head| *head == "what is still to be done").unwrap();
+    assert_eq!(table.heads[plan].1, "5 questions");
+    assert_eq!(cells(0)[plan], ("0.20", "1 of 5"));
+    assert_eq!(cells(1)[1 - plan], ("–", ""), "it was asked nothing of the kind");
+    assert!(questions(&[]).is_none());
 }
 
 #[test]
@@ -108,10 +144,8 @@ fn the_page_explains_a_cut_says_its_limit_and_leads_with_what_is_kept_there() {
         "asks for identifiers that the agent used next",
         "only questions can tell",
         "<i>tokens after the cut</i>",
-        "1\u{A0}carried, 1\u{A0}bare, 1\u{A0}partial, 1\u{A0}lost",
+        "\u{A0}%\u{A0}carried, ",
         "By distance from the cut",
-        "By class of identifier",
-        "By size of the material",
     ] {
         assert!(section.contains(words), "{words} is not in {section}");
     }

@@ -151,7 +151,7 @@ fn bar(row: &PresetRow, head: &Head) -> Option<Bar> {
 }
 
 /// A share that is there, never `0 %`, on one line.
-fn part(share: f64) -> String {
+pub(in crate::report::html) fn part(share: f64) -> String {
     let words = if share < 0.005 { "<1 %".to_owned() } else { number::percent(share) };
     words.replace(' ', "\u{A0}")
 }

@@ -17,174 +17,186 @@ pub(super) struct Lead {
 pub(super) struct Reading {
     pub(super) label: &'static str,
     pub(super) about: &'static str,
-    /// The measure whose absence says why there is nothing to read.
+    /// The measure that is read, or whose absence says why there is nothing to
+    /// read.
     pub(super) measure: &'static Measure,
-    pub(super) read: fn(&PresetRow) -> Option<(f64, String)>,
+    show: fn(f64) -> String,
+    /// What is read where it is not the measure alone.
+    other: Option<fn(&PresetRow) -> Option<(f64, String)>>,
     pub(super) below: fn(&PresetRow) -> Option<String>,
 }
 
-/// Nothing stands below the figure.
-const ALONE: fn(&PresetRow) -> Option<String> = |_| None;
-
-fn read(row: &PresetRow, measure: &Measure, show: fn(f64) -> String) -> Option<(f64, String)> {
-    row.number(measure).map(|x| (x, show(x)))
+impl Reading {
+    /// The figure of a row, as a number and in words.
+    pub(super) fn read(&self, row: &PresetRow) -> Option<(f64, String)> {
+        match self.other {
+            Some(read) => read(row),
+            None => row.number(self.measure).map(|x| (x, (self.show)(x))),
+        }
+    }
 }
 
-const RECALL: Reading = Reading {
-    label: "recall",
-    about: "mean score of the questions, 0 to 1, whatever the whole conversation makes of them",
-    measure: catalogue::RECALL,
-    read: |r| read(r, catalogue::RECALL, number::share),
-    below: ALONE,
-};
-const GONE: Reading = Reading {
-    label: "evidence gone",
-    about: "share of the questions whose answer stood in messages that are no longer sent in any form",
-    measure: catalogue::EVIDENCE_GONE,
-    read: |r| read(r, catalogue::EVIDENCE_GONE, number::percent),
-    below: ALONE,
-};
-const FACTS: Reading = Reading {
-    label: "needed facts kept",
-    about: "of the specific things (paths, names, numbers) that the recorded agent went on to use, the share that is still there, 0 to 1",
-    measure: catalogue::REFERENCE_RECALL,
-    read: |r| read(r, catalogue::REFERENCE_RECALL, number::share),
-    below: ALONE,
-};
-const GAIN: Reading = Reading {
-    label: "gain over recency",
-    about: "share kept beyond what the newest messages of the same mean size keep",
-    measure: catalogue::RECENCY_GAIN,
-    read: |r| read(r, catalogue::RECENCY_GAIN, number::gain),
-    below: ALONE,
-};
+/// A column of a measure, with nothing below its figures.
+const fn reading(
+    label: &'static str,
+    measure: &'static Measure,
+    show: fn(f64) -> String,
+    about: &'static str,
+) -> Reading {
+    Reading { label, about, measure, show, other: None, below: |_| None }
+}
+
+const RECALL: Reading = reading(
+    "recall",
+    catalogue::RECALL,
+    number::share,
+    "mean score of the questions, 0 to 1, whatever the whole conversation makes of them",
+);
+const GONE: Reading = reading(
+    "evidence gone",
+    catalogue::EVIDENCE_GONE,
+    number::percent,
+    "share of the questions whose answer stood in messages that are no longer sent in any form",
+);
+const FACTS: Reading = reading(
+    "needed facts kept",
+    catalogue::REFERENCE_RECALL,
+    number::share,
+    "of the specific things (paths, names, numbers) that the recorded agent went on to use, the share that is still there, 0 to 1",
+);
+const GAIN: Reading = reading(
+    "gain over recency",
+    catalogue::RECENCY_GAIN,
+    number::gain,
+    "share kept beyond what the newest messages of the same mean size keep",
+);
 const PARTLY: Reading = Reading {
-    label: "partly kept",
-    about: "only the last part of the identifier is left (a file name without its path), or the bare word without what gave it meaning",
-    measure: catalogue::REFERENCE_PARTIAL,
-    read: |r| {
+    other: Some(|r| {
         let partial = r.number(catalogue::REFERENCE_PARTIAL)?;
         let sum = partial + r.number(catalogue::REFERENCE_BARE)?;
         Some((sum, number::share(sum)))
-    },
-    below: ALONE,
+    }),
+    ..reading(
+        "partly kept",
+        catalogue::REFERENCE_PARTIAL,
+        number::share,
+        "only the last part of the identifier is left (a file name without its path), or the bare word without what gave it meaning",
+    )
 };
-const FOR_GOOD: Reading = Reading {
-    label: "lost for good",
-    about: "share of the lost facts that never stood in a tool result, so that no tool can fetch them again",
-    measure: catalogue::IRRECOVERABLE,
-    read: |r| read(r, catalogue::IRRECOVERABLE, number::share),
-    below: ALONE,
-};
-const REFETCH: Reading = Reading {
-    label: "tokens to refetch",
-    about: "tokens of the tool results that would have to be read again for the other lost facts",
-    measure: catalogue::REFETCH_TOKENS,
-    read: |r| read(r, catalogue::REFETCH_TOKENS, number::tokens),
-    below: ALONE,
-};
+const FOR_GOOD: Reading = reading(
+    "lost for good",
+    catalogue::IRRECOVERABLE,
+    number::share,
+    "share of the lost facts that never stood in a tool result, so that no tool can fetch them again",
+);
+const REFETCH: Reading = reading(
+    "tokens to refetch",
+    catalogue::REFETCH_TOKENS,
+    number::tokens,
+    "tokens of the tool results that would have to be read again for the other lost facts",
+);
 const SENT: Reading = Reading {
-    label: "tokens sent",
-    about: "all tokens sent, as a multiple of what the whole conversation takes",
-    measure: catalogue::TOKEN_SAVINGS,
-    read: |r| {
+    other: Some(|r| {
         let share = block::token_share(r)?;
         Some((share, number::multiple(share)))
-    },
-    below: ALONE,
+    }),
+    ..reading(
+        "tokens sent",
+        catalogue::TOKEN_SAVINGS,
+        number::multiple,
+        "all tokens sent, as a multiple of what the whole conversation takes",
+    )
 };
 const COST: Reading = Reading {
-    label: "session cost",
-    about: "what the sessions cost with the provider’s prompt cache as it was, compactions included; below it more or less than with the whole conversation. A star: the provider would refuse some of the requests, so nobody would get this bill",
-    measure: catalogue::COST_USD,
-    read: |row| {
+    other: Some(|row| {
         let usd = row.number(catalogue::COST_USD)?;
         let star = if block::overflows(row).is_some() { " *" } else { "" };
         Some((usd, format!("{}{star}", number::dollars(usd))))
-    },
+    }),
     below: |row| {
         let savings = row.number(catalogue::COST_SAVINGS).filter(|_| row.strategy != "full")?;
         Some(number::change(-savings))
     },
+    ..reading(
+        "session cost",
+        catalogue::COST_USD,
+        number::dollars,
+        "what the sessions cost with the provider’s prompt cache as it was, compactions included; below it more or less than with the whole conversation. A star: the provider would refuse some of the requests, so nobody would get this bill",
+    )
 };
-const WAIT: Reading = Reading {
-    label: "wait p95",
-    about: "how long the user waits for a compaction, the longest but one of twenty; the model’s time only, modelled unless it was measured",
-    measure: catalogue::BLOCKING_MS_P95,
-    read: |r| read(r, catalogue::BLOCKING_MS_P95, number::time),
-    below: ALONE,
-};
-const PEAK: Reading = Reading {
-    label: "peak",
-    about: "tokens of the largest request",
-    measure: catalogue::PEAK_TOKENS,
-    read: |r| read(r, catalogue::PEAK_TOKENS, number::tokens),
-    below: ALONE,
-};
-const COMPACTIONS: Reading = Reading {
-    label: "compac\u{AD}tions",
-    about: "how often the context was compacted",
-    measure: catalogue::COMPACTIONS,
-    read: |r| read(r, catalogue::COMPACTIONS, number::any),
-    below: ALONE,
-};
+const WAIT: Reading = reading(
+    "wait p95",
+    catalogue::BLOCKING_MS_P95,
+    number::time,
+    "how long the user waits for a compaction, the longest but one of twenty; the model’s time only, modelled unless it was measured",
+);
+const PEAK: Reading =
+    reading("peak", catalogue::PEAK_TOKENS, number::tokens, "tokens of the largest request");
+const COMPACTIONS: Reading = reading(
+    "compac\u{AD}tions",
+    catalogue::COMPACTIONS,
+    number::any,
+    "how often the context was compacted",
+);
 const OVER: Reading = Reading {
-    label: "over the window",
-    about: "requests that the provider would have refused because they do not fit; nothing counts as kept there, controls apart",
-    measure: catalogue::OVERFLOWS,
-    read: |r| {
+    other: Some(|r| {
         let n = r.number(catalogue::OVERFLOWS)?;
         Some((n, if n > 0.0 { format!("{}×", number::any(n)) } else { "–".to_owned() }))
-    },
-    below: ALONE,
+    }),
+    ..reading(
+        "over the window",
+        catalogue::OVERFLOWS,
+        number::any,
+        "requests that the provider would have refused because they do not fit; nothing counts as kept there, controls apart",
+    )
 };
 
-const KEPT_AT_CUTS: Reading = Reading {
-    label: "kept at cuts",
-    about: "of the specific things (paths, names, numbers) that the recorded agent used right after a place where we made a compaction happen, the share that the context still tells, 0 to 1; in sessions several times as large as the window where the run has them",
-    measure: catalogue::KEPT_AT_CUT,
-    read: |r| read(r, catalogue::KEPT_AT_CUT, number::share),
-    below: ALONE,
-};
+const KEPT_AT_CUTS: Reading = reading(
+    "kept at cuts",
+    catalogue::KEPT_AT_CUT,
+    number::share,
+    "of the specific things (paths, names, numbers) that the recorded agent used right after a place where we made a compaction happen, the share that the context still tells, 0 to 1; in sessions several times as large as the window where the run has them",
+);
 const KEPT_FIRST: Reading = Reading {
-    label: "after the first compac\u{AD}tion",
-    about: "the same share right after the strategy’s first compaction of that text. A strategy that removes only what no longer fits loses little there, and stays almost as large: see tokens after the cut",
-    measure: catalogue::KEPT_AT_CUT_FIRST,
-    // At depth 1 the figure that leads is this one.
-    read: |r| {
+    other: Some(|r| {
+        // At depth 1 the figure that leads is this one.
         r.number(catalogue::DEPTH).filter(|depth| *depth > 1.0)?;
-        read(r, catalogue::KEPT_AT_CUT_FIRST, number::share)
-    },
-    below: ALONE,
+        r.number(catalogue::KEPT_AT_CUT_FIRST).map(|x| (x, number::share(x)))
+    }),
+    ..reading(
+        "after the first compac\u{AD}tion",
+        catalogue::KEPT_AT_CUT_FIRST,
+        number::share,
+        "the same share right after the strategy’s first compaction of that text. A strategy that removes only what no longer fits loses little there, and stays almost as large: see tokens after the cut",
+    )
 };
-const CARRIED: Reading = Reading {
-    label: "carried",
-    about: "of the facts whose recorded text was no longer sent, the share that stands in what the strategy wrote or edited, 0 to 1",
-    measure: catalogue::CARRIED_SHARE,
-    read: |r| read(r, catalogue::CARRIED_SHARE, number::share),
-    below: ALONE,
-};
+const CARRIED: Reading = reading(
+    "carried",
+    catalogue::CARRIED_SHARE,
+    number::share,
+    "of the facts whose recorded text was no longer sent, the share that stands in what the strategy wrote or edited, 0 to 1",
+);
 const ADDED: Reading = Reading {
-    label: "added over the null",
-    about: "kept at cuts less what the same strategy keeps with an empty text in the place of its summaries (its null): what the words of the summaries are worth. Around 0 they add nothing. Below it the 95 % interval (“to”; with † it speaks of this session only), or the lowest and highest session where there are few (“…”)",
-    measure: catalogue::ADDED_AT_CUT,
-    read: |r| read(r, catalogue::ADDED_AT_CUT, number::gain),
     below: |row| row.intervals.get(catalogue::ADDED_AT_CUT.id).and_then(bounds),
+    ..reading(
+        "added over the null",
+        catalogue::ADDED_AT_CUT,
+        number::gain,
+        "kept at cuts less what the same strategy keeps with an empty text in the place of its summaries (its null): what the words of the summaries are worth. Around 0 they add nothing. Below it the 95 % interval (“to”; with † it speaks of this session only), or the lowest and highest session where there are few (“…”)",
+    )
 };
-const TOKENS_AFTER: Reading = Reading {
-    label: "tokens after the cut",
-    about: "tokens of the first prompt after the cut, as a multiple of what it would be without any compaction. Who sends more keeps more, so read it beside what is kept",
-    measure: catalogue::TOKENS_AT_CUT,
-    read: |r| read(r, catalogue::TOKENS_AT_CUT, number::multiple),
-    below: ALONE,
-};
-const GAIN_AT_CUTS: Reading = Reading {
-    label: "gain over recency",
-    about: "kept at cuts less what the newest messages of the same size keep: below 0, simply cutting off the oldest messages would keep more",
-    measure: catalogue::GAIN_AT_CUT,
-    read: |r| read(r, catalogue::GAIN_AT_CUT, number::gain),
-    below: ALONE,
-};
+const TOKENS_AFTER: Reading = reading(
+    "tokens after the cut",
+    catalogue::TOKENS_AT_CUT,
+    number::multiple,
+    "tokens of the first prompt after the cut, as a multiple of what it would be without any compaction. Who sends more keeps more, so read it beside what is kept",
+);
+const GAIN_AT_CUTS: Reading = reading(
+    "gain over recency",
+    catalogue::GAIN_AT_CUT,
+    number::gain,
+    "kept at cuts less what the newest messages of the same size keep: below 0, simply cutting off the oldest messages would keep more",
+);
 const BILL: Reading = Reading {
     label: "bill at the window",
     about: "what the whole sessions cost at the window in the table’s heading, with the provider’s prompt cache as it was, compactions included; below it more or less than with the whole conversation. A star: the provider would refuse some of the requests, so nobody would get this bill",

@@ -161,7 +161,7 @@ impl Lead {
     /// The rows of a table. A column that no row can fill is left out: what is
     /// missing is said below the table.
     fn rows(&self, rows: &[&PresetRow], kinds: &[ProbeKind]) -> Rows {
-        let any = |reading: &&&Reading| rows.iter().any(|row| (reading.read)(row).is_some());
+        let any = |reading: &&&Reading| rows.iter().any(|row| reading.read(row).is_some());
         let unknown = |reading: &&&Reading| rows.iter().any(|row| unread(row, reading.measure).1);
         let readings: Vec<&Reading> =
             self.readings.iter().filter(|r| any(r) || unknown(r)).copied().collect();
@@ -197,7 +197,7 @@ impl Lead {
             (None, Some(Value::Absent(reason))) if says_why => plain::line(&reason.to_string()),
             _ => String::new(),
         };
-        let cells = readings.iter().map(|reading| match (reading.read)(row) {
+        let cells = readings.iter().map(|reading| match reading.read(row) {
             Some((x, text)) => {
                 let below = (reading.below)(row);
                 Shown { text, sort: sort_key(Some(x)), below, reason: None }

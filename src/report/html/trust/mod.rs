@@ -1,16 +1,14 @@
-//! How far to trust the run: its problems, its gate, its self-check, how sure
-//! it is, and what it cannot see.
+//! How far to trust the run: its problems and limits as the findings say them,
+//! its gate, its bill against the recorded one, and how sure it is.
 
-mod blind;
 mod certainty;
-pub(super) mod checks;
 pub(super) mod gate;
 mod validation;
 
 use askama::Template;
 
 use crate::model::{Finding, Report};
-use crate::report::{block, plain};
+use crate::report::{block, panel, plain};
 
 /// The section.
 #[derive(Template)]
@@ -19,25 +17,21 @@ pub(super) struct Trust {
     problems: Vec<String>,
     limits: Vec<String>,
     gate: Option<gate::Shown>,
-    check_summary: String,
-    checks: Vec<checks::Check>,
+    /// How far the judges of a panel agree.
+    panel: Option<String>,
     validation: Option<validation::Table>,
-    certainty: Option<certainty::Certainty>,
-    blind: Vec<blind::Line>,
+    family: Option<certainty::Tests>,
 }
 
 /// The section of a report.
 pub(super) fn trust(report: &Report) -> Trust {
-    let checks = checks::checks(report);
     Trust {
         problems: problems(report),
         limits: of(report, |finding| matches!(finding, Finding::Limit(_))).collect(),
         gate: gate::gate(report),
-        check_summary: checks::summary(&checks),
-        checks,
+        panel: report.panel.as_ref().map(panel::sentence),
         validation: validation::table(report),
-        certainty: certainty::certainty(report),
-        blind: blind::lines(report),
+        family: report.family.as_ref().map(certainty::tests),
     }
 }
 

@@ -1,5 +1,5 @@
 //! The simulated bill against the recorded one, session by session
-//! (measures §2): part of the self-check.
+//! (measures §2).
 
 use crate::model::{BillErrors, Buckets, Report, TranscriptFacts, Validation};
 use crate::report::{block, number, plain};

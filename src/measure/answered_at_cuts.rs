@@ -1,0 +1,58 @@
+//! Which kinds of questions a preset still answers at cuts, of those that the
+//! whole conversation answers right: the measure `continuity_at_cut` by kind,
+//! over all cuts of the greatest depth and over repetitions. Questions that the
+//! session does not answer count where the preset says so.
+
+use std::collections::BTreeMap;
+
+use super::BASELINE;
+use super::measures::at_cuts::agreements;
+use crate::model::{
+    Agreement, AnsweredAtCuts, Cut, CutRow, NULL, Sessions, Standing, TranscriptFacts,
+};
+
+/// Every preset whose answers at cuts were graded, in the order of their names;
+/// empty if no question was asked there. Transcripts must be sorted.
+pub fn answered_at_cuts(
+    facts: &[TranscriptFacts],
+    sessions: &Sessions,
+    depths: &[u32],
+) -> Vec<AnsweredAtCuts> {
+    let Some(depth) = depths.last().copied() else { return Vec::new() };
+    let mut presets: BTreeMap<String, AnsweredAtCuts> = BTreeMap::new();
+    for session in sessions.iter() {
+        let place = (session.dataset, session.transcript);
+        let at = facts.binary_search_by(|f| (&*f.dataset, &*f.transcript).cmp(&place));
+        if let Ok(at) = at {
+            session.cuts().iter().for_each(|cut| add(&mut presets, cut, depth, &facts[at]));
+        }
+    }
+    presets.into_values().filter(|preset| !preset.kinds.is_empty()).collect()
+}
+
+fn add(
+    presets: &mut BTreeMap<String, AnsweredAtCuts>,
+    cut: &Cut,
+    depth: u32,
+    facts: &TranscriptFacts,
+) {
+    let rows = || cut.rows.iter().filter(|row| row.depth == depth);
+    let full = rows().find(|row| row.strategy == BASELINE).and_then(CutRow::exam);
+    let Some(full) = full else { return };
+    for row in rows().filter(|row| !row.strategy.starts_with(NULL)) {
+        let Some(exam) = row.exam() else { continue };
+        let preset = presets.entry(row.strategy.clone()).or_insert_with(|| AnsweredAtCuts {
+            strategy: row.strategy.clone(),
+            standing: row.standing,
+            kinds: BTreeMap::new(),
+        });
+        let answers = depth > 1 && row.standing != Standing::Control;
+        for (kind, agreement) in agreements(facts, full, exam, answers) {
+            let kept = u64::from(agreement == Agreement::Kept);
+            if kept > 0 || agreement == Agreement::Lost {
+                let of_kind = preset.kinds.entry(kind).or_default();
+                (of_kind.before, of_kind.after) = (of_kind.before + 1, of_kind.after + kept);
+            }
+        }
+    }
+}
