@@ -16,7 +16,6 @@ use super::aggregate::nearest_rank;
 use super::cluster::owner;
 use super::gather::{Gathered, Scene, Series};
 use super::measures::{MEASURES, RESAMPLED, depth_of};
-use super::names::ALL;
 use super::payers::Payers;
 use super::pooling::{PooledUnit, pooled};
 use super::spec::{Figures, Parts, Pool, mean};

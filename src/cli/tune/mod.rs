@@ -15,7 +15,7 @@ use super::exit::{Exit, Failure};
 use super::progress::{Progress, Verbosity};
 use super::seating::{Asked, Seating};
 use super::work::{Stopped, Work};
-use super::{authoring, headings, inputs, model_name, models, out, wire};
+use super::{authoring, bench, headings, inputs, model_name, models, wire};
 use crate::bench::{Bench, Questions};
 use crate::dataset::Dataset;
 use crate::measure::SessionFigures;
@@ -244,7 +244,7 @@ impl Drive<'_> {
 impl Arguments {
     /// The folder of the search, new or that of a search to go on with.
     fn folder(&self, title: &str) -> Result<PathBuf, Failure> {
-        let Some(folder) = &self.out else { return out::new(&format!("tune-{title}")) };
+        let Some(folder) = &self.out else { return bench::new_folder(&format!("tune-{title}")) };
         std::fs::create_dir_all(folder).map_err(|e| files::unwritable(folder, &e))?;
         let mut entries = std::fs::read_dir(folder).map_err(|e| files::unwritable(folder, &e))?;
         let used = |problem: &str| Failure::usage(format!("{}: {problem}", folder.display()));

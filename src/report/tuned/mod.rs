@@ -8,7 +8,7 @@ pub use picture::tuned_svg;
 use unicode_width::UnicodeWidthStr;
 
 use super::grid::{GAP, NARROWEST, paragraph, push_line};
-use super::sheet::{self, Field, Kind};
+use super::sheet::{self, Field};
 use super::{Screen, number, plain};
 use crate::model::{Ranged, Tuned, TunedSetting, TunedStatus};
 use crate::text::counted;
@@ -164,24 +164,8 @@ fn sentences(tuned: &Tuned) -> Vec<String> {
 }
 
 /// Columns of `frontier.csv`.
-const COLUMNS: [(&str, Kind); 16] = [
-    ("setting", Kind::Count),
-    ("changes", Kind::Text),
-    ("preset", Kind::Text),
-    ("window", Kind::Text),
-    ("compactor", Kind::Text),
-    ("status", Kind::Text),
-    ("recommended", Kind::Flag),
-    ("sessions", Kind::Count),
-    ("clusters", Kind::Count),
-    ("kept", Kind::Number),
-    ("kept_lo", Kind::Number),
-    ("kept_hi", Kind::Number),
-    ("usd_per_session", Kind::Dollars),
-    ("usd_lo", Kind::Dollars),
-    ("usd_hi", Kind::Dollars),
-    ("wait_p95_s", Kind::Number),
-];
+const COLUMNS: &str = "setting,changes,preset,window,compactor,status,recommended,sessions,clusters,\
+    kept,kept_lo,kept_hi,usd_per_session,usd_lo,usd_hi,wait_p95_s";
 
 /// `frontier.csv`: a row for each setting, in the order of the table.
 ///
