@@ -8,6 +8,11 @@
 //! others. Encoding and decoding (`providers`) are pure; only `http` opens a
 //! socket.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "what a call takes is measured, and its waits have an end"
+)]
+
 mod attempt;
 mod batch;
 mod budget;

@@ -1,5 +1,7 @@
 //! The rounds of a search, one after the other, until it has ended.
 
+#![allow(clippy::disallowed_methods, reason = "shows what has passed")]
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;

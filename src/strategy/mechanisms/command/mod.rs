@@ -8,6 +8,12 @@
 //! programs. A server that speaks the same protocol over HTTP is asked in the
 //! same way.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "a program of the user's is started, and waited for"
+)]
+
 mod apply;
 mod parameters;
 mod peer;
