@@ -22,7 +22,6 @@ mod side_by_side;
 mod spec;
 mod texts;
 mod windows;
-mod wordless;
 
 pub use again::judge_again;
 pub use calibrate::{grade, questions, sample};
