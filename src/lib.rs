@@ -8,7 +8,20 @@
 //! and `cuts §2` are sections of `docs/semantics.md`, `docs/measures.md` and
 //! `docs/cuts.md`. The terms are in `docs/glossary.md`.
 
-#![forbid(unsafe_code)]
+// Where an invariant holds, `expect` says it; only the command line prints. `clippy.toml` names what
+// reads the environment and the clock, opens a socket or starts a program: a module that may says
+// so at its head. Tests may do all of it.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::print_stdout,
+        clippy::print_stderr,
+        clippy::dbg_macro,
+        clippy::disallowed_methods,
+        clippy::disallowed_types
+    )
+)]
 
 /// Vocabulary: plain data.
 pub mod model;

@@ -1,7 +1,5 @@
 //! The binary: parse, dispatch, print the error chain, exit.
 
-#![forbid(unsafe_code)]
-
 use std::io::Write;
 use std::process::ExitCode;
 

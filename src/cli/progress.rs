@@ -1,6 +1,8 @@
 //! The progress display: bars on a terminal, plain lines otherwise, always on
 //! standard error.
 
+#![allow(clippy::disallowed_methods, reason = "shows what has passed")]
+
 use std::io::IsTerminal;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};

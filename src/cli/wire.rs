@@ -1,5 +1,10 @@
 //! The composition root: creates the seats, the clock and the terminal output.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "the only place that reads environment and wall clock"
+)]
+
 use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;

@@ -4,6 +4,8 @@
 //! Connections are driven by a thread of their own, so that a replay that keeps
 //! every worker busy does not add to the latency of a model.
 
+#![allow(clippy::disallowed_types, reason = "the HTTP client")]
+
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 

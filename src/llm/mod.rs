@@ -7,6 +7,11 @@
 //! budget. Encoding and decoding (`providers`) are pure; only `http` opens a
 //! socket.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "what a call takes is measured, and its waits have an end"
+)]
+
 mod attempt;
 mod budget;
 mod call;

@@ -6,12 +6,11 @@ use std::collections::BTreeSet;
 use rustc_hash::FxHashMap;
 
 use super::candidates::{Candidates, MiningRules};
-use super::history::History;
 use super::occurrences::{block_texts, texts};
 use super::place::Place;
 use super::rereads::Rereads;
 use super::support::{Rarity, SOURCES};
-use crate::model::{Block, Exam, MessageIndex, Reference, Role, Transcript};
+use crate::model::{Block, Exam, MessageIndex, RecordedCompaction, Reference, Role, Transcript};
 use crate::text::{NeedleSet, contains_bounded};
 
 /// The exam of a transcript. `sizes` holds the tokens of each message.
@@ -332,5 +331,41 @@ impl<'a> Mining<'a> {
             .boundary(request)
             .is_some_and(|boundary| boundary.texts().any(|(_, text)| needle.find(text).is_some()));
         !summarised
+    }
+}
+
+/// The recorded boundaries of a transcript, indexed for queries about requests.
+pub(super) struct History<'a> {
+    compactions: &'a [RecordedCompaction],
+    /// For each result that was ever cleared, when (messages recorded by then).
+    cleared: FxHashMap<MessageIndex, MessageIndex>,
+}
+
+impl<'a> History<'a> {
+    pub(super) fn new(transcript: &'a Transcript) -> History<'a> {
+        let results = transcript.results();
+        let mut cleared = FxHashMap::default();
+        for compaction in &transcript.compactions {
+            for id in &compaction.cleared {
+                if let Some(&result) = results.get(id) {
+                    cleared.entry(result).or_insert(compaction.after);
+                }
+            }
+        }
+        History { compactions: &transcript.compactions, cleared }
+    }
+
+    /// The last boundary before `request` that removed messages; one that only
+    /// cleared results does not.
+    pub(super) fn boundary(&self, request: MessageIndex) -> Option<&'a RecordedCompaction> {
+        self.compactions.iter().rfind(|c| c.after <= request && c.folds())
+    }
+
+    /// Whether the recorded agent still had `message`, which comes before
+    /// `request`, at it.
+    pub(super) fn held(&self, message: MessageIndex, request: MessageIndex) -> bool {
+        let kept = self.boundary(request).is_none_or(|boundary| boundary.keeps(message));
+        let gone = self.cleared.get(&message).is_some_and(|&at| at <= request);
+        kept && !gone
     }
 }

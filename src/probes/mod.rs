@@ -5,7 +5,6 @@
 
 mod candidates;
 mod declared;
-mod history;
 mod mining;
 mod occurrences;
 mod place;

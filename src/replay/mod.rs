@@ -9,7 +9,6 @@ mod background;
 mod bill;
 mod break_even;
 mod cut;
-mod error;
 mod exogenous;
 mod loss;
 mod native;
@@ -24,9 +23,8 @@ mod view;
 mod window;
 
 pub use cut::{Baseline, CutSegment, ExaminedCut, RequestInspector, examine, examine_and_look};
-pub use error::ReplayError;
 pub use native::{NativeFrom, NativeWindow, UNKNOWN_LIMIT};
-pub use plan::Plan;
+pub use plan::{Plan, ReplayError};
 pub use probed::Probed;
 pub use saved::SavedSession;
 pub use session::{ReplaySession, Replayed, replay};

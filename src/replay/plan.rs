@@ -1,4 +1,4 @@
-//! The settings of a cell.
+//! The settings of a cell, and what stops its replay.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use rand_chacha::rand_core::SeedableRng;
 
 use crate::model::{CellKey, Standing};
 use crate::pricing::Agent;
-use crate::strategy::Preset;
+use crate::strategy::{BrokenPair, Preset, PresetError, StrategyError};
 
 /// The settings of one cell to be run.
 #[derive(Clone, Debug)]
@@ -48,4 +48,28 @@ impl Plan {
         let key = format!("{}\u{0}{:?}", self.seed, self.key);
         ChaCha8Rng::from_seed(*blake3::hash(key.as_bytes()).as_bytes())
     }
+}
+
+/// Why a replay stopped. The cell then fails.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReplayError {
+    /// The preset cannot be built for the window.
+    #[error(transparent)]
+    Preset(#[from] PresetError),
+    /// A mechanism cannot resume from a saved state.
+    #[error(transparent)]
+    Restore(#[from] StrategyError),
+    /// A mechanism failed: its name, and at what.
+    #[error("{0}: {1}")]
+    Mechanism(&'static str, StrategyError),
+    /// The effect of a strategy without its model says nothing about the strategy: the name
+    /// of the mechanism, and why nobody answered.
+    #[error("{0}: the compactor could not be asked: {1}")]
+    Unavailable(&'static str, String),
+    /// The context would be refused by every provider at this request.
+    #[error("strategy bug at request {0}: {1}")]
+    BrokenPair(usize, BrokenPair),
+    /// No request stands behind the cut.
+    #[error("the recording ends before the cut")]
+    EndsBeforeCut,
 }

@@ -1,6 +1,5 @@
 //! Saves a session between two messages, and restores it.
 
-use super::error::ReplayError;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -8,7 +7,7 @@ use serde_json::Value as Json;
 
 use super::background::InFlight;
 use super::loss::Loss;
-use super::plan::Plan;
+use super::plan::{Plan, ReplayError};
 use super::session::ReplaySession;
 use super::subject::Subject;
 use crate::model::MessageIndex;

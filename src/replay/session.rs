@@ -1,6 +1,5 @@
 //! The request loop of one cell.
 
-use super::error::ReplayError;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
@@ -10,7 +9,7 @@ use rand_chacha::ChaCha8Rng;
 use super::background::InFlight;
 use super::bill::Biller;
 use super::loss::Loss;
-use super::plan::Plan;
+use super::plan::{Plan, ReplayError};
 use super::probed::{Probed, evidence_alone};
 use super::stage::Running;
 use super::subject::Subject;

@@ -1,6 +1,6 @@
 //! Runs one stage: checks whether it is due, measures its time, records its row.
 
-use super::error::ReplayError;
+use super::plan::ReplayError;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;

@@ -3,7 +3,8 @@
 //! Identifiers are words of the sessions: each becomes its class and a hash,
 //! whatever its text is, so that an unknown secret among them is replaced too.
 //! Of all other text, secrets, addresses, paths and names of users are
-//! replaced.
+//! replaced. Questions, expectations and answers are removed; measurements stay.
+//! No measure reads these texts, so the figures do not change.
 //!
 //! Invariant: equal texts get equal names in runs over the same sessions. The
 //! key of the hashes is derived from the text of the sessions: without the
@@ -19,9 +20,13 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
-use super::{Loaded, wordless};
+use super::Loaded;
 use crate::dataset::Dataset;
-use crate::model::{Cell, Cut, Gate, Manifest, Sessions, Transcript, TranscriptFacts};
+use crate::model::{
+    Answer, Cell, CellOutcome, Cut, CutOutcome, Expectation, Gate, Judgement, Manifest, NoGrade,
+    Sessions, Transcript, TranscriptFacts, Verdict,
+};
+use crate::strategy::ITS_WORDS;
 use crate::text::redact;
 
 /// Characters of a hash: enough to distinguish the identifiers of a session.
@@ -126,7 +131,7 @@ impl Conceal {
     #[must_use]
     pub fn facts(&self, facts: TranscriptFacts) -> TranscriptFacts {
         let fingerprint = facts.fingerprint();
-        let mut facts: TranscriptFacts = self.with_texts_concealed(&wordless::facts(facts));
+        let mut facts: TranscriptFacts = self.with_texts_concealed(&without_questions(facts));
         for reference in &mut facts.exam.references {
             reference.text = self.alias(reference.class.as_str(), &reference.text);
         }
@@ -137,13 +142,13 @@ impl Conceal {
     /// Conceals a cell and removes answers and the judges' sentences.
     #[must_use]
     pub fn cell(&self, cell: Cell) -> Cell {
-        self.with_texts_concealed(&wordless::cell(cell))
+        self.with_texts_concealed(&without_answers(cell))
     }
 
     /// Conceals a cut and removes answers and the judges' sentences.
     #[must_use]
     pub fn cut(&self, cut: Cut) -> Cut {
-        let mut cut: Cut = self.with_texts_concealed(&wordless::cut(cut));
+        let mut cut: Cut = self.with_texts_concealed(&without_answers_at_cut(cut));
         for fact in &mut cut.facts {
             fact.text = self.alias(fact.class.as_str(), &fact.text);
         }
@@ -218,19 +223,11 @@ impl Conceal {
             add(hit.range(), "secret");
         }
         spans.sort_by_key(|(range, _)| range.start);
-        self.replaced(text, spans)
-    }
-
-    fn replaced(&self, text: &str, spans: Vec<(Range<usize>, &str)>) -> String {
-        let mut replaced = String::with_capacity(text.len());
-        let mut done = 0;
-        for (range, what) in spans {
-            replaced.push_str(&text[done..range.start]);
-            replaced.push_str(&self.alias(what, &text[range.clone()]));
-            done = range.end;
-        }
-        replaced.push_str(&text[done..]);
-        replaced
+        let parts = spans.into_iter().map(|(range, what)| {
+            let alias = self.alias(what, &text[range.clone()]);
+            (range, alias)
+        });
+        redact::spliced(text, parts)
     }
 
     /// The name that replaces a text: its kind and a hash.
@@ -296,6 +293,85 @@ fn texts(transcript: &Transcript) -> Vec<String> {
     texts
 }
 
+/// Removes questions, expected and stale values from facts. The kind of the
+/// expected answer stays.
+fn without_questions(mut facts: TranscriptFacts) -> TranscriptFacts {
+    for asked in facts.probes.iter_mut().chain(&mut facts.cut_questions) {
+        let probe = &mut asked.probe;
+        probe.question.clear();
+        probe.stale.clear();
+        match &mut probe.expect {
+            Expectation::AnyOf(values) | Expectation::Rubric(values) => values.clear(),
+            Expectation::Unanswerable => {}
+        }
+    }
+    facts
+}
+
+/// The words of a reason after which a provider's own text follows.
+const PROVIDER: &str = "the provider answered ";
+
+/// Removes the text of a provider or of a program from a reason, because it may
+/// quote what was sent.
+fn in_our_words<R: ToString + From<String>>(why: &mut R) {
+    let mut words = why.to_string();
+    if let Some(at) = words.find(ITS_WORDS) {
+        words.truncate(at);
+    }
+    let start = words.find(PROVIDER).map_or(words.len(), |at| at + PROVIDER.len());
+    if let Some(end) = words[start..].find(": ") {
+        words.truncate(start + end);
+    }
+    *why = R::from(words);
+}
+
+/// Removes answers from a cell, and the judges' sentences, which quote them.
+fn without_answers(mut cell: Cell) -> Cell {
+    if let CellOutcome::Failed { error } = &mut cell.outcome {
+        in_our_words(error);
+    }
+    if let CellOutcome::Done(rows) = &mut cell.outcome {
+        for row in &mut rows.probes {
+            silence(&mut row.answer, &mut row.judgement);
+            if let Some(recovered) = &mut row.recovered {
+                silence(&mut recovered.answer, &mut recovered.judgement);
+            }
+        }
+    }
+    cell
+}
+
+/// Removes answers and the judges' sentences from a cut.
+fn without_answers_at_cut(mut cut: Cut) -> Cut {
+    for row in &mut cut.rows {
+        match &mut row.outcome {
+            CutOutcome::Failed { error } => in_our_words(error),
+            CutOutcome::Done(exam) => {
+                for probe in &mut exam.probes {
+                    silence(&mut probe.answer, &mut probe.judgement);
+                }
+            }
+        }
+    }
+    cut
+}
+
+fn silence(answer: &mut Answer, judgement: &mut Judgement) {
+    judgement.rationale.clear();
+    for vote in &mut judgement.votes {
+        if let Verdict::Unscored(why) = &mut vote.verdict {
+            *why = NoGrade::Other(String::new());
+        }
+    }
+    if let Verdict::Unscored(why) = &mut judgement.verdict {
+        in_our_words(why);
+    }
+    match answer {
+        Answer::Said(text) => text.clear(),
+        Answer::Nothing(why) => in_our_words(why),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -339,5 +415,22 @@ mod tests {
         assert_eq!(one.alias("path", "src/main.rs"), again.alias("path", "src/main.rs"));
         assert_ne!(one.alias("path", "src/main.rs"), other.alias("path", "src/main.rs"));
         assert_ne!(one.alias("path", "src/main.rs"), one.alias("path", "src/lib.rs"));
+    }
+
+    #[test]
+    fn a_reason_keeps_our_words_and_loses_those_of_the_provider() {
+        for (told, kept) in [
+            (
+                "not answered: the provider answered 400, bad request: no such field: secret",
+                "not answered: the provider answered 400, bad request",
+            ),
+            ("the provider answered 503, overloaded", "the provider answered 503, overloaded"),
+            ("it ended without an answer; its words: secret", "it ended without an answer"),
+            ("the reply was cut off at 120 tokens", "the reply was cut off at 120 tokens"),
+        ] {
+            let mut why = told.to_owned();
+            in_our_words(&mut why);
+            assert_eq!(why, kept);
+        }
     }
 }

@@ -21,7 +21,6 @@ mod prepare;
 mod spec;
 mod texts;
 mod windows;
-mod wordless;
 
 pub use again::judge_again;
 pub use calibrate::{grade, sample};

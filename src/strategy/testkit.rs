@@ -454,6 +454,24 @@ impl Rig {
         self.context.visible().map(entry).map(|e| (e.role, e.text.into_owned())).collect()
     }
 
+    /// Feeds a rig message by message beside one that is saved and reopened before each: both
+    /// send the same. The first of them.
+    #[track_caller]
+    pub(crate) fn goes_on(new: impl Fn() -> Self, messages: u32) -> Self {
+        let (mut straight, mut reopened) = (new(), new());
+        for _ in 0..messages {
+            straight.feed(1);
+            let saved = reopened.save();
+            reopened.reopen(saved);
+            reopened.feed(1);
+            assert_eq!(reopened.sent(), straight.sent());
+            assert_eq!(reopened.ledger(), straight.ledger());
+            assert_eq!(reopened.notes(), straight.notes());
+            assert_eq!(reopened.save(), straight.save());
+        }
+        straight
+    }
+
     pub(crate) fn notes(&self) -> BTreeMap<String, String> {
         self.context.notes().map(|(key, text)| (key.to_owned(), text.to_owned())).collect()
     }

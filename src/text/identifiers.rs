@@ -5,10 +5,10 @@ use std::sync::LazyLock;
 
 use memchr::memchr2_iter;
 use regex::Regex;
+use serde::{Deserialize, Serialize};
 
 use super::bounded::{is_bounded, is_word};
 use super::shapes::classify;
-use crate::text::IdentifierClass;
 
 /// Longest identifier that is still one: longer runs are data (base64, minified code).
 const LONGEST: usize = 300;
@@ -267,4 +267,43 @@ fn is_trailer(line: &str) -> bool {
             && key.to_ascii_lowercase().ends_with("-by")
             && key.bytes().all(|b| b.is_ascii_alphabetic() || b == b'-')
     })
+}
+
+/// What kind of identifier a reference is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[derive(strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+pub enum IdentifierClass {
+    /// File or folder path.
+    Path,
+    /// Address of a web page (URL).
+    Url,
+    /// E-mail address of a person or service.
+    Email,
+    /// Universally unique identifier (UUID).
+    Uuid,
+    /// Hexadecimal string of at least 7 digits (a commit, a hash).
+    Hex,
+    /// Number with at least 5 digits, a decimal point or a unit.
+    Number,
+    /// Calendar date, in any common notation.
+    Date,
+    /// Identifier with dots, such as `config.timeout`.
+    Dotted,
+    /// snake_case, camelCase, PascalCase or CONSTANT_CASE identifier.
+    Identifier,
+    /// kebab-case word with a digit or in code.
+    Kebab,
+    /// Key of an issue tracker, such as `ABC-123`.
+    Ticket,
+    /// Text between quotation marks.
+    Quoted,
+}
+
+impl IdentifierClass {
+    /// The kebab-case name used in files.
+    pub fn as_str(self) -> &'static str {
+        self.into()
+    }
 }

@@ -10,7 +10,6 @@ mod counted;
 mod excerpt;
 pub mod generic;
 mod harmless;
-mod identifier_class;
 pub mod identifiers;
 pub mod language;
 pub mod normal;
@@ -24,8 +23,7 @@ pub use counted::{counted, form_for, grouped};
 pub use excerpt::{brief, excerpt};
 pub use generic::{is_generic, recompiled, restyled};
 pub use harmless::{harmless, harmless_data, is_command, one_line};
-pub use identifier_class::IdentifierClass;
-pub use identifiers::{Identifier, IdentifierOptions, identifiers};
+pub use identifiers::{Identifier, IdentifierClass, IdentifierOptions, identifiers};
 pub use normal::Normal;
 pub use words::{around, words};
 

@@ -7,6 +7,7 @@ use std::process::Command;
 use serde_json::Value as Json;
 
 use crate::desk::{Desk, assert_same};
+use crate::test_tools::tool;
 
 /// What is run: the sessions of [`desk`], with the defaults that the manifests take.
 const WHAT: [&str; 3] = ["bench", "sessions", "--quiet"];
@@ -209,8 +210,7 @@ struct Slurm {
 }
 
 impl Slurm {
-    /// `None` where it is not installed.
-    fn start(desk: &Desk) -> Option<Self> {
+    fn start(desk: &Desk) -> Self {
         let user = good(Command::new("id").arg("-un"));
         let port =
             || std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
@@ -236,9 +236,11 @@ impl Slurm {
             let log = std::fs::File::create(folder.join(daemon[0])).unwrap();
             let mut command = process(desk, ".", daemon[0]);
             command.args(&daemon[1..]).env("SLURM_CONF", &slurm.settings);
-            slurm.daemons.push(command.stdout(log.try_clone().unwrap()).stderr(log).spawn().ok()?);
+            slurm
+                .daemons
+                .push(command.stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap());
         }
-        Some(slurm)
+        slurm
     }
 
     /// Waits at most so long for the end of a command of Slurm; what it printed.
@@ -259,11 +261,12 @@ impl Drop for Slurm {
 
 #[test]
 fn a_slurm_of_one_node_makes_the_run_of_one_process() {
-    let desk = desk();
-    let Some(slurm) = Slurm::start(&desk) else {
-        println!("skipped: slurmctld or slurmd is not installed");
+    // It comes with the packages of the system, and is asked for with the others.
+    if tool("RECAP_RELEASE_TOOLS", "python").is_none() {
         return;
-    };
+    }
+    let desk = desk();
+    let slurm = Slurm::start(&desk);
     let [shards, merge] = ["slurm-shards.sh", "slurm-merge.sh"].map(manifest);
     let [shards, merge] = [&shards, &merge].map(|path| path.to_str().unwrap());
     let job =
@@ -273,10 +276,9 @@ fn a_slurm_of_one_node_makes_the_run_of_one_process() {
     assert_same(&desk, "whole", "run");
 }
 
-/// Whether a tool that `.ci/clusters` installs accepts files.
-fn validates(desk: &Desk, tool: &str, options: &[&str], files: &[PathBuf]) -> Option<bool> {
-    let home = std::env::var_os("RECAP_CLUSTERS_HOME").map(PathBuf::from)?;
-    let tool = home.join("bin").join(tool);
+/// Whether a tool accepts files; `None` where it is not installed.
+fn validates(desk: &Desk, name: &str, options: &[&str], files: &[PathBuf]) -> Option<bool> {
+    let tool = tool("RECAP_RELEASE_TOOLS", name)?;
     let mut command = process(desk, ".", tool.to_str().unwrap());
     Some(command.args(options).args(files).output().unwrap().status.success())
 }
@@ -289,10 +291,7 @@ fn manifests_follow_the_schemas_of_kubernetes_and_github() {
     let schema = ["--builtin-schema", "vendor.github-workflows"];
     let github = |file: PathBuf| validates(&desk, "check-jsonschema", &schema, &[file]);
     let jobs = ["kubernetes-volume.yaml", "kubernetes-shards.yaml", "kubernetes-merge.yaml"];
-    let Some(valid) = kubernetes(&jobs.map(manifest)) else {
-        println!("skipped: RECAP_CLUSTERS_HOME names no folder with kubernetes-validate");
-        return;
-    };
+    let Some(valid) = kubernetes(&jobs.map(manifest)) else { return };
     assert!(valid);
     assert_eq!(github(manifest("github-matrix.yml")), Some(true));
     // A word that neither knows is refused.

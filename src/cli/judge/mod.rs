@@ -1,5 +1,7 @@
 //! `recap judge`.
 
+#![allow(clippy::disallowed_methods, reason = "shows what has passed")]
+
 mod again;
 mod calibrate;
 

@@ -2,8 +2,8 @@
 //! even if the preset's trigger has not fired (cuts §1).
 
 use crate::model::{MessageIndex, RequestRow};
-use crate::replay::error::ReplayError;
 use crate::replay::loss::Changes;
+use crate::replay::plan::ReplayError;
 use crate::replay::session::ReplaySession;
 use crate::strategy::{At, Gauge, Of, Preset, When};
 use crate::tokens::Reported;

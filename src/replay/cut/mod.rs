@@ -14,7 +14,7 @@ mod recovered;
 #[cfg(test)]
 mod tests;
 
-use crate::replay::error::ReplayError;
+use crate::replay::plan::ReplayError;
 use std::collections::BTreeMap;
 
 pub use money::Baseline;

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::unit::{Kind, Unit};
+use super::units::{Kind, Unit};
 
 /// Largest number of lines for one changed file.
 const LINES: usize = 3;

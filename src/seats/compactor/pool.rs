@@ -3,7 +3,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::unit::{Kind, Unit};
+use super::units::{Kind, Unit};
 use crate::text::{IdentifierOptions, identifiers};
 use crate::tokens::Counter;
 

@@ -4,7 +4,7 @@
 //! `None` if not even the empty format fits.
 
 use super::pool::{Pool, alike, words};
-use super::unit::{Kind, Unit};
+use super::units::{Kind, Unit};
 use super::units::{cut, distilled, read};
 use crate::strategy::{Digest, Produced, SessionState, TaskMessage};
 use crate::tokens::Counter;

@@ -202,14 +202,7 @@ mod tests {
             let stage = "[[stage]]\nmechanism = \"id-list\"\nat = \"append\"\nwhen = \"always\"\n";
             let stage = format!("{stage}last = 2\nneighbours = {neighbours}");
             let new = || Rig::stages(&stage, 1_000, talk(), Scripted::failing_at([]));
-            let (mut straight, mut resumed) = (new(), new());
-            for _ in 0..5 {
-                straight.feed(1);
-                let saved = resumed.save();
-                resumed.reopen(saved);
-                resumed.feed(1);
-                assert_eq!(straight.notes(), resumed.notes());
-            }
+            let straight = Rig::goes_on(new, 5);
             assert_eq!(straight.ledger(), "---vv");
             let keys: Vec<String> = straight.notes().into_keys().collect();
             assert_eq!(

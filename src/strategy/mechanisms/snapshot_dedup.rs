@@ -265,14 +265,7 @@ mod tests {
                          when = \"always\"\n";
             let stage = format!("{stage}{parameters}");
             let new = || Rig::stages(&stage, 1_000, talk(), Scripted::failing_at([]));
-            let (mut straight, mut resumed) = (new(), new());
-            for _ in 0..13 {
-                straight.feed(1);
-                let saved = resumed.save();
-                resumed.reopen(saved);
-                resumed.feed(1);
-                assert_eq!(straight.sent(), resumed.sent(), "{parameters}");
-            }
+            let mut straight = Rig::goes_on(new, 13);
             straight.request();
             assert_eq!(straight.ledger(), left, "{parameters}");
         }

@@ -5,10 +5,9 @@
 //!
 //! One file each: reading the file ([`read`], [`stage`], [`numbers`]), overriding
 //! its keys ([`overrides`]), making mechanisms of it ([`build`]), and the presets that
-//! ship with the program ([`builtin`](mod@builtin)).
+//! ship with the program ([`text`]).
 
 mod build;
-mod builtin;
 mod numbers;
 mod overrides;
 mod read;
@@ -23,8 +22,7 @@ use serde::Deserialize;
 use toml::Table;
 
 pub use build::{BuiltStage, Scale};
-pub use builtin::{builtin, builtin_names};
-pub use text::PresetText;
+pub use text::{PresetText, builtin, builtin_names};
 
 use super::mechanisms::COMMAND;
 use super::recovery::RecoverySpec;

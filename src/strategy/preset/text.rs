@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use toml::Table;
 
-use super::builtin::{builtin_prompt, builtin_text};
 use super::read::{changed, prompt_text};
 use super::{Preset, PresetError};
 
@@ -75,4 +74,26 @@ impl PresetText {
     pub fn table(&self, overrides: &[(String, String)]) -> Result<Table, PresetError> {
         changed(&self.file, &self.text, overrides)
     }
+}
+
+include!(concat!(env!("OUT_DIR"), "/builtin_presets.rs"));
+
+/// Names of the built-in presets, in the order of their files.
+pub fn builtin_names() -> impl Iterator<Item = &'static str> {
+    PRESET_FILES.iter().map(|(name, _)| *name)
+}
+
+/// The text of a built-in preset.
+pub(super) fn builtin_text(name: &str) -> Option<&'static str> {
+    PRESET_FILES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+}
+
+/// The text of a prompt of the built-in presets.
+pub(super) fn builtin_prompt(file: &str) -> Option<&'static str> {
+    PROMPT_FILES.iter().find(|(known, _)| *known == file).map(|(_, text)| *text)
+}
+
+/// A built-in preset, with overrides.
+pub fn builtin(name: &str, overrides: &[(String, String)]) -> Option<Result<Preset, PresetError>> {
+    Some(PresetText::builtin(name)?.preset(overrides, &BTreeMap::new()))
 }

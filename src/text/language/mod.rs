@@ -5,15 +5,11 @@
 //! words, so that what one finds the other knows again.
 
 pub mod bm25;
-mod numbers;
-mod stems;
-
-pub use numbers::{cardinal, ordinal, plain, scale};
-pub use stems::stem;
 
 use std::sync::LazyLock;
 
-use rustc_hash::FxHashSet;
+use frostem::{Algorithm, Stemmer};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Words too common to show what a text is about.
 const STOP: &str = "a about after all almost also an and any approximately are around as at be \
@@ -68,6 +64,80 @@ pub fn folded(word: &str) -> String {
         }
     }
     out
+}
+
+/// One line a group: the first word stands for all.
+const FORMS: &str = include_str!("forms.txt");
+
+static BASES: LazyLock<FxHashMap<&'static str, &'static str>> = LazyLock::new(|| {
+    let groups = FORMS.lines().filter_map(|line| line.split_once(' '));
+    let pairs = groups.flat_map(|(first, others)| others.split(' ').map(move |word| (word, first)));
+    pairs.collect()
+});
+
+static SNOWBALL: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::new(Algorithm::English));
+
+/// The stem of a lower-case word.
+pub fn stem(word: &str) -> String {
+    let word = BASES.get(word).copied().unwrap_or(word);
+    if word.len() <= 3 || !word.is_ascii() {
+        return word.to_owned();
+    }
+    SNOWBALL.stem(word).into_owned()
+}
+
+const ONES: &str = "zero one two three four five six seven eight nine ten eleven twelve thirteen \
+    fourteen fifteen sixteen seventeen eighteen nineteen";
+const TENS: &str = "twenty thirty forty fifty sixty seventy eighty ninety";
+/// `second` may be a time.
+const ORDINALS: &str = "- first - third fourth fifth sixth seventh eighth ninth tenth eleventh \
+    twelfth";
+
+fn place(list: &str, word: &str) -> Option<u64> {
+    list.split(' ').position(|name| name == word).map(|at| at as u64)
+}
+
+/// The value of a number word below a hundred, in lower case.
+pub fn cardinal(word: &str) -> Option<u64> {
+    place(ONES, word).or_else(|| Some((place(TENS, word)? + 2) * 10))
+}
+
+/// The value of `first` to `twelfth`, and of `once` and `twice`.
+pub fn ordinal(word: &str) -> Option<u64> {
+    match word {
+        "once" => Some(1),
+        "twice" => Some(2),
+        "-" => None,
+        _ => place(ORDINALS, word),
+    }
+}
+
+/// What a word multiplies the number word before it by.
+pub fn scale(word: &str) -> Option<u64> {
+    match word {
+        "thousand" => Some(1_000),
+        "million" => Some(1_000_000),
+        "billion" => Some(1_000_000_000),
+        "trillion" => Some(1_000_000_000_000),
+        _ => None,
+    }
+}
+
+/// `1,234.50` as plain digits: `1234.5`. None where the commas group no
+/// thousands.
+pub fn plain(written: &str) -> Option<String> {
+    let (whole, decimals) = written.split_once('.').unwrap_or((written, ""));
+    let mut groups = whole.split(',');
+    let first = groups.next().unwrap_or("");
+    if whole.contains(',') && (first.len() > 3 || groups.any(|group| group.len() != 3)) {
+        return None;
+    }
+    let digits = whole.replace(',', "");
+    let digits = Some(digits.trim_start_matches('0')).filter(|d| !d.is_empty()).unwrap_or("0");
+    match decimals.trim_end_matches('0') {
+        "" => Some(digits.to_owned()),
+        decimals => Some(format!("{digits}.{decimals}")),
+    }
 }
 
 #[cfg(test)]

@@ -129,6 +129,19 @@ pub fn ranges(text: &str) -> Vec<Range<usize>> {
     found(text).into_iter().map(|span| span.range).collect()
 }
 
+/// A text with other words in places that are in order and disjoint.
+pub fn spliced(text: &str, parts: impl IntoIterator<Item = (Range<usize>, String)>) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut done = 0;
+    for (range, words) in parts {
+        out.push_str(&text[done..range.start]);
+        out.push_str(&words);
+        done = range.end;
+    }
+    out.push_str(&text[done..]);
+    out
+}
+
 /// Adds further occurrences of the secrets that were found.
 fn everywhere(
     texts: &[String],
@@ -171,15 +184,10 @@ impl Numbers {
     }
 
     fn replaced(&mut self, text: &str, spans: &[Found]) -> String {
-        let mut redacted = String::with_capacity(text.len());
-        let mut done = 0;
-        for Found { range, kind } in spans {
-            redacted.push_str(&text[done..range.start]);
-            redacted.push_str(&self.placeholder(&text[range.clone()], *kind));
-            done = range.end;
-        }
-        redacted.push_str(&text[done..]);
-        redacted
+        let parts = spans.iter().map(|Found { range, kind }| {
+            (range.clone(), self.placeholder(&text[range.clone()], *kind))
+        });
+        spliced(text, parts)
     }
 
     fn placeholder(&mut self, value: &str, kind: RedactedKind) -> String {
@@ -216,30 +224,20 @@ impl Originals {
     }
 
     fn substitute(&self, text: &str, shown: impl Fn(&str) -> String) -> String {
-        let mut restored = String::with_capacity(text.len());
-        let mut done = 0;
-        for hit in PLACEHOLDER.captures_iter(text) {
+        let parts = PLACEHOLDER.captures_iter(text).filter_map(|hit| {
             let whole = hit.get(0).expect("the whole match");
-            let number = hit[1].parse().ok();
-            let Some((number, (kind, value))) =
-                number.and_then(|number| Some((number, self.values.get(&number)?)))
-            else {
-                continue;
-            };
+            let number = hit[1].parse().ok()?;
+            let (kind, value) = self.values.get(&number)?;
             // The exact placeholder, or the text between its brackets.
             let exact = named(*kind, number);
             let inside = &exact[1..exact.len() - 1];
-            let Some(at) = whole.as_str().find(inside) else { continue };
-            let range = if whole.as_str() == exact {
-                whole.range()
-            } else {
-                whole.start() + at..whole.start() + at + inside.len()
+            let start = whole.start() + whole.as_str().find(inside)?;
+            let range = match whole.as_str() == exact {
+                true => whole.range(),
+                false => start..start + inside.len(),
             };
-            restored.push_str(&text[done..range.start]);
-            restored.push_str(&shown(value));
-            done = range.end;
-        }
-        restored.push_str(&text[done..]);
-        restored
+            Some((range, shown(value)))
+        });
+        spliced(text, parts)
     }
 }

@@ -51,18 +51,10 @@ pub fn user_names(texts: &[&str]) -> BTreeSet<String> {
 /// Replaces the names that `names` finds, where they stand alone: as a word, or
 /// as a part of a path.
 pub fn replaced_users(text: &str, names: &AhoCorasick, with: impl Fn(&str) -> String) -> String {
-    let mut replaced = String::with_capacity(text.len());
-    let mut done = 0;
     let inside = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-    for hit in names.find_iter(text) {
-        let before = text[..hit.start()].chars().next_back();
-        if inside(before) || inside(text[hit.end()..].chars().next()) {
-            continue;
-        }
-        replaced.push_str(&text[done..hit.start()]);
-        replaced.push_str(&with(&text[hit.range()]));
-        done = hit.end();
-    }
-    replaced.push_str(&text[done..]);
-    replaced
+    let alone = names.find_iter(text).map(|hit| hit.range()).filter(|at| {
+        let before = text[..at.start].chars().next_back();
+        !inside(before) && !inside(text[at.end..].chars().next())
+    });
+    super::spliced(text, alone.map(|at| (at.clone(), with(&text[at]))))
 }

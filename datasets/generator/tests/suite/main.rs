@@ -6,10 +6,7 @@ mod hiding;
 mod reading;
 #[path = "../../../../tests/common/recordings.rs"]
 mod recordings;
-#[path = "../../../../tests/common/sources.rs"]
-mod sources;
 
 mod cli;
 mod dates;
 mod quickstart;
-mod style;

@@ -7,6 +7,12 @@
 //! behind. `docs/program.md` describes the protocol for authors of such
 //! programs.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "a program of the user's is started, and waited for"
+)]
+
 mod apply;
 mod process;
 mod protocol;

@@ -290,18 +290,7 @@ fn the_archive_names_the_folded_messages() {
 fn it_goes_on_from_a_saved_session_at_every_message() {
     let talk =
         || (0..8).fold(users(3).image(), |talk, _| talk.assistant(&words(40)).user(&words(40)));
-    let new = || rig(talk(), Scripted::failing_at([1, 4, 5]));
-    let (mut straight, mut reopened) = (new(), new());
-    for _ in 0..20 {
-        straight.feed(1);
-        reopened.feed(1);
-        let saved = reopened.save();
-        reopened.reopen(saved);
-        assert_eq!(reopened.sent(), straight.sent());
-        assert_eq!(reopened.ledger(), straight.ledger());
-        assert_eq!(reopened.notes(), straight.notes());
-        assert_eq!(reopened.save(), straight.save());
-    }
+    let straight = Rig::goes_on(|| rig(talk(), Scripted::failing_at([1, 4, 5])), 20);
     assert!(straight.outcomes.len() > 3);
 }
 

@@ -314,16 +314,7 @@ fn ids_are_the_same_in_every_run() {
 fn it_goes_on_from_a_saved_session_at_every_message() {
     for preset in ["continuation", "continuation-as-written"] {
         let new = || Rig::new(preset, &[], WINDOW, turns(30), Scripted::failing_at([1]));
-        let (mut straight, mut reopened) = (new(), new());
-        for _ in 0..30 {
-            straight.feed(1);
-            reopened.feed(1);
-            let saved = reopened.save();
-            reopened.reopen(saved);
-            assert_eq!(reopened.sent(), straight.sent());
-            assert_eq!(reopened.ledger(), straight.ledger());
-            assert_eq!(reopened.save(), straight.save());
-        }
+        Rig::goes_on(new, 30);
     }
 }
 

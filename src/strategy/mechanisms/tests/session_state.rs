@@ -421,16 +421,6 @@ fn the_system_placement_keeps_the_state_in_a_note_that_covers_what_was_folded() 
 fn it_goes_on_from_a_saved_session_at_every_message() {
     for preset in ["arachne", "session-state-system"] {
         let new = || Rig::new(preset, &[], 10_000, long_talk(7), Scripted::failing_at([1]));
-        let (mut straight, mut reopened) = (new(), new());
-        for _ in 0..15 {
-            straight.feed(1);
-            reopened.feed(1);
-            let saved = reopened.save();
-            reopened.reopen(saved);
-            assert_eq!(reopened.sent(), straight.sent());
-            assert_eq!(reopened.ledger(), straight.ledger());
-            assert_eq!(reopened.notes(), straight.notes());
-            assert_eq!(reopened.save(), straight.save());
-        }
+        Rig::goes_on(new, 15);
     }
 }

@@ -384,14 +384,7 @@ fn it_goes_on_from_a_saved_session_at_every_message() {
         "reply = \"Yes.\"\nrefuse_larger = true\nupdate_prompt = \"second\"",
     ] {
         let new = || rig(&fresh(parameters), turns(30), &Scripted::failing_at([]));
-        let (mut straight, mut resumed) = (new(), new());
-        for _ in 0..30 {
-            straight.feed(1);
-            let saved = resumed.save();
-            resumed.reopen(saved);
-            resumed.feed(1);
-            assert_eq!(straight.sent(), resumed.sent(), "{parameters}");
-        }
+        let straight = Rig::goes_on(new, 30);
         assert!(straight.outcomes.len() > 2, "{parameters}");
     }
 }
