@@ -117,12 +117,8 @@ fn read_file<S: Sink>(
     input: &Path,
     options: &LoadOptions,
 ) -> Result<String, DatasetError> {
-    let shown = input.display().to_string();
-    let name =
-        input.file_name().map_or_else(|| shown.clone(), |n| n.to_string_lossy().into_owned());
-    let file = File::open(input).map_err(|e| walk::unreadable(input, e))?;
-    let source = Source::new(&shown, stem_of(&name), Box::new(file)).at(input);
-    let mut source = source.allowing(options.max_unpacked);
+    let name = input.file_name().unwrap_or(input.as_os_str()).to_string_lossy().into_owned();
+    let mut source = open(&Found { relative: name.clone(), path: input.to_owned() }, options)?;
     let format = known(&mut source, options)?;
     let beside = |name: &&str| {
         let path = input.with_file_name(name);
