@@ -45,14 +45,6 @@ fn with<'a>(more: &[&'a str]) -> Vec<&'a str> {
     [&WHAT[..], more].concat()
 }
 
-/// The files of a result are the same.
-#[track_caller]
-fn assert_same_result(desk: &Desk, a: &str, b: &str) {
-    for file in ["tune.json", "frontier.csv", "frontier.svg"] {
-        assert_eq!(desk.read(&format!("{a}/{file}")), desk.read(&format!("{b}/{file}")), "{file}");
-    }
-}
-
 #[test]
 fn a_search_has_a_frontier_and_compares_on_sessions_it_never_saw() {
     let desk = desk(12);
