@@ -132,9 +132,9 @@ impl ModelPrices {
         let cheaper = self.off_peak.as_ref().and_then(|hours| hours.rate(rate, moment.at));
         cheaper.or_else(|| {
             let tiers = self.prices.range((rate, 0)..=(rate, u64::MAX));
-            let reached =
+            let mut reached =
                 tiers.filter(|((_, above), _)| *above == 0 || moment.prompt_tokens > *above);
-            reached.last().map(|(_, price)| *price)
+            reached.next_back().map(|(_, price)| *price)
         })
     }
 

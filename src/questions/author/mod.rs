@@ -76,7 +76,7 @@ impl Author {
     pub async fn write(&self, transcript: &Transcript, places: &[Place]) -> Written {
         let mut written = Written::default();
         for (place, parts) in stretches(transcript, places) {
-            self.write_at(transcript, &place, &parts, &mut written).await;
+            self.write_at(transcript, place, &parts, &mut written).await;
         }
         written
     }
