@@ -80,10 +80,10 @@ fn the_table_and_markdown_say_the_same_and_no_name_is_markup() {
     assert!(table.contains("A = a · B = b · quickstart · 6 sessions"), "{table}");
     assert!(table.contains("Only A has fifo."), "{table}");
     let md = desk.good(&["compare", "a", "b", "--format", "md"]).out;
-    assert!(md.contains("mine\\|&lt;b&gt;") && !md.contains("<b>"), "{md}");
+    assert!(md.contains("mine&#124;&lt;b&gt;") && !md.contains("<b>"), "{md}");
     let rows = md.lines().filter(|line| line.starts_with("| "));
     for line in rows {
-        let cells = line.replace("\\|", "").matches('|').count();
+        let cells = line.matches('|').count();
         assert_eq!(cells, 8, "{line}");
     }
 }

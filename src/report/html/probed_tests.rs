@@ -314,9 +314,7 @@ fn no_word_of_a_question_or_an_answer_becomes_markup() {
     let control = |c: char| c.is_control() && c != '\n' && c != '\t';
     assert!(!page.contains(control), "a control character is left");
     assert!(!page.contains(['\u{202E}', '\u{2066}']), "a direction override is left");
-    for place in ["reason", "judge"] {
-        assert!(page.contains(&format!("{place}&#60;/script&#62;")), "{place} is not on the page");
-    }
+    assert!(page.contains("judge&#60;/script&#62;"), "the judge is not on the page");
     let data = data(&page).to_string();
     for place in ["=id", "question", "expected", "stale", "answer", "rationale", "reason"] {
         assert!(data.contains(&format!("{place}</script>")), "{place} is not in the list");
