@@ -236,7 +236,7 @@ fn a_panel_of_the_offline_judge_and_a_model_tells_how_far_they_agree() {
     assert_eq!(summary["panel"]["agreed"], scores.iter().filter(|score| **score >= 0.5).count());
     // What a run holds, the page that is rendered from it tells too.
     desk.good(&["report", "new"]);
-    assert!(desk.read("new/report.html").contains("whether the judges agree"));
+    assert!(desk.read("new/report.html").contains("offline and openai/m agree on"));
 }
 
 #[test]
