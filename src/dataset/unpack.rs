@@ -119,6 +119,7 @@ impl Packing {
     }
 }
 
+#[allow(clippy::large_enum_variant)] // one per input, never moved in bulk
 enum Decoder<'a> {
     Gzip(Box<MultiGzDecoder<BufReader<Hashing<'a>>>>),
     Zstd(ZstdDecoder<'static, BufReader<Hashing<'a>>>),

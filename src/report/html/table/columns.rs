@@ -22,6 +22,7 @@ pub(super) struct Reading {
     pub(super) measure: &'static Measure,
     show: fn(f64) -> String,
     /// What is read where it is not the measure alone.
+    #[allow(clippy::type_complexity)]
     other: Option<fn(&PresetRow) -> Option<(f64, String)>>,
     pub(super) below: fn(&PresetRow) -> Option<String>,
 }
