@@ -36,10 +36,14 @@ pub(super) fn push_line(
     .expect("a string takes everything");
 }
 
-/// At most `width` columns, with an ellipsis where something is missing.
+/// At most `width` columns, with an ellipsis where something is missing and
+/// there is room for one.
 fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
+    }
+    if width == 0 {
+        return String::new();
     }
     let mut out = String::new();
     for c in text.chars() {

@@ -93,10 +93,10 @@ fn rows(out: &mut String, tuned: &Tuned, width: usize, color: bool) {
     let others: usize = widths[1..].iter().map(|width| width + GAP.len()).sum();
     widths[0] = widths[0].min(width.saturating_sub(others + 1).max(LABEL));
     let right = [false, false, false, true, true, false];
-    push_line(out, &right, &widths, &heads, color.then_some("1m"));
+    push_line(out, &right, &widths, &heads, color.then_some("1"));
     for (line, setting) in lines.iter().zip(&settings) {
         let dim = setting.status != TunedStatus::Frontier;
-        push_line(out, &right, &widths, line, (color && dim).then_some("2m"));
+        push_line(out, &right, &widths, line, (color && dim).then_some("2"));
     }
 }
 
