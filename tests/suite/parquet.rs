@@ -50,7 +50,7 @@ fn run(out: &Path, more: &[&str]) {
 
 /// What the readers make of a run; `None` where they are not installed.
 fn compared(out: &Path) -> Option<String> {
-    let mut python = Command::new(tool("RECAP_PYTHON_TOOLS", "python")?);
+    let mut python = Command::new(tool("RECAP_RELEASE_TOOLS", "python")?);
     let said = python.args(["-c", COMPARE]).arg(out).output().unwrap();
     let errors = String::from_utf8_lossy(&said.stderr).into_owned();
     assert!(said.status.success(), "{errors}");
@@ -87,7 +87,7 @@ fn a_run_without_questions_has_an_empty_table_with_every_column() {
     let mut recap = Command::new(env!("CARGO_BIN_EXE_recap"));
     let replay = recap.args(["replay", "--quiet", "--strategy", "fifo", "--out"]).arg(out.path());
     assert!(replay.output().unwrap().status.success());
-    let Some(python) = tool("RECAP_PYTHON_TOOLS", "python") else { return };
+    let Some(python) = tool("RECAP_RELEASE_TOOLS", "python") else { return };
     let read = "import pandas, sys; print(pandas.read_parquet(sys.argv[1]).shape)";
     let file = out.path().join("results.parquet");
     let said = Command::new(python).args(["-c", read]).arg(file).output().unwrap();
