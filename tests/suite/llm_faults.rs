@@ -366,7 +366,7 @@ async fn a_cap_without_a_price_is_refused_before_any_call() {
     let refused = client.live(model(), endpoint("https://host", None), Limits::default());
     let error = refused.err().unwrap();
     assert_eq!(error, LiveError::Unpriced("openai/mock".to_owned()));
-    assert!(error.to_string().contains("--prices"), "{error}");
+    assert!(error.to_string().contains("a cap on the cost cannot be kept"), "{error}");
 }
 
 #[tokio::test]
