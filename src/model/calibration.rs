@@ -159,10 +159,12 @@ impl Validation {
         let of =
             |tokens: fn(&Buckets) -> u64| relative(tokens(found) as f64, tokens(recorded) as f64);
         let usd = self.simulated_usd.zip(self.recorded_usd);
+        // The rules of a cache come with the prices: without, none is simulated.
+        let cached = |tokens| usd.and_then(|_| of(tokens));
         BillErrors {
             tokens: of(Buckets::prompt),
-            reads: of(|buckets| buckets.read),
-            writes: of(Buckets::written),
+            reads: cached(|buckets| buckets.read),
+            writes: cached(Buckets::written),
             usd: usd.and_then(|(usd, recorded)| relative(usd, recorded)),
         }
     }
