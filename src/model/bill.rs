@@ -165,6 +165,9 @@ pub enum CacheRules {
     /// OpenAI's older ones: automatic, in steps of 128 tokens.
     #[serde(rename = "openai-steps")]
     OpenAiSteps,
+    /// Those of GPT-5.5: automatic, in steps of 512 tokens.
+    #[serde(rename = "openai-wide-steps")]
+    OpenAiWideSteps,
     /// OpenAI's newer ones: entries at the newest message and at breakpoints.
     #[serde(rename = "openai-marked")]
     OpenAiMarked,
@@ -185,6 +188,7 @@ impl CacheRules {
         match self {
             CacheRules::Anthropic => "anthropic",
             CacheRules::OpenAiSteps => "openai-steps",
+            CacheRules::OpenAiWideSteps => "openai-wide-steps",
             CacheRules::OpenAiMarked => "openai-marked",
             CacheRules::GeminiImplicit => "gemini-implicit",
             CacheRules::GeminiExplicit => "gemini-explicit",

@@ -191,6 +191,7 @@ impl Writes {
             }
             (
                 CacheRules::OpenAiSteps
+                | CacheRules::OpenAiWideSteps
                 | CacheRules::GeminiImplicit
                 | CacheRules::GeminiExplicit
                 | CacheRules::DeepSeek
