@@ -55,6 +55,13 @@ impl Buckets {
     pub fn written(&self) -> u64 {
         self.write.saturating_add(self.write_1h)
     }
+
+    /// The same where nothing is charged for writing: as any other input.
+    #[must_use]
+    pub fn unwritten(self) -> Self {
+        let uncached = self.uncached.saturating_add(self.written());
+        Self { uncached, write: 0, write_1h: 0, ..self }
+    }
 }
 
 impl std::ops::AddAssign for Buckets {

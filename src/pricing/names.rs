@@ -108,7 +108,8 @@ fn undeployed(name: String) -> String {
     let Some((rest, version)) = version else { return name.to_owned() };
     let bare = version.strip_prefix('v').filter(|_| revision || name.starts_with("claude"));
     let is_version = digits(bare.unwrap_or(if revision { version } else { "" }));
-    if is_version { rest } else { name }.to_owned()
+    let is_model = rest.bytes().any(|byte| byte.is_ascii_digit());
+    if is_version && is_model { rest } else { name }.to_owned()
 }
 
 /// With dashes in versions: `4.5` is `4-5`.
@@ -143,6 +144,8 @@ fn undated(name: &str) -> &str {
 fn ordered(name: &str) -> String {
     let Some(rest) = name.strip_prefix("claude-") else { return name.to_owned() };
     let rest = rest.strip_suffix("-thinking").unwrap_or(rest);
+    // `claude-opus-4-0` is the provider's alias of the first of its version.
+    let rest = rest.strip_suffix("-4-0").map_or(rest, |start| &rest[..start.len() + 2]);
     let (tier, others): (Vec<&str>, Vec<&str>) =
         rest.split('-').partition(|part| TIERS.contains(part));
     [&["claude"], &tier[..], &others[..]].concat().join("-")

@@ -26,7 +26,7 @@ pub(crate) use blocks::{Blocks, Piece};
 pub use gemini::GeminiExplicit;
 pub use openai::OpenAiMarked;
 pub use prompt::{Block, Life, Prompt};
-pub use rules::{NoCache, Rules};
+pub use rules::{NoCache, Rules, reads_in_wide_steps};
 
 use jiff::Timestamp;
 

@@ -237,7 +237,7 @@ mod tests {
         let mut cache = Rules::GeminiExplicit(0).cache();
         let preamble = marked("pqab", &[(1, Life::Minutes5)]);
         assert_eq!(cache.request(&preamble, minutes(0)).read, 0);
-        cache.reset(&preamble, 0, minutes(1));
+        cache.lose(0, 0);
         assert_eq!(cache.request(&preamble, minutes(1)).read, 2_000);
         cache.renew(minutes(59));
         assert!(!cache.is_warm(minutes(60)));
