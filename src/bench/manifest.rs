@@ -1,6 +1,6 @@
 //! The manifest of a run.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::clock::PROFILE;
@@ -76,24 +76,23 @@ fn embedder(spec: &RunSpec, seats: &Seats) -> Option<String> {
 }
 
 /// The part of the price list that the run needs: the models that pay, those
-/// that the recordings name, and the one that compacts.
+/// that the recordings name, and the one that compacts. Subagents' models stand
+/// under the names that recordings give them.
 fn priced(spec: &RunSpec, datasets: &[Dataset]) -> Prices {
     let agents = &spec.agents;
     let list = agents.list();
-    let transcripts = datasets.iter().flat_map(|d| &d.transcripts);
-    let payers = transcripts.flat_map(|t| {
+    let transcripts = || datasets.iter().flat_map(|d| &d.transcripts);
+    let payers = transcripts().flat_map(|t| {
         let recorded = t.model.as_deref();
-        let aside = t.sidechains.iter().filter_map(|request| request.model.as_deref());
-        let aside = aside.chain(t.other_models.values().map(String::as_str));
-        let aside = aside.map(|model| agents.recorded(Some(model)));
-        agents.of(recorded, &[]).into_iter().chain([agents.recorded(recorded)]).chain(aside)
+        let others = t.other_models.values().map(|model| agents.recorded(Some(model)));
+        agents.of(recorded, &[]).into_iter().chain([agents.recorded(recorded)]).chain(others)
     });
     let payers = payers.chain(spec.compactor.as_deref().cloned());
-    let payers: BTreeSet<String> = payers.map(|agent| agent.model).collect();
-    let models = payers.into_iter().filter_map(|model| {
-        let entry = list.entry(&model)?.clone();
-        Some((model, entry))
-    });
+    let payers = payers.map(|agent| (agent.model.clone(), agent.model));
+    let aside = transcripts().flat_map(|t| &t.sidechains).filter_map(|r| r.model.clone());
+    let aside = aside.filter_map(|named| Some((named.clone(), list.priced(&named)?.id.clone())));
+    let models: BTreeMap<String, String> = payers.chain(aside).collect();
+    let models = models.into_iter().filter_map(|(name, id)| Some((name, list.entry(&id)?.clone())));
     Prices {
         name: list.name.clone(),
         date: list.date.clone(),

@@ -85,7 +85,7 @@ pub struct Arguments {
     reading: inputs::ReadOptions,
 
     /// Model whose prices and cache rules bill the sessions [default: the model that each recording
-    /// names; where that has no price, one of its family]
+    /// names]
     #[arg(long, value_name = "MODEL", help_heading = headings::BILL)]
     agent_model: Option<String>,
 

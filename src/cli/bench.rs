@@ -91,7 +91,7 @@ pub struct Arguments {
     jobs: Option<u16>,
 
     /// Model whose prices and cache rules bill the sessions; repeat for a row each [default: the
-    /// model that each recording names; where that has no price, one of its family]
+    /// model that each recording names]
     #[arg(long, value_name = "MODEL", help_heading = headings::BILL)]
     agent_model: Vec<String>,
 

@@ -88,7 +88,10 @@ fn table(list: &PriceList, search: &str) -> String {
 fn describe(list: &PriceList, model: &ModelPrices) -> String {
     let mut text = format!("{} · {}\n", model.id, model.provider);
     let date = list.date.as_deref().map_or_else(String::new, |date| format!(" of {date}"));
-    text += &format!("prices: {}{date}\n", list.name);
+    match &model.listed_until {
+        Some(last) => text += &format!("prices: the last that were listed ({last})\n"),
+        None => text += &format!("prices: {}{date}\n", list.name),
+    }
     let limit = |n: Option<u64>| n.map_or_else(|| "unknown".to_owned(), |n| n.to_string());
     text += &format!(
         "limits: {} tokens of input, {} of output; shortest cached prefix {}\n",

@@ -57,7 +57,7 @@ impl<'a> Evidence<'a> {
         let rows = billed.iter().copied().filter(|e| Some(&e.row.agent_model) == payer).collect();
         let bill_models = among_cells(sessions, |cell| {
             let bills = cell.rows().into_iter().flat_map(|rows| &rows.bills);
-            bills.map(|bill| bill.model.clone()).collect()
+            bills.flat_map(|bill| bill.models()).map(str::to_owned).collect()
         });
         Evidence { manifest, primary, billed, rows, facts, sessions, bill_models, panel, missing }
     }

@@ -55,6 +55,13 @@ impl Buckets {
     pub fn written(&self) -> u64 {
         self.write.saturating_add(self.write_1h)
     }
+
+    /// The same where nothing is charged for writing: as any other input.
+    #[must_use]
+    pub fn unwritten(self) -> Self {
+        let uncached = self.uncached.saturating_add(self.written());
+        Self { uncached, write: 0, write_1h: 0, ..self }
+    }
 }
 
 impl std::ops::AddAssign for Buckets {
@@ -165,6 +172,9 @@ pub enum CacheRules {
     /// OpenAI's older ones: automatic, in steps of 128 tokens.
     #[serde(rename = "openai-steps")]
     OpenAiSteps,
+    /// Those of GPT-5.5: automatic, in steps of 512 tokens.
+    #[serde(rename = "openai-wide-steps")]
+    OpenAiWideSteps,
     /// OpenAI's newer ones: entries at the newest message and at breakpoints.
     #[serde(rename = "openai-marked")]
     OpenAiMarked,
@@ -185,6 +195,7 @@ impl CacheRules {
         match self {
             CacheRules::Anthropic => "anthropic",
             CacheRules::OpenAiSteps => "openai-steps",
+            CacheRules::OpenAiWideSteps => "openai-wide-steps",
             CacheRules::OpenAiMarked => "openai-marked",
             CacheRules::GeminiImplicit => "gemini-implicit",
             CacheRules::GeminiExplicit => "gemini-explicit",

@@ -72,22 +72,31 @@ pub struct Calibration {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Exogenous {
-    /// A cold start (restart, eviction): nothing was read.
-    Cold,
-    /// A cold start that left the global part of the preamble.
-    Restart,
+    /// The cache was lost (a restart, an eviction), but for the first tokens of
+    /// the prompt, which were read.
+    Lost {
+        /// How many they were.
+        left: u64,
+    },
+    /// Other sessions had kept the first tokens of the preamble in the cache,
+    /// where this session had nothing in it that could be read: it begins, or
+    /// the recorded agent has compacted.
+    Shared {
+        /// How many were read.
+        read: u64,
+    },
     /// The cache was in the state that an earlier request had left: the request
     /// was answered by a machine that had not seen the later ones.
     Former {
         /// When that request was sent.
         at: Timestamp,
     },
-    /// The session's first request found its whole preamble in the cache:
-    /// another session had just begun with the same one.
-    Primed,
     /// The prefix was read although it should have expired: a request that is
     /// not in the recording had renewed it.
     Renewed,
+    /// The whole prompt was read, its newest part included: a request that is
+    /// not in the recording (one that failed, a second window) had sent it before.
+    Repeated,
 }
 
 /// The bill of the row `recorded` against what was billed.
@@ -107,12 +116,13 @@ pub struct Validation {
     pub recorded_usd: Option<f64>,
     /// Cost of the row's input tokens in USD; absent without a price.
     pub simulated_usd: Option<f64>,
-    /// Cold starts, restarts and older cache states that were found in the
-    /// recording and replayed.
+    /// Lost and older states of the cache that were found in the recording and
+    /// replayed.
     pub cold_starts: u32,
     /// Of those, the ones that the rules predict (the cache had expired).
     pub expired: u32,
-    /// Requests at which the cache had been renewed by something that was not recorded.
+    /// Requests at which the cache had been renewed, or filled, by something that
+    /// was not recorded.
     pub renewed: u32,
 }
 
@@ -159,10 +169,12 @@ impl Validation {
         let of =
             |tokens: fn(&Buckets) -> u64| relative(tokens(found) as f64, tokens(recorded) as f64);
         let usd = self.simulated_usd.zip(self.recorded_usd);
+        // The rules of a cache come with the prices: without, none is simulated.
+        let cached = |tokens| usd.and_then(|_| of(tokens));
         BillErrors {
             tokens: of(Buckets::prompt),
-            reads: of(|buckets| buckets.read),
-            writes: of(Buckets::written),
+            reads: cached(|buckets| buckets.read),
+            writes: cached(Buckets::written),
             usd: usd.and_then(|(usd, recorded)| relative(usd, recorded)),
         }
     }

@@ -101,8 +101,8 @@ pub enum Problem {
     NotCut { sessions: usize, of: usize, example: String, why: String },
     /// Bills that depend on where the agent sets its first cache breakpoint.
     BreakpointUnknown { rows: Vec<OtherBill>, more: usize, least: f64 },
-    /// Sessions that name no model with a price.
-    DefaultModel { sessions: usize, of: usize, models: Vec<String>, billed_as: Vec<String> },
+    /// Sessions that name no model.
+    DefaultModel { sessions: usize, of: usize, billed_as: Vec<String> },
     /// Models without a price.
     Unpriced { models: Vec<String> },
     /// Summaries of the recorded agent whose calls are not on record.

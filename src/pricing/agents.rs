@@ -6,26 +6,8 @@ use super::list::PriceList;
 use super::model::ModelPrices;
 use crate::model::RECORDED;
 
-/// Bills a recording that names no model with a price (semantics §39), unless
-/// its name shows the family.
+/// Bills a recording that names no model (semantics §39).
 pub(super) const DEFAULT_AGENT_MODEL: &str = "claude-sonnet-5-5";
-
-/// The substitute of a model without a price, by a part of its name: the
-/// provider's cache rules matter more than the exact model.
-const FAMILIES: [(&str, &str); 5] = [
-    ("claude", DEFAULT_AGENT_MODEL),
-    ("gpt", "gpt-5.4"),
-    ("codex", "gpt-5.4"),
-    ("gemini", "gemini-3.8-flash"),
-    ("deepseek", "deepseek-v4-pro"),
-];
-
-/// The model that is billed in place of one without a price.
-pub fn billed_instead(model: Option<&str>) -> &'static str {
-    let name = model.unwrap_or_default().to_lowercase();
-    let family = FAMILIES.iter().find(|(family, _)| name.contains(family));
-    family.map_or(DEFAULT_AGENT_MODEL, |(_, model)| model)
-}
 
 /// A model that bills a session, with its prices.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,8 +41,7 @@ pub struct Agents {
 
 impl Agents {
     /// The models asked for; none: each session is billed as the model that it
-    /// names, or where that has no price as one of its family, or as
-    /// `DEFAULT_AGENT_MODEL`.
+    /// names, and one that names none as `DEFAULT_AGENT_MODEL`.
     pub fn new(list: Arc<PriceList>, asked: Vec<String>) -> Self {
         Self { list, asked }
     }
@@ -86,10 +67,10 @@ impl Agents {
         self.asked.iter().map(|name| self.named(name)).collect()
     }
 
-    /// The recorded model if it has a price, else its substitute.
+    /// The recorded model, whether it has a price or not: another's would be a
+    /// wrong bill. A recording that names no model is billed as the default.
     pub fn recorded(&self, recorded: Option<&str>) -> Agent {
-        let own = recorded.map(|name| self.named(name)).filter(|agent| agent.prices.is_some());
-        own.unwrap_or_else(|| self.named(billed_instead(recorded)))
+        self.named(recorded.unwrap_or(DEFAULT_AGENT_MODEL))
     }
 
     /// A model by its name, whether it is listed or not.
@@ -114,25 +95,16 @@ mod tests {
     }
 
     #[test]
-    fn a_session_is_billed_as_its_own_model_where_that_is_priced() {
+    fn a_session_is_billed_as_its_own_model_and_never_as_another() {
         let of = |recorded| agents(&[]).of(recorded, &[]).remove(0);
         assert_eq!(of(Some("claude-opus-4-6")).model, "claude-opus-4-6");
-        for recorded in [None, Some("some-local-model")] {
-            assert_eq!(of(recorded).model, DEFAULT_AGENT_MODEL);
-            assert_eq!(of(recorded).billed_as, "recorded");
-            assert!(of(recorded).prices.is_some());
+        assert_eq!(of(None).model, DEFAULT_AGENT_MODEL);
+        assert_eq!(of(None).billed_as, "recorded");
+        assert!(of(None).prices.is_some());
+        for recorded in ["some-local-model", "my-gpt-5", "Claude-Sonnet-of-old", "default", ""] {
+            let agent = of(Some(recorded));
+            assert_eq!((agent.model.as_str(), agent.prices), (recorded, None));
         }
-    }
-
-    #[test]
-    fn a_model_without_a_price_is_billed_as_one_of_its_family() {
-        let of = |recorded: &str| agents(&[]).of(Some(recorded), &[]).remove(0).model;
-        assert_eq!(of("my-gpt-5"), "gpt-5.4");
-        assert_eq!(of("Claude-Sonnet-of-old"), "claude-sonnet-5-5");
-        assert_eq!(of("gemini-experimental"), "gemini-3.8-flash");
-        assert_eq!(of("deepseek-nightly"), "deepseek-v4-pro");
-        let list = PriceList::bundled();
-        assert!(FAMILIES.iter().all(|(_, model)| list.priced(model).is_some()));
     }
 
     #[test]

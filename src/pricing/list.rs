@@ -6,10 +6,13 @@ use std::sync::OnceLock;
 use serde_json::{Map, Value as Json};
 
 use super::model::{EntryError, ModelPrices};
+use super::names::{Names, NoMatch};
 use crate::model::alike;
 
 /// The list that ships with the program.
 const BUNDLED: &str = include_str!("litellm.json");
+/// Models that it does not list any more, with the prices that they last had.
+const RETIRED: &str = include_str!("retired.json");
 /// The name of the bundled list.
 pub(super) const BUNDLED_NAME: &str = "litellm 1.109.1, trimmed";
 /// The date on which the bundled list was fetched.
@@ -45,14 +48,20 @@ pub struct Unpriced {
     pub model: String,
     /// Names of the list that resemble it, at most three.
     pub similar: Vec<String>,
+    /// Whether these sell it, at different prices.
+    pub sold_by_several: bool,
 }
 
 impl Unpriced {
     /// A question with the names that may have been meant; `None` where no name
     /// is similar.
     pub fn suggestion(&self) -> Option<String> {
-        let similar = &self.similar;
-        (!similar.is_empty()).then(|| format!("did you mean {}?", similar.join(", ")))
+        let similar = self.similar.join(", ");
+        match (similar.is_empty(), self.sold_by_several) {
+            (true, _) => None,
+            (false, false) => Some(format!("did you mean {similar}?")),
+            (false, true) => Some(format!("prices differ by seller: name one, such as {similar}")),
+        }
     }
 }
 
@@ -66,6 +75,9 @@ pub struct PriceList {
     /// The date on which it was fetched, where known: `YYYY-MM-DD`.
     pub date: Option<String>,
     models: BTreeMap<String, Listed>,
+    /// The same models by what their names have in common with those of
+    /// recordings; `None` where models are found by their listed names alone.
+    names: Option<OnceLock<Names>>,
 }
 
 /// An entry of the list, parsed when it is first needed: a run needs one of
@@ -86,8 +98,20 @@ impl Listed {
 impl PriceList {
     /// The list that ships with the program.
     pub fn bundled() -> Self {
-        let list = Self::unread(BUNDLED_NAME, BUNDLED).expect("the bundled list is tested");
-        Self { date: Some(BUNDLED_DATE.to_owned()), ..list }
+        let unread = |text| Self::unread(BUNDLED_NAME, text).expect("the bundled list is tested");
+        let (mut list, retired) = (unread(BUNDLED), unread(RETIRED));
+        // What is listed today wins.
+        for (id, listed) in retired.models {
+            list.models.entry(id).or_insert(listed);
+        }
+        let hash = blake3::hash([BUNDLED, RETIRED].concat().as_bytes()).to_hex().to_string();
+        Self { hash, date: Some(BUNDLED_DATE.to_owned()), ..list }
+    }
+
+    /// The same list, in which models are found by their listed names alone.
+    #[must_use]
+    pub(super) fn by_listed_names(self) -> Self {
+        Self { names: None, ..self }
     }
 
     /// Reads a list in litellm's field names. Entries without any price of
@@ -115,6 +139,7 @@ impl PriceList {
             hash: blake3::hash(text.as_bytes()).to_hex().to_string(),
             date: None,
             models: models.collect(),
+            names: Some(OnceLock::new()),
         })
     }
 
@@ -128,21 +153,31 @@ impl PriceList {
         self.models.iter().map(|(id, listed)| listed.prices(id))
     }
 
-    /// The model of that name: as written, or without a leading provider
-    /// (`openai/gpt-5.4`), or without a trailing marker of its context length
-    /// (`claude-sonnet-4-5[1m]`).
+    /// The model of that name: as written, without a leading provider
+    /// (`openai/gpt-5.4`) or a trailing marker of its context length
+    /// (`claude-sonnet-4-5[1m]`), or the model that it is under another
+    /// seller's name.
     ///
     /// # Errors
     /// A model that is not listed, or has no price for input and output.
     pub fn find(&self, name: &str) -> Result<&ModelPrices, Unpriced> {
-        self.priced(name).ok_or_else(|| self.unpriced(name, unprefixed(name)))
+        self.search_names(name).map_err(|problem| self.unpriced(name, problem))
     }
 
     /// The same, without suggestions for unknown names.
     pub fn priced(&self, name: &str) -> Option<&ModelPrices> {
-        let names = [name, bare(name), unprefixed(name)];
-        let found = names.iter().find_map(|name| Some(self.models.get(*name)?.prices(name)));
-        found.filter(|model| model.is_priced())
+        self.search_names(name).ok()
+    }
+
+    fn search_names(&self, name: &str) -> Result<&ModelPrices, NoMatch> {
+        let written = [name, bare(name), unprefixed(name)];
+        let listed = written.iter().find_map(|name| Some(self.models.get(*name)?.prices(name)));
+        if let Some(model) = listed.filter(|model| model.is_priced()) {
+            return Ok(model);
+        }
+        let names = self.names.as_ref().ok_or(NoMatch::Unlisted)?;
+        let names = names.get_or_init(|| Names::of(self.models.keys()));
+        names.find(name, |id| self.models[id].prices(id))
     }
 
     /// Models whose name contains every word, in any order and case.
@@ -154,11 +189,17 @@ impl PriceList {
         })
     }
 
-    fn unpriced(&self, name: &str, bare: &str) -> Unpriced {
-        let priced = self.models().filter(|model| model.is_priced());
-        let similar = alike(bare, priced.map(|model| model.id.as_str()), LIKE);
-        let similar = similar.into_iter().map(str::to_owned).collect();
-        Unpriced { model: name.to_owned(), similar }
+    fn unpriced(&self, name: &str, problem: NoMatch) -> Unpriced {
+        let (similar, sold_by_several) = match problem {
+            NoMatch::Several(sellers) => (sellers.into_iter().take(3).collect(), true),
+            NoMatch::Unlisted => {
+                let priced = self.models().filter(|model| model.is_priced());
+                let names = priced.map(|model| model.id.as_str());
+                let similar = alike(unprefixed(name), names, LIKE);
+                (similar.into_iter().map(str::to_owned).collect(), false)
+            }
+        };
+        Unpriced { model: name.to_owned(), similar, sold_by_several }
     }
 }
 
@@ -180,7 +221,7 @@ mod tests {
     #[test]
     fn the_bundled_list_is_whole() {
         let list = PriceList::bundled();
-        assert_eq!(list.models().count(), 3_418);
+        assert_eq!(list.models().count(), 3_418 + 107, "those of today, and retired ones");
         assert!(PriceList::parse(BUNDLED_NAME, BUNDLED).is_ok(), "every entry can be read");
         assert_eq!(list.date.as_deref(), Some("2026-11-21"));
         assert_eq!(list.hash.len(), 64);

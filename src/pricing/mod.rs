@@ -6,6 +6,13 @@
 //! later day drops in. Prices are that package's claims about the providers'
 //! list prices; it has no history, no storage prices and no life of a cache.
 //!
+//! Recordings name models that it has dropped. `retired.json` has their last
+//! prices, from earlier versions of the same package (MIT as well), each with
+//! that version and its date: makers' text models of 1.83.0, 1.80.5, 1.72.0 and
+//! 1.55.0 that no later version lists. Two corrections: Claude's writes for an
+//! hour are twice the input (some entries had another model's figure), and the
+//! window of claude-sonnet-4 is 200,000 (1,000,000 was a variant).
+//!
 //! Invariant: what the list does not say has no price. Nothing here is ever 0
 //! because it is unknown.
 
@@ -13,11 +20,12 @@ mod agents;
 mod bill;
 mod list;
 mod model;
+mod names;
 mod off_peak;
 mod rates;
 mod run;
 
-pub use agents::{Agent, Agents, billed_instead};
+pub use agents::{Agent, Agents};
 pub use bill::Tariff;
 pub use list::{PriceError, PriceList, Unpriced};
 pub use model::{EntryError, ModelPrices, Moment};

@@ -36,6 +36,8 @@ pub struct ModelPrices {
     pub deprecation_date: Option<String>,
     /// Page that the prices were taken from.
     pub source: Option<String>,
+    /// The list that had the model last, and its date, where it is retired.
+    pub listed_until: Option<String>,
     /// USD per token, by rate, by prompt length above which it holds.
     prices: BTreeMap<(Rate, u64), f64>,
     off_peak: Option<OffPeak>,
@@ -93,6 +95,7 @@ impl ModelPrices {
             cache_breakpoints: flag("supports_prompt_cache_breakpoint"),
             deprecation_date: text("deprecation_date"),
             source: text("source"),
+            listed_until: text("listed_until"),
             prices,
             off_peak: object
                 .get("off_peak_pricing")

@@ -10,8 +10,8 @@ use super::model::ModelPrices;
 use crate::model::{Buckets, Prices};
 
 impl From<&Prices> for PriceList {
-    /// The models in the manifest, found by the same names as in the list that
-    /// they come from. An entry that cannot be read (the manifest may have been
+    /// The models in the manifest, found by the names that the run gave them: the
+    /// part of a list cannot tell what a name is in the whole. An entry that cannot be read (the manifest may have been
     /// edited) has no price.
     fn from(prices: &Prices) -> Self {
         let sound = prices.models.iter().filter(|(id, entry)| ModelPrices::read(id, entry).is_ok());
@@ -20,7 +20,7 @@ impl From<&Prices> for PriceList {
         let mut list = PriceList::parse(&prices.name, &text).expect("every entry was read before");
         list.hash.clone_from(&prices.hash);
         list.date.clone_from(&prices.date);
-        list
+        list.by_listed_names()
     }
 }
 

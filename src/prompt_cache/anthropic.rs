@@ -13,8 +13,8 @@
 use jiff::Timestamp;
 use rustc_hash::FxHashMap;
 
-use super::PromptCache;
 use super::prompt::{Life, Prompt};
+use super::{Bounds, PromptCache};
 use crate::model::Buckets;
 
 /// Most breakpoints of a request; the last ones are used.
@@ -35,6 +35,8 @@ pub struct Anthropic {
     alive: usize,
     /// The last breakpoint of the last request that had one.
     newest: Option<u64>,
+    /// What the next request reads, besides what the entries say.
+    bounds: Bounds,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +56,8 @@ impl Anthropic {
     /// An empty cache of a model that caches prefixes of at least `minimum`
     /// tokens.
     pub fn new(minimum: u64) -> Self {
-        Self { minimum, entries: FxHashMap::default(), alive: 0, newest: None }
+        let (entries, bounds) = (FxHashMap::default(), Bounds::default());
+        Self { minimum, entries, alive: 0, newest: None, bounds }
     }
 
     /// The longest valid entry that a breakpoint finds, as a number of blocks.
@@ -93,13 +96,20 @@ impl PromptCache for Anthropic {
         let marks = prompt.marks().iter().rev().take(BREAKPOINTS).copied();
         let marks: Vec<(usize, Life)> =
             marks.filter(|(block, _)| prompt.end(block + 1) >= self.minimum).collect();
-        let found: Vec<usize> =
+        let mut found: Vec<usize> =
             marks.iter().filter_map(|(block, _)| self.found(prompt, *block, at)).collect();
+        let read = prompt.end(found.iter().copied().max().unwrap_or(0));
+        let lost = self.bounds.most.is_some();
+        let read = self.bounds.applied(read, prompt.tokens());
+        if lost {
+            // What was lost does not come back.
+            found.retain(|block| prompt.end(*block) <= read);
+            self.entries.retain(|prefix, _| found.iter().any(|at| prompt.prefix(*at) == *prefix));
+        }
         for block in &found {
             let life = self.entries[&prompt.prefix(*block)].life;
             self.keep(prompt, block - 1, at, life);
         }
-        let read = prompt.end(found.iter().copied().max().unwrap_or(0));
         let last = |wanted: fn(Life) -> bool| {
             let mark = marks.iter().find(|(_, life)| wanted(*life));
             mark.map_or(0, |(block, _)| prompt.end(block + 1))
@@ -121,12 +131,13 @@ impl PromptCache for Anthropic {
         newest.is_some_and(|entry| entry.lives(at))
     }
 
-    fn reset(&mut self, prompt: &Prompt, kept: usize, at: Timestamp) {
-        self.entries.clear();
+    fn lose(&mut self, left: u64, shared: u64) {
         self.newest = None;
-        if let Some(block) = kept.checked_sub(1) {
-            self.keep(prompt, block, at, Life::Minutes5);
-        }
+        self.bounds = Bounds::lost(left, shared);
+    }
+
+    fn share(&mut self, tokens: u64) {
+        self.bounds = Bounds::shared(tokens);
     }
 
     fn forget_after(&mut self, at: Timestamp) {
@@ -250,15 +261,23 @@ mod tests {
     }
 
     #[test]
-    fn what_a_restart_leaves_lives_for_five_minutes_and_is_not_the_sessions_own() {
-        let mut cache = Anthropic::new(0);
-        let plan = [(0, Life::Hour), (1, Life::Hour)];
-        cache.request(&marked("pa", &plan), minutes(0));
-        assert!(cache.is_warm(minutes(1)));
-        cache.reset(&marked("pa", &plan), 2, minutes(1));
-        assert!(!cache.is_warm(minutes(1)), "other sessions keep it alive");
-        let read = |minute| cache.clone().request(&marked("pa", &plan), minutes(minute)).read;
-        assert_eq!((read(6), read(7)), (2_000, 0));
+    fn what_was_lost_does_not_come_back_and_what_was_left_lives_on() {
+        let plan = [(0, Life::Hour), (2, Life::Hour)];
+        let after = |left, blocks: &str, last| {
+            let mut cache = Anthropic::new(0);
+            cache.request(&marked("pab", &plan), minutes(0));
+            assert!(cache.is_warm(minutes(1)));
+            cache.lose(left, 0);
+            assert!(!cache.is_warm(minutes(1)), "nothing of its own is known to be there");
+            // Written in another form, so that the old entry is not written anew.
+            let read = cache.request(&marked("pxy", &plan), minutes(1)).read;
+            (read, cache.request(&marked(blocks, &[(0, Life::Hour), (last, Life::Hour)]), minutes(2)).read)
+        };
+        // All of `pab` is gone, and `p` was written anew.
+        assert_eq!(after(0, "pabc", 3), (0, 1_000));
+        // 1,000 tokens were left: the entry behind `p`.
+        assert_eq!(after(1_000, "pabc", 3), (1_000, 1_000));
+        assert_eq!(after(999, "pxyz", 3), (999, 3_000));
     }
 
     #[test]

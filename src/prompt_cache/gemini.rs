@@ -68,7 +68,9 @@ impl PromptCache for GeminiExplicit {
 
     /// Explicit content is guaranteed until it expires: neither a restart of
     /// the agent nor eviction removes it.
-    fn reset(&mut self, _prompt: &Prompt, _kept: usize, _at: Timestamp) {}
+    fn lose(&mut self, _left: u64, _shared: u64) {}
+
+    fn share(&mut self, _tokens: u64) {}
 
     fn forget_after(&mut self, _at: Timestamp) {}
 

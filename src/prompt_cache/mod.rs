@@ -26,7 +26,7 @@ pub(crate) use blocks::{Blocks, Piece};
 pub use gemini::GeminiExplicit;
 pub use openai::OpenAiMarked;
 pub use prompt::{Block, Life, Prompt};
-pub use rules::{NoCache, Rules};
+pub use rules::{NoCache, Rules, reads_in_wide_steps};
 
 use jiff::Timestamp;
 
@@ -41,9 +41,14 @@ pub trait PromptCache: Send {
     /// Whether the cache entries of the last request can still be read.
     fn is_warm(&self, at: Timestamp) -> bool;
 
-    /// Empties the cache except for the first blocks of the prompt, which other
-    /// sessions keep alive: a restart, or an eviction.
-    fn reset(&mut self, prompt: &Prompt, kept: usize, at: Timestamp);
+    /// The cache is lost: the next request reads no more than the first `left`
+    /// tokens of its prompt, and of these surely those among its first `shared`
+    /// tokens, which other sessions keep alive.
+    fn lose(&mut self, left: u64, shared: u64);
+
+    /// The next request reads at least this many tokens of its prompt, which
+    /// other sessions keep alive.
+    fn share(&mut self, tokens: u64);
 
     /// The next request reads nothing that was first sent after this time: the
     /// machine that answers it has only seen the requests up to then.
@@ -51,6 +56,31 @@ pub trait PromptCache: Send {
 
     /// Renews the entries of the last request, because of a request that is not recorded.
     fn renew(&mut self, at: Timestamp);
+}
+
+/// Bounds on what the next request reads, whatever the cache holds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Bounds {
+    /// At most this many tokens, where the rest was lost.
+    most: Option<u64>,
+    /// At least this many.
+    least: u64,
+}
+
+impl Bounds {
+    fn lost(left: u64, shared: u64) -> Self {
+        Self { most: Some(left), least: left.min(shared) }
+    }
+
+    fn shared(tokens: u64) -> Self {
+        Self { most: None, least: tokens }
+    }
+
+    /// What is read of a prompt of which the cache holds `found` tokens, once.
+    fn applied(&mut self, found: u64, prompt: u64) -> u64 {
+        let Self { most, least } = std::mem::take(self);
+        found.min(most.unwrap_or(u64::MAX)).max(least).min(prompt)
+    }
 }
 
 #[cfg(test)]

@@ -7,9 +7,9 @@ use std::collections::VecDeque;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::PromptCache;
 use super::blocks::Unit;
 use super::prompt::Prompt;
+use super::{Bounds, PromptCache};
 use crate::model::Buckets;
 
 /// Shortest prompt, and shortest prefix, that is cached.
@@ -23,6 +23,8 @@ const MINIMUM: u64 = 1_024;
 pub struct OpenAiMarked {
     /// The entries, the newest last.
     entries: VecDeque<Entry>,
+    /// What the next request reads, besides what the entries say.
+    bounds: Bounds,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -74,6 +76,11 @@ impl PromptCache for OpenAiMarked {
         };
         let found = self.entries.iter().filter(fits).map(|entry| entry.block).max();
         let read = found.map_or(0, |block| prompt.end(block + 1));
+        if self.bounds.most.is_some() {
+            // What was lost does not come back.
+            self.entries.clear();
+        }
+        let read = self.bounds.applied(read, prompt.tokens());
         let breakpoints = Self::breakpoints(prompt);
         let written = breakpoints.first().map_or(0, |&block| prompt.end(block + 1)).max(read);
         for block in breakpoints.into_iter().rev().chain(found) {
@@ -83,14 +90,16 @@ impl PromptCache for OpenAiMarked {
     }
 
     fn is_warm(&self, at: Timestamp) -> bool {
-        self.entries.back().is_some_and(|entry| at.duration_since(entry.used) <= LIFE)
+        let lost = self.bounds.most.is_some();
+        !lost && self.entries.back().is_some_and(|entry| at.duration_since(entry.used) <= LIFE)
     }
 
-    fn reset(&mut self, prompt: &Prompt, kept: usize, at: Timestamp) {
-        self.entries.clear();
-        if let Some(block) = kept.checked_sub(1) {
-            self.keep(prompt, block, at);
-        }
+    fn lose(&mut self, left: u64, shared: u64) {
+        self.bounds = Bounds::lost(left, shared);
+    }
+
+    fn share(&mut self, tokens: u64) {
+        self.bounds = Bounds::shared(tokens);
     }
 
     fn forget_after(&mut self, at: Timestamp) {

@@ -76,8 +76,6 @@ enum Found {
     /// Every prefix that has not expired.
     #[default]
     All,
-    /// The first blocks of the next prompt, which other sessions keep alive.
-    Blocks(usize),
     /// The prefixes that had first been sent by this time.
     SentBy(Timestamp),
 }
@@ -86,9 +84,6 @@ impl Prefixes {
     /// How many leading blocks of the prompt were sent before and used within
     /// `life`.
     pub fn known(&self, prompt: &Prompt, at: Timestamp, life: SignedDuration) -> usize {
-        if let Found::Blocks(blocks) = self.found {
-            return blocks;
-        }
         let lives = |used: Timestamp| at.duration_since(used) <= life;
         let there = |first: Timestamp| match self.found {
             Found::SentBy(at) => first <= at,
@@ -157,13 +152,7 @@ impl Prefixes {
     /// Whether the newest prompt was used within `life`.
     pub fn is_warm(&self, at: Timestamp, life: SignedDuration) -> bool {
         let lives = |used: Timestamp| at.duration_since(used) <= life;
-        let found = !matches!(self.found, Found::Blocks(0));
-        found && !self.newest.is_empty() && self.newest_at.is_some_and(lives)
-    }
-
-    /// The next request finds only the first blocks of its prompt.
-    pub fn reset(&mut self, kept: usize) {
-        self.found = Found::Blocks(kept);
+        !self.newest.is_empty() && self.newest_at.is_some_and(lives)
     }
 
     /// The next request finds only prefixes that had been sent by this time.
@@ -344,7 +333,7 @@ mod tests {
             sent.is_warm(minutes(30), HALF_AN_HOUR) && !sent.is_warm(minutes(31), HALF_AN_HOUR)
         );
         assert!(sent.ends_newest(2) && !sent.ends_newest(1));
-        sent.reset(2);
+        sent.forget_after(minutes(0));
         assert!(sent.is_warm(minutes(0), HALF_AN_HOUR) && !sent.ends_newest(2));
     }
 }

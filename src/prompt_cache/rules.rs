@@ -19,8 +19,10 @@ const GEMINI_MINIMUM: u64 = 4_096;
 pub enum Rules {
     /// [`Anthropic`], with the model's minimum.
     Anthropic(u64),
-    /// [`Automatic::openai`], up to GPT-5.5.
+    /// [`Automatic::openai`], up to GPT-5.4, and of automatic caches of others.
     OpenAiSteps,
+    /// [`Automatic::openai_wide`], of GPT-5.5.
+    OpenAiWideSteps,
     /// [`OpenAiMarked`], from GPT-5.6 on.
     OpenAiMarked,
     /// [`Automatic::gemini`], with the model's minimum.
@@ -56,6 +58,8 @@ impl Rules {
             Rules::DeepSeek
         } else if model.cache_breakpoints {
             Rules::OpenAiMarked
+        } else if reads_in_wide_steps(&id) {
+            Rules::OpenAiWideSteps
         } else {
             Rules::OpenAiSteps
         }
@@ -66,6 +70,7 @@ impl Rules {
         match self {
             Rules::Anthropic(_) => CacheRules::Anthropic,
             Rules::OpenAiSteps => CacheRules::OpenAiSteps,
+            Rules::OpenAiWideSteps => CacheRules::OpenAiWideSteps,
             Rules::OpenAiMarked => CacheRules::OpenAiMarked,
             Rules::GeminiImplicit(_) => CacheRules::GeminiImplicit,
             Rules::GeminiExplicit(_) => CacheRules::GeminiExplicit,
@@ -83,6 +88,10 @@ impl Rules {
             }
             Rules::OpenAiSteps => {
                 "automatic from 1,024 tokens on in steps of 128; taken to live for 10 idle \
+                 minutes; writing is free"
+            }
+            Rules::OpenAiWideSteps => {
+                "automatic from 1,408 tokens on in steps of 512; taken to live for 10 idle \
                  minutes; writing is free"
             }
             Rules::OpenAiMarked => {
@@ -111,6 +120,7 @@ impl Rules {
         match self {
             Rules::Anthropic(minimum) => Box::new(Anthropic::new(minimum)),
             Rules::OpenAiSteps => Box::new(Automatic::openai()),
+            Rules::OpenAiWideSteps => Box::new(Automatic::openai_wide()),
             Rules::OpenAiMarked => Box::new(OpenAiMarked::default()),
             Rules::GeminiImplicit(minimum) => Box::new(Automatic::gemini(minimum)),
             Rules::GeminiExplicit(minimum) => Box::new(GeminiExplicit::new(minimum)),
@@ -118,6 +128,12 @@ impl Rules {
             Rules::None => Box::new(NoCache),
         }
     }
+}
+
+/// Whether a model of that name reads its cache in steps of 512 tokens: GPT-5.5
+/// (1,152 of 1,152 reads of seven recordings of Codex are 384 above such a step).
+pub fn reads_in_wide_steps(model: &str) -> bool {
+    model.contains("gpt-5.5") || model.contains("gpt-5-5")
 }
 
 /// No cache: every token is billed in full.
@@ -133,7 +149,9 @@ impl PromptCache for NoCache {
         false
     }
 
-    fn reset(&mut self, _prompt: &Prompt, _kept: usize, _at: Timestamp) {}
+    fn lose(&mut self, _left: u64, _shared: u64) {}
+
+    fn share(&mut self, _tokens: u64) {}
 
     fn forget_after(&mut self, _at: Timestamp) {}
 
@@ -148,9 +166,10 @@ mod tests {
     use crate::pricing::PriceList;
 
     /// Caches that may lose their content at any time.
-    const PERISHABLE: [Rules; 5] = [
+    const PERISHABLE: [Rules; 6] = [
         Rules::Anthropic(0),
         Rules::OpenAiSteps,
+        Rules::OpenAiWideSteps,
         Rules::OpenAiMarked,
         Rules::GeminiImplicit(0),
         Rules::DeepSeek,
@@ -162,18 +181,36 @@ mod tests {
     }
 
     #[test]
-    fn a_restart_leaves_only_the_blocks_that_others_keep_alive() {
+    fn a_lost_cache_leaves_what_was_read_and_surely_what_others_keep_alive() {
         for rules in PERISHABLE {
             let mut cache = rules.cache();
             cache.request(&prompt("pqab"), minutes(0));
             assert!(cache.is_warm(minutes(1)), "{rules:?}");
-            cache.reset(&prompt("pqabc"), 2, minutes(2));
-            // Steps of 128 tokens from 1,024 on: 1,920 of 2,000.
-            let read = if rules == Rules::OpenAiSteps { 1_920 } else { 2_000 };
-            assert_eq!(cache.request(&prompt("pqabc"), minutes(2)).read, read, "{rules:?}");
-            cache.reset(&prompt("pqabc"), 0, minutes(3));
-            assert!(!cache.is_warm(minutes(3)), "{rules:?}");
+            // To the token, wherever blocks end.
+            cache.lose(1_700, 2_000);
+            assert!(!cache.is_warm(minutes(2)), "{rules:?}");
+            assert_eq!(cache.request(&prompt("pqabc"), minutes(2)).read, 1_700, "{rules:?}");
+            cache.lose(0, 2_000);
             assert_eq!(cache.request(&prompt("pqabc"), minutes(3)).read, 0, "{rules:?}");
+            // The bound is for one request.
+            assert!(cache.request(&prompt("pqabc"), minutes(4)).read > 4_000, "{rules:?}");
+            // A prompt that the cache does not know has what others sent of it.
+            cache.lose(3_500, 2_000);
+            assert_eq!(cache.request(&prompt("xyz"), minutes(5)).read, 2_000, "{rules:?}");
+            cache.lose(9_000, 9_000);
+            assert_eq!(cache.request(&prompt("uvw"), minutes(6)).read, 3_000, "{rules:?}");
+        }
+    }
+
+    #[test]
+    fn what_others_keep_alive_is_read_and_takes_nothing_away() {
+        for rules in PERISHABLE {
+            let mut cache = rules.cache();
+            cache.share(1_500);
+            assert_eq!(cache.request(&prompt("pqab"), minutes(0)).read, 1_500, "{rules:?}");
+            cache.share(1_500);
+            assert!(cache.is_warm(minutes(1)), "{rules:?}");
+            assert!(cache.request(&prompt("pqab"), minutes(1)).read > 3_400, "{rules:?}");
         }
     }
 
@@ -200,7 +237,7 @@ mod tests {
         let mut cache = Rules::GeminiExplicit(0).cache();
         let preamble = marked("pqab", &[(1, Life::Minutes5)]);
         assert_eq!(cache.request(&preamble, minutes(0)).read, 0);
-        cache.reset(&preamble, 0, minutes(1));
+        cache.lose(0, 0);
         assert_eq!(cache.request(&preamble, minutes(1)).read, 2_000);
         cache.renew(minutes(59));
         assert!(!cache.is_warm(minutes(60)));
@@ -226,6 +263,7 @@ mod tests {
         assert_eq!(rules("claude-opus-4-6", false), Rules::Anthropic(4_096));
         assert_eq!(rules("claude-opus-5-5", true), Rules::Anthropic(512));
         assert_eq!(rules("gpt-5.4", false), Rules::OpenAiSteps);
+        assert_eq!(rules("gpt-5.5", false), Rules::OpenAiWideSteps);
         assert_eq!(rules("gpt-6.1-sol", false), Rules::OpenAiMarked);
         assert_eq!(rules("gemini-3.8-flash", false), Rules::GeminiImplicit(4_096));
         assert_eq!(rules("gemini-3.8-flash", true), Rules::GeminiExplicit(4_096));
@@ -244,9 +282,13 @@ mod tests {
             cache.request(&prompt("pqabcd"), minutes(2));
             cache.forget_after(minutes(0));
             let read = [3, 4].map(|at| cache.request(&prompt("pqabcd"), minutes(at)).read);
-            // 3,968 and 5,888 are 1,024 and 23 and 38 steps of 128.
-            let steps = rules == Rules::OpenAiSteps;
-            let expected = if steps { [3_968, 5_888] } else { [4_000, 6_000] };
+            // 3,968 and 5,888 are 1,024 and 23 and 38 steps of 128; 3,968 and
+            // 5,504 are 384 and 7 and 10 steps of 512.
+            let expected = match rules {
+                Rules::OpenAiSteps => [3_968, 5_888],
+                Rules::OpenAiWideSteps => [3_968, 5_504],
+                _ => [4_000, 6_000],
+            };
             assert_eq!(read, expected, "{rules:?}");
         }
     }
@@ -275,9 +317,10 @@ mod tests {
     fn bills_tell_the_rules_with_their_figures_and_what_is_charged() {
         let all = PERISHABLE.into_iter().chain([Rules::GeminiExplicit(0), Rules::None]);
         let told: Vec<&str> = all.map(Rules::about).collect();
-        let words: [&[&str]; 7] = [
+        let words: [&[&str]; 8] = [
             &["4 breakpoints", "20 blocks", "5 minutes or an hour", "writing is charged"],
             &["1,024 tokens", "steps of 128", "10 idle minutes", "writing is free"],
+            &["1,408 tokens", "steps of 512", "10 idle minutes", "writing is free"],
             &["newest message", "3 breakpoints", "30 minutes", "writing is charged"],
             &["automatic", "an hour"],
             &["automatic", "4 hours", "writing is free"],

@@ -11,7 +11,8 @@ use jiff::Timestamp;
 use super::break_even::{CacheHistory, CacheState, Compacted, Tariffs, break_even};
 use super::plan::Plan;
 use crate::model::{
-    Bill, Buckets, CallBill, Exogenous, PromptBill, RequestBill, RequestFacts, TranscriptFacts,
+    Bill, Buckets, CallBill, Exogenous, PromptBill, RECORDED, RequestBill, RequestFacts,
+    TranscriptFacts, Usage,
 };
 use crate::pricing::{Agent, ModelPrices};
 use crate::prompt_cache::{Life, Prompt, PromptCache, Rules, Unit};
@@ -26,6 +27,7 @@ pub(super) struct Biller {
     elsewhere: Option<Vec<Breakpoint>>,
     /// The positions of those breakpoints in the last request.
     places_elsewhere: Vec<usize>,
+    /// The life of what a request writes where it does not report any writes.
     life: Life,
     /// Whether prompts are compared with the ones before, which a cut does not
     /// need.
@@ -44,6 +46,9 @@ struct PayerBill {
     calls: Option<Arc<ModelPrices>>,
     /// Whether only the preamble is marked, for explicitly cached content.
     explicit: bool,
+    /// For each model whether what it writes is billed like any input: its
+    /// provider reported usage and never a write.
+    writes_free: Vec<bool>,
     /// The caches of each model of the payer: models do not share caches.
     caches: Vec<Caches>,
     bill: Bill,
@@ -77,10 +82,13 @@ impl Biller {
             });
             let caches = caches.collect();
             let rules = rules(agent);
+            let recorded = agent.billed_as == RECORDED;
+            let free = |model| recorded && reports_no_writes(&facts.requests, model);
             PayerBill {
                 agent: agent.clone(),
                 calls: compactor.unwrap_or(agent).prices.clone(),
                 explicit: rules.caches_explicit_content(),
+                writes_free: (0..=agent.others.len() as u32).map(free).collect(),
                 caches,
                 bill: Bill {
                     billed_as: agent.billed_as.clone(),
@@ -129,12 +137,13 @@ impl Biller {
             return Step::default();
         }
         self.sent.look(context);
-        let moved = self.with_head_breakpoint(context, facts, pruned);
+        let life = facts.recorded.as_ref().and_then(written_for).unwrap_or(self.life);
+        let moved = self.with_head_breakpoint(context, facts, (pruned, life));
         let mut bills = Vec::with_capacity(self.payers.len());
         for (payer, moved) in self.payers.iter_mut().zip(moved) {
             let fixed = [Breakpoint::Preamble];
             let plan = if payer.explicit { &fixed } else { &self.breakpoints[..] };
-            self.sent.mark(&self.sent.places(context, plan, pruned), self.life);
+            self.sent.mark(&self.sent.places(context, plan, pruned), life);
             bills.push(facts.billed.then(|| payer.send(&self.sent, facts, moved)));
         }
         let step = self.sent.step(facts.billed);
@@ -150,18 +159,20 @@ impl Biller {
         &mut self,
         context: &Context,
         facts: &RequestFacts,
-        pruned: Option<EntryId>,
+        (pruned, life): (Option<EntryId>, Life),
     ) -> Vec<Option<Box<Buckets>>> {
         let Some(plan) = self.elsewhere.as_ref().filter(|_| facts.billed) else {
             return vec![None; self.payers.len()];
         };
         self.places_elsewhere = self.sent.places(context, plan, pruned);
-        self.sent.mark(&self.places_elsewhere, self.life);
+        self.sent.mark(&self.places_elsewhere, life);
         let sent = &self.sent;
         let bill = |payer: &mut PayerBill| {
-            let cache = payer.caches_of(facts).head_breakpoint.as_mut()?;
+            let model = payer.model_of(facts);
+            let cache = payer.caches[model as usize].head_breakpoint.as_mut()?;
             apply_cache_event(cache.as_mut(), sent, facts);
-            Some(Box::new(cache.request(sent.prompt(), facts.at)))
+            let billed = cache.request(sent.prompt(), facts.at);
+            Some(Box::new(payer.charged(model, billed)))
         };
         self.payers.iter_mut().map(bill).collect()
     }
@@ -231,6 +242,7 @@ impl Biller {
                 let history = CacheHistory::new(facts, &payer.cache_states);
                 let calls = payer.calls.as_ref().map(|prices| prices.standard());
                 let mut tariffs = Tariffs { session: prices.standard(), calls };
+                let life = (!payer.writes_free[0]).then_some(life);
                 let crossing = |c| break_even(c, &history, &bill, &mut tariffs, life);
                 bill.break_even = compacted.iter().map(crossing).collect();
             }
@@ -247,14 +259,13 @@ impl Biller {
 }
 
 impl PayerBill {
-    /// The caches of the model that a request goes to.
-    fn caches_of(&mut self, facts: &RequestFacts) -> &mut Caches {
-        let model = self.model_of(facts);
-        &mut self.caches[model as usize]
-    }
-
     fn model_of(&self, facts: &RequestFacts) -> u32 {
         if self.caches.len() > 1 { facts.model } else { 0 }
+    }
+
+    /// What a model's provider charges for.
+    fn charged(&self, model: u32, billed: Buckets) -> Buckets {
+        if self.writes_free[model as usize] { billed.unwritten() } else { billed }
     }
 
     /// Sends the prompt, after the cache event of the recording.
@@ -267,11 +278,12 @@ impl PayerBill {
     ) -> RequestBill {
         let (prompt, at) = (sent.prompt(), facts.at);
         let model = self.model_of(facts);
-        let cache = &mut self.caches_of(facts).billed;
+        let cache = &mut self.caches[model as usize].billed;
         apply_cache_event(cache.as_mut(), sent, facts);
-        let reset = facts.exogenous.is_some_and(|e| e != Exogenous::Renewed);
-        let warm = !reset && cache.is_warm(at);
+        let less = matches!(facts.exogenous, Some(Exogenous::Lost { .. } | Exogenous::Former { .. }));
+        let warm = !less && cache.is_warm(at);
         let billed = cache.request(prompt, at);
+        let billed = self.charged(model, billed);
         assert_eq!(billed.prompt(), prompt.tokens(), "buckets sum to the prompt");
         self.cache_states.push(if warm {
             CacheState::Warm
@@ -290,11 +302,11 @@ impl PayerBill {
             return PromptBill { billed, ..PromptBill::default() };
         }
         let Caches { billed, head_breakpoint } = &mut self.caches[0];
+        let billed = billed.request(prompt, at);
+        let head_breakpoint = head_breakpoint.as_mut().map(|cache| cache.request(moved, at));
         PromptBill {
-            billed: billed.request(prompt, at),
-            head_breakpoint: head_breakpoint
-                .as_mut()
-                .map(|cache| Box::new(cache.request(moved, at))),
+            billed: self.charged(0, billed),
+            head_breakpoint: head_breakpoint.map(|moved| Box::new(self.charged(0, moved))),
         }
     }
 
@@ -312,13 +324,14 @@ impl PayerBill {
 
 /// Applies to a cache the event that the recording's cache had before a request.
 fn apply_cache_event(cache: &mut dyn PromptCache, sent: &Sent, facts: &RequestFacts) {
-    let (prompt, at) = (sent.prompt(), facts.at);
     match facts.exogenous {
         Some(Exogenous::Former { at }) => cache.forget_after(at),
-        Some(Exogenous::Cold) => cache.reset(prompt, 0, at),
-        Some(Exogenous::Restart) => cache.reset(prompt, sent.base(), at),
-        Some(Exogenous::Primed) => cache.reset(prompt, sent.head(), at),
-        Some(Exogenous::Renewed) => cache.renew(at),
+        Some(Exogenous::Lost { left }) => cache.lose(left, sent.shared()),
+        Some(Exogenous::Shared { read }) => cache.share(read.min(sent.shared())),
+        Some(Exogenous::Renewed) => cache.renew(facts.at),
+        Some(Exogenous::Repeated) => {
+            cache.request(sent.prompt(), facts.at);
+        }
         None => {}
     }
 }
@@ -340,11 +353,25 @@ fn elsewhere(plan: &[Breakpoint], facts: &TranscriptFacts) -> Option<Vec<Breakpo
 /// The cache lifetime that the recorded agent requested: one hour, if most of
 /// its writes were for an hour.
 pub(super) fn life(requests: &[RequestFacts]) -> Life {
-    let mut written = Buckets::default();
+    let mut written = Usage::default();
     for usage in requests.iter().filter_map(|r| r.recorded.as_ref()) {
-        written += Buckets::from(usage);
+        written.cache_write_5m = written.cache_write_5m.saturating_add(usage.cache_write_5m);
+        written.cache_write_1h = written.cache_write_1h.saturating_add(usage.cache_write_1h);
     }
-    if written.write_1h > written.write { Life::Hour } else { Life::Minutes5 }
+    written_for(&written).unwrap_or(Life::Minutes5)
+}
+
+/// For how long most of what a request wrote was written; `None`: it wrote nothing.
+pub(super) fn written_for(usage: &Usage) -> Option<Life> {
+    let hour = usage.cache_write_1h > usage.cache_write_5m;
+    (usage.written() > 0).then_some(if hour { Life::Hour } else { Life::Minutes5 })
+}
+
+/// Whether a model's provider reported prompts and never a write: it charged
+/// nothing for writing, whatever the model's maker does.
+fn reports_no_writes(requests: &[RequestFacts], model: u32) -> bool {
+    let own = || requests.iter().filter(|r| r.model == model).filter_map(|r| r.recorded);
+    own().any(|usage| usage.prompt() > 0) && own().all(|usage| usage.written() == 0)
 }
 
 #[cfg(test)]

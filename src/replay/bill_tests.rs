@@ -71,7 +71,7 @@ fn sent() -> (Sent, u64) {
 
 /// Measures §2: what the recording's cache held is what each event leaves.
 #[test]
-fn a_restart_leaves_the_base_a_primed_cache_the_head_and_a_cold_one_nothing() {
+fn a_loss_leaves_what_was_read_and_others_share_no_more_than_the_preamble() {
     let (sent, all) = sent();
     assert_eq!(all, 53, "20 and 30 hidden tokens, and three messages of one");
     let mut request = subject(3).facts.requests[0];
@@ -85,9 +85,18 @@ fn a_restart_leaves_the_base_a_primed_cache_the_head_and_a_cold_one_nothing() {
     };
     let before = minute(2);
     assert_eq!(read_after(None, before), 53);
-    assert_eq!(read_after(Some(Exogenous::Cold), before), 0);
-    assert_eq!(read_after(Some(Exogenous::Restart), before), 20);
-    assert_eq!(read_after(Some(Exogenous::Primed), before), 50);
+    let lost = |left| Some(Exogenous::Lost { left });
+    assert_eq!(read_after(lost(0), before), 0);
+    assert_eq!(read_after(lost(21), before), 21, "of what the session itself had sent");
+    assert_eq!(read_after(lost(52), before), 52);
+    // Ten minutes later nothing of its own is there, only what others sent.
+    assert_eq!(read_after(lost(21), minute(-7)), 21);
+    assert_eq!(read_after(lost(52), minute(-7)), 50);
+    let shared = |read| Some(Exogenous::Shared { read });
+    assert_eq!(read_after(shared(21), before), 53);
+    assert_eq!(read_after(shared(21), minute(-7)), 21);
+    assert_eq!(read_after(shared(52), minute(-7)), 50);
+    assert_eq!(read_after(Some(Exogenous::Repeated), minute(-7)), 53);
     // Entries made until then are still there, later ones are forgotten.
     assert_eq!(read_after(Some(Exogenous::Former { at: before }), before), 53);
     assert_eq!(read_after(Some(Exogenous::Former { at: minute(1) }), before), 0);
@@ -269,7 +278,7 @@ fn a_request_is_warm_unless_its_entry_expired_or_an_event_came_between() {
     let (subject, mut plan) = (subject(3), plan("full", &[]));
     plan.agents = Arc::new([agent()]);
     let mut facts = (*subject.facts).clone();
-    facts.requests[0].exogenous = Some(Exogenous::Cold);
+    facts.requests[0].exogenous = Some(Exogenous::Lost { left: 0 });
     let mut biller = Biller::new(&plan, &facts);
     let payer = &mut biller.payers[0];
     let mut request = facts.requests[0];
@@ -279,8 +288,8 @@ fn a_request_is_warm_unless_its_entry_expired_or_an_event_came_between() {
         (3, None),
         (9, None),
         (15, Some(Exogenous::Renewed)),
-        (16, Some(Exogenous::Cold)),
-        (17, Some(Exogenous::Restart)),
+        (16, Some(Exogenous::Lost { left: 0 })),
+        (17, Some(Exogenous::Lost { left: 20 })),
     ] {
         (request.at, request.exogenous) = (minute(at), exogenous);
         let prompt = payer.send(&sent, &request, None).prompt;

@@ -140,12 +140,13 @@ pub(super) struct Tariffs<'a> {
 }
 
 /// The break-even of a compaction, by comparing the two bills and by the formula.
+/// `life`: that of what is written; `None` where writing is free.
 pub fn break_even(
     compacted: &Compacted,
     history: &CacheHistory,
     bill: &Bill,
     Tariffs { session: tariff, calls }: &mut Tariffs<'_>,
-    life: Life,
+    life: Option<Life>,
 ) -> BreakEven {
     let ahead = history.ahead(compacted);
     let first = compacted.request as usize;
@@ -156,7 +157,7 @@ pub fn break_even(
         after: compacted.after,
         cached: cached.map_or(0, |r| r.prompt.billed.prompt()),
         readable: read.unwrap_or(0),
-        writes: Writes::of(bill.rules, life),
+        writes: life.map_or(Writes::Free, |life| Writes::of(bill.rules, life)),
     };
     let call = ahead.requests.first().and_then(|next| {
         // Calls are in the order of their compactions.
@@ -191,6 +192,7 @@ impl Writes {
             }
             (
                 CacheRules::OpenAiSteps
+                | CacheRules::OpenAiWideSteps
                 | CacheRules::GeminiImplicit
                 | CacheRules::GeminiExplicit
                 | CacheRules::DeepSeek

@@ -274,7 +274,7 @@ fn a_compaction_pays_for_its_own_calls_and_reads_what_its_request_read() {
             Compacted { compaction: 1, request, messages_seen: 0, before: 150_000, after: 50_000 };
         let tariff = || Tariff::new(&prices);
         let mut tariffs = Tariffs { session: tariff(), calls: priced.then(tariff) };
-        break_even(&compacted, &history, &bill(), &mut tariffs, Life::Minutes5)
+        break_even(&compacted, &history, &bill(), &mut tariffs, Some(Life::Minutes5))
     };
     // Its two calls cost 15,000 + 10,000 and 5,000: the worked example.
     let found = even(2, true);

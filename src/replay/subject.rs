@@ -6,12 +6,13 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use rustc_hash::FxHashMap;
 
-use super::exogenous;
+use super::exogenous::{self, Known};
 use crate::clock::{PROFILE, Timeline};
 use crate::model::{
     Block, MessageFacts, MessageIndex, Probe, ProbeFacts, Reference, RequestFacts, Transcript,
     TranscriptFacts, Usage, Validation,
 };
+use crate::prompt_cache::reads_in_wide_steps;
 use crate::probes::{Cuts, Mining, MiningRules, Place, Survival, places};
 use crate::strategy::Recording;
 use crate::tokens::Counter;
@@ -84,8 +85,10 @@ impl Subject {
         name_tools(&recording, &mut messages);
         let (mut requests, other_models) = requests(&recording, &timeline);
         let global = recording.calibration.as_ref().and_then(|c| c.global);
-        let hidden = recording.sizes.hidden_tokens;
-        exogenous::mark(&mut requests, &transcript.compactions, hidden, global);
+        let wide = transcript.model.as_deref().is_some_and(reads_in_wide_steps);
+        // The last complete step is sometimes missing.
+        let slack = 2 * if wide { 512 } else { 128 };
+        exogenous::mark(&mut requests, &transcript.compactions, Known { global, slack });
         let facts = TranscriptFacts {
             as_recorded: None,
             dataset: dataset.to_owned(),

@@ -93,12 +93,12 @@ impl ErrorSums {
         if let Some(last) = self.last {
             let idle = request.at.duration_since(last);
             match request.exogenous {
-                Some(Exogenous::Cold | Exogenous::Restart | Exogenous::Former { .. }) => {
+                Some(Exogenous::Lost { .. } | Exogenous::Former { .. }) => {
                     self.cold_starts += 1;
                     self.expired += u32::from(idle > self.life);
                 }
-                Some(Exogenous::Renewed) => self.renewed += 1,
-                Some(Exogenous::Primed) | None => {}
+                Some(Exogenous::Renewed | Exogenous::Repeated) => self.renewed += 1,
+                Some(Exogenous::Shared { .. }) | None => {}
             }
         }
         self.last = Some(request.at);

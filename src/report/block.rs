@@ -11,6 +11,9 @@ use crate::text::form_for;
 /// Data set name of the rows over all data sets.
 pub(super) const ALL: &str = "ALL";
 
+/// Sessions with a doubtful bill that are named.
+const CHECKS: usize = 3;
+
 /// One table.
 pub(super) struct Block<'a> {
     pub(super) dataset: &'a str,
@@ -255,6 +258,28 @@ fn void(row: &PresetRow) -> String {
     let share =
         row.number(catalogue::VOID_SHARE).map(|share| format!("{} of ", number::percent(share)));
     format!("not ranked: {}replies void", share.unwrap_or_default())
+}
+
+/// Sessions of these rows whose bill is far from the reported one, the worst
+/// first: their part of every row's dollars is as far off.
+pub(super) fn bill_checks(rows: &[&PresetRow], report: &Report) -> Option<String> {
+    let dataset = rows.first().map(|row| row.dataset.as_str())?;
+    let own = report.transcripts.iter().filter(|t| dataset == ALL || t.dataset == dataset);
+    let checked = own.filter_map(|t| Some((t, t.validation.as_ref()?.errors())));
+    let mut off: Vec<_> = checked.filter(|(_, errors)| errors.are_far_off()).collect();
+    off.sort_by(|a, b| b.1.size().total_cmp(&a.1.size()));
+    let each = off.iter().take(CHECKS).filter_map(|(facts, errors)| {
+        Some(format!("{} {}", plain::line(&facts.transcript), number::error(errors.worst()?)))
+    });
+    let each = each.collect::<Vec<_>>().join(", ");
+    let more = off.len().saturating_sub(CHECKS);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    (!each.is_empty()).then(|| {
+        format!(
+            "bill check: {each}{more} of what was reported, in what the row `recorded` reads, \
+             writes or costs; dollars that rest on it are as uncertain."
+        )
+    })
 }
 
 /// What requests over the window mean, where there are some; on a wide screen a

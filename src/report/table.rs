@@ -95,6 +95,7 @@ pub(super) fn notes(rows: &[&PresetRow], report: &Report, wide: bool, spread: bo
         notes.push("[a–b]: 95 % interval over sessions or projects.".to_owned());
     }
     notes.extend(block::over_window(rows, wide));
+    notes.extend(block::bill_checks(rows, report));
     if wide {
         notes.extend(block::recovered(rows, &report.manifest));
         notes.extend(against_recorded(rows));

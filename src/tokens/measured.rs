@@ -31,12 +31,41 @@ pub(super) struct Measured {
 
 /// Weighs a session by its reported prompts. `exact` are the sizes by the
 /// vocabulary; `factor` is the session's: the provider's tokens for one of ours.
+///
+/// What stands before the first message and is not shown is the preamble. A
+/// session that goes on with an earlier one also has that conversation there,
+/// until a compaction takes it away: what the prompt behind one has no room for
+/// came with the first message.
 pub(super) fn measure(
     transcript: &Transcript,
     exact: &Sizes,
     factor: f64,
     counter: &Counter,
 ) -> Measured {
+    let found = walk(transcript, exact, (factor, counter), 0);
+    // A session may begin with a response, of which no prompt is known.
+    let begins = transcript.messages.first().is_some_and(|first| !first.is_request());
+    match found.earlier {
+        0 => found.measured,
+        _ if !begins => found.measured,
+        earlier => walk(transcript, exact, (factor, counter), earlier).measured,
+    }
+}
+
+/// What one walk over a session found.
+struct Walked {
+    measured: Measured,
+    /// Tokens before the first message that a compaction took away.
+    earlier: u64,
+}
+
+/// Walks over the session. `earlier`: tokens that came with the first message.
+fn walk(
+    transcript: &Transcript,
+    exact: &Sizes,
+    (factor, counter): (f64, &Counter),
+    earlier: u64,
+) -> Walked {
     let counter = counter.scaled(factor);
     let estimates: Vec<u64> = exact.messages.iter().map(|w| scale(w.tokens, factor)).collect();
     let mut walk = Walk {
@@ -50,9 +79,13 @@ pub(super) fn measure(
         last: 0,
         step: 0,
         boundary: None,
+        earlier: 0,
         shrinks: Vec::new(),
         put_back: vec![None; transcript.compactions.len()],
     };
+    if earlier > 0 {
+        walk.add(0, earlier, earlier);
+    }
     let mut boundaries = transcript.compactions.iter().enumerate().peekable();
     let mut changes = transcript.preamble_changes.iter().zip(&exact.preamble_changes).peekable();
     for (index, message) in (0..).zip(&transcript.messages) {
@@ -70,8 +103,9 @@ pub(super) fn measure(
         }
         walk.had.append();
     }
-    let Walk { added, hidden, shrinks, put_back, .. } = walk;
-    Measured { messages: added, hidden: hidden.unwrap_or(0), shrinks, put_back }
+    let Walk { added, hidden, shrinks, put_back, earlier, .. } = walk;
+    let measured = Measured { messages: added, hidden: hidden.unwrap_or(0), shrinks, put_back };
+    Walked { measured, earlier }
 }
 
 struct Walk<'a> {
@@ -92,6 +126,8 @@ struct Walk<'a> {
     step: MessageIndex,
     /// Recorded compaction since the last report.
     boundary: Option<usize>,
+    /// Tokens before the first message that a compaction took away.
+    earlier: u64,
     shrinks: Vec<Shrink>,
     put_back: Vec<Option<u64>>,
 }
@@ -106,7 +142,12 @@ impl Walk<'_> {
         let hidden = *self.hidden.get_or_insert(prompt.saturating_sub(shown));
         let mut off = prompt as i64 - (hidden + shown) as i64;
         if let Some(number) = self.boundary.take() {
+            let over = off.min(0).unsigned_abs();
             off = self.size_what_was_put_back(number, off);
+            // Not even an empty replacement leaves room for what was hidden.
+            if off < 0 && !self.had.holds(0) && over > self.least(prompt) {
+                self.earlier = self.earlier.max(over.min(hidden));
+            }
         }
         match off {
             0 => {}
@@ -126,6 +167,11 @@ impl Walk<'_> {
         self.had.summary = Some(sized as u64);
         self.put_back[number] = Some(sized as u64);
         written + off - sized
+    }
+
+    /// Tokens up to which a prompt may differ from what was counted.
+    fn least(&self, prompt: u64) -> u64 {
+        LEAST.0.max(LEAST.1 * prompt as f64) as u64
     }
 
     /// The messages of the step are larger than counted: by the reasoning of
@@ -149,7 +195,7 @@ impl Walk<'_> {
             // No message came: the preamble itself grew, and may shrink again.
             return;
         };
-        if more as f64 > LEAST.0.max(LEAST.1 * prompt as f64) {
+        if more > self.least(prompt) {
             return self.add(carrier, more, more);
         }
         for (message, share) in self.shares(&step, more) {

@@ -135,3 +135,24 @@ fn absurd_prompts_are_no_sizes() {
     let found = measured(&of([talk, vec![answer(1, 0)]].concat()));
     assert_eq!(tokens(&found), [10, 10, 10, 10, 10, 1]);
 }
+
+#[test]
+fn a_conversation_before_the_recording_leaves_with_the_first_message() {
+    // 1,000 are the preamble, 100,000 an earlier conversation: the compaction
+    // leaves the preamble, 30 words of a summary and 20 that are new.
+    let session = |behind: u64| {
+        let talk = vec![user(10), answer(10, 101_010), user(10), answer(10, 101_030)];
+        let mut talk = of([talk, vec![user(20), answer(10, behind)]].concat());
+        let summary = Some(vec!["word"; 30].join(" "));
+        talk.compactions =
+            vec![RecordedCompaction { after: 4, kept_from: 4, summary, ..RecordedCompaction::default() }];
+        measured(&talk)
+    };
+    let found = session(1_050);
+    assert_eq!((found.hidden, found.messages[0]), (1_000, (100_010, 100_000)));
+    assert_eq!((tokens(&found)[1..4].to_vec(), found.put_back), (vec![10, 10, 10], vec![Some(30)]));
+    // A summary that is smaller than counted, or a preamble that lost a little,
+    // is no earlier conversation.
+    let found = session(100_500);
+    assert_eq!((found.hidden, found.messages[0]), (101_000, (10, 0)));
+}

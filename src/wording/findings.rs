@@ -103,22 +103,16 @@ fn words(problem: &Problem) -> String {
             form_for(*sessions, "is", "are")
         ),
         BreakpointUnknown { rows, more, least } => breakpoint(rows, *more, *least),
-        DefaultModel { sessions, of, models, billed_as } => {
-            let named = match models.is_empty() {
-                true => String::new(),
-                false => format!(" ({})", models.join(", ")),
-            };
-            format!(
-                "{sessions} of {} {} no model with a price{named}: {} billed as {}; --agent-model \
-                 takes another",
-                counted(*of, "session"),
-                form_for(*sessions, "names", "name"),
-                form_for(*sessions, "it is", "they are"),
-                billed_as.join(", ")
-            )
-        }
+        DefaultModel { sessions, of, billed_as } => format!(
+            "{sessions} of {} {} no model: {} billed as {}; --agent-model takes another",
+            counted(*of, "session"),
+            form_for(*sessions, "names", "name"),
+            form_for(*sessions, "it is", "they are"),
+            billed_as.join(", ")
+        ),
         Unpriced { models } => format!(
-            "no price is known for {}: what sessions cost there is unknown; --prices takes a list",
+            "no price is known for {}: what its sessions cost is unknown; --prices takes a list \
+             that has one, --agent-model bills sessions as another model",
             models.join(", ")
         ),
         UnbilledSummaries { unknown, of } => format!(

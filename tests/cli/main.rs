@@ -24,6 +24,7 @@ mod mistyped;
 mod models;
 mod plurals;
 mod presets;
+mod priced;
 mod questions;
 mod ray;
 #[path = "../common/recordings.rs"]

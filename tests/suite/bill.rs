@@ -134,7 +134,7 @@ fn a_recorded_cold_start_is_replayed_for_every_preset() {
     }
     let subject = subject(transcript);
     let events: Vec<_> = subject.facts.requests.iter().map(|r| r.exogenous).collect();
-    assert_eq!(events, [None, None, Some(Exogenous::Cold), None]);
+    assert_eq!(events, [None, None, Some(Exogenous::Lost { left: 0 }), None]);
     for name in ["full", "sliding-window"] {
         let rows = rows(&subject, named(name), 1_000, &claude());
         let third = &rows.bills[0].requests[2].as_ref().unwrap().prompt;

@@ -320,6 +320,28 @@ fn rule_4_a_request_that_failed_in_pi_is_none_and_an_aborted_one_is() {
 }
 
 #[test]
+fn the_model_of_each_response_is_that_of_its_record() {
+    let by = |uuid, parent, response, model: &str| {
+        let mut record = assistant(uuid, Some(parent), response, text("Hi."));
+        record["message"]["model"] = json!(model);
+        record
+    };
+    // An error of the harness names no model.
+    let transcript = read(&[
+        user("u1", None, json!("one")),
+        by("a2", "u1", "m1", "large"),
+        user("u3", Some("a2"), json!("two")),
+        by("a4", "u3", "m2", "small"),
+        user("u5", Some("a4"), json!("three")),
+        by("a6", "u5", "m3", "<synthetic>"),
+        user("u7", Some("a6"), json!("four")),
+        by("a8", "u7", "m4", "large"),
+    ]);
+    assert_eq!(transcript.model.as_deref(), Some("large"));
+    assert_eq!(transcript.other_models, [(3, "small".to_owned())].into());
+}
+
+#[test]
 fn rule_5_leading_system_messages_belong_to_the_preamble_and_later_ones_do_not() {
     let transcript = fixture("openai-chat.json");
     assert_eq!(transcript.preamble.system, ["Be brief."]);

@@ -1,9 +1,12 @@
 //! `recap.toml` for the user's sessions: the window that fits them, and rules
 //! that a run on them can decide.
 
+use std::collections::BTreeSet;
+
 use crate::cli::{inputs, wire};
 use crate::dataset::Dataset;
 use crate::model::Transcript;
+use crate::pricing::PriceList;
 use crate::probes::{Cuts, places};
 use crate::tokens::{Counter, Sizes};
 
@@ -52,11 +55,16 @@ fn window(datasets: &[Dataset]) -> &'static str {
 fn rules(datasets: &[Dataset]) -> Vec<Rule> {
     let probed = datasets.iter().any(|dataset| !dataset.probes.is_empty());
     let mut transcripts = datasets.iter().flat_map(|dataset| &dataset.transcripts);
+    let named = transcripts.clone().flat_map(|t| t.model.iter().chain(t.other_models.values()));
+    let list = PriceList::bundled();
+    let unpriced = named.collect::<BTreeSet<_>>().iter().any(|name| list.priced(name).is_none());
     let deepest = if probed { None } else { transcripts.clone().filter_map(deepest).max() };
     let short = (!probed && deepest.is_none()).then_some("these sessions are too short for a cut");
     let reported = datasets.iter().all(Dataset::reports_usage);
     let hypothetical = if !reported {
         Some("hypothetical at a share of the session: nobody would be billed for it")
+    } else if unpriced {
+        Some("unknown here: a session's model has no price; --prices takes a list that has one")
     } else if transcripts.any(|transcript| !transcript.compactions.is_empty()) {
         Some("hypothetical here: the agent compacted, so the whole was never billed")
     } else {

@@ -57,7 +57,7 @@ pub struct Arguments {
     replay: ReplayOptions,
 
     /// Model whose prices and cache rules bill the sessions [default: the model that each
-    /// recording names; where that has no price, one of its family]
+    /// recording names]
     #[arg(long, value_name = "MODEL", help_heading = headings::BILL)]
     agent_model: Option<String>,
 

@@ -68,30 +68,22 @@ pub fn unpriced(run: &Evidence<'_>) -> Option<Problem> {
     (!models.is_empty()).then_some(Problem::Unpriced { models })
 }
 
-/// Sessions that are billed as a model that they do not name.
+/// Sessions that name no model, and what they are billed as.
 pub(super) fn default_model(run: &Evidence<'_>) -> Option<Problem> {
-    let list = PriceList::from(&run.manifest.prices);
-    let stranger = |facts: &&TranscriptFacts| {
-        facts.model.as_deref().is_none_or(|model| list.find(model).is_err())
-    };
-    let mut billed: Vec<&TranscriptFacts> = Vec::new();
-    let mut as_whom: BTreeSet<String> = BTreeSet::new();
-    for facts in run.facts.iter().filter(stranger) {
+    let mut sessions = 0;
+    let mut billed_as: BTreeSet<String> = BTreeSet::new();
+    for facts in run.facts.iter().filter(|facts| facts.model.is_none()) {
         let Some(session) = run.sessions.get(&facts.dataset, &facts.transcript) else { continue };
         let rows = session.cells().iter().filter_map(|cell| cell.rows());
         let bills = rows.flat_map(|rows| &rows.bills).filter(|bill| bill.billed_as == RECORDED);
         let models: BTreeSet<&str> = bills.map(|bill| bill.model.as_str()).collect();
-        if !models.is_empty() {
-            billed.push(facts);
-        }
-        as_whom.extend(owned(models));
+        sessions += usize::from(!models.is_empty());
+        billed_as.extend(owned(models));
     }
-    let models: BTreeSet<&str> = billed.iter().filter_map(|f| f.model.as_deref()).collect();
-    (!billed.is_empty()).then(|| Problem::DefaultModel {
-        sessions: billed.len(),
+    (sessions > 0).then(|| Problem::DefaultModel {
+        sessions,
         of: run.facts.len(),
-        models: owned(models),
-        billed_as: as_whom.into_iter().collect(),
+        billed_as: billed_as.into_iter().collect(),
     })
 }
 
@@ -172,17 +164,16 @@ mod tests {
     }
 
     #[test]
-    fn sessions_billed_as_a_model_that_they_do_not_name_are_counted() {
+    fn sessions_that_name_no_model_are_counted() {
         let sessions =
             || vec![named("s", Some("local")), named("t", None), named("u", Some("cheap"))];
         let cells = |payer| ["s", "t", "u"].map(|id| billed(id, payer, "dear")).to_vec();
         assert_eq!(
-            said(sessions(), cells(RECORDED), "name no model with a price").unwrap(),
-            "2 of 3 sessions name no model with a price (local): they are billed as dear; \
-             --agent-model takes another"
+            said(sessions(), cells(RECORDED), "no model").unwrap(),
+            "1 of 3 sessions names no model: it is billed as dear; --agent-model takes another"
         );
         // If the user named the model, the billed model is known.
-        assert_eq!(said(sessions(), cells("dear"), "name no model with a price"), None);
+        assert_eq!(said(sessions(), cells("dear"), "no model"), None);
     }
 
     #[test]

@@ -12,7 +12,6 @@ use super::references::reads;
 use crate::measure::money::{AS_BILLED, Cached, bill_of, known};
 use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec};
 use crate::model::{Absent, Bill, Buckets, Cell, Measure, PromptBill, RequestBill, catalogue};
-use crate::pricing::billed_instead;
 
 const fn spec(measure: &'static Measure, compute: fn(&Sample<'_>) -> Parts) -> Spec {
     Spec::of_cell(measure, Pool::Sum, Basis::Bill, compute)
@@ -165,8 +164,7 @@ fn sidechains(sample: &Sample<'_>) -> Result<f64, Absent> {
             Some(model) => model,
             None => &sample.bill()?.model,
         };
-        let list = &sample.terms.prices;
-        let prices = list.priced(model).or_else(|| list.priced(billed_instead(Some(model))));
+        let prices = sample.terms.prices.priced(model);
         let prices = prices.ok_or_else(|| Absent::Price(model.clone()))?;
         let usd = prices.standard().request_usd(&Buckets::from(usage), usage.output, *at);
         usd.ok_or_else(|| Absent::Price(model.clone()))

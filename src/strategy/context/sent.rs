@@ -25,7 +25,7 @@ pub struct Sent {
     /// Tokens of the hidden preamble that survive a restart; `None`: all.
     global: Option<u64>,
     /// Number of blocks of the preamble that survive a restart: tools and system prompt.
-    base: usize,
+    pub(super) base: usize,
     /// Blocks of tools, system prompt and notes.
     system: usize,
     /// State of the context at the last update.
@@ -143,9 +143,15 @@ impl Sent {
         &self.prompt
     }
 
-    /// Number of blocks of tools and system prompt, which survive a restart.
-    pub fn base(&self) -> usize {
-        self.base
+    /// Tokens at the front that other sessions may keep in the cache: the
+    /// preamble, up to the first note, which no other session has. Before the
+    /// first request it is everything: the session may go on with another.
+    pub fn shared(&self) -> u64 {
+        if self.last.is_empty() {
+            return self.prompt.tokens();
+        }
+        let blocks = if self.seen.notes.count == 0 { self.head() } else { self.base };
+        self.prompt.end(blocks)
     }
 
     /// Blocks of the whole preamble, with what harnesses put in front of the

@@ -43,7 +43,7 @@ fn each_breakpoint_stands_behind_the_block_that_it_is_named_after() {
     sent.look(&mut context);
     let ends: Vec<u64> = sent.prompt().blocks().iter().map(|block| block.end).collect();
     assert_eq!(ends[0..4], [1, 21, 22, 52], "system prompt, hidden, note, hidden");
-    assert_eq!((ends.len(), sent.base(), sent.head()), (9, 2, 4));
+    assert_eq!((ends.len(), sent.base, sent.head()), (9, 2, 4));
     let places = |breakpoint, pruned| sent.places(&context, &[breakpoint], pruned);
     assert_eq!(places(Breakpoint::Preamble, None), [1, 2]);
     assert_eq!(places(Breakpoint::Head, None), [3]);
@@ -141,7 +141,7 @@ fn a_prompt_that_was_brought_up_to_date_is_the_one_that_is_set_anew() {
         let mut anew = Sent::new(Some(20));
         anew.look(&mut context.clone());
         assert_eq!(sent.prompt().blocks(), anew.prompt().blocks(), "{shown}");
-        assert_eq!((sent.base(), sent.head()), (anew.base(), anew.head()), "{shown}");
+        assert_eq!((sent.base, sent.shared(), sent.head()), (anew.base, anew.shared(), anew.head()), "{shown}");
         sent.step(true);
     }
 }

@@ -42,6 +42,8 @@ pub(super) fn build(
     }
     builder.unanswered()?;
     builder.count_left_out(members);
+    // The models of responses are those of messages: these must be there.
+    builder.models.name_models(&mut builder.draft.transcript);
     Ok(builder.draft)
 }
 
@@ -63,6 +65,7 @@ struct Builder<'a> {
     by_uuid: FxHashMap<String, usize>,
     /// What the last boundary kept, until its summary is read.
     kept: Option<Kept>,
+    models: Models,
 }
 
 impl<'a> Builder<'a> {
@@ -76,6 +79,7 @@ impl<'a> Builder<'a> {
         let mut builder = Builder {
             by_uuid: by_uuid.collect(),
             kept: None,
+            models: Models::default(),
             records,
             tree,
             draft: Draft::default(),
@@ -170,6 +174,7 @@ impl<'a> Builder<'a> {
         message.synthetic = is_synthetic(&self.records[at]);
         let mut calls: Vec<String> = Vec::new();
         let mut known: FxHashSet<String> = FxHashSet::default();
+        let mut model = None;
         for line in lines {
             self.used.insert(line, index);
             let record = &mut self.records[line];
@@ -178,6 +183,7 @@ impl<'a> Builder<'a> {
             };
             if !message.synthetic {
                 message.usage = merge_usage(message.usage, response);
+                model = model.or_else(|| response.model.take());
             }
             let content = std::mem::take(&mut response.content);
             let blocks = blocks(content, &mut self.draft);
@@ -191,6 +197,9 @@ impl<'a> Builder<'a> {
                 }
                 message.blocks.push(block);
             }
+        }
+        if let Some(model) = model {
+            self.models.add(&model, &message.id);
         }
         self.draft.push(message, self.records[at].line);
         self.emit_results(&calls)
@@ -445,10 +454,8 @@ fn record_id(record: &Record) -> String {
     uuid.unwrap_or_else(|| format!("line-{}", record.line))
 }
 
-/// Model, project and the values that the records carry about themselves.
+/// Project and the values that the records carry about themselves.
 fn facts(records: &[Record], chain: &[usize], transcript: &mut Transcript) {
-    let mut models = Models::default();
-    let mut counted = FxHashSet::default();
     let mut values = BTreeSet::new();
     for &at in chain {
         let header = &records[at].header;
@@ -462,14 +469,10 @@ fn facts(records: &[Record], chain: &[usize], transcript: &mut Transcript) {
         }
         if let Body::Assistant(response) = &records[at].body
             && !is_synthetic(&records[at])
-            && counted.insert(response.id.clone())
-            && let Some(model) = &response.model
         {
-            models.add(model, &record_id(&records[at]));
-            values.insert(model.clone());
+            values.extend(response.model.clone());
         }
     }
-    models.name_models(transcript);
     transcript.metadata = values.into_iter().collect();
 }
 

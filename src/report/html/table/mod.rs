@@ -128,6 +128,7 @@ pub(super) fn full_table(
         shown: lead.rows(&block.rows, &kinds),
         notes: (block::at_cuts(&block.rows, report, true).into_iter())
             .chain(block::over_window(&block.rows, true))
+            .chain(block::bill_checks(&block.rows, report))
             .chain(block::recovered(&block.rows, &report.manifest))
             .chain(block::gaps(&block.rows))
             .collect(),

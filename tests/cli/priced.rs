@@ -1,0 +1,137 @@
+//! Dollars from bytes on disk to the row that people read: each request at the
+//! price of the model that answered it, as its provider reported it.
+
+use std::fmt::Write as _;
+
+use crate::desk::Desk;
+use serde_json::{Value as Json, json};
+
+/// Responses of a session of Claude Code, ten seconds apart: their models, and
+/// what was reported of each, with 100 tokens of output.
+fn recording(responses: &[(&str, Json)]) -> String {
+    let mut text = String::new();
+    let mut parent = Json::Null;
+    for (at, (model, usage)) in responses.iter().enumerate() {
+        let time = |second: usize| format!("2026-03-20T01:{:02}:{:02}.000Z", at / 3, at % 3 * 20 + second);
+        let mut usage = usage.clone();
+        usage["output_tokens"] = json!(100);
+        let asked = json!({
+            "type": "user", "uuid": format!("u{at}"), "parentUuid": parent, "sessionId": "s",
+            "timestamp": time(0), "message": {"role": "user", "content": format!("Task {at}, please.")},
+        });
+        let answered = json!({
+            "type": "assistant", "uuid": format!("a{at}"), "parentUuid": format!("u{at}"),
+            "sessionId": "s", "timestamp": time(10),
+            "message": {
+                "id": format!("m{at}"), "model": model, "role": "assistant",
+                "stop_reason": "end_turn",
+                "content": [{"type": "text", "text": "Done."}], "usage": usage,
+            },
+        });
+        writeln!(text, "{asked}\n{answered}").unwrap();
+        parent = json!(format!("a{at}"));
+    }
+    text
+}
+
+fn usage(input: u64, read: u64, write: u64) -> Json {
+    json!({
+        "input_tokens": input, "cache_read_input_tokens": read,
+        "cache_creation_input_tokens": write,
+    })
+}
+
+/// The row of `validation.csv`, and dollars of the row `full`.
+fn billed(text: &str) -> (Vec<(String, f64)>, f64, String) {
+    let desk = Desk::new();
+    desk.file("session.jsonl", text);
+    let ran = desk.good(&["replay", "session.jsonl", "--out", "run"]);
+    let checked = desk.csv("run/validation.csv").remove(0);
+    let number = |column: &str| (column.to_owned(), checked[column].parse().unwrap_or(f64::NAN));
+    let columns = ["recorded_usd", "simulated_usd", "simulated_read", "simulated_write"];
+    let rows = desk.csv("run/summary.csv");
+    let full = rows.iter().find(|row| row["strategy"] == "full").unwrap();
+    let usd = full["cost_usd"].parse().unwrap_or(f64::NAN);
+    (columns.map(number).to_vec(), usd, ran.err + &ran.out)
+}
+
+#[track_caller]
+fn assert_usd(found: f64, expected: f64) {
+    assert!((found - expected).abs() < 5e-7, "{found}, by hand {expected}");
+}
+
+const OPUS: &str = "claude-opus-4-5-20251101";
+const HAIKU: &str = "claude-haiku-4-5-20251001";
+
+#[test]
+fn a_session_that_changes_its_model_is_billed_by_request_with_a_cache_for_each_model() {
+    // Opus: 5 a million, 0.50 read, 6.25 written, 25 of output; Haiku a fifth.
+    let (checked, full, _) = billed(&recording(&[
+        (OPUS, usage(0, 0, 10_000)),
+        (HAIKU, usage(0, 0, 11_000)),
+        (OPUS, usage(0, 10_000, 2_000)),
+        (HAIKU, usage(0, 11_000, 2_000)),
+        (OPUS, usage(0, 12_000, 2_000)),
+    ]));
+    // Opus 14,000 written and 22,000 read, Haiku 13,000 and 11,000.
+    let prompts = (14_000.0 * 6.25 + 22_000.0 * 0.5 + 13_000.0 * 1.25 + 11_000.0 * 0.1) / 1e6;
+    assert_usd(checked[0].1, prompts);
+    assert_usd(checked[1].1, prompts);
+    assert_eq!((checked[2].1, checked[3].1), (33_000.0, 27_000.0), "each in its own cache");
+    assert_usd(full, prompts + (300.0 * 25.0 + 200.0 * 5.0) / 1e6);
+}
+
+#[test]
+fn what_a_provider_does_not_report_as_written_is_not_charged_as_written() {
+    let (checked, full, _) = billed(&recording(&[
+        (OPUS, usage(10_000, 0, 0)),
+        (HAIKU, usage(11_000, 0, 0)),
+        (OPUS, usage(2_000, 10_000, 0)),
+        (HAIKU, usage(2_000, 11_000, 0)),
+    ]));
+    let prompts = (12_000.0 * 5.0 + 10_000.0 * 0.5 + 13_000.0 + 11_000.0 * 0.1) / 1e6;
+    assert_usd(checked[0].1, prompts);
+    assert_usd(checked[1].1, prompts);
+    assert_usd(full, prompts + (200.0 * 25.0 + 200.0 * 5.0) / 1e6);
+    // Nor where nothing was ever read: then there was no cache.
+    let (checked, ..) = billed(&recording(&[
+        (OPUS, usage(10_000, 0, 0)),
+        (OPUS, usage(12_000, 0, 0)),
+        (OPUS, usage(14_000, 0, 0)),
+    ]));
+    assert_usd(checked[0].1, 36_000.0 * 5.0 / 1e6);
+    assert_usd(checked[1].1, 36_000.0 * 5.0 / 1e6);
+}
+
+#[test]
+fn a_report_of_no_tokens_is_not_billed_and_a_final_output_is_billed_as_reported() {
+    let mut responses = vec![(OPUS, usage(0, 0, 10_000)), (OPUS, usage(0, 10_000, 500))];
+    let (_, without, _) = billed(&recording(&responses));
+    responses.push((OPUS, usage(0, 0, 0)));
+    let text = recording(&responses);
+    let failed = text.rfind("\"output_tokens\":100").unwrap();
+    let text = format!("{}\"output_tokens\":0{}", &text[..failed], &text[failed + 19..]);
+    let (_, with, _) = billed(&text);
+    assert_usd(without, (10_500.0 * 6.25 + 10_000.0 * 0.5 + 200.0 * 25.0) / 1e6);
+    assert_usd(with, without);
+}
+
+#[test]
+fn a_model_without_a_price_leaves_money_unknown_with_the_name_and_what_helps() {
+    let (checked, full, told) =
+        billed(&recording(&[("acme-coder-2", usage(0, 0, 10_000)), ("acme-coder-2", usage(0, 10_000, 500))]));
+    assert!(checked[0].1.is_nan() && checked[1].1.is_nan() && full.is_nan(), "{checked:?} {full}");
+    let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("no price is known for acme-coder-2"), "{told}");
+    assert!(told.contains("--prices") && told.contains("--agent-model"), "{told}");
+    // A retired model has its last price, whoever sold it.
+    for name in ["claude-opus-4-1-20250805", "us.anthropic.claude-opus-4-1-20250805-v1:0"] {
+        let (checked, ..) = billed(&recording(&[(name, usage(0, 0, 10_000))]));
+        assert_usd(checked[0].1, 10_000.0 * 18.75 / 1e6);
+    }
+    // So has a session of which a single response is of such a model.
+    let (checked, full, told) =
+        billed(&recording(&[(OPUS, usage(0, 0, 10_000)), (OPUS, usage(0, 10_000, 9)), ("acme-coder-2", usage(7, 0, 0))]));
+    assert!(checked[0].1.is_nan() && full.is_nan());
+    assert!(told.contains("acme-coder-2"), "{told}");
+}
