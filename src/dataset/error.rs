@@ -101,6 +101,12 @@ pub enum Problem {
         /// What the file contains instead.
         why: String,
     },
+    /// A subagent's log whose session lies beside it.
+    #[error("the log of a subagent: it is part of the session {session}")]
+    OfSubagent {
+        /// The session that started the subagent.
+        session: String,
+    },
     /// Bytes that are not text.
     #[error("not UTF-8 text (byte {byte} of the line)")]
     NotUtf8 {
@@ -272,6 +278,7 @@ impl DatasetError {
             Problem::NoConversation { .. } => {
                 "a file of sidechain records alone is read with sidechains switched on"
             }
+            Problem::OfSubagent { .. } => "give the session, or the folder that holds both",
             Problem::NotUtf8 { .. } => "convert the file to UTF-8, or record the session again",
             Problem::Unpacked(_) => {
                 "a recording packs 5 to 20 times; if you trust this one, allow it with --max-unpacked \

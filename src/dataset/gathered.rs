@@ -9,6 +9,7 @@ use super::error::{DatasetError, Problem};
 use super::native::Card;
 use super::probes::{self, Placed};
 use super::source::Source;
+use super::subagents::Subagents;
 use crate::model::{Probe, Transcript};
 
 /// File name without its last extension; that of a packed file is the one before `.gz` or `.zst`.
@@ -105,6 +106,8 @@ pub(super) struct Gathered<S = Vec<Kept>> {
     pub(super) first_unknown: Option<(String, String)>,
     /// Formats that were written from documentation and of which a file was read.
     pub(super) documented: BTreeSet<&'static str>,
+    /// Which files are read with another one.
+    pub(super) subagents: Subagents,
 }
 
 /// A transcript with the questions that came with it.
@@ -143,6 +146,7 @@ impl<S: Sink> Gathered<S> {
             set_aside: Vec::new(),
             first_unknown: None,
             documented: BTreeSet::new(),
+            subagents: Subagents::default(),
         }
     }
 

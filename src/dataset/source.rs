@@ -11,6 +11,7 @@ use serde_json::Value as Json;
 
 use super::error::{DatasetError, Problem};
 use super::format::Head;
+use super::gathered::stem_of;
 use super::unpack::{Allowance, Hashing, Packing, TooMuch, Unpacking};
 
 /// Longest line that is read, in bytes: far above any provider's request
@@ -89,6 +90,11 @@ pub struct Source<'a> {
     origin: Option<Origin>,
     /// Files beside it that were read, by what follows its name, with their hashes.
     beside: Vec<(&'static str, String)>,
+    /// Logs of the session's subagents, and the hashes of those that were read.
+    subagents: Vec<PathBuf>,
+    read_subagents: Vec<(PathBuf, String)>,
+    /// Records that were set aside: their number, and the first.
+    broken: Option<(u64, u64, Problem)>,
 }
 
 /// A file on disk, to tell whether it changes while it is read.
@@ -124,7 +130,46 @@ impl<'a> Source<'a> {
             allowance,
             origin: None,
             beside: Vec::new(),
+            subagents: Vec::new(),
+            read_subagents: Vec::new(),
+            broken: None,
         }
+    }
+
+    /// Names the logs of the session's subagents.
+    pub(super) fn with_subagents(mut self, logs: Vec<PathBuf>) -> Self {
+        self.subagents = logs;
+        self
+    }
+
+    /// The logs of the session's subagents.
+    pub(super) fn subagents(&self) -> &[PathBuf] {
+        &self.subagents
+    }
+
+    /// Opens the log of a subagent, with the bounds of this input.
+    pub(super) fn open_subagent(&self, log: &Path) -> Result<Source<'static>, DatasetError> {
+        let shown = log.display().to_string();
+        let name = log.file_name().unwrap_or(log.as_os_str()).to_string_lossy();
+        match std::fs::File::open(log) {
+            Ok(file) => {
+                let source = Source::new(&shown, stem_of(&name), Box::new(file));
+                Ok(source.allowing(self.allowance.bytes))
+            }
+            Err(source) => {
+                Err(DatasetError::whole(shown, Problem::Io { action: "read", source }))
+            }
+        }
+    }
+
+    /// Records that the log of a subagent was read.
+    pub(super) fn read_subagent(&mut self, log: PathBuf, hash: String) {
+        self.read_subagents.push((log, hash));
+    }
+
+    /// The logs of subagents that were read, with their hashes.
+    pub(super) fn subagents_read(&mut self) -> Vec<(PathBuf, String)> {
+        std::mem::take(&mut self.read_subagents)
     }
 
     /// Names the file that is read, so that files beside it can be found.
@@ -283,6 +328,49 @@ impl<'a> Source<'a> {
                 Err(self.error(Some(line), problem))
             }
         }
+    }
+
+    /// The next record of a JSON-lines log that can be read. Broken ones are set
+    /// aside and counted: one is no reason to lose a session.
+    ///
+    /// # Errors
+    /// What the file system refuses, and text that is no line of a log.
+    pub(super) fn next_readable<T>(
+        &mut self,
+        parse: impl Fn(&str) -> Result<T, Problem>,
+    ) -> Result<Option<(u64, T)>, DatasetError> {
+        loop {
+            let Some((line, text)) = self.next_line()? else {
+                return Ok(None);
+            };
+            match parse(text) {
+                Ok(record) => return Ok(Some((line, record))),
+                Err(problem) => {
+                    if is_cut(text) && self.at_end()? {
+                        self.tear();
+                        return Ok(None);
+                    }
+                    let (count, ..) = self.broken.get_or_insert((0, line, problem));
+                    *count += 1;
+                }
+            }
+        }
+    }
+
+    /// Warns of the records that were set aside; returns their number.
+    ///
+    /// # Errors
+    /// The first of them, where `none_left` says that no other could be read.
+    pub(super) fn broken(&mut self, none_left: bool) -> Result<u64, DatasetError> {
+        let Some((count, line, problem)) = self.broken.take() else {
+            return Ok(0);
+        };
+        if none_left {
+            return Err(self.error(Some(line), problem));
+        }
+        let what = if count == 1 { "a record" } else { "records" };
+        self.warn(format!("{what} that cannot be read, set aside: {count}; line {line}: {problem}"));
+        Ok(count)
     }
 
     /// Whether the input is one JSON value rather than one a line. Nothing may
