@@ -109,6 +109,12 @@ pub enum Problem {
         /// What can be done about it.
         remedy: &'static str,
     },
+    /// A subagent's log whose session lies beside it.
+    #[error("the log of a subagent: it is part of the session {session}")]
+    OfSubagent {
+        /// The session that started the subagent.
+        session: String,
+    },
     /// Bytes that are not text.
     #[error("not UTF-8 text (byte {byte} of the line)")]
     NotUtf8 {
@@ -299,6 +305,7 @@ impl DatasetError {
                 "give a session in which something was said; this one may only have been opened"
             }
             Problem::Nothing { remedy, .. } => remedy,
+            Problem::OfSubagent { .. } => "give the session, or the folder that holds both",
             Problem::NotUtf8 { .. } => "convert the file to UTF-8, or record the session again",
             Problem::Unpacked(_) => {
                 "a recording packs 5 to 20 times; if you trust this one, allow it with --max-unpacked \

@@ -10,6 +10,7 @@ use super::family::{Families, Placed as Child};
 use super::native::Card;
 use super::probes::{self, Placed};
 use super::source::Source;
+use super::subagents::Subagents;
 use crate::model::{Block, Probe, SidechainRequest, Transcript, Usage};
 
 /// File name without its last extension; that of a packed file is the one before `.gz` or `.zst`.
@@ -147,6 +148,8 @@ pub(super) struct Gathered<S = Vec<Kept>> {
     pub(super) families: Families,
     /// Formats that were written from documentation and of which a file was read.
     pub(super) documented: BTreeSet<&'static str>,
+    /// Which files are read with another one.
+    pub(super) subagents: Subagents,
 }
 
 /// A transcript with the questions that came with it.
@@ -195,6 +198,7 @@ impl<S: Sink> Gathered<S> {
             first_unknown: None,
             families: Families::default(),
             documented: BTreeSet::new(),
+            subagents: Subagents::default(),
         }
     }
 

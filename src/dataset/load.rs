@@ -12,6 +12,7 @@ use super::formats::FORMATS;
 use super::gathered::{Gathered, Keeping, Loaded, Sink, stem_of};
 use super::native::{self, CARD_FILE, PROBES_FILE, TRANSCRIPTS_FILE, read_card};
 use super::source::{HEAD, Source};
+use super::subagents::{self, Subagents};
 use super::unknown::{Looks, looks};
 use super::walk::{self, Found};
 use super::{Dataset, LoadOptions, probes};
@@ -118,7 +119,13 @@ fn read_file<S: Sink>(
     options: &LoadOptions,
 ) -> Result<String, DatasetError> {
     let name = input.file_name().unwrap_or(input.as_os_str()).to_string_lossy().into_owned();
-    let mut source = open(&Found { relative: name.clone(), path: input.to_owned() }, options)?;
+    let found = Found { relative: name.clone(), path: input.to_owned() };
+    let source = open(&found, options)?;
+    if let Some(session) = subagents::session_of(input) {
+        let session = session.display().to_string();
+        return Err(source.error(None, Problem::OfSubagent { session }));
+    }
+    let mut source = source.with_subagents(Subagents::beside(input).of(input));
     let format = known(&mut source, options)?;
     let beside = |name: &&str| {
         let path = input.with_file_name(name);
@@ -192,6 +199,7 @@ fn read_folder<S: Sink>(
     }
     let (mut others, before) = (Vec::new(), gathered.sessions.count());
     gathered.families.open = true;
+    gathered.subagents = Subagents::among(&found);
     for file in &found {
         let read = match file.relative.as_str() {
             CARD_FILE if card => gathered.card(file, options)?,
@@ -254,7 +262,16 @@ impl<S: Sink> Gathered<S> {
         options: &LoadOptions,
         format: Option<&'static Format>,
     ) -> Result<bool, DatasetError> {
+        // It is read with its session.
+        if self.subagents.owns(&file.path) {
+            return Ok(true);
+        }
         let mut source = open(file, options)?;
+        if let Some(session) = subagents::session_of(&file.path) {
+            let session = session.display().to_string();
+            return Err(source.error(None, Problem::OfSubagent { session }));
+        }
+        source = source.with_subagents(self.subagents.of(&file.path));
         let format = match format {
             Some(format) => format,
             None => match look(&mut source, options.only)? {
@@ -378,8 +395,15 @@ impl<S: Sink> Gathered<S> {
     }
 
     /// Reads the rest of a file for its hash, and keeps its warnings.
-    fn done(&mut self, relative: &str, source: Source<'_>) -> Result<(), DatasetError> {
+    fn done(&mut self, relative: &str, mut source: Source<'_>) -> Result<(), DatasetError> {
         let beside = source.beside();
+        let folder = source.origin().and_then(|origin| origin.path.parent()).map(Path::to_owned);
+        let above = relative.rsplit_once('/').map_or(String::new(), |(above, _)| format!("{above}/"));
+        for (log, hash) in source.subagents_read() {
+            let below = folder.as_deref().and_then(|folder| log.strip_prefix(folder).ok());
+            let below = below.unwrap_or(&log).to_string_lossy().replace('\\', "/");
+            self.files.push((format!("{above}{below}"), hash));
+        }
         let (hash, warnings) = source.finish()?;
         let named = warnings.iter().map(|w| format!("{relative}: {w}"));
         self.warnings.extend(named);

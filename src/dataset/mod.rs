@@ -19,6 +19,7 @@ mod native;
 mod probes;
 mod pseudonyms;
 mod source;
+mod subagents;
 mod unknown;
 mod unpack;
 mod walk;

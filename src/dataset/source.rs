@@ -11,6 +11,7 @@ use serde_json::Value as Json;
 
 use super::error::{DatasetError, Problem};
 use super::format::Head;
+use super::gathered::stem_of;
 use super::unpack::{Allowance, Hashing, Packing, TooMuch, Unpacking};
 use crate::text::counted;
 
@@ -93,6 +94,9 @@ pub struct Source<'a> {
     origin: Option<Origin>,
     /// Files beside it that were read, by what follows its name, with their hashes.
     beside: Vec<(&'static str, String)>,
+    /// Logs of the session's subagents, and the hashes of those that were read.
+    subagents: Vec<PathBuf>,
+    read_subagents: Vec<(PathBuf, String)>,
 }
 
 /// A file on disk, to tell whether it changes while it is read.
@@ -130,7 +134,45 @@ impl<'a> Source<'a> {
             allowance,
             origin: None,
             beside: Vec::new(),
+            subagents: Vec::new(),
+            read_subagents: Vec::new(),
         }
+    }
+
+    /// Names the logs of the session's subagents.
+    pub(super) fn with_subagents(mut self, logs: Vec<PathBuf>) -> Self {
+        self.subagents = logs;
+        self
+    }
+
+    /// The logs of the session's subagents.
+    pub(super) fn subagents(&self) -> &[PathBuf] {
+        &self.subagents
+    }
+
+    /// Opens the log of a subagent, with the bounds of this input.
+    pub(super) fn open_subagent(&self, log: &Path) -> Result<Source<'static>, DatasetError> {
+        let shown = log.display().to_string();
+        let name = log.file_name().unwrap_or(log.as_os_str()).to_string_lossy();
+        match std::fs::File::open(log) {
+            Ok(file) => {
+                let source = Source::new(&shown, stem_of(&name), Box::new(file));
+                Ok(source.allowing(self.allowance.bytes))
+            }
+            Err(source) => {
+                Err(DatasetError::whole(shown, Problem::Io { action: "read", source }))
+            }
+        }
+    }
+
+    /// Records that the log of a subagent was read.
+    pub(super) fn read_subagent(&mut self, log: PathBuf, hash: String) {
+        self.read_subagents.push((log, hash));
+    }
+
+    /// The logs of subagents that were read, with their hashes.
+    pub(super) fn subagents_read(&mut self) -> Vec<(PathBuf, String)> {
+        std::mem::take(&mut self.read_subagents)
     }
 
     /// Names the file that is read, so that files beside it can be found.

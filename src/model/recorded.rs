@@ -78,6 +78,12 @@ pub struct RecordedCompaction {
     /// Prompt tokens that the agent reported just before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_before: Option<u64>,
+    /// Prompt tokens that the agent reported just behind it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens_after: Option<u64>,
+    /// How long it took, in milliseconds, where the recording says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<f64>,
     /// The call that wrote the summary, where the recording shows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<RecordedCall>,

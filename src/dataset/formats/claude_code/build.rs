@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use super::attachment::Added;
 use super::tree::Tree;
-use super::wire::{Body, CompactMetadata, Part, Record, Response, WireUsage};
+use super::wire::{Body, CompactMetadata, Part, Record, Response};
 use crate::dataset::formats::content::ImageSource;
 use crate::dataset::formats::prelude::*;
-use crate::model::{SidechainRequest, Transcript};
+use crate::model::{SidechainRequest, ToolDefinition, Transcript};
 
 /// Why a record of the conversation is not in the transcript.
 pub(super) const ABANDONED: &str = "record on an abandoned branch";
@@ -25,7 +26,7 @@ struct Placed {
 /// have a `root`.
 pub(super) fn build(
     records: &mut [Record],
-    tree: &Tree,
+    tree: &mut Tree,
     members: &[usize],
     root: Option<usize>,
 ) -> Result<Draft, Fault> {
@@ -66,6 +67,8 @@ struct Builder<'a> {
     /// What the last boundary kept, until its summary is read.
     kept: Option<Kept>,
     models: Models,
+    /// Whether there is a response.
+    has_asked: bool,
 }
 
 impl<'a> Builder<'a> {
@@ -80,6 +83,7 @@ impl<'a> Builder<'a> {
             by_uuid: by_uuid.collect(),
             kept: None,
             models: Models::default(),
+            has_asked: false,
             records,
             tree,
             draft: Draft::default(),
@@ -94,25 +98,45 @@ impl<'a> Builder<'a> {
         builder
     }
 
-    /// Groups the lines of one response, also those off the chain: parallel
-    /// calls put them on branches of their own (semantics §2).
+    /// Groups the lines of one response: those that follow each other with
+    /// nothing but results between, and those off the chain (semantics §2).
     fn group_responses(&mut self, members: &[usize], chain: &[usize]) {
-        let response = |at: usize| match &self.records[at].body {
-            Body::Assistant(response) => response.id.as_deref(),
-            _ => None,
-        };
-        let mut first: FxHashMap<&str, usize> = FxHashMap::default();
+        let records = &*self.records;
+        let mut lines: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
+        let mut leads: FxHashMap<&str, usize> = FxHashMap::default();
+        // The first and the newest line of the response that may go on.
+        let mut open: Option<(usize, usize)> = None;
+        let mut apart = false;
         for &at in chain {
-            if let Some(id) = response(at) {
-                first.entry(id).or_insert(at);
+            let record = &records[at];
+            match &record.body {
+                Body::Assistant(response) => {
+                    let goes_on = |(_, newest): &(usize, usize)| {
+                        record.continues(&records[*newest], apart)
+                    };
+                    let lead = open.filter(goes_on).map_or(at, |(lead, _)| lead);
+                    lines.entry(lead).or_default().push(at);
+                    if let Some(id) = &response.id {
+                        leads.entry(id).or_insert(lead);
+                    }
+                    (open, apart) = (Some((lead, at)), false);
+                }
+                Body::User(_) if record.is_result() => apart = true,
+                Body::User(_) | Body::Compaction(_) => open = None,
+                _ => {}
             }
         }
-        let mut lines: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
-        for &at in members {
-            if let Some(&lead) = response(at).and_then(|id| first.get(id)) {
+        for &at in members.iter().filter(|at| !self.on_chain.contains(at)) {
+            let Body::Assistant(Response { id: Some(id), .. }) = &records[at].body else {
+                continue;
+            };
+            if let Some(&lead) = leads.get(id.as_str())
+                && records[at].continues(&records[lead], false)
+            {
                 lines.entry(lead).or_default().push(at);
             }
         }
+        lines.values_mut().for_each(|lines| lines.sort_unstable());
         self.responses = lines;
     }
 
@@ -161,8 +185,76 @@ impl<'a> Builder<'a> {
                 let line = record.line;
                 self.emit_compaction(at).map_err(|problem| (line, problem))
             }
+            Body::Added(_) => self.emit_added(at),
             Body::Other(_) => Ok(()),
         }
+    }
+
+    /// What the harness added: words of the user, what was said about the whole
+    /// session in front of its first request, what a compaction put back, or a
+    /// message at its place.
+    fn emit_added(&mut self, at: usize) -> Result<(), Fault> {
+        let index = self.draft.next_index();
+        self.used.insert(at, index);
+        let line = self.records[at].line;
+        let body = std::mem::replace(&mut self.records[at].body, Body::Other(String::new()));
+        let Body::Added(added) = body else {
+            return Ok(());
+        };
+        let fault = |problem| (line, problem);
+        match added {
+            Added::Typed(content) => {
+                let blocks = blocks(content, &mut self.draft).map_err(fault)?;
+                if !blocks.is_empty() {
+                    let message = self.message(at, Role::User, blocks);
+                    self.draft.push(message, line);
+                }
+            }
+            Added::Told { text, standing } => {
+                let first = !self.has_asked && self.draft.transcript.compactions.is_empty();
+                if standing && first {
+                    self.draft.transcript.preamble.system.push(text);
+                } else if self.is_behind_summary() {
+                    self.put_back(text).map_err(fault)?;
+                } else {
+                    let message = self.message(at, Role::System, vec![Block::Text { text }]);
+                    self.draft.push(message, line);
+                }
+            }
+            Added::Prompt { system, tools } => self.prompt(system, tools),
+        }
+        Ok(())
+    }
+
+    /// Whether the newest compaction has its summary, and no message came since.
+    fn is_behind_summary(&self) -> bool {
+        let newest = self.draft.transcript.compactions.last();
+        newest.is_some_and(|c| c.summary.is_some() && c.after == self.draft.next_index())
+    }
+
+    /// Adds a text that the agent sent again behind its summary: only the
+    /// preset `recorded` sends it.
+    fn put_back(&mut self, text: String) -> Result<(), Problem> {
+        self.draft.keep(1, text.len())?;
+        if let Some(last) = self.draft.transcript.compactions.last_mut() {
+            if let (true, Some(summary)) = (last.pieces.is_empty(), &last.summary) {
+                last.pieces.push(Piece::Text { role: Role::User, text: summary.clone() });
+            }
+            last.pieces.push(Piece::Text { role: Role::System, text });
+        }
+        Ok(())
+    }
+
+    /// The recorded system prompt, where it is there from the beginning.
+    fn prompt(&mut self, system: Vec<String>, tools: Vec<ToolDefinition>) {
+        let preamble = &mut self.draft.transcript.preamble;
+        if self.has_asked || !preamble.tools.is_empty() {
+            let same = system.iter().all(|text| preamble.system.contains(text));
+            self.draft.leave_out("system prompt of a later request", u64::from(!same));
+            return;
+        }
+        preamble.system.splice(0..0, system);
+        preamble.tools = tools;
     }
 
     /// One message from all lines of a response, then its results in the order
@@ -171,7 +263,8 @@ impl<'a> Builder<'a> {
         let lines = self.responses.remove(&at).unwrap_or_else(|| vec![at]);
         let index = self.draft.next_index();
         let mut message = self.message(at, Role::Assistant, Vec::new());
-        message.synthetic = is_synthetic(&self.records[at]);
+        message.synthetic = self.records[at].is_synthetic();
+        self.has_asked |= !message.synthetic;
         let mut calls: Vec<String> = Vec::new();
         let mut known: FxHashSet<String> = FxHashSet::default();
         let mut model = None;
@@ -278,6 +371,8 @@ impl<'a> Builder<'a> {
             Body::Compaction(metadata) => {
                 compaction.trigger = trigger(metadata.trigger.as_deref());
                 compaction.tokens_before = metadata.pre_tokens;
+                compaction.tokens_after = metadata.post_tokens;
+                compaction.duration_ms = metadata.duration();
                 let own = record.header.uuid.as_deref();
                 let kept = Kept::of(metadata, own, after, |uuid| self.index_of(uuid));
                 self.draft.keep(kept.len(), 0)?;
@@ -408,35 +503,13 @@ fn merge_usage(known: Option<Usage>, line: &Response) -> Option<Usage> {
     let Some(wire) = &line.usage else {
         return known;
     };
-    let mut usage = usage(wire);
-    usage.output_final = line.stop_reason.is_some();
+    let usage = Usage { output_final: line.is_final(), ..wire.disjoint() };
     let Some(known) = known else {
         return Some(usage);
     };
     let output_final = known.output_final || usage.output_final;
     let larger = if usage.output >= known.output { usage } else { known };
     Some(Usage { output_final, ..larger })
-}
-
-/// Anthropic counts cached tokens beside `input_tokens`, so nothing is
-/// subtracted; writes without a lifetime are the five-minute default.
-fn usage(wire: &WireUsage) -> Usage {
-    let written = wire.cache_creation_input_tokens.unwrap_or(0);
-    let hour = wire
-        .cache_creation
-        .as_ref()
-        .and_then(|c| c.ephemeral_1h_input_tokens)
-        .unwrap_or(0)
-        .min(written);
-    Usage {
-        input: wire.input_tokens.unwrap_or(0),
-        cache_read: wire.cache_read_input_tokens.unwrap_or(0),
-        cache_write_5m: written - hour,
-        cache_write_1h: hour,
-        output: wire.output_tokens.unwrap_or(0),
-        output_final: false,
-        ..Usage::default()
-    }
 }
 
 /// The trigger of a compaction.
@@ -469,7 +542,7 @@ fn facts(records: &[Record], chain: &[usize], transcript: &mut Transcript) {
             *project = project.take().or_else(|| project_of(cwd));
         }
         if let Body::Assistant(response) = &records[at].body
-            && !is_synthetic(&records[at])
+            && !records[at].is_synthetic()
         {
             values.extend(response.model.clone());
         }
@@ -477,38 +550,45 @@ fn facts(records: &[Record], chain: &[usize], transcript: &mut Transcript) {
     transcript.metadata = values.into_iter().collect();
 }
 
+/// What tells a response: its id, that of its request, and the size of its prompt.
+type Identity = (String, Option<String>, u64);
+
 /// What subagents asked their models, by merged response (semantics §2), in
-/// the order of the file. Responses without usage were not billed.
-pub(super) fn sidechain_requests(records: &[Record]) -> Vec<SidechainRequest> {
-    let mut requests: Vec<(Option<SidechainRequest>, Option<&str>)> = Vec::new();
-    let mut known: FxHashMap<&str, usize> = FxHashMap::default();
-    for record in records.iter().filter(|r| r.is_sidechain() && !is_synthetic(r)) {
-        let Body::Assistant(response) = &record.body else {
-            continue;
-        };
-        let next = requests.len();
-        let place = response.id.as_deref().map_or(next, |id| *known.entry(id).or_insert(next));
-        if place == next {
-            requests.push((None, response.model.as_deref()));
-        }
-        let (request, model) = &mut requests[place];
-        let before = request.as_ref().map(|r| r.usage);
-        if let Some(usage) = merge_usage(before, response) {
-            let at = request.as_ref().map_or(record.header.timestamp, |r| r.at);
-            *request = Some(SidechainRequest { at, model: model.map(str::to_owned), usage });
-        }
-    }
-    let requests = requests.into_iter().filter_map(|(request, _)| request);
-    requests.filter(|r| r.usage.prompt() > 0 || r.usage.output > 0).collect()
+/// the order of the files. Responses without usage were not billed.
+#[derive(Default)]
+pub(super) struct Asides {
+    requests: Vec<SidechainRequest>,
+    known: FxHashMap<Identity, usize>,
 }
 
-/// Whether the harness wrote the message in the agent's name (semantics §4).
-fn is_synthetic(record: &Record) -> bool {
-    let model = match &record.body {
-        Body::Assistant(response) => response.model.as_deref(),
-        _ => None,
-    };
-    model == Some("<synthetic>") || record.header.is_api_error_message == Some(true)
+impl Asides {
+    /// Adds the requests of a subagent's records.
+    pub(super) fn add<'a>(&mut self, records: impl Iterator<Item = &'a Record>) {
+        for record in records {
+            let (Body::Assistant(response), Some(asked)) = (&record.body, record.asked()) else {
+                continue;
+            };
+            let next = self.requests.len();
+            let identity = response.id.clone().map(|id| {
+                (id, record.header.request_id.clone(), asked.prompt())
+            });
+            let place = identity.map_or(next, |key| *self.known.entry(key).or_insert(next));
+            let known = self.requests.get(place).map(|request| request.usage);
+            let Some(usage) = merge_usage(known, response) else { continue };
+            match self.requests.get_mut(place) {
+                Some(request) => request.usage = usage,
+                None => self.requests.push(SidechainRequest {
+                    at: record.header.timestamp,
+                    model: response.model.clone(),
+                    usage,
+                }),
+            }
+        }
+    }
+
+    pub(super) fn take(self) -> Vec<SidechainRequest> {
+        self.requests
+    }
 }
 
 // What a compaction of Claude Code kept besides its summary.

@@ -1,11 +1,14 @@
 //! Sessions of Claude Code: the JSON-lines logs under `~/.claude/projects`.
 
+mod attachment;
+mod branch;
 mod build;
 mod tree;
 mod wire;
 
 use std::collections::BTreeMap;
 
+use self::build::Asides;
 use self::tree::Tree;
 use self::wire::Record;
 use super::content::warn_of_branches;
@@ -41,7 +44,19 @@ fn sniff(head: &Head) -> bool {
 }
 
 fn read(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
-    let (mut records, repeated) = read_records(source)?;
+    let mut log = Log::read(source)?;
+    if let Some(agent) = log.records.iter().find(|record| record.is_conversation())
+        && agent.is_sidechain()
+        && log.is_of_subagent()
+    {
+        let session = agent.header.session_id.as_deref().unwrap_or("it does not name");
+        source.warn(format!(
+            "the log of a subagent, whose session {session} is not beside it: \
+             read as a session of its own"
+        ));
+        log.records.iter_mut().for_each(|record| record.header.is_sidechain = None);
+    }
+    let Log { mut records, repeated } = log;
     let mut tree = Tree::new(&records);
     if tree.is_newest_first() {
         records.reverse();
@@ -52,9 +67,13 @@ fn read(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, Da
     let (main, sidechains) = split(&records, &tree)
         .map_err(|problem| source.error(records.first().map(|r| r.line), problem))?;
     let stem = source.stem().to_owned();
+    let mut asides = Asides::default();
+    if !options.sidechains {
+        asides.add(records.iter().filter(|record| record.is_sidechain()));
+    }
     let mut drafts = Vec::new();
     let mut one = |id: String, members: &[usize], root: Option<usize>| {
-        let built = build::build(&mut records, &tree, members, root);
+        let built = build::build(&mut records, &mut tree, members, root);
         let mut draft = built.map_err(|(line, problem)| source.error(Some(line), problem))?;
         draft.transcript.id = id;
         if !draft.transcript.messages.is_empty() {
@@ -72,43 +91,99 @@ fn read(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, Da
         true => 0,
         false => sidechains.values().map(|m| m.len() as u64).sum(),
     };
+    let apart = subagents(source, options, &mut asides, sidechains.len(), &mut drafts)?;
     for draft in &drafts {
         warn_of_branches(source, draft, build::ABANDONED);
     }
     if let Some(first) = drafts.first_mut() {
         first.leave_out("record written twice", repeated);
         first.leave_out("torn last line", source.torn());
-        first.leave_out("sidechain record", skipped);
-        if skipped > 0 {
-            first.transcript.sidechains = build::sidechain_requests(&records);
-        }
+        first.leave_out("sidechain record", skipped + apart);
+        first.transcript.sidechains = asides.take();
     } else if skipped > 0 {
         source.warn(format!("nothing but sidechain records ({skipped})"));
     }
     Ok(drafts)
 }
 
-/// Reads the log. A record that occurs twice (a resumed session copies the one
-/// that it continues) is read once; the second value counts the copies.
-fn read_records(source: &mut Source<'_>) -> Result<(Vec<Record>, u64), DatasetError> {
-    let mut records: Vec<Record> = Vec::new();
-    let mut uuids = FxHashSet::default();
-    let mut repeated = 0;
-    while let Some((line, (header, body))) = source.next_record(wire::read)? {
-        if let Some(uuid) = &header.uuid
-            && !uuids.insert(uuid.clone())
-        {
-            repeated += 1;
-            continue;
+/// Reads the logs of subagents that lie in files of their own: what they used, or
+/// the sessions that they are. One that cannot be read is named in a warning.
+/// Returns the number of records that are counted and not kept.
+fn subagents(
+    source: &mut Source<'_>,
+    options: &LoadOptions,
+    asides: &mut Asides,
+    sidechains: usize,
+    drafts: &mut Vec<Draft>,
+) -> Result<u64, DatasetError> {
+    let session = source.stem().to_owned();
+    let mut left_out = 0;
+    for (n, log) in source.subagents().to_vec().into_iter().enumerate() {
+        let mut own = source.open_subagent(&log)?;
+        let read = Log::read(&mut own).and_then(|mut read| {
+            own.settle_aside(read.records.len())?;
+            asides.add(read.records.iter().filter(|_| !options.sidechains));
+            if !options.sidechains {
+                return Ok((read.records.len() as u64, None));
+            }
+            read.records.iter_mut().for_each(|record| record.header.is_sidechain = None);
+            let mut tree = Tree::new(&read.records);
+            let all: Vec<usize> = (0..read.records.len()).collect();
+            let built = build::build(&mut read.records, &mut tree, &all, None);
+            let mut draft = built.map_err(|(line, problem)| own.error(Some(line), problem))?;
+            draft.transcript.id = format!("{session}{SIDECHAIN}{}", sidechains + n + 1);
+            Ok((0, Some(draft)))
+        });
+        let shown = log.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        match read {
+            Ok((records, draft)) => {
+                left_out += records;
+                drafts.extend(draft.filter(|draft| !draft.transcript.messages.is_empty()));
+            }
+            Err(error) => source.warn(format!("set aside: {shown}: {}", error.reason())),
         }
-        let record = Record { line, header, body };
-        if record.is_conversation() && record.header.uuid.is_none() {
-            let problem = Problem::shape("uuid", "a message must have one");
-            return Err(source.error(Some(line), problem));
-        }
-        records.push(record);
+        let (hash, warnings) = own.finish()?;
+        warnings.into_iter().for_each(|text| source.warn(format!("{shown}: {text}")));
+        source.read_subagent(log, hash);
     }
-    Ok((records, repeated))
+    Ok(left_out)
+}
+
+/// The records of a log, in the order of the file.
+struct Log {
+    records: Vec<Record>,
+    /// Records that occur twice (a resumed session copies the one that it
+    /// continues) and were read once.
+    repeated: u64,
+}
+
+impl Log {
+    fn read(source: &mut Source<'_>) -> Result<Log, DatasetError> {
+        let mut records: Vec<Record> = Vec::new();
+        let mut uuids = FxHashSet::default();
+        let mut repeated = 0;
+        let read = |text: &str| {
+            let (header, body) = wire::read(text)?;
+            let record = Record { line: 0, header, body };
+            match record.is_conversation() && record.header.uuid.is_none() {
+                true => Err(Problem::shape("uuid", "a message must have one")),
+                false => Ok(record),
+            }
+        };
+        while let Some((line, record)) = source.next_record(read)? {
+            match &record.header.uuid {
+                Some(uuid) if !uuids.insert(uuid.clone()) => repeated += 1,
+                _ => records.push(Record { line, ..record }),
+            }
+        }
+        Ok(Log { records, repeated })
+    }
+
+    /// Whether there is nothing of a main conversation.
+    fn is_of_subagent(&self) -> bool {
+        let mut messages = self.records.iter().filter(|record| record.is_conversation());
+        messages.all(Record::is_sidechain)
+    }
 }
 
 fn warn_of_lost_parents(source: &mut Source<'_>, lost: usize) {

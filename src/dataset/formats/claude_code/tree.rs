@@ -1,20 +1,22 @@
 //! The log is a tree: this finds the conversation in it (semantics §3).
 //!
 //! Rewinding adds a branch, and so does every response with parallel calls,
-//! whose lines and results become branches, of which the path to the leaf
-//! contains only one.
+//! whose lines and results become branches. Records that are written late
+//! (progress of hooks, slash commands) hang on an earlier record, and the next
+//! message hangs on them: that is no rewind, and `branch.rs` tells them apart.
 //!
 //! Claude Code appends a record once it is complete, after the one that it
 //! names as its parent: the record written last is the newest, whatever its
 //! `timestamp` says. In 15 recordings of thirteen versions no record precedes
 //! its parent, and in nine of them timestamps run backwards.
 
+use super::branch::Branch;
 use super::wire::{Body, Record};
 use crate::dataset::formats::prelude::*;
 
 /// Parents resolved to positions among the records.
 pub(super) struct Tree {
-    parents: Vec<Option<usize>>,
+    pub(super) parents: Vec<Option<usize>>,
     dangling: Vec<bool>,
 }
 
@@ -74,18 +76,18 @@ impl Tree {
         lost.filter(|(r, dangling)| **dangling && !boundary(r)).count()
     }
 
-    /// The path from a root to the newest leaf among `members`, in order. That
-    /// of a sidechain begins with its own `root`, so that the records above it
-    /// are not visited again for each sidechain.
-    ///
-    /// A leaf is a message without messages below it; the newest is the one
-    /// that was written last. Timestamps are not used.
+    /// The conversation among `members`, in order: what was sent until the
+    /// message that was written last. That of a sidechain begins with its own
+    /// `root`, so that the records above it are not visited again for each
+    /// sidechain. Timestamps are not used.
     pub(super) fn main_chain(
-        &self,
+        &mut self,
         records: &[Record],
         members: &[usize],
         root: Option<usize>,
     ) -> Result<Vec<usize>, Problem> {
+        let sent = Branch::follow(self, records, members, root);
+        // A leaf is a message without messages below it.
         let up_from = |at: usize| self.parents[at].filter(|_| Some(at) != root);
         let mut above = FxHashSet::default();
         for &at in members.iter().filter(|&&m| records[m].is_conversation()) {
@@ -95,8 +97,12 @@ impl Tree {
             }
         }
         let leaves = members.iter().copied();
-        let newest = leaves.filter(|at| records[*at].is_conversation() && !above.contains(at));
-        self.path_to(newest.max(), root, records)
+        let leaves = leaves.filter(|at| records[*at].is_conversation() && !above.contains(at));
+        let newest = leaves.max();
+        match newest {
+            Some(leaf) if sent.contains(&leaf) => Ok(sent),
+            _ => self.path_to(newest, root, records),
+        }
     }
 
     fn path_to(

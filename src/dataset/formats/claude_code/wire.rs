@@ -3,6 +3,7 @@
 //! Only fields that the importer reads are named: `toolUseResult` repeats a
 //! result with whole files and was never sent to the model.
 
+use super::attachment::{self, Added};
 use crate::dataset::formats::content::ImageSource;
 use crate::dataset::formats::prelude::*;
 
@@ -28,6 +29,7 @@ pub(super) struct Header {
     pub(super) slug: Option<String>,
     pub(super) is_compact_summary: Option<bool>,
     pub(super) is_api_error_message: Option<bool>,
+    pub(super) request_id: Option<String>,
     #[serde(rename = "sourceToolUseID")]
     pub(super) source_tool_use: Option<String>,
     subtype: Option<String>,
@@ -40,6 +42,8 @@ pub(super) enum Body {
     Assistant(Response),
     Compaction(CompactMetadata),
     MicroCompaction(MicrocompactMetadata),
+    /// What the harness added to the conversation besides messages.
+    Added(Added),
     /// Not part of the conversation; the reason under which it is counted.
     Other(String),
 }
@@ -61,6 +65,68 @@ impl Record {
     pub(super) fn is_sidechain(&self) -> bool {
         self.header.is_sidechain == Some(true)
     }
+
+    /// Whether this is a user's record with nothing but results of calls.
+    pub(super) fn is_result(&self) -> bool {
+        match &self.body {
+            Body::User(Content::Parts(parts)) => {
+                !parts.is_empty() && parts.iter().all(|part| part.kind == "tool_result")
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether this is a slash command or what it printed.
+    pub(super) fn is_command(&self) -> bool {
+        match &self.body {
+            Body::Added(Added::Told { .. }) => self.header.subtype.is_some(),
+            Body::User(Content::Text(text)) => {
+                ["<command-", "<local-command-"].iter().any(|start| text.starts_with(start))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the harness wrote the message in the agent's name (semantics §4).
+    pub(super) fn is_synthetic(&self) -> bool {
+        let model = match &self.body {
+            Body::Assistant(response) => response.model.as_deref(),
+            _ => None,
+        };
+        model == Some("<synthetic>") || self.header.is_api_error_message == Some(true)
+    }
+
+    /// What the request of this record's response used, where that is reported.
+    pub(super) fn asked(&self) -> Option<Usage> {
+        match &self.body {
+            Body::Assistant(Response { usage: Some(usage), .. }) if !self.is_synthetic() => {
+                Some(usage.disjoint()).filter(|usage| usage.prompt() > 0)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether this is a further part of the response that `first` began, given
+    /// whether results stand between them: a proxy may give all responses one id.
+    pub(super) fn continues(&self, first: &Record, apart: bool) -> bool {
+        let (Body::Assistant(first_part), Body::Assistant(part)) = (&first.body, &self.body) else {
+            return false;
+        };
+        if part.id.is_none() || part.id != first_part.id {
+            return false;
+        }
+        if let (Some(one), Some(other)) = (&first.header.request_id, &self.header.request_id) {
+            return one == other;
+        }
+        if let (Some(one), Some(other)) = (first.asked(), self.asked())
+            && one.prompt() != other.prompt()
+        {
+            return false;
+        }
+        // Calls run while a response is written, so that results may stand
+        // within it; text after a result is the answer to it.
+        !apart || part.opens_with_call()
+    }
 }
 
 #[derive(Deserialize)]
@@ -78,8 +144,29 @@ pub(super) struct Response {
     pub(super) model: Option<String>,
     #[serde(default)]
     pub(super) content: Content<Part>,
-    pub(super) stop_reason: Option<String>,
+    /// `null` until the response is complete; some recorders leave it out.
+    #[serde(default, deserialize_with = "present")]
+    pub(super) stop_reason: Option<Option<String>>,
     pub(super) usage: Option<WireUsage>,
+}
+
+/// Tells a field that is `null` from one that is not there.
+fn present<'de, D: serde::Deserializer<'de>>(value: D) -> Result<Option<Option<String>>, D::Error> {
+    Option::deserialize(value).map(Some)
+}
+
+impl Response {
+    /// Whether its token count is final: the field says why it stopped, or is not recorded.
+    pub(super) fn is_final(&self) -> bool {
+        self.stop_reason.as_ref().is_none_or(Option::is_some)
+    }
+
+    fn opens_with_call(&self) -> bool {
+        match &self.content {
+            Content::Text(_) => false,
+            Content::Parts(parts) => parts.first().is_none_or(|part| part.kind == "tool_use"),
+        }
+    }
 }
 
 /// A part of a message's content; which fields there are depends on `kind`.
@@ -108,6 +195,25 @@ pub(super) struct WireUsage {
     pub(super) cache_creation: Option<CacheCreation>,
 }
 
+impl WireUsage {
+    /// Anthropic counts cached tokens beside `input_tokens`, so nothing is
+    /// subtracted; writes without a lifetime are the five-minute default.
+    pub(super) fn disjoint(&self) -> Usage {
+        let written = self.cache_creation_input_tokens.unwrap_or(0);
+        let hour = self.cache_creation.as_ref().and_then(|c| c.ephemeral_1h_input_tokens);
+        let hour = hour.unwrap_or(0).min(written);
+        Usage {
+            input: self.input_tokens.unwrap_or(0),
+            cache_read: self.cache_read_input_tokens.unwrap_or(0),
+            cache_write_5m: written - hour,
+            cache_write_1h: hour,
+            output: self.output_tokens.unwrap_or(0),
+            output_final: false,
+            ..Usage::default()
+        }
+    }
+}
+
 /// Cache writes by their lifetime.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct CacheCreation {
@@ -119,8 +225,17 @@ pub(super) struct CacheCreation {
 pub(super) struct CompactMetadata {
     pub(super) trigger: Option<String>,
     pub(super) pre_tokens: Option<u64>,
+    pub(super) post_tokens: Option<u64>,
+    pub(super) duration_ms: Option<f64>,
     pub(super) preserved_segment: Option<PreservedSegment>,
     pub(super) preserved_messages: Option<PreservedMessages>,
+}
+
+impl CompactMetadata {
+    /// How long the user waited; a figure beyond a day is none.
+    pub(super) fn duration(&self) -> Option<f64> {
+        self.duration_ms.filter(|ms| (0.0..=86_400_000.0).contains(ms) && *ms > 0.0)
+    }
 }
 
 /// What a partial compaction kept: the records from a first to a last.
@@ -195,6 +310,12 @@ pub(super) fn read(text: &str) -> Result<(Header, Body), Problem> {
             let metadata = parse::<WithMetadata>(text)?.microcompact_metadata;
             Body::MicroCompaction(metadata.unwrap_or_default())
         }
+        ("system", Some("local_command")) => attachment::local_command(text)?
+            .map_or_else(|| Body::Other("system/local_command record".to_owned()), Body::Added),
+        ("attachment", _) => match attachment::read(text)? {
+            (_, Some(added)) => Body::Added(added),
+            (kind, None) => Body::Other(format!("attachment/{kind} record, which is not sent")),
+        },
         (kind, Some(subtype)) => Body::Other(format!("{kind}/{subtype} record")),
         (kind, None) => Body::Other(format!("{kind} record")),
     };
