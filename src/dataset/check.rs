@@ -1,5 +1,7 @@
 //! Rules that every imported transcript must satisfy, whatever its format.
 
+use std::collections::VecDeque;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value as Json;
 
@@ -35,6 +37,11 @@ pub struct Draft {
     /// their `transcript` is empty: both are completed once the transcript's
     /// own id is final.
     pub probes: Vec<Probe>,
+    /// Its id in the recording, where other files of its family name it.
+    pub(super) session: Option<String>,
+    /// The id of the session whose agent started it; empty where it is a
+    /// subagent's whose parent is not named.
+    pub(super) parent: Option<String>,
     /// What its compactions keep so far: number of messages and texts, and
     /// bytes of the texts.
     pub(crate) kept: (usize, usize),
@@ -141,6 +148,69 @@ fn is_nested(value: &Json, levels: usize) -> bool {
         Json::Array(items) => below.is_none_or(|n| items.iter().any(|item| is_nested(item, n))),
         Json::Object(fields) => below.is_none_or(|n| fields.values().any(|one| is_nested(one, n))),
         _ => false,
+    }
+}
+
+/// Mends what single records of a log may break: ids that stand for several
+/// messages or calls are told apart, and a result without its call is kept as a
+/// text. A result belongs to the first call of that id that has none, among
+/// those of the newest message with such a call.
+pub(crate) fn mend(draft: &mut Draft) {
+    let mut ids = Unique::default();
+    let mut calls = Unique::default();
+    let mut open: FxHashMap<String, (usize, VecDeque<String>)> = FxHashMap::default();
+    let mut loose = 0;
+    for (at, message) in draft.transcript.messages.iter_mut().enumerate() {
+        message.id = ids.free(std::mem::take(&mut message.id));
+        for block in &mut message.blocks {
+            match block {
+                Block::ToolCall { id, .. } => {
+                    let own = calls.free(id.clone());
+                    let (newest, waiting) = open.entry(std::mem::take(id)).or_default();
+                    if std::mem::replace(newest, at) != at {
+                        waiting.clear();
+                    }
+                    waiting.push_back(own.clone());
+                    *id = own;
+                }
+                Block::ToolResult { call, text, .. } => {
+                    match open.get_mut(call).and_then(|(_, waiting)| waiting.pop_front()) {
+                        Some(own) => *call = own,
+                        None => {
+                            loose += 1;
+                            message.role = Role::System;
+                            *block = Block::Text { text: std::mem::take(text) };
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    draft.leave_out("call of a tool result, which is kept as a text", loose);
+}
+
+/// Ids that were used, and how often.
+#[derive(Default)]
+struct Unique {
+    used: FxHashSet<String>,
+    times: FxHashMap<String, u64>,
+}
+
+impl Unique {
+    /// The id, with a number where it was used before.
+    fn free(&mut self, id: String) -> String {
+        if self.used.insert(id.clone()) {
+            return id;
+        }
+        let times = self.times.entry(id.clone()).or_insert(1);
+        loop {
+            *times += 1;
+            let own = format!("{id}#{times}");
+            if self.used.insert(own.clone()) {
+                return own;
+            }
+        }
     }
 }
 

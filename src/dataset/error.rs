@@ -101,6 +101,14 @@ pub enum Problem {
         /// What the file contains instead.
         why: String,
     },
+    /// A recognised input that holds no conversation yet.
+    #[error("{what}")]
+    Nothing {
+        /// What it holds instead.
+        what: String,
+        /// What can be done about it.
+        remedy: &'static str,
+    },
     /// Bytes that are not text.
     #[error("not UTF-8 text (byte {byte} of the line)")]
     NotUtf8 {
@@ -237,6 +245,21 @@ impl Problem {
         Problem::shape(at, format!("a part of type {kind} lacks `{field}`"))
     }
 
+    /// Whether it is one of a single record, without which the others can be read.
+    pub(super) fn is_of_one_record(&self) -> bool {
+        matches!(
+            self,
+            Problem::NotUtf8 { .. }
+                | Problem::Syntax { .. }
+                | Problem::Shape { .. }
+                | Problem::UnknownRole { .. }
+                | Problem::ResultWithoutCall { .. }
+                | Problem::RepeatedResult { .. }
+                | Problem::RepeatedCall { .. }
+                | Problem::RepeatedMessage { .. }
+        )
+    }
+
     /// Puts the path of the record in front of the place of a wrong shape: its
     /// document has no usable lines.
     pub(super) fn within(self, path: impl fmt::Display) -> Problem {
@@ -269,9 +292,13 @@ impl DatasetError {
                  that of each format"
             }
             Problem::NoneReadable { .. } => "mend one of them, or give another folder",
-            Problem::NoConversation { .. } => {
+            Problem::NoConversation { why } if why.contains("sidechain") => {
                 "a file of sidechain records alone is read with sidechains switched on"
             }
+            Problem::NoConversation { .. } => {
+                "give a session in which something was said; this one may only have been opened"
+            }
+            Problem::Nothing { remedy, .. } => remedy,
             Problem::NotUtf8 { .. } => "convert the file to UTF-8, or record the session again",
             Problem::Unpacked(_) => {
                 "a recording packs 5 to 20 times; if you trust this one, allow it with --max-unpacked \
@@ -286,7 +313,7 @@ impl DatasetError {
             }
             Problem::DocumentTooLong { .. } => "split the document, or write one transcript a line",
             Problem::Syntax { .. } => {
-                "mend or delete that line; only a torn last line is left out by itself"
+                "mend or delete that line: no other record of this input could be read"
             }
             Problem::Shape { .. } => {
                 "mend that value; the schemas in datasets/ describe the native format"

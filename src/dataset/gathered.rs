@@ -4,12 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Dataset;
-use super::check::{Draft, check};
+use super::check::{Draft, check, mend};
 use super::error::{DatasetError, Problem};
+use super::family::{Families, Placed as Child};
 use super::native::Card;
 use super::probes::{self, Placed};
 use super::source::Source;
-use crate::model::{Probe, Transcript};
+use crate::model::{Block, Probe, SidechainRequest, Transcript, Usage};
 
 /// File name without its last extension; that of a packed file is the one before `.gz` or `.zst`.
 pub(super) fn stem_of(name: &str) -> &str {
@@ -61,11 +62,40 @@ pub(super) trait Sink {
     /// Number of sessions that it has.
     fn count(&self) -> usize;
 
+    /// The id of a session.
+    fn id(&self, at: usize) -> Option<&str>;
+
+    /// Adds what a subagent did to the session that started it.
+    fn amend(&mut self, at: usize, aside: Aside);
+
     /// Drops all but the first so many.
     ///
     /// # Errors
     /// What the file system refuses.
     fn truncate(&mut self, count: usize) -> Result<(), DatasetError>;
+}
+
+/// What a subagent did, for the session that started it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Aside {
+    pub(super) requests: Vec<SidechainRequest>,
+    /// Number of its messages.
+    pub(super) messages: u64,
+}
+
+impl Aside {
+    /// Adds it to the session.
+    pub(super) fn add_to(self, transcript: &mut Transcript) {
+        self.count(&mut transcript.left_out);
+        transcript.sidechains.extend(self.requests);
+    }
+
+    /// Counts its messages among what was left out.
+    pub(super) fn count(&self, left_out: &mut BTreeMap<String, u64>) {
+        if self.messages > 0 {
+            *left_out.entry("message of a subagent".to_owned()).or_default() += self.messages;
+        }
+    }
 }
 
 impl Sink for Vec<Kept> {
@@ -81,6 +111,16 @@ impl Sink for Vec<Kept> {
 
     fn count(&self) -> usize {
         self.len()
+    }
+
+    fn id(&self, at: usize) -> Option<&str> {
+        self.get(at).map(|kept| kept.transcript.id.as_str())
+    }
+
+    fn amend(&mut self, at: usize, aside: Aside) {
+        if let Some(kept) = self.get_mut(at) {
+            aside.add_to(&mut kept.transcript);
+        }
     }
 
     fn truncate(&mut self, count: usize) -> Result<(), DatasetError> {
@@ -103,6 +143,8 @@ pub(super) struct Gathered<S = Vec<Kept>> {
     pub(super) set_aside: Vec<String>,
     /// The first file of no known format that looks like something.
     pub(super) first_unknown: Option<(String, String)>,
+    /// Which sessions are subagents of which.
+    pub(super) families: Families,
     /// Formats that were written from documentation and of which a file was read.
     pub(super) documented: BTreeSet<&'static str>,
 }
@@ -130,6 +172,15 @@ impl Kept {
     }
 }
 
+/// How sessions are kept.
+#[derive(Clone, Copy)]
+pub(super) struct Keeping {
+    /// Whether sessions of subagents are transcripts of their own.
+    pub(super) apart: bool,
+    /// Whether nothing of it may be mended: it was written by this program.
+    pub(super) strict: bool,
+}
+
 impl<S: Sink> Gathered<S> {
     /// Collects into `sessions`.
     pub(super) fn of(sessions: S) -> Self {
@@ -142,6 +193,7 @@ impl<S: Sink> Gathered<S> {
             problems: Vec::new(),
             set_aside: Vec::new(),
             first_unknown: None,
+            families: Families::default(),
             documented: BTreeSet::new(),
         }
     }
@@ -156,8 +208,34 @@ impl<S: Sink> Gathered<S> {
         draft: Draft,
         source: &Source<'_>,
         asked_in: Option<&str>,
+        Keeping { apart, strict }: Keeping,
     ) -> Result<(), DatasetError> {
-        check(&draft).map_err(|(line, problem)| source.error(line, problem))?;
+        if self.families.defers(relative, &draft) {
+            return Ok(());
+        }
+        let mut draft = draft;
+        if let Err((line, problem)) = check(&draft) {
+            if strict || !problem.is_of_one_record() {
+                return Err(source.error(line, problem));
+            }
+            mend(&mut draft);
+            check(&draft).map_err(|(line, problem)| source.error(line, problem))?;
+        }
+        let draft = match draft.parent {
+            None => draft,
+            Some(_) => match self.families.place(draft, apart, &mut self.sessions) {
+                Child::Folded => return Ok(()),
+                Child::Apart(draft) => draft,
+                Child::Orphan(draft) => {
+                    self.warnings.push(format!(
+                        "{relative}: a subagent's session without that of the agent which started \
+                         it: it is read by itself, with what it repeats of the other"
+                    ));
+                    draft
+                }
+            },
+        };
+        self.families.note(self.sessions.count(), &draft);
         let Draft { mut transcript, probes, .. } = draft;
         settle(&mut transcript);
         let asked_in = asked_in.unwrap_or(source.name()).to_owned();
@@ -176,6 +254,7 @@ impl<S: Sink> Gathered<S> {
         match read(self) {
             Err(error) if !matches!(error.problem, Problem::Io { action: "write", .. }) => {
                 self.sessions.truncate(count)?;
+                self.families.truncate(count);
                 self.warnings.truncate(warnings);
                 self.files.truncate(files);
                 let name = |path: &str| path.rsplit(['/', '\\']).next().map(str::to_owned);
@@ -293,18 +372,27 @@ pub(super) fn unique_ids(files: &[&str], ids: &[&str]) -> Result<Vec<String>, Da
 
 /// The reason for dropping usage.
 const ABSURD: &str = "reported usage beyond any context window";
+const EMPTY: &str = "reported usage of zero tokens beside a whole response";
 const ZERO: &str = "reported usage of zero tokens in a session that reports no other";
 
 /// Drops figures that cannot be counts of tokens, and zeros where the session
-/// reports nothing else. A single request of zero tokens was aborted and not
-/// billed (measures §0): it stays.
-fn settle(transcript: &mut Transcript) {
+/// reports nothing else, or where a whole response stands beside them. A single
+/// request of zero tokens without one was aborted and not billed (measures §0):
+/// it stays.
+pub(super) fn settle(transcript: &mut Transcript) {
     let all = |transcript: &Transcript| transcript.messages.iter().filter_map(|m| m.usage).count();
     let before = all(transcript);
     for message in &mut transcript.messages {
         message.usage = message.usage.filter(|usage| usage.is_believable());
     }
+    let absurd = before - all(transcript);
+    for message in &mut transcript.messages {
+        let said = message.blocks.iter().any(|block| !matches!(block, Block::Reasoning { .. }));
+        let is_none = |usage: &Usage| usage.output_final && usage.prompt() + usage.output == 0;
+        message.usage = message.usage.filter(|usage| !(said && is_none(usage)));
+    }
     let believable = all(transcript);
+    let empty = before - absurd - believable;
     let mut usages = transcript.messages.iter().filter_map(|m| m.usage);
     let zero = usages.all(|usage| usage.prompt() == 0);
     if zero {
@@ -312,8 +400,9 @@ fn settle(transcript: &mut Transcript) {
     }
     let asides = transcript.sidechains.len();
     transcript.sidechains.retain(|request| request.usage.is_believable());
-    let absurd = before - believable + asides - transcript.sidechains.len();
-    for (reason, n) in [(ABSURD, absurd), (ZERO, if zero { believable } else { 0 })] {
+    let absurd = absurd + asides - transcript.sidechains.len();
+    let zero = if zero { believable } else { 0 };
+    for (reason, n) in [(ABSURD, absurd), (EMPTY, empty), (ZERO, zero)] {
         if n > 0 {
             *transcript.left_out.entry(reason.to_owned()).or_default() += n as u64;
         }

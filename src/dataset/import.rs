@@ -14,7 +14,7 @@ use serde_json::{Value as Json, json};
 
 use super::LoadOptions;
 use super::error::{DatasetError, Problem};
-use super::gathered::{Gathered, Kept, Sink, unique_ids};
+use super::gathered::{Aside, Gathered, Kept, Sink, unique_ids};
 use super::load::read_into;
 use super::native::{
     Card, PROBES_FILE, TRANSCRIPTS_FILE, read_line, refuse_existing, write_card, write_line,
@@ -94,20 +94,21 @@ fn write_all(
     let files: Vec<&str> = sessions.index.iter().map(|entry| entry.file.as_str()).collect();
     let own: Vec<&str> = sessions.index.iter().map(|entry| entry.id.as_str()).collect();
     let ids = unique_ids(&files, &own)?;
-    let renamed = own.iter().zip(&ids).any(|(own, id)| own != id);
+    let changed = own.iter().zip(&ids).any(|(own, id)| own != id) || !sessions.asides.is_empty();
     let mut placed = probes;
     let mut left_out = Vec::new();
     for (entry, id) in sessions.index.iter().zip(&ids) {
         let named = entry.left_out.iter().map(|(why, n)| (id.clone(), why.clone(), *n));
         left_out.extend(named);
     }
-    let Spool { mut file, index, mut pseudonyms, .. } = sessions;
+    let Spool { mut file, index, mut pseudonyms, asides, .. } = sessions;
     file.flush().map_err(|e| refused(partial, e))?;
     drop(file);
     for (mut entry, id) in index.into_iter().zip(&ids) {
         placed.extend(entry.placed(id));
     }
-    problems.extend(flaws(partial, &ids, &placed)?);
+    let lines = Lines { path: partial, ids: &ids, asides: &asides, changed };
+    problems.extend(flaws(&lines, &placed)?);
     problems.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
     if let Some(first) = problems.into_iter().next() {
         return Err(first);
@@ -116,7 +117,6 @@ fn write_all(
     if let Some(pseudonyms) = &mut pseudonyms {
         pseudonyms.probes(&mut probes);
     }
-    let lines = Lines { path: partial, ids: &ids, renamed };
     let not_written = options.export.write(folder, &lines, &probes)?;
     if options.export == Export::Native {
         let name = folder.file_name().map(|name| name.to_string_lossy().into_owned());
@@ -135,16 +135,12 @@ pub(super) fn refused(path: &Path, source: std::io::Error) -> DatasetError {
 }
 
 /// The problems of questions, for which each session is read once more.
-fn flaws(
-    partial: &Path,
-    ids: &[String],
-    placed: &[Placed],
-) -> Result<Vec<DatasetError>, DatasetError> {
+fn flaws(lines: &Lines<'_>, placed: &[Placed]) -> Result<Vec<DatasetError>, DatasetError> {
     if placed.is_empty() {
         return Ok(Vec::new());
     }
     let mut transcripts = Vec::new();
-    Lines { path: partial, ids, renamed: false }.each(|mut transcript| {
+    lines.each(|mut transcript| {
         // The positions of messages are all that is looked up.
         transcript.messages.iter_mut().for_each(|message| message.blocks.clear());
         transcripts.push(transcript);
@@ -157,8 +153,10 @@ fn flaws(
 pub(super) struct Lines<'a> {
     pub(super) path: &'a Path,
     ids: &'a [String],
-    /// Whether ids differ from those that were written.
-    pub(super) renamed: bool,
+    /// What subagents did, by the place of the session that started them.
+    asides: &'a BTreeMap<usize, Vec<Aside>>,
+    /// Whether the sessions differ from what was written.
+    pub(super) changed: bool,
 }
 
 impl Lines<'_> {
@@ -168,11 +166,13 @@ impl Lines<'_> {
         mut take: impl FnMut(Transcript) -> Result<(), DatasetError>,
     ) -> Result<(), DatasetError> {
         let file = File::open(self.path).map_err(|e| refused(self.path, e))?;
-        for (line, id) in BufReader::new(file).lines().zip(self.ids) {
+        for (at, (line, id)) in BufReader::new(file).lines().zip(self.ids).enumerate() {
             let line = line.map_err(|e| refused(self.path, e))?;
             let mut transcript = read_line(&line)
                 .map_err(|problem| DatasetError::whole(self.path.display().to_string(), problem))?;
             transcript.id.clone_from(id);
+            let asides = self.asides.get(&at).into_iter().flatten();
+            asides.cloned().for_each(|aside| aside.add_to(&mut transcript));
             take(transcript)?;
         }
         Ok(())
@@ -204,6 +204,7 @@ struct Spool<'a> {
     path: &'a Path,
     file: BufWriter<File>,
     index: Vec<Entry>,
+    asides: BTreeMap<usize, Vec<Aside>>,
     /// Where the next line begins, in bytes.
     end: u64,
     pseudonyms: Option<Pseudonyms>,
@@ -217,7 +218,8 @@ impl<'a> Spool<'a> {
         progress: &'a mut dyn FnMut(usize),
     ) -> Result<Self, DatasetError> {
         let file = BufWriter::new(File::create(path).map_err(|e| refused(path, e))?);
-        Ok(Spool { path, file, index: Vec::new(), end: 0, pseudonyms, progress })
+        let (index, asides) = (Vec::new(), BTreeMap::new());
+        Ok(Spool { path, file, index, asides, end: 0, pseudonyms, progress })
     }
 }
 
@@ -238,6 +240,17 @@ impl Sink for Spool<'_> {
 
     fn count(&self) -> usize {
         self.index.len()
+    }
+
+    fn id(&self, at: usize) -> Option<&str> {
+        self.index.get(at).map(|entry| entry.id.as_str())
+    }
+
+    fn amend(&mut self, at: usize, aside: Aside) {
+        if let Some(entry) = self.index.get_mut(at) {
+            aside.count(&mut entry.left_out);
+            self.asides.entry(at).or_default().push(aside);
+        }
     }
 
     fn truncate(&mut self, count: usize) -> Result<(), DatasetError> {
@@ -311,7 +324,7 @@ impl Export {
 
 fn native(folder: &Path, lines: &Lines<'_>) -> Result<(), DatasetError> {
     let path = folder.join(TRANSCRIPTS_FILE);
-    if !lines.renamed {
+    if !lines.changed {
         return std::fs::rename(lines.path, &path).map_err(|e| refused(&path, e));
     }
     let mut file = BufWriter::new(File::create(&path).map_err(|e| refused(&path, e))?);
@@ -330,7 +343,8 @@ fn count(counts: &mut Counts, what: &'static str, n: usize) {
 
 /// Counts what chat messages have no place for.
 fn count_lost(transcript: &Transcript, counts: &mut Counts) {
-    let Transcript { compactions, preamble_changes, sidechains, .. } = transcript;
+    let Transcript { compactions, preamble_changes, sidechains, window, .. } = transcript;
+    count(counts, "context limit of the agent", usize::from(window.is_some()));
     count(counts, "recorded compaction", compactions.len());
     count(counts, "change of the system prompt", preamble_changes.len());
     count(counts, "request of a sidechain", sidechains.len());

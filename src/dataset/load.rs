@@ -9,7 +9,7 @@ use super::check::Draft;
 use super::error::{DatasetError, Problem};
 use super::format::{Format, Head, MAX_HEAD, Tried};
 use super::formats::FORMATS;
-use super::gathered::{Gathered, Loaded, Sink, stem_of};
+use super::gathered::{Gathered, Keeping, Loaded, Sink, stem_of};
 use super::native::{self, CARD_FILE, PROBES_FILE, TRANSCRIPTS_FILE, read_card};
 use super::source::{HEAD, Source};
 use super::unknown::{Looks, looks};
@@ -191,6 +191,7 @@ fn read_folder<S: Sink>(
         found.retain(|f| own.contains(&f.relative.as_str()));
     }
     let (mut others, before) = (Vec::new(), gathered.sessions.count());
+    gathered.families.open = true;
     for file in &found {
         let read = match file.relative.as_str() {
             CARD_FILE if card => gathered.card(file, options)?,
@@ -205,6 +206,12 @@ fn read_folder<S: Sink>(
         if !read {
             others.push(file.relative.as_str());
         }
+    }
+    for deferred in gathered.families.close() {
+        let Some(file) = found.iter().find(|file| file.relative == deferred) else { continue };
+        gathered.or_set_aside(&file.relative, |gathered| {
+            gathered.file(file, &found, options, None)
+        })?;
     }
     let shown = root.display().to_string();
     if gathered.sessions.count() == before && !gathered.set_aside.is_empty() {
@@ -275,6 +282,9 @@ impl<S: Sink> Gathered<S> {
         let questions =
             format.beside.as_ref().and_then(|own| own.questions.iter().find_map(beside));
         let read = self.transcripts(format, &file.relative, &mut source, questions, options)?;
+        if self.families.has_deferred(&file.relative) {
+            return Ok(true);
+        }
         if read == 0 && source.warnings().is_empty() {
             source.warn(NO_MESSAGE);
         }
@@ -293,12 +303,14 @@ impl<S: Sink> Gathered<S> {
         options: &LoadOptions,
     ) -> Result<usize, DatasetError> {
         let mut ids = BTreeSet::new();
+        let keeping =
+            Keeping { apart: options.sidechains, strict: format.tried == Tried::Own };
         let mut keep = |gathered: &mut Self, source: &Source<'_>, draft: Draft, asked_in| {
             let id = draft.transcript.id.clone();
             if !ids.insert(id.clone()) {
                 return Err(source.error(None, Problem::RepeatedTranscript { id }));
             }
-            gathered.keep(relative, draft, source, asked_in)
+            gathered.keep(relative, draft, source, asked_in, keeping)
         };
         match questions {
             None => {
@@ -319,6 +331,7 @@ impl<S: Sink> Gathered<S> {
             }
         }
         let read = ids.len();
+        source.settle_aside(read)?;
         if read > 0 && format.tried == Tried::Documentation && self.documented.insert(format.name) {
             self.warnings.push(format!(
                 "the format {} was written from its documentation, without recordings at hand: \

@@ -8,6 +8,7 @@
 mod check;
 mod database;
 mod error;
+mod family;
 mod format;
 mod formats;
 mod gathered;

@@ -93,6 +93,8 @@ struct WireTranscript {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     other_models: BTreeMap<MessageIndex, String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    window: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     project: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     system: Vec<String>,
@@ -123,6 +125,7 @@ impl From<WireTranscript> for Transcript {
             compactions: wire.compactions,
             model: wire.model,
             other_models: wire.other_models,
+            window: wire.window,
             project: wire.project,
             metadata: wire.metadata,
             sidechains: wire.sidechains,
@@ -138,6 +141,7 @@ impl From<&Transcript> for WireTranscript {
             id: transcript.id,
             model: transcript.model,
             other_models: transcript.other_models,
+            window: transcript.window,
             project: transcript.project,
             system: transcript.preamble.system,
             tools: transcript.preamble.tools,

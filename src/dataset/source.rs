@@ -12,6 +12,7 @@ use serde_json::Value as Json;
 use super::error::{DatasetError, Problem};
 use super::format::Head;
 use super::unpack::{Allowance, Hashing, Packing, TooMuch, Unpacking};
+use crate::text::counted;
 
 /// Longest line that is read, in bytes: far above any provider's request
 /// limit (32 MB), so a longer one is no recording.
@@ -83,6 +84,9 @@ pub struct Source<'a> {
     line: u64,
     buffer: Vec<u8>,
     torn: u64,
+    /// Records that were set aside, and the line of the first with its problem.
+    aside: u64,
+    first_aside: Option<(u64, Problem)>,
     warnings: Vec<String>,
     allowance: Allowance,
     /// The path of the file that is read, and when it was last written.
@@ -120,6 +124,8 @@ impl<'a> Source<'a> {
             line: 0,
             buffer: Vec::new(),
             torn: 0,
+            aside: 0,
+            first_aside: None,
             warnings: Vec::new(),
             allowance,
             origin: None,
@@ -262,27 +268,60 @@ impl<'a> Source<'a> {
         self.warn(format!("line {} is torn and was left out", self.line));
     }
 
-    /// The next record of a JSON-lines log, by a reader of one line.
+    /// The next record of a JSON-lines log, by a reader of one line. Lines that
+    /// are broken are set aside.
     ///
     /// # Errors
-    /// A line that is broken anywhere but at the end of the input.
+    /// As [`Source::set_aside`].
     pub(super) fn next_record<T>(
         &mut self,
         parse: impl Fn(&str) -> Result<T, Problem>,
     ) -> Result<Option<(u64, T)>, DatasetError> {
-        let Some((line, text)) = self.next_line()? else {
-            return Ok(None);
-        };
-        match parse(text) {
-            Ok(record) => Ok(Some((line, record))),
-            Err(problem) => {
-                if is_cut(text) && self.at_end()? {
-                    self.tear();
-                    return Ok(None);
-                }
-                Err(self.error(Some(line), problem))
+        loop {
+            let (line, problem, cut) = match self.next_line() {
+                Ok(None) => return Ok(None),
+                Ok(Some((line, text))) => match parse(text) {
+                    Ok(record) => return Ok(Some((line, record))),
+                    Err(problem) => (line, problem, is_cut(text)),
+                },
+                Err(DatasetError { line: Some(line), problem, .. }) => (line, problem, false),
+                Err(error) => return Err(error),
+            };
+            if cut && self.at_end()? {
+                self.tear();
+                return Ok(None);
             }
+            self.set_aside(line, problem)?;
         }
+    }
+
+    /// Sets a record aside that cannot be read: it is counted, and the first
+    /// one is told with its reason.
+    ///
+    /// # Errors
+    /// A problem that is not one of a single record.
+    pub(super) fn set_aside(&mut self, line: u64, problem: Problem) -> Result<(), DatasetError> {
+        if !problem.is_of_one_record() {
+            return Err(self.error(Some(line), problem));
+        }
+        self.aside += 1;
+        self.first_aside.get_or_insert((line, problem));
+        Ok(())
+    }
+
+    /// Tells what was set aside.
+    ///
+    /// # Errors
+    /// The first problem where no session was read besides.
+    pub(super) fn settle_aside(&mut self, sessions: usize) -> Result<(), DatasetError> {
+        let Some((line, problem)) = self.first_aside.take() else { return Ok(()) };
+        if sessions == 0 {
+            return Err(self.error(Some(line), problem));
+        }
+        let records = counted(self.aside as usize, "record");
+        let problem = problem.to_string().replace(['\n', '\r'], " ");
+        self.warn(format!("set aside: {records} that cannot be read, first line {line}: {problem}"));
+        Ok(())
     }
 
     /// Whether the input is one JSON value rather than one a line. Nothing may
@@ -302,7 +341,9 @@ impl<'a> Source<'a> {
             return take(None, document).map_err(|problem| self.error(None, problem));
         }
         while let Some((line, value)) = self.next_record(parse::<Json>)? {
-            take(Some(line), value).map_err(|problem| self.error(Some(line), problem))?;
+            if let Err(problem) = take(Some(line), value) {
+                self.set_aside(line, problem)?;
+            }
         }
         Ok(())
     }

@@ -284,6 +284,9 @@ pub struct Transcript {
     pub model: Option<String>,
     /// The model of each response that did not come from `model`.
     pub other_models: BTreeMap<MessageIndex, String>,
+    /// The context limit that the recorded agent worked under, in tokens, where
+    /// the recording states it.
+    pub window: Option<u64>,
     /// Project or developer: sessions that share it are one cluster (measures §7).
     pub project: Option<String>,
     /// Values that the recording itself carries (working directory, home,

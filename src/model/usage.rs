@@ -34,6 +34,10 @@ pub struct Usage {
     /// placeholder until `stop_reason` is set, low by 4–144×.
     #[serde(default)]
     pub output_final: bool,
+    /// Whether the recording does not say how much was read from a cache, only
+    /// the size of the prompt.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cache_unknown: bool,
 }
 
 /// Largest figure that is accepted as a count of tokens: the longest context

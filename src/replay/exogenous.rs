@@ -83,7 +83,8 @@ fn mark_one(
     let marked = requests.iter().filter_map(|r| r.recorded).any(|usage| usage.written() > 0);
     let mut found: Vec<Option<Exogenous>> = Vec::with_capacity(requests.len());
     for request in requests.iter() {
-        let Some(usage) = request.recorded.filter(|_| request.billed) else {
+        let told = request.recorded.filter(|usage| request.billed && !usage.cache_unknown);
+        let Some(usage) = told else {
             found.push(None);
             continue;
         };

@@ -28,6 +28,8 @@ pub struct NativeWindow {
 /// How a native window was determined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NativeFrom {
+    /// The limit that the recording states.
+    Recorded,
     /// The limit of the recorded model in the price list.
     Listed,
     /// The default [`UNKNOWN_LIMIT`], because the model or its limit is not
@@ -45,8 +47,9 @@ pub enum NativeFrom {
 }
 
 impl NativeWindow {
-    /// The native window of a session, from its model's limit in the price list
-    /// of `agents` and from the sizes that the recording reports.
+    /// The native window of a session: the limit that the recording states; else
+    /// from its model's limit in the price list of `agents` and from the sizes
+    /// that the recording reports.
     ///
     /// - Prompts over the limit: the smaller of 200k and 1m that is large enough,
     ///   and beyond that the next whole million.
@@ -57,12 +60,16 @@ impl NativeWindow {
     pub fn of(transcript: &Transcript, agents: &Agents) -> Self {
         let named = transcript.model.as_deref().map(|name| agents.named(name));
         let listed = named.and_then(|agent| agent.prices?.max_input_tokens).filter(|n| *n > 0);
-        let limit = listed.unwrap_or(UNKNOWN_LIMIT);
+        let stated = transcript.window.filter(|tokens| (1..=MOST_TOKENS).contains(tokens));
+        let limit = stated.or(listed).unwrap_or(UNKNOWN_LIMIT);
         let largest = largest_prompt(transcript);
         if largest > limit {
             let larger = LARGER.into_iter().find(|window| *window >= largest);
             let tokens = larger.unwrap_or_else(|| largest.next_multiple_of(1_000_000));
             return Self { tokens, from: NativeFrom::Exceeded { limit, largest } };
+        }
+        if stated.is_some() {
+            return Self { tokens: limit, from: NativeFrom::Recorded };
         }
         let holding = COMMON.into_iter().find(|window| *window >= largest);
         match holding.filter(|window| *window < limit) {

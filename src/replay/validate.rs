@@ -54,7 +54,8 @@ pub async fn validate(
     let bill = rows.bills.into_iter().next()?;
     let mut sums = ErrorSums { life: life(&facts.requests).duration(), ..ErrorSums::default() };
     for (request, bill) in facts.requests.iter().zip(&bill.requests) {
-        if let (Some(usage), Some(bill)) = (request.recorded, bill) {
+        let told = request.recorded.filter(|usage| !usage.cache_unknown);
+        if let (Some(usage), Some(bill)) = (told, bill) {
             sums.take(request, &usage, bill, &agent);
         }
     }

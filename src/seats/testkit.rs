@@ -86,6 +86,7 @@ pub(super) fn ended(text: &str, finish: Finish) -> Result<Reply, CallError> {
         cache_write_1h: 0,
         output: 7,
         output_final: true,
+        ..Usage::default()
     };
     let usage = Ok(Tokens { usage, reasoning: None });
     Ok(Reply { text: text.to_owned(), finish, usage, model: None })

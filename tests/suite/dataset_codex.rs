@@ -83,7 +83,6 @@ fn a_rollout_becomes_one_message_for_each_response_result_and_input() {
     let transcript = &fixture().transcripts[0];
     let expected = [
         "user",
-        "user",
         "assistant:3000",
         "result:call_1",
         "result:call_2",
@@ -97,6 +96,9 @@ fn a_rollout_becomes_one_message_for_each_response_result_and_input() {
     ];
     assert_eq!(outline(transcript), expected);
     assert_eq!(transcript.preamble.system, ["You are a coding agent.", "Ask before you write."]);
+    let [environment] = &transcript.preamble.pinned[..] else { panic!("{transcript:?}") };
+    assert!(environment.starts_with("<environment_context>"), "{environment}");
+    assert_eq!(transcript.window, Some(200_000));
     assert_eq!(transcript.model.as_deref(), Some("gpt-x-codex"));
     assert_eq!(transcript.project.as_deref(), Some("engine"));
     for value in ["/home/ada/work/engine", "/home/ada", "fix/valve", "0199-ada", "0.104.0"] {
@@ -121,12 +123,12 @@ fn a_response_holds_its_thinking_its_text_and_its_calls() {
         called("call_1", "shell", shell("src/valve.rs")),
         called("call_2", "shell", shell("tests/valve.rs")),
     ];
-    assert_eq!(transcript.messages[2].blocks, expected);
+    assert_eq!(transcript.messages[1].blocks, expected);
     // A tool of the provider has no result; a custom one takes plain text.
     let [Block::ToolCall { name, arguments, .. }, Block::ToolCall { arguments: patch, .. }] =
-        transcript.messages[5].blocks.as_slice()
+        transcript.messages[4].blocks.as_slice()
     else {
-        panic!("{:?}", transcript.messages[5]);
+        panic!("{:?}", transcript.messages[4]);
     };
     assert_eq!(
         (name.as_str(), &arguments["query"]),
@@ -137,7 +139,7 @@ fn a_response_holds_its_thinking_its_text_and_its_calls() {
 
 #[test]
 fn cached_tokens_are_taken_out_of_the_input() {
-    let usage = fixture().transcripts[0].messages[2].usage;
+    let usage = fixture().transcripts[0].messages[1].usage;
     let expected = Usage {
         input: 2_000,
         cache_read: 1_000,
@@ -161,9 +163,9 @@ fn a_shells_result_is_unpacked_and_its_exit_code_read() {
         Block::ToolResult { text, is_error, .. } => (text.as_str(), *is_error),
         other => panic!("{other:?}"),
     };
-    assert_eq!(result(3), ("pub const LIMIT_KPA: u32 = 4120;\n", false));
-    assert_eq!(result(4), ("cat: tests/valve.rs: No such file\n", true));
-    assert!(result(6).0.starts_with("Exit code: 0\n"));
+    assert_eq!(result(2), ("pub const LIMIT_KPA: u32 = 4120;\n", false));
+    assert_eq!(result(3), ("cat: tests/valve.rs: No such file\n", true));
+    assert!(result(5).0.starts_with("Exit code: 0\n"));
     let parts = json!([{"type": "input_text", "text": "a"}, {"type": "input_image", "image_url": "data:image/png;base64,AA"}]);
     let judged = json!({"content": "no", "success": false});
     let failed = json!("Exit code: 127\nOutput:\nnot found");
@@ -273,11 +275,11 @@ fn instructions_in_mid_session_are_system_messages() {
 fn a_compaction_keeps_the_messages_that_its_record_lists() {
     let dataset = fixture();
     let compaction = &dataset.transcripts[0].compactions[0];
-    assert_eq!((compaction.after, compaction.kept_from), (9, 9));
+    assert_eq!((compaction.after, compaction.kept_from), (8, 8));
     // The developer's message is the preamble's; the others stood before it.
     let summary = "Another model said:\nThe limit in src/valve.rs is 4210 now.";
     let summary = Piece::Text { role: Role::User, text: summary.to_owned() };
-    let kept = [1, 7, 8].map(Piece::Message);
+    let kept = [0, 6, 7].map(Piece::Message);
     assert_eq!(compaction.pieces, [&kept[..], &[summary]].concat());
     assert_eq!(compaction.summary.as_deref(), Some("The limit in src/valve.rs is 4210 now."));
     assert_eq!(compaction.trigger, RecordedTrigger::Unknown);
@@ -342,14 +344,13 @@ fn a_summary_with_its_own_preface_follows_the_newest_20_000_tokens_of_the_user()
     let text = |text: &str| Piece::Text { role: Role::User, text: text.to_owned() };
     // "more" is 1 token, the long one 19,998: 1 is left, which is 4 bytes.
     let expected = [
-        Piece::Message(0),
         text("fi…7 tokens truncated…ne"),
-        Piece::Message(3),
-        Piece::Message(5),
+        Piece::Message(2),
+        Piece::Message(4),
         text(summary),
     ];
     assert_eq!(compaction.pieces, expected);
-    assert_eq!((compaction.after, compaction.kept_from), (6, 6));
+    assert_eq!((compaction.after, compaction.kept_from), (5, 5));
 }
 
 #[test]
@@ -377,7 +378,9 @@ fn a_torn_last_line_is_left_out() {
     assert_eq!(dataset.transcripts[0].messages.len(), 2);
     assert_eq!(dataset.transcripts[0].left_out["torn last line"], 1);
     let text = log(&[message("user", "go"), json!({"type": "response_item"})]);
-    assert_eq!(refused(&text).line, Some(2), "a record without a payload is no torn one");
+    let dataset = try_read(&text).unwrap();
+    assert_eq!(dataset.transcripts[0].left_out.len(), 0, "a record without a payload is no torn one");
+    assert!(dataset.warnings[0].contains("set aside: 1 record that"), "{:?}", dataset.warnings);
 }
 
 #[test]
@@ -405,7 +408,7 @@ fn kinds_that_nobody_knows_are_counted() {
 }
 
 #[test]
-fn misshapen_records_are_refused_at_their_line() {
+fn misshapen_records_are_set_aside_and_named_by_their_line() {
     let item = |payload: Json| record("response_item", payload);
     let count = |input: Json| {
         let counts = json!({"input_tokens": input, "output_tokens": 1});
@@ -426,26 +429,201 @@ fn misshapen_records_are_refused_at_their_line() {
         record("session_meta", json!({"cwd": 1})),
         json!({"type": 7, "payload": {}}),
     ] {
-        let error = refused(&log(&[message("user", "go"), bad.clone(), message("user", "on")]));
+        let dataset = try_read(&log(&[message("user", "go"), bad.clone(), message("user", "on")]));
+        let dataset = dataset.unwrap_or_else(|e| panic!("{bad}: {e}"));
+        assert_eq!(dataset.transcripts[0].messages.len(), 2, "{bad}");
+        let [warning] = &dataset.warnings[..] else { panic!("{bad}: {:?}", dataset.warnings) };
+        assert!(warning.contains("set aside: 1 record that cannot be read, first line 2: "), "{warning}");
+        // Where nothing else is left, that is the error.
+        let error = refused(&log(&[record("event_msg", json!({"type": "x"})), bad.clone()]));
         assert_eq!(error.line, Some(2), "{bad}: {error}");
         assert!(matches!(error.problem, Problem::Shape { .. }), "{bad}: {error}");
     }
-    let robot = message("robot", "hi");
-    let error = refused(&log(&[message("user", "go"), robot]));
+    let error = refused(&log(&[turn("m"), message("robot", "hi")]));
     assert!(matches!(error.problem, Problem::UnknownRole { .. }), "{error}");
+    let broken = log(&[message("user", "go"), message("user", "on")]).replacen('{', "", 1);
+    assert_eq!(try_read(&broken).unwrap().transcripts[0].messages.len(), 1);
 }
 
 #[test]
-fn results_and_calls_that_do_not_fit_are_refused() {
-    let early = log(&[output("A", json!("a")), call("A")]);
-    let error = refused(&early);
-    assert!(matches!(error.problem, Problem::ResultWithoutCall { .. }), "{error}");
-    assert_eq!(error.line, Some(1));
-    let error = refused(&log(&[call("A"), call("A")]));
-    assert!(matches!(error.problem, Problem::RepeatedCall { .. }), "{error}");
-    let error = refused(&log(&[call("A"), output("A", json!("a")), output("A", json!("b"))]));
-    assert!(matches!(error.problem, Problem::RepeatedResult { .. }), "{error}");
-    assert_eq!(error.line, Some(3));
+fn results_and_calls_that_do_not_fit_are_set_aside() {
+    let early = [output("A", json!("a")), call("A")];
+    let twice = [call("A"), call("A")];
+    let again = [call("A"), output("A", json!("a")), output("A", json!("b"))];
+    let cases: [(&[Json], &[&str], &str); 3] = [
+        (&early, &["assistant"], "line 1: tool result for `A`, but no call before it"),
+        (&twice, &["assistant"], "line 2: second tool call with id `A`"),
+        (&again, &["assistant", "result:A"], "line 3: second tool result for call `A`"),
+    ];
+    for (records, expected, why) in cases {
+        let dataset = try_read(&log(records)).unwrap();
+        assert_eq!(outline(&dataset.transcripts[0]), expected);
+        assert!(dataset.warnings[0].contains(why), "{:?}", dataset.warnings);
+    }
+}
+
+/// A session whose second turn is taken back and said anew.
+fn rolled_back(turns: u32) -> Transcript {
+    read(&[
+        turn("m"),
+        message("user", "first"),
+        message("assistant", "a"),
+        tokens(100, 100),
+        message("developer", "The sandbox is open now."),
+        message("user", "Move the port to 7001."),
+        call("A"),
+        output("A", json!("moved to 7001")),
+        tokens(300, 200),
+        record("compacted", json!({"message": "7001."})),
+        message("assistant", "b"),
+        tokens(400, 50),
+        record("event_msg", json!({"type": "turn_aborted", "reason": "interrupted"})),
+        record("event_msg", json!({"type": "thread_rolled_back", "num_turns": turns})),
+        message("user", "Move the port to 9443."),
+        message("assistant", "c"),
+        tokens(600, 210),
+    ])
+}
+
+#[test]
+fn turns_that_were_rolled_back_are_gone_and_what_they_cost_stays() {
+    let transcript = rolled_back(1);
+    let expected = ["user", "assistant:100", "user", "assistant:210"];
+    assert_eq!(outline(&transcript), expected);
+    assert_eq!(transcript.messages[2].first_text(), "Move the port to 9443.");
+    // The summary was of what is gone; so is the note before the turn.
+    assert_eq!(transcript.compactions, []);
+    assert_eq!(transcript.left_out["message of a turn that was rolled back"], 5);
+    let asides = transcript.sidechains.iter();
+    let asides: Vec<_> = asides.map(|one| (one.model.as_deref(), one.usage.prompt())).collect();
+    assert_eq!(asides, [(Some("m"), 200), (Some("m"), 50)]);
+    // More turns than there are: all of them.
+    for turns in [2, 9, u32::MAX] {
+        assert_eq!(outline(&rolled_back(turns)), ["user", "assistant:210"]);
+    }
+    assert_eq!(rolled_back(0).left_out.get("message of a turn that was rolled back"), None);
+}
+
+#[test]
+fn a_compaction_after_a_rollback_keeps_nothing_of_what_is_gone() {
+    let item = |text: &str| json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]});
+    let history = json!([item("one"), item("two"), item("Another language model started to solve this problem: sum")]);
+    let transcript = read(&[
+        message("user", "one"),
+        message("assistant", "a"),
+        message("user", "two"),
+        message("assistant", "b"),
+        record("compacted", json!({"message": "early"})),
+        record("event_msg", json!({"type": "thread_rolled_back", "num_turns": 1})),
+        message("user", "three"),
+        message("assistant", "c"),
+        record("compacted", json!({"message": "", "replacement_history": history})),
+        message("assistant", "d"),
+    ]);
+    let [compaction] = &transcript.compactions[..] else { panic!("{:?}", transcript.compactions) };
+    assert_eq!(compaction.after, 4);
+    let text = |text: &str| Piece::Text { role: Role::User, text: text.to_owned() };
+    let summary = "Another language model started to solve this problem: sum";
+    assert_eq!(compaction.pieces, [Piece::Message(0), text("two"), text(summary)]);
+    assert_eq!(compaction.summary.as_deref(), Some(summary));
+    assert_eq!(compaction.unreadable, None);
+}
+
+#[test]
+fn a_summary_that_was_taken_out_of_the_recording_is_not_one_that_never_was() {
+    let item = |role: &str, text: &str| json!({"type": "message", "role": role, "content": [{"type": "input_text", "text": text}]});
+    let history = json!([item("user", "go"), item("developer", "Be brief."), item("user", "cut off")]);
+    let records = [
+        message("developer", "Be brief."),
+        message("user", "go"),
+        message("assistant", "went"),
+        record("compacted", json!({"message": "", "replacement_history": history})),
+        record("compacted", json!({"message": ""})),
+        message("assistant", "on"),
+    ];
+    let dataset = try_read(&log(&records)).unwrap();
+    let transcript = &dataset.transcripts[0];
+    for compaction in &transcript.compactions {
+        let why = Some("its summary was taken out of the recording");
+        assert_eq!((compaction.unreadable.as_deref(), &compaction.summary), (why, &None));
+    }
+    let warned = "rollout.jsonl: the summaries of its compactions were taken out of the recording: 2";
+    assert_eq!(dataset.warnings, [warned]);
+}
+
+#[test]
+fn what_the_harness_says_of_the_project_is_the_preamble() {
+    let parts = |texts: &[&str]| {
+        let parts: Vec<Json> =
+            texts.iter().map(|text| json!({"type": "input_text", "text": text})).collect();
+        json!({"type": "message", "role": "user", "content": parts})
+    };
+    let guide = "# AGENTS.md instructions for /home/ada/engine\n\n<INSTRUCTIONS>\nUse tabs.";
+    let place = "<environment_context>\n  <cwd>/home/ada/engine</cwd>";
+    let moved = "<environment_context>\n  <cwd>/home/ada/pump</cwd>";
+    let elsewhere = "<environment_context>\n  <cwd>/home/ada/tank</cwd>";
+    let skill = "<skill>\n<name>valve</name>";
+    let records = [
+        message("developer", "Be brief."),
+        record("response_item", parts(&[guide, place])),
+        message("developer", "A hook says so."),
+        record("response_item", parts(&[skill, "go on"])),
+        message("assistant", "went"),
+        record("response_item", parts(&[moved])),
+        message("user", "and on"),
+        record("compacted", json!({"message": "sum", "replacement_history": [
+            parts(&[guide, place]), parts(&[elsewhere]), parts(&["and on"]),
+        ]})),
+        message("assistant", "done"),
+    ];
+    let transcript = read(&records);
+    assert_eq!(transcript.preamble.system, ["Be brief.", "A hook says so."]);
+    assert_eq!(transcript.preamble.pinned, [guide, place]);
+    assert_eq!(
+        outline(&transcript),
+        ["system", "user", "assistant", "system", "user", "assistant"]
+    );
+    assert_eq!(transcript.messages[1].first_text(), "go on");
+    // What is sent with every request is kept by no compaction.
+    let compaction = &transcript.compactions[0];
+    let place = Piece::Text { role: Role::System, text: elsewhere.to_owned() };
+    assert_eq!((&compaction.pieces[..], compaction.kept_from), (&[place][..], 4));
+}
+
+#[test]
+fn a_search_for_tools_is_a_call_with_its_result() {
+    let item = |payload: Json| record("response_item", payload);
+    let tools = json!([{"type": "function", "name": "open_valve"}]);
+    let records = [
+        message("user", "go"),
+        item(json!({"type": "tool_search_call", "call_id": "A", "arguments": {"query": "valve"}})),
+        item(json!({"type": "tool_search_output", "call_id": "A", "tools": tools})),
+        tokens(100, 100),
+        item(json!({"type": "tool_search_call", "arguments": {"query": "pump"}})),
+        item(json!({"type": "tool_search_output", "call_id": null, "tools": []})),
+        item(json!({"type": "tool_search_output", "call_id": null, "tools": []})),
+        tokens(300, 200),
+    ];
+    let transcript = read(&records);
+    let expected = ["user", "assistant:100", "result:A", "assistant:200", "result:line-5"];
+    assert_eq!(outline(&transcript), expected);
+    let found = transcript.messages[2].tool_result().unwrap().1;
+    assert!(found.contains("open_valve"), "{found}");
+    assert_eq!(transcript.left_out["tool result without the id of its call"], 1);
+}
+
+#[test]
+fn the_window_is_the_limit_that_the_log_states_most_often() {
+    let started = |window: Json| {
+        record("event_msg", json!({"type": "task_started", "model_context_window": window}))
+    };
+    let said = message("user", "go");
+    let window = |stated: &[Json]| {
+        let records: Vec<Json> = stated.iter().cloned().map(started).chain([said.clone()]).collect();
+        read(&records).window
+    };
+    assert_eq!(window(&[json!(258_400), json!(121_600), json!(258_400)]), Some(258_400));
+    assert_eq!(window(&[json!(null), json!(0)]), None);
 }
 
 #[test]

@@ -211,7 +211,7 @@ fn codex_keeps_the_users_words_in_front_of_its_summary() {
         ("user", "Another model said:\nThe limit in src/valve.rs is 4210 now."),
     ];
     let transcript = fixture("codex.jsonl");
-    let behind = transcript.requests().position(|at| at >= 9).unwrap();
+    let behind = transcript.requests().position(|at| at >= 8).unwrap();
     assert_sent(&transcript, behind as u32, &expected);
 }
 

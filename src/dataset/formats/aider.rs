@@ -5,6 +5,10 @@
 //! and its callers), without recordings at hand. Every line of an input is
 //! marked, blank ones too, so that any other line ends it; a response ends where
 //! aider printed its tokens. The file has neither calls nor exact usage.
+//!
+//! What begins with `/` or `!` is a command to aider and no message; some hand on
+//! what stands behind them. `/clear` and `/reset` empty the context: what follows
+//! is a session of its own.
 
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
@@ -20,7 +24,7 @@ pub(super) const FORMAT: Format = Format {
     describe: "Aider chat history (Markdown, .aider.chat.history.md)",
     tried: Tried::Documentation,
     sniff,
-    read: Read::All(read),
+    read: Read::Each(read),
     beside: None,
 };
 
@@ -29,25 +33,49 @@ fn sniff(head: &Head) -> bool {
     text.starts_with(START) && head.records.is_empty()
 }
 
-fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result<(), DatasetError> {
     let stem = source.stem().to_owned();
-    let mut sessions: Vec<Session> = Vec::new();
     let text = source.text()?;
     let text = text.trim_start_matches('\u{feff}');
     let whole = without_torn_mark(text);
-    for (number, line) in (1..).zip(whole.lines()) {
-        if let Some(at) = line.strip_prefix(START) {
-            let id = format!("{stem}-{}", sessions.len() + 1);
-            sessions.push(Session::new(&id, at));
-        } else if let Some(session) = sessions.last_mut() {
-            session.line(number, line);
+    let mut torn = u64::from(whole.len() < text.len());
+    // A history may hold very many sessions in which nothing was said.
+    let (mut count, mut rest) = (0, whole);
+    let (mut line, mut next) = (1, start_of(whole, 0));
+    while let Some(start) = next {
+        line += memchr::memchr_iter(b'\n', &rest.as_bytes()[..start]).count() as u64;
+        rest = &rest[start..];
+        next = start_of(rest, 1);
+        let own = &rest[..next.unwrap_or(rest.len())];
+        count += 1;
+        for mut draft in sessions(&format!("{stem}-{count}"), line, own) {
+            draft.leave_out("torn last line", if next.is_none() { torn } else { 0 });
+            torn = if next.is_none() { 0 } else { torn };
+            take(source, draft)?;
         }
     }
-    if let Some(session) = sessions.last_mut() {
-        let torn = u64::from(whole.len() < text.len());
-        session.recorder.draft.leave_out("torn last line", torn);
+    Ok(())
+}
+
+/// Where the next session begins, at or behind a position.
+fn start_of(text: &str, from: usize) -> Option<usize> {
+    let bytes = text.as_bytes();
+    memchr::memmem::find_iter(&bytes[from..], START.as_bytes())
+        .map(|at| at + from)
+        .find(|&at| at == 0 || bytes[at - 1] == b'\n')
+}
+
+/// The sessions under one heading.
+fn sessions(id: &str, first: u64, text: &str) -> Vec<Draft> {
+    let mut lines = (first..).zip(text.lines());
+    let heading = lines.next().and_then(|(_, line)| line.strip_prefix(START)).unwrap_or_default();
+    let mut rest = lines.skip_while(|(_, line)| line.trim().is_empty()).peekable();
+    if rest.peek().is_none() {
+        return Vec::new();
     }
-    Ok(sessions.into_iter().map(Session::finish).collect())
+    let mut session = Session::new(id, heading);
+    rest.for_each(|(number, line)| session.line(number, line));
+    session.finish()
 }
 
 /// The text without a last line that is cut within the mark it begins with,
@@ -62,24 +90,34 @@ fn without_torn_mark(text: &str) -> &str {
 }
 
 struct Session {
+    id: String,
     recorder: Recorder,
+    /// Parts of it that `/clear` or `/reset` ended.
+    ended: Vec<Draft>,
     at: Option<Timestamp>,
+    model: Option<String>,
     /// Whose lines are open, the first of them, and their text.
     open: Option<(Role, u64, String)>,
 }
+
+/// Commands that hand on what stands behind them as a message.
+const ASKING: [&str; 5] = ["/ask", "/code", "/architect", "/context", "/help"];
 
 impl Session {
     fn new(id: &str, at: &str) -> Session {
         // The local time of the user, whose zone is not written.
         let at = DateTime::strptime("%Y-%m-%d %H:%M:%S", at.trim());
         let at = at.and_then(|at| at.to_zoned(TimeZone::UTC)).map(|at| at.timestamp());
-        Session { recorder: Recorder::new(id), at: at.ok(), open: None }
+        let recorder = Recorder::new(id);
+        let (ended, model, open) = (Vec::new(), None, None);
+        Session { id: id.to_owned(), recorder, ended, at: at.ok(), model, open }
     }
 
     fn line(&mut self, number: u64, line: &str) {
         if let Some(text) = line.strip_prefix("####").filter(|text| !text.starts_with('#')) {
             self.add(Role::User, number, text.strip_prefix(' ').unwrap_or(text).trim_end());
         } else if line.starts_with("> ") || line.trim_end() == ">" {
+            self.model = model(line).or(self.model.take());
             self.recorder.draft.leave_out("line that aider itself printed", 1);
             if self.is_open(Role::User) || line.starts_with("> Tokens: ") {
                 self.close();
@@ -112,18 +150,55 @@ impl Session {
     }
 
     fn close(&mut self) {
-        if let Some((role, number, text)) = self.open.take() {
-            let mut turn = Turn::new(role);
-            turn.line = Some(number);
-            // Only the first message has a time.
-            turn.at = self.at.filter(|_| self.recorder.count() == 0);
-            turn.text(text.trim_end());
-            self.recorder.turn(turn);
-        }
+        let Some((role, number, text)) = self.open.take() else { return };
+        let text = match role {
+            Role::User => match self.asked(text.trim()) {
+                Some(text) => text,
+                None => return,
+            },
+            _ => text,
+        };
+        let mut turn = Turn::new(role);
+        turn.line = Some(number);
+        turn.model.clone_from(&self.model);
+        // Only the first message has a time.
+        turn.at = self.at.take_if(|_| self.recorder.count() == 0);
+        turn.text(text.trim_end());
+        self.recorder.turn(turn);
     }
 
-    fn finish(mut self) -> Draft {
-        self.close();
-        self.recorder.finish()
+    /// What the model is asked; nothing where it is a command to aider.
+    fn asked(&mut self, text: &str) -> Option<String> {
+        if !text.starts_with(['/', '!']) {
+            return Some(text.to_owned());
+        }
+        let (command, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+        if ASKING.contains(&command) && !rest.trim().is_empty() {
+            return Some(rest.trim().to_owned());
+        }
+        self.recorder.draft.leave_out("command to aider", 1);
+        if matches!(command, "/clear" | "/reset") && self.recorder.count() > 0 {
+            let id = format!("{}-{}", self.id, self.ended.len() + 2);
+            let ended = std::mem::replace(&mut self.recorder, Recorder::new(id));
+            self.ended.push(ended.finish());
+        }
+        None
     }
+
+    fn finish(mut self) -> Vec<Draft> {
+        self.close();
+        self.ended.push(self.recorder.finish());
+        self.ended.retain(|draft| !draft.transcript.messages.is_empty());
+        self.ended
+    }
+}
+
+/// The model that aider says it works with: "Model: X with diff edit format",
+/// "Main model: X with …", "Models: X with …, weak model Y".
+fn model(line: &str) -> Option<String> {
+    let said = line.strip_prefix("> ")?;
+    let named = ["Model: ", "Main model: ", "Models: "];
+    let name = named.iter().find_map(|start| said.strip_prefix(start))?;
+    let name = name.split([' ', ',']).next().unwrap_or_default();
+    (!name.is_empty()).then(|| name.to_owned())
 }

@@ -323,6 +323,11 @@ impl Models {
         self.by_message.insert(message.to_owned(), model.to_owned());
     }
 
+    /// The model of a response, by the message's id.
+    pub(super) fn of(&self, message: &str) -> Option<&str> {
+        self.by_message.get(message).map(String::as_str)
+    }
+
     /// Sets the transcript's model, that of most responses (of several, the
     /// first in order), and the responses of other models.
     pub(super) fn name_models(self, transcript: &mut Transcript) {

@@ -4,10 +4,14 @@
 //! recordings at hand.
 //!
 //! The log has no prompt size of single responses: only totals when a session
-//! ends, and what each compaction used.
+//! ends, and what each compaction used. The totals are the usage of a response
+//! where it is the only one of its model; else a warning tells them.
+
+use std::collections::BTreeMap;
 
 use super::prelude::*;
 use crate::model::{PreambleChange, RecordedCall, SIDECHAIN};
+use crate::text::counted;
 
 /// The format of Copilot CLI's event logs.
 pub(super) const FORMAT: Format = Format {
@@ -53,8 +57,13 @@ fn read(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, Da
                 &mut agents[at]
             }
         };
-        let read = reader.event(line, event);
-        read.map_err(|problem| source.error(Some(line), problem))?;
+        if let Err(problem) = reader.event(line, event) {
+            source.set_aside(line, problem)?;
+        }
+    }
+    main.close();
+    for unused in main.totals() {
+        source.warn(unused);
     }
     let mut main = main.finish();
     main.leave_out("sidechain record", aside);
@@ -80,6 +89,8 @@ struct Reader {
     /// Number of messages when the running compaction began: it works in the
     /// background, and what came since is kept.
     began: Option<u32>,
+    /// The totals that the log states, by model.
+    totals: Vec<BTreeMap<String, Total>>,
 }
 
 impl Reader {
@@ -116,6 +127,18 @@ impl Reader {
                 self.recorder.turn(turn);
             }
             "tool.execution_complete" => self.result(id, at, line, from_json(data)?),
+            "system.notification" => {
+                self.close();
+                let said: Said = from_json(data)?;
+                let mut turn = Turn::new(Role::System);
+                (turn.id, turn.at, turn.line) = (id, at, Some(line));
+                turn.text(said.content);
+                self.recorder.turn(turn);
+            }
+            "session.shutdown" => {
+                let ended: Ended = from_json(data)?;
+                self.totals.extend(ended.model_metrics);
+            }
             "session.compaction_start" => {
                 self.close();
                 self.began = Some(self.recorder.count());
@@ -188,6 +211,10 @@ impl Reader {
         for call in answer.tool_requests.into_iter().flatten() {
             turn.blocks.push(self.recorder.call(call.tool_call_id, call.name, call.arguments));
         }
+        if answer.output_tokens.is_some_and(|tokens| tokens > 0) && turn.blocks.is_empty() {
+            // What it wrote was not shown.
+            turn.blocks.push(Block::Reasoning { text: String::new() });
+        }
         if answer.output_tokens.is_some() {
             let reason = "output tokens of a response whose prompt tokens are not recorded";
             self.recorder.draft.leave_out(reason, 1);
@@ -243,6 +270,29 @@ impl Reader {
             at,
             ..RecordedCompaction::default()
         })
+    }
+
+    /// Gives the totals of a model to its only response; returns what is not
+    /// used of them.
+    fn totals(&mut self) -> Vec<String> {
+        let mut unused = Vec::new();
+        let once = self.totals.len() == 1;
+        for (model, total) in self.totals.drain(..).flatten() {
+            let Total { requests, usage } = total;
+            let mut own = self.recorder.responses_of(&model);
+            match (own.pop(), own.is_empty(), once && requests.count == 1) {
+                (Some(only), true, true) => only.usage = Some(usage.call().usage),
+                _ => unused.push(format!(
+                    "its totals are not used, since they cannot be assigned to single requests: \
+                     {} of {model} with {} tokens in, {} of them cached, and {} out",
+                    counted(requests.count, "request"),
+                    usage.input_tokens,
+                    usage.cache_read_tokens,
+                    usage.output_tokens,
+                )),
+            }
+        }
+        unused
     }
 
     fn finish(mut self) -> Draft {
@@ -373,6 +423,26 @@ struct Compaction {
     pre_compaction_tokens: Option<u64>,
     compaction_tokens_used: Option<Spent>,
     trigger: Option<String>,
+}
+
+/// The end of a session.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Ended {
+    model_metrics: Option<BTreeMap<String, Total>>,
+}
+
+/// What a model was asked and used until then.
+#[derive(Deserialize)]
+struct Total {
+    requests: Count,
+    usage: Spent,
+}
+
+#[derive(Deserialize)]
+struct Count {
+    #[serde(default)]
+    count: u64,
 }
 
 /// Cached tokens are part of the input, as the totals of a session bear out.

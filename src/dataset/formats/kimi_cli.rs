@@ -4,8 +4,10 @@
 //!
 //! A compaction begins the file anew: it starts with the summary and what was
 //! kept, and what came before is in a file of its own (`context_1.jsonl`), which
-//! is a transcript of its own here. The file has no usage, only the size of the
-//! context now and then.
+//! is a transcript of its own here. Usage is told by the size of the context: of
+//! the prompt before a response, with the response behind it. How much of it was
+//! read from a cache is not told. A subagent has a file beside that of its agent
+//! (`context_sub_1.jsonl`).
 
 use super::prelude::*;
 
@@ -33,12 +35,20 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
         Some(folder) => format!("{folder}{}", stem.trim_start_matches("context")),
         None => stem.to_owned(),
     };
-    let mut reader = Reader { recorder: Recorder::new(id) };
+    let main = std::path::Path::new(source.name()).with_file_name("context");
+    let main = main.display().to_string();
+    let is_subagent = stem.starts_with("context_sub");
+    let is_main = stem == "context";
+    let mut reader = Reader { recorder: Recorder::new(id), ..Reader::default() };
     while let Some((line, record)) = source.next_record(parse::<Record>)? {
-        let read = reader.record(line, record);
-        read.map_err(|problem| source.error(Some(line), problem))?;
+        if let Err(problem) = reader.record(line, record) {
+            source.set_aside(line, problem)?;
+        }
     }
+    reader.drop_size();
     let mut draft = reader.recorder.finish();
+    draft.session = is_main.then(|| main.clone());
+    draft.parent = is_subagent.then_some(main);
     draft.leave_out("torn last line", source.torn());
     Ok(vec![draft])
 }
@@ -56,6 +66,7 @@ struct Record {
     content: Content<Part>,
     tool_calls: Option<Vec<Call>>,
     tool_call_id: Option<String>,
+    token_count: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -79,12 +90,18 @@ struct Function {
     arguments: Json,
 }
 
+#[derive(Default)]
 struct Reader {
     recorder: Recorder,
+    /// The size of the context, where no response followed.
+    size: Option<u64>,
+    /// Whether the record before is a response, with the prompt it answered.
+    answered: Option<Option<u64>>,
 }
 
 impl Reader {
     fn record(&mut self, line: u64, record: Record) -> Result<(), Problem> {
+        let answered = self.answered.take();
         let role = match record.role.as_str() {
             "system" => Role::System,
             "user" => Role::User,
@@ -105,6 +122,13 @@ impl Reader {
                 self.recorder.transcript().preamble.system = vec![text];
                 return Ok(());
             }
+            "_usage" => {
+                let size = record.token_count.ok_or_else(|| {
+                    Problem::shape("token_count", "a record of usage lacks it")
+                })?;
+                self.size(size, answered);
+                return Ok(());
+            }
             note if note.starts_with('_') => {
                 self.recorder.draft.leave_out(format!("{note} record"), 1);
                 return Ok(());
@@ -122,8 +146,35 @@ impl Reader {
         if role == Role::User && self.recorder.count() <= 1 && text.starts_with(COMPACTED) {
             return self.compaction(text);
         }
+        if role == Role::Assistant {
+            let prompt = self.size.take();
+            turn.usage = prompt.map(|input| Usage { input, cache_unknown: true, ..Usage::default() });
+            self.answered = Some(prompt);
+        }
         self.recorder.turn(turn);
         Ok(())
+    }
+
+    /// The size of the context: with a response that stands right before it, or
+    /// of the next prompt.
+    fn size(&mut self, size: u64, answered: Option<Option<u64>>) {
+        let Some(prompt) = answered else {
+            self.drop_size();
+            self.size = Some(size);
+            return;
+        };
+        let last = self.recorder.transcript().messages.last_mut();
+        let usage = last.and_then(|message| message.usage.as_mut());
+        match (usage, prompt.and_then(|prompt| size.checked_sub(prompt))) {
+            (Some(usage), Some(output)) => (usage.output, usage.output_final) = (output, true),
+            _ => self.recorder.draft.leave_out("size of the context without that of its prompt", 1),
+        }
+    }
+
+    /// A size that belongs to no response.
+    fn drop_size(&mut self) {
+        let dropped = u64::from(self.size.take().is_some());
+        self.recorder.draft.leave_out("size of the context without a response", dropped);
     }
 
     /// A summary at the beginning of the file.

@@ -1,12 +1,16 @@
 //! Conversations as OpenAI chat messages: a list of messages, an object with
 //! `messages` (and `tools`), one such object a line, or a list of runs as
-//! tau-bench writes them (`task_id`, `trial`, `traj`).
+//! tau-bench writes them (`task_id`, `trial`, `traj`). Where a `response` stands
+//! beside the messages, as in the logs of LiteLLM, they are requests: each
+//! repeats the messages of the one before and adds some.
 
 use super::anthropic::is_request;
 use super::content::ChatUsage;
+use super::exchange::{Request, Requests, Said};
+use super::otel::said;
 use super::prelude::*;
 use super::responses;
-use crate::model::ToolDefinition;
+use crate::model::{Preamble, ToolDefinition};
 
 /// The format of OpenAI chat messages.
 pub(super) const FORMAT: Format = Format {
@@ -43,11 +47,12 @@ fn sniff(head: &Head) -> bool {
     let is_other = |record: &Json| {
         is_request(record) || record.get(0).is_some_and(is_request) || responses::is_items(record)
     };
-    head.any(|r| (is_chat(r) || is_list(r)) && !is_other(r)) || document
+    head.any(|r| (is_chat(r) || is_list(r) || is_exchange(r)) && !is_other(r)) || document
 }
 
 fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result<(), DatasetError> {
     let mut reader = Reader::default();
+    let mut requests = Requests::default();
     // The last one waits for what follows it.
     let mut last: Option<Draft> = None;
     let mut next = |source: &Source<'_>, draft: Draft| {
@@ -57,12 +62,20 @@ fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result
     };
     if source.is_document()? {
         let text = source.text()?;
-        let conversations = match plain(&text) {
-            Some(conversation) => vec![conversation],
-            None => {
-                let document = source.parsed(&text)?;
-                conversations(document).map_err(|p| source.error(None, p))?
+        let conversations = match logged(&text) {
+            Some(all) => {
+                all.map_err(|problem| source.error(None, problem))?.into_iter().for_each(|one| {
+                    requests.add(one);
+                });
+                Vec::new()
             }
+            None => match plain(&text) {
+                Some(conversation) => vec![conversation],
+                None => {
+                    let document = source.parsed(&text)?;
+                    conversations(document).map_err(|p| source.error(None, p))?
+                }
+            },
         };
         drop(text);
         let single = conversations.len() == 1;
@@ -73,12 +86,24 @@ fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result
         }
     } else {
         let mut n = 0;
-        while let Some((line, conversation)) = source.next_record(parse::<Conversation>)? {
+        while let Some((line, entry)) = source.next_record(entry)? {
+            let conversation = match entry {
+                Entry::Requests(all) => {
+                    all.into_iter().for_each(|one| _ = requests.add(one));
+                    continue;
+                }
+                Entry::Conversation(conversation) => conversation,
+            };
             n += 1;
             let id = conversation.name(source.stem(), Some(n));
-            let read = reader.conversation(id, conversation, Some(line));
-            next(source, read.map_err(|problem| source.error(Some(line), problem))?)?;
+            match reader.conversation(id, *conversation, Some(line)) {
+                Ok(draft) => next(source, draft)?,
+                Err(problem) => source.set_aside(line, problem)?,
+            }
         }
+    }
+    for draft in requests.sessions(source)? {
+        next(source, draft)?;
     }
     if reader.renamed > 0 {
         let n = reader.renamed;
@@ -87,6 +112,85 @@ fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result
     let Some(mut last) = last else { return Ok(()) };
     last.leave_out("torn last line", source.torn());
     take(source, last)
+}
+
+// Logs of requests, each beside its response.
+
+/// A line of the input.
+enum Entry {
+    Conversation(Box<Conversation>),
+    Requests(Vec<Request>),
+}
+
+fn entry(text: &str) -> Result<Entry, Problem> {
+    match logged(text) {
+        Some(requests) => requests.map(Entry::Requests),
+        None => parse(text).map(|read| Entry::Conversation(Box::new(read))),
+    }
+}
+
+/// The requests of a text that is one with its response, or a list of such.
+fn logged(text: &str) -> Option<Result<Vec<Request>, Problem>> {
+    // Conversations can take many times their bytes as JSON.
+    if !["\"response\"", "\"choices\""].iter().all(|key| text.contains(key)) {
+        return None;
+    }
+    let all = match serde_json::from_str(text.trim_start_matches('\u{feff}')).ok()? {
+        Json::Array(all) => all,
+        one => vec![one],
+    };
+    let is_log = !all.is_empty() && all.iter().all(is_exchange);
+    is_log.then(|| all.into_iter().map(request).collect())
+}
+
+/// The body of a logged request.
+fn body(record: &Json) -> &Json {
+    let request = record.get("request").unwrap_or(record);
+    request.get("body").unwrap_or(request)
+}
+
+/// Whether a record is a request beside its response.
+fn is_exchange(record: &Json) -> bool {
+    let response = record.get("response");
+    let response = response.map(|response| response.get("body").unwrap_or(response));
+    body(record).get("messages").is_some_and(Json::is_array)
+        && response.is_some_and(|own| own.pointer("/choices/0/message").is_some())
+}
+
+/// A request of a log with its response, model, usage and time.
+fn request(record: Json) -> Result<Request, Problem> {
+    let body = body(&record);
+    let response = record.get("response").unwrap_or(&Json::Null);
+    let response = response.get("body").unwrap_or(response);
+    let messages = body.get("messages").and_then(Json::as_array);
+    let asked: Result<Vec<Said>, Problem> = messages.into_iter().flatten().map(said).collect();
+    let mut answer = said(response.pointer("/choices/0/message").unwrap_or(&Json::Null))?;
+    answer.role = Role::Assistant;
+    let text = |place: &Json, key: &str| place.get(key).and_then(Json::as_str).map(str::to_owned);
+    let tools = body.get("tools").or_else(|| body.pointer("/optional_params/tools"));
+    let tools: Option<Vec<WireTool>> = tools.cloned().and_then(|tools| from_json(tools).ok());
+    let usage: Option<ChatUsage> =
+        response.get("usage").cloned().and_then(|usage| from_json(usage).ok());
+    let times = ["timestamp", "startTime", "start_time"].map(|key| record.get(key));
+    let made = response.get("created");
+    Ok(Request {
+        session: text(&record, "session_id"),
+        preamble: Preamble { tools: self::tools(tools), ..Preamble::default() },
+        said: asked?,
+        answer: vec![answer],
+        usage: usage.map(|usage| usage.disjoint()),
+        model: text(response, "model").or_else(|| text(body, "model")),
+        at: times.into_iter().chain([made]).flatten().find_map(time),
+        ..Request::default()
+    })
+}
+
+/// A time as text, or in seconds since 1970.
+fn time(value: &Json) -> Option<Timestamp> {
+    match value {
+        Json::String(text) => text.parse().ok(),
+        other => Timestamp::from_microsecond((other.as_f64()? * 1e6) as i64).ok(),
+    }
 }
 
 /// A document that is one conversation and nothing odd, without holding it as

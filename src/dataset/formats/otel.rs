@@ -17,11 +17,16 @@ use super::exchange::{Part, Request, Requests, Said};
 use super::prelude::*;
 use crate::dataset::source::HEAD;
 use crate::model::Preamble;
+use crate::text::counted;
 
 /// Why there is no session, though models were called.
 const NO_CONTENT: &str = "none of its spans of model calls has the messages: they have to be \
      recorded (OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=span_only, \
      TRACELOOP_TRACE_CONTENT=true, OPENINFERENCE_HIDE_INPUTS=false)";
+
+/// What can be done where no model was called.
+const NO_CALL: &str = "export the traces of the program that calls the model, with its \
+     instrumentation for that (OpenTelemetry GenAI, OpenLLMetry, OpenInference)";
 
 /// The format of spans in OTLP JSON.
 pub(super) const FORMAT: Format = Format {
@@ -45,15 +50,19 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
         found.add(export).map_err(|problem| source.error(None, problem))?;
     } else {
         while let Some((line, export)) = source.next_record(parse::<Export>)? {
-            found.add(export).map_err(|problem| source.error(Some(line), problem))?;
+            if let Err(problem) = found.add(export) {
+                source.set_aside(line, problem)?;
+            }
         }
     }
-    if found.silent > 0 {
-        let (silent, all) = (found.silent, found.silent + found.requests.len());
-        source.warn(match found.requests.len() {
-            0 => NO_CONTENT.to_owned(),
-            _ => format!("of {all} spans of model calls, {silent} have no messages"),
-        });
+    source.settle_aside(found.requests.len())?;
+    let (silent, all) = (found.silent, found.silent + found.requests.len());
+    if found.requests.is_empty() {
+        let nothing = found.nothing();
+        return Err(source.error(None, nothing));
+    }
+    if silent > 0 {
+        source.warn(format!("of {all} spans of model calls, {silent} have no messages"));
     }
     // Spans are written when they end.
     found.requests.sort_by_key(|request| request.at);
@@ -99,6 +108,16 @@ struct Found {
 }
 
 impl Found {
+    /// Why there is no session.
+    fn nothing(&self) -> Problem {
+        let (what, remedy) = match (self.silent, self.others) {
+            (0, 0) => ("it holds no span".to_owned(), NO_CALL),
+            (0, n) => (format!("none of its {} is a call of a model", counted(n, "span")), NO_CALL),
+            _ => (NO_CONTENT.to_owned(), "set that where the program runs, and export again"),
+        };
+        Problem::Nothing { what, remedy }
+    }
+
     fn add(&mut self, export: Export) -> Result<(), Problem> {
         let scopes = export.resource_spans.into_iter().flat_map(|resource| resource.scope_spans);
         for span in scopes.flat_map(|scope| scope.spans) {

@@ -70,6 +70,20 @@ impl Recorder {
         self.draft.next_index()
     }
 
+    /// Notes which model wrote the message at a place.
+    pub(super) fn wrote(&mut self, at: u32, model: &str) {
+        if let Some(message) = self.draft.transcript.messages.get(at as usize) {
+            self.models.add(model, &message.id);
+        }
+    }
+
+    /// The responses that a model wrote.
+    pub(super) fn responses_of(&mut self, model: &str) -> Vec<&mut Message> {
+        let Recorder { draft, models, .. } = self;
+        let messages = draft.transcript.messages.iter_mut();
+        messages.filter(|message| models.of(&message.id) == Some(model)).collect()
+    }
+
     /// A call, with an id that no other call of the session has. Arguments may
     /// be JSON in a string.
     pub(super) fn call(&mut self, id: String, name: String, given: Json) -> Block {

@@ -9,7 +9,8 @@
 
 use super::anthropic::{entry, role_of};
 use super::codex::{
-    Output, WireAction, WireCall, WireMessage, WirePart, WireReasoning, WireResult, texts,
+    Output, WireAction, WireCall, WireMessage, WirePart, WireReasoning, WireResult, WireSearch,
+    texts,
 };
 use super::content::usage_of;
 use super::exchange::{Part, Request, Requests, Said};
@@ -223,12 +224,14 @@ fn preamble(instructions: Option<Content<Json>>, tools: Option<Vec<Tool>>) -> Pr
 // read as there.
 
 /// Kinds of items that no other API has, each with a field that it always has.
-const OWN: [(&str, &str); 9] = [
+const OWN: [(&str, &str); 11] = [
     ("function_call", "call_id"),
     ("function_call_output", "call_id"),
     ("custom_tool_call", "call_id"),
     ("custom_tool_call_output", "call_id"),
     ("local_shell_call", "action"),
+    ("tool_search_call", "arguments"),
+    ("tool_search_output", "tools"),
     ("web_search_call", "status"),
     ("reasoning", "summary"),
     ("compaction", "encrypted_content"),
@@ -297,7 +300,15 @@ pub(super) fn said(item: Json) -> Result<Said, Problem> {
         }
         "function_call_output" | "custom_tool_call_output" => {
             let WireResult { call_id, output } = from_json(item)?;
-            (Role::Tool, result(call_id, output))
+            (Role::Tool, result(Some(call_id), output))
+        }
+        "tool_search_call" => {
+            let WireSearch { call_id, arguments, .. } = from_json(item)?;
+            (Role::Assistant, Part::Call { id: call_id, name: "tool_search".to_owned(), arguments })
+        }
+        "tool_search_output" => {
+            let search: WireSearch = from_json(item)?;
+            (Role::Tool, result(search.call_id.clone(), search.found()))
         }
         _ if kind.ends_with("_call_output") => (Role::Tool, other_result(&item)),
         "compaction" | "compaction_summary" => (Role::Assistant, Part::Compacted),
@@ -320,9 +331,9 @@ fn parts(content: Content<WirePart>) -> Vec<Part> {
     parts.into_iter().map(read).collect()
 }
 
-fn result(call: String, output: Output) -> Part {
+fn result(call: Option<String>, output: Output) -> Part {
     let (text, is_error) = output.read();
-    Part::Result { call: Some(call), name: None, text: text.text, images: text.images, is_error }
+    Part::Result { call, name: None, text: text.text, images: text.images, is_error }
 }
 
 /// What a shell, a computer or a patch gave back.

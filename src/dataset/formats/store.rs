@@ -4,6 +4,7 @@
 use super::prelude::*;
 use crate::dataset::check::check;
 use crate::model::{SIDECHAIN, SidechainRequest, Transcript};
+use crate::text::counted;
 
 /// The warning about stores of agents whose logs were at hand, but no store.
 pub(super) const UNTRIED: &str = "the store is read from its public schema, without one at hand: \
@@ -65,9 +66,22 @@ pub(super) fn read_sessions<S>(
         drafts.into_iter().try_for_each(|draft| take(source, draft))?;
     }
     match first {
-        Some(problem) if taken == 0 => Err(source.error(None, problem)),
-        _ => Ok(()),
+        _ if taken > 0 => Ok(()),
+        Some(problem) => Err(source.error(None, problem)),
+        None => Err(source.error(None, nothing(sessions.len()))),
     }
+}
+
+/// A store without a message.
+fn nothing(sessions: usize) -> Problem {
+    let what = match sessions {
+        0 => "the store is empty: it lists no session".to_owned(),
+        n => format!("the store lists {}, none with a message", counted(n, "session")),
+    };
+    let remedy = "the agent may keep its sessions in another store, by user or by project: \
+                  docs/formats.md names where; what is still in the log of a running agent \
+                  (`-wal`) is read where that stands beside the store";
+    Problem::Nothing { what, remedy }
 }
 
 /// Counts a subagent's conversation at the session that started it.

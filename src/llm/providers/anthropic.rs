@@ -142,6 +142,7 @@ fn tokens(usage: &Value) -> Result<Tokens, NoUsage> {
         cache_write_1h: long,
         output: required(usage, "output_tokens")?,
         output_final: true,
+        ..Usage::default()
     };
     Ok(Tokens { usage, reasoning: None })
 }

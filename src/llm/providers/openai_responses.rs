@@ -107,6 +107,7 @@ fn tokens(usage: &Value) -> Result<Tokens, NoUsage> {
         cache_write_1h: 0,
         output,
         output_final: true,
+        ..Usage::default()
     };
     Ok(Tokens { usage, reasoning })
 }

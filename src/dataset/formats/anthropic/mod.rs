@@ -10,7 +10,7 @@ mod wire;
 
 use std::collections::{BTreeSet, VecDeque};
 
-use self::wire::{Body, Response, ResultPart, WireMessage};
+use self::wire::{Body, Metrics, Response, ResultPart, WireMessage};
 pub(super) use self::wire::{Part, entry, is_request};
 use super::amp;
 use super::exchange::{Chain, Chains, Sent, ends};
@@ -162,6 +162,10 @@ impl Reader {
         turn.at = wire.ts.and_then(|ts| Timestamp::from_millisecond(ts).ok());
         let request = self.requests.remove(&at).filter(|_| turn.role == Role::Assistant);
         (turn.usage, turn.model) = request.unwrap_or_default();
+        if turn.role == Role::Assistant {
+            turn.usage = turn.usage.or(wire.metrics.and_then(Metrics::usage));
+            turn.model = turn.model.or(wire.model_info.and_then(|model| model.model_id));
+        }
         add_message(&mut self.recorder, turn, wire.content)?;
         let parents = [wire.condense_parent, wire.truncation_parent];
         self.condensed.add(first, parents, &mut self.recorder.draft)

@@ -29,6 +29,9 @@ pub(super) struct WireMessage {
     pub(super) content: Content<Part>,
     /// Milliseconds since 1970, which agents add to messages that they keep.
     pub(super) ts: Option<i64>,
+    /// What Cline adds: the model, and what its request used.
+    pub(super) model_info: Option<ModelInfo>,
+    pub(super) metrics: Option<Metrics>,
     /// What Roo and Kilo add to messages that they condensed or hid.
     pub(super) is_summary: Option<bool>,
     pub(super) condense_id: Option<String>,
@@ -36,6 +39,43 @@ pub(super) struct WireMessage {
     pub(super) is_truncation_marker: Option<bool>,
     pub(super) truncation_id: Option<String>,
     pub(super) truncation_parent: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ModelInfo {
+    pub(super) model_id: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Metrics {
+    tokens: Option<Tokens>,
+}
+
+/// Tokens that were read from a cache or written to it are one sum, beside the
+/// prompt's (cline/cline, `src/core/task/index.ts`).
+#[derive(Deserialize)]
+struct Tokens {
+    #[serde(default)]
+    prompt: u64,
+    #[serde(default)]
+    completion: u64,
+    #[serde(default)]
+    cached: u64,
+}
+
+impl Metrics {
+    pub(super) fn usage(self) -> Option<Usage> {
+        let Tokens { prompt, completion, cached } = self.tokens?;
+        Some(Usage {
+            input: prompt,
+            cache_read: cached,
+            cache_unknown: cached > 0,
+            output: completion,
+            output_final: true,
+            ..Usage::default()
+        })
+    }
 }
 
 /// A part of a message, in the API's notation or in that of Amp.
@@ -129,6 +169,7 @@ impl WireUsage {
             cache_write_1h,
             output: self.output_tokens,
             output_final: true,
+            ..Usage::default()
         }
     }
 }

@@ -426,6 +426,7 @@ fn usage(wire: &WireUsage) -> Usage {
         cache_write_1h: hour,
         output: wire.output_tokens.unwrap_or(0),
         output_final: false,
+        ..Usage::default()
     }
 }
 

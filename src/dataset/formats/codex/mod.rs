@@ -3,17 +3,20 @@
 //! `response_item` records are the conversation; events repeat it, and only
 //! token counts and interruptions are read of them.
 
+mod compaction;
 mod wire;
 
-use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use self::wire::{Body, Compacted, Counts, Item, Kept, Record, Session, Turn};
+use self::compaction::{MessageLookup, ReadCompaction, Says, says};
+
+use self::wire::{Body, Compacted, Counts, Item, Record, Session, Turn};
 pub(super) use self::wire::{
-    Output, WireAction, WireCall, WireMessage, WirePart, WireReasoning, WireResult, texts,
+    Output, WireAction, WireCall, WireMessage, WirePart, WireReasoning, WireResult, WireSearch,
+    texts,
 };
 use super::prelude::*;
-use crate::model::Transcript;
+use crate::model::SidechainRequest;
 
 /// The format of Codex CLI's session logs.
 pub(super) const FORMAT: Format = Format {
@@ -40,12 +43,12 @@ fn sniff(head: &Head) -> bool {
 fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
     let mut reader = Reader::new(source.stem());
     while let Some((line, (at, body))) = source.next_record(wire::read)? {
-        let read = reader.record(Record { line, at, body });
-        read.map_err(|problem| source.error(Some(line), problem))?;
+        if let Err(problem) = reader.record(Record { line, at, body }) {
+            source.set_aside(line, problem)?;
+        }
     }
-    if reader.encrypted > 0 {
-        let n = reader.encrypted;
-        source.warn(format!("the vendor encrypted the summaries of its compactions: {n}"));
+    for (why, n) in &reader.unreadable {
+        source.warn(format!("{why}: {n}"));
     }
     let mut draft = reader.finish();
     draft.leave_out("torn last line", source.torn());
@@ -79,8 +82,18 @@ struct Reader {
     prompt: Option<u64>,
     /// Ordinal of each call.
     calls: FxHashMap<String, usize>,
-    /// Compactions whose summary cannot be read.
-    encrypted: u64,
+    /// Calls whose results have come.
+    answered: FxHashSet<String>,
+    /// The newest call that the provider gave no id.
+    unnamed: Option<String>,
+    /// Whether the model has answered: what stands before is the preamble's.
+    begun: bool,
+    /// Positions of the user's messages.
+    asked: Vec<usize>,
+    /// How often each context limit was reported.
+    windows: BTreeMap<u64, u64>,
+    /// Compactions whose summary cannot be read, by the reason.
+    unreadable: BTreeMap<&'static str, u64>,
     /// The index of messages for compactions.
     said: MessageLookup,
 }
@@ -98,12 +111,15 @@ impl Reader {
             Body::Item(item) => return self.item(line, at, item),
             Body::Tokens(None) => {}
             Body::Tokens(Some(info)) => {
+                self.window(info.model_context_window);
                 let new = self.total.replace(info.total_token_usage) != self.total;
                 if let Some(usage) = info.last_token_usage.usage().filter(|_| new) {
                     self.tokens(usage);
                 }
             }
+            Body::Started(window) => self.window(window),
             Body::Aborted => self.open = None,
+            Body::RolledBack(turns) => self.roll_back(turns),
             Body::Compacted(compacted) => {
                 self.close();
                 return self.compaction(at, compacted);
@@ -116,7 +132,12 @@ impl Reader {
     /// The record of a session. A session that continues another begins with
     /// its own record and repeats that of the other.
     fn session(&mut self, session: Session) {
+        let parent = session.parent();
         let git = session.git.map_or([None, None], |git| [git.branch, git.commit_hash]);
+        if !self.session_seen {
+            self.draft.session.clone_from(&session.id);
+            self.draft.parent = parent;
+        }
         let own = [session.id, session.cli_version, session.originator];
         let own = own.into_iter().chain(git).flatten();
         self.metadata.extend(own.filter(|value| !value.is_empty()));
@@ -162,7 +183,11 @@ impl Reader {
             },
             Item::Reasoning(text) => self.respond(line, at, Block::Reasoning { text }),
             Item::Call { id, name, arguments: written } => {
-                let id = id.unwrap_or_else(|| format!("line-{line}"));
+                let id = id.unwrap_or_else(|| {
+                    let id = format!("line-{line}");
+                    self.unnamed = Some(id.clone());
+                    id
+                });
                 let ordinal = self.calls.len();
                 if self.calls.contains_key(&id) {
                     return Err(Problem::RepeatedCall { call: id });
@@ -171,7 +196,10 @@ impl Reader {
                 let arguments = arguments(written, &mut self.draft);
                 self.respond(line, at, Block::ToolCall { id, name, arguments });
             }
-            Item::Result { call, output } => self.result(line, at, call, output)?,
+            Item::Result { call, output } => match call.or_else(|| self.unnamed.take()) {
+                Some(call) => self.result(line, at, call, output)?,
+                None => self.draft.leave_out("tool result without the id of its call", 1),
+            },
         }
         Ok(())
     }
@@ -179,6 +207,7 @@ impl Reader {
     /// Adds to the open response, or opens one.
     fn respond(&mut self, line: u64, at: Option<Timestamp>, mut block: Block) {
         self.draft.flatten(&mut block);
+        self.begun = true;
         if self.open.as_ref().is_some_and(|open| open.answered && !open.counted_first) {
             self.open = None;
         }
@@ -225,7 +254,8 @@ impl Reader {
     }
 
     /// A message to the model. Instructions before the first one are part of
-    /// the preamble (semantics §5).
+    /// the preamble, and so is what the harness says in the user's name of the
+    /// project and the environment before the first response (semantics §5).
     fn input(
         &mut self,
         line: u64,
@@ -241,16 +271,65 @@ impl Reader {
         let blocks = self.blocks(content)?;
         if blocks.is_empty() {
             self.draft.leave_out("empty message", 1);
-        } else if role == Role::System && self.draft.transcript.messages.is_empty() {
-            let texts = blocks.into_iter().filter_map(|block| match block {
-                Block::Text { text } => Some(text),
-                _ => None,
-            });
-            self.draft.transcript.preamble.system.extend(texts);
-        } else {
-            self.push(line, at, role, blocks);
+            return Ok(());
+        }
+        let starts = role == Role::System && self.draft.transcript.messages.is_empty();
+        let (mut notes, mut own) = (Vec::new(), Vec::new());
+        for block in blocks {
+            let preamble = &mut self.draft.transcript.preamble;
+            match (block, role) {
+                (Block::Text { text }, Role::System) if starts => preamble.system.push(text),
+                (_, Role::System) if starts => {}
+                (Block::Text { text }, Role::User) if says(&text) == Says::Surroundings => {
+                    match self.begun {
+                        false => preamble.pinned.push(text),
+                        true => notes.push(Block::Text { text }),
+                    }
+                }
+                (Block::Text { text }, Role::User) if says(&text) == Says::Note => {
+                    notes.push(Block::Text { text });
+                }
+                (block, _) => own.push(block),
+            }
+        }
+        let id = format!("line-{line}");
+        if !notes.is_empty() {
+            let id = if own.is_empty() { id.clone() } else { format!("{id}-harness") };
+            self.draft.push(Message::new(id, Role::System, at, notes), line);
+        }
+        if !own.is_empty() {
+            self.asked.extend((role == Role::User).then_some(self.draft.transcript.messages.len()));
+            self.draft.push(Message::new(id, role, at, own), line);
         }
         Ok(())
+    }
+
+    fn window(&mut self, tokens: Option<u64>) {
+        if let Some(tokens) = tokens.filter(|tokens| *tokens > 0) {
+            *self.windows.entry(tokens).or_default() += 1;
+        }
+    }
+
+    /// Takes back the last turns, as Codex does: from the user's message on, and
+    /// what the harness put right before it. What they cost stays.
+    fn roll_back(&mut self, turns: u32) {
+        self.close();
+        let left = self.asked.len().saturating_sub(turns as usize);
+        let Some(&from) = self.asked.get(left) else { return };
+        self.asked.truncate(left);
+        let transcript = &mut self.draft.transcript;
+        let before = transcript.messages[..from].iter().rev();
+        let from = from - before.take_while(|m| m.role == Role::System).count();
+        let taken = transcript.messages.split_off(from);
+        self.said.forget(&taken, from);
+        self.draft.lines.truncate(from);
+        transcript.compactions.retain(|compaction| compaction.after as usize <= from);
+        let requests = taken.iter().filter_map(|message| {
+            let model = self.models.of(&message.id).map(str::to_owned);
+            Some(SidechainRequest { at: message.at, model, usage: message.usage? })
+        });
+        transcript.sidechains.extend(requests);
+        self.draft.leave_out("message of a turn that was rolled back", taken.len() as u64);
     }
 
     fn result(
@@ -262,6 +341,9 @@ impl Reader {
     ) -> Result<(), Problem> {
         if !self.calls.contains_key(&call) {
             return Err(Problem::ResultWithoutCall { call });
+        }
+        if !self.answered.insert(call.clone()) {
+            return Err(Problem::RepeatedResult { call });
         }
         if let Some(open) = &mut self.open {
             open.answered = true;
@@ -298,6 +380,8 @@ impl Reader {
         self.close();
         self.order_results();
         self.models.name_models(&mut self.draft.transcript);
+        let windows = self.windows.iter().max_by_key(|(_, n)| **n);
+        self.draft.transcript.window = windows.map(|(tokens, _)| *tokens);
         self.draft.transcript.metadata = self.metadata.into_iter().collect();
         self.draft
     }
@@ -307,12 +391,12 @@ impl Reader {
     /// # Errors
     /// Compactions that together keep more than can be held.
     fn compaction(&mut self, at: Option<Timestamp>, compacted: Compacted) -> Result<(), Problem> {
-        let ReadCompaction { compaction, is_encrypted, others } =
+        let ReadCompaction { compaction, unreadable, others } =
             self.said.compaction(&self.draft.transcript, compacted);
         self.draft.leave_out("item that a compaction kept apart", others);
-        if is_encrypted {
-            self.encrypted += 1;
-            self.draft.leave_out("encrypted summary", 1);
+        if let Some((why, what)) = unreadable {
+            *self.unreadable.entry(why).or_default() += 1;
+            self.draft.leave_out(what, 1);
         }
         let tokens_before = self.prompt;
         self.draft.compact(RecordedCompaction { tokens_before, at, ..compaction })
@@ -331,208 +415,4 @@ impl Reader {
         }
         (self.draft.transcript.messages, self.draft.lines) = placed.into_iter().unzip();
     }
-}
-
-// What a compaction of Codex CLI kept, and what replaced the rest (semantics
-// §6).
-//
-// Records since 2025-11 contain the new context as a list. Older ones contain
-// the summary alone, and the context follows from Codex's own rule
-// (openai/codex, `codex-rs/core/src/codex/compact.rs`,
-// `build_compacted_history`).
-
-/// The beginning of a summary that Codex sends as a message of its own
-/// (`templates/compact/summary_prefix.md`, since 2025-10).
-const SUMMARY_PREFIX: &str = "Another language model started to solve this problem";
-
-/// The text that Codex put around the user's messages and the summary before
-/// that (`templates/compact/history_bridge.md`).
-const BRIDGE: [&str; 2] = [
-    "You were originally given instructions from a user over one or more turns. Here were the \
-     user messages:\n\n",
-    "\n\nAnother language model started to solve this problem and produced a summary of its \
-     thinking process. You also have access to the state of the tools that were used by that \
-     language model. Use this to build on the work that has already been done and avoid \
-     duplicating work. Here is the summary produced by the other language model, use the \
-     information in this summary to assist with your own analysis:\n\n",
-];
-
-/// Tokens of user messages that Codex keeps, four bytes each
-/// (`COMPACT_USER_MESSAGE_MAX_TOKENS`).
-const USER_TOKENS: usize = 20_000;
-
-/// The beginnings of messages that the harness writes in the user's name
-/// (`is_session_prefix_message`).
-const HARNESS: [&str; 3] =
-    ["<user_instructions>", "<environment_context>", "# AGENTS.md instructions"];
-
-/// An index of the messages before a compaction. It grows with the messages:
-/// searching all of them at every compaction would take quadratic time.
-#[derive(Default)]
-struct MessageLookup {
-    /// Number of messages, and of entries of the system prompt, in the index.
-    seen: (usize, usize),
-    /// Number of messages at the start that the harness wrote.
-    start: usize,
-    /// Messages of the user.
-    users: Vec<u32>,
-    /// The texts of the user's messages, separated by blank lines.
-    by_users: String,
-    /// Messages that can be kept alone, by their text.
-    alone: FxHashMap<(Role, String), Vec<u32>>,
-    system: FxHashSet<String>,
-}
-
-impl MessageLookup {
-    /// Adds new messages to the index.
-    fn add_new(&mut self, messages: &[Message], system: &[String]) {
-        for (index, message) in (0u32..).zip(messages).skip(self.seen.0) {
-            let harness = is_harness(message);
-            if self.start == index as usize && (harness || message.role == Role::System) {
-                self.start += 1;
-            }
-            if message.role == Role::User && !harness {
-                if !self.users.is_empty() {
-                    self.by_users.push_str("\n\n");
-                }
-                self.users.push(index);
-                self.by_users.push_str(&message.sent());
-            }
-            if is_alone(message) {
-                self.alone.entry((message.role, message.sent())).or_default().push(index);
-            }
-        }
-        self.system.extend(system.iter().skip(self.seen.1).cloned());
-        self.seen = (messages.len(), system.len());
-    }
-}
-
-/// A compaction as it was read, and what is counted of it.
-struct ReadCompaction {
-    pub compaction: RecordedCompaction,
-    /// Whether its summary is encrypted.
-    pub is_encrypted: bool,
-    /// Number of items that it kept apart from the messages.
-    pub others: u64,
-}
-
-impl MessageLookup {
-    /// Reads a compaction behind the messages of a transcript.
-    fn compaction(&mut self, transcript: &Transcript, compacted: Compacted) -> ReadCompaction {
-        self.add_new(&transcript.messages, &transcript.preamble.system);
-        let after = transcript.messages.len() as MessageIndex;
-        let summary = compacted.message;
-        let encrypted = |history: &Vec<Kept>| history.iter().any(|item| item.kind == "compaction");
-        let is_encrypted = compacted.replacement_history.as_ref().is_some_and(encrypted);
-        let (mut pieces, others) = match compacted.replacement_history {
-            Some(history) => self.listed(history),
-            None if summary.is_empty() => (Vec::new(), 0),
-            None => (by_rule(self, &transcript.messages, &summary), 0),
-        };
-        let mut kept_from = after;
-        while kept_from > 0 && pieces.last() == Some(&Piece::Message(kept_from - 1)) {
-            pieces.pop();
-            kept_from -= 1;
-        }
-        let compaction = RecordedCompaction {
-            after,
-            kept_from,
-            // In a redacted file an empty message may have text.
-            summary: (!is_encrypted && !summary.is_empty()).then_some(summary),
-            pieces,
-            unreadable: is_encrypted.then(|| "the vendor encrypted its summary".to_owned()),
-            trigger: RecordedTrigger::Unknown,
-            ..RecordedCompaction::default()
-        };
-        ReadCompaction { compaction, is_encrypted, others }
-    }
-
-    /// The new context as the record lists it: messages of the old context (the
-    /// newest of several with the same text), and new texts. Instructions of
-    /// the preamble stay there. Also the number of items kept apart.
-    fn listed(&self, history: Vec<Kept>) -> (Vec<Piece>, u64) {
-        let mut pieces = Vec::with_capacity(history.len());
-        let mut before = u32::MAX;
-        let mut others = 0;
-        for item in history.into_iter().rev() {
-            let role = match item.role.as_str() {
-                "user" => Role::User,
-                "assistant" => Role::Assistant,
-                _ => Role::System,
-            };
-            if item.kind != "message" {
-                others += u64::from(item.kind != "compaction");
-                continue;
-            }
-            let text = texts(item.content).join("\n");
-            if role == Role::System && self.system.contains(&text) {
-                continue;
-            }
-            let key = (role, text);
-            let place = self.alone.get(&key).and_then(|places| {
-                let behind = places.partition_point(|&place| place < before);
-                places[..behind].last().copied()
-            });
-            before = place.unwrap_or(before);
-            let (role, text) = key;
-            pieces.push(place.map_or_else(|| Piece::Text { role, text }, Piece::Message));
-        }
-        pieces.reverse();
-        (pieces, others)
-    }
-}
-
-/// Whether a message can be kept alone: one that calls a tool cannot.
-fn is_alone(message: &Message) -> bool {
-    let apart = |block: &Block| matches!(block, Block::ToolCall { .. } | Block::ToolResult { .. });
-    !message.blocks.iter().any(apart)
-}
-
-/// Whether the harness wrote a message in the user's name.
-fn is_harness(message: &Message) -> bool {
-    let said = message.first_text().trim_start();
-    message.role == Role::User && HARNESS.iter().any(|start| said.starts_with(start))
-}
-
-/// The new context where only the summary is recorded: the harness's messages
-/// at the start, the user's newest messages, and the summary.
-fn by_rule(lookup: &MessageLookup, messages: &[Message], summary: &str) -> Vec<Piece> {
-    let mut pieces: Vec<Piece> = (0..lookup.start as u32).map(Piece::Message).collect();
-    if !summary.starts_with(SUMMARY_PREFIX) {
-        let said = lookup.by_users.as_str();
-        let said = if said.is_empty() { "(none)".into() } else { cut(said, USER_TOKENS) };
-        let text = format!("{}{said}{}{summary}", BRIDGE[0], BRIDGE[1]);
-        pieces.push(Piece::Text { role: Role::User, text });
-        return pieces;
-    }
-    let mut left = USER_TOKENS;
-    let mut newest = Vec::new();
-    for &index in lookup.users.iter().rev() {
-        let text = messages[index as usize].sent();
-        let tokens = text.len().div_ceil(4);
-        if tokens > left {
-            let text = cut(&text, left).into_owned();
-            newest.extend((left > 0).then_some(Piece::Text { role: Role::User, text }));
-            break;
-        }
-        left -= tokens;
-        newest.push(Piece::Message(index));
-    }
-    newest.reverse();
-    pieces.extend(newest);
-    pieces.push(Piece::Text { role: Role::User, text: summary.to_owned() });
-    pieces
-}
-
-/// Shortens a text that is too long, keeping its beginning and end, as Codex
-/// does (`truncate_middle`): four bytes count as a token.
-fn cut(text: &str, tokens: usize) -> Cow<'_, str> {
-    let bytes = tokens * 4;
-    if text.len() <= bytes {
-        return Cow::Borrowed(text);
-    }
-    let head = text.floor_char_boundary(bytes / 2);
-    let tail = text.ceil_char_boundary(text.len() - (bytes - bytes / 2));
-    let removed = (tail - head).div_ceil(4);
-    Cow::Owned(format!("{}…{removed} tokens truncated…{}", &text[..head], &text[tail..]))
 }

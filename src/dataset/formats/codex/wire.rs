@@ -34,7 +34,11 @@ pub(super) enum Body {
     Turn(Turn),
     Item(Item),
     Tokens(Option<TokenInfo>),
+    /// A turn begins, under this context limit.
+    Started(Option<u64>),
     Aborted,
+    /// The user took back so many turns.
+    RolledBack(u32),
     Compacted(Compacted),
     /// Not part of the conversation; the reason under which it is counted.
     Other(String),
@@ -51,6 +55,19 @@ pub(super) struct Session {
     /// The system prompt, in files of 2026. The `instructions` of older files
     /// are the user's own and are among the messages as well.
     pub(super) base_instructions: Option<Instructions>,
+    /// How it was started: a name, or what a subagent is for and whose it is.
+    #[serde(default)]
+    source: Json,
+    forked_from_id: Option<String>,
+}
+
+impl Session {
+    /// The session whose agent started it, where it is a subagent's.
+    pub(super) fn parent(&self) -> Option<String> {
+        let subagent = self.source.get("subagent")?;
+        let named = subagent.pointer("/thread_spawn/parent_thread_id").and_then(Json::as_str);
+        Some(named.map(str::to_owned).or_else(|| self.forked_from_id.clone()).unwrap_or_default())
+    }
 }
 
 #[derive(Deserialize)]
@@ -86,7 +103,8 @@ pub(super) enum Item {
         arguments: Json,
     },
     Result {
-        call: String,
+        /// Absent for tools that the provider itself runs.
+        call: Option<String>,
         output: Output,
     },
 }
@@ -128,8 +146,26 @@ pub(in crate::dataset::formats) struct WireCall {
 #[derive(Deserialize)]
 pub(in crate::dataset::formats) struct WireAction {
     pub(in crate::dataset::formats) call_id: Option<String>,
-    #[serde(default)]
+    #[serde(default, alias = "revised_prompt")]
     pub(in crate::dataset::formats) action: Json,
+}
+
+/// A search for tools, which loads their definitions into the context.
+#[derive(Deserialize)]
+pub(in crate::dataset::formats) struct WireSearch {
+    pub(in crate::dataset::formats) call_id: Option<String>,
+    #[serde(default)]
+    pub(in crate::dataset::formats) arguments: Json,
+    #[serde(default)]
+    tools: Vec<Json>,
+}
+
+impl WireSearch {
+    /// The definitions that it found, as the model is sent them.
+    pub(in crate::dataset::formats) fn found(self) -> Output {
+        let tools: Vec<String> = self.tools.iter().map(Json::to_string).collect();
+        Output::Content(Content::Text(tools.join("\n")))
+    }
 }
 
 #[derive(Deserialize)]
@@ -206,6 +242,7 @@ pub(super) struct TokenInfo {
     pub(super) total_token_usage: Counts,
     /// Counts of the response that it reports.
     pub(super) last_token_usage: Counts,
+    pub(super) model_context_window: Option<u64>,
 }
 
 /// OpenAI counts cached tokens within the input, reasoning within the output.
@@ -229,6 +266,16 @@ impl Counts {
 #[derive(Deserialize)]
 struct WithInfo {
     info: Option<TokenInfo>,
+}
+
+#[derive(Deserialize)]
+struct Started {
+    model_context_window: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct RolledBack {
+    num_turns: u32,
 }
 
 /// The vendor's compaction, with the context after it.
@@ -262,7 +309,9 @@ pub(super) fn read(text: &str) -> Result<(Option<Timestamp>, Body), Problem> {
         "response_item" => item(text)?,
         "event_msg" => match payload::<Kind>(text)?.kind.as_str() {
             "token_count" => Body::Tokens(payload::<WithInfo>(text)?.info),
+            "task_started" => Body::Started(payload::<Started>(text)?.model_context_window),
             "turn_aborted" => Body::Aborted,
+            "thread_rolled_back" => Body::RolledBack(payload::<RolledBack>(text)?.num_turns),
             // The others repeat what the items contain, or are for the screen.
             _ => Body::Other("event record".to_owned()),
         },
@@ -297,9 +346,17 @@ fn item(text: &str) -> Result<Body, Problem> {
         }
         "function_call_output" | "custom_tool_call_output" => {
             let WireResult { call_id, output } = payload(text)?;
-            Item::Result { call: call_id, output }
+            Item::Result { call: Some(call_id), output }
         }
-        "web_search_call" | "local_shell_call" => {
+        "tool_search_call" => {
+            let WireSearch { call_id, arguments, .. } = payload(text)?;
+            Item::Call { id: call_id, name: "tool_search".to_owned(), arguments }
+        }
+        "tool_search_output" => {
+            let search: WireSearch = payload(text)?;
+            Item::Result { call: search.call_id.clone(), output: search.found() }
+        }
+        "web_search_call" | "local_shell_call" | "image_generation_call" => {
             let WireAction { call_id, action } = payload(text)?;
             let name = kind.trim_end_matches("_call").to_owned();
             Item::Call { id: call_id, name, arguments: action }

@@ -79,7 +79,12 @@ struct Reader {
     metadata: BTreeSet<String>,
     /// Index of the first message at or after each of the export's messages.
     index_of: FxHashMap<String, u32>,
-    calls: FxHashSet<String>,
+    /// Ids of messages and results, and those of calls: a scrubber may have made
+    /// several equal, so that they are told apart by their order.
+    ids: Ids,
+    calls: Ids,
+    /// Number of calls.
+    called: u64,
     /// Questions for a summary that have no answer yet.
     asked: FxHashMap<String, compaction::Asked>,
     /// Calls whose output was pruned, by the time of the pruning.
@@ -112,11 +117,10 @@ impl Reader {
     }
 
     fn message(&mut self, message: WireMessage, is_last: bool) -> Result<(), Problem> {
-        let WireMessage { info, parts } = message;
-        let id = info.id.clone();
-        if self.index_of.insert(id.clone(), self.draft.next_index()).is_some() {
-            return Err(Problem::RepeatedMessage { id });
-        }
+        let WireMessage { mut info, parts } = message;
+        let index = self.draft.next_index();
+        self.index_of.entry(info.id.clone()).or_insert(index);
+        info.id = self.ids.free(info.id);
         match info.role.as_str() {
             "user" => self.user(&info, parts)?,
             "assistant" if info.is_summary() && self.is_finished(&info) => {
@@ -273,12 +277,12 @@ impl Reader {
         let name = part.tool.ok_or_else(|| lacks("tool", "tool"))?;
         let state = part.state.ok_or_else(|| lacks("tool", "state"))?;
         let call = part.call_id.ok_or_else(|| lacks("tool", "callID"))?;
-        let own = part.id.unwrap_or_else(|| format!("result-{}", self.calls.len() + 1));
+        self.called += 1;
+        let own = part.id.unwrap_or_else(|| format!("result-{}", self.called));
+        let own = self.ids.free(own);
         // Some providers number the calls of each response from the beginning.
-        let call = if self.calls.contains(&call) { own.clone() } else { call };
-        if !self.calls.insert(call.clone()) {
-            return Err(Problem::RepeatedCall { call });
-        }
+        let is_known = self.calls.newest(&call).is_some();
+        let call = self.calls.free(if is_known { own.clone() } else { call });
         let arguments = state.input.clone().unwrap_or_else(|| serde_json::json!({}));
         let block = Block::ToolCall { id: call.clone(), name, arguments };
         if let Some(at) = state.time.compacted {
@@ -333,6 +337,7 @@ impl Reader {
             cache_write_1h: 0,
             output,
             output_final: finished,
+            ..Usage::default()
         };
         (usage.prompt() > 0 || output > 0).then_some(usage)
     }

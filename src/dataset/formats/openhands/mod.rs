@@ -9,9 +9,9 @@
 mod v1;
 mod wire;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use self::wire::{Event, ModelResponse, Run, ToolCallMetadata};
+use self::wire::{Event, ModelResponse, Run, ToolCallMetadata, since};
 use super::openai_chat::tools;
 use super::prelude::*;
 use crate::dataset::source::HEAD;
@@ -103,10 +103,11 @@ struct Reader {
     draft: Draft,
     models: Models,
     metadata: BTreeSet<String>,
-    /// What each response used, by its id.
-    usage: FxHashMap<String, Usage>,
-    /// Message of each response whose calls were read.
-    responses: FxHashMap<String, u32>,
+    /// What each response used, by its id. Several may have the same.
+    usage: FxHashMap<String, VecDeque<Usage>>,
+    /// Message of the newest response with an id, and those of its calls that
+    /// no action has carried out yet.
+    responses: FxHashMap<String, (u32, FxHashSet<String>)>,
     calls: Ids,
     /// Id of the call of each action without one of its own.
     actions: FxHashMap<i64, String>,
@@ -166,15 +167,7 @@ impl Reader {
     fn used(&mut self, event: &Event) -> Option<Usage> {
         let all = event.llm_metrics.as_ref()?.accumulated_token_usage.as_ref()?.usage();
         let before = std::mem::replace(&mut self.accumulated, all);
-        let input = all.input.checked_sub(before.input)?;
-        let used = Usage {
-            input,
-            cache_read: all.cache_read.checked_sub(before.cache_read)?,
-            cache_write_5m: all.cache_write_5m.checked_sub(before.cache_write_5m)?,
-            output: all.output.checked_sub(before.output)?,
-            ..all
-        };
-        (used.prompt() > 0).then_some(used)
+        since(all, before)
     }
 
     fn system(&mut self, event: Event) {
@@ -218,13 +211,16 @@ impl Reader {
             choices: Vec::new(),
             usage: None,
         });
-        if let Some(&message) = response.id.as_ref().and_then(|id| self.responses.get(id)) {
-            self.view.add(event.id, message);
+        let before = response.id.as_ref().and_then(|id| self.responses.get_mut(id));
+        if let Some((message, open)) = before
+            && open.remove(&tool_call_id)
+        {
+            self.view.add(event.id, *message);
             return;
         }
-        let own = response.id.as_ref().and_then(|id| self.usage.get(id)).copied();
+        let own = response.id.as_ref().and_then(|id| self.usage.get_mut(id)?.pop_front());
         let usage = own.or(response.usage.map(|usage| usage.usage())).or(used);
-        self.responses.extend(response.id.map(|id| (id, self.draft.next_index())));
+        let mut open = FxHashSet::default();
         let mut blocks = Vec::new();
         let said = response.choices.into_iter().next().map(|choice| choice.message);
         let calls = said.map_or_else(Vec::new, |said| {
@@ -238,10 +234,13 @@ impl Reader {
         for (n, call) in calls.into_iter().enumerate() {
             let id = call.id.unwrap_or_else(|| format!("{tool_call_id}-{}", n + 1));
             made |= id == tool_call_id;
+            open.insert(id.clone());
             let arguments = arguments(call.function.arguments, &mut self.draft);
             let id = self.calls.free(id);
             blocks.push(Block::ToolCall { id, name: call.function.name, arguments });
         }
+        open.remove(&tool_call_id);
+        self.responses.extend(response.id.map(|id| (id, (self.draft.next_index(), open))));
         if !made {
             let id = self.calls.free(tool_call_id);
             let arguments = Json::Object(event.args.others);

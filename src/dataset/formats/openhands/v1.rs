@@ -3,9 +3,10 @@
 //! Read from OpenHands/software-agent-sdk (`openhands/sdk/event`, with its
 //! conversion of events into messages, `openhands/sdk/llm/message.py` and
 //! `openhands/sdk/conversation/event_store.py`), without recordings at hand.
-//! The events do not say what a response used or which model wrote it.
+//! What a response used stands in the updates of the state (`stats`), by its id
+//! or as a sum so far.
 
-use super::wire::time;
+use super::wire::{TokenUsage, since, time};
 use crate::dataset::formats::anthropic::role_of;
 use crate::dataset::formats::content::branch_to_last;
 use crate::dataset::formats::otel::definition;
@@ -57,6 +58,9 @@ pub(super) struct Event {
     forgotten_event_ids: Option<Vec<String>>,
     summary: Option<String>,
     summary_offset: Option<usize>,
+    /// The new state, or one of its values by its key.
+    #[serde(default)]
+    value: Json,
 }
 
 #[derive(Deserialize)]
@@ -139,6 +143,12 @@ struct Reader {
     open: Option<(Turn, Vec<String>)>,
     response: Option<String>,
     asked: bool,
+    /// Message of each response, by its id.
+    responses: Vec<(String, MessageIndex)>,
+    /// What each response used, and its model.
+    used: FxHashMap<String, (Usage, Option<String>)>,
+    /// What all used so far.
+    accumulated: Usage,
 }
 
 /// Reads the events of a session, each with its line.
@@ -165,6 +175,7 @@ pub(super) fn read(id: &str, events: Vec<(Option<u64>, Event)>) -> Result<Draft,
         }
     }
     reader.close();
+    reader.assign();
     Ok(reader.recorder.finish())
 }
 
@@ -182,10 +193,51 @@ impl Reader {
                 self.result(line, event);
             }
             "Condensation" => return self.condense(event),
+            "ConversationStateUpdateEvent" => self.stats(&event.value),
             "CondensationRequest" => self.asked = event.source == "user",
             kind => self.recorder.draft.leave_out(kind.to_owned(), 1),
         }
         Ok(())
+    }
+
+    /// What was used so far, by purpose: of single responses, or in sum.
+    fn stats(&mut self, value: &Json) {
+        let stats = value.get("stats").unwrap_or(value);
+        let all = stats.get("usage_to_metrics").and_then(Json::as_object);
+        let Some(all) = all else {
+            return self.recorder.draft.leave_out("ConversationStateUpdateEvent", 1);
+        };
+        let read = |value: &Json| TokenUsage::deserialize(value).ok();
+        let single = all.values().filter_map(|own| own.get("token_usages")?.as_array()).flatten();
+        for own in single.filter_map(read) {
+            if let Some(id) = own.response_id.clone().filter(|id| !id.is_empty()) {
+                self.used.insert(id, (own.usage(), own.model));
+            }
+        }
+        // The condenser has a sum of its own.
+        let sum = all.get("agent").or_else(|| all.get("default")).or_else(|| all.values().next());
+        let sum = sum.and_then(|own| own.get("accumulated_token_usage")).and_then(read);
+        let Some(now) = sum.map(|own| own.usage()) else { return };
+        let before = std::mem::replace(&mut self.accumulated, now);
+        let last = self.recorder.transcript().messages.iter_mut().rev();
+        let last = last.take_while(|message| message.role != Role::User);
+        let answer = last.into_iter().find(|message| message.role == Role::Assistant);
+        if let (Some(answer), Some(used)) = (answer, since(now, before)) {
+            answer.usage.get_or_insert(used);
+        }
+    }
+
+    /// Gives the responses what they used by their ids.
+    fn assign(&mut self) {
+        for (id, at) in std::mem::take(&mut self.responses) {
+            let Some((usage, model)) = self.used.remove(&id) else { continue };
+            if let Some(message) = self.recorder.transcript().messages.get_mut(at as usize) {
+                message.usage = Some(usage);
+            }
+            if let Some(model) = model {
+                self.recorder.wrote(at, &model);
+            }
+        }
     }
 
     fn system(&mut self, event: Event) {
@@ -205,6 +257,8 @@ impl Reader {
             return Ok(());
         };
         let role = role_of(role)?;
+        let response = event.llm_response_id.filter(|_| role == Role::Assistant);
+        self.responses.extend(response.map(|id| (id, self.recorder.count())));
         let mut turn = Turn { id: event.id.clone(), at: event.timestamp, line, ..Turn::new(role) };
         turn.reasoning(thoughts.text());
         blocks(&mut turn, content.into_iter().chain(event.extended_content.into_iter().flatten()));
@@ -232,8 +286,9 @@ impl Reader {
     }
 
     fn close(&mut self) {
-        self.response = None;
+        let response = self.response.take();
         if let Some((turn, events)) = self.open.take() {
+            self.responses.extend(response.map(|id| (id, self.recorder.count())));
             self.push(turn, events);
         }
     }

@@ -1,5 +1,7 @@
 //! Events of OpenHands on disk.
 
+use std::collections::VecDeque;
+
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use serde::Deserializer;
@@ -23,10 +25,16 @@ pub(super) struct Metrics {
 }
 
 impl Metrics {
-    /// What each response used, by its id.
-    pub(super) fn by_response(self) -> FxHashMap<String, Usage> {
-        let own = |usage: TokenUsage| Some((usage.response_id.clone()?, usage.usage()));
-        self.token_usages.into_iter().filter_map(own).filter(|(id, _)| !id.is_empty()).collect()
+    /// What each response used, by its id and in order.
+    pub(super) fn by_response(self) -> FxHashMap<String, VecDeque<Usage>> {
+        let mut all: FxHashMap<String, VecDeque<Usage>> = FxHashMap::default();
+        for used in self.token_usages {
+            let usage = used.usage();
+            if let Some(id) = used.response_id.filter(|id| !id.is_empty()) {
+                all.entry(id).or_default().push_back(usage);
+            }
+        }
+        all
     }
 }
 
@@ -41,7 +49,8 @@ pub(super) struct TokenUsage {
     cache_read_tokens: u64,
     #[serde(default)]
     cache_write_tokens: u64,
-    response_id: Option<String>,
+    pub(super) response_id: Option<String>,
+    pub(super) model: Option<String>,
 }
 
 impl TokenUsage {
@@ -57,6 +66,18 @@ impl TokenUsage {
             ..Usage::default()
         }
     }
+}
+
+/// What was used between two sums; nothing where that is no more than before.
+pub(super) fn since(now: Usage, before: Usage) -> Option<Usage> {
+    let used = Usage {
+        input: now.input.checked_sub(before.input)?,
+        cache_read: now.cache_read.checked_sub(before.cache_read)?,
+        cache_write_5m: now.cache_write_5m.checked_sub(before.cache_write_5m)?,
+        output: now.output.checked_sub(before.output)?,
+        ..now
+    };
+    (used.prompt() > 0).then_some(used)
 }
 
 /// An action or an observation.
@@ -195,6 +216,7 @@ impl ResponseUsage {
             cache_read_tokens: details.and_then(|d| d.cached_tokens).unwrap_or(0),
             cache_write_tokens: self.cache_creation_input_tokens.unwrap_or(0),
             response_id: None,
+            model: None,
         };
         all.usage()
     }

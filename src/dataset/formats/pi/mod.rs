@@ -48,27 +48,36 @@ fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result
         entries.push(Entry { line, header, body });
     }
     let read = session(entries, source.stem());
-    let mut draft = read.map_err(|(line, problem)| source.error(line, problem))?;
+    let (mut draft, aside) = read.map_err(|problem| source.error(None, problem))?;
+    for (line, problem) in aside {
+        source.set_aside(line, problem)?;
+    }
     warn_of_branches(source, &draft, ABANDONED);
     draft.leave_out("torn last line", source.torn());
     if draft.transcript.messages.is_empty() { Ok(()) } else { take(source, draft) }
 }
 
+/// A session with the entries that cannot be read, by line.
+type ReadSession = (Draft, Vec<(u64, Problem)>);
+
 /// Reads the entries of one session.
-fn session(entries: Vec<Entry>, id: &str) -> Result<Draft, (Option<u64>, Problem)> {
+fn session(entries: Vec<Entry>, id: &str) -> Result<ReadSession, Problem> {
     let mut reader = Reader::new(id);
-    let chain = chain(&entries).map_err(|problem| (None, problem))?;
+    let chain = chain(&entries)?;
+    let mut aside = Vec::new();
     let off = entries.len() - chain.len();
     let mut entries: Vec<Option<Entry>> = entries.into_iter().map(Some).collect();
     reader.index_ids(&entries);
     for at in chain {
         let entry = entries[at].take().expect("a chain holds an entry once");
         let line = entry.line;
-        reader.entry(at, entry).map_err(|problem| (Some(line), problem))?;
+        if let Err(problem) = reader.entry(at, entry) {
+            aside.push((line, problem));
+        }
     }
     let mut draft = reader.finish();
     draft.leave_out(ABANDONED, off as u64);
-    Ok(draft)
+    Ok((draft, aside))
 }
 
 /// Why an entry is not in the transcript.
@@ -98,9 +107,11 @@ fn chain(entries: &[Entry]) -> Result<Vec<usize>, Problem> {
         let parent = entries[at].header.parent_id.as_deref();
         up = match parent {
             None => None,
-            Some(id) => Some(*ids.get(id).ok_or_else(|| {
-                Problem::Inconsistent(format!("parent `{id}` is not in the file"))
-            })?),
+            // A parent that is not in the file stands for the entry before.
+            Some(id) => {
+                let before = || entries[..at].iter().rposition(|e| !is_session(e));
+                ids.get(id).copied().or_else(before)
+            }
         };
     }
     path.extend((0..entries.len()).filter(|&at| is_session(&entries[at])));
@@ -218,9 +229,12 @@ impl Reader {
         message: WireMessage,
     ) -> Result<(), Problem> {
         let stopped = message.stop_reason.as_deref();
-        // The provider refused the request, so that there is no response.
-        let failed = stopped == Some("error");
-        let whole = !failed && stopped != Some("aborted");
+        // Where nothing is reported, the provider refused the request: there is no
+        // response. One that broke off later was billed.
+        let used = message.usage.as_ref().map(|usage| usage.usage(true));
+        let billed = used.is_some_and(|used| used.prompt() > 0 || used.output > 0);
+        let failed = stopped == Some("error") && !billed;
+        let whole = !matches!(stopped, Some("error" | "aborted"));
         if let (Some(model), false) = (&message.model, failed) {
             self.models.add(model, &entry_id(header, line));
             self.metadata.insert(model.clone());
@@ -376,7 +390,11 @@ fn read_store(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), Datase
             entries.push(Entry { line, header, body });
             Ok(())
         })?;
-        session(entries, &listed.id).map_err(|(_, problem)| problem)
+        let (draft, aside) = session(entries, &listed.id)?;
+        match aside.into_iter().next() {
+            Some((_, problem)) => Err(problem),
+            None => Ok(draft),
+        }
     })?;
     source.warn(UNTRIED);
     Ok(())

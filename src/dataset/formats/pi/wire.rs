@@ -117,6 +117,7 @@ impl WireUsage {
             cache_write_1h: 0,
             output: self.output,
             output_final,
+            ..Usage::default()
         }
     }
 }

@@ -59,7 +59,15 @@ fn contradiction(reply: &Reply) -> &str {
 fn tokens(buckets: [u64; 5], reasoning: Option<u64>) -> Result<Tokens, NoUsage> {
     let [input, cache_read, cache_write_5m, cache_write_1h, output] = buckets;
     let output_final = true;
-    let usage = Usage { input, cache_read, cache_write_5m, cache_write_1h, output, output_final };
+    let usage = Usage {
+        input,
+        cache_read,
+        cache_write_5m,
+        cache_write_1h,
+        output,
+        output_final,
+        ..Usage::default()
+    };
     Ok(Tokens { usage, reasoning })
 }
 
