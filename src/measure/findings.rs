@@ -144,6 +144,7 @@ const LIMITS: &[fn(&Evidence<'_>) -> Option<Limit>] = &[
     data::one_project,
     exam::small_windows,
     exam::identifiers_only,
+    seats::sentences_unread,
     data::counts,
     bill::what_bills_assume,
     bill::modelled_clock,

@@ -1,5 +1,5 @@
 use super::*;
-use crate::measure::testkit::{answer, cell, entry_at, facts, manifest, run, run_at, warnings};
+use crate::measure::testkit::{self, answer, cell, entry_at, facts, manifest, run, run_at, warnings};
 use crate::model::{
     Absent, AgainstFull, Cell, Missing, ProbeKind, RECORDED as BY_MODEL, Report, Sessions,
     TranscriptFacts, Ungraded,
@@ -582,9 +582,11 @@ fn what_was_replayed_is_counted() {
         entry_at(SMALL, "fifo", Some(2), &at_stake(14.0, 2.0)),
         entry_at(LARGE, "prune", Some(1), &at_stake(5.0, 1.0)),
     ];
-    let (manifest, none) = (manifest(&["25%", "200k"]), Sessions::default());
+    let manifest = manifest(&["25%", "200k"]);
+    // Of the two sessions one was cut.
+    let cut = Sessions::new([], [testkit::cut("t", Vec::new(), Vec::new())]);
     let of = |primary, facts: &[TranscriptFacts]| {
-        replayed(&Evidence::of(&manifest, primary, &table, (facts, &none), None, None))
+        replayed(&Evidence::of(&manifest, primary, &table, (facts, &cut), None, None))
     };
     let found = of(Primary::Continuity, &all);
     assert_eq!((found.sessions, found.requests, found.strategies), (2, 5, 2));
@@ -592,7 +594,7 @@ fn what_was_replayed_is_counted() {
     assert_eq!(found.windows, ["25%", "200k"]);
     assert_eq!(of(Primary::ReferenceRecall, &all[1..]).asked, AtStake::NeededFacts(2));
     assert_eq!(of(Primary::ReferenceRecall, &[]).asked, AtStake::Nothing);
-    let at_cuts = AtStake::FactsAtCuts { facts: 14, cuts: 3 };
+    let at_cuts = AtStake::FactsAtCuts { facts: 14, cuts: 3, sessions: 1 };
     assert_eq!(of(Primary::KeptAtCut, &all[1..]).asked, at_cuts);
 }
 

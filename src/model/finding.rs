@@ -184,6 +184,9 @@ pub enum Limit {
     SmallWindows { windows: Vec<String>, scaled: bool },
     /// The exam asks for identifiers alone.
     IdentifiersOnly,
+    /// Rows whose summaries a model wrote: what a sentence says of an identifier
+    /// is not compared with what was so.
+    SentencesUnread { compactor: String, strategies: Vec<String> },
     /// The assumptions of every bill.
     BillsAssume { prices: String, date: Option<String>, hash: String },
     /// Sessions whose times are assumed.

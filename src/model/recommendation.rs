@@ -64,6 +64,8 @@ pub enum AtStake {
         facts: usize,
         /// Number of examined cuts.
         cuts: usize,
+        /// Number of sessions that were cut.
+        sessions: usize,
     },
     /// Number of facts that the agent used from request to request.
     NeededFacts(usize),

@@ -2,8 +2,10 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::declared::{Declared, binding, is_old, patch};
-use super::occurrences::{Place, texts};
+use super::declared::{Declared, binding};
+use super::edits::{Side, Sides};
+use super::occurrences::{Place, block_texts};
+use super::packages::Packages;
 use super::support::Rarity;
 use crate::model::{IdentifierClass, MessageIndex, Transcript};
 use crate::text::bounded::last_component;
@@ -57,14 +59,15 @@ impl Candidates {
             bound: FxHashMap::default(),
         };
         let declared = Declared::new(transcript);
+        let packages = Packages::new(transcript);
         let mut numbers: FxHashMap<String, u32> = FxHashMap::default();
         let mut habits = Habits::new(rules.habit_length);
         for (ordinal, request) in (0u32..).zip(transcript.requests()) {
             let mut used = used(transcript, request, &mut habits);
             let is_current = |word: &str| rarity.is_current(word);
-            used.retain(|u| {
-                let declares = |name: &str| u.is_old || declared.declares(name);
-                !is_generic(&u.text, u.class, &is_current, &declares)
+            used.retain(|Used { text, class, .. }| {
+                !packages.knows(text, *class)
+                    && !is_generic(text, *class, &is_current, &|name| declared.declares(name))
             });
             // The sort is stable: of several occurrences of one name the first counts.
             used.sort_by(|a, b| (&a.text, a.class).cmp(&(&b.text, b.class)));
@@ -134,8 +137,8 @@ struct Used {
     class: IdentifierClass,
     /// The line that defines it there.
     bound: Option<String>,
-    /// Whether it is in the text that an edit removes or keeps.
-    is_old: bool,
+    /// The side of an edit that it stands on.
+    side: Option<Side>,
 }
 
 /// The specific identifiers of one assistant message.
@@ -147,35 +150,69 @@ fn used<'a>(
     let mut used: Vec<Used> = Vec::new();
     let mut habitual: FxHashSet<&str> = FxHashSet::default();
     let mut arguments = Vec::new();
-    texts(&transcript.messages[request as usize], &mut |place, text| {
-        if let Place::Argument { tool, key, listed } = place {
-            let again = habits.holds(tool, key, text);
-            arguments.push((tool, key, text, listed));
-            // An entry of a list that was sent before is sent again, and so is a
-            // text that was written to a file.
-            if has_word(key, AMOUNTS) || listed && again || habits.is_copy(text) {
-                return;
+    for block in &transcript.messages[request as usize].blocks {
+        let first = used.len();
+        block_texts(block, &mut |place, text| {
+            if let Place::Argument { tool, key, listed } = place {
+                let again = habits.holds(tool, key, text);
+                arguments.push((tool, key, text, listed));
+                // An entry of a list that was sent before is sent again, and so is a
+                // text that was written to a file.
+                if has_word(key, AMOUNTS) || listed && again || habits.is_copy(text) {
+                    return;
+                }
+                if again {
+                    habitual.insert(text.trim());
+                }
             }
-            if again {
-                habitual.insert(text.trim());
-            }
-        }
-        let key = if let Place::Argument { key, .. } = place { Some(key) } else { None };
-        let patch = patch(text);
-        let options = IdentifierOptions { code: is_code(place, text) };
-        for Identifier { text: name, class, range } in identifiers(text, options) {
-            let binds = key.is_some() && class == IdentifierClass::Identifier;
-            let line = binds.then(|| binding(text, range.start, range.end)).flatten();
-            let is_old = key.is_some_and(|key| is_old(key, text, patch, range.start));
-            let (text, bound) = (name.to_owned(), line.map(str::to_owned));
-            used.push(Used { text, class, bound, is_old });
-        }
-    });
+            named(place, text, &mut used);
+        });
+        drop_copied(&mut used, first);
+    }
     for (tool, key, text, listed) in arguments {
         habits.learn(tool, key, text, listed);
     }
     used.retain(|u| u.class == IdentifierClass::Path || !habitual.contains(u.text.as_str()));
     used
+}
+
+/// Adds the identifiers of a text that name something by themselves.
+fn named(place: Place<'_>, text: &str, used: &mut Vec<Used>) {
+    let sides = Sides::of(place, text);
+    let options = IdentifierOptions { code: is_code(place, text) };
+    for Identifier { text: name, class, range } in identifiers(text, options) {
+        let (before, after) = (&text[..range.start], &text[range.end..]);
+        // An option of a program, and what a publisher put in the place of a secret.
+        let option = before.ends_with("--") && class != IdentifierClass::Path;
+        if option || is_mark(before, name, after) {
+            continue;
+        }
+        let binds = place != Place::Said && class == IdentifierClass::Identifier;
+        let line = binds.then(|| binding(text, range.start, range.end)).flatten();
+        let (bound, side) = (line.map(str::to_owned), sides.at(range.start));
+        used.push(Used { text: name.to_owned(), class, bound, side });
+    }
+}
+
+/// Whether a name stands for a text that was taken out before the recording was
+/// published: `[REDACTED]`, `<EMAIL_ADDRESS>`.
+fn is_mark(before: &str, name: &str, after: &str) -> bool {
+    let bracketed = before.ends_with(['<', '[']) && after.starts_with(['>', ']']);
+    let capitals = !name.contains(|c: char| c.is_lowercase() || matches!(c, '/' | '.'));
+    let word = |word: &str| word.eq_ignore_ascii_case("redacted");
+    bracketed && capitals || name.split(|c: char| !c.is_alphanumeric()).any(word)
+}
+
+/// Drops what stands, of this block, in the old text of an edit or is copied from
+/// there to the new one.
+fn drop_copied(used: &mut Vec<Used>, first: usize) {
+    let old = used[first..].iter().filter(|u| u.side == Some(Side::Old));
+    let old: FxHashSet<String> = old.map(|u| u.text.clone()).collect();
+    let mut at = 0;
+    used.retain(|u| {
+        at += 1;
+        at <= first || u.side.is_none() || !old.contains(&u.text)
+    });
 }
 
 /// A one-line argument is code or a command, unless its key or its form says

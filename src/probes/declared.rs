@@ -72,15 +72,6 @@ pub(super) fn binding(text: &str, from: usize, to: usize) -> Option<&str> {
     bound.then(|| text[start..end].trim())
 }
 
-/// Whether the bytes from `from` of an argument repeat what is in a file: the
-/// text that an edit replaces, and the lines that a patch removes or keeps.
-/// They must match the file, so the model has read them.
-pub(super) fn is_old(key: &str, text: &str, patch: Option<usize>, from: usize) -> bool {
-    let start = line_start(text, from).filter(|start| patch.is_some_and(|patch| patch < *start));
-    let quoted = start.is_some_and(|start| text[start..].starts_with([' ', '-']));
-    key.to_ascii_lowercase().starts_with("old") || quoted
-}
-
 /// The beginning of a line; `None` for a line that is too long to be code.
 fn line_start(text: &str, from: usize) -> Option<usize> {
     let floor = text.floor_char_boundary(from.saturating_sub(LONGEST));
@@ -88,25 +79,9 @@ fn line_start(text: &str, from: usize) -> Option<usize> {
     end.map(|end| floor + end + 1).or((floor == 0).then_some(0))
 }
 
-/// Where a patch of files begins in an argument.
-pub(super) fn patch(text: &str) -> Option<usize> {
-    text.find("*** Update File")
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{binding, is_old, patch};
-
-    #[test]
-    fn an_edit_and_a_patch_quote_the_file_where_they_take_away_or_leave() {
-        let old_at = |key: &str, text: &str, from| is_old(key, text, patch(text), from);
-        assert!(old_at("old_string", "the initTheme", 4) && old_at("oldText", "initTheme", 0));
-        assert!(!old_at("new_string", "initTheme", 0));
-        let edit = "*** Update File: a.ts\n@@\n-initTheme\n+openTheme\n loadTheme\n";
-        let old = |name: &str| old_at("command", edit, edit.find(name).unwrap());
-        assert!(old("initTheme") && old("loadTheme") && !old("openTheme") && !old("a.ts"));
-        assert!(!old_at("command", "- initTheme", 2), "a list");
-    }
+    use super::*;
 
     #[test]
     fn a_name_is_bound_where_the_line_declares_or_assigns_it() {

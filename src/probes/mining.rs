@@ -10,7 +10,7 @@ use super::occurrences::{block_texts, texts};
 use super::place::Place;
 use super::rereads::Rereads;
 use super::support::{Rarity, SOURCES};
-use crate::model::{Block, Exam, MessageIndex, RecordedCompaction, Reference, Role, Transcript};
+use crate::model::{Block, Exam, IdentifierClass, MessageIndex, RecordedCompaction, Reference, Role, Transcript};
 use crate::text::{NeedleSet, contains_bounded};
 
 /// The exam of a transcript. `sizes` holds the tokens of each message.
@@ -79,6 +79,13 @@ fn places(transcript: &Transcript, set: &NeedleSet, needles: usize) -> Vec<Vec<M
     places
 }
 
+/// Whether the agent wrote an address before it stood anywhere else: it knows the
+/// address, or made it up.
+fn is_own(transcript: &Transcript, class: IdentifierClass, places: &[MessageIndex]) -> bool {
+    let first = places.first().map(|&at| transcript.messages[at as usize].role);
+    class == IdentifierClass::Url && first == Some(Role::Assistant)
+}
+
 /// References in order of their requests and texts, without those that stand
 /// inside another of the same request: the longer one asks for them too.
 fn unnested(mut references: Vec<Reference>) -> Vec<Reference> {
@@ -135,6 +142,10 @@ impl<'a> Mining<'a> {
         let rarity = Rarity::new(transcript);
         let candidates = Candidates::collect(transcript, &roots, rules, &rarity);
         let set = NeedleSet::new(&candidates.needles);
+        let places = places(transcript, &set, candidates.needles.len());
+        let mut known = known(transcript, &set, candidates.needles.len());
+        let is_own = |number: usize| is_own(transcript, candidates.texts[number].1, &places[number]);
+        (0..known.len()).for_each(|number| known[number] |= is_own(number));
         Mining {
             transcript,
             sizes,
@@ -142,8 +153,8 @@ impl<'a> Mining<'a> {
             rereads: Rereads::new(transcript),
             results: transcript.results(),
             rarity,
-            known: known(transcript, &set, candidates.needles.len()),
-            places: places(transcript, &set, candidates.needles.len()),
+            known,
+            places,
             ends: ends(sizes),
             min_distance: rules.min_distance,
             candidates,

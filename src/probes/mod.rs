@@ -5,8 +5,10 @@
 
 mod candidates;
 mod declared;
+mod edits;
 mod mining;
 mod occurrences;
+mod packages;
 mod place;
 mod rereads;
 mod support;

@@ -115,25 +115,55 @@ pub(super) fn supported(
         let (before, after) = around(carrier, place, CARRIER_RADIUS);
         let near: Vec<String> = words(before).chain(words(after)).map(str::to_lowercase).collect();
         let standing = reference.support.iter().filter(|word| near.contains(word));
-        standing.count() >= wanted && is_sentence(&[before, after], common)
+        standing.count() >= wanted
+            && is_sentence(&[before, after], common)
+            && !is_listed(carrier, place)
     })
 }
 
 /// Whether enough different common words stand in texts, outside identifiers.
 fn is_sentence(texts: &[&str], common: &BTreeSet<String>) -> bool {
-    let mut found: BTreeSet<String> = BTreeSet::new();
-    for text in texts {
-        let mut from = 0;
-        let identifiers = identifiers(text, IdentifierOptions::default()).into_iter();
-        let ranges = identifiers.map(|identifier| identifier.range);
-        for range in ranges.chain(std::iter::once(text.len()..text.len())) {
-            let gap = text.get(from..range.start).unwrap_or_default();
-            let plain = words(gap).map(str::to_lowercase);
-            found.extend(plain.filter(|word| common.contains(word)));
-            from = from.max(range.end);
-        }
-    }
+    let plain = texts.iter().flat_map(|text| plain_words(text)).map(str::to_lowercase);
+    let found: BTreeSet<String> = plain.filter(|word| common.contains(word)).collect();
     found.len() >= NEEDED.min(common.len())
+}
+
+/// The words of a text outside identifiers.
+fn plain_words(text: &str) -> Vec<&str> {
+    let mut from = 0;
+    let mut found = Vec::new();
+    let identifiers = identifiers(text, IdentifierOptions::default()).into_iter();
+    let ranges = identifiers.map(|identifier| identifier.range);
+    for range in ranges.chain(std::iter::once(text.len()..text.len())) {
+        found.extend(words(text.get(from..range.start).unwrap_or_default()));
+        from = from.max(range.end);
+    }
+    found
+}
+
+/// Fewest names that are a list where they share a line.
+const LISTED: usize = 3;
+
+/// Whether a place is an entry of a list that names things and says nothing of
+/// each: a line of its own without a word beside another such line, or one of
+/// several names behind a colon.
+fn is_listed(carrier: &str, place: &Range<usize>) -> bool {
+    let start = carrier[..place.start].rfind('\n').map_or(0, |at| at + 1);
+    let end = carrier[place.end..].find('\n').map_or(carrier.len(), |at| place.end + at);
+    let line = &carrier[start..end];
+    let bare = |line: &str| !line.starts_with('#') && plain_words(line).is_empty();
+    if !bare(line) {
+        let head = line.find(": ").filter(|colon| *colon < place.start - start);
+        let listed = head.map_or("", |colon| &line[colon..]);
+        return listed.split(',').count() >= LISTED && listed.split(',').all(bare);
+    }
+    let is_blank = |line: &&str| line.trim().is_empty();
+    let before = carrier[..start].lines().rev().find(|line| !is_blank(line)).unwrap_or_default();
+    let after = carrier[end..].lines().find(|line| !is_blank(line)).unwrap_or_default();
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    // What is said of an entry stands below it, further in.
+    let explained = indent(after) > indent(line) && !bare(after);
+    !explained && [before, after].iter().any(|other| !is_blank(other) && bare(other))
 }
 
 #[cfg(test)]

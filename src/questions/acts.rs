@@ -3,7 +3,9 @@
 //! tools of others are read alike.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
+use regex::Regex;
 use serde_json::Value as Json;
 
 use super::patch;
@@ -31,6 +33,20 @@ const WHOLE: [&str; 5] = ["content", "contents", "file_text", "CodeContent", "co
 const COMMAND: [&str; 3] = ["command", "cmd", "CommandLine"];
 /// Arguments that hold a patch.
 const PATCH: [&str; 4] = ["input", "patch", "patchText", "diff"];
+
+/// How results say that a call failed, where the record has no field for it: a
+/// command's exit, an edit that was not made.
+static FAILURE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r#"(?xi) (?: process\ exited\ with\ code | \bexit\ code:? | "exit_code": ) \s* -?[1-9]
+        | ^\s* (?: <tool_use_error> | apply_patch\ verification\ failed | failed\ to\ find\ expected
+            | exec_command\ failed | execution\ error: | aborted | timed?\ ?out )"#,
+    )
+    .expect("the pattern is constant and valid")
+});
+
+/// Bytes at the head of a result that may say so.
+const HEAD: usize = 300;
 
 /// A call with its result.
 #[derive(Debug)]
@@ -101,7 +117,10 @@ pub(super) fn acts(transcript: &Transcript) -> Vec<Act<'_>> {
 fn result(transcript: &Transcript, at: MessageIndex) -> (&str, bool) {
     let blocks = transcript.messages[at as usize].blocks.iter();
     let mut found = blocks.filter_map(|block| match block {
-        Block::ToolResult { text, is_error, .. } => Some((text.as_str(), *is_error)),
+        Block::ToolResult { text, is_error, .. } => {
+            let head = &text[..text.floor_char_boundary(HEAD)];
+            Some((text.as_str(), *is_error || FAILURE.is_match(head)))
+        }
         _ => None,
     });
     found.next().unwrap_or_default()
@@ -221,6 +240,22 @@ mod tests {
         let written = json!({"file_path": "a.rs", "content": "two"});
         let whole = ("a.rs".to_owned(), ChangeKind::Written, String::new(), "two".to_owned());
         assert_eq!(changed(&written), [whole]);
+    }
+
+    #[test]
+    fn a_result_says_that_its_call_failed() {
+        for text in [
+            "Chunk ID: 1\nWall time: 0.1 seconds\nProcess exited with code 101\nOutput:\n",
+            "Exit code: 2\nWall time: 0.1 seconds\nOutput:\n",
+            r#"{"output":"x","metadata":{"exit_code":1}}"#,
+            "<tool_use_error>String to replace not found",
+            "apply_patch verification failed: Failed to find expected lines",
+        ] {
+            assert!(FAILURE.is_match(text), "{text}");
+        }
+        for text in ["", "Process exited with code 0", "Exit code: 0", "The exit code is checked"] {
+            assert!(!FAILURE.is_match(text), "{text}");
+        }
     }
 
     #[test]

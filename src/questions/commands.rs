@@ -32,6 +32,16 @@ static ERROR: LazyLock<Regex> = LazyLock::new(|| {
     .expect("it is valid")
 });
 
+/// What only says that something failed, and not why.
+static CONSEQUENCE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?xi) exit(?:ed)? \s (?: with \s )? (?: non-zero | code | status ) | previous\ error
+        | exit\ successfully | \b(?:command|build|script|task|job)\ failed | aborting\ due\ to
+        | lifecycle | could\ not\ compile | \d+\ errors?\b",
+    )
+    .expect("it is valid")
+});
+
 /// The first line of the message of a commit.
 static COMMIT: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
@@ -125,11 +135,11 @@ fn evidence(act: &Act<'_>) -> impl Iterator<Item = MessageIndex> {
     [Some(act.message), act.result].into_iter().flatten()
 }
 
-/// How many tests passed at the last run.
+/// How many tests passed at the last run; nobody asks that of a run that failed.
 fn passed(command: &str, acts: &[&Act<'_>]) -> Option<Draft> {
     let counts: Vec<(&Act<'_>, String)> =
         acts.iter().filter_map(|act| Some((*act, count(act.output)?))).collect();
-    let (last, now) = counts.last()?;
+    let (last, now) = counts.last().filter(|(act, _)| !act.failed)?;
     let before = counts.iter().map(|(_, count)| count.clone()).filter(|count| count != now);
     let question = format!("How many tests passed when `{command}` was last run?");
     let kind = if counts.iter().any(|(_, count)| count != now) {
@@ -163,7 +173,7 @@ fn failed(command: &str, acts: &[&Act<'_>]) -> Option<Draft> {
         .then(|| Draft::new(ProbeKind::Artifact, question, names, evidence(last)))
 }
 
-/// The error that a command ended with, where it reported one alone.
+/// The cause of the error that a command ended with, where it reported one alone.
 fn error(view: &View<'_>, command: &str, acts: &[&Act<'_>]) -> Option<Draft> {
     let last = acts.last()?;
     let message = only_error(last.output)?;
@@ -174,12 +184,19 @@ fn error(view: &View<'_>, command: &str, acts: &[&Act<'_>]) -> Option<Draft> {
     (reported <= 3).then(|| Draft::new(ProbeKind::Artifact, question, at, evidence(last)))
 }
 
+/// The one cause that an output names: the deepest of a chain, else the only
+/// error that says more than that something failed.
 fn only_error(output: &str) -> Option<&str> {
-    let mut messages = ERROR
-        .captures_iter(output)
-        .filter_map(|found| Some(found.name("message")?.as_str().trim()));
-    let first = messages.next()?;
-    messages.all(|other| other == first).then_some(first)
+    if let Some((_, chain)) = output.rsplit_once("Caused by:\n") {
+        let indented = chain.lines().take_while(|line| line.starts_with([' ', '\t']));
+        let deepest = indented.last()?.trim();
+        return Some(deepest.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start_matches(": "));
+    }
+    let messages = ERROR.captures_iter(output);
+    let messages = messages.filter_map(|found| Some(found.name("message")?.as_str().trim()));
+    let mut causes = messages.filter(|message| !CONSEQUENCE.is_match(message));
+    let first = causes.next()?;
+    causes.all(|other| other == first).then_some(first)
 }
 
 /// The file that was changed between the last run that failed and the next one
@@ -199,6 +216,10 @@ fn mended(view: &View<'_>, command: &str, acts: &[&Act<'_>]) -> Option<Draft> {
         return None;
     }
     let name = path.rsplit('/').next().unwrap_or(path).to_owned();
+    let stem = name.split('.').next().unwrap_or_default();
+    if command.contains(stem) {
+        return None;
+    }
     let question = format!("Which file did the agent change to make `{command}` succeed?");
     let seen = changes.iter().map(|(_, at)| *at).chain(evidence(bad)).chain(evidence(good));
     // The change, the failure and the success stand in several messages: only a

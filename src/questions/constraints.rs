@@ -1,14 +1,14 @@
-//! Standing instructions: what the user said must always or never be done, and
-//! the rules of files that agents read as instructions.
+//! Standing instructions: what the user said must always or never be done. The
+//! rules of files such as CLAUDE.md and AGENTS.md are not asked: agents send
+//! these files with every request, so that they need not be remembered.
 
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::acts::{Act, What, text};
 use super::draft::Draft;
-use super::sentences::{own, sentences};
+use super::sentences::own;
 use super::view::View;
 use crate::model::{MessageIndex, ProbeKind, Role};
 use crate::text::language::{is_stop, is_unspaced};
@@ -36,25 +36,9 @@ static NO_RULE: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is constant and valid")
 });
 
-/// Files that agents read as instructions.
-const FILES: [&str; 7] = [
-    "CLAUDE.md",
-    "CLAUDE.local.md",
-    "AGENTS.md",
-    "GEMINI.md",
-    "QWEN.md",
-    ".cursorrules",
-    "copilot-instructions.md",
-];
-
-/// A file with instructions within a message.
-static INSIDE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?s)<(?:INSTRUCTIONS|user_instructions)>.*?</(?:INSTRUCTIONS|user_instructions)>")
-        .expect("it is valid")
-});
-
-/// The beginning of a message that Claude Code adds to local commands.
-const CAVEAT: &str = "Caveat: The messages below";
+/// The beginnings of messages that Claude Code adds: to local commands, and with
+/// the text of a skill.
+const ADDED: [&str; 2] = ["Caveat: The messages below", "Base directory for this skill:"];
 
 /// Words of a rule: fewest and most.
 const WORDS: (usize, usize) = (6, 45);
@@ -88,47 +72,14 @@ pub(super) fn questions(view: &View<'_>) -> Vec<Vec<Draft>> {
 
 fn rules<'a>(view: &View<'a>) -> Vec<Rule<'a>> {
     let mut rules: Vec<Rule<'a>> = Vec::new();
-    for (at, text) in view.said(Role::User) {
-        // Codex sends the file with instructions as a message of the user.
-        let sent = INSIDE.find_iter(text).flat_map(|inside| sentences(inner(inside.as_str())));
-        let said = own(text).into_iter().filter(|_| !text.trim_start().starts_with(CAVEAT));
-        let found = sent.chain(said).filter(|sentence| is_rule(sentence));
+    let is_added = |text: &str| ADDED.iter().any(|added| text.trim_start().starts_with(added));
+    for (at, text) in view.said(Role::User).filter(|(_, text)| !is_added(text)) {
+        let found = own(text).into_iter().filter(|sentence| is_rule(sentence));
         rules.extend(found.map(|text| Rule { text, at }));
     }
-    for act in view.acts.iter().filter(|act| reads_rules(act)) {
-        let Some(at) = act.result else { continue };
-        let read = sentences(act.output).into_iter().map(without_number);
-        let read = read.filter(|sentence| is_rule(sentence));
-        rules.extend(read.map(|text| Rule { text, at }));
-    }
-    rules.sort_by_key(|rule| rule.at);
     let mut seen = std::collections::BTreeSet::new();
-    rules.retain(|rule| seen.insert(rule.text));
+    rules.retain(|rule| seen.insert(rule.text) && !view.told_before(&[rule.text.to_owned()]));
     rules
-}
-
-/// A tag without its own lines.
-fn inner(tagged: &str) -> &str {
-    tagged
-        .split_once('>')
-        .map_or("", |(_, rest)| rest.rsplit_once("</").map_or(rest, |(text, _)| text))
-}
-
-fn reads_rules(act: &Act<'_>) -> bool {
-    let path = text(act.arguments, &["file_path", "filePath", "absolute_path", "path"]);
-    let named = |path: &str| FILES.iter().any(|file| path.ends_with(file));
-    let shown = match &act.what {
-        What::Ran(line) => line.starts_with("cat ") && named(line.trim()),
-        _ => path.is_some_and(named),
-    };
-    shown && !act.failed && !matches!(act.what, What::Changed(_))
-}
-
-/// A line of a listing without the number before it.
-fn without_number(line: &str) -> &str {
-    let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
-    let rest = rest.trim_start_matches(['→', '\t', ':', '.', ' ', '-', '*', '#']);
-    if rest.is_empty() { line } else { rest }
 }
 
 fn is_rule(sentence: &str) -> bool {

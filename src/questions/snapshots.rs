@@ -17,6 +17,9 @@ const READS: [&str; 12] = [
 ];
 /// Longest value, and longest list of arguments in a question, in characters.
 const LONGEST: (usize, usize) = (60, 80);
+/// Fields that a harness puts around every result.
+const OF_HARNESS: [&str; 5] =
+    ["Chunk ID", "Wall time", "Exit code", "Original token count", "Total output lines"];
 /// Most fields of one result.
 const FIELDS: usize = 400;
 
@@ -111,6 +114,7 @@ fn values(output: &str) -> Vec<(String, String)> {
             let lines = output.lines().take(FIELDS).filter_map(|line| line.split_once(": "));
             let short = lines.filter(|(name, _)| {
                 name.chars().count() <= 30
+                    && !OF_HARNESS.contains(name)
                     && name.chars().all(|c| c.is_alphanumeric() || matches!(c, ' ' | '_' | '-'))
                     && name.starts_with(char::is_alphabetic)
             });

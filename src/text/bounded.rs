@@ -193,7 +193,10 @@ fn right_side(after: &str, class: IdentifierClass) -> bool {
     let mut forward = after.chars();
     let next = forward.next();
     let then_word = forward.next().is_some_and(is_word);
+    let cut_off = next == Some('…') || after.starts_with("...");
     match class {
+        // What was cut off is not the whole path.
+        IdentifierClass::Path | IdentifierClass::Url if cut_off => false,
         IdentifierClass::Path => match next {
             Some('-' | '~') => false,
             Some('.') => !then_word,

@@ -73,6 +73,7 @@ impl Judge<'_> {
                 || self.all_common(stem.trim_start_matches(['/', '~']), 2);
         }
         SYSTEM.iter().any(|system| lower.starts_with(system))
+            || is_choice(path)
             || lower.contains("path/to/")
             || is_repository(first, lower)
             || lower.split('/').all(|part| part.is_empty() || PACKAGES.contains(part))
@@ -124,6 +125,16 @@ impl Judge<'_> {
         let words = words(text);
         words.len() <= limit && words.iter().all(|word| is_common(word))
     }
+}
+
+/// Words with a slash between them, as prose joins them: `read/write/execute`,
+/// `GET/POST/PUT`, `Linux/macOS/Windows`.
+fn is_choice(path: &str) -> bool {
+    let word = |part: &str| {
+        let capital = part.starts_with(char::is_uppercase) && part.chars().all(char::is_alphabetic);
+        capital || is_common(part) || !part.contains(char::is_alphabetic)
+    };
+    !path.starts_with(['/', '.', '~']) && path.split('/').all(word)
 }
 
 /// Folders of the operating system.

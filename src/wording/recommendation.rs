@@ -91,8 +91,12 @@ fn next(step: &NextStep) -> String {
 fn at_stake(replayed: &Replayed) -> String {
     let asked = match replayed.asked {
         AtStake::Questions(n) => format!("{} in ", counted(n, "question")),
-        AtStake::FactsAtCuts { facts, cuts } => {
-            format!("{} at {} in ", counted(facts, "fact"), counted(cuts, "cut"))
+        AtStake::FactsAtCuts { facts, cuts, sessions } => {
+            let of = match sessions < replayed.sessions {
+                true => format!("{} of ", grouped(sessions as u64)),
+                false => String::new(),
+            };
+            format!("{} at {} in {of}", counted(facts, "fact"), counted(cuts, "cut"))
         }
         AtStake::NeededFacts(n) => format!("{} in ", counted(n, "needed fact")),
         AtStake::Nothing => String::new(),

@@ -269,10 +269,11 @@ fn plans_are_asked_by_the_list_at_the_cut() {
 
 #[test]
 fn standing_instructions_are_asked_word_by_word_and_as_behaviour() {
-    let rules = "# Rules\n- Never commit generated files to the main branch\n- Build with make";
+    let rules = "# Rules\n- Never commit keys of customers to the main branch\n- Build with make";
     let asked = Session::default()
         .user("Add a lexer. Always run the linter before you commit anything. Don't worry about speed.")
         .call("Read", json!({"file_path": "/r/AGENTS.md"}), rules)
+        .user("Never commit generated files to the main branch.")
         .user("<reminder>\nYou must always reply in rhymes here.\n</reminder>")
         .user("Caveat: The messages below are local. Do not respond to these messages in any way.")
         .asked();
@@ -284,10 +285,51 @@ fn standing_instructions_are_asked_word_by_word_and_as_behaviour() {
     let (probe, answers, _) =
         find(&asked, "One standing instruction begins with “Never commit generated”");
     assert_eq!(answers, ["files to the main branch"]);
-    assert_eq!(probe.evidence, ["m2"]);
+    assert_eq!(probe.evidence, ["m3"]);
     let (_, parts, _) = find(&asked, "Continue with the task");
     assert_eq!(parts.len(), 2, "{parts:?}");
-    for part in ["worry", "rhymes", "respond"] {
+    // The agent is sent AGENTS.md with every request.
+    for part in ["worry", "rhymes", "respond", "customers"] {
+        no_question(&asked, part);
+    }
+}
+
+#[test]
+fn a_rule_that_stands_in_the_preamble_is_not_asked() {
+    let rule = "Always run the linter before you commit anything.";
+    let asked = |pinned: &[&str]| {
+        let mut session = Session::default();
+        session.0.preamble.pinned = pinned.iter().map(|text| (*text).to_owned()).collect();
+        session.user(rule).call("Bash", json!({"command": "ls"}), "a").asked()
+    };
+    assert_eq!(asked(&[]).len(), 2);
+    assert_eq!(asked(&["# Rules\n- Always run the linter before you commit anything."]), []);
+}
+
+#[test]
+fn the_answer_about_an_error_is_its_cause_and_failed_calls_give_no_values() {
+    let exit = |code: u8, text: &str| {
+        format!("Chunk ID: 1a\nWall time: 0.1 seconds\nProcess exited with code {code}\nOutput:\n{text}")
+    };
+    let run = |command: &str| json!({"cmd": command});
+    let build = "error: no field `epoch` on type `Lease`\nerror: could not compile `store` (lib)";
+    let load = "Error: cannot open the store\n\nCaused by:\n    0: the lease is held\n    1: host exp-07 holds it";
+    let script = "error: script \"build\" exited with code 2";
+    let asked = Session::default()
+        .call("exec_command", run("cargo build"), &exit(101, build))
+        .call("exec_command", run("store open"), &exit(1, load))
+        .call("exec_command", run("bun run build"), &exit(2, script))
+        .call("exec_command", run("pytest -q"), &exit(1, "1 failed, 40 passed in 2s"))
+        .call("exec_command", run("git commit -m 'Hold the lease'"), &exit(1, "nothing to commit"))
+        .call("exec_command", run("pytest -q tests/net"), &exit(0, "17 passed in 2s"))
+        .asked();
+    let (_, answers, _) = find(&asked, "Which error did `cargo build` report");
+    assert_eq!(answers, ["no field `epoch` on type `Lease`"]);
+    let (_, answers, _) = find(&asked, "Which error did `store open` report");
+    assert_eq!(answers, ["host exp-07 holds it"]);
+    let (_, answers, _) = find(&asked, "How many tests passed when `pytest -q tests/net`");
+    assert_eq!(answers, ["17"]);
+    for part in ["bun run", "`pytest -q`", "git commit"] {
         no_question(&asked, part);
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::{Evidence, among_cells};
 use crate::model::{
-    Answer, Cell, Limit, NoGrade, ProbeRow, Problem, Source, Standing, Ungraded, Verdict,
+    Answer, Cell, Limit, NoGrade, Primary, ProbeRow, Problem, Source, Standing, Ungraded, Verdict,
 };
 
 /// Largest number of reasons in a report.
@@ -49,15 +49,33 @@ pub(super) fn paraphrased(run: &Evidence<'_>) -> Option<Limit> {
     if manifest.compacted_by() == Source::Lexical || seats.is_empty() || !run.asks() {
         return None;
     }
-    let summed_up = |cell: &Cell| {
-        let rows = cell.rows().filter(|_| cell.standing != Standing::Control);
-        rows.is_some_and(|rows| rows.compactions.iter().any(|c| c.model_calls > 0))
-    };
-    let names = among_cells(run.sessions, |cell| {
-        summed_up(cell).then(|| cell.key.strategy.clone()).into_iter().collect()
-    });
-    let (strategies, compactor) = (Vec::from_iter(names), manifest.compactor.clone());
+    let (strategies, compactor) = (summed_up(run), manifest.compactor.clone());
     (!strategies.is_empty()).then_some(Limit::Paraphrased { compactor, seats, strategies })
+}
+
+/// Rows at whose cuts a model's sentences count as kept where they hold the
+/// identifiers and the words around them.
+pub(super) fn sentences_unread(run: &Evidence<'_>) -> Option<Limit> {
+    if run.manifest.compacted_by() == Source::Lexical || run.primary != Primary::KeptAtCut {
+        return None;
+    }
+    let (strategies, compactor) = (summed_up(run), run.manifest.compactor.clone());
+    (!strategies.is_empty()).then_some(Limit::SentencesUnread { compactor, strategies })
+}
+
+/// The presets for which a model wrote summaries, in a whole session or at a cut.
+fn summed_up(run: &Evidence<'_>) -> Vec<String> {
+    let mut names = among_cells(run.sessions, |cell| {
+        let rows = cell.rows().filter(|_| cell.standing != Standing::Control);
+        let wrote = rows.is_some_and(|rows| rows.compactions.iter().any(|c| c.model_calls > 0));
+        wrote.then(|| cell.key.strategy.clone()).into_iter().collect()
+    });
+    for session in run.sessions.iter() {
+        let rows = session.cuts().iter().flat_map(|cut| &cut.rows);
+        let wrote = rows.filter(|row| row.exam().is_some_and(|exam| !exam.replies.is_empty()));
+        names.extend(wrote.map(|row| row.strategy.clone()));
+    }
+    Vec::from_iter(names)
 }
 
 /// The place of an answer's question: data set, transcript, probe.
