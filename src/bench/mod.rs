@@ -60,6 +60,7 @@ const DEPTHS: [u32; 2] = [1, 3];
 #[derive(Clone, Debug)]
 pub struct Bench {
     datasets: Vec<Dataset>,
+    asks: bool,
     limit: Option<usize>,
     shard: Option<Shard>,
     no_text: bool,
@@ -96,6 +97,7 @@ impl Bench {
     pub fn new(datasets: impl IntoIterator<Item = Dataset>) -> Self {
         Self {
             datasets: datasets.into_iter().collect(),
+            asks: true,
             limit: None,
             shard: None,
             no_text: false,
@@ -122,6 +124,12 @@ impl Bench {
         Self { datasets: datasets.into_iter().collect(), ..self }
     }
 
+    /// Whether the data sets' own questions are asked: a replay leaves them out.
+    #[must_use]
+    pub fn asks(self, asks: bool) -> Self {
+        Self { asks, ..self }
+    }
+
     /// Uses only the first transcripts of each data set; `None`: all.
     #[must_use]
     pub fn limit(self, transcripts: Option<usize>) -> Self {
@@ -145,7 +153,8 @@ impl Bench {
     /// Adds presets: names of built-in ones, TOML files, `all`, or one of the
     /// groups `mechanisms`, `systems` and `agents`. Without any, the seven
     /// mechanisms run, and with recordings what widely used agents do, with a
-    /// data set the five published systems. The controls `full`, `empty` and
+    /// data set (of a version, or with questions of its own) the five published
+    /// systems. The controls `full`, `empty` and
     /// `id-list` always run, and so does `evidence` where there are probes.
     #[must_use]
     pub fn presets<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {

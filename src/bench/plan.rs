@@ -79,6 +79,10 @@ pub(super) fn plan(bench: Bench) -> Result<BenchPlan, BenchError> {
     if let Some(conceal) = &conceal {
         datasets.iter_mut().for_each(|dataset| conceal.dataset(dataset));
     }
+    let recordings = datasets.iter().all(Dataset::is_recorded);
+    if !bench.asks {
+        datasets.iter_mut().for_each(|dataset| dataset.probes.clear());
+    }
     let questions = cut_questions(bench.questions, &names, &datasets);
     let windows = Windows::or_default(bench.windows, &datasets);
     let samples = samples(&mut datasets, bench.limit)?;
@@ -87,7 +91,7 @@ pub(super) fn plan(bench: Bench) -> Result<BenchPlan, BenchError> {
         probes: samples.iter().any(|s| !s.probes.is_empty()),
         compactions: unreadable.is_none()
             && samples.iter().any(|s| !s.transcript.compactions.is_empty()),
-        recordings: datasets.iter().all(|dataset| dataset.version.is_none()),
+        recordings,
     };
     let presets = match &bench.only {
         Some(only) => only.clone(),

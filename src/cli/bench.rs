@@ -356,10 +356,7 @@ impl Arguments {
         let windows = windows.collect::<Result<Vec<_>, Failure>>()?;
         let latest = self.latest.then(recordings::latest).transpose()?;
         let latest = latest.map(|path| vec![path.to_string_lossy().into_owned()]);
-        let mut datasets = inputs::load(latest.as_ref().unwrap_or(&self.inputs), &self.reading())?;
-        if ask == ProbeMode::Nothing {
-            datasets.iter_mut().for_each(|dataset| dataset.probes.clear());
-        }
+        let datasets = inputs::load(latest.as_ref().unwrap_or(&self.inputs), &self.reading())?;
         let questions = match (ask, self.seating.questions()) {
             (ProbeMode::Nothing, _) | (_, Asked::None) => Questions::None,
             // A model writes them once the plan stands; a dry run assumes as many as these.
@@ -367,6 +364,7 @@ impl Arguments {
             (_, Asked::File(path)) => authoring::read(path, &datasets)?,
         };
         Ok(Bench::new(datasets)
+            .asks(ask != ProbeMode::Nothing)
             .limit(self.limit)
             .shard(self.shard)
             .no_text(self.no_text)

@@ -7,6 +7,7 @@ use serde_json::Value as Json;
 
 use crate::model::{Block, Message, Piece, Probe, RecordedCompaction, Role, Transcript};
 
+use super::density::Held;
 use super::error::Problem;
 
 /// Messages and texts that the compactions of a transcript may keep together.
@@ -21,6 +22,9 @@ const MOST_KEPT_BYTES: usize = 256 << 20;
 /// Deepest nesting of the arguments of a call. JSON is read to 127 levels, a
 /// data set adds five around them, and what was written must be readable again.
 const MOST_NESTED: usize = 100;
+
+/// Why arguments are text: they are too many tiny values.
+pub(super) const DENSE_ARGUMENTS: &str = "structure of arguments that are too many tiny values";
 
 /// Positions of messages by their ids.
 pub(crate) type Places = FxHashMap<String, usize>;
@@ -45,6 +49,8 @@ pub struct Draft {
     /// What its compactions keep so far: number of messages and texts, and
     /// bytes of the texts.
     pub(crate) kept: (usize, usize),
+    /// What the arguments of its calls take.
+    pub(super) arguments: Held,
 }
 
 impl Draft {
@@ -95,14 +101,18 @@ impl Draft {
         self.lines.push(line.into());
     }
 
-    /// Converts arguments that are nested too deeply to text.
+    /// Converts arguments that are nested too deeply, or take too much memory, to text.
     pub(crate) fn flatten(&mut self, block: &mut Block) {
-        if let Block::ToolCall { arguments, .. } = block
-            && is_nested(arguments, MOST_NESTED)
-        {
-            *arguments = Json::String(arguments.to_string());
-            self.leave_out("structure of arguments that are nested too deeply", 1);
-        }
+        let Block::ToolCall { arguments, .. } = block else { return };
+        let why = if is_nested(arguments, MOST_NESTED) {
+            "structure of arguments that are nested too deeply"
+        } else if self.arguments.add_value(arguments).is_err() {
+            DENSE_ARGUMENTS
+        } else {
+            return;
+        };
+        *arguments = Json::String(arguments.to_string());
+        self.leave_out(why, 1);
     }
 
     /// Moves leading messages of role system into the preamble (semantics §5).

@@ -136,6 +136,15 @@ pub enum Problem {
         /// The table and row, and what is wrong with them.
         message: String,
     },
+    /// JSON of so many tiny values that reading it takes many times its bytes.
+    #[error(
+        "its {bytes} bytes of JSON are too many tiny values: reading them would take more memory \
+         than three times their bytes and 100 MB"
+    )]
+    TooDense {
+        /// Bytes of the document, or of the records up to this line.
+        bytes: u64,
+    },
     /// A line longer than the limit.
     #[error("line longer than {limit} bytes")]
     LineTooLong {
@@ -314,6 +323,10 @@ impl DatasetError {
             Problem::Archive { .. } => "check that the file is whole, or write the log again",
             Problem::Database { .. } => {
                 "check that the file is whole, and read it again while its agent does not write"
+            }
+            Problem::TooDense { .. } => {
+                "drop what no model saw (numbers, log probabilities, empty lists), or give each \
+                 session a file of its own"
             }
             Problem::LineTooLong { .. } => {
                 "split or drop that record: no provider takes a message of that size"

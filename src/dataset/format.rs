@@ -6,8 +6,9 @@ use serde_json::Value as Json;
 use super::LoadOptions;
 use super::check::Draft;
 use super::database::{self, Table};
+use super::density::{Held, weight};
 use super::error::DatasetError;
-use super::source::{Source, is_cut};
+use super::source::{Source, is_cut, parse};
 
 /// Most bytes that are read to detect the format of an input. A log may begin
 /// with any number of records that are not messages (a Claude Code log with
@@ -15,13 +16,19 @@ use super::source::{Source, is_cut};
 /// many bytes are tried.
 pub const MAX_HEAD: usize = 8 << 20;
 
+/// What a text begins with whose lines are no records, even if one is JSON.
+const MARKDOWN: char = '#';
+
 /// The first bytes of an input, as the formats see them.
 pub struct Head {
     /// The first bytes as text; invalid bytes are replaced.
     pub text: String,
-    /// The first complete lines that are JSON; the document, where the input
-    /// is one over several lines and short enough.
+    /// The lists and objects that are a line each; the document, where the input
+    /// is one over several lines. Of a value that is longer than the first bytes,
+    /// its outline.
     pub records: Vec<Json>,
+    /// Offset of the last value, if it is not whole within the first bytes.
+    pub(super) cut: Option<usize>,
     /// Whether the input is one JSON document over several lines.
     pub spread: bool,
     /// The tables, where the input is a SQLite database.
@@ -34,7 +41,7 @@ impl Head {
         if let Some(tables) = database::tables(bytes) {
             // The texts in its cells are no records.
             let (text, records) = (String::new(), Vec::new());
-            return Head { text, records, spread: false, tables: Some(tables) };
+            return Head { text, records, cut: None, spread: false, tables: Some(tables) };
         }
         let whole = String::from_utf8_lossy(bytes).into_owned();
         let text = whole.trim_start_matches('\u{feff}');
@@ -42,12 +49,22 @@ impl Head {
         let spread = lines.clone().next().is_some_and(is_cut)
             && text.trim().contains('\n')
             && (is_cut(text) || serde_json::from_str::<IgnoredAny>(text).is_ok());
-        let records = if spread {
-            serde_json::from_str(text).into_iter().collect()
-        } else {
-            lines.filter_map(|l| serde_json::from_str(l).ok()).collect()
+        let mut held = Held::default();
+        let records: Vec<Json> = match text.trim_start().starts_with(MARKDOWN) {
+            true => Vec::new(),
+            false if spread => parse(text).into_iter().collect(),
+            false => lines
+                .take_while(|line| held.add(line.len() as u64, weight(line.as_bytes())).is_ok())
+                .filter_map(|line| serde_json::from_str(line).ok())
+                .filter(|record: &Json| record.is_object() || record.is_array())
+                .collect(),
         };
-        Head { text: whole, records, spread, tables: None }
+        let cut = match records.is_empty() {
+            true => text.trim_start().starts_with(['{', '[']).then(|| whole.len() - text.len()),
+            false if spread => None,
+            false => torn_line(bytes),
+        };
+        Head { text: whole, records, cut, spread, tables: None }
     }
 
     /// The tables of a SQLite database, as far as the first bytes show them.
@@ -78,21 +95,18 @@ impl Head {
         self.records.iter().any(test)
     }
 
-    /// Whether the first bytes contain all of `keys` as member names, for
-    /// inputs whose first line is longer than what is read for detection.
-    pub fn mentions(&self, keys: &[&str]) -> bool {
-        keys.iter().all(|key| {
-            let quoted = format!("\"{key}\"");
-            self.text
-                .match_indices(&quoted)
-                .any(|(at, _)| self.text[at + quoted.len()..].trim_start().starts_with(':'))
-        })
-    }
-
     /// The first character that is not white space.
     pub(super) fn first_char(&self) -> Option<char> {
         self.text.trim_start_matches('\u{feff}').trim_start().chars().next()
     }
+}
+
+/// Offset of the last line, if it is cut off.
+fn torn_line(bytes: &[u8]) -> Option<usize> {
+    let start = memchr::memrchr(b'\n', bytes).map_or(0, |end| end + 1);
+    let line = &bytes[start..];
+    let is_torn = !line.trim_ascii().is_empty() && std::str::from_utf8(line).map_or(true, is_cut);
+    is_torn.then_some(start)
 }
 
 /// Takes the next transcript of an input.

@@ -142,6 +142,12 @@ fn read_file<S: Sink>(
 
 /// The format of an input that must be a transcript.
 fn known(source: &mut Source<'_>, options: &LoadOptions) -> Result<&'static Format, DatasetError> {
+    let named = options.only.and_then(|name| FORMATS.iter().find(|format| format.name == name));
+    if let Some(format) = named
+        && !Head::new(source.head(HEAD)?).is_blank()
+    {
+        return Ok(format);
+    }
     match look(source, options.only)? {
         Looked::Known(format) => Ok(format),
         Looked::Unknown { is_blank } => Err(unknown(source, is_blank)),
@@ -422,7 +428,8 @@ enum Looked {
 }
 
 /// Reads the first bytes of an input until a format recognises them (any
-/// format, or only the named one), up to [`MAX_HEAD`].
+/// format, or only the named one), up to [`MAX_HEAD`]; a value that is longer, to
+/// its end.
 fn look(source: &mut Source<'_>, only: Option<&str>) -> Result<Looked, DatasetError> {
     let mut is_blank = true;
     for most in [HEAD, MAX_HEAD] {
@@ -431,9 +438,18 @@ fn look(source: &mut Source<'_>, only: Option<&str>) -> Result<Looked, DatasetEr
         if head.tables().is_some() {
             head.add_tables(&source.log_head(most)?);
         }
-        let mut asked = FORMATS.iter().copied().filter(|f| only.is_none_or(|name| name == f.name));
-        if let Some(format) = asked.find(|format| (format.sniff)(&head)) {
+        let told = |head: &Head| {
+            let mut asked = FORMATS.iter().copied().filter(|f| only.is_none_or(|name| name == f.name));
+            asked.find(|format| (format.sniff)(head))
+        };
+        if let Some(format) = told(&head) {
             return Ok(Looked::Known(format));
+        }
+        if head.cut.is_some() {
+            source.look_further(&mut head)?;
+            if let Some(format) = told(&head) {
+                return Ok(Looked::Known(format));
+            }
         }
         is_blank = head.is_blank();
         if read < most {

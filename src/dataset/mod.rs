@@ -7,6 +7,7 @@
 
 mod check;
 mod database;
+mod density;
 mod error;
 mod family;
 mod format;
@@ -16,6 +17,7 @@ mod import;
 mod labels;
 mod load;
 mod native;
+mod outline;
 mod probes;
 mod pseudonyms;
 mod source;
@@ -44,7 +46,8 @@ pub struct LoadOptions {
     /// records are left out and counted, and only their usage is kept
     /// (`Transcript::sidechains`).
     pub sidechains: bool,
-    /// Read this format alone, by name; otherwise it is detected.
+    /// Read this format alone, by name; otherwise it is detected. A file is believed
+    /// to have it; of a folder, the files that look like it are read.
     pub only: Option<&'static str>,
     /// Most bytes to which each packed input may unpack; by default, as many as
     /// a recording of its packed size plausibly has.
@@ -77,6 +80,12 @@ pub struct Dataset {
 }
 
 impl Dataset {
+    /// Whether it is somebody's recordings: a published data set has a version, or
+    /// comes with questions.
+    pub fn is_recorded(&self) -> bool {
+        self.version.is_none() && self.probes.is_empty()
+    }
+
     /// Whether some request of it reports the tokens that its provider counted,
     /// as recordings of agents do (Claude Code, Codex CLI, pi, OpenCode).
     pub fn reports_usage(&self) -> bool {

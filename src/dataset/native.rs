@@ -45,17 +45,14 @@ fn sniff(head: &Head) -> bool {
         let first = record.get("messages").and_then(|m| m.get(0));
         record.get("id").is_some() && first.is_some_and(|m| m.get("blocks").is_some())
     };
-    let long_first_line = head.records.is_empty()
-        && head.first_char() == Some('{')
-        && head.mentions(&["id", "messages", "blocks"])
-        && !head.mentions(&["$schema"]);
-    head.any(is_native) || long_first_line
+    head.any(is_native)
 }
 
 fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result<(), DatasetError> {
     while let Some((line, text)) = source.next_line()? {
         let read = parse::<WireTranscript>(text);
         let wire = read.map_err(|problem| source.error(Some(line), name_role(problem)))?;
+        source.weigh()?;
         let transcript = Transcript::from(wire);
         // One line holds the whole transcript.
         let lines = vec![Some(line); transcript.messages.len()];

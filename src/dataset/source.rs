@@ -9,9 +9,11 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
+use super::density::{Held, is_dense};
 use super::error::{DatasetError, Problem};
 use super::format::Head;
 use super::gathered::stem_of;
+use super::outline::outline;
 use super::unpack::{Allowance, Hashing, Packing, TooMuch, Unpacking};
 use crate::text::counted;
 
@@ -76,6 +78,24 @@ impl Read for Input<'_> {
     }
 }
 
+/// Reads from an offset, and keeps what it reads.
+struct Holding<'a, 'b> {
+    held: &'a mut Vec<u8>,
+    at: usize,
+    rest: &'a mut Input<'b>,
+}
+
+impl Read for Holding<'_, '_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if self.at == self.held.len() && (self.at as u64) < MAX_DOCUMENT {
+            self.rest.take(BUFFER as u64).read_to_end(self.held)?;
+        }
+        let n = (&self.held[self.at..]).read(buffer)?;
+        self.at += n;
+        Ok(n)
+    }
+}
+
 /// One input that is being read by a format.
 pub struct Source<'a> {
     name: String,
@@ -88,6 +108,8 @@ pub struct Source<'a> {
     /// Records that were set aside, and the line of the first with its problem.
     aside: u64,
     first_aside: Option<(u64, Problem)>,
+    /// What the records so far take.
+    held: Held,
     warnings: Vec<String>,
     allowance: Allowance,
     /// The path of the file that is read, and when it was last written.
@@ -130,6 +152,7 @@ impl<'a> Source<'a> {
             torn: 0,
             aside: 0,
             first_aside: None,
+            held: Held::default(),
             warnings: Vec::new(),
             allowance,
             origin: None,
@@ -268,6 +291,30 @@ impl<'a> Source<'a> {
         Ok(&held[..held.len().min(most)])
     }
 
+    /// The first bytes as the formats see them, and the outline of the document
+    /// where they are no more than its beginning.
+    pub(super) fn look(&mut self) -> Result<Head, DatasetError> {
+        let mut head = Head::new(self.head(HEAD)?);
+        if head.records.is_empty() {
+            self.look_further(&mut head)?;
+        }
+        Ok(head)
+    }
+
+    /// Reads on to the end of the value that is cut off, and adds its outline.
+    pub(super) fn look_further(&mut self, head: &mut Head) -> Result<(), DatasetError> {
+        let Some(at) = head.cut.take() else { return Ok(()) };
+        let (held, rest) = self.reader.get_mut().get_mut();
+        let rest = Holding { held: held.get_mut(), at, rest };
+        let (found, read) = outline(BufReader::with_capacity(BUFFER, rest));
+        head.records.push(found);
+        match read {
+            Err(error) if error.is_io() => Err(self.io(error.into())),
+            // The reader of the format finds where it is broken.
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
     /// The next line that is not blank, with its number from 1.
     pub(super) fn next_line(&mut self) -> Result<Option<(u64, &str)>, DatasetError> {
         loop {
@@ -275,6 +322,7 @@ impl<'a> Source<'a> {
             let mut limited = (&mut self.reader).take(MAX_LINE + 1);
             let read = limited.read_until(b'\n', &mut self.buffer);
             let n = read.map_err(|e| self.io(e))? as u64;
+            self.let_go();
             if n == 0 {
                 return Ok(None);
             }
@@ -297,6 +345,14 @@ impl<'a> Source<'a> {
         }
         let text = std::str::from_utf8(&self.buffer).expect("checked above");
         Ok(Some((self.line, text.trim_start_matches('\u{feff}'))))
+    }
+
+    /// Frees the bytes that were read for detection once they have been read again.
+    fn let_go(&mut self) {
+        let held = self.reader.get_mut().get_mut().0;
+        if held.position() == held.get_ref().len() as u64 {
+            *held = Cursor::new(Vec::new());
+        }
     }
 
     fn at_end(&mut self) -> Result<bool, DatasetError> {
@@ -323,7 +379,10 @@ impl<'a> Source<'a> {
             let (line, problem, cut) = match self.next_line() {
                 Ok(None) => return Ok(None),
                 Ok(Some((line, text))) => match parse(text) {
-                    Ok(record) => return Ok(Some((line, record))),
+                    Ok(record) => {
+                        self.weigh()?;
+                        return Ok(Some((line, record)));
+                    }
                     Err(problem) => (line, problem, is_cut(text)),
                 },
                 Err(DatasetError { line: Some(line), problem, .. }) => (line, problem, false),
@@ -364,6 +423,15 @@ impl<'a> Source<'a> {
         let problem = problem.to_string().replace(['\n', '\r'], " ");
         self.warn(format!("set aside: {records} that cannot be read, first line {line}: {problem}"));
         Ok(())
+    }
+
+    /// Counts what the record of the newest line takes.
+    ///
+    /// # Errors
+    /// Records that take too much together.
+    pub(super) fn weigh(&mut self) -> Result<(), DatasetError> {
+        let read = self.held.add_record(&self.buffer);
+        read.map_err(|dense| self.error(Some(self.line), dense.into()))
     }
 
     /// Whether the input is one JSON value rather than one a line. Nothing may
@@ -425,7 +493,10 @@ impl<'a> Source<'a> {
     /// The rest of the input. Of a long run of white space only the line feeds
     /// are kept, for the numbers of the lines after it, and none at the end.
     fn rest(&mut self) -> Result<Vec<u8>, DatasetError> {
-        let (mut bytes, mut lines) = (Vec::new(), 0);
+        let held = self.reader.get_mut().get_mut().0;
+        // What was read for detection is not held twice.
+        let unread = if held.position() == 0 { std::mem::take(held).into_inner() } else { Vec::new() };
+        let (mut bytes, mut lines) = (unread, 0);
         loop {
             let part = match self.reader.fill_buf() {
                 Ok(part) => part,
@@ -461,6 +532,7 @@ impl<'a> Source<'a> {
     /// A text of this input as one JSON document.
     pub(crate) fn parsed<T: DeserializeOwned>(&self, text: &str) -> Result<T, DatasetError> {
         let text = text.trim_start_matches('\u{feff}');
+        bearable(text).map_err(|problem| self.error(None, problem))?;
         let mut reader = serde_json::Deserializer::from_str(text);
         let value = serde_path_to_error::deserialize(&mut reader).map_err(|e| {
             let line = e.inner().line() as u64;
@@ -492,6 +564,7 @@ pub(crate) fn is_cut(text: &str) -> bool {
 /// Parses one line as `T`; the path of a value with the wrong type is
 /// determined only if there is an error.
 pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Problem> {
+    bearable(text)?;
     serde_json::from_str(text).map_err(|_| {
         let reader = &mut serde_json::Deserializer::from_str(text);
         match serde_path_to_error::deserialize::<_, T>(reader) {
@@ -499,6 +572,18 @@ pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Problem> {
             Ok(_) => Problem::Syntax { message: "something follows the record".to_owned() },
         }
     })
+}
+
+/// A text that may be JSON; none where it is not, or is too dense.
+pub(super) fn decoded<T: DeserializeOwned>(text: &str) -> Option<T> {
+    bearable(text).ok()?;
+    serde_json::from_str(text).ok()
+}
+
+/// Refuses JSON whose values would take too much memory.
+fn bearable(text: &str) -> Result<(), Problem> {
+    let bytes = text.len() as u64;
+    if is_dense(text) { Err(Problem::TooDense { bytes }) } else { Ok(()) }
 }
 
 /// Reads a part of a document as `T`.

@@ -10,7 +10,7 @@ use super::support::Rarity;
 use crate::model::{IdentifierClass, MessageIndex, Transcript};
 use crate::text::bounded::last_component;
 use crate::text::{
-    Identifier, IdentifierOptions, Needle, identifiers, is_generic, recompiled, restyled,
+    Identifier, IdentifierOptions, Needle, Paths, identifiers, is_generic, recompiled, restyled,
 };
 
 /// What makes an identifier a reference.
@@ -47,7 +47,7 @@ pub(super) struct Candidates {
 impl Candidates {
     pub(super) fn collect(
         transcript: &Transcript,
-        roots: &[&str],
+        paths: &Paths<'_>,
         rules: &MiningRules,
         rarity: &Rarity,
     ) -> Candidates {
@@ -73,11 +73,11 @@ impl Candidates {
             used.sort_by(|a, b| (&a.text, a.class).cmp(&(&b.text, b.class)));
             let mut spelled: FxHashSet<&str> = FxHashSet::default();
             for Used { text, class, bound, .. } in &used {
-                if !spelled.insert(relative(text, *class, roots)) {
+                if !spelled.insert(relative(text, *class, paths.roots())) {
                     continue;
                 }
-                let number = all.number(text, *class, roots, &mut numbers);
-                all.hint(number, roots, &mut numbers);
+                let number = all.number(text, *class, paths, &mut numbers);
+                all.hint(number, paths, &mut numbers);
                 all.uses.push((ordinal, request, number));
                 if let Some(line) = bound {
                     all.bound.insert((ordinal, number), line.clone());
@@ -88,12 +88,12 @@ impl Candidates {
     }
 
     /// Numbers the hints of an identifier, once.
-    fn hint(&mut self, number: u32, roots: &[&str], numbers: &mut FxHashMap<String, u32>) {
+    fn hint(&mut self, number: u32, paths: &Paths<'_>, numbers: &mut FxHashMap<String, u32>) {
         let (text, class) = self.texts[number as usize].clone();
         if self.hints[number as usize].is_empty() {
             self.hints[number as usize] = hints(&text, class)
                 .iter()
-                .map(|(hint, class)| self.number(hint, *class, roots, numbers))
+                .map(|(hint, class)| self.number(hint, *class, paths, numbers))
                 .collect();
         }
     }
@@ -102,7 +102,7 @@ impl Candidates {
         &mut self,
         text: &str,
         class: IdentifierClass,
-        roots: &[&str],
+        paths: &Paths<'_>,
         numbers: &mut FxHashMap<String, u32>,
     ) -> u32 {
         if let Some(&known) = numbers.get(text) {
@@ -111,7 +111,7 @@ impl Candidates {
         let number = self.texts.len() as u32;
         numbers.insert(text.to_owned(), number);
         self.texts.push((text.to_owned(), class));
-        self.needles.push(Needle::new(text, class, roots));
+        self.needles.push(Needle::new(text, class, paths));
         self.hints.push(Vec::new());
         number
     }

@@ -10,8 +10,10 @@ use super::occurrences::{block_texts, texts};
 use super::place::Place;
 use super::rereads::Rereads;
 use super::support::{Rarity, SOURCES};
-use crate::model::{Block, Exam, IdentifierClass, MessageIndex, RecordedCompaction, Reference, Role, Transcript};
-use crate::text::{NeedleSet, contains_bounded};
+use crate::model::{
+    Block, Exam, IdentifierClass, MessageIndex, RecordedCompaction, Reference, Role, Transcript,
+};
+use crate::text::{NeedleSet, Paths, contains_bounded};
 
 /// The exam of a transcript. `sizes` holds the tokens of each message.
 ///
@@ -33,6 +35,15 @@ pub(super) fn roots(transcript: &Transcript) -> Vec<&str> {
         .collect();
     roots.sort_by_key(|root| std::cmp::Reverse(root.len()));
     roots
+}
+
+/// The paths of a session, and its working directories.
+pub(super) fn paths(transcript: &Transcript) -> Paths<'_> {
+    let mut paths = Paths::below(roots(transcript));
+    for message in &transcript.messages {
+        texts(message, &mut |_, text| paths.read(text));
+    }
+    paths
 }
 
 /// The needles in the preamble, a tool's schema or the recording's own
@@ -138,9 +149,9 @@ impl<'a> Mining<'a> {
     /// If `sizes` has not one entry per message.
     pub fn new(transcript: &'a Transcript, sizes: &'a [u64], rules: &MiningRules) -> Self {
         assert_eq!(sizes.len(), transcript.messages.len(), "a size per message");
-        let roots = roots(transcript);
+        let paths = paths(transcript);
         let rarity = Rarity::new(transcript);
-        let candidates = Candidates::collect(transcript, &roots, rules, &rarity);
+        let candidates = Candidates::collect(transcript, &paths, rules, &rarity);
         let set = NeedleSet::new(&candidates.needles);
         let places = places(transcript, &set, candidates.needles.len());
         let mut known = known(transcript, &set, candidates.needles.len());

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::mining::roots;
+use super::mining::paths;
 use super::occurrences::texts;
 use super::support::supported;
 use crate::model::{Exam, IdentifierClass, MessageIndex, Reference, ReferenceState, Transcript};
 use crate::text::bounded::last_component;
-use crate::text::{Needle, NeedleSet};
+use crate::text::{Needle, NeedleSet, Paths};
 
 /// The parts of a context that the search for references needs.
 pub trait ContextView {
@@ -97,13 +97,13 @@ enum Carried {
 impl Survival {
     /// Prepares the exam of `transcript`; one pass over its texts.
     pub fn new(transcript: &Transcript, exam: &Exam) -> Survival {
-        let roots = roots(transcript);
+        let paths = paths(transcript);
         let mut by_text: FxHashMap<&str, u32> = FxHashMap::default();
         let mut names = Vec::new();
         let mut numbers = Vec::new();
         for reference in &exam.references {
             let number = *by_text.entry(&reference.text).or_insert_with(|| {
-                names.push(Name::new(reference, &roots));
+                names.push(Name::new(reference, &paths));
                 names.len() as u32 - 1
             });
             numbers.push(number);
@@ -262,15 +262,15 @@ enum Found {
 }
 
 impl Name {
-    fn new(reference: &Reference, roots: &[&str]) -> Name {
+    fn new(reference: &Reference, paths: &Paths<'_>) -> Name {
         let class = match reference.class {
             IdentifierClass::Dotted => IdentifierClass::Identifier,
             other => other,
         };
         Name {
-            whole: Needle::new(&reference.text, reference.class, roots),
+            whole: Needle::new(&reference.text, reference.class, paths),
             last: last_component(&reference.text, reference.class)
-                .map(|last| Needle::new(last, class, &[])),
+                .map(|last| Needle::new(last, class, &Paths::default())),
             last_sources: Vec::new(),
         }
     }

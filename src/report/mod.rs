@@ -30,6 +30,7 @@ mod panel;
 mod parquet;
 mod plain;
 mod probes_csv;
+mod questions_csv;
 mod references_csv;
 mod requests_csv;
 mod sheet;
@@ -103,6 +104,7 @@ pub static FORMATS: &[Format] = &[
     references_csv::FORMAT,
     cuts_csv::FORMAT,
     facts_csv::FORMAT,
+    questions_csv::FORMAT,
     probes_csv::FORMAT,
     #[cfg(feature = "parquet")]
     parquet::FORMAT,

@@ -132,7 +132,7 @@ pub(super) fn expected(expect: &Expectation) -> String {
     }
 }
 
-fn said(answer: &Answer) -> Field {
+pub(super) fn said(answer: &Answer) -> Field {
     match answer {
         Answer::Said(text) => Field::text(text),
         Answer::Nothing(_) => Field::Empty,

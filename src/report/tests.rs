@@ -61,7 +61,13 @@ fn csv_headers_are_those_of_the_contract() {
     );
     assert_eq!(
         header("facts.csv"),
-        key + "request,requests_after,fact,class,last_seen,state,over_window"
+        key.clone() + "request,requests_after,fact,class,last_seen,state,over_window"
+    );
+    assert_eq!(
+        header("questions.csv"),
+        key + "question,kind,expected,answer,pre_answer,score,pre_score,agreement,verdict,\
+               pre_verdict,judge,unscored_reason,rationale,evidence_state,answerable,over_window,\
+               probe"
     );
     assert_eq!(
         header("summary.csv"),

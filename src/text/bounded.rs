@@ -6,13 +6,13 @@ use std::ops::Range;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use memchr::memmem;
 
-use crate::text::IdentifierClass;
+use crate::text::{IdentifierClass, Paths};
 
 /// Whether `needle` stands in `haystack` bounded on both sides; paths are
 /// equal when one is a component suffix of the other, by at least two
 /// components.
 pub fn contains_bounded(haystack: &str, needle: &str, class: IdentifierClass) -> bool {
-    Needle::new(needle, class, &[]).find(haystack).is_some()
+    Needle::new(needle, class, &Paths::default()).find(haystack).is_some()
 }
 
 /// What may precede an occurrence.
@@ -32,19 +32,22 @@ pub struct Needle {
 }
 
 impl Needle {
-    /// The spellings of `text`. A path under one of `roots` (working
-    /// directories) is also known by its place below that root.
-    pub fn new(text: &str, class: IdentifierClass, roots: &[&str]) -> Needle {
-        let mut spellings = vec![(text.to_owned(), Left::Open)];
+    /// The spellings of `text`. A path under a working directory is also known by
+    /// its place there; the end of a path stands for it unless other `paths` of the
+    /// session have the same end.
+    pub fn new(text: &str, class: IdentifierClass, paths: &Paths<'_>) -> Needle {
+        let is_shared = class == IdentifierClass::Path && paths.shares(text);
+        let left = if is_shared { Left::Whole } else { Left::Open };
+        let mut spellings = vec![(text.to_owned(), left)];
         if class == IdentifierClass::Path {
-            let below = roots.iter().find_map(|root| below(text, root));
+            let below = paths.roots().iter().find_map(|root| below(text, root));
             if let Some(rest) = below {
                 spellings.push((rest.to_owned(), Left::Whole));
             }
             let starts: Vec<usize> = components(text).map(|part| part.start).collect();
             for &start in starts.iter().skip(1).take(starts.len().saturating_sub(2)) {
                 let suffix = &text[start..];
-                if Some(suffix) != below {
+                if Some(suffix) != below && !paths.shares(suffix) {
                     spellings.push((suffix.to_owned(), Left::Whole));
                 }
             }
@@ -179,14 +182,12 @@ fn left_side(before: &str, class: IdentifierClass, left: Left) -> bool {
 }
 
 /// Whether `before` ends in a prefix that does not change what a path names:
-/// `./`, `../`, or the `a/` and `b/` of a diff.
+/// `./`, `../`, or the `a/` and `b/` of a diff. `packages/a/` is none.
 fn is_path_prefix(before: &str) -> bool {
-    let stem = before.trim_end_matches('/');
-    let component = stem
-        .rfind(|c: char| !is_path_char(c))
-        .map_or(stem, |at| &stem[at..])
-        .trim_start_matches(|c: char| !is_path_char(c));
-    matches!(component, "." | ".." | "a" | "b")
+    let is_part = |c: char| c == '/' || is_path_char(c);
+    let start = before.char_indices().rev().take_while(|(_, c)| is_part(*c)).last();
+    let prefix = start.map_or("", |(at, _)| &before[at..]).trim_end_matches('/');
+    matches!(prefix, "a" | "b") || (!prefix.is_empty() && prefix.split('/').all(|part| matches!(part, "." | "..")))
 }
 
 fn right_side(after: &str, class: IdentifierClass) -> bool {

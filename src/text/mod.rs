@@ -13,6 +13,7 @@ mod harmless;
 pub mod identifiers;
 pub mod language;
 pub mod normal;
+mod paths;
 pub mod redact;
 mod shapes;
 pub mod words;
@@ -25,6 +26,7 @@ pub use generic::{is_generic, recompiled, restyled};
 pub use harmless::{harmless, harmless_data, is_command, one_line};
 pub use identifiers::{Identifier, IdentifierClass, IdentifierOptions, identifiers};
 pub use normal::Normal;
+pub use paths::Paths;
 pub use words::{around, words};
 
 /// The first cause of an error: those above it only say that there was one,

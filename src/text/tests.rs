@@ -138,6 +138,29 @@ fn paths_are_equal_when_one_is_a_component_suffix_of_the_other() {
 }
 
 #[test]
+fn another_package_with_the_same_end_is_another_path() {
+    // `packages/a/` is no prefix of a diff.
+    for (other, own) in [("a", "b"), ("b", "a"), ("web", "api")] {
+        let own = format!("packages/{own}/src/index.ts");
+        let other = format!("packages/{other}/src/index.ts");
+        let text = format!("mend {other}");
+        assert!(!contains_bounded(&text, &own, Path), "{own} in {text}");
+        let both = format!("{own} {other}");
+        let mut paths = Paths::default();
+        paths.read(&both);
+        assert!(Needle::new(&own, Path, &paths).find(&both).is_some());
+        // An end that both have names neither, and neither is meant by it.
+        let short = Needle::new("src/index.ts", Path, &paths);
+        assert_eq!(short.find(&text), None);
+        assert!(short.find("in ./src/index.ts").is_some());
+        assert_eq!(Needle::new(&own, Path, &paths).find("in src/index.ts"), None);
+        let alone = Needle::new(&own, Path, &Paths::default());
+        assert!(alone.find("in src/index.ts").is_some());
+    }
+    assert!(contains_bounded("+++ b/src/a.rs and ../../src/a.rs", "/p/src/a.rs", Path));
+}
+
+#[test]
 fn a_folder_stands_in_every_path_below_it() {
     assert!(contains_bounded("/home/u/p/src/net/a.rs", "src/net", Path));
     assert!(contains_bounded("src/net/a.rs", "/home/u/p/src/net", Path));
@@ -145,7 +168,7 @@ fn a_folder_stands_in_every_path_below_it() {
 
 #[test]
 fn a_path_below_a_root_is_known_by_its_place_there() {
-    let needle = Needle::new("/home/u/p/notes.txt", Path, &["/home/u/p"]);
+    let needle = Needle::new("/home/u/p/notes.txt", Path, &Paths::below(vec!["/home/u/p"]));
     assert!(needle.find("see notes.txt").is_some());
     assert!(needle.find("see old/notes.txt").is_none());
 }
@@ -253,7 +276,7 @@ proptest! {
         for found in identifiers(&text, IdentifierOptions { code }) {
             prop_assert_eq!(&text[found.range.clone()], found.text);
             prop_assert!(contains_bounded(&text, found.text, found.class));
-            let needle = Needle::new(found.text, found.class, &[]);
+            let needle = Needle::new(found.text, found.class, &Paths::default());
             let mut hit = false;
             NeedleSet::new([&needle]).scan(&text, |_, place| hit |= place == found.range);
             prop_assert!(hit);

@@ -17,6 +17,7 @@ const CONTRACTED: &[&str] = &[
     "junit.xml",
     "manifest.json",
     "probes.csv",
+    "questions.csv",
     "references.csv",
     "report.html",
     "report.md",

@@ -71,6 +71,61 @@ fn a_file_of_questions_gives_what_making_them_gives() {
 }
 
 #[test]
+fn every_question_at_a_cut_stands_in_questions_csv_with_both_answers() {
+    let desk = with_questions();
+    let what = ["bench", &session(), "--strategy", "fifo", "--quiet", "--out", "run"];
+    desk.good(&what);
+    assert!(desk.csv("run/probes.csv").is_empty(), "the session brings none of its own");
+    let made: Vec<Json> =
+        desk.read("made.jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let rows = desk.csv("run/questions.csv");
+    assert!(rows.iter().any(|row| row["strategy"] == "fifo"));
+    let right = |score: &str| score.parse::<f64>().is_ok_and(|score| score >= 0.5);
+    for row in &rows {
+        let probe = made.iter().find(|probe| probe["question"] == *row["question"]);
+        let probe = probe.unwrap_or_else(|| panic!("{row:?}"));
+        assert_eq!(probe["kind"], *row["kind"]);
+        assert!(!row["expected"].is_empty() && !row["pre_answer"].is_empty(), "{row:?}");
+        let key = ["cut", "depth", "question"];
+        let is_same = |other: &&std::collections::BTreeMap<String, String>| {
+            other["strategy"] == "full" && key.iter().all(|key| other[*key] == row[*key])
+        };
+        let whole = rows.iter().find(is_same).unwrap();
+        assert_eq!((&row["pre_answer"], &row["pre_score"]), (&whole["answer"], &whole["score"]));
+        let graded = !row["score"].is_empty() && !row["pre_score"].is_empty();
+        let became = match (graded, right(&row["pre_score"]), right(&row["score"])) {
+            (false, ..) => "",
+            (true, true, true) => "kept",
+            (true, true, false) => "lost",
+            (true, false, true) => "gained",
+            (true, false, false) => "neither",
+        };
+        assert_eq!(row["agreement"], became, "{row:?}");
+    }
+    // The figure of the summary is that of these rows.
+    let deepest = rows.iter().map(|row| row["depth"].parse::<u32>().unwrap()).max().unwrap();
+    let own = rows.iter().filter(|row| {
+        row["strategy"] == "fifo" && row["depth"] == deepest.to_string() && row["kind"] != "abstain"
+    });
+    let count = |became: &str| own.clone().filter(|row| row["agreement"] == became).count() as f64;
+    let (kept, lost) = (count("kept"), count("lost"));
+    let summary = desk.csv("run/summary.csv");
+    let row = summary.iter().find(|row| row["strategy"] == "fifo").unwrap();
+    let continuity: f64 = row["continuity_at_cut"].parse().unwrap();
+    assert!((continuity - 100.0 * kept / (kept + lost)).abs() < 1e-6, "{continuity} {kept} {lost}");
+    // The page lists them, and without text neither has the words.
+    let page = desk.read("run/report.html");
+    let listed = page.split("id=\"cut-questions\"").nth(1).expect("the section");
+    assert!(listed.contains("questions.csv") && listed.contains("<td>"), "{}", &listed[..200]);
+    desk.good(&["bench", &session(), "--strategy", "fifo", "--no-text", "--out", "bare"]);
+    let bare = desk.csv("bare/questions.csv");
+    let words = ["question", "expected", "answer", "pre_answer", "rationale"];
+    assert!(!bare.is_empty());
+    assert!(bare.iter().all(|row| words.iter().all(|word| row[*word].is_empty())), "{:?}", bare[0]);
+    assert!(!desk.read("bare/report.html").contains("id=\"cut-questions\""));
+}
+
+#[test]
 fn questions_about_other_sessions_are_counted_and_left_out() {
     let desk = with_questions();
     let made = desk.read("made.jsonl");

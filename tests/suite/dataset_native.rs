@@ -4,6 +4,10 @@ use std::path::{Path, PathBuf};
 
 use jsonschema::Validator;
 use recap::dataset::{Dataset, LoadOptions, Problem, load, write_native};
+use recap::model::{
+    Block, Message, Piece, Preamble, PreambleChange, RecordedCall, RecordedCompaction, Role,
+    SidechainRequest, ToolDefinition, Transcript, Usage,
+};
 use serde_json::{Value as Json, json};
 
 fn root(name: &str) -> PathBuf {
@@ -56,10 +60,13 @@ fn a_broadcast_is_read_and_written_as_one() {
 #[test]
 fn what_is_written_validates_against_the_published_schemas() {
     let (transcript, card) = (schema("transcript.schema.json"), schema("dataset.schema.json"));
-    for name in ["claude-code.jsonl", "pi.jsonl", "codex.jsonl", "openai-chat.json", "native"] {
+    let samples = std::fs::read_dir(root("tests/fixtures/dataset")).unwrap();
+    let names = samples.map(|sample| sample.unwrap().file_name().into_string().unwrap());
+    for name in names {
         let folder = tempfile::tempdir().unwrap();
-        write_native(&fixture(name), folder.path()).unwrap();
+        write_native(&fixture(&name), folder.path()).unwrap();
         let lines = std::fs::read_to_string(folder.path().join("transcripts.jsonl")).unwrap();
+        assert!(!lines.is_empty(), "{name}");
         for line in lines.lines() {
             let value: Json = serde_json::from_str(line).unwrap();
             if let Err(e) = transcript.validate(&value) {
@@ -70,6 +77,71 @@ fn what_is_written_validates_against_the_published_schemas() {
         let table: Json = toml::from_str(&text).unwrap();
         assert!(card.is_valid(&table), "{name}");
     }
+}
+
+/// No sample has everything that a transcript may have.
+#[test]
+fn every_field_that_is_written_stands_in_the_schema() {
+    let usage = Usage { input: 9, output: 1, output_final: true, ..Usage::default() };
+    let text = |text: &str| Block::Text { text: text.to_owned() };
+    let call = json!({"path": null});
+    let call = Block::ToolCall { id: "c".into(), name: "read".into(), arguments: call };
+    let (call_of, found) = ("c".to_owned(), "x".to_owned());
+    let result = Block::ToolResult { call: call_of, text: found, images: 1, is_error: true };
+    let image = Block::Image { media_type: Some("image/png".into()) };
+    let thought = Block::Reasoning { text: String::new() };
+    let at = Some(jiff::Timestamp::UNIX_EPOCH);
+    let answer = Message { usage: Some(usage), ..message(1, Role::Assistant, vec![thought, call]) };
+    let messages = vec![
+        Message { broadcast: true, at, ..message(0, Role::User, vec![text("go"), image]) },
+        answer,
+        message(2, Role::Tool, vec![result]),
+        Message { synthetic: true, ..message(3, Role::Assistant, vec![text("stopped")]) },
+    ];
+    let compaction = RecordedCompaction {
+        after: 2,
+        kept_from: 1,
+        summary: Some("s".into()),
+        pieces: vec![Piece::Message(0), Piece::Text { role: Role::User, text: "s".into() }],
+        unreadable: Some("encrypted".into()),
+        cleared: vec!["c".into()],
+        tokens_before: Some(9),
+        call: Some(RecordedCall { model: Some("m".into()), usage, latency_ms: Some(1.5) }),
+        at,
+        ..RecordedCompaction::default()
+    };
+    let (name, description) = ("read".to_owned(), "reads".to_owned());
+    let tool = ToolDefinition { name, description, parameters: json!({"type": "object"}) };
+    let transcript = Transcript {
+        id: "t".into(),
+        preamble: Preamble {
+            system: vec!["s".into()],
+            tools: vec![tool],
+            pinned: vec!["p".into()],
+        },
+        messages,
+        preamble_changes: vec![PreambleChange { before: 1, system: vec!["s".into()] }],
+        compactions: vec![compaction],
+        model: Some("m".into()),
+        other_models: [(1, "n".to_owned())].into(),
+        project: Some("p".into()),
+        metadata: vec!["/w".into()],
+        sidechains: vec![SidechainRequest { at, model: Some("m".into()), usage }],
+        left_out: [("torn last line".to_owned(), 1)].into(),
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let name = "all".to_owned();
+    let transcripts = vec![transcript];
+    write_native(&Dataset { name, transcripts, ..Dataset::default() }, folder.path()).unwrap();
+    let line = std::fs::read_to_string(folder.path().join("transcripts.jsonl")).unwrap();
+    let value: Json = serde_json::from_str(&line).unwrap();
+    if let Err(e) = schema("transcript.schema.json").validate(&value) {
+        panic!("{e} at {}", e.instance_path());
+    }
+}
+
+fn message(number: u32, role: Role, blocks: Vec<Block>) -> Message {
+    Message::new(number.to_string(), role, None, blocks)
 }
 
 #[test]

@@ -30,7 +30,7 @@ pub(super) const FORMAT: Format = Format {
 
 fn sniff(head: &Head) -> bool {
     let text = head.text.trim_start_matches('\u{feff}').trim_start();
-    text.starts_with(START) && head.records.is_empty()
+    text.starts_with(START)
 }
 
 fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result<(), DatasetError> {

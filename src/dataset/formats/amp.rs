@@ -17,10 +17,7 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn sniff(head: &Head) -> bool {
-    let long = head.records.is_empty()
-        && head.text.contains("\"T-")
-        && head.mentions(&["v", "messages", "messageId"]);
-    head.any(is_thread) || long
+    head.any(is_thread)
 }
 
 fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {

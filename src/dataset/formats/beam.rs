@@ -40,10 +40,7 @@ fn sniff(head: &Head) -> bool {
         let turn = record.get(0).and_then(|b| b.get("turns")?.get(0)?.get(0));
         turn.is_some_and(|message| message.get("role").is_some())
     };
-    let long = head.records.is_empty()
-        && head.first_char() == Some('[')
-        && head.mentions(&["batch_number", "turns", "role"]);
-    head.any(is_batch) || long
+    head.any(is_batch)
 }
 
 fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {

@@ -8,9 +8,9 @@ use rustc_hash::FxHashMap;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde_json::Value as Json;
 
-use crate::dataset::check::Draft;
+use crate::dataset::check::{DENSE_ARGUMENTS, Draft};
 use crate::dataset::error::Problem;
-use crate::dataset::source::Source;
+use crate::dataset::source::{Source, parse};
 use crate::model::{Block, Message, Role, Transcript, Usage};
 
 /// Warns if more records of a log lie on abandoned branches, counted as
@@ -204,8 +204,12 @@ pub(super) fn result_text<P>(
 pub(super) fn arguments(value: Json, draft: &mut Draft) -> Json {
     match value {
         Json::String(text) if text.trim().is_empty() => serde_json::json!({}),
-        Json::String(text) => serde_json::from_str(&text).unwrap_or_else(|_| {
-            draft.leave_out("structure of undecodable arguments", 1);
+        Json::String(text) => parse(&text).unwrap_or_else(|problem| {
+            let why = match problem {
+                Problem::TooDense { .. } => DENSE_ARGUMENTS,
+                _ => "structure of undecodable arguments",
+            };
+            draft.leave_out(why, 1);
             Json::String(text)
         }),
         Json::Null => serde_json::json!({}),

@@ -22,12 +22,8 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn sniff(head: &Head) -> bool {
-    let long = head.records.is_empty()
-        && head.mentions(&["contents", "parts", "role"])
-        && !head.mentions(&["sessionId"])
-        && !head.mentions(&["blocks"]);
     let is_it = |record: &Json| is_request(record) || record.get(0).is_some_and(is_request);
-    head.any(|record| is_it(record) || record.get(0).is_some_and(is_content)) || long
+    head.any(|record| is_it(record) || record.get(0).is_some_and(is_content))
 }
 
 fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {

@@ -33,13 +33,7 @@ fn sniff(head: &Head) -> bool {
         let conversation = record.get(0).and_then(|sample| sample.get("conversation"));
         conversation.is_some_and(|c| c.get("speaker_a").is_some())
     };
-    // Samples begin with their questions or with their conversation.
-    let long = head.records.is_empty()
-        && head.first_char() == Some('[')
-        && !head.mentions(&["role"])
-        && (head.mentions(&["qa", "question", "evidence", "category"])
-            || head.mentions(&["conversation", "speaker_a", "dia_id"]));
-    head.any(is_sample) || long
+    head.any(is_sample)
 }
 
 fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {

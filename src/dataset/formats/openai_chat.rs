@@ -10,6 +10,7 @@ use super::exchange::{Request, Requests, Said};
 use super::otel::said;
 use super::prelude::*;
 use super::responses;
+use crate::dataset::source::decoded;
 use crate::model::{Preamble, ToolDefinition};
 
 /// The format of OpenAI chat messages.
@@ -32,22 +33,11 @@ fn sniff(head: &Head) -> bool {
         let first = record.get(0);
         first.is_some_and(|m| m.get("role").is_some() || is_chat(m))
     };
-    let document = head.records.is_empty()
-        && head.mentions(&["role", "content"])
-        && !head.mentions(&["blocks"])
-        && !head.mentions(&["$schema"])
-        // BEAM wraps chat messages in batches of turns.
-        && !head.mentions(&["turns"])
-        // Inspect has messages in its samples.
-        && !head.mentions(&["eval", "status"])
-        && !["tool_use_id", "condenseParent", "isSummary"].iter().any(|key| head.mentions(&[key]))
-        && !head.text.contains("\"function_call_output\"")
-        && (head.first_char() == Some('[') || head.mentions(&["messages"]));
     // The same roles, but parts of another kind.
     let is_other = |record: &Json| {
         is_request(record) || record.get(0).is_some_and(is_request) || responses::is_items(record)
     };
-    head.any(|r| (is_chat(r) || is_list(r) || is_exchange(r)) && !is_other(r)) || document
+    head.any(|r| (is_chat(r) || is_list(r) || is_exchange(r)) && !is_other(r))
 }
 
 fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result<(), DatasetError> {
@@ -198,11 +188,11 @@ fn time(value: &Json) -> Option<Timestamp> {
 fn plain(text: &str) -> Option<Conversation> {
     let text = text.trim_start_matches('\u{feff}').trim_ascii_start();
     if text.starts_with('{') {
-        return serde_json::from_str(text).ok();
+        return decoded(text);
     }
     let items = text.strip_prefix('[')?;
     let is_list_of_objects = items.trim_ascii_start().starts_with('{');
-    let messages = is_list_of_objects.then(|| serde_json::from_str(text).ok())?;
+    let messages = is_list_of_objects.then(|| decoded(text))?;
     Some(Conversation { messages: Some(messages?), ..Conversation::default() })
 }
 

@@ -15,7 +15,7 @@ use serde_json::Map;
 
 use super::exchange::{Part, Request, Requests, Said};
 use super::prelude::*;
-use crate::dataset::source::HEAD;
+use crate::dataset::source::{self, HEAD};
 use crate::model::Preamble;
 use crate::text::counted;
 
@@ -39,8 +39,7 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn sniff(head: &Head) -> bool {
-    let long = head.records.is_empty() && head.mentions(&["scopeSpans", "spans"]);
-    head.any(|record| record.get("resourceSpans").is_some_and(Json::is_array)) || long
+    head.any(|record| record.get("resourceSpans").is_some_and(Json::is_array))
 }
 
 fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
@@ -266,7 +265,7 @@ fn listed(value: Option<&Json>) -> Vec<&Json> {
 
 fn decoded(value: &Json) -> Json {
     let text = value.as_str().filter(|text| text.trim_start().starts_with(['[', '{']));
-    text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_else(|| value.clone())
+    text.and_then(source::decoded).unwrap_or_else(|| value.clone())
 }
 
 /// The request that a span of a model call stands for.

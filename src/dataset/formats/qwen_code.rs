@@ -29,10 +29,7 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn sniff(head: &Head) -> bool {
-    let long = head.records.is_empty()
-        && head.first_char() == Some('{')
-        && head.mentions(&["uuid", "parentUuid", "sessionId", "parts"]);
-    head.any(is_record) || long
+    head.any(is_record)
 }
 
 fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {

@@ -28,15 +28,10 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn sniff(head: &Head) -> bool {
-    let long = head.records.is_empty()
-        && head.mentions(&["type", "call_id", "role"])
-        && head.text.contains("\"function_call_output\"")
-        && !head.mentions(&["payload"])
-        && !head.mentions(&["blocks"]);
     let is_it = |record: &Json| {
         is_request(record) || record.get(0).is_some_and(is_request) || is_items(record)
     };
-    head.any(|record| is_it(record) || is_item(record)) || long
+    head.any(|record| is_it(record) || is_item(record))
 }
 
 fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {

@@ -42,16 +42,13 @@ fn sniff(head: &Head) -> bool {
             })
         })
     };
-    let long = head.records.is_empty()
-        && head.mentions(&["conversations", "from", "value"])
-        && !head.mentions(&["blocks"]);
     let is_keyed = |record: &Json| {
         let fields = record.as_object().filter(|_| turns(record).is_none());
         let first = fields.and_then(|fields| fields.values().next());
         first.is_some_and(|one| is_talk(one) || days(one).is_some())
     };
     let is_list = |record: &Json| record.get(0).is_some_and(is_talk);
-    head.any(|record| is_talk(record) || is_list(record) || is_keyed(record)) || long
+    head.any(|record| is_talk(record) || is_list(record) || is_keyed(record))
 }
 
 fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {

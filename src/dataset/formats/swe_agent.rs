@@ -24,10 +24,7 @@ fn sniff(head: &Head) -> bool {
         let has = |key: &str| record.get(key).is_some_and(Json::is_array);
         has("trajectory") && has("history")
     };
-    let long = head.records.is_empty()
-        && head.first_char() == Some('{')
-        && head.mentions(&["trajectory", "observation", "thought", "state"]);
-    head.any(is_trajectory) || long
+    head.any(is_trajectory)
 }
 
 fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {

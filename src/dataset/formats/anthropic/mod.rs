@@ -28,14 +28,8 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn sniff(head: &Head) -> bool {
-    let long = head.records.is_empty()
-        && head.mentions(&["role", "content"])
-        && ["tool_use_id", "condenseParent", "isSummary"].iter().any(|key| head.mentions(&[key]))
-        && !head.mentions(&["blocks"])
-        && !head.mentions(&["uuid"])
-        && !head.mentions(&["parentId"]);
     let is_own = |record: &Json| is_request(record) || record.get(0).is_some_and(is_request);
-    (head.any(is_own) && !head.any(amp::is_thread)) || long
+    head.any(is_own) && !head.any(amp::is_thread)
 }
 
 fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {

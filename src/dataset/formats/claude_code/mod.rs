@@ -36,11 +36,7 @@ fn sniff(head: &Head) -> bool {
             && record.get("sessionId").is_some()
             && record.get("uuid").is_some()
     };
-    let long_first_line = head.records.is_empty()
-        && head.first_char() == Some('{')
-        && head.mentions(&["sessionId", "uuid", "parentUuid"])
-        && !head.mentions(&["parts"]);
-    (head.any(is_record) && !head.any(qwen_code::is_record)) || long_first_line
+    head.any(is_record) && !head.any(qwen_code::is_record)
 }
 
 fn read(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {

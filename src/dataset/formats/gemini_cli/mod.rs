@@ -31,10 +31,7 @@ fn sniff(head: &Head) -> bool {
         let has = |key: &str| record.get(key).is_some_and(Json::is_string);
         has("sessionId") && has("projectHash")
     };
-    let long = head.records.is_empty()
-        && head.first_char() == Some('{')
-        && head.mentions(&["sessionId", "projectHash", "messages"]);
-    head.any(of_session) || long
+    head.any(of_session)
 }
 
 fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {

@@ -30,13 +30,10 @@ fn sniff(head: &Head) -> bool {
         let has = |key: &str| record.get(key).is_some_and(Json::is_object);
         has("eval") && record.get("status").is_some_and(Json::is_string)
     };
-    let long = head.records.is_empty()
-        && head.first_char() == Some('{')
-        && head.mentions(&["version", "status", "eval", "task", "run_id"]);
     let of_samples = |name| head.text.contains(name);
     let packed = head.text.starts_with(ZIP)
         && ["header.json", "_journal/", "samples/"].into_iter().any(of_samples);
-    head.any(is_log) || long || packed
+    head.any(is_log) || packed
 }
 
 fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {

@@ -40,11 +40,7 @@ fn sniff(head: &Head) -> bool {
         id.is_some_and(|id| id.starts_with("ses_"))
             && record.get("messages").is_some_and(Json::is_array)
     };
-    let long = head.records.is_empty()
-        && head.first_char() == Some('{')
-        && head.mentions(&["info", "messages", "parts", "sessionID"])
-        && !head.mentions(&["blocks"]);
-    head.any(is_export) || long || is_store(head)
+    head.any(is_export) || is_store(head)
 }
 
 fn read(

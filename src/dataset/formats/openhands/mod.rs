@@ -14,7 +14,6 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use self::wire::{Event, ModelResponse, Run, ToolCallMetadata, since};
 use super::openai_chat::tools;
 use super::prelude::*;
-use crate::dataset::source::HEAD;
 
 /// The format of OpenHands' events.
 pub(super) const FORMAT: Format = Format {
@@ -38,16 +37,12 @@ fn sniff(head: &Head) -> bool {
         let events = record.get("history").unwrap_or(record);
         events.get(0).is_some_and(is_event)
     };
-    let long = head.records.is_empty()
-        && (head.mentions(&["instance_id", "history", "source", "timestamp"])
-            || (head.first_char() == Some('[')
-                && head.mentions(&["source", "action", "args", "timestamp"])));
-    head.any(first) || long || v1::is_it(head)
+    head.any(first) || v1::is_it(head)
 }
 
 fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
     let mut drafts = Vec::new();
-    let head = Head::new(source.head(HEAD)?);
+    let head = source.look()?;
     if v1::is_it(&head) {
         return newer(source, &head);
     }

@@ -25,10 +25,7 @@ pub(super) fn is_it(head: &Head) -> bool {
         text("kind").is_some_and(|kind| kind.ends_with("Event") || kind.starts_with("Condensation"))
             && [text("id"), text("source"), text("timestamp")].iter().all(Option::is_some)
     };
-    let long = head.records.is_empty()
-        && ["SystemPromptEvent", "MessageEvent"].iter().any(|kind| head.text.contains(kind))
-        && head.mentions(&["kind", "id", "source", "timestamp"]);
-    head.any(|record| is_event(record.get(0).unwrap_or(record))) || long
+    head.any(|record| is_event(record.get(0).unwrap_or(record)))
 }
 
 #[derive(Deserialize)]

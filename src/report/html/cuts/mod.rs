@@ -11,12 +11,15 @@ use askama::Template;
 use serde::Serialize;
 
 use crate::model::{
-    AnsweredAtCuts, Cut, Measure, PresetRow, ProbeKind, ReferenceState, Report, Standing, catalogue,
+    Agreement, Answer, AnsweredAtCuts, Cut, Measure, PresetRow, ProbeKind, ReferenceState, Report,
+    Standing, catalogue,
 };
 use crate::report::html::cells::Cells;
 use crate::report::html::questions::answers::{Bar, Piece, part};
 use crate::report::html::table::class;
 use crate::report::packed::packed;
+use crate::report::probes_csv::expected;
+use crate::report::questions_csv::{AskedAtCut, asked};
 use crate::report::{Source, block, forgets, number, plain};
 
 /// Sessions that are named for each reason why they were not cut.
@@ -27,6 +30,9 @@ const OPEN: usize = 12;
 const BUDGET: usize = 150_000;
 const CUTS: usize = 2_000;
 const FACT: usize = 120;
+/// Questions that are listed, and characters of each of their texts.
+const ASKED: usize = 30;
+const WORDS: usize = 300;
 
 /// The section.
 #[derive(Template)]
@@ -45,6 +51,8 @@ pub(super) struct Cuts {
     distance: Option<Table>,
     /// What is still answered, by kind of question; absent without questions.
     questions: Option<Table>,
+    /// Some of these questions with their answers, where words may be shown.
+    listed: Option<Listed>,
     /// Sessions that were cut nowhere, by reason.
     uncut: Vec<(String, Vec<String>)>,
     /// For the script; see [`Packed`].
@@ -111,6 +119,23 @@ struct TableRow {
     name: String,
     class: &'static str,
     cells: Vec<Cell>,
+}
+
+/// Questions at cuts under one strategy.
+struct Listed {
+    strategy: String,
+    about: String,
+    rows: Vec<AskedRow>,
+}
+
+/// A question with both answers.
+struct AskedRow {
+    question: String,
+    kind: &'static str,
+    expected: String,
+    before: String,
+    after: String,
+    became: &'static str,
 }
 
 /// The share kept of a group, and its counts.
@@ -203,6 +228,7 @@ pub(super) fn cuts(source: &Source<'_>, cells: &Cells<'_>) -> Option<Cuts> {
         first,
         distance: distance(&compared),
         questions: questions(&report.answered_at_cuts),
+        listed: listed(source, cells, depths[0].0),
         uncut: uncut(report),
         data,
         left_out,
@@ -401,6 +427,41 @@ fn questions(answered: &[AnsweredAtCuts]) -> Option<Table> {
         heads: kinds.iter().map(head).collect(),
         rows: answered.iter().map(row).collect(),
     })
+}
+
+/// The questions of the strategy that the page opens with, those that it lost first.
+fn listed(source: &Source<'_>, cells: &Cells<'_>, depth: u32) -> Option<Listed> {
+    source.texts?;
+    let (strategy, _) = cells.presets.get(cells.first())?;
+    let words = |text: &str| plain::lines(&plain::shortened(text.trim(), WORDS));
+    let said = |answer: &Answer| match answer {
+        Answer::Said(text) => words(text),
+        Answer::Nothing(why) => format!("no answer: {}", plain::line(&why.to_string())),
+    };
+    let row = |at: AskedAtCut<'_>| AskedRow {
+        question: words(&at.asked.probe.question),
+        kind: at.asked.probe.kind.as_str(),
+        expected: words(&expected(&at.asked.probe.expect)),
+        before: at.before.map_or_else(|| "–".to_owned(), |before| said(&before.answer)),
+        after: said(&at.after.answer),
+        became: at.agreement().map_or("not graded", Agreement::as_str),
+    };
+    let (mut all, mut rows) = (0, Vec::new());
+    for session in source.report.sessions.iter() {
+        let own = asked(source.report, &session).into_iter().filter(|at| {
+            at.row.strategy == *strategy && at.row.depth == depth && at.row.replicate == 0
+        });
+        let before = rows.len();
+        rows.extend(own.map(row));
+        all += rows.len() - before;
+        rows.sort_by_key(|row| row.became != Agreement::Lost.as_str());
+        rows.truncate(ASKED);
+    }
+    let about = match all > rows.len() {
+        true => format!("{} of {}", rows.len(), block::counted(all, "question")),
+        false => block::counted(all, "question"),
+    };
+    (!rows.is_empty()).then(|| Listed { strategy: plain::line(strategy), about, rows })
 }
 
 /// Sessions that the run cut nowhere, by reason; the most frequent first.
