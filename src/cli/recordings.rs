@@ -27,7 +27,9 @@ struct Agent {
 
 impl Agent {
     fn keeps(&self, name: &str) -> bool {
-        name.starts_with(self.begins) && self.ends.iter().any(|end| name.ends_with(end))
+        // Logs of Claude Code's subagents are part of their sessions.
+        let alone = !name.starts_with("agent-");
+        alone && name.starts_with(self.begins) && self.ends.iter().any(|end| name.ends_with(end))
     }
 }
 
@@ -172,7 +174,7 @@ fn each_file(folder: &Path, depth: usize, found: &mut impl FnMut(SystemTime, Pat
         let path = entry.path();
         // Links are not followed, so that no folder is entered twice.
         let Ok(kind) = entry.file_type() else { continue };
-        if kind.is_dir() && depth > 1 {
+        if kind.is_dir() && depth > 1 && entry.file_name() != "subagents" {
             each_file(&path, depth - 1, found);
         } else if kind.is_file() {
             let modified = entry.metadata().and_then(|meta| meta.modified());
@@ -201,6 +203,8 @@ mod tests {
         log(desk.path(), "a/old.jsonl", 10);
         let new = log(desk.path(), "b/c/new.jsonl", 30);
         log(desk.path(), "b/notes.txt", 50);
+        log(desk.path(), "b/c/new/subagents/deep/log.jsonl", 80);
+        log(desk.path(), "b/agent-1.jsonl", 90);
         let found = within(&AGENTS[2], desk.path().to_owned()).unwrap();
         assert_eq!((found.count, found.newest.1), (2, new));
         assert!(within(&AGENTS[2], desk.path().join("absent")).is_none());

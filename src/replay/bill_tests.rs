@@ -374,9 +374,9 @@ async fn a_call_without_a_measured_time_gets_that_of_the_profile() {
     assert_eq!(charged(false, Some(18.0), &[timed(true), timed(false)]).await, (Some(18.0), live));
     assert_eq!(charged(false, None, &[]).await, (None, None));
     let modelled = |ms| (Some(ms), Some(LatencySource::Modelled));
-    // 2.8 s to the first token, 20,000 tokens a second read and 80 written; the
+    // 2.8 s to the first token, 20,000 tokens a second read and 48 written; the
     // second call has 5 tokens in the cache. A call without tokens takes no time.
-    let calls = [call(0, 7, true), call(40_000, 240, false), call(20_005, 80, true)];
-    assert_eq!(charged(false, None, &calls).await, modelled(7_800.0 + 4_800.0));
-    assert_eq!(charged(true, None, &calls).await, modelled(7_800.0 + 4_800.25));
+    let calls = [call(0, 7, true), call(40_000, 240, false), call(20_005, 96, true)];
+    assert_eq!(charged(false, None, &calls).await, modelled(9_800.0 + 5_800.0));
+    assert_eq!(charged(true, None, &calls).await, modelled(9_800.0 + 5_800.25));
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use cpu_time::ThreadTime;
 
-use crate::clock::{PROFILE, response_ms};
+use crate::clock::{COMPACTOR, response_ms};
 use crate::model::{CompactionRow, LatencySource};
 use crate::strategy::{
     At, EntryId, Gauge, Host, Metered, ModelCall, Outcome, Stage, Strategy, Turn, When, Work,
@@ -220,10 +220,10 @@ impl<'a> ReplaySession<'a> {
             input_tokens: calls.iter().map(|c| c.usage.input).sum(),
             output_tokens: calls.iter().map(|c| c.usage.output).sum(),
             cpu_ms: 0.0,
-            latency_ms: match calls {
+            latency_ms: outcome.took_ms.or(match calls {
                 [] => None,
                 calls => calls.iter().map(|c| c.latency_ms).sum(),
-            },
+            }),
             latency_source: None,
             background: running.stage.background,
             fallback: outcome.fallback.as_ref().map(|f| format!("{}: {}", f.to, f.reason)),
@@ -285,7 +285,7 @@ impl<'a> ReplaySession<'a> {
             let answered = calls.iter().filter(|call| call.usage.input > 0).zip(anew);
             let each = answered.map(|(call, new)| {
                 let read = if row.background { call.usage.input } else { new };
-                response_ms(&PROFILE, read, call.usage.output)
+                response_ms(&COMPACTOR, read, call.usage.output)
             });
             row.latency_ms = Some(each.sum());
             row.latency_source = Some(LatencySource::Modelled);

@@ -97,6 +97,8 @@ pub struct Outcome {
     pub calls: Vec<ModelCall>,
     /// CPU time of a process that it runs.
     pub cpu: Duration,
+    /// How long it took, where that is on record.
+    pub took_ms: Option<f64>,
     /// Whether the token counters were reset: then the provider's last report
     /// says nothing about the next request (GSV, after a reset).
     pub forgets_usage: bool,

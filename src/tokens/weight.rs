@@ -187,7 +187,9 @@ impl Sizes {
             ..*weight
         };
         let output = transcript.messages.iter().zip(&self.output).map(|(message, &counted)| {
-            reported_output(message).unwrap_or_else(|| scale(counted, factor))
+            let least = least_output(message);
+            let scaled = if counted > least { scale(counted, factor) } else { counted };
+            reported_output(message).unwrap_or(scaled.max(least))
         });
         Self {
             messages: self.messages.iter().zip(&found.messages).map(weigh).collect(),
@@ -254,12 +256,21 @@ impl Sizes {
 }
 
 /// The recorded output where it is final, else text, calls and visible
-/// thinking counted (measures §0).
+/// thinking counted, and no less than what was reported so far (measures §0).
 fn output_tokens(message: &Message, weight: &Weight, counter: &Counter) -> u64 {
     if !message.is_request() {
         return 0;
     }
-    reported_output(message).unwrap_or_else(|| weight.tokens + counter.count(&message.reasoning()))
+    reported_output(message).unwrap_or_else(|| {
+        let counted = weight.tokens + counter.count(&message.reasoning());
+        counted.max(least_output(message))
+    })
+}
+
+/// What a response was reported to have written before its figure was final.
+fn least_output(message: &Message) -> u64 {
+    let usage = message.usage.filter(|_| message.is_request());
+    usage.map(|usage| usage.output).filter(|&output| is_believable(output)).unwrap_or(0)
 }
 
 /// The provider's own figure of a response, where it is final.

@@ -378,9 +378,9 @@ fn a_call_on_the_live_conversation_reads_its_cache_and_a_fresh_one_does_not() {
         let row = rows.compactions.iter().find(|c| c.model_calls == 1).unwrap();
         let call = bill.calls.iter().find(|c| rows.compactions[c.compaction as usize] == *row);
         let call = call.unwrap();
-        // 2.8 s to the first token, 20,000 tokens a second to read, 80 to write.
+        // 2.8 s to the first token, 20,000 tokens a second to read, 48 to write.
         let new = row.input_tokens - call.prompt.billed.read;
-        let expected = 2_800.0 + new as f64 / 20.0 + row.output_tokens as f64 * 12.5;
+        let expected = 2_800.0 + new as f64 / 20.0 + row.output_tokens as f64 / 0.048;
         assert!((row.latency_ms.unwrap() - expected).abs() < 1e-6, "{name}: {row:?}");
         assert_eq!(row.latency_source, Some(LatencySource::Modelled));
     }

@@ -25,6 +25,7 @@ mod controls;
 mod dataset_agent_chats;
 mod dataset_agent_logs;
 mod dataset_benchmarks;
+mod dataset_claude_code;
 mod dataset_codex;
 mod dataset_databases;
 mod dataset_detection;

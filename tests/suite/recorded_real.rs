@@ -3,8 +3,9 @@
 
 use std::sync::Arc;
 
+use recap::clock::COMPACTOR;
 use recap::dataset::{LoadOptions, load};
-use recap::model::{CellOutcome, Transcript};
+use recap::model::{CellOutcome, RecordedTrigger, Transcript};
 use recap::replay::{Subject, replay};
 use recap::tokens::{Calibrate, Counter};
 use serde_json::Value as Json;
@@ -104,5 +105,37 @@ fn a_session_with_an_encrypted_summary_has_no_such_row() {
         let outcome = block_on(replay(&subject, &plan, &offline())).cell.outcome;
         let CellOutcome::Failed { error } = outcome else { panic!("it ran through") };
         assert!(error.ends_with("the vendor encrypted its summary"), "{error}");
+    }
+}
+
+/// Seconds that a compaction took that began by itself, beside what the model of
+/// waits has for its summary with a prompt from the cache.
+fn waits(folder: &str) -> Option<Vec<(f64, f64)>> {
+    let counter = Counter::default();
+    let seconds = |transcript: &Transcript| {
+        let own = transcript.compactions.iter().filter(|c| c.trigger == RecordedTrigger::Auto);
+        let own = own.filter_map(|compaction| {
+            let before = transcript.messages.get(compaction.after.checked_sub(1)? as usize)?.at?;
+            let took = compaction.at?.duration_since(before).as_secs_f64();
+            let tokens = counter.count(compaction.summary.as_deref()?) as f64;
+            let modelled = COMPACTOR.first_token_ms / 1_000.0 + tokens / COMPACTOR.decode_per_s;
+            println!("{folder}: {took:.1} s, {tokens} tokens, {:.1} a second, modelled {modelled:.1} s",
+                tokens / (took - COMPACTOR.first_token_ms / 1_000.0));
+            Some((took, modelled))
+        });
+        own.collect::<Vec<_>>()
+    };
+    Some(sessions(folder)?.iter().flat_map(seconds).collect())
+}
+
+/// Fitted on the first folder, checked on the second.
+#[test]
+fn the_model_of_waits_meets_the_compactions_that_began_by_themselves() {
+    for (folder, number) in [("claude-code-sessions", 6), ("context-evaluator", 2)] {
+        let Some(waits) = waits(folder) else { return };
+        assert_eq!(waits.len(), number, "{folder}");
+        for (took, modelled) in waits {
+            assert!((modelled / took - 1.0).abs() < 0.25, "{folder}: {took} s, {modelled} s");
+        }
     }
 }

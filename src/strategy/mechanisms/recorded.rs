@@ -66,7 +66,8 @@ impl Strategy for Recorded {
         if let Some(tokens) = number.and_then(|number| sizes[number]) {
             context.size_written(&written, tokens);
         }
-        Ok(Outcome { calls: compaction.call.iter().map(call).collect(), ..Outcome::default() })
+        let calls = compaction.call.iter().map(call).collect();
+        Ok(Outcome { calls, took_ms: compaction.duration_ms, ..Outcome::default() })
     }
 }
 

@@ -7,9 +7,10 @@
 //! is put together from the record's fields; the fixed sentences around them are
 //! not in the recording.
 
+use std::collections::VecDeque;
 use std::fmt::Write as _;
 
-use super::wire::Part;
+use super::wire::{Body, Part, Queue, Record};
 use crate::dataset::formats::prelude::*;
 use crate::model::ToolDefinition;
 
@@ -108,6 +109,43 @@ pub(super) fn local_command(text: &str) -> Result<Option<Added>, Problem> {
     }
     let text = texts_of(&parse::<Command>(text)?.content);
     Ok((!text.is_empty()).then_some(Added::Told { text, standing: false }))
+}
+
+/// Versions before 2.1.8x record no attachments. A prompt that was typed while the
+/// agent worked, and that the next request took along, is only in their queue:
+/// it is removed there, and no record of the user has it.
+pub(super) fn take_from_queue(records: &mut [Record]) {
+    let recorded = |record: &Record| match &record.body {
+        Body::Added(_) => !record.is_command(),
+        Body::Other(reason) => reason.starts_with("attachment/"),
+        _ => false,
+    };
+    if records.iter().any(recorded) {
+        return;
+    }
+    let mut waiting: VecDeque<String> = VecDeque::new();
+    for record in records {
+        let Body::Queue(Queue { operation, content }) = &mut record.body else {
+            continue;
+        };
+        match operation.as_str() {
+            "enqueue" => waiting.push_back(content.take().unwrap_or_default()),
+            "dequeue" => drop(waiting.pop_front()),
+            "popAll" => waiting.clear(),
+            "remove" => {
+                let text = waiting.pop_front().unwrap_or_default();
+                match text.chars().next() {
+                    // A command of the program is not sent.
+                    None | Some('/') => {}
+                    Some('<' | '{') => {
+                        record.body = Body::Added(Added::Told { text, standing: false });
+                    }
+                    Some(_) => record.body = Body::Added(Added::Typed(Content::Text(text))),
+                }
+            }
+            _ => {}
+        }
+    }
 }
 
 fn field<'a>(value: &'a Json, name: &str) -> Option<&'a str> {

@@ -89,11 +89,13 @@ impl<'a> Branch<'a> {
             },
         };
         let record = &self.records[at];
-        if matches!(record.body, Body::Other(_)) || self.is_aside(record) {
+        if record.is_side() || self.is_aside(record) {
             self.hangs.insert(at, (on, top));
             return None;
         }
         let kept = match on {
+            // It names no record that it follows.
+            None if matches!(record.body, Body::Added(_)) => self.steps.len(),
             None => 0,
             // On a branch that was left.
             Some(on) => self.place.get(&on)? + 1,
@@ -163,8 +165,11 @@ impl<'a> Branch<'a> {
         let (responses, said, compactions) =
             before.map_or((0, 0, 0), |step| (step.responses, step.said, step.compactions));
         let goes_behind = matches!(record.body, Body::MicroCompaction(_)) || record.is_result();
-        // Parallel calls of one response and their results are branches.
-        if goes_behind || (tip.responses == responses && tip.said == said) || self.is_same_response(at) {
+        // Parallel calls of one response and their results are branches, and a
+        // response answers all that was said since the last one.
+        let is_response = matches!(record.body, Body::Assistant(_));
+        let answers = tip.responses == responses && (tip.said == said || is_response);
+        if goes_behind || answers || self.is_same_response(at) {
             return true;
         }
         let from = self.asked.partition_point(|asked| asked.place < kept);
@@ -222,7 +227,7 @@ fn next_requests(records: &[Record], members: &[usize]) -> FxHashMap<usize, Usag
             next = None;
         }
         next = record.asked().or(next);
-        if let (Some(usage), false) = (next, matches!(record.body, Body::Other(_))) {
+        if let (Some(usage), false) = (next, record.is_side()) {
             found.insert(at, usage);
         }
     }

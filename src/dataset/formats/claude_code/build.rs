@@ -186,7 +186,7 @@ impl<'a> Builder<'a> {
                 self.emit_compaction(at).map_err(|problem| (line, problem))
             }
             Body::Added(_) => self.emit_added(at),
-            Body::Other(_) => Ok(()),
+            Body::Progress(_) | Body::Queue(_) | Body::Other(_) => Ok(()),
         }
     }
 
@@ -372,7 +372,7 @@ impl<'a> Builder<'a> {
                 compaction.trigger = trigger(metadata.trigger.as_deref());
                 compaction.tokens_before = metadata.pre_tokens;
                 compaction.tokens_after = metadata.post_tokens;
-                compaction.duration_ms = metadata.duration();
+                compaction.duration_ms = metadata.waited();
                 let own = record.header.uuid.as_deref();
                 let kept = Kept::of(metadata, own, after, |uuid| self.index_of(uuid));
                 self.draft.keep(kept.len(), 0)?;
@@ -447,6 +447,8 @@ impl<'a> Builder<'a> {
         for &at in members.iter().filter(|at| !self.used.contains_key(at)) {
             let reason = match &self.records[at].body {
                 Body::Other(reason) => reason.as_str(),
+                Body::Progress(_) => "progress record",
+                Body::Queue(_) => "queue-operation record",
                 _ if self.on_chain.contains(&at) => "empty record",
                 _ => ABANDONED,
             };
@@ -550,8 +552,8 @@ fn facts(records: &[Record], chain: &[usize], transcript: &mut Transcript) {
     transcript.metadata = values.into_iter().collect();
 }
 
-/// What tells a response: its id, that of its request, and the size of its prompt.
-type Identity = (String, Option<String>, u64);
+/// What tells a response: its id, and the size of its prompt.
+type Identity = (String, u64);
 
 /// What subagents asked their models, by merged response (semantics §2), in
 /// the order of the files. Responses without usage were not billed.
@@ -565,13 +567,14 @@ impl Asides {
     /// Adds the requests of a subagent's records.
     pub(super) fn add<'a>(&mut self, records: impl Iterator<Item = &'a Record>) {
         for record in records {
-            let (Body::Assistant(response), Some(asked)) = (&record.body, record.asked()) else {
-                continue;
+            let response = match &record.body {
+                Body::Assistant(response) if !record.is_synthetic() => response,
+                Body::Progress(response) => response,
+                _ => continue,
             };
+            let Some(asked) = response.asked() else { continue };
             let next = self.requests.len();
-            let identity = response.id.clone().map(|id| {
-                (id, record.header.request_id.clone(), asked.prompt())
-            });
+            let identity = response.id.clone().map(|id| (id, asked.prompt()));
             let place = identity.map_or(next, |key| *self.known.entry(key).or_insert(next));
             let known = self.requests.get(place).map(|request| request.usage);
             let Some(usage) = merge_usage(known, response) else { continue };

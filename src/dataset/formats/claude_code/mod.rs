@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use self::build::Asides;
 use self::tree::Tree;
-use self::wire::Record;
+use self::wire::{Body, Record};
 use super::content::warn_of_branches;
 use super::prelude::*;
 use super::qwen_code;
@@ -42,6 +42,7 @@ fn sniff(head: &Head) -> bool {
 fn read(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
     let mut log = Log::read(source)?;
     if let Some(agent) = log.records.iter().find(|record| record.is_conversation())
+        && !options.sidechains
         && agent.is_sidechain()
         && log.is_of_subagent()
     {
@@ -65,7 +66,8 @@ fn read(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, Da
     let stem = source.stem().to_owned();
     let mut asides = Asides::default();
     if !options.sidechains {
-        asides.add(records.iter().filter(|record| record.is_sidechain()));
+        let of_agents = |r: &&Record| r.is_sidechain() || matches!(r.body, Body::Progress(_));
+        asides.add(records.iter().filter(of_agents));
     }
     let mut drafts = Vec::new();
     let mut one = |id: String, members: &[usize], root: Option<usize>| {
@@ -172,6 +174,7 @@ impl Log {
                 _ => records.push(Record { line, ..record }),
             }
         }
+        attachment::take_from_queue(&mut records);
         Ok(Log { records, repeated })
     }
 

@@ -44,6 +44,11 @@ pub(super) enum Body {
     MicroCompaction(MicrocompactMetadata),
     /// What the harness added to the conversation besides messages.
     Added(Added),
+    /// A response of a subagent, shown as its progress: it is in no other record
+    /// where the subagent's log is not at hand.
+    Progress(Response),
+    /// What became of a prompt that was typed while the agent worked.
+    Queue(Queue),
     /// Not part of the conversation; the reason under which it is counted.
     Other(String),
 }
@@ -60,6 +65,11 @@ impl Record {
     /// Whether this is a message of the conversation.
     pub(super) fn is_conversation(&self) -> bool {
         matches!(self.body, Body::User(_) | Body::Assistant(_))
+    }
+
+    /// Whether it is neither a message nor context.
+    pub(super) fn is_side(&self) -> bool {
+        matches!(self.body, Body::Other(_) | Body::Progress(_) | Body::Queue(_))
     }
 
     pub(super) fn is_sidechain(&self) -> bool {
@@ -99,9 +109,7 @@ impl Record {
     /// What the request of this record's response used, where that is reported.
     pub(super) fn asked(&self) -> Option<Usage> {
         match &self.body {
-            Body::Assistant(Response { usage: Some(usage), .. }) if !self.is_synthetic() => {
-                Some(usage.disjoint()).filter(|usage| usage.prompt() > 0)
-            }
+            Body::Assistant(response) if !self.is_synthetic() => response.asked(),
             _ => None,
         }
     }
@@ -161,12 +169,24 @@ impl Response {
         self.stop_reason.as_ref().is_none_or(Option::is_some)
     }
 
+    /// What its request used.
+    pub(super) fn asked(&self) -> Option<Usage> {
+        self.usage.as_ref().map(WireUsage::disjoint).filter(|usage| usage.prompt() > 0)
+    }
+
     fn opens_with_call(&self) -> bool {
         match &self.content {
             Content::Text(_) => false,
             Content::Parts(parts) => parts.first().is_none_or(|part| part.kind == "tool_use"),
         }
     }
+}
+
+/// A change of the queue of prompts.
+#[derive(Debug, Deserialize)]
+pub(super) struct Queue {
+    pub(super) operation: String,
+    pub(super) content: Option<String>,
 }
 
 /// A part of a message's content; which fields there are depends on `kind`.
@@ -232,8 +252,12 @@ pub(super) struct CompactMetadata {
 }
 
 impl CompactMetadata {
-    /// How long the user waited; a figure beyond a day is none.
-    pub(super) fn duration(&self) -> Option<f64> {
+    /// How long the user waited: not at all while the session was idle. A
+    /// figure beyond a day is none.
+    pub(super) fn waited(&self) -> Option<f64> {
+        if self.trigger.as_deref().is_some_and(|trigger| trigger.contains("idle")) {
+            return None;
+        }
         self.duration_ms.filter(|ms| (0.0..=86_400_000.0).contains(ms) && *ms > 0.0)
     }
 }
@@ -312,6 +336,11 @@ pub(super) fn read(text: &str) -> Result<(Header, Body), Problem> {
         }
         ("system", Some("local_command")) => attachment::local_command(text)?
             .map_or_else(|| Body::Other("system/local_command record".to_owned()), Body::Added),
+        ("progress", _) if text.contains("\"agent_progress\"") => {
+            agent_progress(text).map_or_else(|| Body::Other("progress record".to_owned()), Body::Progress)
+        }
+        ("queue-operation", _) => parse(text)
+            .map_or_else(|_| Body::Other("queue-operation record".to_owned()), Body::Queue),
         ("attachment", _) => match attachment::read(text)? {
             (_, Some(added)) => Body::Added(added),
             (kind, None) => Body::Other(format!("attachment/{kind} record, which is not sent")),
@@ -320,6 +349,17 @@ pub(super) fn read(text: &str) -> Result<(Header, Body), Problem> {
         (kind, None) => Body::Other(format!("{kind} record")),
     };
     Ok((header, body))
+}
+
+/// The response of a subagent that a record of its progress shows, without its content.
+fn agent_progress(text: &str) -> Option<Response> {
+    #[derive(Deserialize)]
+    struct Progress {
+        data: WithMessage<WithMessage<Response>>,
+    }
+    let response = serde_json::from_str::<Progress>(text).ok()?.data.message.message;
+    let asked = response.role == "assistant" && response.asked().is_some();
+    asked.then_some(Response { content: Content::default(), ..response })
 }
 
 fn expect_role(role: &str, expected: &str) -> Result<(), Problem> {
