@@ -87,8 +87,6 @@ fn marks_of_a_publisher_options_and_addresses_of_the_agents_own_are_no_facts() {
         call("2", "fetch", json!({"url": url})),
     ]);
     assert_eq!(names(&own), [""; 0]);
-    let route = "src/app/(protected)/teams/[id]/route.ts";
-    assert_eq!(mined(route, "read", json!({"file_path": route})), [route]);
 }
 
 #[test]

@@ -127,8 +127,6 @@ impl<'a> Scan<'a> {
         let mut from: Option<usize> = None;
         let ends = text.char_indices().chain([(text.len(), ' ')]);
         let mut escaped = false;
-        // The end of a component in brackets.
-        let mut inside = 0;
         for (at, c) in ends {
             // `\\nfoo` in quoted source is a line end and `foo`.
             let escape = escaped && matches!(c, 'n' | 't' | 'r');
@@ -136,15 +134,9 @@ impl<'a> Scan<'a> {
             if escape {
                 continue;
             }
-            if is_run(c) || at < inside {
+            if is_run(c) {
                 from.get_or_insert(at);
                 continue;
-            }
-            if from.is_some() && text[..at].ends_with('/') {
-                inside = at + bracketed(&text[at..]);
-                if inside > at {
-                    continue;
-                }
             }
             if let Some(start) = from.take() {
                 let quoted = text[..start].ends_with(['"', '\'', '`'])
@@ -252,20 +244,6 @@ fn is_run(c: char) -> bool {
             c,
             '-' | '.' | '/' | ':' | '@' | '~' | '%' | '+' | '?' | '=' | '&' | '#' | ',' | '*' | '$'
         )
-}
-
-/// Bytes of a component in brackets at the beginning of a text, as folders of
-/// routes are called (`(protected)`, `[id]`); 0 where it does not begin with one.
-fn bracketed(text: &str) -> usize {
-    let close = match text.as_bytes().first() {
-        Some(b'(') => b')',
-        Some(b'[') => b']',
-        _ => return 0,
-    };
-    let name = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
-    let length = text.as_bytes()[1..].iter().take_while(|b| name(b)).count();
-    let closed = length > 0 && text.as_bytes().get(length + 1) == Some(&close);
-    if closed && text[length + 2..].starts_with('/') { length + 2 } else { 0 }
 }
 
 /// Bytes before the text proper: diff and line-number gutters.
