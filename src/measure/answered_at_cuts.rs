@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::BASELINE;
 use super::measures::at_cuts::agreements;
 use crate::model::{
-    Agreement, AnsweredAtCuts, Cut, CutRow, NULL, Sessions, Standing, TranscriptFacts,
+    Agreement, AnsweredAtCuts, Cut, CutRow, NULL, Sessions, TranscriptFacts, counts_refusals,
 };
 
 /// Every preset whose answers at cuts were graded, in the order of their names;
@@ -46,7 +46,7 @@ fn add(
             standing: row.standing,
             kinds: BTreeMap::new(),
         });
-        let answers = depth > 1 && row.standing != Standing::Control;
+        let answers = counts_refusals(&row.strategy, row.standing, depth);
         for (kind, agreement) in agreements(facts, full, exam, answers) {
             let kept = u64::from(agreement == Agreement::Kept);
             if kept > 0 || agreement == Agreement::Lost {

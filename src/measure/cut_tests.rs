@@ -441,28 +441,37 @@ fn a_cut_is_billed_to_its_payer_and_waits_only_for_what_was_compacted() {
 
 #[test]
 fn a_refused_context_answers_nothing_from_the_second_compaction_on_except_for_controls() {
-    let continuity = |depth: u32, overflow: bool, standing: Standing| {
+    let continuity = |name: &str, depth: u32, overflow: bool, standing: Standing| {
         let mut cut = cut("t", Vec::new()).with("full", "", 10_000).asked(0, "rr");
-        cut = cut.with("a", "", 3_000).asked(0, "rr");
+        cut = cut.with(name, "", 3_000).asked(0, "rr");
         cut.rows.iter_mut().for_each(|row| row.depth = depth);
+        cut.rows[1].standing = standing;
         if let CutOutcome::Done(exam) = &mut cut.rows[1].outcome {
             let (tokens, compactions, parts) = (100, 1, Vec::new());
             exam.snapshot = Some(Snapshot { request: 10, tokens, overflow, compactions, parts });
         }
         let mut made = manifest(&["25%"]);
         (made.cuts, made.depths) = ("5".into(), vec![depth]);
-        let mut own = preset("t", "a");
+        let mut own = preset("t", name);
         own.standing = standing;
         let cells = [preset("t", "full"), own];
         let session = questioned("t", &[ProbeKind::Fact; 2]);
         let report = measure(made, "d".into(), vec![session], Sessions::new(cells, [cut]));
-        row(&report, "a").number_of("continuity_at_cut")
+        let share = row(&report, name).number_of("continuity_at_cut");
+        // What the sentence and summary.json count is what the table shows.
+        for counted in report.answered_at_cuts.iter().filter(|of| of.strategy == name) {
+            let of = counted.kinds[&ProbeKind::Fact];
+            assert_eq!(Some(100.0 * of.after as f64 / of.before as f64), share);
+        }
+        share
     };
-    assert_eq!(continuity(3, true, Standing::Ranked), Some(0.0));
-    assert_eq!(continuity(2, true, Standing::Ranked), Some(0.0));
-    assert_eq!(continuity(3, false, Standing::Ranked), Some(100.0));
-    assert_eq!(continuity(3, true, Standing::Control), Some(100.0));
-    assert_eq!(continuity(1, true, Standing::Ranked), Some(100.0), "its window is made for it");
+    assert_eq!(continuity("a", 3, true, Standing::Ranked), Some(0.0));
+    assert_eq!(continuity("a", 2, true, Standing::Ranked), Some(0.0));
+    assert_eq!(continuity("a", 3, false, Standing::Ranked), Some(100.0));
+    assert_eq!(continuity("a", 3, true, Standing::Control), Some(100.0));
+    assert_eq!(continuity("null:a", 3, true, Standing::Control), Some(0.0), "as its facts are");
+    let first = continuity("a", 1, true, Standing::Ranked);
+    assert_eq!(first, Some(100.0), "its window is made for it");
 }
 
 #[test]

@@ -100,6 +100,14 @@ impl CutRow {
     }
 }
 
+/// Whether a provider's refusal at a cut counts against a preset, for facts and
+/// for questions alike: not at a first compaction, whose window is made for the
+/// cut, and not against controls, which are a scale. A null stands for its preset,
+/// so that it counts there too.
+pub fn counts_refusals(strategy: &str, standing: Standing, depth: u32) -> bool {
+    depth > 1 && (standing != Standing::Control || strategy.starts_with(NULL))
+}
+
 /// The outcome of a preset at a cut.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -68,7 +68,7 @@ pub use cell::{
 pub use compaction::{CompactionRow, is_of_size};
 pub use compared::{Family, Outranks, Tested};
 pub use comparison::{ComparedMeasure, ComparedProbes, ComparedRow, Comparison};
-pub use cut::{Cut, CutBill, CutExam, CutOutcome, CutRow, FactAtStake, NULL};
+pub use cut::{Cut, CutBill, CutExam, CutOutcome, CutRow, FactAtStake, NULL, counts_refusals};
 pub use facts::{
     EXAM_REFERENCES, EXAM_REQUESTS, Exam, Fingerprint, MessageFacts, Reference, RequestFacts,
     Support, TranscriptFacts,

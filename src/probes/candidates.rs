@@ -199,8 +199,14 @@ fn named(place: Place<'_>, text: &str, used: &mut Vec<Used>) {
 fn is_mark(before: &str, name: &str, after: &str) -> bool {
     let bracketed = before.ends_with(['<', '[']) && after.starts_with(['>', ']']);
     let capitals = !name.contains(|c: char| c.is_lowercase() || matches!(c, '/' | '.'));
-    let word = |word: &str| word.eq_ignore_ascii_case("redacted");
-    bracketed && capitals || name.split(|c: char| !c.is_alphanumeric()).any(word)
+    let open = before.rfind(['<', '[']).map_or("", |at| &before[at + 1..]);
+    let within = open.len() < 80 && !open.contains(['>', ']']) && is_redacted(open);
+    bracketed && capitals || within || is_redacted(name)
+}
+
+fn is_redacted(text: &str) -> bool {
+    let mut words = text.split(|c: char| !c.is_alphanumeric());
+    words.any(|word| word.eq_ignore_ascii_case("redacted"))
 }
 
 /// Drops what stands, of this block, in the old text of an edit or is copied from

@@ -44,16 +44,49 @@ fn a_name_that_new_code_binds_is_new_unless_the_line_was_read() {
 }
 
 #[test]
-fn what_an_edit_replaces_was_read_however_plain_its_words() {
-    let file = "run(readConfig)";
-    let edit = json!({"old_string": "readConfig", "new_string": "loadConfig"});
-    assert_eq!(mined(file, "edit", edit), ["readConfig"]);
-    let patch =
-        |mark: &str| json!({"patch": format!("*** Update File: a\n@@\n{mark}run(readConfig)\n")});
-    assert_eq!(mined(file, "patch", patch("-")), ["readConfig"]);
-    assert_eq!(mined(file, "patch", patch("+")), [""; 0]);
-    let idiom = json!({"old_string": "it.toHaveBeenCalledTimes(1)"});
-    assert_eq!(mined("it.toHaveBeenCalledTimes(1)", "edit", idiom), [""; 0]);
+fn what_an_edit_copies_from_its_file_is_no_fact() {
+    let file = "run(drainShardQueue, leaseHolderEpoch)";
+    let edit = |path: &str| {
+        json!({"file_path": path, "old_string": "drainShardQueue", "new_string":
+            "drainShardQueue(leaseHolderEpoch)"})
+    };
+    // The old text is read again before the edit; what is only in the new one is not.
+    assert_eq!(mined(file, "edit", edit("a.rs")), ["leaseHolderEpoch"]);
+    let named = json!({"file_path": "a.rs", "old_string": "drainShardQueue", "new_string": "x",
+        "why": "drainShardQueue blocks"});
+    assert_eq!(mined(file, "edit", named), ["drainShardQueue"], "it is also used elsewhere");
+    let patch = |mark: &str| {
+        json!({"patch": format!("*** Update File: src/net/pool.rs\n@@\n{mark}run(drainShardQueue)\n")})
+    };
+    let file = "src/net/pool.rs: run(drainShardQueue)";
+    assert_eq!(mined(file, "patch", patch("-")), ["src/net/pool.rs"]);
+    assert_eq!(mined(file, "patch", patch(" ")), ["src/net/pool.rs"]);
+    assert_eq!(mined(file, "patch", patch("+")), ["drainShardQueue", "src/net/pool.rs"]);
+}
+
+#[test]
+fn marks_of_a_publisher_options_and_addresses_of_the_agents_own_are_no_facts() {
+    for text in [
+        "[REDACTED_TEXT len=178 sha=ed482046]",
+        "<REDACTED_SECRET_KEY>",
+        "REDACTED_SECRET_KEY",
+        "<EMAIL_ADDRESS>",
+        "serve --keep-stale-leases",
+        "read/write/execute",
+        "Linux/macOS/Windows",
+        "import { useRouter } from 'next/navigation'",
+    ] {
+        assert_eq!(mined(text, "bash", json!({"command": text})), [""; 0], "{text}");
+    }
+    let url = "https://wiki.exp.io/leases?of=shard-7";
+    assert_eq!(mined(url, "fetch", json!({"url": url})), [url]);
+    let own = talk(vec![
+        call("1", "fetch", json!({"url": url})),
+        result("1", url),
+        agent(FILLER),
+        call("2", "fetch", json!({"url": url})),
+    ]);
+    assert_eq!(names(&own), [""; 0]);
 }
 
 #[test]

@@ -8,6 +8,7 @@ use rustc_hash::FxHashSet;
 
 use super::occurrences::texts;
 use crate::model::{IdentifierClass, Transcript};
+use crate::text::is_framework;
 
 /// A dependency with its version, as package.json, requirements.txt, go.mod and
 /// Cargo.toml write it. Packages of the project itself have none.
@@ -42,12 +43,18 @@ static IMPORTED: LazyLock<Regex> = LazyLock::new(|| {
 /// The packages of others in a transcript, and what is imported from them.
 pub(super) struct Packages<'a> {
     names: FxHashSet<&'a str>,
+    /// Packages and parts of them that are imported.
+    modules: FxHashSet<&'a str>,
     members: FxHashSet<&'a str>,
 }
 
 impl<'a> Packages<'a> {
     pub(super) fn new(transcript: &'a Transcript) -> Packages<'a> {
-        let mut all = Packages { names: FxHashSet::default(), members: FxHashSet::default() };
+        let mut all = Packages {
+            names: FxHashSet::default(),
+            modules: FxHashSet::default(),
+            members: FxHashSet::default(),
+        };
         each(transcript, |text| all.read_names(text));
         each(transcript, |text| all.read_members(text));
         all
@@ -65,27 +72,28 @@ impl<'a> Packages<'a> {
 
     fn read_members(&mut self, text: &'a str) {
         for found in IMPORTED.captures_iter(text) {
-            let part = |name: &str| found.name(name).map_or("", |part| part.as_str());
-            let from = [part("module"), part("python")].concat();
-            if self.publishes(&from) {
-                let listed = found.name("js").or(found.name("names")).map_or("", |l| l.as_str());
-                self.members.extend(
-                    listed.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|n| !n.is_empty()),
-                );
-            }
+            let part = |one, other| found.name(one).or(found.name(other)).map(|part| part.as_str());
+            let Some(module) = part("module", "python").filter(|name| self.publishes(name)) else {
+                continue;
+            };
+            self.modules.insert(module);
+            let listed = part("js", "names").unwrap_or_default();
+            let names = listed.split(|c: char| !c.is_alphanumeric() && c != '_');
+            self.members.extend(names.filter(|name| !name.is_empty()));
         }
     }
 
     /// Whether a module is a package or a part of one: `next/navigation`.
     fn publishes(&self, module: &str) -> bool {
         let ends = module.match_indices('/').map(|(at, _)| at).chain([module.len()]);
-        ends.into_iter().any(|end| self.names.contains(&module[..end]))
+        let mut parents = ends.map(|end| &module[..end]);
+        parents.any(|name| is_framework(name) || self.names.contains(name))
     }
 
     /// Whether an identifier is that of a package or of something in it.
     pub(super) fn knows(&self, text: &str, class: IdentifierClass) -> bool {
         match class {
-            IdentifierClass::Path => self.publishes(text.trim_start_matches("node_modules/")),
+            IdentifierClass::Path => self.names.contains(text) || self.modules.contains(text),
             IdentifierClass::Kebab => self.publishes(text),
             IdentifierClass::Identifier => self.members.contains(text),
             IdentifierClass::Dotted => {
@@ -120,11 +128,13 @@ mod tests {
             user("pip install langchain-core==0.3\nfrom langchain_core import RunnableMap"),
             user("npm install drizzle-orm@1 -D"),
             user("\"langchain_core\": \"1.2.3\""),
+            user("import { useRouter } from 'next/navigation'; // next/own.ts"),
         ]);
         let packages = Packages::new(&session);
         for (text, class) in [
             ("tanstack/react-query", IdentifierClass::Path),
-            ("tanstack/react-query/devtools", IdentifierClass::Path),
+            ("next/navigation", IdentifierClass::Path),
+            ("useRouter", IdentifierClass::Identifier),
             ("drizzle-orm", IdentifierClass::Kebab),
             ("langchain-core", IdentifierClass::Kebab),
             ("useQuery", IdentifierClass::Identifier),
@@ -137,7 +147,7 @@ mod tests {
         for (text, class) in [
             ("own/shared-types", IdentifierClass::Path),
             ("LedgerEntry", IdentifierClass::Identifier),
-            ("tanstack", IdentifierClass::Path),
+            ("next/own.ts", IdentifierClass::Path),
         ] {
             assert!(!packages.knows(text, class), "{text}");
         }

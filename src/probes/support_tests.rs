@@ -138,3 +138,25 @@ fn a_word_is_current_in_a_tenth_and_common_in_a_fifth_of_the_messages_but_not_be
     assert_eq!(of(8, 81), (false, false, false));
     assert_eq!(of(7, 20), (false, false, false));
 }
+
+#[test]
+fn an_entry_of_a_bare_list_and_a_path_that_is_cut_off_carry_nothing() {
+    let carried = |text: &str| supports(vec![user(&format!("zebra quagga {PATH}"))], text);
+    for list in [
+        "the zebra and quagga\n<read-files>\nsrc/net/other_guard.rs\nPATH\n</read-files>",
+        "zebra quagga\n- `src/net/other_guard.rs`\n- `PATH`",
+        "zebra, quagga. Read and not modified: src/a/x_1.rs, PATH, src/b/y_2.rs",
+        "zebra quagga: cat PATH…",
+        "zebra quagga: cat PATH...",
+    ] {
+        assert!(!carried(&list.replace("PATH", PATH)), "{list}");
+    }
+    for told in [
+        "zebra quagga\n- `src/net/other_guard.rs`\n- `PATH` holds the lease",
+        "zebra quagga\n- `src/net/other_guard.rs`\n- `PATH`\n  - holds the lease",
+        "the zebra of the quagga is guarded in\nPATH\nand nowhere else",
+        "Changed: src/a/x_1.rs, PATH (the zebra's quagga), src/b/y_2.rs",
+    ] {
+        assert!(carried(&told.replace("PATH", PATH)), "{told}");
+    }
+}

@@ -17,6 +17,9 @@ static COMMON: LazyLock<FxHashSet<&str>> = LazyLock::new(|| list(include_str!("w
 static STANDARD: LazyLock<FxHashSet<&str>> = LazyLock::new(|| list(include_str!("standard.txt")));
 /// Packages and objects whose members are not the project's, as written.
 static PACKAGES: LazyLock<FxHashSet<&str>> = LazyLock::new(|| list(include_str!("packages.txt")));
+/// Packages of well-known frameworks, as written.
+static FRAMEWORKS: LazyLock<FxHashSet<&str>> =
+    LazyLock::new(|| list(include_str!("frameworks.txt")));
 /// Files that every project may have, lower-case.
 static FILES: LazyLock<FxHashSet<&str>> = LazyLock::new(|| list(include_str!("files.txt")));
 /// The extensions of file names.
@@ -26,6 +29,11 @@ static EXTENSIONS: LazyLock<FxHashSet<&str>> =
 /// Whether `word` is an extension that file names end in.
 pub(super) fn is_file_extension(word: &str) -> bool {
     EXTENSIONS.contains(word)
+}
+
+/// Whether a package is that of a well-known framework.
+pub fn is_framework(name: &str) -> bool {
+    FRAMEWORKS.contains(name)
 }
 
 /// Whether an identifier could be written without having read it: from
@@ -87,7 +95,7 @@ impl Judge<'_> {
         let plain = last.chars().count() < 5
             || STANDARD.contains(last.to_lowercase().as_str())
             || self.all_known(last, 2) && !own();
-        PACKAGES.contains(first) || plain && !named(first)
+        PACKAGES.contains(first) || is_framework(first) || plain && !named(first)
     }
 
     /// A compound of two plain words, one of which only turns the other into an

@@ -22,7 +22,7 @@ pub use bounded::{Needle, NeedleSet, contains_bounded};
 pub use calendar::{DateSpan, PartialDate, dates};
 pub use counted::{counted, form_for, grouped};
 pub use excerpt::{brief, excerpt};
-pub use generic::{is_generic, recompiled, restyled};
+pub use generic::{is_framework, is_generic, recompiled, restyled};
 pub use harmless::{harmless, harmless_data, is_command, one_line};
 pub use identifiers::{Identifier, IdentifierClass, IdentifierOptions, identifiers};
 pub use normal::Normal;

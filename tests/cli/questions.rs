@@ -1,5 +1,7 @@
 //! Questions that are made from recordings, in files.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::{Value as Json, json};
 
 use crate::desk::{Desk, session};
@@ -68,6 +70,34 @@ fn a_file_of_questions_gives_what_making_them_gives() {
     assert_eq!(run("given", "made.jsonl"), (questions, continuity));
     let (none, absent) = run("none", "none");
     assert_eq!((none.as_str(), absent.as_str()), ("", ""), "nothing was asked");
+}
+
+/// At depth 3 the window is so small that requests of presets that summarise
+/// nothing are refused.
+#[test]
+fn a_refused_request_keeps_neither_facts_nor_answers_in_any_file() {
+    let desk = Desk::new();
+    let how = ["--strategy", "prune,codex", "--depth", "3", "--out", "run"];
+    let ran = desk.good(&[&["bench", &session()][..], &how].concat());
+    let cuts = desk.csv("run/cuts.csv");
+    let refused = |row: &&BTreeMap<String, String>| {
+        row["over_window"] == row["facts"] && row["facts"] != "0" && row["strategy"] != "full"
+    };
+    let over: BTreeSet<&str> = cuts.iter().filter(refused).map(|row| &*row["strategy"]).collect();
+    assert!(over.contains("prune"), "{over:?}");
+    let summary = desk.json("run/summary.json");
+    let rows = desk.csv("run/summary.csv");
+    for counted in summary["questions"].as_array().unwrap() {
+        let name = counted["strategy"].as_str().unwrap();
+        let kinds = counted["kinds"].as_object().unwrap().iter().filter(|(kind, _)| *kind != "abstain");
+        let sum = |what: &str| kinds.clone().map(|(_, of)| of[what].as_f64().unwrap()).sum::<f64>();
+        let row = rows.iter().find(|row| row["dataset"] == "ALL" && row["strategy"] == name).unwrap();
+        let share: f64 = row["continuity_at_cut"].parse().unwrap();
+        assert!((share - 100.0 * sum("kept") / sum("full")).abs() < 1e-6, "{name}: {counted}");
+    }
+    // The sentence says what summary.json counts.
+    let said = ran.out.lines().find(|line| line.contains("forgets"));
+    println!("{said:?} {}", summary["questions"]);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::measure::exams::{AtCut, Depth};
 use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec};
 use crate::model::{
     Absent, Agreement, CutBill, CutExam, FactAtStake, Measure, MessageIndex, ProbeKind, ProbeRow,
-    RIGHT, ReferenceState, Standing, TranscriptFacts, catalogue,
+    RIGHT, ReferenceState, TranscriptFacts, catalogue, counts_refusals,
 };
 
 /// A measure at the greatest depth of the run, and the same measure after the
@@ -373,9 +373,9 @@ fn pays(sample: &Sample<'_>, depth: Depth) -> Parts {
 /// session.
 fn continuity(sample: &Sample<'_>, depth: Depth) -> Parts {
     let full = sample.exams.beside(sample.cell, "full", depth);
-    // At a first compaction the window is chosen for the cut.
-    let deep = sample.exams.depth(depth).is_some_and(|depth| depth > 1);
-    let answers = deep && sample.cell.standing != Standing::Control;
+    let cell = sample.cell;
+    let times = sample.exams.depth(depth).unwrap_or_default();
+    let answers = counts_refusals(&cell.key.strategy, cell.standing, times);
     each(sample, depth, |exams| {
         let (mut kept, mut before) = (0.0, 0.0);
         for at in exams {

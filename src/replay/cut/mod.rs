@@ -24,7 +24,7 @@ use super::plan::Plan;
 use super::probed::Probed;
 use super::session::ReplaySession;
 use crate::model::{
-    CutExam, LatencySource, NULL, ReferenceOutcome, ReferenceState, Snapshot, Standing,
+    CutExam, LatencySource, NULL, ReferenceOutcome, ReferenceState, Snapshot, counts_refusals,
 };
 use crate::strategy::{Compactor, Context};
 use recovered::Searcher;
@@ -172,11 +172,11 @@ impl CutExamination<'_> {
         session.close().await;
         let behind = followed?;
         let is_null = plan.key.strategy.starts_with(NULL);
-        let exempt = plan.standing() == Standing::Control && !is_null;
+        let counts = counts_refusals(&plan.key.strategy, plan.standing(), depth);
         let (rows, texts, probed) = session.finish();
         let refused = |outcome: &ReferenceOutcome| {
             let request = part.subject.facts.exam.references[outcome.reference as usize].request;
-            depth > 1 && !exempt && rows.requests[request as usize].overflow
+            counts && rows.requests[request as usize].overflow
         };
         let states = rows.references.iter().map(|outcome| match outcome.state {
             _ if refused(outcome) => ReferenceState::Lost,
