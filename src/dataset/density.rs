@@ -9,16 +9,17 @@ use super::error::Problem;
 
 /// Bytes that a parsed object takes before it has a member; the same of a list,
 /// of each further value, and of a name.
-const OBJECT: u64 = 500;
-const LIST: u64 = 288;
-const VALUE: u64 = 108;
-const NAME: u64 = 64;
+const OBJECT: u64 = 400;
+const LIST: u64 = 300;
+const VALUE: u64 = 110;
+const NAME: u64 = 56;
 
-/// Parsed values may take this many times the bytes of their text …
-const TIMES: u64 = 2;
-/// … and so many bytes besides. With the text itself, what is made of it and the
-/// program this stays below three times the text and 100 MB.
-const FREE: u64 = 48 << 20;
+/// Parsed values may take this many times the bytes of their text, which stands in
+/// memory twice while they are read …
+const TIMES: u64 = 1;
+/// … and so many bytes besides: with the program this stays below three times the
+/// text and 100 MB.
+const FREE: u64 = 52 << 20;
 
 /// Records of at most this weight a byte are not counted together: what readers
 /// keep of them is little, and sessions may have any number of them.
@@ -39,6 +40,8 @@ pub(super) fn weight(json: &[u8]) -> u64 {
                 0
             }
             b'{' => OBJECT,
+            // An empty list takes no more than its place.
+            b'[' if rest.trim_ascii_start().first() == Some(&b']') => 0,
             b'[' => LIST,
             b',' => VALUE,
             b':' => NAME,
@@ -124,7 +127,8 @@ impl Held {
         match value {
             Json::String(text) => self.text += text.len() as u64 + 2,
             Json::Array(items) => {
-                (self.text, self.weight) = (self.text + 2, self.weight + LIST);
+                let own = if items.is_empty() { 0 } else { LIST };
+                (self.text, self.weight) = (self.text + 2, self.weight + own);
                 items.iter().for_each(|item| self.member(item));
             }
             Json::Object(fields) => {
@@ -152,8 +156,17 @@ mod tests {
     fn values_weigh_and_what_stands_in_strings_does_not() {
         assert_eq!(weight(br#"{"a": [1, 2], "b": "[{,:\"{[,:"}"#), OBJECT + LIST + 2 * VALUE + 2 * NAME);
         assert_eq!(weight(b""), 0);
+        assert_eq!(weight(b"[[ ], {}]"), LIST + VALUE + OBJECT);
         assert_eq!(weight(b"\"\\"), 0);
         assert_eq!(weight(b"\"\\\\\",[") , VALUE + LIST);
+    }
+
+    /// A list grows by doubling: its last place may be the only one that is used.
+    #[test]
+    fn a_value_takes_no_more_than_is_reckoned() {
+        let value = size_of::<Json>() as u64;
+        assert!(value <= VALUE && 4 * value <= LIST, "{value}");
+        assert!(4 * (value + size_of::<String>() as u64 + 8) <= OBJECT + NAME, "{value}");
     }
 
     #[test]

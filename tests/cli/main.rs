@@ -6,6 +6,7 @@ mod clusters;
 mod compare;
 mod config;
 mod crash;
+mod dense;
 mod desk;
 mod determinism;
 mod gate;

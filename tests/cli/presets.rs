@@ -335,3 +335,20 @@ fn presets_are_separated_by_commas_or_repeated() {
     assert_eq!(listed, names(&["fifo", "mine.toml"], "b"));
     assert!(listed.contains(&"fifo".to_owned()) && listed.contains(&"mine".to_owned()));
 }
+
+#[test]
+fn a_data_set_with_questions_of_its_own_runs_the_systems_and_a_recording_the_agents() {
+    let desk = Desk::with_sessions();
+    let locomo = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/dataset/locomo.json");
+    for (command, input, has, lacks) in [
+        ("bench", locomo, "gencode", "codex"),
+        ("replay", locomo, "gencode", "codex"),
+        ("bench", "pi.jsonl", "codex", "gencode"),
+    ] {
+        let out = format!("{command}-{has}");
+        desk.good(&[command, input, "--cuts", "none", "--quiet", "--out", &out]);
+        let rows = desk.csv(&format!("{out}/summary.csv"));
+        let runs = |name: &str| rows.iter().any(|row| row["strategy"] == name);
+        assert!(runs("fifo") && runs(has) && !runs(lacks), "{command} {input}");
+    }
+}

@@ -1,8 +1,10 @@
-//! A format is told however many records that are no messages stand first.
+//! A format is told however many records that are no messages stand first, and
+//! however long its values are.
 
 use std::path::Path;
 
 use recap::dataset::{Dataset, DatasetError, LoadOptions, MAX_HEAD, Problem, load, load_reader};
+use serde_json::{Value as Json, json};
 
 fn fixture(name: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/dataset");
@@ -82,4 +84,136 @@ fn what_was_looked_at_is_read_and_hashed_once() {
     let hash = blake3::hash(log.as_bytes()).to_hex().to_string();
     assert_eq!(dataset.files, [("a.jsonl".to_owned(), hash)]);
     assert_eq!(dataset.transcripts[0].messages.len(), messages(&log));
+}
+
+/// Lengthens the first sentence of a value beyond what is looked at first.
+fn lengthen(value: &mut Json) -> bool {
+    match value {
+        Json::String(text) => {
+            let is_said = text.starts_with(char::is_alphabetic) && text.matches(' ').count() >= 3;
+            if is_said {
+                text.push_str(&" The quick brown fox reads port 8443.".repeat(40_000));
+            }
+            is_said
+        }
+        Json::Array(items) => items.iter_mut().any(lengthen),
+        Json::Object(fields) => fields.values_mut().any(lengthen),
+        _ => false,
+    }
+}
+
+/// Who said something, and which results belong to which calls.
+fn turns(dataset: &Dataset) -> Vec<(String, &'static str, Vec<String>)> {
+    let messages = dataset.transcripts.iter().flat_map(|transcript| &transcript.messages);
+    let turn = |message: &recap::model::Message| {
+        let calls = message.calls().map(str::to_owned).collect();
+        (message.id.clone(), message.role.as_str(), calls)
+    };
+    messages.map(turn).collect()
+}
+
+#[test]
+fn a_value_that_is_longer_than_what_is_looked_at_keeps_its_format() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/dataset");
+    let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name());
+    let names: Vec<String> = files.map(|name| name.into_string().unwrap()).collect();
+    let mut tried = 0;
+    for name in names.iter().filter(|name| name.ends_with(".json") || name.ends_with(".jsonl")) {
+        let small = fixture(name);
+        let mut forms = Vec::new();
+        if let Ok(mut document) = serde_json::from_str::<Json>(&small) {
+            assert!(lengthen(&mut document), "{name}");
+            forms.push(document.to_string());
+            forms.push(serde_json::to_string_pretty(&document).unwrap());
+        } else {
+            let mut lines: Vec<Json> =
+                small.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+            assert!(lines.iter_mut().any(lengthen), "{name}");
+            forms.push(lines.iter().map(|line| format!("{line}\n")).collect());
+        }
+        let expected = read(&small).unwrap_or_else(|error| panic!("{name}: {error}"));
+        for big in forms {
+            assert!(big.len() > 1 << 20, "{name}");
+            let found = read(&big).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_eq!(turns(&found), turns(&expected), "{name}");
+            tried += 1;
+        }
+    }
+    assert!(tried >= 20, "{tried}");
+}
+
+#[test]
+fn names_within_arguments_and_schemas_tell_no_format() {
+    let names = ["$schema", "uuid", "blocks", "turns", "payload", "parts", "sessionId", "eval"];
+    let odd: serde_json::Map<String, Json> =
+        names.iter().map(|name| ((*name).to_owned(), json!({"type": "string"}))).collect();
+    let long = "The quick brown fox reads port 8443. ".repeat(40_000);
+    let chat = |text: &str| {
+        let function = json!({"name": "read", "parameters": {"type": "object", "properties": odd}});
+        let arguments = Json::Object(odd.clone()).to_string();
+        let call = json!({"id": "c", "type": "function", "function": {"name": "read", "arguments": arguments}});
+        json!({"tools": [{"type": "function", "function": function}], "messages": [
+            {"role": "user", "content": text},
+            {"role": "assistant", "content": null, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "c", "content": "8443"},
+        ]})
+    };
+    let messages = |text: &str| {
+        let call = json!({"type": "tool_use", "id": "t", "name": "read", "input": odd});
+        let result = json!({"type": "tool_result", "tool_use_id": "t", "content": "8443"});
+        json!([
+            {"role": "user", "content": text},
+            {"role": "assistant", "content": [call]},
+            {"role": "user", "content": [result]},
+        ])
+    };
+    for (small, big) in [
+        (chat("Which port?"), chat(&long)),
+        (messages("Which port?"), messages(&long)),
+        // What tells the format stands behind the long text.
+        (
+            json!([{"role": "user", "parts": [{"text": "Which port?"}]}]),
+            json!([{"role": "user", "parts": [{"text": long}]}]),
+        ),
+        (
+            json!({"messages": [{"role": "user", "messageId": 0, "content": [{"type": "text", "text": "go"}]}], "v": 3, "id": "T-1"}),
+            json!({"messages": [{"role": "user", "messageId": 0, "content": [{"type": "text", "text": long}]}], "v": 3, "id": "T-1"}),
+        ),
+    ] {
+        let (small, big) = (read(&small.to_string()).unwrap(), read(&big.to_string()).unwrap());
+        assert_eq!(turns(&big), turns(&small));
+    }
+}
+
+#[test]
+fn a_line_of_json_in_a_chat_history_changes_nothing() {
+    let history = fixture("aider.chat.history.md");
+    for line in [
+        r#"{"role": "user", "content": "go"}"#,
+        r#"[1, 2]"#,
+        r#"{"type": "user", "sessionId": "s", "uuid": "u"}"#,
+        r#"{"type": "session_meta", "payload": {}}"#,
+    ] {
+        let with = format!("{history}\n{line}\n");
+        let found = read(&with).unwrap_or_else(|error| panic!("{line}: {error}"));
+        assert_eq!(found.transcripts.len(), read(&history).unwrap().transcripts.len(), "{line}");
+    }
+}
+
+#[test]
+fn a_format_that_is_named_is_believed() {
+    let named = |name: &'static str, text: &str| {
+        let options = LoadOptions { only: Some(name), ..LoadOptions::default() };
+        load_reader("log.jsonl", text.as_bytes(), &options).unwrap_err()
+    };
+    // No format would be told by these.
+    let error = named("codex", "{\"type\":\"session_meta\"\n{}\n");
+    assert!(matches!(error.problem, Problem::Syntax { .. }), "{error}");
+    assert_eq!(error.line, Some(1), "{error}");
+    let error = named("amp", "{\"id\": 7}");
+    assert!(matches!(error.problem, Problem::Shape { .. }), "{error}");
+    let error = named("aider", "no history\n");
+    assert!(matches!(error.problem, Problem::NoConversation { .. }), "{error}");
+    let error = named("aider", " \n\n");
+    assert!(matches!(error.problem, Problem::Empty), "{error}");
 }
