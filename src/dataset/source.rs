@@ -156,9 +156,7 @@ impl<'a> Source<'a> {
                 let source = Source::new(&shown, stem_of(&name), Box::new(file));
                 Ok(source.allowing(self.allowance.bytes))
             }
-            Err(source) => {
-                Err(DatasetError::whole(shown, Problem::Io { action: "read", source }))
-            }
+            Err(source) => Err(DatasetError::whole(shown, Problem::Io { action: "read", source })),
         }
     }
 
@@ -369,7 +367,9 @@ impl<'a> Source<'a> {
             return Err(self.error(Some(line), problem));
         }
         let what = if count == 1 { "a record" } else { "records" };
-        self.warn(format!("{what} that cannot be read, set aside: {count}; line {line}: {problem}"));
+        self.warn(format!(
+            "{what} that cannot be read, set aside: {count}; line {line}: {problem}"
+        ));
         Ok(count)
     }
 
