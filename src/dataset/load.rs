@@ -404,7 +404,8 @@ impl<S: Sink> Gathered<S> {
     fn done(&mut self, relative: &str, mut source: Source<'_>) -> Result<(), DatasetError> {
         let beside = source.beside();
         let folder = source.origin().and_then(|origin| origin.path.parent()).map(Path::to_owned);
-        let above = relative.rsplit_once('/').map_or(String::new(), |(above, _)| format!("{above}/"));
+        let above =
+            relative.rsplit_once('/').map_or(String::new(), |(above, _)| format!("{above}/"));
         for (log, hash) in source.subagents_read() {
             let below = folder.as_deref().and_then(|folder| log.strip_prefix(folder).ok());
             let below = below.unwrap_or(&log).to_string_lossy().replace('\\', "/");

@@ -182,9 +182,7 @@ impl<'a> Source<'a> {
                 let source = Source::new(&shown, stem_of(&name), Box::new(file));
                 Ok(source.allowing(self.allowance.bytes))
             }
-            Err(source) => {
-                Err(DatasetError::whole(shown, Problem::Io { action: "read", source }))
-            }
+            Err(source) => Err(DatasetError::whole(shown, Problem::Io { action: "read", source })),
         }
     }
 

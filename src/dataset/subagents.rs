@@ -87,7 +87,8 @@ fn is_agents(path: &Path) -> bool {
 
 /// The session whose subagent wrote this log, if both are there.
 pub(super) fn session_of(log: &Path) -> Option<PathBuf> {
-    let below = log.ancestors().skip(1).find(|folder| folder.file_name().is_some_and(|n| n == FOLDER));
+    let below =
+        log.ancestors().skip(1).find(|folder| folder.file_name().is_some_and(|n| n == FOLDER));
     if below.is_none() && !is_agents(log) {
         return None;
     }

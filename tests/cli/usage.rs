@@ -131,12 +131,12 @@ fn of_session(session: &Json) -> Figures {
         figures.calls += blocks.iter().filter(|block| block["type"] == "tool_call").count() as u64;
         let Some(usage) = message["usage"].as_object() else { continue };
         let tokens = |name: &str| usage.get(name).map_or(0, |tokens| tokens.as_u64().unwrap());
-        figures.requests += 1;
-        figures.output += tokens("output");
-        figures.prompt += ["input", "cache_read", "cache_write_5m", "cache_write_1h"]
-            .map(tokens)
-            .iter()
-            .sum::<u64>();
+        let prompt = ["input", "cache_read", "cache_write_5m", "cache_write_1h"].map(tokens);
+        let (prompt, output) = (prompt.iter().sum::<u64>(), tokens("output"));
+        // An aborted request reports nothing, and is no request for the count.
+        figures.requests += u64::from(prompt + output > 0);
+        figures.prompt += prompt;
+        figures.output += output;
     }
     figures
 }
@@ -145,7 +145,7 @@ fn of_session(session: &Json) -> Figures {
 fn billed(desk: &Desk, folder: &Path) -> BTreeMap<String, BTreeMap<String, String>> {
     let name = format!("run-{}", folder.file_name().unwrap().to_str().unwrap());
     let run = ["bench", folder.to_str().unwrap(), "--strategy", "full", "--cuts", "none"];
-    desk.run(&[&run[..], &["--questions", "none", "--quiet", "--out", &name]].concat());
+    desk.recap(&[&run[..], &["--questions", "none", "--quiet", "--out", &name]].concat());
     let rows = desk.csv(&format!("{name}/validation.csv"));
     rows.into_iter().map(|row| (row["transcript"].clone(), row)).collect()
 }

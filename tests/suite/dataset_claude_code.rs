@@ -90,7 +90,8 @@ fn a_message_behind_late_records_is_no_rewind() {
     };
     let mut bare = [late.as_slice(), &[next[0].clone(), plain(&next[1])]].concat();
     assert_eq!(ids(&bare), WHOLE);
-    let local = json!({"subtype": "local_command", "content": "<command-name>/context</command-name>"});
+    let local =
+        json!({"subtype": "local_command", "content": "<command-name>/context</command-name>"});
     bare[0] = at(3, "p1", Some("a1"), "system", local);
     let of_command = ids(&bare);
     assert_eq!(of_command, ["u1", "a1", "r1", "a2", "r2", "a3", "p1", "u2", "a4"]);
@@ -98,14 +99,14 @@ fn a_message_behind_late_records_is_no_rewind() {
     let said = [command, user(20, "u2", Some("c1"), "Use it."), plain(&next[1])];
     assert_eq!(ids(&said)[6..], ["c1", "u2", "a4"]);
     // It hangs on the earlier message itself, and prompts keep growing.
-    let direct =
-        [user(20, "u2", Some("a1"), "Use it."), says(21, "a4", "u2", None, [0, 1_300])];
+    let direct = [user(20, "u2", Some("a1"), "Use it."), says(21, "a4", "u2", None, [0, 1_300])];
     assert_eq!(ids(&direct), WHOLE);
 }
 
 #[test]
 fn a_rewind_is_one_whatever_was_written_between() {
-    let left = ["u1", "a1", "u2", "a4"];
+    // The result of the call that stays belongs to it.
+    let left = ["u1", "a1", "r1", "u2", "a4"];
     let says = |parent, prompt| says(21, "a4", parent, None, prompt);
     let again = |parent| user(20, "u2", Some(parent), "Read the other one.");
     // The next prompt is as short as the one before the part that is left.
@@ -119,8 +120,8 @@ fn a_rewind_is_one_whatever_was_written_between() {
     }
     let pasted = [again("a1"), says("u2", [1_000, 9_000])];
     let transcript = read(&lines(&[records.as_slice(), &pasted].concat()));
-    assert_eq!(transcript.messages.len(), 4);
-    assert_eq!(transcript.left_out["record on an abandoned branch"], 4);
+    assert_eq!(transcript.messages.len(), 5);
+    assert_eq!(transcript.left_out["record on an abandoned branch"], 3);
     // A command of a later time is the first thing after a rewind.
     let mut silent = worked();
     silent.iter_mut().for_each(|record| {
@@ -128,7 +129,7 @@ fn a_rewind_is_one_whatever_was_written_between() {
     });
     let command = user(19, "c1", Some("a1"), "<command-name>/status</command-name>");
     silent.extend([command, user(20, "u2", Some("c1"), "Again.")]);
-    assert_eq!(read(&lines(&silent)).messages.len(), 4);
+    assert_eq!(read(&lines(&silent)).messages.len(), 5);
 }
 
 #[test]
@@ -146,25 +147,46 @@ fn very_many_late_records_and_rewinds_are_read_in_linear_time() {
 fn what_stands_in_attachments_is_context_at_its_place() {
     let memory = json!({"path": "/w/api/CLAUDE.md", "content": "Deploy with ship_blue.sh."});
     let queued = |prompt: &str, mode: &str| json!({"type": "queued_command", "prompt": prompt, "commandMode": mode});
-    let mut rendered = attached("d4", Some("d3"), json!({"type": "edited_text_file", "snippet": "?"}));
+    let mut rendered =
+        attached("d4", Some("d3"), json!({"type": "edited_text_file", "snippet": "?"}));
     rendered["rendered"] = json!([{"content": "<system-reminder>x.rs changed</system-reminder>"}]);
     let mut silent = attached("d5", Some("d4"), json!({"type": "token_note", "text": "a b"}));
     silent["rendered"] = json!([]);
     let hook = json!({"type": "hook_success", "hookName": "PostToolUse:Read", "hookEvent": "PostToolUse", "content": "fine"});
     let transcript = read(&lines(&[
-        attached("b1", None, json!({"type": "hook_additional_context", "hookName": "SessionStart", "content": ["Ada is here."]})),
+        attached(
+            "b1",
+            None,
+            json!({"type": "hook_additional_context", "hookName": "SessionStart", "content": ["Ada is here."]}),
+        ),
         user(1, "u1", Some("b1"), "Start the server."),
         attached("b2", Some("u1"), json!({"type": "skill_listing", "content": "- ship: deploys"})),
-        attached("b3", Some("b2"), json!({"type": "file", "filename": "/w/a.toml", "content": {"type": "text", "file": {"content": "port = 9443"}}})),
+        attached(
+            "b3",
+            Some("b2"),
+            json!({"type": "file", "filename": "/w/a.toml", "content": {"type": "text", "file": {"content": "port = 9443"}}}),
+        ),
         says(2, "a1", "b3", Some("t1"), [0, 900]),
         result(3, "r1", "a1", "t1"),
         attached("d1", Some("r1"), queued("Use port 9443, please.", "prompt")),
-        attached("d2", Some("d1"), queued("<task-notification>found it</task-notification>", "task-notification")),
-        attached("d3", Some("d2"), json!({"type": "nested_memory", "path": "/w/api/CLAUDE.md", "content": memory})),
+        attached(
+            "d2",
+            Some("d1"),
+            queued("<task-notification>found it</task-notification>", "task-notification"),
+        ),
+        attached(
+            "d3",
+            Some("d2"),
+            json!({"type": "nested_memory", "path": "/w/api/CLAUDE.md", "content": memory}),
+        ),
         rendered,
         silent,
         attached("d6", Some("d5"), hook),
-        attached("d7", Some("d6"), json!({"type": "kind_of_tomorrow", "notes": [{"body": "The gate is shut."}]})),
+        attached(
+            "d7",
+            Some("d6"),
+            json!({"type": "kind_of_tomorrow", "notes": [{"body": "The gate is shut."}]}),
+        ),
         says(4, "a2", "d7", None, [0, 1_400]),
     ]));
     let expected = [
@@ -182,9 +204,13 @@ fn what_stands_in_attachments_is_context_at_its_place() {
     assert_eq!(outline(&transcript), expected);
     // What stands in front of the first request and is no one's message.
     let preamble = transcript.preamble.system.join("\n");
-    assert!(preamble.contains("Ada is here.") && preamble.contains("- ship: deploys"), "{preamble}");
+    assert!(
+        preamble.contains("Ada is here.") && preamble.contains("- ship: deploys"),
+        "{preamble}"
+    );
     let left: Vec<&str> = transcript.left_out.keys().map(String::as_str).collect();
-    let unsent = ["hook_success", "token_note"].map(|kind| format!("attachment/{kind} record, which is not sent"));
+    let unsent = ["hook_success", "token_note"]
+        .map(|kind| format!("attachment/{kind} record, which is not sent"));
     assert_eq!(left, unsent);
 }
 
@@ -219,7 +245,8 @@ fn a_prompt_that_a_request_took_from_the_queue_is_said_by_the_user() {
 #[test]
 fn the_recorded_system_prompt_is_the_preamble() {
     let tool = json!({"name": "Read", "description": "Reads.", "input_schema": {"type": "object"}});
-    let snapshot = json!({"type": "prompt_snapshot", "systemPrompt": ["Be brief."], "tools": [tool]});
+    let snapshot =
+        json!({"type": "prompt_snapshot", "systemPrompt": ["Be brief."], "tools": [tool]});
     let records = [
         user(1, "u1", None, "Go."),
         attached("b1", Some("u1"), snapshot.clone()),
@@ -237,7 +264,8 @@ fn compacted(metadata: Json) -> Transcript {
     let boundary = json!({"subtype": "compact_boundary", "logicalParentUuid": "a3", "compactMetadata": metadata});
     let mut summary = user(8, "sum", Some("cut"), "We found the port.");
     summary["isCompactSummary"] = json!(true);
-    let file = json!({"type": "file", "filename": "/w/a.toml", "content": {"file": {"content": "port"}}});
+    let file =
+        json!({"type": "file", "filename": "/w/a.toml", "content": {"file": {"content": "port"}}});
     let behind = [
         at(7, "cut", None, "system", boundary),
         summary,
@@ -303,8 +331,7 @@ fn a_proxy_that_gives_all_responses_one_id_loses_none() {
     };
     assert_eq!([with(true, false), with(false, false), with(false, true)], [10, 10, 10]);
     // The parts of one response, between which the result of a call came.
-    let mut parts =
-        vec![user(0, "u", None, "Start."), says(1, "a1", "u", Some("t1"), [0, 100])];
+    let mut parts = vec![user(0, "u", None, "Start."), says(1, "a1", "u", Some("t1"), [0, 100])];
     parts.extend([result(2, "r1", "a1", "t1"), says(3, "a2", "a1", Some("t2"), [0, 100])]);
     parts.extend([result(4, "r2", "a2", "t2"), says(5, "a3", "r2", None, [0, 150])]);
     for part in [1, 3] {
@@ -337,7 +364,10 @@ fn a_token_count_is_final_where_the_recorder_leaves_out_why_it_stopped() {
 fn a_broken_record_is_set_aside_with_its_line() {
     let mut text: Vec<String> = worked().iter().map(Json::to_string).collect();
     text.insert(2, r#"{"type":"user","uuid":"x","message":{"ro"#.to_owned());
-    text.insert(5, r#"{"type":"user","uuid":"y","message":{"role":"user","content":7}}"#.to_owned());
+    text.insert(
+        5,
+        r#"{"type":"user","uuid":"y","message":{"role":"user","content":7}}"#.to_owned(),
+    );
     let dataset = try_read(&text.join("\n")).unwrap();
     assert_eq!(dataset.transcripts[0].messages.len(), 6);
     assert_eq!(dataset.transcripts[0].left_out["record that cannot be read"], 2);

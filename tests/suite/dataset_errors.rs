@@ -242,7 +242,8 @@ fn a_folder_names_what_it_passes_over_and_reads_in_order() {
 #[test]
 fn a_broken_transcript_in_a_folder_is_set_aside_with_its_reason() {
     let folder = tempfile::tempdir().unwrap();
-    let broken = format!("{{\"type\":\n{USER}\n");
+    let native = r#"{"id":"t","messages":[{"id":"1","role":"user","blocks":[]}]}"#;
+    let broken = format!("{{\"type\":\n{native}\n");
     std::fs::write(folder.path().join("b.jsonl"), &broken).unwrap();
     let error = load(folder.path(), &LoadOptions::default()).unwrap_err();
     assert!(matches!(error.problem, Problem::NoneReadable { .. }), "{error}");

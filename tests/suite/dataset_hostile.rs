@@ -199,6 +199,9 @@ fn arguments_that_are_nested_deeply_can_be_written_and_read_again() {
         for recording in [chat.to_string(), log, rollout] {
             // The log itself is nested four levels deeper.
             let Ok(dataset) = try_read(&recording, false) else { continue };
+            if dataset.transcripts[0].left_out.contains_key("record that cannot be read") {
+                continue;
+            }
             let folder = tempfile::tempdir().unwrap();
             write_native(&dataset, &folder.path().join("set")).unwrap();
             let again = load(&folder.path().join("set"), &LoadOptions::default());

@@ -251,7 +251,15 @@ fn what_a_subagent_asked_is_billed_once_for_each_response() {
     let transcript = read(&records);
     let found = transcript.sidechains.iter();
     let found: Vec<_> = found.map(|r| (r.model.as_deref().unwrap(), r.usage)).collect();
-    let usage = |input, cache_read, output| Usage { input, cache_read, output, ..Usage::default() };
+    // Without the field that says why they stopped, figures are final.
+    let output_final = true;
+    let usage = |input, cache_read, output| Usage {
+        input,
+        cache_read,
+        output,
+        output_final,
+        ..Usage::default()
+    };
     let expected = [
         ("small", usage(9, 0, 6)),
         ("large", usage(0, 4, 0)),

@@ -119,8 +119,10 @@ fn waits(folder: &str) -> Option<Vec<(f64, f64)>> {
             let took = compaction.at?.duration_since(before).as_secs_f64();
             let tokens = counter.count(compaction.summary.as_deref()?) as f64;
             let modelled = COMPACTOR.first_token_ms / 1_000.0 + tokens / COMPACTOR.decode_per_s;
-            println!("{folder}: {took:.1} s, {tokens} tokens, {:.1} a second, modelled {modelled:.1} s",
-                tokens / (took - COMPACTOR.first_token_ms / 1_000.0));
+            println!(
+                "{folder}: {took:.1} s, {tokens} tokens, {:.1} a second, modelled {modelled:.1} s",
+                tokens / (took - COMPACTOR.first_token_ms / 1_000.0)
+            );
             Some((took, modelled))
         });
         own.collect::<Vec<_>>()

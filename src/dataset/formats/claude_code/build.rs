@@ -111,9 +111,8 @@ impl<'a> Builder<'a> {
             let record = &records[at];
             match &record.body {
                 Body::Assistant(response) => {
-                    let goes_on = |(_, newest): &(usize, usize)| {
-                        record.continues(&records[*newest], apart)
-                    };
+                    let goes_on =
+                        |(_, newest): &(usize, usize)| record.continues(&records[*newest], apart);
                     let lead = open.filter(goes_on).map_or(at, |(lead, _)| lead);
                     lines.entry(lead).or_default().push(at);
                     if let Some(id) = &response.id {
@@ -212,7 +211,8 @@ impl<'a> Builder<'a> {
             }
             Added::Told { text, standing } => {
                 let first = !self.has_asked && self.draft.transcript.compactions.is_empty();
-                if standing && first {
+                // In front of the first message nothing belongs to one.
+                if first && (standing || index == 0) {
                     self.draft.transcript.preamble.system.push(text);
                 } else if self.is_behind_summary() {
                     self.put_back(text).map_err(fault)?;

@@ -336,9 +336,8 @@ pub(super) fn read(text: &str) -> Result<(Header, Body), Problem> {
         }
         ("system", Some("local_command")) => attachment::local_command(text)?
             .map_or_else(|| Body::Other("system/local_command record".to_owned()), Body::Added),
-        ("progress", _) if text.contains("\"agent_progress\"") => {
-            agent_progress(text).map_or_else(|| Body::Other("progress record".to_owned()), Body::Progress)
-        }
+        ("progress", _) if text.contains("\"agent_progress\"") => agent_progress(text)
+            .map_or_else(|| Body::Other("progress record".to_owned()), Body::Progress),
         ("queue-operation", _) => parse(text)
             .map_or_else(|_| Body::Other("queue-operation record".to_owned()), Body::Queue),
         ("attachment", _) => match attachment::read(text)? {
