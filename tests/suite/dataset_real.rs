@@ -135,6 +135,50 @@ fn codex_rollouts_keep_every_call_response_and_count() {
     assert!(dataset.warnings.iter().any(|w| w.contains("encrypted")), "{:?}", dataset.warnings);
 }
 
+/// The counts of `tests/codex_counts.py`, which knows nothing of the reader.
+fn codex_counts(folder: &str) -> Option<serde_json::Value> {
+    let path = shared(&format!("data/{folder}"))?;
+    let script = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/codex_counts.py");
+    let ran = std::process::Command::new("python3").arg(script).arg(path).output();
+    let Ok(ran) = ran.inspect_err(|error| eprintln!("skipped: no python3: {error}")) else {
+        return None;
+    };
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    Some(serde_json::from_slice(&ran.stdout).expect("the script prints JSON"))
+}
+
+#[test]
+fn codex_rollouts_agree_with_a_counter_of_their_events() {
+    for folder in ["codex-rollouts", "agentv-codex"] {
+        let (Some(counted), Some(dataset)) = (codex_counts(folder), data(folder)) else {
+            return;
+        };
+        let counted = counted.as_object().expect("an object by file");
+        assert_eq!(counted.len(), dataset.transcripts.len());
+        for (transcript, (file, counts)) in dataset.transcripts.iter().zip(counted) {
+            assert!(file.starts_with(&transcript.id), "{file} is read as {}", transcript.id);
+            let usages: Vec<_> = transcript.messages.iter().filter_map(|m| m.usage).collect();
+            let sum = |of: fn(&recap::model::Usage) -> u64| usages.iter().map(of).sum::<u64>();
+            let found = serde_json::json!({
+                "requests": usages.len(),
+                "prompts": sum(|usage| usage.prompt()),
+                "outputs": sum(|usage| usage.output),
+                "calls": transcript.calls().len(),
+                "results": results(transcript),
+                "compactions": transcript.compactions.len(),
+                "unreported": transcript.requests().count() - usages.len(),
+                "windows": transcript.window.iter().collect::<Vec<_>>(),
+            });
+            assert_eq!(&found, counts, "{file}");
+            let pinned = transcript.preamble.pinned.concat();
+            let is_open = !file.contains("redacted");
+            assert_eq!(is_open, pinned.contains("<environment_context>"), "{file}");
+            let unreadable = transcript.compactions.iter().filter(|c| c.unreadable.is_some());
+            assert_eq!(unreadable.count(), transcript.compactions.len(), "{file}");
+        }
+    }
+}
+
 #[test]
 fn opencode_sessions_keep_every_step_result_and_compaction() {
     let Some(dataset) = data("opencode") else {
