@@ -44,3 +44,4 @@ mod terminal;
 mod test_tools;
 mod tools;
 mod tune;
+mod usage;

@@ -1,0 +1,161 @@
+//! What recordings report: requests, tokens, calls, compactions and dollars are
+//! those that a count in another language finds in the same bytes.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value as Json;
+
+use crate::desk::Desk;
+use crate::recordings::shared;
+
+/// Folders of recordings that report usage.
+const FOLDERS: [&str; 8] = [
+    "claude-code-sessions",
+    "context-evaluator",
+    "codex-rollouts",
+    "agentv-codex",
+    "gemini-cli",
+    "opencode",
+    "pi-sessions",
+    "inspect-logs",
+];
+
+/// What is compared, of one recording.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Figures {
+    requests: u64,
+    prompt: u64,
+    output: u64,
+    calls: u64,
+    compactions: u64,
+}
+
+/// Recordings that differ, with the reason.
+fn differs(id: &str) -> Option<&'static str> {
+    match id {
+        "1e0816ef-6f89-4f05-b331-dab09bb14485" => {
+            Some("after a restart the agent asked again for a response that it had")
+        }
+        _ => None,
+    }
+}
+
+#[test]
+fn recordings_have_the_figures_that_a_count_of_its_own_finds() {
+    let Some(data) = shared("data") else { return };
+    let desk = Desk::new();
+    let mut compared = 0;
+    for folder in FOLDERS {
+        let folder = data.join(folder);
+        let counts = counted(&recordings(&folder));
+        let read = read(&desk, &folder);
+        let billed = billed(&desk, &folder);
+        assert_eq!(
+            counts.keys().collect::<Vec<_>>(),
+            read.keys().collect::<Vec<_>>(),
+            "the sessions of {}",
+            folder.display()
+        );
+        for (id, count) in &counts {
+            let (found, why) = (&read[id], differs(id));
+            assert_eq!(*found == figures(count), why.is_none(), "{id}: {found:?}, not {count}");
+            let same = billed.get(id).is_none_or(|row| is_the_same_bill(row, count));
+            assert!(same || why.is_some(), "{id} was billed {:?}, not {count}", billed[id]);
+            compared += 1;
+        }
+    }
+    assert!(compared > 60, "{compared} recordings");
+}
+
+/// The recordings of a folder: what is no licence, note or file of metadata.
+fn recordings(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() {
+            files.extend(recordings(&path));
+        } else if name.contains(".json") && !name.ends_with(".metadata.json") {
+            files.push(path);
+        }
+    }
+    files
+}
+
+/// What `tests/count_usage.py` finds, by the name of the file.
+fn counted(files: &[PathBuf]) -> BTreeMap<String, Json> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/count_usage.py");
+    let ran = Command::new("python3").arg(script).args(files).output().unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    let lines = String::from_utf8(ran.stdout).unwrap();
+    let rows = lines.lines().map(|line| serde_json::from_str::<Json>(line).unwrap());
+    let id = |row: &Json| {
+        let path = Path::new(row["path"].as_str().unwrap());
+        let name = path.file_name().unwrap().to_str().unwrap();
+        name[..name.find(".json").unwrap()].to_owned()
+    };
+    rows.map(|row| (id(&row), row)).collect()
+}
+
+fn figures(count: &Json) -> Figures {
+    let figure = |name: &str| count[name].as_u64().unwrap();
+    Figures {
+        requests: figure("requests"),
+        prompt: figure("prompt"),
+        output: figure("output"),
+        calls: figure("calls"),
+        compactions: figure("compactions"),
+    }
+}
+
+/// What `recap import` writes of a folder, by session.
+fn read(desk: &Desk, folder: &Path) -> BTreeMap<String, Figures> {
+    let name = folder.file_name().unwrap().to_str().unwrap();
+    desk.good(&["import", "auto", folder.to_str().unwrap(), "--out", name]);
+    let lines = desk.read(&format!("{name}/transcripts.jsonl"));
+    let sessions = lines.lines().map(|line| serde_json::from_str::<Json>(line).unwrap());
+    let id = |session: &Json| session["id"].as_str().unwrap().to_owned();
+    sessions.map(|session| (id(&session), of_session(&session))).collect()
+}
+
+fn of_session(session: &Json) -> Figures {
+    // What only clears results is no compaction for the count.
+    let cleared = |one: &&Json| one["cleared"].as_array().is_none_or(Vec::is_empty);
+    let compactions = session["compactions"].as_array();
+    let compactions = compactions.map_or(0, |all| all.iter().filter(cleared).count() as u64);
+    let mut figures = Figures { compactions, ..Figures::default() };
+    for message in session["messages"].as_array().unwrap() {
+        let blocks = message["blocks"].as_array().unwrap();
+        figures.calls += blocks.iter().filter(|block| block["type"] == "tool_call").count() as u64;
+        let Some(usage) = message["usage"].as_object() else { continue };
+        let tokens = |name: &str| usage.get(name).map_or(0, |tokens| tokens.as_u64().unwrap());
+        figures.requests += 1;
+        figures.output += tokens("output");
+        figures.prompt += ["input", "cache_read", "cache_write_5m", "cache_write_1h"]
+            .map(tokens)
+            .iter()
+            .sum::<u64>();
+    }
+    figures
+}
+
+/// The rows of `validation.csv` of a run over a folder, by session.
+fn billed(desk: &Desk, folder: &Path) -> BTreeMap<String, BTreeMap<String, String>> {
+    let name = format!("run-{}", folder.file_name().unwrap().to_str().unwrap());
+    let run = ["bench", folder.to_str().unwrap(), "--strategy", "full", "--cuts", "none"];
+    desk.run(&[&run[..], &["--questions", "none", "--quiet", "--out", &name]].concat());
+    let rows = desk.csv(&format!("{name}/validation.csv"));
+    rows.into_iter().map(|row| (row["transcript"].clone(), row)).collect()
+}
+
+/// Whether the prompts that a row of `validation.csv` sums up are as many and, where each
+/// model has a price, cost as much.
+fn is_the_same_bill(row: &BTreeMap<String, String>, count: &Json) -> bool {
+    let usd = count["usd"].as_f64();
+    let billed = row["recorded_usd"].parse::<f64>().ok();
+    let close = |(one, other): (f64, f64)| (one - other).abs() < 0.00001;
+    row["requests"] == count["requests"].to_string()
+        && usd.zip(billed).map_or(usd.is_none() && billed.is_none(), close)
+}
