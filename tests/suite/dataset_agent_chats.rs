@@ -167,8 +167,7 @@ fn a_history_of_aider_is_a_transcript_for_each_session() {
 fn inputs_and_responses_of_aider_are_told_apart() {
     let history = "# aider chat started at 2026-05-04 10:00:00\n\n\n#### /add a  \n> Added a  \n\n\
                    #### Go.  \n####   \n#### On.  \n\n#### Now.  \n\nOne.\n\n> Tokens: 1 sent.  \n\nTwo.\n\n";
-    let expected =
-        ["user: Go.\n\nOn.", "user: Now.", "assistant: One.", "assistant: Two."];
+    let expected = ["user: Go.\n\nOn.", "user: Now.", "assistant: One.", "assistant: Two."];
     assert_eq!(outline(&read(history)), expected);
 }
 
@@ -209,7 +208,11 @@ fn commands_of_aider_are_no_messages_and_some_empty_the_context() {
         .collect();
     let said = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
     let expected = [
-        ("file-1", Some("gpt-4o"), said(&["user: Where is the limit?", "assistant: In src/valve.rs."])),
+        (
+            "file-1",
+            Some("gpt-4o"),
+            said(&["user: Where is the limit?", "assistant: In src/valve.rs."]),
+        ),
         ("file-1-2", Some("o3"), said(&["user: Find it.", "assistant: Found."])),
         ("file-1-3", Some("o3"), said(&["user: And on.", "assistant: Done."])),
         ("file-3", None, said(&["user: Bye."])),

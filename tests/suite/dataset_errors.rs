@@ -108,7 +108,8 @@ fn a_result_without_a_call_is_an_error_in_a_native_data_set_and_kept_in_others()
         matches!(&error.problem, Problem::ResultWithoutCall { call } if call == "c1"),
         "{error}"
     );
-    let chat = r#"[{"role":"user","content":"a"},{"role":"tool","tool_call_id":"c1","content":"b"}]"#;
+    let chat =
+        r#"[{"role":"user","content":"a"},{"role":"tool","tool_call_id":"c1","content":"b"}]"#;
     let transcript = read(chat).unwrap().transcripts.remove(0);
     assert_eq!(crate::outline::outline(&transcript), ["user: a", "system: b"]);
     assert_eq!(transcript.left_out["call of a tool result, which is kept as a text"], 1);

@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use recap::dataset::{
-    Dataset, Export, ImportOptions, LoadOptions, import, load, load_reader,
-};
+use recap::dataset::{Dataset, Export, ImportOptions, LoadOptions, import, load, load_reader};
 use recap::model::Transcript;
 use serde_json::{Value as Json, json};
 
@@ -142,10 +140,13 @@ fn a_subagent_without_its_parent_is_read_by_itself_with_a_warning() {
         ("b.jsonl", session("b", Some("a"), "m", 2)),
         ("c.jsonl", session("c", Some("lost"), "m", 3)),
         ("d.jsonl", session("d", Some("c"), "m", 4)),
-        ("e.jsonl", vec![
-            codex("session_meta", json!({"id": "e", "source": {"subagent": "review"}})),
-            said("user", "e"),
-        ]),
+        (
+            "e.jsonl",
+            vec![
+                codex("session_meta", json!({"id": "e", "source": {"subagent": "review"}})),
+                said("user", "e"),
+            ],
+        ),
     ]);
     let dataset = read(folder.path(), false);
     let mut all: Vec<(&str, u64)> = dataset
@@ -161,10 +162,7 @@ fn a_subagent_without_its_parent_is_read_by_itself_with_a_warning() {
 #[test]
 fn a_broken_session_takes_no_subagents() {
     let broken = vec![meta("a", None), json!({"type": 7})];
-    let folder = folder(&[
-        ("a.jsonl", broken),
-        ("b.jsonl", session("b", Some("a"), "m", 2)),
-    ]);
+    let folder = folder(&[("a.jsonl", broken), ("b.jsonl", session("b", Some("a"), "m", 2))]);
     let dataset = read(folder.path(), false);
     assert_eq!(dataset.transcripts.len(), 1);
     assert_eq!(dataset.warnings.len(), 2, "{:?}", dataset.warnings);

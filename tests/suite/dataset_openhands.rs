@@ -162,9 +162,8 @@ fn what_responses_of_v1_used_stands_in_the_updates_of_the_state() {
     let transcript = read(&by_id);
     assert_eq!(usage(&transcript), [[60, 40, 7], [50, 100, 5]]);
     assert_eq!(transcript.model.as_deref(), Some("gpt-5"));
-    let sum = |prompt: u64, out: u64| {
-        json!({"accumulated_token_usage": tokens(prompt, 0, out, "")})
-    };
+    let sum =
+        |prompt: u64, out: u64| json!({"accumulated_token_usage": tokens(prompt, 0, out, "")});
     let by_sum = [
         says("u", "user", None),
         says("a", "assistant", None),
