@@ -261,7 +261,7 @@ impl Problem {
     }
 
     /// Whether it is one of a single record, without which the others can be read.
-    pub(super) fn is_of_one_record(&self) -> bool {
+    pub(in crate::dataset) fn is_of_one_record(&self) -> bool {
         matches!(
             self,
             Problem::NotUtf8 { .. }

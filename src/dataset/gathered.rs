@@ -219,6 +219,8 @@ impl<S: Sink> Gathered<S> {
         }
         let mut draft = draft;
         if let Err((line, problem)) = check(&draft) {
+            // Questions name messages by their ids.
+            let strict = strict || !draft.probes.is_empty();
             if strict || !problem.is_of_one_record() {
                 return Err(source.error(line, problem));
             }

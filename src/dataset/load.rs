@@ -223,9 +223,8 @@ fn read_folder<S: Sink>(
     }
     for deferred in gathered.families.close() {
         let Some(file) = found.iter().find(|file| file.relative == deferred) else { continue };
-        gathered.or_set_aside(&file.relative, |gathered| {
-            gathered.file(file, &found, options, None)
-        })?;
+        gathered
+            .or_set_aside(&file.relative, |gathered| gathered.file(file, &found, options, None))?;
     }
     let shown = root.display().to_string();
     if gathered.sessions.count() == before && !gathered.set_aside.is_empty() {
@@ -326,8 +325,7 @@ impl<S: Sink> Gathered<S> {
         options: &LoadOptions,
     ) -> Result<usize, DatasetError> {
         let mut ids = BTreeSet::new();
-        let keeping =
-            Keeping { apart: options.sidechains, strict: format.tried == Tried::Own };
+        let keeping = Keeping { apart: options.sidechains, strict: format.tried == Tried::Own };
         let mut keep = |gathered: &mut Self, source: &Source<'_>, draft: Draft, asked_in| {
             let id = draft.transcript.id.clone();
             if !ids.insert(id.clone()) {

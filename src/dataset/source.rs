@@ -419,7 +419,9 @@ impl<'a> Source<'a> {
         }
         let records = counted(self.aside as usize, "record");
         let problem = problem.to_string().replace(['\n', '\r'], " ");
-        self.warn(format!("set aside: {records} that cannot be read, first line {line}: {problem}"));
+        self.warn(format!(
+            "set aside: {records} that cannot be read, first line {line}: {problem}"
+        ));
         Ok(())
     }
 

@@ -160,6 +160,27 @@ mod tests {
     }
 
     #[test]
+    fn the_limit_that_the_recording_states_comes_before_all_others() {
+        let stated = |tokens, prompt| {
+            let usage = Some(Usage { input: prompt, ..Usage::default() });
+            let message = Message { usage, ..Message::new("", Role::Assistant, None, Vec::new()) };
+            let (window, messages) = (Some(tokens), vec![message]);
+            let transcript = Transcript { window, messages, ..Transcript::default() };
+            let list = Arc::new(PriceList::bundled());
+            NativeWindow::of(&transcript, &Agents::new(list, Vec::new()))
+        };
+        let recorded = NativeWindow { tokens: 258_400, from: NativeFrom::Recorded };
+        assert_eq!(stated(258_400, 230_000), recorded);
+        let from = NativeFrom::Exceeded { limit: 258_400, largest: 300_000 };
+        assert_eq!(stated(258_400, 300_000), NativeWindow { tokens: 1_000_000, from });
+        // What is no limit is not believed.
+        for odd in [0, MOST_TOKENS + 1] {
+            let unknown = NativeWindow { tokens: 200_000, from: NativeFrom::Unknown };
+            assert_eq!(stated(odd, 9_000), unknown);
+        }
+    }
+
+    #[test]
     fn without_a_known_limit_the_window_is_200k() {
         let unknown = NativeWindow { tokens: 200_000, from: NativeFrom::Unknown };
         for model in [None, Some("claude-of-somebody"), Some("unlimited"), Some("none")] {

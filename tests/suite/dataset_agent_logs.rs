@@ -87,8 +87,53 @@ fn copilot(kind: &str, data: &Json) -> Json {
     json!({"type": kind, "id": kind, "parentId": null, "data": data})
 }
 
+/// Responses of Copilot CLI, each with its model and the tokens that it wrote.
+fn answers(of: &[(&str, u64)]) -> Vec<Json> {
+    let answer = |(n, (model, tokens)): (usize, &(&str, u64))| {
+        json!({"type": "assistant.message", "id": format!("a{n}"), "data": {"messageId": n,
+            "model": model, "content": "", "outputTokens": tokens, "apiCallId": n.to_string()}})
+    };
+    of.iter().enumerate().map(answer).collect()
+}
+
 #[test]
-fn odd_events_of_copilot_cli_are_counted_or_refused() {
+fn responses_of_copilot_cli_without_visible_text_are_requests() {
+    let note = copilot("system.notification", &json!({"content": "Shell 30 has completed."}));
+    let said = copilot("user.message", &json!({"content": "go"}));
+    let records = [vec![said, note], answers(&[("claude-sonnet-4.6", 101), ("m", 0)])].concat();
+    let transcript = read(&lines(&records));
+    let expected = ["user: go", "system: Shell 30 has completed.", "assistant: "];
+    assert_eq!(outline(&transcript), expected);
+    assert_eq!(transcript.requests().collect::<Vec<_>>(), [2]);
+    assert_eq!(transcript.model.as_deref(), Some("claude-sonnet-4.6"));
+}
+
+#[test]
+fn totals_of_copilot_cli_are_the_usage_of_a_models_only_response() {
+    let total = |count: u64| {
+        json!({"requests": {"count": count, "cost": 0}, "usage": {"inputTokens": 100,
+            "outputTokens": 9, "cacheReadTokens": 60, "cacheWriteTokens": 0}})
+    };
+    let end = copilot("session.shutdown", &json!({"modelMetrics": {"a": total(1), "b": total(2)}}));
+    let records = answers(&[("a", 9), ("b", 4), ("b", 5)]);
+    let dataset = try_read(&lines(&[records.clone(), vec![end.clone()]].concat()), false).unwrap();
+    let usage = dataset.transcripts[0].messages.iter().map(|message| message.usage);
+    let usage: Vec<_> = usage.map(|one| one.map(|u| (u.input, u.cache_read, u.output))).collect();
+    assert_eq!(usage, [Some((40, 60, 9)), None, None]);
+    let unused = "file.jsonl: its totals are not used, since they cannot be assigned to single \
+                  requests: 2 requests of b with 100 tokens in, 60 of them cached, and 9 out";
+    assert!(dataset.warnings.contains(&unused.to_owned()), "{:?}", dataset.warnings);
+    // Two runs of one session: of which run a response is, is not told.
+    let twice = [records, vec![end.clone(), end]].concat();
+    let dataset = try_read(&lines(&twice), false).unwrap();
+    assert!(dataset.transcripts[0].messages.iter().all(|message| message.usage.is_none()));
+    let odd = copilot("session.shutdown", &json!({"modelMetrics": {"a": 7}}));
+    let dataset = try_read(&lines(&[answers(&[("a", 9)]), vec![odd]].concat()), false).unwrap();
+    assert!(crate::outline::told(Ok(dataset)).contains("modelMetrics.a"));
+}
+
+#[test]
+fn odd_events_of_copilot_cli_are_counted_or_set_aside() {
     let said = copilot("user.message", &json!({"content": "go"}));
     let unknown = copilot("tool.execution_complete", &json!({"toolCallId": "c", "success": true}));
     let failed = copilot("session.compaction_complete", &json!({"success": false, "error": "x"}));
@@ -107,8 +152,9 @@ fn odd_events_of_copilot_cli_are_counted_or_refused() {
         ),
         (json!({"type": 7}), "type"),
     ] {
-        let error = refused(&lines(&[said.clone(), event, said.clone()]));
-        assert!(error.contains(says), "`{says}` is missing in {error}");
+        let dataset = try_read(&lines(&[said.clone(), event, said.clone()]), false).unwrap();
+        let told = crate::outline::told(Ok(dataset));
+        assert!(told.contains("first line 2: ") && told.contains(says), "{told}");
     }
 }
 

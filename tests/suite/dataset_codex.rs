@@ -343,12 +343,8 @@ fn a_summary_with_its_own_preface_follows_the_newest_20_000_tokens_of_the_user()
     let compaction = &read(&records).compactions[0];
     let text = |text: &str| Piece::Text { role: Role::User, text: text.to_owned() };
     // "more" is 1 token, the long one 19,998: 1 is left, which is 4 bytes.
-    let expected = [
-        text("fi…7 tokens truncated…ne"),
-        Piece::Message(2),
-        Piece::Message(4),
-        text(summary),
-    ];
+    let expected =
+        [text("fi…7 tokens truncated…ne"), Piece::Message(2), Piece::Message(4), text(summary)];
     assert_eq!(compaction.pieces, expected);
     assert_eq!((compaction.after, compaction.kept_from), (5, 5));
 }
@@ -379,7 +375,11 @@ fn a_torn_last_line_is_left_out() {
     assert_eq!(dataset.transcripts[0].left_out["torn last line"], 1);
     let text = log(&[message("user", "go"), json!({"type": "response_item"})]);
     let dataset = try_read(&text).unwrap();
-    assert_eq!(dataset.transcripts[0].left_out.len(), 0, "a record without a payload is no torn one");
+    assert_eq!(
+        dataset.transcripts[0].left_out.len(),
+        0,
+        "a record without a payload is no torn one"
+    );
     assert!(dataset.warnings[0].contains("set aside: 1 record that"), "{:?}", dataset.warnings);
 }
 
@@ -433,7 +433,10 @@ fn misshapen_records_are_set_aside_and_named_by_their_line() {
         let dataset = dataset.unwrap_or_else(|e| panic!("{bad}: {e}"));
         assert_eq!(dataset.transcripts[0].messages.len(), 2, "{bad}");
         let [warning] = &dataset.warnings[..] else { panic!("{bad}: {:?}", dataset.warnings) };
-        assert!(warning.contains("set aside: 1 record that cannot be read, first line 2: "), "{warning}");
+        assert!(
+            warning.contains("set aside: 1 record that cannot be read, first line 2: "),
+            "{warning}"
+        );
         // Where nothing else is left, that is the error.
         let error = refused(&log(&[record("event_msg", json!({"type": "x"})), bad.clone()]));
         assert_eq!(error.line, Some(2), "{bad}: {error}");
@@ -507,7 +510,11 @@ fn turns_that_were_rolled_back_are_gone_and_what_they_cost_stays() {
 #[test]
 fn a_compaction_after_a_rollback_keeps_nothing_of_what_is_gone() {
     let item = |text: &str| json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]});
-    let history = json!([item("one"), item("two"), item("Another language model started to solve this problem: sum")]);
+    let history = json!([
+        item("one"),
+        item("two"),
+        item("Another language model started to solve this problem: sum")
+    ]);
     let transcript = read(&[
         message("user", "one"),
         message("assistant", "a"),
@@ -532,7 +539,8 @@ fn a_compaction_after_a_rollback_keeps_nothing_of_what_is_gone() {
 #[test]
 fn a_summary_that_was_taken_out_of_the_recording_is_not_one_that_never_was() {
     let item = |role: &str, text: &str| json!({"type": "message", "role": role, "content": [{"type": "input_text", "text": text}]});
-    let history = json!([item("user", "go"), item("developer", "Be brief."), item("user", "cut off")]);
+    let history =
+        json!([item("user", "go"), item("developer", "Be brief."), item("user", "cut off")]);
     let records = [
         message("developer", "Be brief."),
         message("user", "go"),
@@ -547,7 +555,8 @@ fn a_summary_that_was_taken_out_of_the_recording_is_not_one_that_never_was() {
         let why = Some("its summary was taken out of the recording");
         assert_eq!((compaction.unreadable.as_deref(), &compaction.summary), (why, &None));
     }
-    let warned = "rollout.jsonl: the summaries of its compactions were taken out of the recording: 2";
+    let warned =
+        "rollout.jsonl: the summaries of its compactions were taken out of the recording: 2";
     assert_eq!(dataset.warnings, [warned]);
 }
 
@@ -571,9 +580,12 @@ fn what_the_harness_says_of_the_project_is_the_preamble() {
         message("assistant", "went"),
         record("response_item", parts(&[moved])),
         message("user", "and on"),
-        record("compacted", json!({"message": "sum", "replacement_history": [
-            parts(&[guide, place]), parts(&[elsewhere]), parts(&["and on"]),
-        ]})),
+        record(
+            "compacted",
+            json!({"message": "sum", "replacement_history": [
+                parts(&[guide, place]), parts(&[elsewhere]), parts(&["and on"]),
+            ]}),
+        ),
         message("assistant", "done"),
     ];
     let transcript = read(&records);
@@ -619,7 +631,8 @@ fn the_window_is_the_limit_that_the_log_states_most_often() {
     };
     let said = message("user", "go");
     let window = |stated: &[Json]| {
-        let records: Vec<Json> = stated.iter().cloned().map(started).chain([said.clone()]).collect();
+        let records: Vec<Json> =
+            stated.iter().cloned().map(started).chain([said.clone()]).collect();
         read(&records).window
     };
     assert_eq!(window(&[json!(258_400), json!(121_600), json!(258_400)]), Some(258_400));

@@ -306,6 +306,21 @@ fn a_broken_cell_sets_its_session_aside_with_table_and_row() {
 }
 
 #[test]
+fn an_empty_store_says_so_with_a_remedy_that_fits() {
+    for (name, schema) in [("opencode.db", OPENCODE), ("kilo.db", OPENCODE), ("crush.db", CRUSH)] {
+        let store = store(name, schema);
+        let error = load(&store.path, &LoadOptions::default()).unwrap_err();
+        assert!(error.to_string().contains("the store is empty: it lists no session"), "{error}");
+        assert!(error.help().contains("another store"), "{}", error.help());
+    }
+    let silent = store("opencode.db", OPENCODE);
+    opencode_session(&silent.db, "s", None, 1);
+    silent.db.execute_batch("DELETE FROM message; DELETE FROM part;").unwrap();
+    let error = refused(&silent.path);
+    assert!(error.contains("the store lists 1 session, none with a message"), "{error}");
+}
+
+#[test]
 fn triggers_do_not_run_and_circles_of_sessions_end() {
     let store = store("opencode.db", OPENCODE);
     opencode_session(&store.db, "ses_a", Some("ses_b"), 1_770_000_000_000);

@@ -26,40 +26,37 @@ fn refused(log: impl AsRef<[u8]>) -> DatasetError {
     error
 }
 
-/// What is said of the second line of a log of Claude Code whose other lines are good.
+/// What is said of the second line of a log whose other lines are good: it alone
+/// is set aside.
 fn second(line: &str) -> String {
-    let text = format!("{USER}\n{line}\n{}\n", USER.replace("u1", "u9").replace("null", "\"u1\""));
-    let mut dataset = read(text).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(dataset.transcripts[0].messages.len(), 2);
-    assert_eq!(dataset.transcripts[0].left_out["record that cannot be read"], 1);
-    let warning = dataset.warnings.remove(0);
-    assert!(warning.contains("set aside: 1; line 2: "), "{warning}");
-    // Where nothing else can be read, that is the error.
-    let alone = refused(format!("{line}\n{line}\n{}\n", USER.replace("\"user\"", "\"progress\"")));
-    assert_eq!(alone.line, Some(1), "{alone}");
-    warning
+    let dataset = read(format!("{USER}\n{line}\n{}\n", USER.replace("u1", "u9"))).unwrap();
+    assert_eq!(dataset.transcripts.len(), 1);
+    let told = dataset.warnings.iter().find_map(|warning| {
+        warning.strip_prefix("log.jsonl: set aside: 1 record that cannot be read, first line 2: ")
+    });
+    told.unwrap_or_else(|| panic!("{:?}", dataset.warnings)).to_owned()
 }
 
 #[test]
 fn a_line_truncated_in_the_middle_of_a_log_is_set_aside() {
-    let said = second(r#"{"type":"user","uuid":"u2","mess"#);
-    assert!(said.contains("broken JSON"), "{said}");
+    let told = second(r#"{"type":"user","uuid":"u2","mess"#);
+    assert!(told.contains("broken JSON"), "{told}");
 }
 
 #[test]
 fn a_last_line_that_is_no_json_at_all_is_set_aside() {
-    let dataset = read(format!("{USER}\n}}}}\n")).unwrap();
-    assert!(dataset.warnings[0].contains("set aside: 1; line 2: "), "{:?}", dataset.warnings);
-    let native = r#"{"id":"t","messages":[{"id":"1","role":"user","blocks":[]}]}"#;
-    let error = refused(format!("{native}\n}}}}\n"));
+    let told = second("}}");
+    assert!(told.contains("broken JSON"), "{told}");
+    let error = refused("{\"type\":\"progress\",\"uuid\":\"p\",\"sessionId\":\"s\"}\n}}\n");
+    assert_eq!(error.line, Some(2));
     assert!(matches!(error.problem, Problem::Syntax { .. }), "{error}");
 }
 
 #[test]
 fn a_value_of_the_wrong_type_is_named_by_its_path() {
     let line = r#"{"type":"user","uuid":"u2","parentUuid":"u1","sessionId":"s","message":{"role":"user","content":[{"type":7}]}}"#;
-    let said = second(line);
-    assert!(said.contains("message.content[0].type"), "{said}");
+    let told = second(line);
+    assert!(told.contains("`message.content[0].type`"), "{told}");
 }
 
 #[test]
@@ -70,8 +67,8 @@ fn a_subagents_record_is_read_as_strictly_as_the_others() {
         )
     };
     for usage in [r#"{"input_tokens":-1}"#, r#"{"input_tokens":1e30}"#, r#""many""#, "[1]"] {
-        let said = second(&line(usage));
-        assert!(said.contains("message.usage"), "{usage}: {said}");
+        let told = second(&line(usage));
+        assert!(told.contains("wrong shape at `message.usage"), "{usage}: {told}");
     }
     let most = r#"{"input_tokens":18446744073709551615,"cache_read_input_tokens":9}"#;
     let whole = read(format!("{USER}\n{}\n", line(most))).unwrap();
@@ -97,7 +94,7 @@ fn an_unknown_role_is_an_error_in_every_format() {
 }
 
 #[test]
-fn a_result_without_a_call_is_an_error_in_every_format() {
+fn a_result_without_a_call_is_an_error_in_a_native_data_set_and_kept_in_others() {
     let claude = r#"{"type":"user","uuid":"u2","parentUuid":"u1","sessionId":"s","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"x"}]}}"#;
     let error = refused(format!("{USER}\n{claude}\n"));
     assert_eq!(error.line, Some(2), "{error}");
@@ -105,17 +102,17 @@ fn a_result_without_a_call_is_an_error_in_every_format() {
         matches!(&error.problem, Problem::ResultWithoutCall { call } if call == "c1"),
         "{error}"
     );
-    for log in [
-        r#"[{"role":"user","content":"a"},{"role":"tool","tool_call_id":"c1","content":"b"}]"#,
-        r#"{"id":"t","messages":[{"id":"1","role":"tool","blocks":[{"type":"tool_result","call":"c1","text":""}]}]}"#,
-        "{\"type\":\"session\",\"id\":\"s\",\"cwd\":\"/w\"}\n{\"type\":\"message\",\"message\":{\"role\":\"toolResult\",\"toolCallId\":\"c1\"}}",
-    ] {
-        let error = refused(log);
-        assert!(
-            matches!(&error.problem, Problem::ResultWithoutCall { call } if call == "c1"),
-            "{error}"
-        );
-    }
+    let native = r#"{"id":"t","messages":[{"id":"1","role":"tool","blocks":[{"type":"tool_result","call":"c1","text":""}]}]}"#;
+    let error = refused(native);
+    assert!(
+        matches!(&error.problem, Problem::ResultWithoutCall { call } if call == "c1"),
+        "{error}"
+    );
+    let chat =
+        r#"[{"role":"user","content":"a"},{"role":"tool","tool_call_id":"c1","content":"b"}]"#;
+    let transcript = read(chat).unwrap().transcripts.remove(0);
+    assert_eq!(crate::outline::outline(&transcript), ["user: a", "system: b"]);
+    assert_eq!(transcript.left_out["call of a tool result, which is kept as a text"], 1);
 }
 
 #[test]
@@ -138,9 +135,8 @@ fn a_line_of_64_mib_is_refused_and_not_held() {
 fn bytes_that_are_no_text_are_an_error_at_their_line() {
     let mut log = format!("{USER}\n").into_bytes();
     log.extend(b"{\"type\":\"user\",\"x\":\"\xff\"}\n");
-    let error = refused(log);
-    assert_eq!(error.line, Some(2));
-    assert!(matches!(error.problem, Problem::NotUtf8 { byte: 20 }), "{error}");
+    let told = read(log).unwrap().warnings;
+    assert!(told[0].contains("first line 2: not UTF-8 text (byte 20 of the line)"), "{told:?}");
     let error = refused(b"\x89PNG\r\n\x1a\n\0\0");
     assert!(matches!(error.problem, Problem::NotUtf8 { byte: 0 }), "{error}");
 }
@@ -242,8 +238,8 @@ fn a_folder_names_what_it_passes_over_and_reads_in_order() {
 #[test]
 fn a_broken_transcript_in_a_folder_is_set_aside_with_its_reason() {
     let folder = tempfile::tempdir().unwrap();
-    let native = r#"{"id":"t","messages":[{"id":"1","role":"user","blocks":[]}]}"#;
-    let broken = format!("{{\"type\":\n{native}\n");
+    let progress = r#"{"type":"progress","uuid":"p","parentUuid":null,"sessionId":"s"}"#;
+    let broken = format!("{{\"type\":\n{progress}\n");
     std::fs::write(folder.path().join("b.jsonl"), &broken).unwrap();
     let error = load(folder.path(), &LoadOptions::default()).unwrap_err();
     assert!(matches!(error.problem, Problem::NoneReadable { .. }), "{error}");
@@ -324,6 +320,102 @@ fn a_file_that_cannot_be_read_is_an_error() {
     }
     let error = load(&path, &LoadOptions::default()).unwrap_err();
     assert!(matches!(error.problem, Problem::Io { .. }), "{error}");
+}
+
+#[test]
+fn a_broken_line_costs_no_format_of_lines_its_session() {
+    let lines = ["pi", "codex", "copilot-cli", "kimi-cli", "claude-code"];
+    for (name, bytes) in samples().into_iter().filter(|(name, _)| lines.contains(name)) {
+        let text = String::from_utf8(bytes).unwrap();
+        let whole = read(&text).unwrap();
+        let at = text[..text.len() - 1].rfind('\n').unwrap() + 1;
+        for broken in ["{\"type\": \"mess", "7", "}", "{\"type\":[]}", "{\"role\":[]}", "\u{0}"] {
+            let log = format!("{}{broken}\n{}", &text[..at], &text[at..]);
+            let dataset = read(&log).unwrap_or_else(|error| panic!("{name}: {broken}: {error}"));
+            let messages = |dataset: &Dataset| dataset.transcripts[0].messages.len();
+            assert_eq!(messages(&dataset), messages(&whole), "{name}: {broken}");
+            let told = |warning: &&String| warning.contains("set aside: 1 record");
+            assert_eq!(dataset.warnings.iter().filter(told).count(), 1, "{name}: {broken}");
+        }
+    }
+}
+
+#[test]
+fn results_without_calls_and_repeated_ids_cost_no_session() {
+    let log = [
+        r#"{"type":"session","id":"s","cwd":"/w"}"#,
+        r#"{"type":"message","message":{"role":"toolResult","toolCallId":"c","content":"early"}}"#,
+        r#"{"type":"message","message":{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"n"},{"type":"toolCall","id":"c","name":"m"}]}}"#,
+        r#"{"type":"message","message":{"role":"toolResult","toolCallId":"c","content":"one"}}"#,
+        r#"{"type":"message","message":{"role":"toolResult","toolCallId":"c","content":"two"}}"#,
+        r#"{"type":"message","message":{"role":"toolResult","toolCallId":"c","content":"three"}}"#,
+    ];
+    let dataset = read(log.join("\n") + "\n").unwrap();
+    let transcript = &dataset.transcripts[0];
+    let expected = ["system: early", "assistant: ", "c: one", "c#2: two", "system: three"];
+    assert_eq!(crate::outline::outline(transcript), expected);
+    assert_eq!(transcript.left_out["call of a tool result, which is kept as a text"], 2);
+}
+
+#[test]
+fn a_failed_request_of_pi_that_was_billed_is_a_request() {
+    let failed = |usage: &str| {
+        format!(
+            "{{\"type\":\"session\",\"id\":\"s\",\"cwd\":\"/w\"}}\n\
+             {{\"type\":\"message\",\"message\":{{\"role\":\"user\",\"content\":\"go\"}}}}\n\
+             {{\"type\":\"message\",\"message\":{{\"role\":\"assistant\",\"model\":\"m\",\"content\":[],\
+             \"stopReason\":\"error\",\"usage\":{usage}}}}}\n"
+        )
+    };
+    let requests = |usage: &str| {
+        let transcript = read(failed(usage)).unwrap().transcripts.remove(0);
+        (transcript.requests().count(), transcript.messages[1].usage.map(|usage| usage.prompt()))
+    };
+    assert_eq!(requests(r#"{"input":900,"output":3}"#), (1, Some(900)));
+    assert_eq!(requests(r#"{"input":0,"output":0}"#), (0, None));
+}
+
+#[test]
+fn a_request_beside_its_response_is_read_with_both() {
+    let entry = |asked: &[&str], answer: &str, at: f64| {
+        let roles = ["system", "user", "assistant", "user"];
+        let messages: Vec<_> = asked
+            .iter()
+            .zip(roles)
+            .map(|(text, role)| serde_json::json!({"role": role, "content": text}))
+            .collect();
+        serde_json::json!({"messages": messages, "tools": [], "timestamp": at, "response": {
+            "model": "gpt-4.1", "choices": [{"message": {"role": "assistant", "content": answer}}],
+            "usage": {"prompt_tokens": 30 * asked.len(), "completion_tokens": 3,
+                "prompt_tokens_details": {"cached_tokens": 10}}}})
+    };
+    let first = entry(&["Be terse.", "Which?"], "8443.", 1_757_015_040.5);
+    let second = entry(&["Be terse.", "Which?", "8443.", "Other?"], "9443.", 1_757_015_046.5);
+    let expected = ["user: Which?", "assistant: 8443.", "user: Other?", "assistant: 9443."];
+    let alone = serde_json::to_string_pretty(&second).unwrap();
+    let list = serde_json::json!([first, second]).to_string();
+    let wrapped = |one: &serde_json::Value| {
+        let request = serde_json::json!({"model": "gpt-4.1", "messages": one["messages"]});
+        serde_json::json!({"request": {"body": request}, "response": {"body": one["response"]}})
+    };
+    let bodies = format!("{}\n{}\n", wrapped(&first), wrapped(&second));
+    for (log, both) in
+        [(alone, false), (list, true), (format!("{first}\n{second}\n"), true), (bodies, true)]
+    {
+        let dataset = read(&log).unwrap_or_else(|error| panic!("{log}: {error}"));
+        let [transcript] = &dataset.transcripts[..] else { panic!("{log}") };
+        assert_eq!(crate::outline::outline(transcript), expected, "{log}");
+        assert_eq!(transcript.preamble.system, ["Be terse."]);
+        assert_eq!(transcript.model.as_deref(), Some("gpt-4.1"));
+        let usages = crate::outline::usages(transcript);
+        let [early, late] = [[50, 10, 0, 3], [110, 10, 0, 3]];
+        assert_eq!(usages, if both { vec![early, late] } else { vec![late] }, "{log}");
+        let at = transcript.messages[3].at.map(|at| at.as_millisecond());
+        assert!(at.is_none_or(|at| at == 1_757_015_046_500), "{at:?}");
+    }
+    // A response that is none is a conversation as before.
+    let plain = r#"{"messages":[{"role":"user","content":"go"}],"response":{"choices":[]}}"#;
+    assert_eq!(read(plain).unwrap().transcripts[0].messages.len(), 1);
 }
 
 /// A log of each format, by name of the format.

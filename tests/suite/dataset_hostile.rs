@@ -119,8 +119,8 @@ fn very_many_compactions_of_codex_are_read_in_linear_time() {
 fn compactions_of_codex_keep_no_more_than_can_be_held() {
     let prefix = "Another language model started to solve this problem";
     let compacted = codex("compacted", &json!({"message": prefix}));
-    let harness = (0..3_000).map(|_| codex_said("<user_instructions>"));
-    keeps_too_much(&lines(harness.chain((0..3_000).map(|_| compacted.clone()))));
+    let short = (0..3_000).map(|_| codex_said("x"));
+    keeps_too_much(&lines(short.chain((0..3_000).map(|_| compacted.clone()))));
     // Here each puts 80,000 bytes of what the user said into its text.
     let compacted = codex("compacted", &json!({"message": "short"}));
     let long = codex_said(&"x".repeat(100_000));
@@ -199,7 +199,7 @@ fn arguments_that_are_nested_deeply_can_be_written_and_read_again() {
         for recording in [chat.to_string(), log, rollout] {
             // The log itself is nested four levels deeper.
             let Ok(dataset) = try_read(&recording, false) else { continue };
-            if dataset.transcripts[0].left_out.contains_key("record that cannot be read") {
+            if dataset.warnings.iter().any(|warning| warning.contains("set aside: 1 record")) {
                 continue;
             }
             let folder = tempfile::tempdir().unwrap();

@@ -73,7 +73,7 @@ fn a_broken_file_of_a_folder_leaves_none_of_its_sessions() {
     let (input, out) = (desk.path().join("in"), desk.path().join("out"));
     std::fs::create_dir_all(&input).unwrap();
     let chat = |n: u32| json!({"id": n, "messages": [{"role": "user", "content": "go"}]});
-    let broken = format!("{}\n{}\n{{\"messages\": 7}}\n", chat(1), chat(2));
+    let broken = format!("{}\n{}\n{}\n", chat(1), chat(2), chat(2));
     std::fs::write(input.join("a.jsonl"), broken).unwrap();
     std::fs::write(input.join("b.jsonl"), format!("{}\n", chat(3))).unwrap();
     let imported = write(&[input], &out, Export::Native, false);

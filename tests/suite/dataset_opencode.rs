@@ -235,11 +235,37 @@ fn a_system_prompt_that_old_exports_name_is_the_preamble() {
 }
 
 #[test]
+fn ids_that_a_scrubber_made_equal_are_told_apart_by_their_order() {
+    let mut all = fixture();
+    for message in all["messages"].as_array_mut().unwrap() {
+        message["info"]["id"] = json!("[REDACTED]");
+        for part in message["parts"].as_array_mut().unwrap() {
+            part["id"] = json!("[REDACTED]");
+            if part.get("callID").is_some() {
+                part["callID"] = json!("[REDACTED]");
+            }
+        }
+    }
+    let (known, equal) = (read(&fixture()), read(&all));
+    let texts = |transcript: &Transcript| -> Vec<(Role, String)> {
+        let said = |m: &recap::model::Message| match m.tool_result() {
+            Some((_, text)) => (m.role, text.to_owned()),
+            None => (m.role, m.sent()),
+        };
+        transcript.messages.iter().map(said).collect()
+    };
+    assert_eq!(texts(&equal), texts(&known));
+    let answered = |transcript: &Transcript| -> Vec<Option<u32>> {
+        transcript.calls().iter().map(|call| call.result).collect()
+    };
+    assert_eq!(answered(&equal), answered(&known));
+}
+
+#[test]
 fn hostile_exports_are_refused_with_their_place() {
     let go = || ("m1", "user", json!([said("go")]));
     let with = |parts: Json| export(&[go(), ("m2", "assistant", parts)]);
     let cases: Vec<(Json, &str)> = vec![
-        (export(&[go(), go()]), "second message with id `m1`"),
         (export(&[("m1", "robot", json!([]))]), "unknown role `robot`"),
         (
             with(json!([{"type": "tool", "callID": "a", "state": {"status": "completed"}}])),

@@ -118,6 +118,16 @@ fn spans_without_messages_say_what_to_switch_on() {
 }
 
 #[test]
+fn spans_without_a_call_of_a_model_say_what_they_lack() {
+    let other = span(1, &[("gen_ai.operation.name", json!("execute_tool"))], json!([]));
+    let error = try_read(&format!("{other}{other}")).unwrap_err();
+    assert!(error.to_string().contains("none of its 2 spans is a call of a model"), "{error}");
+    assert!(error.help().contains("instrumentation"), "{}", error.help());
+    let error = try_read("{\"resourceSpans\":[]}\n").unwrap_err();
+    assert!(error.to_string().contains("it holds no span"), "{error}");
+}
+
+#[test]
 fn hostile_spans_are_refused_or_counted() {
     let chat = ("gen_ai.operation.name", json!("chat"));
     let robot = ("gen_ai.input.messages", json!("[{\"role\":\"robot\"}]"));

@@ -136,6 +136,48 @@ fn codex_rollouts_keep_every_call_response_and_count() {
 }
 
 #[test]
+fn newer_codex_rollouts_keep_every_search_for_tools_and_the_stated_window() {
+    let Some(dataset) = data("agentv-codex") else {
+        return;
+    };
+    // Counted from the events of each file: responses, those without a count (a
+    // turn was aborted, or the log ends in them), calls, results, compactions,
+    // and the sums of prompts and outputs.
+    type Row = (&'static str, [usize; 5], [u64; 2]);
+    let expected: [Row; 7] = [
+        ("019ed893", [278, 0, 447, 443, 1], [34_300_017, 82_098]),
+        ("019ed99c", [217, 0, 342, 342, 2], [27_745_385, 73_827]),
+        ("019eecb9", [142, 2, 280, 266, 1], [19_673_344, 61_344]),
+        ("019efc87", [173, 1, 318, 316, 1], [19_562_425, 57_203]),
+        ("019f05f8", [61, 0, 111, 111, 0], [3_044_675, 15_834]),
+        ("019f1111", [172, 0, 352, 352, 1], [19_615_319, 69_209]),
+        ("019f1d64", [112, 0, 221, 221, 0], [15_572_605, 39_666]),
+    ];
+    assert_eq!(dataset.transcripts.len(), expected.len());
+    for (transcript, (id, counts, sums)) in dataset.transcripts.iter().zip(expected) {
+        assert!(transcript.id.starts_with(id), "{}", transcript.id);
+        let usages: Vec<_> = transcript.messages.iter().filter_map(|m| m.usage).collect();
+        let requests = transcript.requests().count();
+        let made = &transcript.compactions;
+        let found = [
+            requests,
+            requests - usages.len(),
+            transcript.calls().len(),
+            results(transcript),
+            made.len(),
+        ];
+        assert_eq!(found, counts, "{id}");
+        let prompts = usages.iter().map(|usage| usage.prompt()).sum::<u64>();
+        assert_eq!([prompts, usages.iter().map(|usage| usage.output).sum()], sums, "{id}");
+        assert_eq!(transcript.window, Some(258_400), "{id}");
+        let pinned = transcript.preamble.pinned.concat();
+        assert!(pinned.contains("# AGENTS.md") && pinned.contains("<environment_context>"), "{id}");
+        let why = Some("its summary was taken out of the recording");
+        assert!(made.iter().all(|compaction| compaction.unreadable.as_deref() == why), "{id}");
+    }
+}
+
+#[test]
 fn opencode_sessions_keep_every_step_result_and_compaction() {
     let Some(dataset) = data("opencode") else {
         return;

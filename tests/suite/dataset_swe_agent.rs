@@ -94,12 +94,14 @@ fn hostile_trajectories_are_refused() {
         (json!({"content": "x"}), "history[0]"),
         (json!({"role": "user", "content": 7}), "history[0].content"),
         (json!({"role": "tool", "content": "x"}), "lacks `tool_call_ids`"),
-        (result("c", "x"), "no call before it has that id"),
         (calling("c", json!({"tool_calls": [{"id": "c"}]})), "tool_calls[0]"),
     ] {
         let error = try_read(&trajectory(&[entry])).unwrap_err().to_string();
         assert!(error.contains(says), "`{says}` is missing in {error}");
     }
+    let loose = try_read(&trajectory(&[result("c", "x")])).unwrap();
+    let why = "call of a tool result, which is kept as a text";
+    assert_eq!(loose.transcripts[0].left_out[why], 1);
     assert!(try_read(&trajectory(&[])).unwrap_err().to_string().contains("no conversation"));
 }
 

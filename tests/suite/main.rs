@@ -31,6 +31,7 @@ mod dataset_databases;
 mod dataset_detection;
 mod dataset_documented;
 mod dataset_errors;
+mod dataset_family;
 mod dataset_gemini_api;
 mod dataset_gemini_cli;
 mod dataset_hostile;

@@ -38,44 +38,28 @@ fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result
     let text = source.text()?;
     let text = text.trim_start_matches('\u{feff}');
     let whole = without_torn_mark(text);
-    let mut torn = u64::from(whole.len() < text.len());
+    let torn = u64::from(whole.len() < text.len());
     // A history may hold very many sessions in which nothing was said.
-    let (mut count, mut rest) = (0, whole);
-    let (mut line, mut next) = (1, start_of(whole, 0));
-    while let Some(start) = next {
-        line += memchr::memchr_iter(b'\n', &rest.as_bytes()[..start]).count() as u64;
-        rest = &rest[start..];
-        next = start_of(rest, 1);
-        let own = &rest[..next.unwrap_or(rest.len())];
-        count += 1;
-        for mut draft in sessions(&format!("{stem}-{count}"), line, own) {
-            draft.leave_out("torn last line", if next.is_none() { torn } else { 0 });
-            torn = if next.is_none() { 0 } else { torn };
-            take(source, draft)?;
+    let (mut count, mut heading, mut open) = (0, None, None::<Session>);
+    let mut take_all = |session: Option<Session>, torn: u64| {
+        let mut drafts = session.map_or_else(Vec::new, Session::finish);
+        if let Some(last) = drafts.last_mut() {
+            last.leave_out("torn last line", torn);
+        }
+        drafts.into_iter().try_for_each(|draft| take(source, draft))
+    };
+    for (number, line) in (1..).zip(whole.lines()) {
+        if let Some(at) = line.strip_prefix(START) {
+            take_all(open.take(), 0)?;
+            count += 1;
+            heading = Some(at);
+        } else if let Some(session) = &mut open {
+            session.line(number, line);
+        } else if let Some(at) = heading.filter(|_| !line.trim().is_empty()) {
+            open.insert(Session::new(&format!("{stem}-{count}"), at)).line(number, line);
         }
     }
-    Ok(())
-}
-
-/// Where the next session begins, at or behind a position.
-fn start_of(text: &str, from: usize) -> Option<usize> {
-    let bytes = text.as_bytes();
-    memchr::memmem::find_iter(&bytes[from..], START.as_bytes())
-        .map(|at| at + from)
-        .find(|&at| at == 0 || bytes[at - 1] == b'\n')
-}
-
-/// The sessions under one heading.
-fn sessions(id: &str, first: u64, text: &str) -> Vec<Draft> {
-    let mut lines = (first..).zip(text.lines());
-    let heading = lines.next().and_then(|(_, line)| line.strip_prefix(START)).unwrap_or_default();
-    let mut rest = lines.skip_while(|(_, line)| line.trim().is_empty()).peekable();
-    if rest.peek().is_none() {
-        return Vec::new();
-    }
-    let mut session = Session::new(id, heading);
-    rest.for_each(|(number, line)| session.line(number, line));
-    session.finish()
+    take_all(open, torn)
 }
 
 /// The text without a last line that is cut within the mark it begins with,

@@ -123,9 +123,9 @@ impl Reader {
                 return Ok(());
             }
             "_usage" => {
-                let size = record.token_count.ok_or_else(|| {
-                    Problem::shape("token_count", "a record of usage lacks it")
-                })?;
+                let size = record
+                    .token_count
+                    .ok_or_else(|| Problem::shape("token_count", "a record of usage lacks it"))?;
                 self.size(size, answered);
                 return Ok(());
             }
@@ -148,7 +148,8 @@ impl Reader {
         }
         if role == Role::Assistant {
             let prompt = self.size.take();
-            turn.usage = prompt.map(|input| Usage { input, cache_unknown: true, ..Usage::default() });
+            turn.usage =
+                prompt.map(|input| Usage { input, cache_unknown: true, ..Usage::default() });
             self.answered = Some(prompt);
         }
         self.recorder.turn(turn);

@@ -177,7 +177,11 @@ impl MessageLookup {
             trigger: RecordedTrigger::Unknown,
             ..RecordedCompaction::default()
         };
-        ReadCompaction { compaction, unreadable: why.map(|[_, warning, what]| (warning, what)), others }
+        ReadCompaction {
+            compaction,
+            unreadable: why.map(|[_, warning, what]| (warning, what)),
+            others,
+        }
     }
 
     /// The new context as the record lists it: messages of the old context (the

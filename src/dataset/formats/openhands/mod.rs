@@ -66,8 +66,11 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
             None if single => stem.clone(),
             None => format!("{stem}-{number}"),
         };
-        let draft = Reader::new(id).run(run, line);
-        read.push(draft.map_err(|problem| source.error(line, problem))?);
+        match (Reader::new(id).run(run, line), line) {
+            (Ok(draft), _) => read.push(draft),
+            (Err(problem), Some(line)) => source.set_aside(line, problem)?,
+            (Err(problem), None) => return Err(source.error(None, problem)),
+        }
     }
     read.retain(|draft| !draft.transcript.messages.is_empty());
     if let Some(last) = read.last_mut() {

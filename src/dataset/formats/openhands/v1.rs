@@ -165,10 +165,15 @@ pub(super) fn read(id: &str, events: Vec<(Option<u64>, Event)>) -> Result<Draft,
     });
     let on = branch_to_last(parents)?;
     for ((line, event), on) in events.into_iter().zip(on) {
-        if on {
-            reader.event(line, event)?;
-        } else {
+        if !on {
             reader.recorder.draft.leave_out("event on an abandoned branch", 1);
+            continue;
+        }
+        match reader.event(line, event) {
+            Err(problem) if problem.is_of_one_record() => {
+                reader.recorder.draft.leave_out("event that cannot be read", 1);
+            }
+            read => read?,
         }
     }
     reader.close();

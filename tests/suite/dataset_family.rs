@@ -1,0 +1,193 @@
+//! Sessions of subagents in files of their own.
+
+use std::path::Path;
+
+use recap::dataset::{Dataset, Export, ImportOptions, LoadOptions, import, load, load_reader};
+use recap::model::Transcript;
+use serde_json::{Value as Json, json};
+
+use crate::outline::{lines, outline};
+
+fn codex(kind: &str, payload: Json) -> Json {
+    json!({"timestamp": "2026-01-05T09:00:00Z", "type": kind, "payload": payload})
+}
+
+fn said(role: &str, text: &str) -> Json {
+    let content = json!([{"type": "text", "text": text}]);
+    codex("response_item", json!({"type": "message", "role": role, "content": content}))
+}
+
+fn counted(total: u64, input: u64) -> Json {
+    let counts = |input: u64| json!({"input_tokens": input, "output_tokens": 1});
+    let info = json!({"total_token_usage": counts(total), "last_token_usage": counts(input)});
+    codex("event_msg", json!({"type": "token_count", "info": info}))
+}
+
+fn meta(id: &str, parent: Option<&str>) -> Json {
+    let source = match parent {
+        None => json!("cli"),
+        Some(parent) => {
+            json!({"subagent": {"thread_spawn": {"parent_thread_id": parent, "depth": 1}}})
+        }
+    };
+    codex("session_meta", json!({"id": id, "source": source}))
+}
+
+/// A session of one request of this size.
+fn session(id: &str, parent: Option<&str>, model: &str, input: u64) -> Vec<Json> {
+    let turn = codex("turn_context", json!({"model": model}));
+    vec![meta(id, parent), turn, said("user", id), said("assistant", "done"), counted(input, input)]
+}
+
+fn folder(files: &[(&str, Vec<Json>)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, records) in files {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, lines(records)).unwrap();
+    }
+    folder
+}
+
+fn read(folder: &Path, sidechains: bool) -> Dataset {
+    let options = LoadOptions { sidechains, ..LoadOptions::default() };
+    load(folder, &options).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn asides(transcript: &Transcript) -> Vec<(Option<&str>, u64)> {
+    let all = transcript.sidechains.iter();
+    all.map(|one| (one.model.as_deref(), one.usage.prompt())).collect()
+}
+
+/// A session with two subagents, one of which has one itself. Children stand
+/// before their parents.
+fn family() -> tempfile::TempDir {
+    let mut fork = vec![meta("b", Some("d")), meta("d", None)];
+    // It begins with a copy of its parent's conversation.
+    fork.extend(session("d", None, "large", 100).into_iter().skip(1));
+    fork.extend(session("b", None, "small", 40).into_iter().skip(1).map(|mut record| {
+        if let Some(total) = record.pointer_mut("/payload/info/total_token_usage/input_tokens") {
+            *total = json!(140);
+        }
+        record
+    }));
+    folder(&[
+        ("01/rollout-a.jsonl", session("a", Some("b"), "tiny", 7)),
+        ("01/rollout-b.jsonl", fork),
+        ("02/rollout-c.jsonl", session("c", Some("d"), "small", 50)),
+        ("02/rollout-d.jsonl", session("d", None, "large", 100)),
+    ])
+}
+
+#[test]
+fn subagents_of_codex_belong_to_the_session_that_started_them() {
+    let folder = family();
+    let dataset = read(folder.path(), false);
+    let [main] = &dataset.transcripts[..] else { panic!("{}", dataset.transcripts.len()) };
+    assert_eq!(main.id, "rollout-d");
+    assert_eq!(outline(main), ["user: d", "assistant: done"]);
+    // What the fork repeats is its parent's.
+    let expected = [(Some("small"), 40), (Some("small"), 50), (Some("tiny"), 7)];
+    assert_eq!(asides(main), expected);
+    assert_eq!(main.left_out["message of a subagent"], 6);
+    assert_eq!(dataset.warnings, Vec::<String>::new());
+    let files: Vec<&str> = dataset.files.iter().map(|(name, _)| name.as_str()).collect();
+    let all =
+        ["02/rollout-d.jsonl", "01/rollout-b.jsonl", "02/rollout-c.jsonl", "01/rollout-a.jsonl"];
+    assert_eq!(files, all);
+}
+
+#[test]
+fn subagents_of_codex_are_transcripts_of_their_own_on_request() {
+    let folder = family();
+    let dataset = read(folder.path(), true);
+    let ids: Vec<&str> = dataset.transcripts.iter().map(|one| one.id.as_str()).collect();
+    let expected = [
+        "rollout-d",
+        "rollout-d#sidechain-1",
+        "rollout-d#sidechain-2",
+        "rollout-d#sidechain-1#sidechain-1",
+    ];
+    assert_eq!(ids, expected);
+    assert!(dataset.transcripts[0].sidechains.is_empty());
+}
+
+#[test]
+fn an_import_writes_the_requests_of_subagents_with_their_session() {
+    let (folder, out) = (family(), tempfile::tempdir().unwrap());
+    let out = out.path().join("out");
+    let options =
+        ImportOptions { load: LoadOptions::default(), export: Export::Native, redact: false };
+    let imported = import(&[folder.path().to_owned()], &out, &options, &mut |_| {}).unwrap();
+    assert_eq!(imported.transcripts, 1);
+    let left = imported.left_out.iter().find(|(_, why, _)| why == "message of a subagent");
+    assert_eq!(left.map(|(_, _, n)| *n), Some(6));
+    let (written, read_at_once) = (read(&out, false), read(folder.path(), false));
+    assert_eq!(written.transcripts, read_at_once.transcripts);
+}
+
+#[test]
+fn a_subagent_without_its_parent_is_read_by_itself_with_a_warning() {
+    let alone = lines(&session("a", Some("b"), "m", 7));
+    let options = LoadOptions::default();
+    let dataset = load_reader("rollout-a.jsonl", alone.as_bytes(), &options).unwrap();
+    assert_eq!(outline(&dataset.transcripts[0]), ["user: a", "assistant: done"]);
+    let [warning] = &dataset.warnings[..] else { panic!("{:?}", dataset.warnings) };
+    assert!(warning.starts_with("rollout-a.jsonl: a subagent's session without"), "{warning}");
+    // A circle, a subagent of nobody, and one whose parent is read by itself.
+    let folder = folder(&[
+        ("a.jsonl", session("a", Some("b"), "m", 1)),
+        ("b.jsonl", session("b", Some("a"), "m", 2)),
+        ("c.jsonl", session("c", Some("lost"), "m", 3)),
+        ("d.jsonl", session("d", Some("c"), "m", 4)),
+        (
+            "e.jsonl",
+            vec![
+                codex("session_meta", json!({"id": "e", "source": {"subagent": "review"}})),
+                said("user", "e"),
+            ],
+        ),
+    ]);
+    let dataset = read(folder.path(), false);
+    let mut all: Vec<(&str, u64)> = dataset
+        .transcripts
+        .iter()
+        .map(|one| (one.id.as_str(), asides(one).iter().map(|(_, n)| n).sum()))
+        .collect();
+    all.sort_unstable();
+    assert_eq!(all, [("a", 2), ("c", 4), ("e", 0)]);
+    assert_eq!(dataset.warnings.len(), 3, "{:?}", dataset.warnings);
+}
+
+#[test]
+fn a_broken_session_takes_no_subagents() {
+    let broken = vec![meta("a", None), json!({"type": 7})];
+    let folder = folder(&[("a.jsonl", broken), ("b.jsonl", session("b", Some("a"), "m", 2))]);
+    let dataset = read(folder.path(), false);
+    assert_eq!(dataset.transcripts.len(), 1);
+    assert_eq!(dataset.warnings.len(), 2, "{:?}", dataset.warnings);
+}
+
+#[test]
+fn a_subagent_of_kimi_belongs_to_the_context_beside_it() {
+    let context = |text: &str, size: u64| {
+        vec![
+            json!({"role": "_checkpoint", "id": 0}),
+            json!({"role": "user", "content": text}),
+            json!({"role": "_usage", "token_count": size}),
+            json!({"role": "assistant", "content": "done"}),
+            json!({"role": "_usage", "token_count": size + 5}),
+        ]
+    };
+    let folder = folder(&[
+        ("x/s1/context.jsonl", context("main", 100)),
+        ("x/s1/context_sub_1.jsonl", context("part", 40)),
+        ("x/s2/context.jsonl", context("other", 10)),
+        ("x/s3/context_sub.jsonl", context("lost", 3)),
+    ]);
+    let dataset = read(folder.path(), false);
+    let all: Vec<_> =
+        dataset.transcripts.iter().map(|one| (one.id.as_str(), asides(one))).collect();
+    assert_eq!(all, [("s1", vec![(None, 40)]), ("s2", vec![]), ("s3_sub", vec![])]);
+    assert!(dataset.warnings.iter().any(|warning| warning.contains("x/s3/context_sub.jsonl")));
+}
