@@ -8,6 +8,7 @@ use super::check::Draft;
 use super::database::{self, Table};
 use super::density::{Held, weight};
 use super::error::DatasetError;
+use super::outline::outline;
 use super::source::{Source, is_cut, parse};
 
 /// Most bytes that are read to detect the format of an input. A log may begin
@@ -29,6 +30,8 @@ pub struct Head {
     pub records: Vec<Json>,
     /// Offset of the last value, if it is not whole within the first bytes.
     pub(super) cut: Option<usize>,
+    /// Whether the only record is the outline of that.
+    pub(super) is_outline: bool,
     /// Whether the input is one JSON document over several lines.
     pub spread: bool,
     /// The tables, where the input is a SQLite database.
@@ -41,30 +44,35 @@ impl Head {
         if let Some(tables) = database::tables(bytes) {
             // The texts in its cells are no records.
             let (text, records) = (String::new(), Vec::new());
-            return Head { text, records, cut: None, spread: false, tables: Some(tables) };
+            return Head { text, records, cut: None, is_outline: false, spread: false, tables: Some(tables) };
         }
         let whole = String::from_utf8_lossy(bytes).into_owned();
         let text = whole.trim_start_matches('\u{feff}');
-        let lines = text.lines().filter(|line| !line.trim().is_empty());
-        let spread = lines.clone().next().is_some_and(is_cut)
+        let spread = text.lines().find(|line| !line.trim().is_empty()).is_some_and(is_cut)
             && text.trim().contains('\n')
             && (is_cut(text) || serde_json::from_str::<IgnoredAny>(text).is_ok());
-        let mut held = Held::default();
-        let records: Vec<Json> = match text.trim_start().starts_with(MARKDOWN) {
+        let mut records: Vec<Json> = match text.trim_start().starts_with(MARKDOWN) {
             true => Vec::new(),
             false if spread => parse(text).into_iter().collect(),
-            false => lines
-                .take_while(|line| held.add(line.len() as u64, weight(line.as_bytes())).is_ok())
-                .filter_map(|line| serde_json::from_str(line).ok())
-                .filter(|record: &Json| record.is_object() || record.is_array())
-                .collect(),
+            false => lines_of(text),
         };
-        let cut = match records.is_empty() {
-            true => text.trim_start().starts_with(['{', '[']).then(|| whole.len() - text.len()),
+        let starts = text.trim_start().starts_with(['{', '[']);
+        let is_outline = records.is_empty() && starts;
+        let cut = match is_outline {
+            true => {
+                records.push(outline(text.as_bytes()).0);
+                Some(whole.len() - text.len())
+            }
             false if spread => None,
             false => torn_line(bytes),
         };
-        Head { text: whole, records, cut, spread, tables: None }
+        Head { text: whole, records, cut, is_outline, spread, tables: None }
+    }
+
+    /// Takes its lines for records, as those of a log whose first one is broken.
+    pub(super) fn as_lines(mut self) -> Head {
+        self.records = lines_of(self.text.trim_start_matches('\u{feff}'));
+        self
     }
 
     /// The tables of a SQLite database, as far as the first bytes show them.
@@ -99,6 +107,17 @@ impl Head {
     pub(super) fn first_char(&self) -> Option<char> {
         self.text.trim_start_matches('\u{feff}').trim_start().chars().next()
     }
+}
+
+/// The lists and objects that are a line each, as far as they take little memory.
+fn lines_of(text: &str) -> Vec<Json> {
+    let mut held = Held::default();
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    lines
+        .take_while(|line| held.add(line.len() as u64, weight(line.as_bytes())).is_ok())
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .filter(|record: &Json| record.is_object() || record.is_array())
+        .collect()
 }
 
 /// Offset of the last line, if it is cut off.

@@ -441,7 +441,9 @@ fn look(source: &mut Source<'_>, only: Option<&str>) -> Result<Looked, DatasetEr
             let mut asked = FORMATS.iter().copied().filter(|f| only.is_none_or(|name| name == f.name));
             asked.find(|format| (format.sniff)(head))
         };
-        if let Some(format) = told(&head) {
+        // The beginning of a document may look like another format.
+        let first = if head.is_outline { None } else { told(&head) };
+        if let Some(format) = first {
             return Ok(Looked::Known(format));
         }
         if head.cut.is_some() {
@@ -451,6 +453,11 @@ fn look(source: &mut Source<'_>, only: Option<&str>) -> Result<Looked, DatasetEr
             }
         }
         is_blank = head.is_blank();
+        if head.spread
+            && let Some(format) = told(&head.as_lines())
+        {
+            return Ok(Looked::Known(format));
+        }
         if read < most {
             break;
         }

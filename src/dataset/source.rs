@@ -293,7 +293,7 @@ impl<'a> Source<'a> {
     /// where they are no more than its beginning.
     pub(super) fn look(&mut self) -> Result<Head, DatasetError> {
         let mut head = Head::new(self.head(HEAD)?);
-        if head.records.is_empty() {
+        if head.is_outline {
             self.look_further(&mut head)?;
         }
         Ok(head)
@@ -305,6 +305,9 @@ impl<'a> Source<'a> {
         let (held, rest) = self.reader.get_mut().get_mut();
         let rest = Holding { held: held.get_mut(), at, rest };
         let (found, read) = outline(BufReader::with_capacity(BUFFER, rest));
+        if std::mem::take(&mut head.is_outline) {
+            head.records.clear();
+        }
         head.records.push(found);
         match read {
             Err(error) if error.is_io() => Err(self.io(error.into())),

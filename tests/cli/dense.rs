@@ -94,7 +94,9 @@ fn samples(what: &str, value: &Json, folder: &Path) {
 fn no_input_takes_more_than_three_times_its_bytes_and_a_hundred_megabytes() {
     let desk = Desk::new();
     let (inputs, out) = (desk.path("in"), desk.path("out"));
-    [&inputs, &out].map(|folder| std::fs::create_dir(folder).unwrap());
+    for folder in [&inputs, &out] {
+        std::fs::create_dir(folder).unwrap();
+    }
     for (what, value) in &tiny() {
         samples(what, value, &inputs);
         // A document that is nothing else, and one that is packed.

@@ -90,7 +90,7 @@ fn what_was_looked_at_is_read_and_hashed_once() {
 fn lengthen(value: &mut Json) -> bool {
     match value {
         Json::String(text) => {
-            let is_said = text.starts_with(char::is_alphabetic) && text.matches(' ').count() >= 3;
+            let is_said = text.starts_with(char::is_alphabetic) && text.contains(' ');
             if is_said {
                 text.push_str(&" The quick brown fox reads port 8443.".repeat(40_000));
             }
