@@ -187,7 +187,8 @@ impl Sizes {
             ..*weight
         };
         let output = transcript.messages.iter().zip(&self.output).map(|(message, &counted)| {
-            reported_output(message).unwrap_or_else(|| scale(counted, factor))
+            let believed = || Some(counted).filter(|&counted| counted == begun(message));
+            reported_output(message).or_else(believed).unwrap_or_else(|| scale(counted, factor))
         });
         Self {
             messages: self.messages.iter().zip(&found.messages).map(weigh).collect(),
@@ -253,13 +254,22 @@ impl Sizes {
     }
 }
 
-/// The recorded output where it is final, else text, calls and visible
-/// thinking counted (measures §0).
+/// The recorded output where it is final or covers what is visible, else text,
+/// calls and visible thinking counted (measures §0).
 fn output_tokens(message: &Message, weight: &Weight, counter: &Counter) -> u64 {
     if !message.is_request() {
         return 0;
     }
-    reported_output(message).unwrap_or_else(|| weight.tokens + counter.count(&message.reasoning()))
+    let counted = || weight.tokens + counter.count(&message.reasoning());
+    reported_output(message).unwrap_or_else(|| counted().max(begun(message)))
+}
+
+/// What a response had written when it was reported, final or not. A figure that
+/// covers what is visible is believed: placeholders are below it.
+fn begun(message: &Message) -> u64 {
+    let usage = message.usage.filter(|_| message.is_request());
+    let output = usage.map_or(0, |usage| usage.output);
+    if is_believable(output) { output } else { 0 }
 }
 
 /// The provider's own figure of a response, where it is final.
