@@ -1,6 +1,5 @@
 //! What recorded usage shows about the provider's token count and its cache.
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{Buckets, MessageIndex};
@@ -72,8 +71,8 @@ pub struct Calibration {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Exogenous {
-    /// The cache was lost (a restart, an eviction), but for the first tokens of
-    /// the prompt, which were read.
+    /// The cache was lost (a restart, an eviction, another machine), but for the
+    /// first tokens of the prompt, which were read.
     Lost {
         /// How many they were.
         left: u64,
@@ -84,12 +83,6 @@ pub enum Exogenous {
     Shared {
         /// How many were read.
         read: u64,
-    },
-    /// The cache was in the state that an earlier request had left: the request
-    /// was answered by a machine that had not seen the later ones.
-    Former {
-        /// When that request was sent.
-        at: Timestamp,
     },
     /// The prefix was read although it should have expired: a request that is
     /// not in the recording had renewed it.
@@ -116,7 +109,7 @@ pub struct Validation {
     pub recorded_usd: Option<f64>,
     /// Cost of the row's input tokens in USD; absent without a price.
     pub simulated_usd: Option<f64>,
-    /// Lost and older states of the cache that were found in the recording and
+    /// Losses of the cache, in part or whole, that were found in the recording and
     /// replayed.
     pub cold_starts: u32,
     /// Of those, the ones that the rules predict (the cache had expired).

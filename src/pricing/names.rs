@@ -13,9 +13,32 @@ use super::model::{ModelPrices, Moment};
 
 /// What sellers put in front of a name, with a dot or a colon.
 const SELLERS: &[&str] = &[
-    "us", "eu", "apac", "au", "jp", "ca", "global", "us-gov", "anthropic", "openai", "azure",
-    "google", "google-gla", "google-vertex", "bedrock", "amazon", "xai", "groq", "meta",
-    "mistral", "deepseek", "qwen", "moonshot", "moonshotai", "minimax", "zai",
+    "us",
+    "eu",
+    "apac",
+    "au",
+    "jp",
+    "ca",
+    "global",
+    "us-gov",
+    "anthropic",
+    "openai",
+    "azure",
+    "google",
+    "google-gla",
+    "google-vertex",
+    "bedrock",
+    "amazon",
+    "xai",
+    "groq",
+    "meta",
+    "mistral",
+    "deepseek",
+    "qwen",
+    "moonshot",
+    "moonshotai",
+    "minimax",
+    "zai",
 ];
 /// Parts of a listed name that stand for a region with prices of its own.
 const REGIONS: &[&str] = &["us", "eu", "apac", "au", "jp", "ca", "us-gov"];
@@ -129,9 +152,8 @@ fn undated(name: &str) -> &str {
     if let Some(date) = end(9).filter(|d| d.starts_with('-') && digits(d) == 8) {
         return rest(date);
     }
-    let form = |date: &&str| {
-        digits(date) == 8 && date.match_indices('-').map(|(at, _)| at).eq([0, 5, 8])
-    };
+    let form =
+        |date: &&str| digits(date) == 8 && date.match_indices('-').map(|(at, _)| at).eq([0, 5, 8]);
     if let Some(date) = end(11).filter(form) {
         return rest(date);
     }
@@ -155,7 +177,8 @@ fn ordered(name: &str) -> String {
 fn distance(provider: &str, core: &str) -> u8 {
     let starts = |starts: &[&str]| starts.iter().any(|start| core.starts_with(start));
     let open = core.starts_with("gpt-oss");
-    let maker = |(sellers, names): &(&[&str], &[&str])| sellers.contains(&provider) && starts(names);
+    let maker =
+        |(sellers, names): &(&[&str], &[&str])| sellers.contains(&provider) && starts(names);
     if !open && MAKERS.iter().any(maker) {
         return 0;
     }
@@ -165,7 +188,8 @@ fn distance(provider: &str, core: &str) -> u8 {
 
 /// Whether a listed name is that of a region, whose prices are its own.
 fn is_regional(id: &str) -> bool {
-    let parts = id.split('/').flat_map(|part| part.split_once('.').map_or([part, ""], |(a, _)| [a, ""]));
+    let parts =
+        id.split('/').flat_map(|part| part.split_once('.').map_or([part, ""], |(a, _)| [a, ""]));
     let region = |part: &str| {
         REGIONS.contains(&part)
             || part.split('-').count() >= 3
@@ -234,9 +258,8 @@ impl Names {
             named(&self.plain, &core.plain),
         ];
         let levels = (0u8..).zip(levels);
-        let found = levels.flat_map(|(level, models)| {
-            models.into_iter().map(move |model| (level, model))
-        });
+        let found =
+            levels.flat_map(|(level, models)| models.into_iter().map(move |model| (level, model)));
         let ranked = found.filter_map(|(level, model)| {
             let distance = distance(&model.provider, &core.plain);
             // A price of nothing is that of a model at home, unless the maker asks it.

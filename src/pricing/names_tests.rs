@@ -54,7 +54,10 @@ const NAMES: &[(&str, Option<(f64, f64)>)] = &[
     ("global.anthropic.claude-opus-5-5", Some((4.0, 20.0))),
     ("claude-sonnet-5-5", Some((2.0, 10.0))),
     ("Claude-Haiku-5.5", Some((0.1, 0.5))),
-    ("arn:aws:bedrock:us-west-2:1:inference-profile/global.anthropic.claude-opus-4-6-v1", Some((5.0, 25.0))),
+    (
+        "arn:aws:bedrock:us-west-2:1:inference-profile/global.anthropic.claude-opus-4-6-v1",
+        Some((5.0, 25.0)),
+    ),
     // OpenAI.
     ("gpt-5-codex", Some((1.25, 10.0))),
     ("gpt-5-codex-high", Some((1.25, 10.0))),
@@ -183,7 +186,21 @@ fn prices_of_a_retired_model_are_told_with_their_list() {
 fn hostile_names_are_no_model() {
     let list = PriceList::bundled();
     let long = "claude-".repeat(20_000);
-    for name in ["", "-", "[1m]", "/", ":", "@", "claude-", "-v1:0", "us.", "é-20250514", "ft:", "１２３４", &long] {
+    for name in [
+        "",
+        "-",
+        "[1m]",
+        "/",
+        ":",
+        "@",
+        "claude-",
+        "-v1:0",
+        "us.",
+        "é-20250514",
+        "ft:",
+        "１２３４",
+        &long,
+    ] {
         assert!(list.priced(name).is_none(), "{name}");
     }
     // Dates and deployments are cut where they stand, and nowhere else.

@@ -41,7 +41,6 @@ pub struct Anthropic {
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    first: Timestamp,
     used: Timestamp,
     life: Life,
 }
@@ -82,7 +81,7 @@ impl Anthropic {
 
     fn keep(&mut self, prompt: &Prompt, block: usize, at: Timestamp, life: Life) {
         let prefix = prompt.prefix(block + 1);
-        let entry = self.entries.entry(prefix).or_insert(Entry { first: at, used: at, life });
+        let entry = self.entries.entry(prefix).or_insert(Entry { used: at, life });
         // A use renews an entry and never shortens its lifetime; one that has
         // expired is written anew.
         let life = if entry.lives(at) { entry.life.max(life) } else { life };
@@ -138,10 +137,6 @@ impl PromptCache for Anthropic {
 
     fn share(&mut self, tokens: u64) {
         self.bounds = Bounds::shared(tokens);
-    }
-
-    fn forget_after(&mut self, at: Timestamp) {
-        self.entries.retain(|_, entry| entry.first <= at);
     }
 
     fn renew(&mut self, at: Timestamp) {
@@ -271,7 +266,12 @@ mod tests {
             assert!(!cache.is_warm(minutes(1)), "nothing of its own is known to be there");
             // Written in another form, so that the old entry is not written anew.
             let read = cache.request(&marked("pxy", &plan), minutes(1)).read;
-            (read, cache.request(&marked(blocks, &[(0, Life::Hour), (last, Life::Hour)]), minutes(2)).read)
+            (
+                read,
+                cache
+                    .request(&marked(blocks, &[(0, Life::Hour), (last, Life::Hour)]), minutes(2))
+                    .read,
+            )
         };
         // All of `pab` is gone, and `p` was written anew.
         assert_eq!(after(0, "pabc", 3), (0, 1_000));

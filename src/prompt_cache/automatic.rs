@@ -101,10 +101,6 @@ impl PromptCache for Automatic {
         self.bounds = Bounds::shared(tokens);
     }
 
-    fn forget_after(&mut self, at: Timestamp) {
-        self.sent.forget_after(at);
-    }
-
     fn renew(&mut self, at: Timestamp) {
         self.sent.renew(at);
     }
@@ -145,12 +141,11 @@ mod tests {
         // 2,000 and 1,000 less 40 are 2,960: 1,024 and 15 steps of 128, which
         // are 2,944.
         assert_eq!(cache.clone().request(&answered, minutes(1)).read, 2_944);
-        // Another machine, which had the prompt at minute 0, never wrote an
-        // answer.
         cache.request(&answered, minutes(1));
         let longer = [question, (2, 1_000, Unit::Output), (3, 500, Unit::Input)];
         let longer = prompt_of(&[&longer[..], &[(4, 700, Unit::Input)]].concat());
-        cache.forget_after(minutes(0));
+        // A machine that had the first prompt alone never wrote an answer.
+        cache.lose(1_920, 0);
         assert_eq!(cache.request(&longer, minutes(2)).read, 1_920);
         // The next request finds everything again.
         assert_eq!(cache.request(&longer, minutes(3)).read, 4_096);

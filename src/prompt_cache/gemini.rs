@@ -72,8 +72,6 @@ impl PromptCache for GeminiExplicit {
 
     fn share(&mut self, _tokens: u64) {}
 
-    fn forget_after(&mut self, _at: Timestamp) {}
-
     /// A use does not extend the lifetime of explicit content.
     fn renew(&mut self, _at: Timestamp) {}
 }

@@ -50,10 +50,6 @@ pub trait PromptCache: Send {
     /// other sessions keep alive.
     fn share(&mut self, tokens: u64);
 
-    /// The next request reads nothing that was first sent after this time: the
-    /// machine that answers it has only seen the requests up to then.
-    fn forget_after(&mut self, at: Timestamp);
-
     /// Renews the entries of the last request, because of a request that is not recorded.
     fn renew(&mut self, at: Timestamp);
 }

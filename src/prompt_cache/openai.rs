@@ -32,7 +32,6 @@ struct Entry {
     prefix: u64,
     /// Position of its last block.
     block: usize,
-    first: Timestamp,
     used: Timestamp,
 }
 
@@ -59,10 +58,8 @@ impl OpenAiMarked {
 
     fn keep(&mut self, prompt: &Prompt, block: usize, at: Timestamp) {
         let prefix = prompt.prefix(block + 1);
-        let known = self.entries.iter().position(|entry| entry.prefix == prefix);
-        let known = known.and_then(|place| self.entries.remove(place));
-        let first = known.map_or(at, |entry| entry.first);
-        self.entries.push_back(Entry { prefix, block, first, used: at });
+        self.entries.retain(|entry| entry.prefix != prefix);
+        self.entries.push_back(Entry { prefix, block, used: at });
         if self.entries.len() > REMEMBERED {
             self.entries.pop_front();
         }
@@ -100,10 +97,6 @@ impl PromptCache for OpenAiMarked {
 
     fn share(&mut self, tokens: u64) {
         self.bounds = Bounds::shared(tokens);
-    }
-
-    fn forget_after(&mut self, at: Timestamp) {
-        self.entries.retain(|entry| entry.first <= at);
     }
 
     fn renew(&mut self, at: Timestamp) {

@@ -19,65 +19,22 @@ pub(super) const KEPT: u64 = 4_096;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Prefixes {
     newest: Prompt,
-    /// When each prefix of the newest prompt was first sent.
-    first: Firsts,
     newest_at: Option<Timestamp>,
     /// Branches of the newest prompt and of earlier ones, by their first prefix
     /// that is on no other branch.
     left: FxHashMap<u64, Branch>,
     /// Number of branches so far.
     turns: u64,
-    /// Which prefixes the next request finds.
-    found: Found,
 }
 
 /// The rest of an earlier prompt, after the prefix that it shares with a later one.
 #[derive(Clone, Debug)]
 struct Branch {
     prompt: Prompt,
-    first: Firsts,
     /// Time of the last use of its prefixes.
     used: Timestamp,
     /// Number of the change that created it.
     turn: u64,
-}
-
-/// When the prefixes of a prompt were first sent: pairs of a number of blocks
-/// and a time. Longer prefixes came later.
-#[derive(Clone, Debug, Default)]
-struct Firsts(Vec<(usize, Timestamp)>);
-
-impl Firsts {
-    /// Removes the prefixes of more than `blocks` blocks and returns them.
-    fn split_off(&mut self, blocks: usize) -> Self {
-        let kept = self.0.partition_point(|(to, _)| *to <= blocks);
-        let rest = self.0.split_off(kept);
-        let before = self.0.last().map_or(0, |(to, _)| *to);
-        if let Some((_, at)) = rest.first()
-            && before < blocks
-        {
-            self.0.push((blocks, *at));
-        }
-        Self(rest)
-    }
-
-    /// How many leading blocks, up to `most`, were first sent at times for
-    /// which `holds` is true; it must be true up to some time.
-    fn leading(&self, most: usize, holds: impl Fn(Timestamp) -> bool) -> usize {
-        let sent = self.0.partition_point(|(_, first)| holds(*first));
-        sent.checked_sub(1).map_or(0, |last| self.0[last].0).min(most)
-    }
-}
-
-/// The prefixes that a request finds. A different machine may answer the next
-/// one, so nothing is removed permanently.
-#[derive(Clone, Copy, Debug, Default)]
-enum Found {
-    /// Every prefix that has not expired.
-    #[default]
-    All,
-    /// The prefixes that had first been sent by this time.
-    SentBy(Timestamp),
 }
 
 impl Prefixes {
@@ -85,57 +42,43 @@ impl Prefixes {
     /// `life`.
     pub fn known(&self, prompt: &Prompt, at: Timestamp, life: SignedDuration) -> usize {
         let lives = |used: Timestamp| at.duration_since(used) <= life;
-        let there = |first: Timestamp| match self.found {
-            Found::SentBy(at) => first <= at,
-            _ => true,
-        };
         if !self.newest_at.is_some_and(lives) {
             // Older prefixes were last used even earlier.
             return 0;
         }
         let mut to = self.newest.common(prompt);
-        let mut known = self.first.leading(to, there);
-        while known == to
-            && to < prompt.len()
+        while to < prompt.len()
             && let Some(branch) = self.left.get(&prompt.prefix(to + 1))
             && lives(branch.used)
         {
             to = branch.prompt.common(prompt);
-            known = branch.first.leading(to, there).max(known);
         }
-        known
+        to
     }
 
     /// Whether a request reads all of the newest prompt, and may therefore also
     /// read the model's answer to it.
     pub(super) fn ends_newest(&self, known: usize) -> bool {
-        known > 0 && known == self.newest.len() && matches!(self.found, Found::All)
+        known > 0 && known == self.newest.len()
     }
 
     /// Records a prompt that is sent now.
     pub fn send(&mut self, prompt: &Prompt, at: Timestamp) {
         let mut to = self.newest.common(prompt);
-        let gone = self.first.split_off(to);
         if let Some(used) = self.newest_at {
             let newest = std::mem::take(&mut self.newest);
             self.turns += 1;
-            self.leave(to, Branch { prompt: newest, first: gone, used, turn: self.turns });
+            self.leave(to, Branch { prompt: newest, used, turn: self.turns });
         }
         // Blocks that are sent again become part of the newest prompt.
         while to < prompt.len()
-            && let Some(mut branch) = self.left.remove(&prompt.prefix(to + 1))
+            && let Some(branch) = self.left.remove(&prompt.prefix(to + 1))
         {
             to = branch.prompt.common(prompt);
-            let rest = branch.first.split_off(to);
-            self.first.0.append(&mut branch.first.0);
-            self.leave(to, Branch { first: rest, ..branch });
-        }
-        if to < prompt.len() {
-            self.first.0.push((prompt.len(), at));
+            self.leave(to, branch);
         }
         self.newest = prompt.clone();
         self.newest_at = Some(at);
-        self.found = Found::All;
     }
 
     /// Stores the rest of a branch after `blocks` blocks, if it has any.
@@ -153,11 +96,6 @@ impl Prefixes {
     pub fn is_warm(&self, at: Timestamp, life: SignedDuration) -> bool {
         let lives = |used: Timestamp| at.duration_since(used) <= life;
         !self.newest.is_empty() && self.newest_at.is_some_and(lives)
-    }
-
-    /// The next request finds only prefixes that had been sent by this time.
-    pub fn forget_after(&mut self, at: Timestamp) {
-        self.found = Found::SentBy(at);
     }
 
     /// Renews the newest prompt.
@@ -197,11 +135,11 @@ mod tests {
         assert_eq!(known(&sent, "abxy", 41), 2);
     }
 
-    /// A simple model of [`Prefixes`]: a list of every prefix, each with the
-    /// times of its first and last use.
+    /// A simple model of [`Prefixes`]: a list of every prefix, each with the time
+    /// of its last use.
     #[derive(Default)]
     struct Plain {
-        sent: BTreeMap<Vec<u8>, (Timestamp, Timestamp)>,
+        sent: BTreeMap<Vec<u8>, Timestamp>,
         newest: Vec<u8>,
     }
 
@@ -210,24 +148,22 @@ mod tests {
             (1..=letters.len()).map(|length| &letters[..length])
         }
 
-        fn known(&self, letters: &[u8], at: Timestamp, by: Timestamp) -> usize {
-            let lives = |(first, used): &(Timestamp, Timestamp)| {
-                *first <= by && at.duration_since(*used) <= HALF_AN_HOUR
-            };
+        fn known(&self, letters: &[u8], at: Timestamp) -> usize {
+            let lives = |used: &Timestamp| at.duration_since(*used) <= HALF_AN_HOUR;
             let known = |prefix: &&[u8]| self.sent.get(*prefix).is_some_and(lives);
             Self::prefixes(letters).take_while(known).count()
         }
 
         fn send(&mut self, letters: &[u8], at: Timestamp) {
             for prefix in Self::prefixes(letters) {
-                self.sent.entry(prefix.to_vec()).or_insert((at, at)).1 = at;
+                self.sent.insert(prefix.to_vec(), at);
             }
             self.newest = letters.to_vec();
         }
 
         fn renew(&mut self, at: Timestamp) {
             for prefix in Self::prefixes(&self.newest) {
-                self.sent.insert(prefix.to_vec(), (self.sent[prefix].0, at));
+                self.sent.insert(prefix.to_vec(), at);
             }
         }
     }
@@ -247,14 +183,8 @@ mod tests {
                     sent.renew(at);
                     plain.renew(at);
                 }
-                // The cache of the next request has seen nothing of the last
-                // hour.
-                let by = if event == 1 { minutes(now - 60) } else { at };
-                if event == 1 {
-                    sent.forget_after(by);
-                }
                 let known = sent.known(&prompt(&letters), at, HALF_AN_HOUR);
-                prop_assert_eq!(known, plain.known(letters.as_bytes(), at, by));
+                prop_assert_eq!(known, plain.known(letters.as_bytes(), at));
                 sent.send(&prompt(&letters), at);
                 plain.send(letters.as_bytes(), at);
             }
@@ -279,7 +209,6 @@ mod tests {
             let mut sent = Prefixes::default();
             slide(&mut sent, 2_000, window);
             assert_eq!(sent.left.len(), 2_000 - window, "one branch a turn");
-            assert!(sent.first.0.len() <= 2);
         }
     }
 
@@ -295,19 +224,6 @@ mod tests {
         };
         let known = |first| sent.known(&window(first), minutes(0), HALF_AN_HOUR);
         assert_eq!((known(0), known(4 * KEPT + 10), known(5 * KEPT - 3)), (0, 3, 3));
-    }
-
-    #[test]
-    fn a_prompt_that_is_sent_again_counts_from_the_first_time_that_it_was_sent() {
-        let known = |prompts: &[(&str, i64)], by| {
-            let mut sent = Prefixes::default();
-            prompts.iter().for_each(|(blocks, at)| sent.send(&prompt(blocks), minutes(*at)));
-            sent.forget_after(minutes(by));
-            sent.known(&prompt("abcde"), minutes(9), HALF_AN_HOUR)
-        };
-        assert_eq!(known(&[("abcd", 0), ("abc", 1), ("abcd", 2)], 0), 4);
-        let back = [("abc", 0), ("abcd", 5), ("abcX", 6), ("abcd", 7)];
-        assert_eq!((known(&back, 5), known(&back, 4)), (4, 3));
     }
 
     #[test]
@@ -333,7 +249,5 @@ mod tests {
             sent.is_warm(minutes(30), HALF_AN_HOUR) && !sent.is_warm(minutes(31), HALF_AN_HOUR)
         );
         assert!(sent.ends_newest(2) && !sent.ends_newest(1));
-        sent.forget_after(minutes(0));
-        assert!(sent.is_warm(minutes(0), HALF_AN_HOUR) && !sent.ends_newest(2));
     }
 }

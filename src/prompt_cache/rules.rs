@@ -153,8 +153,6 @@ impl PromptCache for NoCache {
 
     fn share(&mut self, _tokens: u64) {}
 
-    fn forget_after(&mut self, _at: Timestamp) {}
-
     fn renew(&mut self, _at: Timestamp) {}
 }
 
@@ -271,25 +269,6 @@ mod tests {
         let bedrock = list.search("bedrock claude-opus-4-6").find(|m| m.is_priced());
         if let Some(model) = bedrock {
             assert!(matches!(Rules::of(model, false), Rules::Anthropic(_)), "{}", model.id);
-        }
-    }
-
-    #[test]
-    fn a_machine_that_saw_only_the_first_request_reads_no_more_than_that_request() {
-        for rules in PERISHABLE {
-            let mut cache = rules.cache();
-            cache.request(&prompt("pqab"), minutes(0));
-            cache.request(&prompt("pqabcd"), minutes(2));
-            cache.forget_after(minutes(0));
-            let read = [3, 4].map(|at| cache.request(&prompt("pqabcd"), minutes(at)).read);
-            // 3,968 and 5,888 are 1,024 and 23 and 38 steps of 128; 3,968 and
-            // 5,504 are 384 and 7 and 10 steps of 512.
-            let expected = match rules {
-                Rules::OpenAiSteps => [3_968, 5_888],
-                Rules::OpenAiWideSteps => [3_968, 5_504],
-                _ => [4_000, 6_000],
-            };
-            assert_eq!(read, expected, "{rules:?}");
         }
     }
 

@@ -280,8 +280,8 @@ impl PayerBill {
         let model = self.model_of(facts);
         let cache = &mut self.caches[model as usize].billed;
         apply_cache_event(cache.as_mut(), sent, facts);
-        let less = matches!(facts.exogenous, Some(Exogenous::Lost { .. } | Exogenous::Former { .. }));
-        let warm = !less && cache.is_warm(at);
+        let lost = matches!(facts.exogenous, Some(Exogenous::Lost { .. }));
+        let warm = !lost && cache.is_warm(at);
         let billed = cache.request(prompt, at);
         let billed = self.charged(model, billed);
         assert_eq!(billed.prompt(), prompt.tokens(), "buckets sum to the prompt");
@@ -325,8 +325,13 @@ impl PayerBill {
 /// Applies to a cache the event that the recording's cache had before a request.
 fn apply_cache_event(cache: &mut dyn PromptCache, sent: &Sent, facts: &RequestFacts) {
     match facts.exogenous {
-        Some(Exogenous::Former { at }) => cache.forget_after(at),
-        Some(Exogenous::Lost { left }) => cache.lose(left, sent.shared()),
+        Some(Exogenous::Lost { left }) => {
+            if left > 0 {
+                // What was read had not expired.
+                cache.renew(facts.at);
+            }
+            cache.lose(left, sent.shared());
+        }
         Some(Exogenous::Shared { read }) => cache.share(read.min(sent.shared())),
         Some(Exogenous::Renewed) => cache.renew(facts.at),
         Some(Exogenous::Repeated) => {

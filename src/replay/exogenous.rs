@@ -7,13 +7,9 @@
 //!
 //! A cache that stores prompts automatically (OpenAI's) reports no writes, and
 //! a request may be answered by a machine that has seen only some of the
-//! earlier requests. In sessions of Codex and OpenCode, such a request reads
-//! the prompt of an earlier request, rounded down to a step. Where no earlier
-//! prompt is as long as what was read, the rest was lost.
+//! earlier requests: it reads less than the last prompt.
 
 use std::collections::BTreeSet;
-
-use jiff::Timestamp;
 
 use super::bill::{life, written_for};
 use crate::model::{Exogenous, RecordedCompaction, RequestFacts, Usage};
@@ -26,9 +22,9 @@ const COLD: f64 = 0.9;
 pub(super) struct Known {
     /// Tokens of the preamble that are still read after a restart.
     pub global: Option<u64>,
-    /// Tolerance in tokens between a prompt and the part of it that was read:
-    /// the last complete step of a cache is sometimes missing.
-    pub slack: u64,
+    /// The step in tokens by which an automatic cache grows: so much less than the
+    /// last prompt is read of it anyway.
+    pub step: u64,
 }
 
 /// Marks the requests whose cache differs from what the earlier requests
@@ -63,8 +59,6 @@ struct Before<'a> {
 fn mark_one(requests: &mut [RequestFacts], compactions: &[RecordedCompaction], known: Known) {
     let life = life(requests);
     let mut last: Option<Before<'_>> = None;
-    // Size and time of the prompts since the last recorded compaction.
-    let mut sent: Vec<(u64, Timestamp)> = Vec::new();
     let marked = requests.iter().filter_map(|r| r.recorded).any(|usage| usage.written() > 0);
     let mut found: Vec<Option<Exogenous>> = Vec::with_capacity(requests.len());
     for request in requests.iter() {
@@ -83,18 +77,12 @@ fn mark_one(requests: &mut [RequestFacts], compactions: &[RecordedCompaction], k
             Some(before) if before.cached > 0 => {
                 let life = written_for(&before.usage).unwrap_or(life);
                 let idle = request.at.duration_since(before.request.at);
-                in_between(&usage, &before, marked, idle > life.duration()).map(|event| {
-                    let former = former(&usage, &sent, known.slack).filter(|_| !marked);
-                    former.filter(|_| matches!(event, Exogenous::Lost { .. })).unwrap_or(event)
-                })
+                let step = (!marked).then_some(known.step);
+                in_between(&usage, &before, step, idle > life.duration())
             }
             // Nothing of this session is there.
             _ => shared(&usage),
         });
-        if was_edited {
-            sent.clear();
-        }
-        sent.push((usage.prompt(), request.at));
         // A cache that stores prompts automatically keeps the whole prompt.
         let cached = if marked { usage.cache_read + usage.written() } else { usage.prompt() };
         last = Some(Before { request, usage, cached });
@@ -118,38 +106,36 @@ fn behind_a_compaction(usage: &Usage, marked: bool, global: Option<u64>) -> Opti
     if cold { Some(Exogenous::Lost { left: read }) } else { shared(usage) }
 }
 
-/// What happened to the cache between two requests.
+/// What happened to the cache between two requests. `step`: that of an automatic
+/// cache; `None` for one with breakpoints.
 fn in_between(
     usage: &Usage,
     before: &Before<'_>,
-    marked: bool,
+    step: Option<u64>,
     expired: bool,
 ) -> Option<Exogenous> {
     let (read, prompt) = (usage.cache_read, usage.prompt());
     // A prompt that shrank was edited (Codex drops old reasoning): it cannot
     // read more than itself.
     let known = before.cached.min(prompt);
-    if (read as f64) < COLD * known as f64 {
+    let lost = match step {
+        Some(step) => read + step < known,
+        None => (read as f64) < COLD * known as f64,
+    };
+    if lost {
         return Some(Exogenous::Lost { left: read });
     }
-    if marked && 2 * read > prompt + known {
+    if step.is_none() && 2 * read > prompt + known {
         return Some(Exogenous::Repeated);
     }
     expired.then_some(Exogenous::Renewed)
 }
 
-/// The earlier prompt that was read, if any is as long as what was.
-fn former(usage: &Usage, sent: &[(u64, Timestamp)], slack: u64) -> Option<Exogenous> {
-    let read = usage.cache_read;
-    let near = |prompt: u64| prompt.abs_diff(read) <= slack;
-    let found = sent.iter().rev().find(|(prompt, _)| read > 0 && near(*prompt))?;
-    Some(Exogenous::Former { at: found.1 })
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
     use jiff::Timestamp;
+
+    use super::*;
 
     /// Requests one second apart, each with the tokens that it read, wrote and
     /// sent uncached.
@@ -174,7 +160,7 @@ mod tests {
     }
 
     fn known(global: Option<u64>) -> Known {
-        Known { global, slack: 256 }
+        Known { global, step: 128 }
     }
 
     fn found(usage: &[(u64, u64, u64)]) -> Vec<Option<Exogenous>> {
@@ -202,26 +188,18 @@ mod tests {
     }
 
     #[test]
-    fn an_automatic_cache_may_have_the_state_after_an_earlier_request() {
+    fn an_automatic_cache_that_reads_more_than_a_step_less_lost_the_rest() {
         // The third request reads the prompt of the first, rounded down to a
-        // step of 128.
+        // step of 128: a machine that had not seen the second answered it.
         let usage = [(0, 0, 10_000), (9_984, 0, 5_000), (9_984, 0, 8_000), (17_920, 0, 100)];
-        let at = Timestamp::from_second(0).unwrap();
-        let former = Some(Exogenous::Former { at });
-        assert_eq!(found(&usage), [None, None, former, None]);
-        // After the vendor's compaction no earlier prompt is read.
+        assert_eq!(found(&usage), [None, None, lost(9_984), None]);
+        let second = |read| found(&[(0, 0, 10_000), (read, 0, 5_000)])[1];
+        assert_eq!((second(9_872), second(9_871)), (None, lost(9_871)));
+        // After the vendor's compaction the last prompt is not read.
         let mut behind = requests(&usage[..3]);
         let compaction = RecordedCompaction { after: 2, ..RecordedCompaction::default() };
         mark(&mut behind, &[compaction], known(None));
         assert_eq!(behind[2].exogenous, shared(9_984));
-    }
-
-    #[test]
-    fn an_earlier_prompt_may_be_read_up_to_the_slack_short() {
-        let third = |read| found(&[(0, 0, 10_000), (9_984, 0, 5_000), (read, 0, 8_000)])[2];
-        let at = Timestamp::from_second(0).unwrap();
-        assert_eq!(third(9_744), Some(Exogenous::Former { at }));
-        assert_eq!(third(9_743), lost(9_743));
     }
 
     #[test]

@@ -12,8 +12,8 @@ use crate::model::{
     Block, MessageFacts, MessageIndex, Probe, ProbeFacts, Reference, RequestFacts, Transcript,
     TranscriptFacts, Usage, Validation,
 };
-use crate::prompt_cache::reads_in_wide_steps;
 use crate::probes::{Cuts, Mining, MiningRules, Place, Survival, places};
+use crate::prompt_cache::reads_in_wide_steps;
 use crate::strategy::Recording;
 use crate::tokens::Counter;
 
@@ -86,9 +86,8 @@ impl Subject {
         let (mut requests, other_models) = requests(&recording, &timeline);
         let global = recording.calibration.as_ref().and_then(|c| c.global);
         let wide = transcript.model.as_deref().is_some_and(reads_in_wide_steps);
-        // The last complete step is sometimes missing.
-        let slack = 2 * if wide { 512 } else { 128 };
-        exogenous::mark(&mut requests, &transcript.compactions, Known { global, slack });
+        let step = if wide { 512 } else { 128 };
+        exogenous::mark(&mut requests, &transcript.compactions, Known { global, step });
         let facts = TranscriptFacts {
             as_recorded: None,
             dataset: dataset.to_owned(),
@@ -231,7 +230,9 @@ fn requests(recording: &Recording, timeline: &Timeline) -> (Vec<RequestFacts>, V
                 message: index,
                 tokens_full: preamble + sizes.hidden_tokens + history,
                 output: sizes.output[index as usize],
-                output_recorded: usage.is_some_and(|u| u.output_final && u.output > 0),
+                output_recorded: usage.is_some_and(|u| {
+                    u.output > 0 && (u.output_final || u.output == sizes.output[index as usize])
+                }),
                 at: timeline.sent_at(index),
                 recorded: usage,
                 billed: usage.is_none_or(|u| u.prompt() > 0),

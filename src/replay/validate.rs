@@ -94,7 +94,7 @@ impl ErrorSums {
         if let Some(last) = self.last {
             let idle = request.at.duration_since(last);
             match request.exogenous {
-                Some(Exogenous::Lost { .. } | Exogenous::Former { .. }) => {
+                Some(Exogenous::Lost { .. }) => {
                     self.cold_starts += 1;
                     self.expired += u32::from(idle > self.life);
                 }

@@ -44,7 +44,11 @@ fn cold_starts_are_told_apart_by_whether_the_entry_had_expired() {
         let sums = sums(seconds, exogenous);
         (sums.cold_starts, sums.expired, sums.renewed)
     };
-    assert_eq!(counted(300, Some(Exogenous::Lost { left: 0 })), (1, 0, 0), "five minutes are its life");
+    assert_eq!(
+        counted(300, Some(Exogenous::Lost { left: 0 })),
+        (1, 0, 0),
+        "five minutes are its life"
+    );
     assert_eq!(counted(301, Some(Exogenous::Lost { left: 0 })), (1, 1, 0));
     assert_eq!(counted(301, Some(Exogenous::Lost { left: 9 })), (1, 1, 0));
     assert_eq!(counted(301, Some(Exogenous::Renewed)), (0, 0, 1));
@@ -71,7 +75,8 @@ fn both_prompts_are_billed_without_their_answers() {
         "output_cost_per_token": 8.0,
     });
     let prices = crate::pricing::ModelPrices::read("round", &entry).unwrap();
-    let closed = sums_at(Some(prices), 301, Some(Exogenous::Lost { left: 0 })).close("m".to_owned());
+    let closed =
+        sums_at(Some(prices), 301, Some(Exogenous::Lost { left: 0 })).close("m".to_owned());
     // Twice 70·0.5 + 30·2, and twice 60·0.5 + 40·2.
     assert_eq!((closed.recorded_usd, closed.simulated_usd), (Some(190.0), Some(220.0)));
     assert_eq!((closed.model.as_str(), closed.cold_starts, closed.expired), ("m", 1, 1));

@@ -144,8 +144,12 @@ fn a_conversation_before_the_recording_leaves_with_the_first_message() {
         let talk = vec![user(10), answer(10, 101_010), user(10), answer(10, 101_030)];
         let mut talk = of([talk, vec![user(20), answer(10, behind)]].concat());
         let summary = Some(vec!["word"; 30].join(" "));
-        talk.compactions =
-            vec![RecordedCompaction { after: 4, kept_from: 4, summary, ..RecordedCompaction::default() }];
+        talk.compactions = vec![RecordedCompaction {
+            after: 4,
+            kept_from: 4,
+            summary,
+            ..RecordedCompaction::default()
+        }];
         measured(&talk)
     };
     let found = session(1_050);

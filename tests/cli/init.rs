@@ -165,8 +165,14 @@ fn sessions_without_questions_are_judged_by_what_is_kept_at_cuts() {
 #[test]
 fn dollars_are_judged_only_where_somebody_was_billed() {
     let desk = Desk::with_sessions();
-    // Usage, and a conversation that was never compacted.
+    // A model that no list has.
     desk.good(&["init", "pi.jsonl"]);
+    let (on, text) = rules(&desk);
+    assert_eq!(on, Vec::<String>::new());
+    assert!(text.contains("(unknown here: a session's model has no price; --prices"), "{text}");
+    // Usage, and a conversation that was never compacted.
+    desk.file("pi.jsonl", desk.read("pi.jsonl").replace("claude-x", "claude-opus-4-5"));
+    desk.good(&["init", "--force", "pi.jsonl"]);
     let (on, text) = rules(&desk);
     assert_eq!(on, ["cost_savings < 0"]);
     assert!(text.contains("window = [\"native\"]"), "{text}");

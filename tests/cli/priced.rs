@@ -9,15 +9,22 @@ use serde_json::{Value as Json, json};
 /// Responses of a session of Claude Code, ten seconds apart: their models, and
 /// what was reported of each, with 100 tokens of output.
 fn recording(responses: &[(&str, Json)]) -> String {
+    turns(0, &Json::Null, responses)
+}
+
+/// The same, from a response on that follows this record.
+fn turns(from: usize, parent: &Json, responses: &[(&str, Json)]) -> String {
     let mut text = String::new();
-    let mut parent = Json::Null;
-    for (at, (model, usage)) in responses.iter().enumerate() {
-        let time = |second: usize| format!("2026-03-20T01:{:02}:{:02}.000Z", at / 3, at % 3 * 20 + second);
+    let mut parent = parent.clone();
+    for (at, (model, usage)) in (from..).zip(responses) {
+        let time =
+            |second: usize| format!("2026-03-20T01:{:02}:{:02}.000Z", at / 3, at % 3 * 20 + second);
         let mut usage = usage.clone();
         usage["output_tokens"] = json!(100);
         let asked = json!({
             "type": "user", "uuid": format!("u{at}"), "parentUuid": parent, "sessionId": "s",
-            "timestamp": time(0), "message": {"role": "user", "content": format!("Task {at}, please.")},
+            "timestamp": time(0),
+            "message": {"role": "user", "content": format!("Task {at}, please.")},
         });
         let answered = json!({
             "type": "assistant", "uuid": format!("a{at}"), "parentUuid": format!("u{at}"),
@@ -118,8 +125,10 @@ fn a_report_of_no_tokens_is_not_billed_and_a_final_output_is_billed_as_reported(
 
 #[test]
 fn a_model_without_a_price_leaves_money_unknown_with_the_name_and_what_helps() {
-    let (checked, full, told) =
-        billed(&recording(&[("acme-coder-2", usage(0, 0, 10_000)), ("acme-coder-2", usage(0, 10_000, 500))]));
+    let (checked, full, told) = billed(&recording(&[
+        ("acme-coder-2", usage(0, 0, 10_000)),
+        ("acme-coder-2", usage(0, 10_000, 500)),
+    ]));
     assert!(checked[0].1.is_nan() && checked[1].1.is_nan() && full.is_nan(), "{checked:?} {full}");
     let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(told.contains("no price is known for acme-coder-2"), "{told}");
@@ -130,8 +139,36 @@ fn a_model_without_a_price_leaves_money_unknown_with_the_name_and_what_helps() {
         assert_usd(checked[0].1, 10_000.0 * 18.75 / 1e6);
     }
     // So has a session of which a single response is of such a model.
-    let (checked, full, told) =
-        billed(&recording(&[(OPUS, usage(0, 0, 10_000)), (OPUS, usage(0, 10_000, 9)), ("acme-coder-2", usage(7, 0, 0))]));
+    let (checked, full, told) = billed(&recording(&[
+        (OPUS, usage(0, 0, 10_000)),
+        (OPUS, usage(0, 10_000, 9)),
+        ("acme-coder-2", usage(7, 0, 0)),
+    ]));
     assert!(checked[0].1.is_nan() && full.is_nan());
     assert!(told.contains("acme-coder-2"), "{told}");
+}
+
+#[test]
+fn a_session_that_goes_on_with_an_earlier_one_is_billed_as_reported() {
+    // The first prompt has 150,000 tokens, nearly all of them from before; a
+    // compaction leaves 40,000.
+    let before = recording(&[(OPUS, usage(0, 148_000, 2_000)), (OPUS, usage(0, 150_000, 500))]);
+    let boundary = json!({
+        "type": "system", "subtype": "compact_boundary", "uuid": "b", "parentUuid": null,
+        "logicalParentUuid": "a1", "sessionId": "s", "timestamp": "2026-03-20T01:00:35.000Z",
+        "compactMetadata": {"trigger": "auto", "preTokens": 150_600},
+    });
+    let summary = json!({
+        "type": "user", "uuid": "c", "parentUuid": "b", "sessionId": "s",
+        "timestamp": "2026-03-20T01:00:36.000Z", "isCompactSummary": true,
+        "isVisibleInTranscriptOnly": true,
+        "message": {"role": "user", "content": "What happened so far: two tasks."},
+    });
+    let behind = [(OPUS, usage(0, 16_000, 24_000)), (OPUS, usage(0, 40_000, 500))];
+    let behind = turns(2, &json!("c"), &behind);
+    let (checked, ..) = billed(&format!("{before}{boundary}\n{summary}\n{behind}"));
+    let prompts = (27_000.0 * 6.25 + 354_000.0 * 0.5) / 1e6;
+    assert_usd(checked[0].1, prompts);
+    assert_usd(checked[1].1, prompts);
+    assert_eq!((checked[2].1, checked[3].1), (354_000.0, 27_000.0));
 }
