@@ -92,7 +92,7 @@ fn lengthen(value: &mut Json) -> bool {
         Json::String(text) => {
             let is_said = text.starts_with(char::is_alphabetic) && text.contains(' ');
             if is_said {
-                text.push_str(&" The quick brown fox reads port 8443.".repeat(40_000));
+                text.push_str(&" The quick brown fox reads port 8443.".repeat(30_000));
             }
             is_said
         }
@@ -128,7 +128,11 @@ fn a_value_that_is_longer_than_what_is_looked_at_keeps_its_format() {
         } else {
             let mut lines: Vec<Json> =
                 small.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-            assert!(lines.iter_mut().any(lengthen), "{name}");
+            if !lines.iter_mut().any(lengthen) {
+                // Its messages are JSON in strings.
+                assert_eq!(name, "otel.jsonl");
+                continue;
+            }
             forms.push(lines.iter().map(|line| format!("{line}\n")).collect());
         }
         let expected = read(&small).unwrap_or_else(|error| panic!("{name}: {error}"));
