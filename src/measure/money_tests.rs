@@ -297,6 +297,7 @@ fn sidechains_are_priced_as_recorded_and_not_part_of_the_bill() {
         cache_write_1h: 0,
         output,
         output_final: true,
+        cache_unknown: false,
     };
     let at = jiff::Timestamp::UNIX_EPOCH;
     let with = |sidechains: Vec<(Option<&str>, u64)>| {
