@@ -3,7 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::declared::{Declared, binding};
-use super::edits::{Side, Sides};
+use super::edits::{Lines, Side, Sides};
 use super::occurrences::{Place, block_texts};
 use super::packages::Packages;
 use super::support::Rarity;
@@ -62,8 +62,10 @@ impl Candidates {
         let packages = Packages::new(transcript);
         let mut numbers: FxHashMap<String, u32> = FxHashMap::default();
         let mut habits = Habits::new(rules.habit_length);
+        let mut lines = Lines::default();
         for (ordinal, request) in (0u32..).zip(transcript.requests()) {
-            let mut used = used(transcript, request, &mut habits);
+            lines.until(transcript, request);
+            let mut used = used(transcript, request, &mut habits, &lines);
             let is_current = |word: &str| rarity.is_current(word);
             used.retain(|Used { text, class, .. }| {
                 !packages.knows(text, *class)
@@ -146,6 +148,7 @@ fn used<'a>(
     transcript: &'a Transcript,
     request: MessageIndex,
     habits: &mut Habits<'a>,
+    lines: &Lines<'a>,
 ) -> Vec<Used> {
     let mut used: Vec<Used> = Vec::new();
     let mut habitual: FxHashSet<&str> = FxHashSet::default();
@@ -165,7 +168,7 @@ fn used<'a>(
                     habitual.insert(text.trim());
                 }
             }
-            named(place, text, &mut used);
+            named(place, text, lines, &mut used);
         });
         drop_copied(&mut used, first);
     }
@@ -177,14 +180,17 @@ fn used<'a>(
 }
 
 /// Adds the identifiers of a text that name something by themselves.
-fn named(place: Place<'_>, text: &str, used: &mut Vec<Used>) {
-    let sides = Sides::of(place, text);
+fn named(place: Place<'_>, text: &str, lines: &Lines<'_>, used: &mut Vec<Used>) {
+    let sides = match place {
+        Place::Argument { .. } if lines.hold_half_of(text) => Sides::rewritten(text, lines),
+        _ => Sides::of(place, text),
+    };
     let options = IdentifierOptions { code: is_code(place, text) };
     for Identifier { text: name, class, range } in identifiers(text, options) {
         let (before, after) = (&text[..range.start], &text[range.end..]);
         // An option of a program, and what a publisher put in the place of a secret.
         let option = before.ends_with("--") && class != IdentifierClass::Path;
-        if option || is_mark(before, name, after) {
+        if option || is_mark(before, name, after) || is_drawn(class, before, after) {
             continue;
         }
         let binds = place != Place::Said && class == IdentifierClass::Identifier;
@@ -203,6 +209,29 @@ fn is_mark(before: &str, name: &str, after: &str) -> bool {
     let within = open.len() < 80 && !open.contains(['>', ']']) && is_redacted(open);
     bracketed && capitals || within || is_redacted(name)
 }
+
+/// Whether a name is one of very many figures on its line, as of a drawing, or in
+/// the list of a page's styles.
+fn is_drawn(class: IdentifierClass, before: &str, after: &str) -> bool {
+    match class {
+        IdentifierClass::Number | IdentifierClass::Hex => {
+            let ahead = &before[before.ceil_char_boundary(before.len().saturating_sub(NEAR))..];
+            let behind = &after[..after.floor_char_boundary(NEAR)];
+            let (ahead, behind) = (ahead.rsplit('\n').next(), behind.split('\n').next());
+            let pieces = [ahead, behind].into_iter().flatten().flat_map(|text| text.split([' ', ',']));
+            pieces.filter(|piece| piece.contains(|c: char| c.is_ascii_digit())).count() >= FIGURES
+        }
+        IdentifierClass::Kebab | IdentifierClass::Quoted => {
+            let open = before.rfind("class=\"").max(before.rfind("className=\""));
+            open.is_some_and(|at| before.len() - at < 400 && before[at..].matches('"').count() == 1)
+        }
+        _ => false,
+    }
+}
+
+/// Bytes on either side in which a drawing shows, and fewest figures in them.
+const NEAR: usize = 200;
+const FIGURES: usize = 8;
 
 fn is_redacted(text: &str) -> bool {
     let mut words = text.split(|c: char| !c.is_alphanumeric());

@@ -65,6 +65,22 @@ fn what_an_edit_copies_from_its_file_is_no_fact() {
 }
 
 #[test]
+fn a_file_that_is_written_anew_is_copied_where_it_stood_and_a_drawing_is_data() {
+    let file: String = (0..12).map(|n| format!("    {n}→\tdrainShardQueue({n});\n")).collect();
+    let kept: String = (0..12).map(|n| format!("drainShardQueue({n});\n")).collect();
+    let write = |text: &str| json!({"content": text});
+    assert_eq!(mined(&file, "write", write(&kept)), [""; 0]);
+    let file = format!("{file}see leaseHolderEpoch");
+    let more = format!("{kept}open(leaseHolderEpoch)");
+    assert_eq!(mined(&file, "write", write(&more)), ["leaseHolderEpoch"]);
+    let path = "M411.699 56.6754C411.699 49.908 407.977 44.1556 394.104 44.1556C377.693 44.1556 372";
+    assert_eq!(mined(path, "write", write(&format!("d={path}"))), [""; 0]);
+    assert_eq!(mined("took 411.699 ms", "write", write("so 411.699 ms")), ["411.699"]);
+    let styled = "<p className=\"lease-holder-7 text-red-4\">";
+    assert_eq!(mined(styled, "write", write(styled)), [""; 0]);
+}
+
+#[test]
 fn marks_of_a_publisher_options_and_addresses_of_the_agents_own_are_no_facts() {
     for text in [
         "[REDACTED_TEXT len=178 sha=ed482046]",
