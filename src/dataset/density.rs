@@ -135,7 +135,8 @@ impl Held {
             Json::Object(fields) => {
                 (self.text, self.weight) = (self.text + 2, self.weight + OBJECT);
                 for (name, value) in fields {
-                    (self.text, self.weight) = (self.text + name.len() as u64 + 3, self.weight + NAME);
+                    (self.text, self.weight) =
+                        (self.text + name.len() as u64 + 3, self.weight + NAME);
                     self.member(value);
                 }
             }
@@ -155,11 +156,14 @@ mod tests {
 
     #[test]
     fn values_weigh_and_what_stands_in_strings_does_not() {
-        assert_eq!(weight(br#"{"a": [1, 2], "b": "[{,:\"{[,:"}"#), OBJECT + LIST + 2 * VALUE + 2 * NAME);
+        assert_eq!(
+            weight(br#"{"a": [1, 2], "b": "[{,:\"{[,:"}"#),
+            OBJECT + LIST + 2 * VALUE + 2 * NAME
+        );
         assert_eq!(weight(b""), 0);
         assert_eq!(weight(b"[[ ], {}]"), LIST + VALUE + OBJECT);
         assert_eq!(weight(b"\"\\"), 0);
-        assert_eq!(weight(b"\"\\\\\",[") , VALUE + LIST);
+        assert_eq!(weight(b"\"\\\\\",["), VALUE + LIST);
     }
 
     /// A list grows by doubling: its last place may be the only one that is used.

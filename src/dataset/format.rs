@@ -44,7 +44,14 @@ impl Head {
         if let Some(tables) = database::tables(bytes) {
             // The texts in its cells are no records.
             let (text, records) = (String::new(), Vec::new());
-            return Head { text, records, cut: None, is_outline: false, spread: false, tables: Some(tables) };
+            return Head {
+                text,
+                records,
+                cut: None,
+                is_outline: false,
+                spread: false,
+                tables: Some(tables),
+            };
         }
         let whole = String::from_utf8_lossy(bytes).into_owned();
         let text = whole.trim_start_matches('\u{feff}');

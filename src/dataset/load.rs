@@ -438,7 +438,8 @@ fn look(source: &mut Source<'_>, only: Option<&str>) -> Result<Looked, DatasetEr
             head.add_tables(&source.log_head(most)?);
         }
         let told = |head: &Head| {
-            let mut asked = FORMATS.iter().copied().filter(|f| only.is_none_or(|name| name == f.name));
+            let mut asked =
+                FORMATS.iter().copied().filter(|f| only.is_none_or(|name| name == f.name));
             asked.find(|format| (format.sniff)(head))
         };
         // The beginning of a document may look like another format.

@@ -132,7 +132,8 @@ mod tests {
     #[test]
     fn long_texts_and_lists_are_short_and_hide_nothing_behind_them() {
         let wide: Vec<Json> = (0..40_000).map(|n| json!({"a": n, "b": [n, n]})).collect();
-        let value = json!({"text": "\u{e9}".repeat(1 << 20), "wide": wide, "deep": [wide], "z": {"y": 1}});
+        let value =
+            json!({"text": "\u{e9}".repeat(1 << 20), "wide": wide, "deep": [wide], "z": {"y": 1}});
         let found = whole(&value.to_string());
         assert_eq!(found["text"].as_str().map(str::len), Some(TEXT));
         assert_eq!(found["wide"].as_array().map(Vec::len), Some(ELEMENTS));
@@ -154,14 +155,18 @@ mod tests {
         }
         let found = count(&whole(&value.to_string()));
         assert!((1 << 12..=VALUES).contains(&found), "{found}");
-        let keys: Map<String, Json> = (0..2 * VALUES).map(|n| (n.to_string(), json!([n]))).collect();
+        let keys: Map<String, Json> =
+            (0..2 * VALUES).map(|n| (n.to_string(), json!([n]))).collect();
         assert!(count(&whole(&Json::Object(keys).to_string())) <= VALUES);
     }
 
     #[test]
     fn what_stands_before_a_break_is_kept() {
         for (text, expected) in [
-            (r#"{"eval": {"a": 1}, "status": "ok", "n": NaN, "z": 1}"#, r#"{"eval": {"a": 1}, "status": "ok", "n": null}"#),
+            (
+                r#"{"eval": {"a": 1}, "status": "ok", "n": NaN, "z": 1}"#,
+                r#"{"eval": {"a": 1}, "status": "ok", "n": null}"#,
+            ),
             (r#"[{"role": "user", "content": "po"#, r#"[{"role": "user", "content": null}]"#),
             ("{", "{}"),
             ("", "null"),

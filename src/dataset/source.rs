@@ -498,7 +498,8 @@ impl<'a> Source<'a> {
     fn rest(&mut self) -> Result<Vec<u8>, DatasetError> {
         let held = self.reader.get_mut().get_mut().0;
         // What was read for detection is not held twice.
-        let unread = if held.position() == 0 { std::mem::take(held).into_inner() } else { Vec::new() };
+        let unread =
+            if held.position() == 0 { std::mem::take(held).into_inner() } else { Vec::new() };
         let (mut bytes, mut lines) = (unread, 0);
         loop {
             let part = match self.reader.fill_buf() {

@@ -1,5 +1,7 @@
 use super::*;
-use crate::measure::testkit::{self, answer, cell, entry_at, facts, manifest, run, run_at, warnings};
+use crate::measure::testkit::{
+    self, answer, cell, entry_at, facts, manifest, run, run_at, warnings,
+};
 use crate::model::{
     Absent, AgainstFull, Cell, Missing, ProbeKind, RECORDED as BY_MODEL, Report, Sessions,
     TranscriptFacts, Ungraded,

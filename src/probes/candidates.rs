@@ -218,7 +218,8 @@ fn is_drawn(class: IdentifierClass, before: &str, after: &str) -> bool {
             let ahead = &before[before.ceil_char_boundary(before.len().saturating_sub(NEAR))..];
             let behind = &after[..after.floor_char_boundary(NEAR)];
             let (ahead, behind) = (ahead.rsplit('\n').next(), behind.split('\n').next());
-            let pieces = [ahead, behind].into_iter().flatten().flat_map(|text| text.split([' ', ',']));
+            let pieces =
+                [ahead, behind].into_iter().flatten().flat_map(|text| text.split([' ', ',']));
             pieces.filter(|piece| piece.contains(|c: char| c.is_ascii_digit())).count() >= FIGURES
         }
         IdentifierClass::Kebab | IdentifierClass::Quoted => {

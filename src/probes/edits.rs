@@ -163,7 +163,8 @@ mod tests {
         ] {
             assert_eq!(side(argument("command"), patch, name), expected, "{name}");
         }
-        let block = "a.py\n<<<<<<< SEARCH\ninitTheme\n=======\nopenTheme\n>>>>>>> REPLACE\nand endTheme";
+        let block =
+            "a.py\n<<<<<<< SEARCH\ninitTheme\n=======\nopenTheme\n>>>>>>> REPLACE\nand endTheme";
         for (name, expected) in [
             ("a.py", None),
             ("initTheme", Some(Side::Old)),
@@ -177,9 +178,13 @@ mod tests {
 
     #[test]
     fn broken_edits_are_read_as_far_as_they_go() {
-        for text in ["", "<<<<<<< SEARCH", "*** Update File", "*** Update File: a\n", "=======\n-a"] {
+        for text in ["", "<<<<<<< SEARCH", "*** Update File", "*** Update File: a\n", "=======\n-a"]
+        {
             let sides = Sides::of(Place::Said, text);
-            assert!((0..=text.len()).all(|at| sides.at(at).is_none_or(|s| s == Side::Old)), "{text}");
+            assert!(
+                (0..=text.len()).all(|at| sides.at(at).is_none_or(|s| s == Side::Old)),
+                "{text}"
+            );
         }
     }
 }

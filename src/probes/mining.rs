@@ -155,7 +155,8 @@ impl<'a> Mining<'a> {
         let set = NeedleSet::new(&candidates.needles);
         let places = places(transcript, &set, candidates.needles.len());
         let mut known = known(transcript, &set, candidates.needles.len());
-        let is_own = |number: usize| is_own(transcript, candidates.texts[number].1, &places[number]);
+        let is_own =
+            |number: usize| is_own(transcript, candidates.texts[number].1, &places[number]);
         (0..known.len()).for_each(|number| known[number] |= is_own(number));
         Mining {
             transcript,

@@ -55,9 +55,7 @@ fn what_an_edit_copies_from_its_file_is_no_fact() {
     let named = json!({"file_path": "a.rs", "old_string": "drainShardQueue", "new_string": "x",
         "why": "drainShardQueue blocks"});
     assert_eq!(mined(file, "edit", named), ["drainShardQueue"], "it is also used elsewhere");
-    let patch = |mark: &str| {
-        json!({"patch": format!("*** Update File: src/net/pool.rs\n@@\n{mark}run(drainShardQueue)\n")})
-    };
+    let patch = |mark: &str| json!({"patch": format!("*** Update File: src/net/pool.rs\n@@\n{mark}run(drainShardQueue)\n")});
     let file = "src/net/pool.rs: run(drainShardQueue)";
     assert_eq!(mined(file, "patch", patch("-")), ["src/net/pool.rs"]);
     assert_eq!(mined(file, "patch", patch(" ")), ["src/net/pool.rs"]);
@@ -73,7 +71,8 @@ fn a_file_that_is_written_anew_is_copied_where_it_stood_and_a_drawing_is_data() 
     let file = format!("{file}see leaseHolderEpoch");
     let more = format!("{kept}open(leaseHolderEpoch)");
     assert_eq!(mined(&file, "write", write(&more)), ["leaseHolderEpoch"]);
-    let path = "M411.699 56.6754C411.699 49.908 407.977 44.1556 394.104 44.1556C377.693 44.1556 372";
+    let path =
+        "M411.699 56.6754C411.699 49.908 407.977 44.1556 394.104 44.1556C377.693 44.1556 372";
     assert_eq!(mined(path, "write", write(&format!("d={path}"))), [""; 0]);
     assert_eq!(mined("took 411.699 ms", "write", write("so 411.699 ms")), ["411.699"]);
     let styled = "<p className=\"lease-holder-7 text-red-4\">";

@@ -62,10 +62,13 @@ impl<'a> Packages<'a> {
 
     fn read_names(&mut self, text: &'a str) {
         let versioned = VERSIONED.captures_iter(text);
-        self.names.extend(versioned.filter_map(|found| found.iter().flatten().nth(1)).map(|n| n.as_str()));
+        self.names.extend(
+            versioned.filter_map(|found| found.iter().flatten().nth(1)).map(|n| n.as_str()),
+        );
         for found in INSTALLED.captures_iter(text) {
             let listed = found.get(1).map_or("", |names| names.as_str()).split_whitespace();
-            let named = listed.filter(|word| word.starts_with(|c: char| c.is_alphabetic() || c == '@'));
+            let named =
+                listed.filter(|word| word.starts_with(|c: char| c.is_alphabetic() || c == '@'));
             self.names.extend(named.map(|word| without_version(word.trim_start_matches('@'))));
         }
     }

@@ -141,7 +141,8 @@ fn a_word_is_current_in_a_tenth_and_common_in_a_fifth_of_the_messages_but_not_be
 
 #[test]
 fn an_entry_of_a_bare_list_and_a_path_that_is_cut_off_carry_nothing() {
-    let carried = |text: &str| supports(vec![user(&format!("zebra quagga {PATH}"))], text);
+    let sources = vec![user(&format!("zebra quagga {PATH}")), user("so it went on")];
+    let carried = |text: &str| supports(sources.clone(), text);
     for list in [
         "the zebra and quagga\n<read-files>\nsrc/net/other_guard.rs\nPATH\n</read-files>",
         "zebra quagga\n- `src/net/other_guard.rs`\n- `PATH`",

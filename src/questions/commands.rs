@@ -190,7 +190,9 @@ fn only_error(output: &str) -> Option<&str> {
     if let Some((_, chain)) = output.rsplit_once("Caused by:\n") {
         let indented = chain.lines().take_while(|line| line.starts_with([' ', '\t']));
         let deepest = indented.last()?.trim();
-        return Some(deepest.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start_matches(": "));
+        return Some(
+            deepest.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start_matches(": "),
+        );
     }
     let messages = ERROR.captures_iter(output);
     let messages = messages.filter_map(|found| Some(found.name("message")?.as_str().trim()));

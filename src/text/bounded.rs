@@ -187,7 +187,8 @@ fn is_path_prefix(before: &str) -> bool {
     let is_part = |c: char| c == '/' || is_path_char(c);
     let start = before.char_indices().rev().take_while(|(_, c)| is_part(*c)).last();
     let prefix = start.map_or("", |(at, _)| &before[at..]).trim_end_matches('/');
-    matches!(prefix, "a" | "b") || (!prefix.is_empty() && prefix.split('/').all(|part| matches!(part, "." | "..")))
+    matches!(prefix, "a" | "b")
+        || (!prefix.is_empty() && prefix.split('/').all(|part| matches!(part, "." | "..")))
 }
 
 fn right_side(after: &str, class: IdentifierClass) -> bool {

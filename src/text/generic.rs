@@ -139,7 +139,7 @@ impl Judge<'_> {
 /// `GET/POST/PUT`, `Linux/macOS/Windows`.
 fn is_choice(path: &str) -> bool {
     let word = |part: &str| {
-        let capital = part.starts_with(char::is_uppercase) && part.chars().all(char::is_alphabetic);
+        let capital = part.contains(char::is_uppercase) && part.chars().all(char::is_alphabetic);
         capital || is_common(part) || !part.contains(char::is_alphabetic)
     };
     !path.starts_with(['/', '.', '~']) && path.split('/').all(word)

@@ -52,7 +52,8 @@ impl<'a> Paths<'a> {
     /// from different folders.
     pub(super) fn shares(&self, end: &str) -> bool {
         let end = without_prefix(end);
-        let known = last_two(end).and_then(|two| self.by_end.get(two)).map_or(&[][..], Vec::as_slice);
+        let known =
+            last_two(end).and_then(|two| self.by_end.get(two)).map_or(&[][..], Vec::as_slice);
         let mut whole = known.iter().filter(|path| is_end(end, path));
         let longest = whole.clone().max_by_key(|path| path.len());
         longest.is_some_and(|longest| !whole.all(|path| is_end(path, longest)))

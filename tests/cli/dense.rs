@@ -104,7 +104,8 @@ fn no_input_takes_more_than_three_times_its_bytes_and_a_hundred_megabytes() {
         std::fs::write(inputs.join(format!("{what}-extra.json")), &messages).unwrap();
         let mut packed = GzEncoder::new(Vec::new(), Compression::default());
         packed.write_all(messages.as_bytes()).unwrap();
-        std::fs::write(inputs.join(format!("{what}-packed.json.gz")), packed.finish().unwrap()).unwrap();
+        std::fs::write(inputs.join(format!("{what}-packed.json.gz")), packed.finish().unwrap())
+            .unwrap();
         let lines = format!("{}\n", json!({"type": "user", "x": value})).repeat(2);
         std::fs::write(inputs.join(format!("{what}-unknown.jsonl")), lines).unwrap();
     }

@@ -89,16 +89,19 @@ fn a_refused_request_keeps_neither_facts_nor_answers_in_any_file() {
     let rows = desk.csv("run/summary.csv");
     for counted in summary["questions"].as_array().unwrap() {
         let name = counted["strategy"].as_str().unwrap();
-        let kinds = counted["kinds"].as_object().unwrap().iter().filter(|(kind, _)| *kind != "abstain");
+        let kinds =
+            counted["kinds"].as_object().unwrap().iter().filter(|(kind, _)| *kind != "abstain");
         let sum = |what: &str| kinds.clone().map(|(_, of)| of[what].as_f64().unwrap()).sum::<f64>();
-        let row = rows.iter().find(|row| row["dataset"] == "ALL" && row["strategy"] == name).unwrap();
+        let row =
+            rows.iter().find(|row| row["dataset"] == "ALL" && row["strategy"] == name).unwrap();
         let share: f64 = row["continuity_at_cut"].parse().unwrap();
         assert!((share - 100.0 * sum("kept") / sum("full")).abs() < 1e-6, "{name}: {counted}");
     }
     // The sentence tells the same counts: that of nothing, though each was right in
     // the context that was refused.
     let said = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    let prune = summary["questions"].as_array().unwrap().iter().find(|of| of["strategy"] == "prune");
+    let prune =
+        summary["questions"].as_array().unwrap().iter().find(|of| of["strategy"] == "prune");
     let of = &prune.unwrap()["kinds"]["artifact"];
     let sentence = format!("{} of {} questions about files and commands", of["kept"], of["full"]);
     assert!(of["kept"] == 0 && said.contains(&sentence), "{sentence}: {said}");

@@ -371,7 +371,10 @@ fn a_broken_record_is_set_aside_with_its_line() {
     let dataset = try_read(&text.join("\n")).unwrap();
     assert_eq!(dataset.transcripts[0].messages.len(), 6);
     let [warning] = &dataset.warnings[..] else { panic!("{:?}", dataset.warnings) };
-    assert!(warning.contains("set aside: 2 records that cannot be read, first line 3: "), "{warning}");
+    assert!(
+        warning.contains("set aside: 2 records that cannot be read, first line 3: "),
+        "{warning}"
+    );
     let only = text[2].clone() + "\n" + &text[2] + "\n" + &hook(1, "p", "x").to_string();
     assert!(refused(&only).contains("file.jsonl:1"), "{}", refused(&only));
 }

@@ -125,6 +125,7 @@ fn every_field_that_is_written_stands_in_the_schema() {
         model: Some("m".into()),
         other_models: [(1, "n".to_owned())].into(),
         project: Some("p".into()),
+        window: Some(200_000),
         metadata: vec!["/w".into()],
         sidechains: vec![SidechainRequest { at, model: Some("m".into()), usage }],
         left_out: [("torn last line".to_owned(), 1)].into(),

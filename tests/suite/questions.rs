@@ -309,7 +309,9 @@ fn a_rule_that_stands_in_the_preamble_is_not_asked() {
 #[test]
 fn the_answer_about_an_error_is_its_cause_and_failed_calls_give_no_values() {
     let exit = |code: u8, text: &str| {
-        format!("Chunk ID: 1a\nWall time: 0.1 seconds\nProcess exited with code {code}\nOutput:\n{text}")
+        format!(
+            "Chunk ID: 1a\nWall time: 0.1 seconds\nProcess exited with code {code}\nOutput:\n{text}"
+        )
     };
     let run = |command: &str| json!({"cmd": command});
     let build = "error: no field `epoch` on type `Lease`\nerror: could not compile `store` (lib)";
