@@ -243,11 +243,11 @@ fn a_folder_names_what_it_passes_over_and_reads_in_order() {
 fn a_broken_transcript_in_a_folder_is_set_aside_with_its_reason() {
     let folder = tempfile::tempdir().unwrap();
     let native = r#"{"id":"t","messages":[{"id":"1","role":"user","blocks":[]}]}"#;
-    let broken = format!("{{\"type\":\n{native}\n");
+    let broken = format!("{native}\n}}}}\n");
     std::fs::write(folder.path().join("b.jsonl"), &broken).unwrap();
     let error = load(folder.path(), &LoadOptions::default()).unwrap_err();
     assert!(matches!(error.problem, Problem::NoneReadable { .. }), "{error}");
-    assert!(error.to_string().contains("b.jsonl: line 1: broken JSON"), "{error}");
+    assert!(error.to_string().contains("b.jsonl: line 2: broken JSON"), "{error}");
 
     std::fs::write(folder.path().join("a.jsonl"), USER).unwrap();
     let twice = r#"{"id":"t","messages":[{"role":"user","content":"hello"}]}"#;
@@ -261,7 +261,7 @@ fn a_broken_transcript_in_a_folder_is_set_aside_with_its_reason() {
         assert!(dataset.warnings[at].starts_with(what), "{:?}", dataset.warnings);
     };
     assert_eq!(dataset.warnings.len(), 2, "{:?}", dataset.warnings);
-    told(0, "set aside: b.jsonl: line 1: broken JSON: ");
+    told(0, "set aside: b.jsonl: line 2: broken JSON: ");
     told(1, "set aside: c.jsonl: second transcript with id `t`");
 }
 
