@@ -46,7 +46,7 @@ pub const PROFILE: TimeProfile = TimeProfile {
 /// January to March 2026) that began by themselves: the time between the message
 /// before and the compaction, against the tokens of the summary, with the prompt
 /// read from the cache. Fitted on six of one project (median 48 tokens a second);
-/// on two of another one the model is off by 2 and 7 %. Recordings since then
+/// on two of another one the model is 7 and 9 % short. Recordings since then
 /// report the time itself (`durationMs`), which is used where it is there.
 pub const COMPACTOR: TimeProfile = TimeProfile { decode_per_s: 48.0, ..PROFILE };
 
