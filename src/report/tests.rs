@@ -220,6 +220,16 @@ fn a_preset_named_like_a_formula_is_defused_in_every_csv() {
     for cell in report.sessions.cells_mut() {
         cell.key.strategy = format!("=cmd|{}", cell.key.strategy);
     }
+    let mut sessions = report.sessions.iter();
+    let probe = sessions.find_map(|session| {
+        session.cells().iter().find_map(|cell| cell.rows()?.probes.first().cloned())
+    });
+    drop(sessions);
+    for row in report.sessions.cuts_mut().flat_map(|cut| &mut cut.rows) {
+        if let crate::model::CutOutcome::Done(exam) = &mut row.outcome {
+            exam.probes.extend(probe.clone());
+        }
+    }
     // Validation and calls are of sessions and models, whatever the preset.
     let presetless = ["validation.csv", "calls.csv"];
     for format in FORMATS.iter().filter(|f| f.name == "csv" && !presetless.contains(&f.file)) {

@@ -40,7 +40,9 @@ impl<'a> Paths<'a> {
     }
 
     fn add(&mut self, path: &'a str) {
-        let path = without_prefix(path);
+        let path = without_signs(path);
+        // Of a diff.
+        let path = ["a/", "b/"].iter().find_map(|own| path.strip_prefix(own)).unwrap_or(path);
         let Some(end) = last_two(path) else { return };
         let known = self.by_end.entry(end).or_default();
         if known.len() < MOST && !known.contains(&path) {
@@ -51,7 +53,7 @@ impl<'a> Paths<'a> {
     /// Whether `end` is the end of several paths that are not the same one, written
     /// from different folders.
     pub(super) fn shares(&self, end: &str) -> bool {
-        let end = without_prefix(end);
+        let end = without_signs(end);
         let known =
             last_two(end).and_then(|two| self.by_end.get(two)).map_or(&[][..], Vec::as_slice);
         let mut whole = known.iter().filter(|path| is_end(end, path));
@@ -60,15 +62,14 @@ impl<'a> Paths<'a> {
     }
 }
 
-/// A path without what does not change what it names: `./`, `../`, `~/`, or the `a/`
-/// and `b/` of a diff.
-fn without_prefix(path: &str) -> &str {
+/// A path without what does not change what it names: `./`, `../`, `~/`, `@`.
+fn without_signs(path: &str) -> &str {
     let mut path = path.trim_start_matches('@');
     let is_sign = |part: &str| !part.is_empty() && part.chars().all(|c| matches!(c, '.' | '~'));
     while let Some((_, rest)) = path.split_once('/').filter(|(part, _)| is_sign(part)) {
         path = rest;
     }
-    ["a/", "b/"].iter().find_map(|prefix| path.strip_prefix(prefix)).unwrap_or(path)
+    path
 }
 
 /// The last two components of a path.
