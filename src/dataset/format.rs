@@ -77,7 +77,7 @@ impl Head {
     }
 
     /// Takes its lines for records, as those of a log whose first one is broken.
-    pub(super) fn as_lines(mut self) -> Head {
+    pub(super) fn into_lines(mut self) -> Head {
         self.records = lines_of(self.text.trim_start_matches('\u{feff}'));
         self
     }

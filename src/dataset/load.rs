@@ -455,7 +455,7 @@ fn look(source: &mut Source<'_>, only: Option<&str>) -> Result<Looked, DatasetEr
         }
         is_blank = head.is_blank();
         if head.spread
-            && let Some(format) = told(&head.as_lines())
+            && let Some(format) = told(&head.into_lines())
         {
             return Ok(Looked::Known(format));
         }

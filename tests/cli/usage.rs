@@ -156,6 +156,6 @@ fn is_the_same_bill(row: &BTreeMap<String, String>, count: &Json) -> bool {
     let usd = count["usd"].as_f64();
     let billed = row["recorded_usd"].parse::<f64>().ok();
     let close = |(one, other): (f64, f64)| (one - other).abs() < 0.00001;
-    row["requests"] == count["requests"].to_string()
+    row["requests"].parse::<u64>().ok() == count["requests"].as_u64()
         && usd.zip(billed).map_or(usd.is_none() && billed.is_none(), close)
 }

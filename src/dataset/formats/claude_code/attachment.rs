@@ -224,9 +224,10 @@ fn gather(name: &str, value: &Json, into: &mut String) {
         Json::Object(fields) => {
             // Lists of names whose lines stand beside them.
             let lines = fields.contains_key("addedLines") || fields.contains_key("addedBlocks");
-            let own = fields.iter().filter(|(name, _)| {
-                !(lines && name.as_str() == "addedNames")
-                    && !matches!(name.as_str(), "type" | "timestamp" | "uuid" | "toolUseID")
+            let own = fields.iter().filter(|(name, _)| match name.as_str() {
+                "type" | "timestamp" | "uuid" | "toolUseID" => false,
+                "addedNames" => !lines,
+                _ => true,
             });
             own.for_each(|(name, value)| gather(name, value, into));
         }
