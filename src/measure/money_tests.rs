@@ -316,6 +316,20 @@ fn sidechains_are_priced_as_recorded_and_not_part_of_the_bill() {
 }
 
 #[test]
+fn sidechains_are_billed_as_the_agent_model_that_was_asked_for() {
+    let used = Usage { input: 100, cache_read: 1_000, output: 100, ..Usage::default() };
+    let chain = (jiff::Timestamp::UNIX_EPOCH, Some("local".to_owned()), used);
+    let built = facts("s").requests(&[300]).with(|facts| facts.sidechains = vec![chain]);
+    let cell = cell("s", "full").sent(&[300]).bill("provider/cheap", "cheap", &[(300, 0, 0)]);
+    let mut manifest = manifest(&["25%"]);
+    manifest.agent_models = vec!["provider/cheap".into()];
+    let cells = Sessions::new(vec![cell.control().build()], []);
+    let report = measure(manifest, "d".into(), vec![built.build()], cells);
+    // $0.1 + $0.1 + $0.5 per thousand, whatever the model that the recording names.
+    close(row(&report, "full"), "sidechain_cost_usd", 0.000_7);
+}
+
+#[test]
 fn waits_cover_compactions_in_the_foreground() {
     let timed = |cell: CellBuilder, ms| cell.called(ms, LatencySource::Recorded);
     let sent = cell("s", "x").sent(&[300, 400]);

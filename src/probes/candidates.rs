@@ -3,7 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::declared::{Declared, binding};
-use super::edits::{Lines, Side, Sides};
+use super::edits::{Side, Sides};
 use super::occurrences::{Place, block_texts};
 use super::packages::Packages;
 use super::support::Rarity;
@@ -62,10 +62,8 @@ impl Candidates {
         let packages = Packages::new(transcript);
         let mut numbers: FxHashMap<String, u32> = FxHashMap::default();
         let mut habits = Habits::new(rules.habit_length);
-        let mut lines = Lines::default();
         for (ordinal, request) in (0u32..).zip(transcript.requests()) {
-            lines.until(transcript, request);
-            let mut used = used(transcript, request, &mut habits, &lines);
+            let mut used = used(transcript, request, &mut habits);
             let is_current = |word: &str| rarity.is_current(word);
             used.retain(|Used { text, class, .. }| {
                 !packages.knows(text, *class)
@@ -148,7 +146,6 @@ fn used<'a>(
     transcript: &'a Transcript,
     request: MessageIndex,
     habits: &mut Habits<'a>,
-    lines: &Lines<'a>,
 ) -> Vec<Used> {
     let mut used: Vec<Used> = Vec::new();
     let mut habitual: FxHashSet<&str> = FxHashSet::default();
@@ -168,7 +165,7 @@ fn used<'a>(
                     habitual.insert(text.trim());
                 }
             }
-            named(place, text, lines, &mut used);
+            named(place, text, &mut used);
         });
         drop_copied(&mut used, first);
     }
@@ -180,11 +177,8 @@ fn used<'a>(
 }
 
 /// Adds the identifiers of a text that name something by themselves.
-fn named(place: Place<'_>, text: &str, lines: &Lines<'_>, used: &mut Vec<Used>) {
-    let sides = match place {
-        Place::Argument { .. } if lines.hold_half_of(text) => Sides::rewritten(text, lines),
-        _ => Sides::of(place, text),
-    };
+fn named(place: Place<'_>, text: &str, used: &mut Vec<Used>) {
+    let sides = Sides::of(place, text);
     let options = IdentifierOptions { code: is_code(place, text) };
     for Identifier { text: name, class, range } in identifiers(text, options) {
         let (before, after) = (&text[..range.start], &text[range.end..]);

@@ -4,10 +4,7 @@
 
 use std::ops::Range;
 
-use rustc_hash::FxHashSet;
-
-use super::occurrences::{Place, texts};
-use crate::model::{MessageIndex, Transcript};
+use super::occurrences::Place;
 
 /// The side of an edit that a text stands on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,17 +33,6 @@ impl Sides {
         }
         let is_edit = text.contains("*** Update File") || text.contains("<<<<<<< SEARCH");
         if place == Place::Result || !is_edit { Sides(Vec::new()) } else { Sides::lines(text) }
-    }
-
-    /// A file that is written anew: the lines that stood before are its old text.
-    pub(super) fn rewritten(text: &str, lines: &Lines<'_>) -> Sides {
-        let mut start = 0;
-        let sides = text.split_inclusive('\n').map(|line| {
-            let range = start..start + line.len();
-            start = range.end;
-            (range, if lines.has(line) { Side::Old } else { Side::New })
-        });
-        Sides(sides.collect())
     }
 
     fn lines(text: &str) -> Sides {
@@ -93,48 +79,6 @@ impl Sides {
 /// Lines with stars that do not end the changes of a file.
 fn is_within(line: &str) -> bool {
     line.starts_with("*** Move to") || line.starts_with("*** End of File")
-}
-
-/// Fewest lines of a file that is written anew.
-const REWRITTEN: usize = 10;
-
-/// The lines of the messages so far.
-#[derive(Default)]
-pub(super) struct Lines<'a> {
-    next: usize,
-    seen: FxHashSet<&'a str>,
-}
-
-impl<'a> Lines<'a> {
-    /// Reads the messages before `end`.
-    pub(super) fn until(&mut self, transcript: &'a Transcript, end: MessageIndex) {
-        while self.next < end as usize {
-            texts(&transcript.messages[self.next], &mut |_, text| {
-                self.seen.extend(text.lines().map(bare));
-            });
-            self.next += 1;
-        }
-    }
-
-    /// Whether half of a text of many lines stood before: then it is a file that
-    /// was read, with changes.
-    pub(super) fn hold_half_of(&self, text: &str) -> bool {
-        let lines = || text.lines().filter(|line| !line.trim().is_empty());
-        let all = lines().count();
-        all >= REWRITTEN && lines().filter(|line| self.has(line)).count() * 2 >= all
-    }
-
-    fn has(&self, line: &str) -> bool {
-        self.seen.contains(bare(line))
-    }
-}
-
-/// A line without blanks and the number that a listing puts before it.
-fn bare(line: &str) -> &str {
-    let line = line.trim();
-    let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
-    let listed = rest.len() < line.len() && rest.starts_with(['→', '\t']);
-    if listed { rest.trim_start_matches(['→', '\t']).trim() } else { line }
 }
 
 #[cfg(test)]

@@ -63,14 +63,8 @@ fn what_an_edit_copies_from_its_file_is_no_fact() {
 }
 
 #[test]
-fn a_file_that_is_written_anew_is_copied_where_it_stood_and_a_drawing_is_data() {
-    let file: String = (0..12).map(|n| format!("    {n}→\tdrainShardQueue({n});\n")).collect();
-    let kept: String = (0..12).map(|n| format!("drainShardQueue({n});\n")).collect();
+fn a_drawing_and_a_style_are_no_facts() {
     let write = |text: &str| json!({"content": text});
-    assert_eq!(mined(&file, "write", write(&kept)), [""; 0]);
-    let file = format!("{file}see leaseHolderEpoch");
-    let more = format!("{kept}open(leaseHolderEpoch)");
-    assert_eq!(mined(&file, "write", write(&more)), ["leaseHolderEpoch"]);
     let path =
         "M411.699 56.6754C411.699 49.908 407.977 44.1556 394.104 44.1556C377.693 44.1556 372";
     assert_eq!(mined(path, "write", write(&format!("d={path}"))), [""; 0]);

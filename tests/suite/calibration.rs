@@ -353,6 +353,7 @@ fn the_row_recorded_is_within_three_per_cent_of_what_was_reported() {
         if transcript.compactions.iter().any(|c| c.unreadable.is_some()) {
             continue;
         }
+        let unpriced = transcript.model.as_deref() == Some("aide-gpt-5");
         let subject = counted(transcript, Calibrate::WhereReported);
         if subject.facts.calibration.is_none() {
             continue;
@@ -361,7 +362,9 @@ fn the_row_recorded_is_within_three_per_cent_of_what_was_reported() {
         let errors = validated(&subject).errors();
         println!("{id}: {errors:?}");
         assert!(errors.tokens.is_some_and(|e| e.abs() < 1e-3), "{id}: {errors:?}");
-        assert!(errors.usd.is_some_and(|e| e.abs() < 0.03), "{id}: {errors:?}");
+        // No list has a price of that name.
+        let is_close = errors.usd.map_or(unpriced, |e| !unpriced && e.abs() < 0.03);
+        assert!(is_close, "{id}: {errors:?}");
     }
     assert_eq!(compared, 24);
 }

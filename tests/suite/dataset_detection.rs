@@ -119,7 +119,8 @@ fn a_value_that_is_longer_than_what_is_looked_at_keeps_its_format() {
     let names: Vec<String> = files.map(|name| name.into_string().unwrap()).collect();
     let mut tried = 0;
     for name in names.iter().filter(|name| name.ends_with(".json") || name.ends_with(".jsonl")) {
-        let small = fixture(name);
+        // What Inspect writes has numbers that JSON has not.
+        let small = fixture(name).replace("NaN", "null");
         let mut forms = Vec::new();
         if let Ok(mut document) = serde_json::from_str::<Json>(&small) {
             assert!(lengthen(&mut document), "{name}");

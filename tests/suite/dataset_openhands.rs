@@ -279,7 +279,7 @@ fn runs_with_hostile_events_are_set_aside_with_their_line() {
 
 #[test]
 fn very_many_condensations_are_read_in_linear_time() {
-    let n = 30_000;
+    let n = 15_000;
     let talk = (0..n).map(|id| said(id, "x"));
     let forget = |id: i64| {
         let args = json!({"forgotten_event_ids": [id], "summary": "S"});

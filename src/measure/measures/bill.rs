@@ -11,7 +11,9 @@ use std::collections::BTreeMap;
 use super::references::reads;
 use crate::measure::money::{AS_BILLED, Cached, bill_of, known};
 use crate::measure::spec::{Basis, Parts, Pool, Sample, Spec};
-use crate::model::{Absent, Bill, Buckets, Cell, Measure, PromptBill, RequestBill, catalogue};
+use crate::model::{
+    Absent, Bill, Buckets, Cell, Measure, PromptBill, RECORDED, RequestBill, catalogue,
+};
 
 const fn spec(measure: &'static Measure, compute: fn(&Sample<'_>) -> Parts) -> Spec {
     Spec::of_cell(measure, Pool::Sum, Basis::Bill, compute)
@@ -160,9 +162,10 @@ pub(super) const SIDECHAINS: Spec =
 
 fn sidechains(sample: &Sample<'_>) -> Result<f64, Absent> {
     let requests = sample.facts.sidechains.iter().map(|(at, named, usage)| {
-        let model = match named {
-            Some(model) => model,
-            None => &sample.bill()?.model,
+        let model = match (sample.bill(), named) {
+            (Ok(bill), _) if bill.billed_as != RECORDED => &bill.model,
+            (_, Some(model)) => model,
+            (bill, None) => &bill?.model,
         };
         let prices = sample.terms.prices.priced(model);
         let prices = prices.ok_or_else(|| Absent::Price(model.clone()))?;
