@@ -11,7 +11,7 @@ use super::native::Card;
 use super::probes::{self, Placed};
 use super::source::Source;
 use super::subagents::Subagents;
-use crate::model::{Block, Probe, SidechainRequest, Transcript, Usage};
+use crate::model::{Probe, SidechainRequest, Transcript};
 
 /// File name without its last extension; that of a packed file is the one before `.gz` or `.zst`.
 pub(super) fn stem_of(name: &str) -> &str {
@@ -378,13 +378,11 @@ pub(super) fn unique_ids(files: &[&str], ids: &[&str]) -> Result<Vec<String>, Da
 
 /// The reason for dropping usage.
 const ABSURD: &str = "reported usage beyond any context window";
-const EMPTY: &str = "reported usage of zero tokens beside a whole response";
 const ZERO: &str = "reported usage of zero tokens in a session that reports no other";
 
 /// Drops figures that cannot be counts of tokens, and zeros where the session
-/// reports nothing else, or where a whole response stands beside them. A single
-/// request of zero tokens without one was aborted and not billed (measures §0):
-/// it stays.
+/// reports nothing else. A single request of zero tokens was not billed
+/// (measures §0): it stays.
 pub(super) fn settle(transcript: &mut Transcript) {
     let all = |transcript: &Transcript| transcript.messages.iter().filter_map(|m| m.usage).count();
     let before = all(transcript);
@@ -392,13 +390,7 @@ pub(super) fn settle(transcript: &mut Transcript) {
         message.usage = message.usage.filter(|usage| usage.is_believable());
     }
     let absurd = before - all(transcript);
-    for message in &mut transcript.messages {
-        let said = message.blocks.iter().any(|block| !matches!(block, Block::Reasoning { .. }));
-        let is_none = |usage: &Usage| usage.output_final && usage.prompt() + usage.output == 0;
-        message.usage = message.usage.filter(|usage| !(said && is_none(usage)));
-    }
     let believable = all(transcript);
-    let empty = before - absurd - believable;
     let mut usages = transcript.messages.iter().filter_map(|m| m.usage);
     let zero = usages.all(|usage| usage.prompt() == 0);
     if zero {
@@ -408,7 +400,7 @@ pub(super) fn settle(transcript: &mut Transcript) {
     transcript.sidechains.retain(|request| request.usage.is_believable());
     let absurd = absurd + asides - transcript.sidechains.len();
     let zero = if zero { believable } else { 0 };
-    for (reason, n) in [(ABSURD, absurd), (EMPTY, empty), (ZERO, zero)] {
+    for (reason, n) in [(ABSURD, absurd), (ZERO, zero)] {
         if n > 0 {
             *transcript.left_out.entry(reason.to_owned()).or_default() += n as u64;
         }

@@ -45,11 +45,12 @@ fn put(into: &mut Json, value: &Json) -> bool {
         Json::Array(items) => items.iter_mut().any(|item| put(item, value)),
         Json::Object(fields) => {
             for (name, field) in fields.iter_mut() {
-                let arguments = json!({ "a": value });
                 match field {
-                    Json::Object(_) if ARGUMENTS.contains(&name.as_str()) => *field = arguments,
+                    Json::Object(_) if ARGUMENTS.contains(&name.as_str()) => {
+                        *field = json!({ "a": value });
+                    }
                     Json::String(text) if name == "arguments" && text.starts_with('{') => {
-                        *text = arguments.to_string();
+                        *text = json!({ "a": value }).to_string();
                     }
                     field => {
                         if !put(field, value) {
@@ -77,8 +78,9 @@ fn samples(what: &str, value: &Json, folder: &Path) {
         let dense = match serde_json::from_str::<Json>(&text) {
             Ok(mut document) => put(&mut document, value).then(|| document.to_string()),
             Err(_) => {
-                let mut lines: Vec<Json> =
-                    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+                // Some samples have lines that are broken.
+                let lines = text.lines().map(serde_json::from_str);
+                let mut lines: Vec<Json> = lines.filter_map(Result::ok).collect();
                 let is_put = lines.iter_mut().any(|line| put(line, value));
                 is_put.then(|| lines.iter().map(|line| format!("{line}\n")).collect())
             }

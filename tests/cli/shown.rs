@@ -171,11 +171,9 @@ fn an_error_quotes_at_most_two_hundred_characters_of_a_value() {
     let files = [
         ("role.json", format!("[{},{}]", message("user", ""), message(&long, ""))),
         (
-            "call.json",
+            "call.jsonl",
             format!(
-                "[{},{}]",
-                message("user", ""),
-                message("tool", &format!(r#","tool_call_id":"{long}""#))
+                r#"{{"id":"a","messages":[{{"id":"m0","role":"tool","blocks":[{{"type":"tool_result","call":"{long}","text":"x"}}]}}]}}"#
             ),
         ),
         (
@@ -201,7 +199,7 @@ fn an_error_quotes_at_most_two_hundred_characters_of_a_value() {
     let rule = format!("{typed} < 1");
     for command in [
         &["bench", "role.json"][..],
-        &["bench", "call.json"],
+        &["bench", "call.jsonl"],
         &["bench", "shape.json"],
         &["strategies", "show", "mine.toml"],
         &["strategies", "show", "unknown.toml"],

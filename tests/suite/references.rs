@@ -233,7 +233,9 @@ fn vendors_summaries_carry_what_they_tell_and_by_the_facts_own_words() {
             }
         }
     }
-    assert_eq!(told, 37);
+    // Of 37 that were labelled two are no facts at stake any more: a prompt of the queue,
+    // which was not read then, says them again behind the compaction.
+    assert_eq!(told, 35);
     println!("told: {carried} of {told} carried; words of others: {mistaken} of {pairs}");
     assert!(f64::from(carried) / f64::from(told) >= TOLD, "{carried} of {told}");
     assert!(f64::from(mistaken) / f64::from(pairs) <= MISTAKEN, "{mistaken} of {pairs}");
