@@ -324,11 +324,10 @@ impl<S: Sink> Gathered<S> {
         questions: Option<&Found>,
         options: &LoadOptions,
     ) -> Result<usize, DatasetError> {
-        let (mut ids, mut responses) = (BTreeSet::new(), 0);
+        let mut ids = BTreeSet::new();
         let keeping = Keeping { apart: options.sidechains, strict: format.tried == Tried::Own };
         let mut keep = |gathered: &mut Self, source: &Source<'_>, draft: Draft, asked_in| {
             let id = draft.transcript.id.clone();
-            responses += draft.transcript.requests().count();
             if !ids.insert(id.clone()) {
                 return Err(source.error(None, Problem::RepeatedTranscript { id }));
             }
@@ -353,7 +352,7 @@ impl<S: Sink> Gathered<S> {
             }
         }
         let read = ids.len();
-        source.settle_aside(responses)?;
+        source.settle_aside(read)?;
         if read > 0 && format.tried == Tried::Documentation && self.documented.insert(format.name) {
             self.warnings.push(format!(
                 "the format {} was written from its documentation, without recordings at hand: \

@@ -414,11 +414,10 @@ impl<'a> Source<'a> {
     /// Tells what was set aside.
     ///
     /// # Errors
-    /// The first problem where no response was read besides: nothing is left to
-    /// replay then.
-    pub(super) fn settle_aside(&mut self, responses: usize) -> Result<(), DatasetError> {
+    /// The first problem where no session was read besides.
+    pub(super) fn settle_aside(&mut self, sessions: usize) -> Result<(), DatasetError> {
         let Some((line, problem)) = self.first_aside.take() else { return Ok(()) };
-        if responses == 0 {
+        if sessions == 0 {
             return Err(self.error(Some(line), problem));
         }
         let records = counted(self.aside as usize, "record");

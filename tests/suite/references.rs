@@ -184,7 +184,8 @@ struct Told {
 const TOLD: f64 = 0.65;
 /// Share of the facts that the words of another fact at the same cut support, at
 /// most: such facts are neighbours, and often one sentence tells both.
-const MISTAKEN: f64 = 0.55;
+/// 214 of 358 pairs, since prompts of the queue and attachments are read.
+const MISTAKEN: f64 = 0.6;
 
 #[test]
 fn vendors_summaries_carry_what_they_tell_and_by_the_facts_own_words() {
