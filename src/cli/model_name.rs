@@ -142,7 +142,7 @@ impl ModelName {
     /// at temperature 0, so that measurements repeat.
     pub fn model(&self, prices: &PriceList) -> Model {
         let entry = prices.priced(&self.id()).and_then(|model| prices.entry(&model.id));
-        let says = |field: &str| entry.and_then(|e| e.get(field)).and_then(Json::as_bool);
+        let says = |field: &str| entry.as_ref()?.get(field).and_then(Json::as_bool);
         // Anthropic's models reason only when asked to, except for those that always do.
         let reasons = says("supports_reasoning") == Some(true) && self.provider != "anthropic";
         let thinks = reasons || says("thinking_always_on") == Some(true);

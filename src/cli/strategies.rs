@@ -62,6 +62,10 @@ enum Action {
         /// names none]
         #[arg(long, value_name = "TOKENS|SHARE|native")]
         window: Option<String>,
+        /// Print its file instead, to save and change: a prompt that no file beside the new one
+        /// holds stays the built-in one
+        #[arg(long, conflicts_with = "window")]
+        toml: bool,
     },
     /// Check a preset, and try it on synthetic sessions: it runs through, keeps calls with their
     /// results, does the same twice and after being saved and restored; a preset with a command
@@ -76,7 +80,8 @@ enum Action {
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let text = match &arguments.action {
         None | Some(Action::List) => list()?,
-        Some(Action::Show { name, window }) => show::show(name, window.as_deref())?,
+        Some(Action::Show { name, toml: true, .. }) => show::file(name)?,
+        Some(Action::Show { name, window, .. }) => show::show(name, window.as_deref())?,
         Some(Action::Check { name }) => check(name)?,
     };
     wire::print(&text)?;

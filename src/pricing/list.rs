@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
+use serde_json::value::RawValue;
 
 use super::model::{EntryError, ModelPrices};
 use super::names::{Names, NoMatch};
@@ -80,17 +81,27 @@ pub struct PriceList {
     names: Option<OnceLock<Names>>,
 }
 
-/// An entry of the list, parsed when it is first needed: a run needs one of
+/// An entry of the list, kept as its text until it is needed: a run needs one of
 /// thousands.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 struct Listed {
-    entry: Json,
+    entry: Box<RawValue>,
     prices: OnceLock<ModelPrices>,
 }
 
+impl PartialEq for Listed {
+    fn eq(&self, other: &Self) -> bool {
+        self.entry.get() == other.entry.get()
+    }
+}
+
 impl Listed {
+    fn entry(&self) -> Json {
+        serde_json::from_str(self.entry.get()).expect("the text of an entry was read as JSON")
+    }
+
     fn prices(&self, id: &str) -> &ModelPrices {
-        let read = || ModelPrices::read(id, &self.entry);
+        let read = || ModelPrices::read(id, &self.entry());
         self.prices.get_or_init(|| read().expect("a list is read through, or tested to be sound"))
     }
 }
@@ -122,7 +133,7 @@ impl PriceList {
     pub fn parse(name: &str, text: &str) -> Result<Self, PriceError> {
         let list = Self::unread(name, text)?;
         for (id, listed) in &list.models {
-            ModelPrices::read(id, &listed.entry)
+            ModelPrices::read(id, &listed.entry())
                 .map_err(|problem| PriceError::Entry { model: id.clone(), problem })?;
         }
         Ok(list)
@@ -130,7 +141,7 @@ impl PriceList {
 
     /// A list whose entries are not parsed yet.
     fn unread(name: &str, text: &str) -> Result<Self, PriceError> {
-        let entries: Map<String, Json> =
+        let entries: BTreeMap<String, Box<RawValue>> =
             serde_json::from_str(text).map_err(|e| PriceError::Syntax(e.to_string()))?;
         let models = entries.into_iter().filter(|(id, _)| !NO_MODELS.contains(&id.as_str()));
         let models = models.map(|(id, entry)| (id, Listed { entry, prices: OnceLock::new() }));
@@ -144,8 +155,8 @@ impl PriceList {
     }
 
     /// A model's entry as the list writes it, by its name there.
-    pub fn entry(&self, id: &str) -> Option<&Json> {
-        self.models.get(id).map(|listed| &listed.entry)
+    pub fn entry(&self, id: &str) -> Option<Json> {
+        self.models.get(id).map(Listed::entry)
     }
 
     /// Every model, by name.

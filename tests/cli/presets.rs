@@ -64,6 +64,24 @@ fn a_preset_file_works_like_a_built_in_one() {
 }
 
 #[test]
+fn a_built_in_preset_is_printed_as_a_file_to_start_from() {
+    let desk = Desk::with_sessions();
+    let shown = desk.good(&["strategies", "show", "session-state", "--toml"]).out;
+    let own = shown.replace("name = \"session-state\"", "name = \"own\"");
+    assert_ne!(own, shown);
+    // Its prompts are not beside it, so they are the built-in ones.
+    desk.file("own.toml", &own);
+    let prompts = |of: &str| {
+        let all = desk.good(&["strategies", "show", of]).out;
+        all.split_once("\n--- ").expect("it has prompts").1.to_owned()
+    };
+    assert_eq!(prompts("own.toml"), prompts("session-state"));
+    // One that is there wins.
+    desk.file("prompts/session-state.md", "Fold this: {{messages}}");
+    assert!(prompts("own.toml").contains("Fold this: {{messages}}"));
+}
+
+#[test]
 fn a_preset_file_is_listed_with_its_hash_and_a_change_changes_it() {
     let hash = |preset: &str| {
         let desk = desk(preset);

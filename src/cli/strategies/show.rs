@@ -84,6 +84,11 @@ fn typed(word: &str) -> Cow<'_, str> {
     }
 }
 
+/// The file of a preset, as it is written.
+pub(super) fn file(name: &str) -> Result<String, Failure> {
+    Ok(bench::preset_text(name)?.as_written().to_owned())
+}
+
 /// The preset with its numbers at a window, and its prompts.
 pub(super) fn show(name: &str, window: Option<&str>) -> Result<String, Failure> {
     let preset = bench::preset(name, &[])?;

@@ -59,12 +59,22 @@ impl PresetText {
         Preset::parse_in(self.folder.as_deref(), &self.file, &self.text, overrides, &prompt)
     }
 
-    /// The text of a prompt of the preset itself.
+    /// The text of a prompt of the preset itself. Where a file of the user's own
+    /// has no such file beside it, it is the built-in prompt of that name, so
+    /// that the text of a built-in preset can be changed without its prompts.
     pub fn prompt(&self, name: &str) -> Option<String> {
-        match &self.folder {
-            Some(folder) => prompt_text(&folder.join(name)).ok(),
-            None => builtin_prompt(name).map(str::to_owned),
+        let builtin = || builtin_prompt(name).map(str::to_owned);
+        let Some(folder) = &self.folder else { return builtin() };
+        match prompt_text(&folder.join(name)) {
+            Ok(text) => Some(text),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => builtin(),
+            Err(_) => None,
         }
+    }
+
+    /// The text as it is written.
+    pub fn as_written(&self) -> &str {
+        &self.text
     }
 
     /// The table of the preset with changed values by key.
