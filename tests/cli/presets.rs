@@ -75,10 +75,13 @@ fn a_built_in_preset_is_printed_as_a_file_to_start_from() {
         let all = desk.good(&["strategies", "show", of]).out;
         all.split_once("\n--- ").expect("it has prompts").1.to_owned()
     };
-    assert_eq!(prompts("own.toml"), prompts("session-state"));
+    let borrowed = prompts("own.toml");
+    assert!(borrowed.starts_with("prompts/session-state") && borrowed.contains(".md (built-in)\n"));
+    assert_eq!(borrowed.replace(" (built-in)\n", "\n"), prompts("session-state"));
     // One that is there wins.
     desk.file("prompts/session-state.md", "Fold this: {{messages}}");
-    assert!(prompts("own.toml").contains("Fold this: {{messages}}"));
+    let mine = "prompts/session-state.md\nFold this: {{messages}}";
+    assert!(prompts("own.toml").contains(mine));
 }
 
 #[test]

@@ -91,6 +91,7 @@ pub(super) fn file(name: &str) -> Result<String, Failure> {
 
 /// The preset with its numbers at a window, and its prompts.
 pub(super) fn show(name: &str, window: Option<&str>) -> Result<String, Failure> {
+    let file = bench::preset_text(name)?;
     let preset = bench::preset(name, &[])?;
     let written = preset.native_window.unwrap_or(UNKNOWN_LIMIT);
     let window = window.map(wire::window).transpose()?;
@@ -117,7 +118,8 @@ pub(super) fn show(name: &str, window: Option<&str>) -> Result<String, Failure> 
         );
     }
     for (name, prompt) in preset.prompts() {
-        let _ = writeln!(text, "\n--- {}\n{}", one_line(name), prompt.trim_end());
+        let from = if file.borrows(name) { " (built-in)" } else { "" };
+        let _ = writeln!(text, "\n--- {}{from}\n{}", one_line(name), prompt.trim_end());
     }
     programs(&mut text, &preset);
     Ok(text)

@@ -72,6 +72,11 @@ impl PresetText {
         }
     }
 
+    /// Whether a file of the user's own takes this prompt from the built-in ones.
+    pub fn borrows(&self, name: &str) -> bool {
+        self.folder.as_ref().is_some_and(|folder| !folder.join(name).exists())
+    }
+
     /// The text as it is written.
     pub fn as_written(&self) -> &str {
         &self.text
