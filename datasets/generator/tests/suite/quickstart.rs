@@ -98,8 +98,9 @@ fn every_coding_session_has_references_enough() {
         let facts = facts(transcript);
         let exam = &facts.exam;
         let requests: BTreeSet<u32> = exam.references.iter().map(|r| r.request).collect();
-        assert!(exam.references.len() >= 20, "{}", exam.references.len());
-        assert!(requests.len() >= 10, "{}", requests.len());
+        let (count, requests) = (exam.references.len(), requests.len());
+        println!("{}: {count} references at {requests} requests", facts.transcript);
+        assert!(count >= 20 && requests >= 10, "{count} references at {requests} requests");
     }
 }
 
