@@ -14,6 +14,7 @@ use crate::text::counted;
 use crate::tokens::Counter;
 
 /// A comparison whose presets, windows and sessions are settled.
+#[derive(Clone)]
 pub struct BenchPlan {
     /// Presets, windows and settings.
     pub spec: RunSpec,

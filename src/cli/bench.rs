@@ -198,6 +198,10 @@ pub(super) fn run(arguments: &Arguments, ask: ProbeMode) -> Result<Exit, Failure
         }
         None => arguments.seating.clone(),
     };
+    // What a resumed run has paid for is not known here, so only the cap on each call holds.
+    if !arguments.resume {
+        dry_run::refuse_over_cap(&plan, (&seating, &prices), &counter)?;
+    }
     if let Some(model) = seating.author() {
         let line = (&seating.line, model);
         wire::say(authoring::estimate(line, &prices, &dry_run::unasked(&plan))?.trim_end());

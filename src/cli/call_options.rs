@@ -29,7 +29,8 @@ pub struct CallOptions {
     #[arg(long, requires = "cassette")]
     replay: bool,
 
-    /// Largest cost of all calls to models: a call that could exceed it is not made
+    /// Largest cost of all calls to models: a call that could exceed it is not made, and `recap
+    /// bench` makes none where they are expected to cost more
     #[arg(long, value_name = "USD", value_parser = dollars)]
     max_cost: Option<f64>,
 
@@ -74,6 +75,11 @@ impl CallOptions {
     /// Whether nothing is sent.
     pub(super) fn is_replay(&self) -> bool {
         self.replay
+    }
+
+    /// Dollars that all calls may cost, where there is a cap.
+    pub(super) fn max_cost(&self) -> Option<f64> {
+        self.max_cost
     }
 
     /// Whether replies are read from or added to a cassette.

@@ -43,19 +43,79 @@ pub(super) fn plan(
         let idle = "0 calls to a model: every seat is offline, nothing is spent\n";
         return Ok(if json { Estimate::default().json(work) } else { cells + idle });
     }
-    let planned = Arc::new(DryRunCalls::default());
-    let (seats, mut exchange) = seating.dry_run(counter, prices, &planned)?;
-    let mut assumed = "";
-    if let Some(model) = seating.author() {
-        if let Some(llm) = exchange.llm(model)? {
-            authoring::rehearse(&llm, &unasked(&plan))?;
-        }
-        assumed = "answered and graded are as many questions as recap makes without a model\n";
+    let planned = rehearsed(plan, (seating, prices), counter)?;
+    Ok(if json { planned.bill.json(work) } else { cells + &planned.describe() })
+}
+
+/// Refuses a run whose calls are expected to cost more than it may: it would end
+/// with its money spent and little graded.
+pub(super) fn refuse_over_cap(
+    plan: &BenchPlan,
+    (seating, prices): (&Seating, &Arc<PriceList>),
+    counter: &Arc<Counter>,
+) -> Result<(), Failure> {
+    let Some(cap) = seating.line.max_cost().filter(|_| seating.has_models()) else {
+        return Ok(());
+    };
+    if seating.line.is_replay() {
+        return Ok(());
+    }
+    let (expected, worst) = rehearsed(plan.clone(), (seating, prices), counter)?.bill.totals();
+    match expected.zip(worst).filter(|(expected, _)| *expected > cap) {
+        Some((expected, worst)) => Err(Failure::usage(format!(
+            "the calls to models are expected to cost {}, and --max-cost allows {}: nothing was \
+             sent",
+            dollars(Some(expected)),
+            dollars(Some(cap)),
+        ))
+        .help(format!(
+            "raise --max-cost ({} is the most that they can cost), or ask for less: --limit, fewer \
+             strategies, windows or --replicates; --dry-run shows the calls of each seat",
+            dollars(Some(worst)),
+        ))),
+        // What has no price is refused where the seats are filled.
+        None => Ok(()),
+    }
+}
+
+/// What a rehearsal of a run counted.
+struct Planned {
+    bill: Estimate,
+    has_cassette: bool,
+    /// Whether a model would write the questions first.
+    has_author: bool,
+}
+
+impl Planned {
+    fn describe(&self) -> String {
+        let recorded = if self.has_cassette { " that are not on the cassette" } else { "" };
+        let assumed = match self.has_author {
+            true => "answered and graded are as many questions as recap makes without a model\n",
+            false => "",
+        };
+        self.bill.describe(recorded) + assumed
+    }
+}
+
+/// Makes a run with its calls counted instead of sent.
+fn rehearsed(
+    plan: BenchPlan,
+    (seating, prices): (&Seating, &Arc<PriceList>),
+    counter: &Arc<Counter>,
+) -> Result<Planned, Failure> {
+    let calls = Arc::new(DryRunCalls::default());
+    let (seats, mut exchange) = seating.dry_run(counter, prices, &calls)?;
+    if let Some(model) = seating.author()
+        && let Some(llm) = exchange.llm(model)?
+    {
+        authoring::rehearse(&llm, &unasked(&plan))?;
     }
     Work::new(plan.spec.jobs.min(wire::cores()))?.run(plan.seats(seats).dry_run())??;
-    let recorded = if exchange.has_cassette() { " that are not on the cassette" } else { "" };
-    let bill = Estimate::of(&planned, prices, wire::now());
-    Ok(if json { bill.json(work) } else { cells + &bill.describe(recorded) + assumed })
+    Ok(Planned {
+        bill: Estimate::of(&calls, prices, wire::now()),
+        has_cassette: exchange.has_cassette(),
+        has_author: seating.author().is_some(),
+    })
 }
 
 /// The sessions without questions of their own, each with its cuts.

@@ -50,9 +50,14 @@ pub fn talk(desk: &Desk) {
 /// A model that reads and grades: it answers with the first thing of the talk
 /// that its context holds and its question asks for.
 fn knows(request: &Received) -> Act {
+    Act::chat(&reply_to(request))
+}
+
+/// Its reply to a request.
+fn reply_to(request: &Received) -> String {
     let system = request.body["messages"][0]["content"].as_str().unwrap_or_default();
     let schema = request.body.get("response_format").is_some();
-    Act::chat(&reply_of(system, &request.text(), schema))
+    reply_of(system, &request.text(), schema)
 }
 
 /// Its reply to a system text and a message; one with a schema grades.
@@ -397,24 +402,36 @@ fn a_server_that_is_not_there_ends_a_run_without_a_verdict() {
 fn nothing_is_spent_beyond_the_cap() {
     let desk = Desk::new();
     talk(&desk);
-    // $1 for each token: 10 and 5 a call, and far more at worst.
-    let price = json!({"openai/m": {"input_cost_per_token": 1, "output_cost_per_token": 1,
+    // $1 for each token of a reply.
+    let price = json!({"openai/m": {"input_cost_per_token": 0, "output_cost_per_token": 1,
         "mode": "chat", "litellm_provider": "openai"}});
     desk.file("prices.json", price.to_string());
-    let server = Server::start(knows);
-    let capped = |cap: &str| {
-        let more = ["--prices", "prices.json", "--max-cost", cap, "--out", "run"];
-        bench(&desk, &server.base(), &more)
+    // Replies are longer than expected, and none is longer than it may be.
+    let server = Server::start(|request| {
+        let mut reply = chat(&reply_to(request), "stop");
+        reply["usage"]["completion_tokens"] = json!(100);
+        Act::json(200, &reply)
+    });
+    let priced = |more: &[&str]| {
+        bench(&desk, &server.base(), &[&["--prices", "prices.json"][..], more].concat())
     };
-    let broke = capped("20");
-    assert_eq!((broke.code, server.requests()), (3, 0), "{broke:?}");
-    assert!(broke.err.contains("nothing was spent: the next call could cost"), "{}", broke.err);
-    assert!(!broke.err.contains("used up"), "{}", broke.err);
-    let some = capped("3000");
-    assert_eq!(some.code, 3, "{some:?}");
+    let plan: Json = serde_json::from_str(&priced(&["--dry-run", "--json"]).out).unwrap();
+    let expected = plan["expected_usd"].as_f64().unwrap();
+    assert!(plan["worst_usd"].as_f64().unwrap() > 2.0 * expected, "{plan}");
+
+    let less = priced(&["--max-cost", &format!("{}", expected - 1.0), "--out", "run"]);
+    less.is_refused();
+    let said = format!("expected to cost ${expected:.2}, and --max-cost allows ");
+    assert!(less.err.contains(&said), "{}", less.err);
+    assert!(less.err.contains("nothing was sent"), "{}", less.err);
+    assert_eq!((server.requests(), desk.path("run").exists()), (0, false));
+
+    let capped = priced(&["--max-cost", &format!("{expected}"), "--out", "run"]);
+    assert_eq!(capped.code, 3, "{capped:?}");
     let usd: f64 =
         desk.csv("run/calls.csv").iter().map(|c| c["cost_usd"].parse::<f64>().unwrap()).sum();
-    assert!(usd > 0.0 && usd <= 3_000.0, "{usd}");
+    assert!(usd > 0.0 && usd <= expected, "{usd} of {expected}");
+
     let unpriced = bench(&desk, &server.base(), &["--max-cost", "1", "--out", "no"]);
     unpriced.is_refused();
     assert!(unpriced.err.contains("has no price"), "{}", unpriced.err);
