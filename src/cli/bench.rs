@@ -158,8 +158,9 @@ struct CutOptions {
     cuts: Cuts,
 
     /// At a cut, 1 is the first compaction of an uncompressed session; 3 a session three times as
-    /// large as the window, compacted along the way as in production
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1,3",
+    /// large as the window, compacted along the way as in production; 1,3 looks at both and ranks
+    /// by the larger
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1",
           value_parser = clap::value_parser!(u32).range(1..=100))]
     depth: Vec<u32>,
 }

@@ -228,8 +228,12 @@ pub(super) fn at_cuts(rows: &[&PresetRow], report: &Report, wide: bool) -> Optio
     let (facts, cuts) =
         (counted(count(catalogue::FACTS_AT_STAKE), "fact"), counted(count(catalogue::CUTS), "cut"));
     let sessions = counted(count(catalogue::SESSIONS_AT_STAKE), "session");
+    let frees = match report.primary == Primary::KeptAtCut {
+        true => "frees: how much smaller the context is right behind the cut. ",
+        false => "",
+    };
     let mut text = format!(
-        "kept at cuts: of {facts} that the agent used behind {cuts} in {sessions} and could only \
+        "{frees}kept at cuts: of {facts} that the agent used behind {cuts} in {sessions} and could only \
          know from before {}, the share that the context still tells, {deep}{first}.",
         form_for(count(catalogue::CUTS), "it", "them")
     );
@@ -242,7 +246,7 @@ pub(super) fn at_cuts(rows: &[&PresetRow], report: &Report, wide: bool) -> Optio
             counted(asked as usize, "question")
         );
     }
-    if wide || report.primary == Primary::KeptAtCut {
+    if wide {
         text += " carried: of those no longer sent as recorded, the share in what the strategy \
                  wrote.";
     }

@@ -12,10 +12,8 @@ use crate::tokens::{Counter, Sizes};
 
 const TEXT: &str = include_str!("recap.toml");
 
-/// The default cuts and depths of a run, and the depth at which its rows are
-/// ranked.
-const CUTS: (Cuts, &[u32]) = (Cuts::Spread(5), &[1, DEEPEST]);
-const DEEPEST: u32 = 3;
+/// The default cuts and depths of a run.
+const CUTS: (Cuts, &[u32]) = (Cuts::Spread(5), &[1]);
 
 /// A rule of the gate, with an explanation.
 struct Rule {
@@ -58,8 +56,8 @@ fn rules(datasets: &[Dataset]) -> Vec<Rule> {
     let named = transcripts.clone().flat_map(|t| t.model.iter().chain(t.other_models.values()));
     let list = PriceList::bundled();
     let unpriced = named.collect::<BTreeSet<_>>().iter().any(|name| list.priced(name).is_none());
-    let deepest = if probed { None } else { transcripts.clone().filter_map(deepest).max() };
-    let short = (!probed && deepest.is_none()).then_some("these sessions are too short for a cut");
+    let short = !probed && !transcripts.clone().any(has_cut);
+    let short = short.then_some("these sessions are too short for a cut");
     let reported = datasets.iter().all(Dataset::reports_usage);
     let hypothetical = if !reported {
         Some("hypothetical at a share of the session: nobody would be billed for it")
@@ -70,13 +68,9 @@ fn rules(datasets: &[Dataset]) -> Vec<Rule> {
     } else {
         None
     };
-    let (least, drop) = match (probed, deepest) {
-        (true, _) => ("continuity < 30", "continuity < baseline - 5"),
-        // The session is too short for more than a first compaction.
-        (false, Some(..DEEPEST)) => {
-            ("kept_at_cut_first < 0.3", "kept_at_cut_first < baseline - 0.05")
-        }
-        (false, _) => ("kept_at_cut < 0.3", "kept_at_cut < baseline - 0.05"),
+    let (least, drop) = match probed {
+        true => ("continuity < 30", "continuity < baseline - 5"),
+        false => ("kept_at_cut < 0.3", "kept_at_cut < baseline - 0.05"),
     };
     let rule = |rule, forbids, off| Rule { rule, forbids, off };
     vec![
@@ -86,14 +80,12 @@ fn rules(datasets: &[Dataset]) -> Vec<Rule> {
     ]
 }
 
-/// The greatest depth at which a compaction can be forced in a session; `None`
-/// where it is too short for any.
-fn deepest(transcript: &Transcript) -> Option<u32> {
+/// Whether a compaction can be forced anywhere in a session.
+fn has_cut(transcript: &Transcript) -> bool {
     let counter: std::sync::Arc<Counter> = wire::counter(None);
     let sizes = Sizes::of(transcript, &counter);
     let messages: Vec<u64> = sizes.messages.iter().map(|weight| weight.tokens).collect();
-    let places = places(transcript, &messages, CUTS.0, CUTS.1).ok()?;
-    places.iter().flat_map(|place| place.depths.iter().copied()).max()
+    places(transcript, &messages, CUTS.0, CUTS.1).is_ok_and(|places| !places.is_empty())
 }
 
 impl Rule {

@@ -91,8 +91,8 @@ const CARRIED: Column =
 const ADDED: Column = column(["added", "over null"], true, 2, |row| {
     shown(row, catalogue::ADDED_AT_CUT, number::gain)
 });
-const SIZE_AT_CUT: Column = column(["tokens", "at cuts"], true, 4, |row| {
-    shown(row, catalogue::TOKENS_AT_CUT, number::multiple)
+const FREES: Column = column(["frees", "at cuts"], true, 3, |row| {
+    shown(row, catalogue::TOKENS_AT_CUT, |left| number::percent(1.0 - left))
 });
 
 /// The bill against that of what the recorded agent sent.
@@ -115,7 +115,7 @@ const BY_CUTS: &[&Column] = &[
     &KEPT_FIRST,
     &CARRIED,
     &ADDED,
-    &SIZE_AT_CUT,
+    &FREES,
     &COST,
     &WAIT,
     &COMPACTIONS,
@@ -167,7 +167,7 @@ pub(super) fn columns(
     let note = if width < grid::NARROWEST { &NOTE } else { &NOTE_IN_GROUP };
     match primary {
         Primary::Continuity => vec![&NAME, &CONTINUITY, &KEPT_AT_CUT_BESIDE, cost, &WAIT, note],
-        Primary::KeptAtCut => vec![&NAME, &KEPT_AT_CUT, &ANSWERED, &CARRIED, cost, &WAIT, note],
+        Primary::KeptAtCut => vec![&NAME, &FREES, &KEPT_AT_CUT, &ANSWERED, cost, &WAIT, note],
         Primary::ReferenceRecall => vec![&NAME, &KEPT, cost, &WAIT, note],
     }
 }
