@@ -52,8 +52,8 @@ use selection::Selection;
 /// Cuts of a session where nothing else is asked for.
 const CUTS: Cuts = Cuts::Spread(5);
 
-/// Depths of the cuts where nothing else is asked for.
-const DEPTHS: [u32; 2] = [1, 3];
+/// Depths of the cuts where nothing else is asked for: the first compaction.
+const DEPTHS: [u32; 1] = [1];
 
 /// What is to be compared, on which sessions. Everything but the data sets has
 /// the default of `recap bench`.

@@ -21,7 +21,7 @@ use crate::text::counted;
 
 /// Depths of the cuts that questions are made for: those that `recap bench`
 /// examines by default.
-const DEPTHS: [u32; 2] = [1, 3];
+const DEPTHS: [u32; 1] = [1];
 
 /// Options of `recap probes generate`.
 #[derive(Debug, Args)]
