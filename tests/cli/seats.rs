@@ -227,7 +227,9 @@ fn a_model_that_writes_nothing_of_use_is_told_first_and_has_no_rank() {
     let mut problems = ran.out.lines().skip_while(|line| *line != " problems of this run:");
     let first = problems.nth(1).unwrap();
     assert!(first.starts_with(" - too many replies of the compactor were void"), "{first}");
-    assert!(ran.out.contains("  void replies\n"), "{}", ran.out);
+    // Which calls are withheld depends on their order of arrival, and with it
+    // whether a request is over the window too.
+    assert!(ran.out.contains("  void replies"), "{}", ran.out);
 
     let compactions = desk.csv("run/compactions.csv");
     let own = || compactions.iter().filter(|row| row["strategy"] == "claude-code");
