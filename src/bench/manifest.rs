@@ -29,7 +29,7 @@ pub(super) fn of_plan(spec: &RunSpec, datasets: &[Dataset], counter: &Counter) -
         scaled: spec.scaled,
         cuts: spec.cuts.to_string(),
         questions: String::new(),
-        depths: spec.depths.clone(),
+        depth: spec.depth,
         replicates: spec.replicates,
         transcripts: files
             .map(|(name, hash)| Provenance { name: name.clone(), hash: hash.clone() })

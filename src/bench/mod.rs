@@ -37,7 +37,6 @@ pub use run::{BenchRun, Outcome};
 pub use selection::{SelectionError, preset, preset_text};
 pub use shard::Part;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::dataset::Dataset;
@@ -52,8 +51,8 @@ use selection::Selection;
 /// Cuts of a session where nothing else is asked for.
 const CUTS: Cuts = Cuts::Spread(5);
 
-/// Depths of the cuts where nothing else is asked for: the first compaction.
-const DEPTHS: [u32; 1] = [1];
+/// Depth of the cuts where nothing else is asked for: the first compaction.
+const DEPTH: u32 = 1;
 
 /// What is to be compared, on which sessions. Everything but the data sets has
 /// the default of `recap bench`.
@@ -73,7 +72,7 @@ pub struct Bench {
     counter: Arc<Counter>,
     cuts: Cuts,
     questions: Questions,
-    depths: BTreeSet<u32>,
+    depth: u32,
     replicates: u32,
     seed: u64,
     scaled: bool,
@@ -110,7 +109,7 @@ impl Bench {
             counter: Arc::new(Counter::where_reported()),
             cuts: CUTS,
             questions: Questions::Auto,
-            depths: BTreeSet::from(DEPTHS),
+            depth: DEPTH,
             replicates: 1,
             seed: 1,
             scaled: true,
@@ -219,11 +218,12 @@ impl Bench {
         Self { counter, ..self }
     }
 
-    /// Where compactions are forced, and at which depths. A recorded compaction
-    /// is examined at depth 1 only.
+    /// Where compactions are forced, and at which depth: 1 for a first compaction,
+    /// above it the size of the session before the cut in windows. A recorded
+    /// compaction is examined at depth 1.
     #[must_use]
-    pub fn cuts(self, cuts: Cuts, depths: impl IntoIterator<Item = u32>) -> Self {
-        Self { cuts, depths: depths.into_iter().collect(), ..self }
+    pub fn cuts(self, cuts: Cuts, depth: u32) -> Self {
+        Self { cuts, depth, ..self }
     }
 
     /// The questions that are asked at the cuts, besides the data sets' own

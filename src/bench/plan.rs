@@ -112,7 +112,7 @@ pub(super) fn plan(bench: Bench) -> Result<BenchPlan, BenchError> {
         nulls: bench.only.is_none(),
         cuts: bench.cuts,
         questions: questions.0,
-        depths: depths(bench.cuts, bench.depths),
+        depth: depth(bench.cuts, bench.depth),
         jobs: bench.jobs,
     };
     warnings.extend(native::warnings(&spec.windows, &samples, &spec.agents));
@@ -131,9 +131,13 @@ pub(super) fn plan(bench: Bench) -> Result<BenchPlan, BenchError> {
     Ok(BenchPlan { spec, samples, manifest, shard_calls, counter, seats, conceal })
 }
 
-/// The depths, ascending; a recorded compaction is examined as a first one.
-fn depths(cuts: Cuts, asked: BTreeSet<u32>) -> Vec<u32> {
-    if cuts == Cuts::Recorded { vec![1] } else { asked.into_iter().collect() }
+/// A recorded compaction is examined as a first one.
+fn depth(cuts: Cuts, asked: u32) -> u32 {
+    match cuts {
+        Cuts::None => 0,
+        Cuts::Recorded => 1,
+        Cuts::All | Cuts::Spread(_) => asked,
+    }
 }
 
 /// The questions at cuts, by the transcripts as they are named in the run, and

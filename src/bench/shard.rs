@@ -35,13 +35,12 @@ fn calls(sample: &Sample, spec: &RunSpec) -> u64 {
     let repeated = compacting * u64::from(spec.replicates);
     let cells = (presets - compacting + repeated) * windows;
     let transcript = &sample.transcript;
-    let places = match spec.cuts {
+    let cuts = match spec.cuts {
         Cuts::None => 0,
         Cuts::Spread(places) => u64::from(places),
         Cuts::All => transcript.requests().count() as u64,
         Cuts::Recorded => transcript.compactions.len() as u64,
     };
-    let cuts = places * spec.depths.len() as u64;
     let own = sample.probes.len() as u64;
     let asked = match &spec.questions {
         CutQuestions::None => 0,

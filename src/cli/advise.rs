@@ -217,7 +217,7 @@ impl Arguments {
             .agent_models(&self.agent_model)
             .compactor_model(self.seating.compactor_id()?)
             .counter(Arc::clone(counter))
-            .cuts(self.cuts, [1])
+            .cuts(self.cuts, 1)
             .questions(questions)
             .replicates(self.replicates)
             .seed(self.seed)

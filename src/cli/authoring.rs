@@ -28,13 +28,13 @@ pub(super) type CutSession<'a> = (&'a Transcript, Vec<Place>);
 pub(super) fn with_cuts<'a>(
     sessions: impl Iterator<Item = &'a Transcript>,
     cuts: Cuts,
-    depths: &[u32],
+    depth: u32,
 ) -> Vec<CutSession<'a>> {
     let counter = Counter::default();
     let with_places = sessions.filter_map(|transcript| {
         let sizes = Sizes::of(transcript, &counter);
         let tokens: Vec<u64> = sizes.messages.iter().map(|weight| weight.tokens).collect();
-        Some((transcript, places(transcript, &tokens, cuts, depths).ok()?))
+        Some((transcript, places(transcript, &tokens, cuts, depth).ok()?))
     });
     with_places.collect()
 }

@@ -157,12 +157,11 @@ struct CutOptions {
     #[arg(long, value_name = "N|all|recorded|none", default_value = "5")]
     cuts: Cuts,
 
-    /// At a cut, 1 is the first compaction of an uncompressed session; 3 a session three times as
-    /// large as the window, compacted along the way as in production; 1,3 looks at both and ranks
-    /// by the larger
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1",
+    /// What happens at these places: 1 is the first compaction of the session; 3 a session three
+    /// times as large as the window, compacted along the way as in production
+    #[arg(long, value_name = "N", default_value = "1",
           value_parser = clap::value_parser!(u32).range(1..=100))]
-    depth: Vec<u32>,
+    depth: u32,
 }
 
 pub(super) fn run(arguments: &Arguments, ask: ProbeMode) -> Result<Exit, Failure> {
@@ -380,7 +379,7 @@ impl Arguments {
             .agent_models(&self.agent_model)
             .compactor_model(self.seating.compactor_id()?)
             .counter(Arc::clone(counter))
-            .cuts(self.cutting.cuts, self.cutting.depth.iter().copied())
+            .cuts(self.cutting.cuts, self.cutting.depth)
             .questions(questions)
             .replicates(self.replicates())
             .seed(self.seed)

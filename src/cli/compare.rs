@@ -8,7 +8,7 @@ use super::exit::{Exit, Failure};
 use super::wire;
 use crate::bench::Results;
 use crate::gate::{self, Baseline, Head};
-use crate::measure::{self, MEASURES, Run, depth_of};
+use crate::measure::{self, MEASURES, Run, is_at_cuts};
 use crate::model::{Manifest, Report, Unit, suggest};
 use crate::report::{comparison_html, comparison_json, comparison_md, comparison_table};
 use crate::run::Loaded;
@@ -142,8 +142,7 @@ fn unlike_settings(a: &Manifest, b: &Manifest) -> (Vec<String>, Vec<&'static str
         let money = MEASURES.iter().filter(|spec| spec.measure.unit == Unit::Dollars);
         left_out.extend(money.map(|spec| spec.id()));
     }
-    let at_other_cuts =
-        |id: &&str| depth_of(id).is_some_and(|depth| !head_a.same_cuts(&head_b, depth));
+    let at_other_cuts = |id: &&str| is_at_cuts(id) && !head_a.same_cuts(&head_b);
     let at_cuts: Vec<&str> = MEASURES.iter().map(|spec| spec.id()).filter(at_other_cuts).collect();
     if !at_cuts.is_empty() {
         notes.push(format!(

@@ -122,7 +122,7 @@ fn rehearsed(
 pub(super) fn unasked(plan: &BenchPlan) -> Vec<CutSession<'_>> {
     let without = plan.samples.iter().filter(|sample| sample.probes.is_empty());
     let sessions = without.map(|sample| &sample.transcript);
-    authoring::with_cuts(sessions, plan.spec.cuts, &plan.spec.depths)
+    authoring::with_cuts(sessions, plan.spec.cuts, plan.spec.depth)
 }
 
 /// What a run would replay.

@@ -21,7 +21,7 @@ use crate::text::counted;
 
 /// Depths of the cuts that questions are made for: those that `recap bench`
 /// examines by default.
-const DEPTHS: [u32; 1] = [1];
+const DEPTH: u32 = 1;
 
 /// Options of `recap probes generate`.
 #[derive(Debug, Args)]
@@ -62,7 +62,7 @@ pub(super) fn run(arguments: &GenerateArguments) -> Result<Exit, Failure> {
     let datasets =
         inputs::load(std::slice::from_ref(&arguments.input), &arguments.reading.options())?;
     let transcripts = datasets.iter().flat_map(|dataset| &dataset.transcripts);
-    let sessions = with_cuts(transcripts, arguments.cuts, &DEPTHS);
+    let sessions = with_cuts(transcripts, arguments.cuts, DEPTH);
     let (probes, ended) = if arguments.model == OFFLINE {
         arguments.line.refuse_idle()?;
         let all = sessions.iter().flat_map(|(one, places)| questions::generate(one, places));

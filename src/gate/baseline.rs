@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::measures::{self, Known};
 use super::rule::Rule;
 use crate::measure::{
-    ALL, ByTranscript, Depth, Side, TranscriptFingerprint, UnitRow, by_transcript, each_unit_row,
+    ALL, ByTranscript, Side, TranscriptFingerprint, UnitRow, by_transcript, each_unit_row,
     fingerprint_of,
 };
 use crate::model::{INSTRUMENT, Manifest, Report};
@@ -50,8 +50,8 @@ pub struct Head {
     prices: String,
     /// Cuts of the run: [`Manifest::cuts`].
     cuts: String,
-    /// Depths of the cuts, ascending.
-    depths: Vec<u32>,
+    /// Depth of the cuts: [`Manifest::depth`].
+    depth: u32,
 }
 
 /// Why a baseline cannot be read.
@@ -102,21 +102,20 @@ impl Head {
             judge: manifest.judge.clone(),
             prices: blake3::hash(&prices).to_hex()[..16].to_owned(),
             cuts: manifest.cuts.clone(),
-            depths: manifest.depths.clone(),
+            depth: manifest.depth,
         }
     }
 
-    /// Whether both runs examine the same cuts at this depth.
-    pub fn same_cuts(&self, other: &Head, depth: Depth) -> bool {
-        self.cuts == other.cuts && depth.among(&self.depths) == depth.among(&other.depths)
+    /// Whether both runs examine the same cuts.
+    pub fn same_cuts(&self, other: &Head) -> bool {
+        (&self.cuts, self.depth) == (&other.cuts, other.depth)
     }
 
-    /// The options of the run that set the places and depths of the cuts.
+    /// The options of the run that set the places and the depth of the cuts.
     pub fn cut_by(&self) -> String {
-        let depths: Vec<String> = self.depths.iter().map(u32::to_string).collect();
         match self.cuts.as_str() {
             "none" => "--cuts none".to_owned(),
-            cuts => format!("--cuts {cuts} --depth {}", depths.join(",")),
+            cuts => format!("--cuts {cuts} --depth {}", self.depth),
         }
     }
 
@@ -221,10 +220,8 @@ pub fn differences(
     if asked.iter().any(is_billed) && !theirs.same_prices(&own) {
         found.push("the prices, or who is billed, differ".to_owned());
     }
-    let at_other_cuts = |asked: &&Asked<'_>| {
-        let depth = known(asked).and_then(Known::at_cuts);
-        depth.is_some_and(|depth| !theirs.same_cuts(&own, depth))
-    };
+    let at_other_cuts =
+        |asked: &&Asked<'_>| known(asked).is_some_and(Known::is_at_cuts) && !theirs.same_cuts(&own);
     if let Some(asked) = asked.iter().find(at_other_cuts) {
         found.push(format!(
             "it was made with `{}`, this run with `{}`: the cuts differ, so that `{}` has no \

@@ -2,20 +2,18 @@ use super::*;
 use crate::measure::testkit::{cell, facts, manifest, run};
 use crate::model::Standing;
 
-fn head(cuts: &str, depths: &[u32]) -> Head {
+fn head(cuts: &str, depth: u32) -> Head {
     let mut made = manifest(&["25%"]);
-    (made.cuts, made.depths) = (cuts.to_owned(), depths.to_vec());
+    (made.cuts, made.depth) = (cuts.to_owned(), depth);
     Head::of(&made)
 }
 
 #[test]
-fn cuts_are_the_same_if_places_and_the_examined_depth_are() {
-    let one = head("5", &[1]);
-    let same = |other: &Head, depth| one.same_cuts(other, depth);
-    assert!(same(&head("5", &[1]), Depth::Greatest));
-    assert!(!same(&head("5", &[1, 3]), Depth::Greatest), "another greatest depth");
-    assert!(same(&head("5", &[1, 3]), Depth::First), "the first compaction is in both");
-    assert!(!same(&head("6", &[1]), Depth::First), "other places");
+fn cuts_are_the_same_if_their_places_and_their_depth_are() {
+    let one = head("5", 1);
+    assert!(one.same_cuts(&head("5", 1)));
+    assert!(!one.same_cuts(&head("5", 3)), "another depth");
+    assert!(!one.same_cuts(&head("6", 1)), "other places");
 }
 
 /// Runs in which one preset had another standing are not compared for it.
@@ -56,7 +54,7 @@ fn windows_that_only_other_data_sets_have_are_left_out() {
     };
     let rows = vec![at("d", "25%"), at("e", "25%"), at("e", "50%")];
     let run = ByTranscript { transcripts: Vec::new(), rows };
-    let baseline = Baseline { name: "before".into(), head: head("none", &[]), run };
+    let baseline = Baseline { name: "before".into(), head: head("none", 0), run };
     let all = ["25%", "50%", "75%"].map(str::to_owned);
     // Nobody has a row at 75 %: whether one is missing there is told later.
     assert_eq!(baseline.windows_of("d", &all), ["25%", "75%"]);
@@ -65,8 +63,8 @@ fn windows_that_only_other_data_sets_have_are_left_out() {
 
 #[test]
 fn a_run_is_told_by_the_options_that_set_its_cuts() {
-    assert_eq!(head("none", &[]).cut_by(), "--cuts none");
-    assert_eq!(head("5", &[1, 3]).cut_by(), "--cuts 5 --depth 1,3");
+    assert_eq!(head("none", 0).cut_by(), "--cuts none");
+    assert_eq!(head("5", 3).cut_by(), "--cuts 5 --depth 3");
 }
 
 /// A run of `x` over these sessions, and the baseline that it leaves.
@@ -103,9 +101,8 @@ fn each_difference_that_a_rule_depends_on_is_told_and_no_other() {
     let other_prices = |manifest: &mut Manifest| manifest.prices.models.clear();
     assert_eq!(told(cost, other_prices), ["the prices, or who is billed, differ"]);
     assert_eq!(told(tokens, other_prices), [""; 0]);
-    let other_cuts =
-        |manifest: &mut Manifest| (manifest.cuts, manifest.depths) = ("5".into(), vec![1, 3]);
-    let cuts = "it was made with `--cuts none`, this run with `--cuts 5 --depth 1,3`: the cuts \
+    let other_cuts = |manifest: &mut Manifest| (manifest.cuts, manifest.depth) = ("5".into(), 3);
+    let cuts = "it was made with `--cuts none`, this run with `--cuts 5 --depth 3`: the cuts \
                 differ, so that `kept_at_cut` has no counterpart";
     assert_eq!(told(kept, other_cuts), [cuts]);
     assert_eq!(told(cost, other_cuts), [""; 0]);

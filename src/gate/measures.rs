@@ -2,7 +2,7 @@
 //! from it.
 
 use super::rule::{Amount, Mark};
-use crate::measure::{Basis, Depth, MEASURES, Pool, Spec};
+use crate::measure::{Basis, MEASURES, Pool, Spec};
 use crate::model::{Measure, Nature, ProbeKind, Unit, catalogue, suggest};
 
 /// Ids of the measures that also have a figure for each kind of probe.
@@ -109,13 +109,9 @@ impl Known {
         }
     }
 
-    /// The depth of the cuts that the measure is computed at; `None` if it is
-    /// not computed at cuts.
-    pub fn at_cuts(self) -> Option<Depth> {
-        match self {
-            Known::Measure(spec) => spec.depth(),
-            Known::OfRow(_) => None,
-        }
+    /// Whether the measure is computed at cuts.
+    pub fn is_at_cuts(self) -> bool {
+        matches!(self, Known::Measure(spec) if spec.is_at_cuts())
     }
 
     /// Whether the measure is a median of waits. A session has that median only

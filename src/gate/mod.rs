@@ -274,7 +274,7 @@ fn doubt(report: &Report, row: &PresetRow, rule: &Rule, max_unscored: f64) -> Op
     let of_row = |dataset: &str| row.dataset == ALL || row.dataset == dataset;
     let is_own =
         |cell: &&Cell| (&cell.key.strategy, &cell.key.window) == (&row.strategy, &row.window);
-    let at_cuts = measures::find(&rule.measure).ok().and_then(measures::Known::at_cuts).is_some();
+    let at_cuts = measures::find(&rule.measure).ok().is_some_and(measures::Known::is_at_cuts);
     let mut counts = Unscored::default();
     for session in report.sessions.iter().filter(|session| of_row(session.dataset)) {
         if at_cuts {

@@ -91,7 +91,7 @@ fn measures_at_cuts_have_their_unit_and_are_quality_only_if_text_decides_them() 
     let known = |id: &str| measures::find(id).ok().unwrap();
     let amount = |id: &str, number, mark| known(id).amount(Amount { number, mark });
     assert_eq!(amount("kept_at_cut", 50.0, Mark::Percent), Ok(0.5));
-    assert_eq!(amount("added_at_cut_first", 5.0, Mark::Percent), Ok(0.05));
+    assert_eq!(amount("added_at_cut", 5.0, Mark::Percent), Ok(0.05));
     assert_eq!(amount("tokens_at_cut", 40.0, Mark::Percent), Ok(0.4));
     assert_eq!(amount("first_miss", 3.0, Mark::Plain), Ok(3.0));
     assert_eq!(amount("continuity_at_cut", 80.0, Mark::Percent), Ok(80.0));
@@ -99,27 +99,22 @@ fn measures_at_cuts_have_their_unit_and_are_quality_only_if_text_decides_them() 
     assert!(known("cut_cost_usd").is_billed() && !known("kept_at_cut").is_billed());
     assert!(known("continuity_at_cut").rests_on_probes());
     assert!(!known("kept_at_cut").rests_on_probes());
-    for id in
-        ["kept_at_cut", "kept_at_cut_first", "carried_share", "added_at_cut", "first_miss_first"]
-    {
+    for id in ["kept_at_cut", "carried_share", "added_at_cut", "first_miss"] {
         assert!(known(id).is_quality(), "{id}");
     }
-    for id in ["tokens_at_cut", "exposed_share_first", "cut_cost_usd", "pays_after", "cuts"] {
+    for id in ["tokens_at_cut", "exposed_share", "cut_cost_usd", "pays_after", "cuts"] {
         assert!(!known(id).is_quality(), "{id}");
     }
 }
 
 #[test]
-fn every_measure_at_cuts_has_a_depth() {
-    use crate::measure::{Basis, Depth, MEASURES, depth_of};
+fn a_measure_at_cuts_is_known_as_one_though_a_bill_decides_it() {
+    use crate::measure::{Basis, MEASURES, is_at_cuts};
     for spec in MEASURES.iter() {
-        let at_cuts = matches!(spec.basis, Basis::Cuts);
-        assert!(!at_cuts || depth_of(spec.id()).is_some(), "{}", spec.id());
+        assert!(!matches!(spec.basis, Basis::Cuts) || is_at_cuts(spec.id()), "{}", spec.id());
     }
-    assert_eq!(depth_of("cut_cost_usd"), Some(Depth::Greatest));
-    assert_eq!(depth_of("pays_after_first"), Some(Depth::First));
-    assert_eq!(depth_of("kept_at_cut_6_20"), Some(Depth::Greatest));
-    assert_eq!((depth_of("reference_recall"), depth_of("cost_usd")), (None, None));
+    assert!(["cut_cost_usd", "pays_after", "kept_at_cut_6_20"].into_iter().all(is_at_cuts));
+    assert!(!["reference_recall", "cost_usd"].into_iter().any(is_at_cuts));
 }
 
 #[test]
@@ -348,7 +343,7 @@ fn at_cuts_the_probes_of_the_exams_of_the_same_preset_count() {
         // The answerer refused the first.
         exam.probes[0].answer = Answer::Nothing(NoReply::Refused.into());
         let (outcome, standing) = (CutOutcome::Done(Box::new(exam)), Standing::Ranked);
-        CutRow { strategy: strategy.into(), replicate: 0, depth: 1, standing, outcome }
+        CutRow { strategy: strategy.into(), replicate: 0, standing, outcome }
     };
     let cut = Cut {
         dataset: "d".into(),

@@ -1,6 +1,6 @@
 //! Which kinds of questions a preset still answers at cuts, of those that the
 //! whole conversation answers right: the measure `continuity_at_cut` by kind,
-//! over all cuts of the greatest depth and over repetitions. Questions that the
+//! over all cuts and over repetitions. Questions that the
 //! session does not answer count where the preset says so.
 
 use std::collections::BTreeMap;
@@ -16,9 +16,8 @@ use crate::model::{
 pub fn answered_at_cuts(
     facts: &[TranscriptFacts],
     sessions: &Sessions,
-    depths: &[u32],
+    depth: u32,
 ) -> Vec<AnsweredAtCuts> {
-    let Some(depth) = depths.last().copied() else { return Vec::new() };
     let mut presets: BTreeMap<String, AnsweredAtCuts> = BTreeMap::new();
     for session in sessions.iter() {
         let place = (session.dataset, session.transcript);
@@ -36,10 +35,9 @@ fn add(
     depth: u32,
     facts: &TranscriptFacts,
 ) {
-    let rows = || cut.rows.iter().filter(|row| row.depth == depth);
-    let full = rows().find(|row| row.strategy == BASELINE).and_then(CutRow::exam);
+    let full = cut.rows.iter().find(|row| row.strategy == BASELINE).and_then(CutRow::exam);
     let Some(full) = full else { return };
-    for row in rows().filter(|row| !row.strategy.starts_with(NULL)) {
+    for row in cut.rows.iter().filter(|row| !row.strategy.starts_with(NULL)) {
         let Some(exam) = row.exam() else { continue };
         let preset = presets.entry(row.strategy.clone()).or_insert_with(|| AnsweredAtCuts {
             strategy: row.strategy.clone(),

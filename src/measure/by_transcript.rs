@@ -15,7 +15,7 @@ use super::ALL;
 use super::aggregate::nearest_rank;
 use super::cluster::owner;
 use super::gather::{Gathered, Scene, Series};
-use super::measures::{MEASURES, RESAMPLED, depth_of};
+use super::measures::{MEASURES, RESAMPLED, is_at_cuts};
 use super::payers::Payers;
 use super::pooling::{PooledUnit, pooled};
 use super::spec::{Figures, Parts, Pool, mean};
@@ -194,7 +194,7 @@ fn few_at_cuts(
     figures: Option<&Vec<Option<Figure>>>,
     id: &str,
 ) -> bool {
-    if depth_of(id).is_none() {
+    if !is_at_cuts(id) {
         return false;
     }
     let each = units.iter().zip(figures.into_iter().flatten());

@@ -17,12 +17,11 @@ use crate::model::{
 use crate::text::counted;
 
 /// The measures that are compared, besides those by kind of probe.
-const COMPARED: [&str; 21] = [
+const COMPARED: [&str; 20] = [
     catalogue::CONTINUITY.id,
     catalogue::KEPT_AT_CUT.id,
     catalogue::ADDED_AT_CUT.id,
     catalogue::CARRIED_SHARE.id,
-    catalogue::KEPT_AT_CUT_FIRST.id,
     catalogue::TOKENS_AT_CUT.id,
     catalogue::FIRST_MISS.id,
     catalogue::CUT_COST_USD.id,

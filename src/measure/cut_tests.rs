@@ -1,7 +1,7 @@
 //! The measures of cuts, compared with values computed by hand.
 
 use super::by_transcript::by_transcript;
-use super::exams::{AtCut, Depth, Exams};
+use super::exams::{AtCut, Exams};
 use super::measure;
 use super::measures::{MEASURES, RESAMPLED};
 use super::spec::{Parts, Sample};
@@ -59,7 +59,6 @@ impl With for Cut {
         self.rows.push(CutRow {
             strategy: strategy.into(),
             replicate: 0,
-            depth: 1,
             standing: Standing::Ranked,
             outcome: CutOutcome::Done(Box::new(exam)),
         });
@@ -102,7 +101,7 @@ fn run(sessions: &[&str], presets: &[&str], cuts: Vec<Cut>) -> Report {
 
 fn run_of(sessions: Vec<TranscriptFacts>, presets: &[&str], cuts: Vec<Cut>) -> Report {
     let mut made = manifest(&["25%"]);
-    (made.cuts, made.depths) = ("5".into(), vec![1]);
+    (made.cuts, made.depth) = ("5".into(), 1);
     let cells = sessions.iter().flat_map(|session| {
         presets.iter().map(|name| preset(&session.transcript, name)).collect::<Vec<_>>()
     });
@@ -135,7 +134,6 @@ fn every_share_counts_its_states() {
     close(a, "sessions_at_stake", 1.0);
     close(a, "largest_share", 1.0);
     close(a, "kept_at_cut", 2.0 / 6.0);
-    close(a, "kept_at_cut_first", 2.0 / 6.0);
     close(a, "exposed_share", 5.0 / 6.0);
     close(a, "carried_share", 1.0 / 5.0);
     close(a, "bare_at_cut", 1.0 / 6.0);
@@ -217,7 +215,6 @@ fn continuity_at_cuts_counts_questions_that_are_right_just_before() {
     let a = row(&report, "a");
     close(a, "questions_at_cut", 8.0);
     close(a, "continuity_at_cut", 100.0 * 4.0 / 8.0);
-    close(a, "continuity_at_cut_first", 50.0);
     close(row(&report, "full"), "continuity_at_cut", 100.0);
     // The question without a score under the preset has one uncompressed.
     close(row(&report, "full"), "questions_at_cut", 9.0);
@@ -326,9 +323,9 @@ fn a_run_without_cuts_is_ranked_by_references() {
 }
 
 /// What `of` reads of preset `a` on session `s` from these cuts.
-fn read<T>(depths: &[u32], cuts: &[Cut], of: impl Fn(&Sample<'_>) -> T) -> T {
+fn read<T>(cuts: &[Cut], of: impl Fn(&Sample<'_>) -> T) -> T {
     let mut made = manifest(&["25%"]);
-    made.depths = depths.to_vec();
+    made.depth = 1;
     let (facts, cell) = (session("s"), preset("s", "a"));
     let exams = Exams::of(cuts, &made);
     of(&Sample { exams: &exams, ..sample(&facts, &cell) })
@@ -336,7 +333,7 @@ fn read<T>(depths: &[u32], cuts: &[Cut], of: impl Fn(&Sample<'_>) -> T) -> T {
 
 fn parts(id: &str, cuts: &[Cut]) -> Parts {
     let spec = MEASURES.iter().find(|spec| spec.id() == id).unwrap();
-    read(&[1], cuts, |sample| spec.of(sample))
+    read(cuts, |sample| spec.of(sample))
 }
 
 fn four() -> Vec<FactAtStake> {
@@ -347,28 +344,19 @@ fn four() -> Vec<FactAtStake> {
 fn a_series_has_a_figure_for_each_fact_in_the_order_of_the_cuts() {
     let series = |id: &str, cuts: &[Cut]| {
         let resampled = RESAMPLED.iter().find(|resampled| resampled.id == id).unwrap();
-        read(&[1, 3], cuts, |sample| (resampled.series)(sample))
-    };
-    let deep = |mut cut: Cut| {
-        cut.rows.iter_mut().for_each(|row| row.depth = 3);
-        cut
+        read(cuts, |sample| (resampled.series)(sample))
     };
     let all = |of: &[f64]| of.iter().map(|x| Some(*x)).collect::<Vec<_>>();
     let first = cut("s", four()).with("a", "vcll", 3_000).with("null:a", "lvvl", 2_500);
     let second = cut("s", vec![fact(1, 100)]).at(15).with("a", "c", 3_000);
     let second = second.with("null:a", "p", 2_500);
     let both = [first.clone(), second.clone()];
-    assert_eq!(series("kept_at_cut_first", &both), all(&[1.0, 1.0, 0.0, 0.0, 1.0]));
-    assert_eq!(series("added_at_cut_first", &both), all(&[1.0, 0.0, -1.0, 0.0, 1.0]));
-    assert_eq!(series("kept_at_cut", &both), [], "no cut is of depth 3");
-    let both = both.map(deep);
     assert_eq!(series("kept_at_cut", &both), all(&[1.0, 1.0, 0.0, 0.0, 1.0]));
     assert_eq!(series("added_at_cut", &both), all(&[1.0, 0.0, -1.0, 0.0, 1.0]));
-    assert_eq!(series("added_at_cut_first", &both), []);
     // Of the null there is no exam at the second cut: nothing can be paired.
     let mut half = [first, second];
     half[1].rows.truncate(1);
-    assert_eq!(series("added_at_cut_first", &half), []);
+    assert_eq!(series("added_at_cut", &half), []);
 }
 
 #[test]
@@ -444,14 +432,13 @@ fn a_refused_context_answers_nothing_from_the_second_compaction_on_except_for_co
     let continuity = |name: &str, depth: u32, overflow: bool, standing: Standing| {
         let mut cut = cut("t", Vec::new()).with("full", "", 10_000).asked(0, "rr");
         cut = cut.with(name, "", 3_000).asked(0, "rr");
-        cut.rows.iter_mut().for_each(|row| row.depth = depth);
         cut.rows[1].standing = standing;
         if let CutOutcome::Done(exam) = &mut cut.rows[1].outcome {
             let (tokens, compactions, parts) = (100, 1, Vec::new());
             exam.snapshot = Some(Snapshot { request: 10, tokens, overflow, compactions, parts });
         }
         let mut made = manifest(&["25%"]);
-        (made.cuts, made.depths) = ("5".into(), vec![depth]);
+        (made.cuts, made.depth) = ("5".into(), depth);
         let mut own = preset("t", name);
         own.standing = standing;
         let cells = [preset("t", "full"), own];
@@ -475,15 +462,6 @@ fn a_refused_context_answers_nothing_from_the_second_compaction_on_except_for_co
 }
 
 #[test]
-fn figures_are_of_the_greatest_depth_and_of_a_first_compaction_that_was_asked_for() {
-    for (depths, greatest, first) in
-        [(&[1, 3][..], Some(3), Some(1)), (&[2, 5][..], Some(5), None), (&[][..], None, None)]
-    {
-        assert_eq!((Depth::Greatest.among(depths), Depth::First.among(depths)), (greatest, first));
-    }
-}
-
-#[test]
 fn the_newest_messages_of_the_same_size_reach_as_far_as_the_room_behind_the_preamble() {
     let recency = |tokens_after| {
         let facts = [0, 999, 1_000, 1_001].map(|tokens| fact(1, tokens)).to_vec();
@@ -496,19 +474,18 @@ fn the_newest_messages_of_the_same_size_reach_as_far_as_the_room_behind_the_prea
 }
 
 #[test]
-fn a_preset_has_the_exams_of_its_replicate_and_depth_that_fit_their_cut() {
+fn a_preset_has_the_exams_of_its_replicate_that_fit_their_cut() {
     let mut cut = cut("s", four());
-    for (strategy, replicate, depth, states) in [
-        ("a", 0, 1, "vlll"),
-        ("a", 0, 3, "vvvl"),
-        ("a", 1, 3, "vvll"),
-        ("null:a", 0, 3, "llll"),
-        ("full", 0, 3, "vvvv"),
-        ("a", 0, 5, "v"),
+    for (strategy, replicate, states) in [
+        ("a", 0, "vvvl"),
+        ("a", 1, "vvll"),
+        ("null:a", 0, "llll"),
+        ("full", 0, "vvvv"),
+        ("a", 0, "v"),
     ] {
         cut = cut.with(strategy, states, 3_000);
         let row = cut.rows.last_mut().unwrap();
-        (row.replicate, row.depth) = (replicate, depth);
+        row.replicate = replicate;
         if let CutOutcome::Done(exam) = &mut row.outcome {
             exam.replies = vec![reply(900, 1); states.matches('v').count()];
         }
@@ -516,27 +493,22 @@ fn a_preset_has_the_exams_of_its_replicate_and_depth_that_fit_their_cut() {
     let mut failed = cut.rows[0].clone();
     failed.outcome = CutOutcome::Failed { error: "the compactor is away".into() };
     cut.rows.push(failed);
-    let mut made = manifest(&["25%"]);
-    made.depths = vec![1, 3];
     let cuts = [cut];
-    let exams = Exams::of(&cuts, &made);
+    let exams = Exams::of(&cuts, &manifest(&["25%"]));
     let (own, mut again) = (preset("s", "a"), preset("s", "a"));
     again.key.replicate = 1;
     let kept = |exams: Vec<AtCut<'_>>| exams.iter().map(AtCut::kept).collect::<Vec<f64>>();
-    assert_eq!(kept(exams.at(&own, Depth::Greatest)), [3.0]);
-    assert_eq!(kept(exams.at(&own, Depth::First)), [1.0]);
-    assert_eq!(kept(exams.at(&again, Depth::Greatest)), [2.0]);
-    assert_eq!(kept(exams.null(&again, Depth::Greatest)), [0.0]);
-    assert_eq!(kept(exams.beside(&again, "full", Depth::Greatest)), [4.0]);
-    assert!(exams.beside(&own, "full", Depth::First).is_empty());
-    // At all depths of its own: 1, 3 and 1.
-    assert_eq!((exams.replies(&own).count(), exams.replies(&again).count()), (5, 2));
+    assert_eq!(kept(exams.at(&own)), [3.0]);
+    assert_eq!(kept(exams.at(&again)), [2.0]);
+    assert_eq!(kept(exams.null(&again)), [0.0]);
+    assert_eq!(kept(exams.beside(&again, "full")), [4.0]);
+    // Those of the row that does not fit were paid for too.
+    assert_eq!((exams.replies(&own).count(), exams.replies(&again).count()), (4, 2));
     assert_eq!(
         exams.failures(&own),
         [
-            "s, cut at request 10, depth 5: its row is from another version of the data: run it \
-             again",
-            "s, cut at request 10, depth 1: the compactor is away",
+            "s, cut at request 10: its row is from another version of the data: run it again",
+            "s, cut at request 10: the compactor is away",
         ]
     );
     assert!(exams.failures(&again).is_empty());
@@ -556,7 +528,7 @@ fn facts_are_kept_one_by_one_where_their_clusters_are_too_few_for_an_interval() 
         row.series.into_keys().collect::<Vec<String>>()
     };
     assert!(series([5; 6]).is_empty());
-    assert_eq!(series([4, 4, 5, 5, 5, 5]), ["kept_at_cut", "kept_at_cut_first"]);
+    assert_eq!(series([4, 4, 5, 5, 5, 5]), ["kept_at_cut"]);
 }
 
 #[test]
@@ -568,8 +540,6 @@ fn what_a_text_adds_may_be_as_little_as_all_that_its_null_keeps() {
     });
     let report = run(&ids, &["a", "null:a"], cuts.to_vec());
     let a = row(&report, "a");
-    for id in ["added_at_cut", "added_at_cut_first"] {
-        close(a, id, -1.0);
-        assert_eq!(a.intervals[id].bounds(), Some((-1.0, -1.0)), "{id}");
-    }
+    close(a, "added_at_cut", -1.0);
+    assert_eq!(a.intervals["added_at_cut"].bounds(), Some((-1.0, -1.0)));
 }

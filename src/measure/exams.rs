@@ -1,4 +1,4 @@
-//! Finds the exams at the cuts of a session by preset and depth.
+//! Finds the exams at the cuts of a session by preset.
 
 use std::collections::BTreeMap;
 
@@ -9,32 +9,12 @@ use crate::model::{
 /// Data set, transcript, and id of the preset without markup.
 type Place<'a> = (&'a str, &'a str, &'a str);
 
-/// The depth that a figure is computed at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Depth {
-    /// The greatest depth of the run, which presets are ranked by.
-    Greatest,
-    /// Depth 1: the first compaction.
-    First,
-}
-
-impl Depth {
-    /// The depth as a number, given the depths of a run in ascending order;
-    /// `None` if the run does not have it.
-    pub fn among(self, depths: &[u32]) -> Option<u32> {
-        match self {
-            Depth::Greatest => depths.last().copied(),
-            Depth::First => depths.first().copied().filter(|first| *first == 1),
-        }
-    }
-}
-
 /// The exams of a session.
 #[derive(Debug, Default)]
 pub struct Exams<'a> {
     rows: BTreeMap<Place<'a>, Vec<(&'a Cut, &'a CutRow)>>,
-    /// Depths of the run, ascending.
-    depths: Vec<u32>,
+    /// Depth of the cuts: [`Manifest::depth`].
+    pub depth: u32,
 }
 
 /// The exam of a preset at a cut.
@@ -82,41 +62,28 @@ impl<'a> Exams<'a> {
                 rows.entry(place).or_default().push((cut, row));
             }
         }
-        Exams { rows, depths: manifest.depths.clone() }
-    }
-
-    /// The depth as a number; `None` if the run does not have it.
-    pub fn depth(&self, depth: Depth) -> Option<u32> {
-        depth.among(&self.depths)
+        Exams { rows, depth: manifest.depth }
     }
 
     /// The exams of a cell's preset on its transcript, in the order of the
     /// cuts.
-    pub fn at(&self, cell: &'a Cell, depth: Depth) -> Vec<AtCut<'a>> {
-        self.named(cell, &cell.key.strategy, cell.key.replicate, depth)
+    pub fn at(&self, cell: &'a Cell) -> Vec<AtCut<'a>> {
+        self.named(cell, &cell.key.strategy, cell.key.replicate)
     }
 
     /// The exams of the null of a cell's preset, in the order of the cuts.
-    pub fn null(&self, cell: &'a Cell, depth: Depth) -> Vec<AtCut<'a>> {
+    pub fn null(&self, cell: &'a Cell) -> Vec<AtCut<'a>> {
         let name = format!("{NULL}{}", cell.key.strategy);
-        self.named(cell, &name, 0, depth)
+        self.named(cell, &name, 0)
     }
 
     /// The exams of a control, by its name, on the transcript of a cell.
-    pub fn beside(&self, cell: &'a Cell, strategy: &str, depth: Depth) -> Vec<AtCut<'a>> {
-        self.named(cell, strategy, 0, depth)
+    pub fn beside(&self, cell: &'a Cell, strategy: &str) -> Vec<AtCut<'a>> {
+        self.named(cell, strategy, 0)
     }
 
-    fn named(
-        &self,
-        cell: &'a Cell,
-        strategy: &str,
-        replicate: u32,
-        depth: Depth,
-    ) -> Vec<AtCut<'a>> {
-        let Some(depth) = self.depth(depth) else { return Vec::new() };
+    fn named(&self, cell: &'a Cell, strategy: &str, replicate: u32) -> Vec<AtCut<'a>> {
         let own = self.rows(cell, strategy, replicate).into_iter();
-        let own = own.filter(|(_, row)| row.depth == depth);
         let fits = |(cut, row): (&'a Cut, &'a CutRow)| {
             let exam = row.exam()?;
             (exam.states.len() == cut.facts.len()).then_some(AtCut { cut, exam })
@@ -131,8 +98,7 @@ impl<'a> Exams<'a> {
         rows.iter().copied().filter(|(_, row)| row.replicate == replicate).collect()
     }
 
-    /// The replies of the compactor for the cell's preset at all cuts and
-    /// depths.
+    /// The replies of the compactor for the cell's preset at all cuts.
     pub fn replies(&self, cell: &'a Cell) -> impl Iterator<Item = &'a ReplyFacts> + use<'a> {
         let rows = self.rows(cell, &cell.key.strategy, cell.key.replicate).into_iter();
         rows.filter_map(|(_, row)| row.exam()).flat_map(|exam| &exam.replies)
@@ -142,9 +108,9 @@ impl<'a> Exams<'a> {
     pub fn failures(&self, cell: &'a Cell) -> Vec<String> {
         let rows = self.rows(cell, &cell.key.strategy, cell.key.replicate);
         let why = |(cut, row): (&'a Cut, &'a CutRow)| match &row.outcome {
-            CutOutcome::Failed { error } => Some(told(cut, row, error)),
+            CutOutcome::Failed { error } => Some(told(cut, error)),
             CutOutcome::Done(exam) if exam.states.len() != cut.facts.len() => {
-                Some(told(cut, row, "its row is from another version of the data: run it again"))
+                Some(told(cut, "its row is from another version of the data: run it again"))
             }
             CutOutcome::Done(_) => None,
         };
@@ -152,7 +118,6 @@ impl<'a> Exams<'a> {
     }
 }
 
-fn told(cut: &Cut, row: &CutRow, error: &str) -> String {
-    let (transcript, request, depth) = (&cut.transcript, cut.request, row.depth);
-    format!("{transcript}, cut at request {request}, depth {depth}: {error}")
+fn told(cut: &Cut, error: &str) -> String {
+    format!("{}, cut at request {}: {error}", cut.transcript, cut.request)
 }

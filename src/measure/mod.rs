@@ -46,8 +46,7 @@ pub use advice::advice;
 pub use agreement::{Graded, agreement};
 pub use by_transcript::{ByTranscript, Figure, UnitRow, by_transcript, each_unit_row};
 pub use comparison::{Run, compare};
-pub use exams::Depth;
-pub use measures::{MEASURES, depth_of};
+pub use measures::{MEASURES, is_at_cuts};
 pub use paired::{Difference, Side, Spread, Unpaired, paired};
 pub use pooling::{FactsInOrder, Owner, PooledUnit, groups, pooled, these_sessions};
 pub use session_figures::{Estimate, SessionFigures, estimate, session_figures};
@@ -104,7 +103,7 @@ pub fn measure(
     let recommendation = recommendation::recommendation(&evidence, &findings);
     let forgetting = forgetting::curves(&manifest.windows, &transcripts, &sessions);
     let answered_at_cuts =
-        answered_at_cuts::answered_at_cuts(&transcripts, &sessions, &manifest.depths);
+        answered_at_cuts::answered_at_cuts(&transcripts, &sessions, manifest.depth);
     let rows = table.into_iter().map(|entry| entry.row).collect();
     Report {
         manifest,

@@ -94,7 +94,6 @@ mod tests {
             CutRow {
                 strategy: (*strategy).into(),
                 replicate: 0,
-                depth: 1,
                 standing: Standing::StandIn,
                 outcome: CutOutcome::Done(Box::new(exam)),
             }

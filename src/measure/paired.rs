@@ -36,7 +36,7 @@ const FEWEST_PAIRS: usize = 10;
 /// Shares of the facts whose recorded text is no longer sent. These facts may
 /// differ between two presets at the same cuts. A transcript has the mean of
 /// both numbers as its weight.
-const OF_EXPOSED: [&str; 2] = [catalogue::CARRIED_SHARE.id, catalogue::CARRIED_SHARE_FIRST.id];
+const OF_EXPOSED: [&str; 1] = [catalogue::CARRIED_SHARE.id];
 
 /// One row of a run, over one data set or all of them.
 #[derive(Clone, Debug)]

@@ -15,7 +15,6 @@ use super::against_full::{Difference, Terms, judge};
 use super::aggregate::{ByUnit, Pooled, pool};
 use super::bootstrap::blocks;
 use super::cluster::{clusters, owner, paired, weighed};
-use super::exams::Depth;
 use super::gather::{Gathered, RowKey, Scene};
 use super::measures::{MEASURES, RESAMPLED, WAITS};
 use super::payers::Payers;
@@ -287,8 +286,9 @@ impl Builder<'_> {
 
     /// Adds the numbers behind the figures of cuts.
     fn stakes(&self, values: &mut BTreeMap<String, Value>) {
-        if let Some(depth) = Depth::Greatest.among(&self.manifest.depths) {
-            values.insert(catalogue::DEPTH.id.into(), Value::Known(f64::from(depth)));
+        if self.manifest.depth > 0 {
+            let depth = f64::from(self.manifest.depth);
+            values.insert(catalogue::DEPTH.id.into(), Value::Known(depth));
         }
         let kept = self.each(self.code, catalogue::KEPT_AT_CUT.id);
         let share = self.clusters_of(catalogue::KEPT_AT_CUT.id, kept).largest_share();
@@ -435,7 +435,6 @@ mod tests {
         let row = state.map(|state| CutRow {
             strategy: "x".into(),
             replicate: 0,
-            depth: 1,
             standing: Standing::Ranked,
             outcome: CutOutcome::Done(Box::new(CutExam::of_states(
                 8_000,
@@ -464,7 +463,7 @@ mod tests {
         let ids = ["s", "t"];
         let cells = ids.map(|id| cell(id, "x").sent(&[500; 60]).compaction(900, 500).build());
         let facts = ids.map(|id| facts(id).requests(&[1_000; 60]).build()).to_vec();
-        let manifest = Manifest { cuts: "5".into(), depths: vec![1], ..manifest(&["25%"]) };
+        let manifest = Manifest { cuts: "5".into(), depth: 1, ..manifest(&["25%"]) };
         let report = measure(manifest, "d".into(), facts, Sessions::new(cells, cuts));
         let row = &report.rows[0];
         close(row, "kept_at_cut", 0.75);

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::exams::{Depth, Exams};
+use super::exams::Exams;
 use crate::model::{
     Absent, Cell, CellRows, CompactionRow, Manifest, Measure, ProbeKind, Reference, ReferenceState,
     Repeated, Source, Support, TimeProfile, TranscriptFacts,
@@ -109,8 +109,8 @@ pub enum Compute {
     Cell(fn(&Sample<'_>) -> Parts),
     /// A computation from the probes of the measure's kind.
     OfKind(fn(&Sample<'_>, ProbeKind) -> Parts),
-    /// A computation from the cuts at a depth.
-    AtDepth(fn(&Sample<'_>, Depth) -> Parts, Depth),
+    /// A computation from the cuts.
+    AtCuts(fn(&Sample<'_>) -> Parts),
 }
 
 /// The data that a figure is computed from.
@@ -156,13 +156,9 @@ impl Spec {
         self.measure.id
     }
 
-    /// The depth of the cuts that the measure is computed at; `None` if it is
-    /// not computed at cuts.
-    pub fn depth(&self) -> Option<Depth> {
-        match self.compute {
-            Compute::AtDepth(_, depth) => Some(depth),
-            Compute::Cell(_) | Compute::OfKind(_) => None,
-        }
+    /// Whether the measure is computed at cuts.
+    pub fn is_at_cuts(&self) -> bool {
+        matches!(self.compute, Compute::AtCuts(_))
     }
 
     /// The contribution of one cell; absent if its data are missing or too few.
@@ -180,8 +176,7 @@ impl Spec {
             _ => match (self.compute, self.measure.kind) {
                 (Compute::OfKind(compute), Some(kind)) => compute(sample, kind),
                 (Compute::OfKind(_), None) => unreachable!("its measure has a kind"),
-                (Compute::Cell(compute), _) => compute(sample),
-                (Compute::AtDepth(compute, depth), _) => compute(sample, depth),
+                (Compute::Cell(compute) | Compute::AtCuts(compute), _) => compute(sample),
             },
         }
     }

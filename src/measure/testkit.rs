@@ -85,7 +85,7 @@ pub fn manifest(windows: &[&str]) -> Manifest {
         scaled: true,
         cuts: "none".into(),
         questions: "none".to_owned(),
-        depths: Vec::new(),
+        depth: 0,
         replicates: 1,
         transcripts: Vec::new(),
         presets: Vec::new(),

@@ -62,7 +62,7 @@ pub struct Cut {
     pub preamble_tokens: u64,
     /// The facts at stake, by request and text.
     pub facts: Vec<FactAtStake>,
-    /// One result for each preset, replicate and depth, in this order.
+    /// One result for each preset and replicate, in this order.
     pub rows: Vec<CutRow>,
 }
 
@@ -81,9 +81,6 @@ pub struct CutRow {
     pub strategy: String,
     /// Repetition of the compaction, from 0.
     pub replicate: u32,
-    /// 1: the first compaction, forced here. Above: the messages before the cut
-    /// were replayed at a window that many times smaller.
-    pub depth: u32,
     /// Whether the row is ranked.
     pub standing: Standing,
     /// The measured result, or the error.

@@ -53,9 +53,10 @@ pub struct Manifest {
     /// `recorded` or `none`.
     #[serde(default = "no_cuts")]
     pub cuts: String,
-    /// Depths of the cuts, ascending.
+    /// Depth of the cuts: 1 for a first compaction, above it the size of the
+    /// session before the cut in windows. 0 without cuts.
     #[serde(default)]
-    pub depths: Vec<u32>,
+    pub depth: u32,
     /// The questions that are asked at cuts: `auto` (made from sessions without
     /// questions of their own), `none`, or the hash of the file that holds them.
     #[serde(default = "no_questions", skip_serializing_if = "is_none")]

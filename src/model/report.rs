@@ -11,7 +11,7 @@ use super::{
 
 /// Version of the instrument: mining rules, offline seats, judge prompts.
 /// Reports of different versions are never compared.
-pub const INSTRUMENT: u32 = 11;
+pub const INSTRUMENT: u32 = 12;
 
 /// Whether the exam itself is doubtful: the share of the references that the
 /// recorded agent did without is a tenth or more.
@@ -145,21 +145,10 @@ impl PresetRow {
     }
 
     /// What the texts of the row's model add to what it keeps, with the bounds of
-    /// its interval where there is one. After the first compaction, where the run
-    /// has it: over a longer session the null, whose texts take no room, also
-    /// compacts less often, so that a difference is not the texts' alone.
+    /// its interval where there is one.
     pub fn added(&self) -> Option<(f64, Option<(f64, f64)>)> {
-        let of = |[figure, lo, hi]: [&Measure; 3]| {
-            Some((self.number(figure)?, self.number(lo).zip(self.number(hi))))
-        };
-        let first = [
-            catalogue::ADDED_AT_CUT_FIRST,
-            catalogue::ADDED_AT_CUT_FIRST_LO,
-            catalogue::ADDED_AT_CUT_FIRST_HI,
-        ];
-        let greatest =
-            [catalogue::ADDED_AT_CUT, catalogue::ADDED_AT_CUT_LO, catalogue::ADDED_AT_CUT_HI];
-        of(first).or_else(|| of(greatest))
+        let [lo, hi] = [catalogue::ADDED_AT_CUT_LO, catalogue::ADDED_AT_CUT_HI];
+        Some((self.number(catalogue::ADDED_AT_CUT)?, self.number(lo).zip(self.number(hi))))
     }
 
     /// A measure's number, if it is there.
@@ -223,8 +212,8 @@ pub struct Answered {
     pub after: u64,
 }
 
-/// Which kinds of questions a preset still answers at the cuts of the greatest
-/// depth, of those that the whole conversation answers right.
+/// Which kinds of questions a preset still answers at cuts, of those that the
+/// whole conversation answers right.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AnsweredAtCuts {
     /// The preset's id, without markup.

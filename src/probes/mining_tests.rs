@@ -263,7 +263,6 @@ fn at_stake_is_what_later_requests_use_and_nobody_said_since_the_cut() {
         last: 4,
         material: vec![kept(0), kept(1)],
         recorded: None,
-        depths: vec![1],
     };
     let facts = super::Mining::new(&t, &sizes, &super::MiningRules::default()).at_stake(&place);
     let told: Vec<_> = facts.iter().map(|fact| (fact.request, fact.text.as_str())).collect();

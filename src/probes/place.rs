@@ -1,7 +1,7 @@
 //! Cuts: the places of a transcript at which a compaction is forced (cuts
 //! §1). They depend on the transcript alone.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -87,8 +87,6 @@ pub struct Place {
     /// The position of the recorded compaction at this place; `None`: the
     /// recorded agent continued without one.
     pub recorded: Option<usize>,
-    /// Depths that are examined here, ascending.
-    pub depths: Vec<u32>,
 }
 
 impl Place {
@@ -113,24 +111,24 @@ impl Place {
 pub type Places = Result<Vec<Place>, NoCut>;
 
 /// Finds the cuts. `sizes` holds the tokens of every message by the vocabulary,
-/// `depths` the depths that are asked for, ascending.
+/// `depth` says for how large a session the material must be enough.
 ///
 /// # Errors
 /// Why the transcript has no place for a cut, in a sentence without its name.
-pub fn places(transcript: &Transcript, sizes: &[u64], cuts: Cuts, depths: &[u32]) -> Places {
+pub fn places(transcript: &Transcript, sizes: &[u64], cuts: Cuts, depth: u32) -> Places {
     let survey = Survey::new(transcript, sizes);
     let found = match cuts {
         Cuts::None => return Err(NoCut::NotAsked),
         Cuts::Recorded => survey.recorded(),
-        Cuts::All => survey.spread(usize::MAX, depths),
-        Cuts::Spread(count) => survey.spread(count as usize, depths),
+        Cuts::All => survey.spread(usize::MAX, depth),
+        Cuts::Spread(count) => survey.spread(count as usize, depth),
     };
     if !found.is_empty() {
         return Ok(found);
     }
     Err(match cuts {
         Cuts::Recorded => NoCut::NeverCompacted,
-        _ => survey.why_none(depths),
+        _ => survey.why_none(depth),
     })
 }
 
@@ -220,19 +218,12 @@ impl<'a> Survey<'a> {
         above.map(|message| self.tokens(message, message + 1)).sum()
     }
 
-    /// For each depth the candidates nearest to even shares of the session's
-    /// tokens.
-    fn spread(&self, count: usize, depths: &[u32]) -> Vec<Place> {
-        let candidates = self.candidates();
-        let mut chosen: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-        for &depth in depths {
-            let least = LEAST_TOKENS * u64::from(depth);
-            let deep = candidates.iter().filter(|c| c.tokens >= least).map(|c| c.request);
-            for request in self.nearest(deep.collect(), count) {
-                chosen.entry(request).or_default().push(depth);
-            }
-        }
-        chosen.into_iter().map(|(request, depths)| self.place(request, depths)).collect()
+    /// The candidates nearest to even shares of the session's tokens.
+    fn spread(&self, count: usize, depth: u32) -> Vec<Place> {
+        let least = LEAST_TOKENS * u64::from(depth);
+        let candidates = self.candidates().into_iter().filter(|c| c.tokens >= least);
+        let chosen = self.nearest(candidates.map(|c| c.request).collect(), count);
+        chosen.into_iter().map(|request| self.place(request)).collect()
     }
 
     /// For each of `count` even shares, the nearest candidate that is left.
@@ -255,7 +246,7 @@ impl<'a> Survey<'a> {
     }
 
     /// A cut before a request.
-    fn place(&self, request: u32, depths: Vec<u32>) -> Place {
+    fn place(&self, request: u32) -> Place {
         let from = self.requests[request as usize];
         let requests = self.horizon(request);
         Place {
@@ -266,7 +257,6 @@ impl<'a> Survey<'a> {
             last: self.requests[(request + requests) as usize - 1],
             material: self.material(self.boundaries(from), from),
             recorded: None,
-            depths,
         }
     }
 
@@ -291,7 +281,6 @@ impl<'a> Survey<'a> {
                 last: self.requests[(request + requests) as usize - 1],
                 material,
                 recorded: Some(at),
-                depths: vec![1],
             })
         };
         folding.filter_map(place).collect()
@@ -328,10 +317,10 @@ impl<'a> Survey<'a> {
     }
 
     /// Why the transcript has no place for a cut.
-    fn why_none(&self, depths: &[u32]) -> NoCut {
+    fn why_none(&self, depth: u32) -> NoCut {
         let requests = self.requests.len() as u64;
         let tokens = self.before.last().copied().unwrap_or(0);
-        let least = LEAST_TOKENS * u64::from(depths.first().copied().unwrap_or(1));
+        let least = LEAST_TOKENS * u64::from(depth);
         NoCut::Short { requests, tokens, least }
     }
 }

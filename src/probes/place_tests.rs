@@ -27,19 +27,19 @@ fn session(requests: usize) -> (Transcript, Vec<u64>) {
     (Transcript { id: "s".into(), messages, ..Transcript::default() }, sizes)
 }
 
-fn requests(places: &[Place], depth: u32) -> Vec<u32> {
-    places.iter().filter(|p| p.depths.contains(&depth)).map(|p| p.request).collect()
+fn requests(places: &[Place]) -> Vec<u32> {
+    places.iter().map(|place| place.request).collect()
 }
 
 #[test]
 fn cuts_are_the_requests_nearest_to_even_shares_of_the_tokens() {
     let (transcript, sizes) = session(50);
     // 100,000 tokens; request k has 2,000·k before it; shares at 10, 30 … 90 %.
-    let found = places(&transcript, &sizes, Cuts::Spread(5), &[1, 3]).unwrap();
-    assert_eq!(requests(&found, 1), [5, 15, 25, 35, 45]);
+    let found = places(&transcript, &sizes, Cuts::Spread(5), 1).unwrap();
+    assert_eq!(requests(&found), [5, 15, 25, 35, 45]);
     // Twelve thousand tokens stand before request 6 at the earliest.
-    assert_eq!(requests(&found, 3), [6, 15, 25, 35, 45]);
-    assert_eq!(found[0].depths, [1]);
+    let deep = places(&transcript, &sizes, Cuts::Spread(5), 3).unwrap();
+    assert_eq!(requests(&deep), [6, 15, 25, 35, 45]);
     // At most 40 requests are looked at, and at the end those that are left.
     assert_eq!((found[0].requests, found.last().unwrap().requests), (40, 5));
 }
@@ -47,13 +47,13 @@ fn cuts_are_the_requests_nearest_to_even_shares_of_the_tokens() {
 #[test]
 fn a_cut_needs_five_requests_and_four_thousand_tokens_before_it_and_five_from_it_on() {
     let (transcript, mut sizes) = session(10);
-    let found = places(&transcript, &sizes, Cuts::All, &[1]).unwrap();
-    assert_eq!(requests(&found, 1), [5]);
+    let found = places(&transcript, &sizes, Cuts::All, 1).unwrap();
+    assert_eq!(requests(&found), [5]);
     sizes.iter_mut().for_each(|size| *size = 399);
-    let why = places(&transcript, &sizes, Cuts::All, &[1]).unwrap_err();
+    let why = places(&transcript, &sizes, Cuts::All, 1).unwrap_err();
     assert!(why.to_string().contains("it has 10 requests and 7,980 tokens"), "{why}");
     let (short, sizes) = session(9);
-    assert!(places(&short, &sizes, Cuts::All, &[1]).is_err());
+    assert!(places(&short, &sizes, Cuts::All, 1).is_err());
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn the_material_is_what_the_recorded_agent_had() {
             ..RecordedCompaction::default()
         },
     ];
-    let found = places(&transcript, &sizes, Cuts::All, &[1]).unwrap();
+    let found = places(&transcript, &sizes, Cuts::All, 1).unwrap();
     let cut = found.iter().find(|place| place.request == 27).unwrap();
     // Message 21 is a result whose call went: no provider takes it.
     let kept: Vec<u32> = cut.material.iter().map(|kept| kept.message).collect();
@@ -102,12 +102,12 @@ fn recorded_cuts_stand_at_the_compactions_that_took_messages() {
         ..RecordedCompaction::default()
     };
     transcript.compactions = vec![boundary(20, &["c2"]), boundary(40, &[]), boundary(80, &[])];
-    let found = places(&transcript, &sizes, Cuts::Recorded, &[1]).unwrap();
+    let found = places(&transcript, &sizes, Cuts::Recorded, 1).unwrap();
     // The first only cleared a result, and no request follows the last.
     let cuts: Vec<_> = found.iter().map(|p| (p.request, p.recorded, p.material.len())).collect();
     assert_eq!(cuts, [(20, Some(1), 40)]);
     transcript.compactions.clear();
-    let why = places(&transcript, &sizes, Cuts::Recorded, &[1]).unwrap_err();
+    let why = places(&transcript, &sizes, Cuts::Recorded, 1).unwrap_err();
     assert_eq!(why, NoCut::NeverCompacted);
 }
 
@@ -135,7 +135,7 @@ fn what_a_boundary_kept_from_further_up_counts_once_for_the_tokens_before_a_cut(
     sizes.iter_mut().for_each(|size| *size = 300);
     let mut first = |size| {
         sizes[4] = size;
-        let found = places(&transcript, &sizes, Cuts::All, &[1]).unwrap();
+        let found = places(&transcript, &sizes, Cuts::All, 1).unwrap();
         found.iter().map(|place| place.request).find(|request| *request >= 15)
     };
     // Before request 16, message 32, stand messages 21 to 31: 3,300 tokens.
@@ -149,16 +149,15 @@ fn a_cut_needs_five_requests_since_the_last_boundary() {
     // Message 22 is the call of request 11.
     let boundary = RecordedCompaction { after: 30, kept_from: 22, ..RecordedCompaction::default() };
     transcript.compactions = vec![boundary];
-    let found = places(&transcript, &sizes, Cuts::All, &[1]).unwrap();
-    let behind: Vec<u32> =
-        requests(&found, 1).into_iter().filter(|request| *request > 10).collect();
+    let found = places(&transcript, &sizes, Cuts::All, 1).unwrap();
+    let behind: Vec<u32> = requests(&found).into_iter().filter(|request| *request > 10).collect();
     assert_eq!(behind, (16..=35).collect::<Vec<u32>>());
 }
 
 #[test]
 fn a_cut_knows_its_first_and_last_request_and_how_many_are_left() {
     let (transcript, sizes) = session(50);
-    let found = places(&transcript, &sizes, Cuts::Spread(5), &[1]).unwrap();
+    let found = places(&transcript, &sizes, Cuts::Spread(5), 1).unwrap();
     let told = |place: &Place| (place.from, place.last, place.requests, place.left);
     // Of request 5 and the 45 from it on, 40 are looked at: 5 to 44.
     assert_eq!(told(&found[0]), (10, 88, 40, 45));
@@ -168,19 +167,19 @@ fn a_cut_knows_its_first_and_last_request_and_how_many_are_left() {
     // Behind nothing is no cut, nor before another boundary without a request.
     transcript.compactions =
         vec![boundary(0, 0), boundary(39, 30), boundary(40, 40), boundary(61, 61)];
-    let found = places(&transcript, &sizes, Cuts::Recorded, &[1]).unwrap();
+    let found = places(&transcript, &sizes, Cuts::Recorded, 1).unwrap();
     let cuts: Vec<_> = found.iter().map(|place| (place.recorded, told(place))).collect();
     // Requests 20 to 30 and 31 to 39.
     assert_eq!(cuts, [(Some(2), (40, 60, 11, 11)), (Some(3), (61, 78, 9, 9))]);
 }
 
 #[test]
-fn a_session_that_is_too_short_is_told_with_the_tokens_of_the_least_depth() {
+fn a_session_that_is_too_short_is_told_with_the_tokens_that_its_depth_needs() {
     let (transcript, sizes) = session(5);
-    let why = |depths: &[u32]| places(&transcript, &sizes, Cuts::All, depths).unwrap_err();
+    let why = |depth| places(&transcript, &sizes, Cuts::All, depth).unwrap_err();
     let short = |least| NoCut::Short { requests: 5, tokens: 10_000, least };
-    assert_eq!((why(&[1]), why(&[3, 5]), why(&[])), (short(4_000), short(12_000), short(4_000)));
-    assert_eq!(places(&transcript, &sizes, Cuts::None, &[1]), Err(NoCut::NotAsked));
+    assert_eq!((why(1), why(3)), (short(4_000), short(12_000)));
+    assert_eq!(places(&transcript, &sizes, Cuts::None, 1), Err(NoCut::NotAsked));
 }
 
 #[test]

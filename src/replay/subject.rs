@@ -43,16 +43,16 @@ impl Subject {
     /// Counts, indexes and mines a transcript: the only place where its
     /// messages are tokenised.
     pub fn new(dataset: &str, transcript: Transcript, counter: Arc<Counter>) -> Self {
-        Self::with_cuts(dataset, transcript, counter, (Cuts::None, &[]))
+        Self::with_cuts(dataset, transcript, counter, (Cuts::None, 0))
     }
 
     /// Prepares a transcript like [`Subject::new`], with cuts at the given
-    /// places and depths.
+    /// places and this depth.
     pub fn with_cuts(
         dataset: &str,
         transcript: Transcript,
         counter: Arc<Counter>,
-        (cuts, depths): (Cuts, &[u32]),
+        (cuts, depth): (Cuts, u32),
     ) -> Self {
         let transcript = Arc::new(transcript);
         let recording = Recording::new(Arc::clone(&transcript), counter);
@@ -60,7 +60,7 @@ impl Subject {
         let exact: Vec<u64> = recording.exact.messages.iter().map(|w| w.tokens).collect();
         let mining = Mining::new(&transcript, &exact, &MiningRules::default());
         let exam = mining.exam();
-        let places = places(&transcript, &exact, cuts, depths);
+        let places = places(&transcript, &exact, cuts, depth);
         let no_cut = places.as_ref().err().filter(|_| cuts != Cuts::None).cloned();
         let cut = |place: Place| (mining.at_stake(&place), place);
         let cuts = places.unwrap_or_default().into_iter().map(cut);

@@ -221,10 +221,6 @@ pub(super) fn at_cuts(rows: &[&PresetRow], report: &Report, wide: bool) -> Optio
         1.0 => "right behind the first compaction".to_owned(),
         depth => format!("in sessions {depth:.0} times as large as the window"),
     };
-    let first = match report.manifest.depths.first() {
-        Some(1) if depth > 1.0 && wide => "; \"after first\": right behind the first compaction",
-        _ => "",
-    };
     let (facts, cuts) =
         (counted(count(catalogue::FACTS_AT_STAKE), "fact"), counted(count(catalogue::CUTS), "cut"));
     let sessions = counted(count(catalogue::SESSIONS_AT_STAKE), "session");
@@ -234,7 +230,7 @@ pub(super) fn at_cuts(rows: &[&PresetRow], report: &Report, wide: bool) -> Optio
     };
     let mut text = format!(
         "{frees}kept at cuts: of {facts} that the agent used behind {cuts} in {sessions} and could only \
-         know from before {}, the share that the context still tells, {deep}{first}.",
+         know from before {}, the share that the context still tells, {deep}.",
         form_for(count(catalogue::CUTS), "it", "them")
     );
     let asked = rows.iter().filter_map(|row| row.number(catalogue::QUESTIONS_AT_CUT));

@@ -13,12 +13,12 @@ use crate::model::{
 pub(super) const FORMAT: Format = Format {
     name: "csv",
     file: "cuts.csv",
-    about: "one row per cut, preset, repetition, depth and agent model: facts kept, sizes, dollars",
+    about: "one row per cut, preset, repetition and agent model: facts kept, sizes, dollars",
     render,
 };
 
 /// Columns that stand first in the tables of cuts.
-pub(super) const KEY: &str = "dataset,transcript,strategy,replicate,depth,cut";
+pub(super) const KEY: &str = "dataset,transcript,strategy,replicate,cut";
 
 const COLUMNS: &str = "tokens_before,tokens_after,window,facts,verbatim,carried,bare,partial,lost,\
     recovered,recency,cost_usd,bill_with,bill_without,pays_after,saved_per_request_usd,\
@@ -45,7 +45,7 @@ pub(super) fn rows<'a>(session: &'a Session<'_>) -> impl Iterator<Item = (&'a Cu
     let cuts = session.cuts().iter();
     let mut rows: Vec<(&Cut, &CutRow)> =
         cuts.flat_map(|cut| cut.rows.iter().map(move |row| (cut, row))).collect();
-    rows.sort_by_key(|(cut, row)| (&row.strategy, row.replicate, row.depth, cut.request));
+    rows.sort_by_key(|(cut, row)| (&row.strategy, row.replicate, cut.request));
     rows.into_iter()
 }
 
@@ -56,7 +56,6 @@ pub(super) fn key(cut: &Cut, row: &CutRow) -> Vec<Field> {
         Field::text(&cut.transcript),
         Field::text(&row.strategy),
         Field::Count(u64::from(row.replicate)),
-        Field::Count(u64::from(row.depth)),
         Field::Count(u64::from(cut.request)),
     ]
 }

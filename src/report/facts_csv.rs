@@ -11,7 +11,7 @@ use crate::model::{Cut, CutRow, Report};
 pub(super) const FORMAT: Format = Format {
     name: "csv",
     file: "facts.csv",
-    about: "one row per fact at stake, preset and depth: verbatim, carried, bare, partial, recovered or lost",
+    about: "one row per fact at stake and preset: verbatim, carried, bare, partial, recovered or lost",
     render,
 };
 

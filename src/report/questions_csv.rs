@@ -16,7 +16,7 @@ use crate::model::{
 pub(super) const FORMAT: Format = Format {
     name: "csv",
     file: "questions.csv",
-    about: "one row per question asked at a cut, preset and depth: expected, answered before and after, graded",
+    about: "one row per question asked at a cut and preset: expected, answered before and after, graded",
     render,
 };
 
@@ -32,13 +32,15 @@ pub(super) struct AskedAtCut<'a> {
     pub(super) after: &'a ProbeRow,
     /// The same from the whole conversation.
     pub(super) before: Option<&'a ProbeRow>,
+    /// Depth of the cuts: [`crate::model::Manifest::depth`].
+    depth: u32,
 }
 
 impl AskedAtCut<'_> {
     /// Whether the provider would have refused the request. At a first compaction
     /// the window is made for the cut, and controls are exempt.
     fn is_refused(&self) -> bool {
-        self.row.depth > 1
+        self.depth > 1
             && self.row.standing != Standing::Control
             && self.exam.snapshot.as_ref().is_some_and(|snapshot| snapshot.overflow)
     }
@@ -60,12 +62,12 @@ pub(super) fn asked<'a>(report: &'a Report, session: &'a Session<'_>) -> Vec<Ask
     let each = cuts_csv::rows(session).filter_map(|(cut, row)| Some((cut, row, row.exam()?)));
     each.flat_map(|(cut, row, exam)| {
         let facts = report.facts_of(&cut.dataset, &cut.transcript);
-        let mut same = cut.rows.iter().filter(|o| o.strategy == BEFORE && o.depth == row.depth);
+        let mut same = cut.rows.iter().filter(|o| o.strategy == BEFORE);
         let whole = same.next().and_then(CutRow::exam).map_or(&[][..], |exam| &exam.probes);
         exam.probes.iter().filter_map(move |after| {
             let asked = facts?.question(after.probe)?;
             let before = whole.iter().find(|other| other.probe == after.probe);
-            Some(AskedAtCut { cut, row, exam, asked, after, before })
+            Some(AskedAtCut { cut, row, exam, asked, after, before, depth: report.manifest.depth })
         })
     })
     .collect()

@@ -164,7 +164,7 @@ impl Kit {
             scaled: true,
             cuts: "none".into(),
             questions: "none".to_owned(),
-            depths: Vec::new(),
+            depth: 0,
             replicates: 1,
             transcripts: (0..self.sessions).map(|n| provenance(format!("session-{n}"))).collect(),
             presets: self.presets.iter().map(|p| provenance(p.0.to_owned())).collect(),

@@ -50,7 +50,7 @@ fn csv_headers_are_those_of_the_contract() {
         header("references.csv"),
         key.to_owned() + "request,reference,class,last_seen,distance_tokens,state,refetchable"
     );
-    let key = "dataset,transcript,strategy,replicate,depth,cut,".to_owned();
+    let key = "dataset,transcript,strategy,replicate,cut,".to_owned();
     assert_eq!(
         header("cuts.csv"),
         key.clone()
@@ -90,12 +90,7 @@ fn csv_headers_are_those_of_the_contract() {
          depth,cuts,facts_at_stake,sessions_at_stake,largest_share,kept_at_cut,\
          kept_at_cut_lo,kept_at_cut_hi,exposed_share,carried_share,added_at_cut,\
          added_at_cut_lo,added_at_cut_hi,gain_at_cut,tokens_at_cut,first_miss,\
-         continuity_at_cut,void_replies,idle_compactions,cuts_first,\
-         facts_at_stake_first,sessions_at_stake_first,kept_at_cut_first,\
-         kept_at_cut_first_lo,kept_at_cut_first_hi,exposed_share_first,\
-         carried_share_first,added_at_cut_first,added_at_cut_first_lo,\
-         added_at_cut_first_hi,gain_at_cut_first,tokens_at_cut_first,first_miss_first,\
-         continuity_at_cut_first,\
+         continuity_at_cut,void_replies,idle_compactions,\
          blocking_ms_sum,reference_recall_4k_8k"
     );
 }
@@ -174,22 +169,22 @@ fn cuts_csv_and_facts_csv_tell_what_became_of_the_facts() {
     };
     // 2,000 tokens of messages behind the cut: too few for what was said 5,200 ago.
     assert_eq!(
-        row("cuts.csv", "my-sessions,session-1,prune,0,3,5,"),
-        "my-sessions,session-1,prune,0,3,5,23000,5000,9000,2,0,0,1,1,0,0,0,,,,,,,0.5,1,0,false,,,0,\
+        row("cuts.csv", "my-sessions,session-1,prune,0,5,"),
+        "my-sessions,session-1,prune,0,5,23000,5000,9000,2,0,0,1,1,0,0,0,,,,,,,0.5,1,0,false,,,0,\
          40,100"
     );
     let failed = row("cuts.csv", "my-sessions,session-1,fifo,");
     assert!(failed.ends_with(",result `call-9` has no call,,40,100"), "{failed}");
     assert_eq!(
-        row("facts.csv", "my-sessions,session-1,prune,0,3,5,30,"),
-        "my-sessions,session-1,prune,0,3,5,30,26,open_cache,identifier,s1-m1,partial,false"
+        row("facts.csv", "my-sessions,session-1,prune,0,5,30,"),
+        "my-sessions,session-1,prune,0,5,30,26,open_cache,identifier,s1-m1,partial,false"
     );
 }
 
 #[test]
 fn report_md_shows_the_columns_of_cuts_and_no_null() {
     let shown = file(&cut(Kit::default().report()), "report.md");
-    for words in ["| kept at cuts |", "| after first |", r"| 0.86  \[0.10–0.30\] |"] {
+    for words in ["| kept at cuts |", r"| 0.86  \[0.10–0.30\] |"] {
         assert!(shown.contains(words), "{words} is not in {shown}");
     }
     assert!(!shown.contains("null:"), "{shown}");

@@ -25,7 +25,10 @@ pub(super) struct Cutting {
     subject: Arc<Subject>,
     asking: Arc<Asking>,
     plans: Vec<Plan>,
-    asked: Vec<Vec<(u32, u32)>>,
+    /// Depth of the cuts: [`super::spec::RunSpec::depth`].
+    depth: u32,
+    /// The questions of each cut.
+    asked: Vec<Vec<u32>>,
     /// Positions of the cuts that are not examined yet.
     to_do: Vec<usize>,
 }
@@ -42,6 +45,7 @@ impl Cutting {
         subject: &Arc<Subject>,
         asking: &Arc<Asking>,
         (plans, nulls): (&[Plan], bool),
+        depth: u32,
         done: &BTreeMap<CutKey, Cut>,
     ) -> Self {
         let facts = &subject.facts;
@@ -59,6 +63,7 @@ impl Cutting {
             subject: Arc::clone(subject),
             asking: Arc::clone(asking),
             plans: with_nulls.flatten().collect(),
+            depth,
             asked: asked(subject),
             to_do: (0..subject.cuts.len()).filter(|at| !is_done(at)).collect(),
         }
@@ -67,24 +72,22 @@ impl Cutting {
     /// Examines every preset at one cut.
     async fn cut(&self, at: usize, seats: &Seats) -> (Cut, BTreeMap<String, String>) {
         let (place, facts) = &self.subject.cuts[at];
-        let probes: Vec<u32> = self.asked[at].iter().map(|(_, probe)| *probe).collect();
-        let part = CutSegment::new(&self.subject, place, facts, &sorted(probes));
+        let part = CutSegment::new(&self.subject, place, facts, &self.asked[at]);
         let mut cut = part.cut(place, facts);
         let without = self.without(&part).await;
         let wanted = self
             .plans
             .iter()
             .filter(|plan| place.recorded.is_some() || !plan.preset.replays_recording());
-        let each = wanted.flat_map(|plan| place.depths.iter().map(move |depth| (plan, *depth)));
-        let exams = each.map(|(plan, depth)| {
+        let exams = wanted.map(|plan| {
             let (part, without) = (&part, without.as_ref());
             async move {
-                let examined = self.exam(part, plan, depth, seats, without).await;
+                let examined = self.exam(part, plan, seats, without).await;
                 let asked = match examined {
-                    Ok(examined) => Ok(self.ask(at, depth, examined).await),
+                    Ok(examined) => Ok(self.ask(at, examined).await),
                     Err(error) => Err(error),
                 };
-                row(plan, depth, asked)
+                row(plan, asked)
             }
         });
         let mut texts = BTreeMap::new();
@@ -92,9 +95,7 @@ impl Cutting {
             cut.rows.push(row);
             texts.extend(written);
         }
-        cut.rows.sort_by(|a, b| {
-            (&a.strategy, a.replicate, a.depth).cmp(&(&b.strategy, b.replicate, b.depth))
-        });
+        cut.rows.sort_by(|a, b| (&a.strategy, a.replicate).cmp(&(&b.strategy, b.replicate)));
         (cut, texts)
     }
 
@@ -110,22 +111,19 @@ impl Cutting {
         &self,
         part: &CutSegment,
         plan: &Plan,
-        depth: u32,
         seats: &Seats,
         without: Option<&Baseline>,
     ) -> Result<ExaminedCut, ReplayError> {
         if plan.key.strategy.starts_with(NULL) {
-            return examine(part, plan, depth, &Null, without).await;
+            return examine(part, plan, self.depth, &Null, without).await;
         }
         let compactor = compactor(seats, &self.subject, plan.key.replicate);
-        examine(part, plan, depth, compactor.as_ref(), without).await
+        examine(part, plan, self.depth, compactor.as_ref(), without).await
     }
 
-    /// Asks the probes of this cut and depth in the context right behind the
-    /// cut.
-    async fn ask(&self, at: usize, depth: u32, mut examined: ExaminedCut) -> ExaminedCut {
-        let here = |probe: u32| self.asked[at].contains(&(depth, probe));
-        examined.probed.retain(|probed| here(probed.probe));
+    /// Asks the probes of this cut in the context right behind it.
+    async fn ask(&self, at: usize, mut examined: ExaminedCut) -> ExaminedCut {
+        examined.probed.retain(|probed| self.asked[at].contains(&probed.probe));
         let ExaminedCut { exam, texts, probed, .. } = &mut examined;
         match exam.snapshot.as_ref().filter(|_| !probed.is_empty()) {
             Some(snapshot) => exam.probes = self.asking.at_cut(snapshot, texts, probed).await,
@@ -137,7 +135,6 @@ impl Cutting {
 
 fn row(
     plan: &Plan,
-    depth: u32,
     examined: Result<ExaminedCut, ReplayError>,
 ) -> (CutRow, BTreeMap<String, String>) {
     let (outcome, texts) = match examined {
@@ -147,17 +144,10 @@ fn row(
     let row = CutRow {
         strategy: plan.key.strategy.clone(),
         replicate: plan.key.replicate,
-        depth,
         standing: plan.standing(),
         outcome,
     };
     (row, texts)
-}
-
-fn sorted(mut numbers: Vec<u32>) -> Vec<u32> {
-    numbers.sort_unstable();
-    numbers.dedup();
-    numbers
 }
 
 /// The null of a plan: the same preset with empty texts in place of those that
@@ -182,38 +172,26 @@ pub(super) fn null_cells(plans: &[Plan]) -> Vec<Cell> {
     nulls.map(cell).collect()
 }
 
-/// The questions of each cut, each with its depth. A probe of the data set fits
+/// The questions of each cut, ascending. A probe of the data set fits
 /// a cut if all of its evidence is part of the material, and if it is asked at
 /// or after the cut. It is assigned to one of the cuts that it fits, in turn, so
 /// that the cost of answering does not grow with the number of cuts. A question
 /// that is asked at cuts alone belongs to the cut that it is asked at; one that
 /// is asked elsewhere is assigned like a probe.
-fn asked(subject: &Subject) -> Vec<Vec<(u32, u32)>> {
+fn asked(subject: &Subject) -> Vec<Vec<u32>> {
     let cuts = &subject.cuts;
     let mut asked = vec![Vec::new(); cuts.len()];
-    let depths: Vec<u32> =
-        cuts.iter().flat_map(|(place, _)| place.depths.iter().copied()).collect();
     let probes = subject.facts.probes.len() as u32;
-    for depth in sorted(depths) {
-        for (number, probe) in (0u32..).zip(subject.facts.questions()) {
-            let stands = |at: &usize| {
-                let place = &cuts[*at].0;
-                place.depths.contains(&depth) && stands(probe, place)
-            };
-            let standing: Vec<usize> = (0..cuts.len()).filter(stands).collect();
-            let here = |at: &usize| {
-                let place = &cuts[*at].0;
-                // What the session never answers has no evidence.
-                let known = probe.probe.expect != Expectation::Unanswerable;
-                place.request == probe.request
-                    && place.depths.contains(&depth)
-                    && (stands(at) || !known)
-            };
-            let own = (0..cuts.len()).find(|at| number >= probes && here(at));
-            let turn = || standing.get(number as usize % standing.len().max(1)).copied();
-            if let Some(at) = own.or_else(turn) {
-                asked[at].push((depth, number));
-            }
+    for (number, probe) in (0u32..).zip(subject.facts.questions()) {
+        let stands = |at: &usize| stands(probe, &cuts[*at].0);
+        let standing: Vec<usize> = (0..cuts.len()).filter(stands).collect();
+        // What the session never answers has no evidence.
+        let known = probe.probe.expect != Expectation::Unanswerable;
+        let here = |at: &usize| cuts[*at].0.request == probe.request && (stands(at) || !known);
+        let own = (0..cuts.len()).find(|at| number >= probes && here(at));
+        let turn = || standing.get(number as usize % standing.len().max(1)).copied();
+        if let Some(at) = own.or_else(turn) {
+            asked[at].push(number);
         }
     }
     asked

@@ -169,7 +169,7 @@ fn tasks(
             }
         }
         cuts = cutting::cuts(
-            Cutting::new(&subject, &asking, (&plans, spec.nulls), &earlier.cuts),
+            Cutting::new(&subject, &asking, (&plans, spec.nulls), spec.depth, &earlier.cuts),
             seats,
         );
     }

@@ -170,10 +170,10 @@ async fn subjects(
     let task = |Sample { dataset, transcript, probes }| {
         let counter = Arc::clone(&counter);
         let (agents, compactor) = (Arc::clone(&spec.agents), Arc::clone(&seats.compactor));
-        let (cuts, depths) = (spec.cuts, spec.depths.clone());
+        let at = (spec.cuts, spec.depth);
         let made = spec.questions.clone();
         async move {
-            let subject = Subject::with_cuts(&dataset, transcript, counter, (cuts, &depths));
+            let subject = Subject::with_cuts(&dataset, transcript, counter, at);
             let validation = validate(&subject, &agents, compactor.as_ref()).await;
             let questions = cut_questions(&made, &subject, probes.is_empty());
             subject.with_validation(validation).with_probes(probes).with_cut_questions(questions)

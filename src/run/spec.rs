@@ -36,7 +36,7 @@ pub struct RunSpec {
     /// Where compactions are made to happen.
     pub cuts: Cuts,
     /// Depths of the cuts, ascending.
-    pub depths: Vec<u32>,
+    pub depth: u32,
     /// The questions that are asked at cuts alone.
     pub questions: CutQuestions,
     /// Cells at a time.

@@ -126,10 +126,10 @@ fn runs_that_are_about_something_else_are_refused_by_name() {
     bench(&session(), "billed", &["--agent-model", "claude-opus-4-6"]);
     let ran = desk.good(&["compare", "a", "billed"]);
     assert!(ran.out.contains("money is left out") && !ran.out.contains("cost_usd"), "{}", ran.out);
-    bench(&session(), "cut", &["--cuts", "2", "--depth", "1,3"]);
+    bench(&session(), "cut", &["--cuts", "2", "--depth", "3"]);
     let ran = desk.good(&["compare", "a", "cut", "--format", "json"]);
     let json: Json = serde_json::from_str(&ran.out).unwrap();
-    let told = "The cuts differ, `--cuts 5 --depth 1` in A and `--cuts 2 --depth 1,3` in B: what \
+    let told = "The cuts differ, `--cuts 5 --depth 1` in A and `--cuts 2 --depth 3` in B: what \
                 is measured at them is left out";
     assert_eq!(json["notes"], serde_json::json!([told]));
     let measures = json["rows"][0]["measures"].as_array().unwrap();

@@ -294,9 +294,9 @@ fn cuts_at_other_places_are_no_baseline_and_none_are_no_figure() {
     assert_eq!(run("base", &twice, &[]).code, 0);
     let rule = ["--baseline", "base/baseline.json", "--fail-on", "kept_at_cut < baseline"];
     assert_eq!(run("same", &twice, &rule).code, 0);
-    let ran = run("other", &["--cuts", "3", "--depth", "1,3"], &rule);
+    let ran = run("other", &["--cuts", "3", "--depth", "3"], &rule);
     assert_eq!(ran.code, 2, "{ran:?}");
-    let told = "it was made with `--cuts 2 --depth 1`, this run with `--cuts 3 --depth 1,3`: the \
+    let told = "it was made with `--cuts 2 --depth 1`, this run with `--cuts 3 --depth 3`: the \
                 cuts differ, so that `kept_at_cut` has no counterpart";
     assert!(ran.err.contains(told) && !desk.path("other").exists(), "{ran:?}");
     // Other measures are none of their business.

@@ -70,7 +70,6 @@ impl Session {
             last: end,
             material: kept.collect(),
             recorded: None,
-            depths: vec![1],
         };
         generate(&self.0, &[place])
     }

@@ -32,7 +32,7 @@ fn data(name: &str) -> Option<Dataset> {
 fn cuts(transcript: &Transcript) -> Vec<Place> {
     let sizes = Sizes::of(transcript, &Counter::default());
     let tokens: Vec<u64> = sizes.messages.iter().map(|weight| weight.tokens).collect();
-    places(transcript, &tokens, Cuts::Spread(5), &[1, 3]).unwrap_or_default()
+    places(transcript, &tokens, Cuts::Spread(5), 1).unwrap_or_default()
 }
 
 /// Questions of one kind: how many, and how many were right in each context.
@@ -169,7 +169,6 @@ fn the_changed_files_are_those_that_the_metadata_of_sessions_list() {
             last: end,
             material: kept,
             recorded: None,
-            depths: vec![1],
         };
         let asked = generate(transcript, &[whole]);
         let files = asked.iter().find(|p| p.question.starts_with("Which files has the agent"));

@@ -203,7 +203,7 @@ fn vendors_summaries_carry_what_they_tell_and_by_the_facts_own_words() {
     for transcript in &transcripts {
         let sizes: Vec<u64> = transcript.messages.iter().map(size).collect();
         let mining = Mining::new(transcript, &sizes, &MiningRules::default());
-        for place in places(transcript, &sizes, Cuts::Recorded, &[1]).unwrap_or_default() {
+        for place in places(transcript, &sizes, Cuts::Recorded, 1).unwrap_or_default() {
             let summary = &transcript.compactions[place.recorded.unwrap()];
             let texts: Vec<&str> = summary.texts().map(|(_, text)| text).collect();
             let facts = mining.at_stake(&place);

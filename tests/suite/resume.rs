@@ -52,7 +52,7 @@ fn spec() -> RunSpec {
         windows: Windows::Same(vec!["25%".parse().unwrap(), "40%".parse().unwrap()]),
         nulls: true,
         cuts: "2".parse().unwrap(),
-        depths: vec![1],
+        depth: 1,
         replicates: 1,
         seed: 1,
         scaled: true,

@@ -12,8 +12,8 @@ use crate::tokens::{Counter, Sizes};
 
 const TEXT: &str = include_str!("recap.toml");
 
-/// The default cuts and depths of a run.
-const CUTS: (Cuts, &[u32]) = (Cuts::Spread(5), &[1]);
+/// The default cuts and their depth.
+const CUTS: (Cuts, u32) = (Cuts::Spread(5), 1);
 
 /// A rule of the gate, with an explanation.
 struct Rule {

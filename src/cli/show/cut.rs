@@ -56,7 +56,7 @@ pub(super) fn shown(
         return Err(Failure::usage("a recorded compaction is looked at as a first one")
             .help("leave out --depth"));
     }
-    let subject = Subject::with_cuts(dataset, transcript, counter, (cuts, &[depth]));
+    let subject = Subject::with_cuts(dataset, transcript, counter, (cuts, depth));
     let (place, facts) = picked(arguments, &subject)?;
     if preset.replays_recording() && place.recorded.is_none() {
         return Err(Failure::usage("the recorded agent did not compact at this cut")

@@ -361,7 +361,7 @@ impl Arguments {
             .prices(Arc::clone(prices))
             .agent_models(&self.agent_model)
             .counter(Arc::clone(counter))
-            .cuts(self.replay.cuts, [self.replay.depth])
+            .cuts(self.replay.cuts, self.replay.depth)
             .questions(questions)
             .replicates(self.replay.replicates)
             .seed(self.replay.seed)

@@ -10,9 +10,6 @@ use crate::model::{Cut, CutBill, CutExam, CutRow, Estimate, Report, SizeFigures}
 /// The first size ends here, in tokens; each further one ends at twice as many.
 const SMALLEST: u64 = 4_000;
 
-/// The depth at which a compaction is the first one.
-const FIRST: u32 = 1;
-
 /// The figures of a preset at one size, with what each session kept.
 pub(super) struct BySize {
     /// The figures.
@@ -78,7 +75,7 @@ pub(super) fn bounds(tokens: u64) -> (u64, u64) {
 pub(super) fn by_size(report: &Report, cuts: &[Cut], strategy: &str) -> Vec<BySize> {
     let mut groups: BTreeMap<(u64, u64), Vec<Tried<'_>>> = BTreeMap::new();
     for cut in cuts {
-        let of_preset = |row: &&CutRow| row.strategy == strategy && row.depth == FIRST;
+        let of_preset = |row: &&CutRow| row.strategy == strategy;
         for exam in cut.rows.iter().filter(of_preset).filter_map(CutRow::exam) {
             if let Some(tried) = tried(report, cut, exam) {
                 groups.entry(bounds(cut.tokens_before)).or_default().push(tried);

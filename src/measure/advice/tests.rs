@@ -46,7 +46,7 @@ fn cut(transcript: &str, tokens: u64, rows: Vec<Row>) -> Cut {
         let mut exam = CutExam::of_states(tokens, tokens / 2, (0..10).map(state).collect());
         exam.bills.push(bill);
         let outcome = CutOutcome::Done(Box::new(exam));
-        CutRow { strategy: String::from(strategy), replicate: 0, depth: 1, standing, outcome }
+        CutRow { strategy: String::from(strategy), replicate: 0, standing, outcome }
     };
     Cut {
         dataset: "d".into(),
@@ -68,7 +68,7 @@ fn report(sessions: usize, cuts: impl Fn(&str, usize) -> Vec<Cut>) -> Report {
     let ids: Vec<String> = (0..sessions).map(|n| format!("s{n}")).collect();
     let cuts: Vec<Cut> = ids.iter().enumerate().flat_map(|(n, id)| cuts(id, n)).collect();
     let mut made = manifest(&["native"]);
-    (made.cuts, made.depths) = ("20".into(), vec![1]);
+    (made.cuts, made.depth) = ("20".into(), 1);
     let mut presets: BTreeMap<String, Standing> = BTreeMap::new();
     for row in cuts.iter().flat_map(|cut| &cut.rows) {
         presets.insert(row.strategy.clone(), row.standing);
@@ -344,16 +344,16 @@ fn a_preset_with_one_void_row_is_void() {
 }
 
 #[test]
-fn repetitions_are_of_one_cut_and_later_compactions_are_left_out() {
+fn repetitions_are_of_one_cut() {
     let exam = |cut: &mut Cut, row: usize, change: fn(&mut CutExam)| {
         if let CutOutcome::Done(exam) = &mut cut.rows[row].outcome {
             change(exam);
         }
     };
     let report = report(1, |id, _| {
-        let rows = vec![ranked(8, 1.0), ranked(6, 3.0), ranked(0, 50.0)];
+        let rows = vec![ranked(8, 1.0), ranked(6, 3.0)];
         let mut acted = cut(id, 70_000, rows);
-        (acted.rows[1].replicate, acted.rows[2].depth, acted.left) = (1, 3, Some(30));
+        (acted.rows[1].replicate, acted.left) = (1, Some(30));
         exam(&mut acted, 0, |exam| exam.blocking_ms = Some(100.0));
         exam(&mut acted, 1, |exam| exam.blocking_ms = Some(300.0));
         let mut idle = cut(id, 100_000, vec![ranked(10, 9.0)]);

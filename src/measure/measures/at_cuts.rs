@@ -1,226 +1,149 @@
 //! What is kept of the facts that the recorded agent used next, at places where
-//! a compaction is forced (cuts §2). Each measure exists at the greatest depth
-//! of the run, and after the first compaction with the suffix `_first`.
+//! a compaction is forced (cuts §2).
 //!
 //! Shares are pooled by cuts §3: within a session or project as a ratio of
 //! sums, over these as a mean weighted by min(facts, 30).
 
 use std::collections::BTreeSet;
 
-use crate::measure::exams::{AtCut, Depth};
+use crate::measure::exams::AtCut;
 use crate::measure::spec::{Basis, Compute, Parts, Pool, Sample, Spec};
 use crate::model::{
     Absent, Agreement, CutBill, CutExam, FactAtStake, Measure, MessageIndex, ProbeKind, ProbeRow,
     RIGHT, ReferenceState, TranscriptFacts, catalogue, counts_refusals,
 };
 
-/// A measure at the greatest depth of the run, and the same measure after the
-/// first compaction.
+/// A measure at cuts.
 const fn at_cuts(
-    [greatest, first]: [&'static Measure; 2],
+    measure: &'static Measure,
     pool: Pool,
     basis: Basis,
-    compute: fn(&Sample<'_>, Depth) -> Parts,
-) -> [Spec; 2] {
-    let at_greatest = Compute::AtDepth(compute, Depth::Greatest);
-    let at_first = Compute::AtDepth(compute, Depth::First);
-    [
-        Spec { measure: greatest, pool, basis, compute: at_greatest },
-        Spec { measure: first, pool, basis, compute: at_first },
-    ]
+    compute: fn(&Sample<'_>) -> Parts,
+) -> Spec {
+    Spec { measure, pool, basis, compute: Compute::AtCuts(compute) }
 }
 
 /// `cuts`: how many cuts were examined.
-pub const CUTS: [Spec; 2] =
-    at_cuts([catalogue::CUTS, catalogue::CUTS_FIRST], Pool::Sum, Basis::Cuts, |sample, depth| {
-        each(sample, depth, |exams| Parts::One(exams.len() as f64))
-    });
+pub const CUTS: Spec = at_cuts(catalogue::CUTS, Pool::Sum, Basis::Cuts, |sample| {
+    each(sample, |exams| Parts::One(exams.len() as f64))
+});
 /// `facts_at_stake`: how many facts were at stake.
-pub const FACTS: [Spec; 2] = at_cuts(
-    [catalogue::FACTS_AT_STAKE, catalogue::FACTS_AT_STAKE_FIRST],
-    Pool::Sum,
-    Basis::Cuts,
-    |sample, depth| each(sample, depth, |exams| Parts::One(facts(exams))),
-);
+pub const FACTS: Spec = at_cuts(catalogue::FACTS_AT_STAKE, Pool::Sum, Basis::Cuts, |sample| {
+    each(sample, |exams| Parts::One(facts(exams)))
+});
 /// `sessions_at_stake`: how many sessions had a fact at stake.
-pub const SESSIONS: [Spec; 2] = at_cuts(
-    [catalogue::SESSIONS_AT_STAKE, catalogue::SESSIONS_AT_STAKE_FIRST],
-    Pool::Sum,
-    Basis::Cuts,
-    |sample, depth| {
-        each(sample, depth, |exams| Parts::One(if facts(exams) > 0.0 { 1.0 } else { 0.0 }))
-    },
-);
+pub const SESSIONS: Spec =
+    at_cuts(catalogue::SESSIONS_AT_STAKE, Pool::Sum, Basis::Cuts, |sample| {
+        each(sample, |exams| Parts::One(if facts(exams) > 0.0 { 1.0 } else { 0.0 }))
+    });
 /// `kept_at_cut`: share of the facts that the context still contains.
-pub const KEPT: [Spec; 2] = at_cuts(
-    [catalogue::KEPT_AT_CUT, catalogue::KEPT_AT_CUT_FIRST],
-    Pool::AtCuts,
-    Basis::Cuts,
-    |sample, depth| share(sample, depth, |at| at.kept()),
-);
+pub const KEPT: Spec = at_cuts(catalogue::KEPT_AT_CUT, Pool::AtCuts, Basis::Cuts, |sample| {
+    share(sample, |at| at.kept())
+});
 /// `exposed_share`: share of the facts whose recorded text is no longer sent.
-pub const EXPOSED: [Spec; 2] = at_cuts(
-    [catalogue::EXPOSED_SHARE, catalogue::EXPOSED_SHARE_FIRST],
-    Pool::AtCuts,
-    Basis::Cuts,
-    |sample, depth| share(sample, depth, exposed),
-);
+pub const EXPOSED: Spec =
+    at_cuts(catalogue::EXPOSED_SHARE, Pool::AtCuts, Basis::Cuts, |sample| share(sample, exposed));
 /// `carried_share`: share of the exposed facts that are carried.
-pub const CARRIED: [Spec; 2] = at_cuts(
-    [catalogue::CARRIED_SHARE, catalogue::CARRIED_SHARE_FIRST],
-    Pool::AtCuts,
-    Basis::Cuts,
-    carried,
-);
+pub const CARRIED: Spec = at_cuts(catalogue::CARRIED_SHARE, Pool::AtCuts, Basis::Cuts, carried);
 /// `added_at_cut`: what is kept minus what the null keeps.
-pub const ADDED: [Spec; 2] = at_cuts(
-    [catalogue::ADDED_AT_CUT, catalogue::ADDED_AT_CUT_FIRST],
-    Pool::AtCuts,
-    Basis::Cuts,
-    added,
-);
+pub const ADDED: Spec = at_cuts(catalogue::ADDED_AT_CUT, Pool::AtCuts, Basis::Cuts, added);
 /// `gain_at_cut`: what is kept minus what the newest messages of the same size
 /// keep.
-pub const GAIN: [Spec; 2] = at_cuts(
-    [catalogue::GAIN_AT_CUT, catalogue::GAIN_AT_CUT_FIRST],
-    Pool::AtCuts,
-    Basis::Cuts,
-    |sample, depth| share(sample, depth, |at| at.kept() - at.recency()),
-);
+pub const GAIN: Spec = at_cuts(catalogue::GAIN_AT_CUT, Pool::AtCuts, Basis::Cuts, |sample| {
+    share(sample, |at| at.kept() - at.recency())
+});
 /// `tokens_at_cut`: tokens after the compaction / tokens before it.
-pub const TOKENS: [Spec; 2] = at_cuts(
-    [catalogue::TOKENS_AT_CUT, catalogue::TOKENS_AT_CUT_FIRST],
-    Pool::RatioOfSums,
-    Basis::Cuts,
-    |sample, depth| {
-        each(sample, depth, |exams| Parts::Fraction {
+pub const TOKENS: Spec =
+    at_cuts(catalogue::TOKENS_AT_CUT, Pool::RatioOfSums, Basis::Cuts, |sample| {
+        each(sample, |exams| Parts::Fraction {
             of: sum(exams, |at| at.exam.tokens_after as f64),
             to: sum(exams, |at| at.cut.tokens_before as f64),
         })
-    },
-);
+    });
 /// `kept_per_1k`: kept facts per 1,000 tokens.
-pub const PER_1K: [Spec; 2] = at_cuts(
-    [catalogue::KEPT_PER_1K, catalogue::KEPT_PER_1K_FIRST],
-    Pool::RatioOfSums,
-    Basis::Cuts,
-    |sample, depth| {
-        each(sample, depth, |exams| Parts::Fraction {
+pub const PER_1K: Spec =
+    at_cuts(catalogue::KEPT_PER_1K, Pool::RatioOfSums, Basis::Cuts, |sample| {
+        each(sample, |exams| Parts::Fraction {
             of: sum(exams, |at| at.kept()),
             to: sum(exams, |at| at.exam.tokens_after as f64) / 1_000.0,
         })
-    },
-);
+    });
 /// `first_miss`: median number of requests until the first missing fact.
-pub const FIRST_MISS: [Spec; 2] = at_cuts(
-    [catalogue::FIRST_MISS, catalogue::FIRST_MISS_FIRST],
-    Pool::WaitMedian,
-    Basis::Cuts,
-    |sample, depth| {
-        each(sample, depth, |exams| {
+pub const FIRST_MISS: Spec =
+    at_cuts(catalogue::FIRST_MISS, Pool::WaitMedian, Basis::Cuts, |sample| {
+        each(sample, |exams| {
             Parts::Waits(
                 exams.iter().filter(|at| !at.cut.facts.is_empty()).map(first_miss).collect(),
             )
         })
-    },
-);
+    });
 /// `irrecoverable_at_cut`: share of facts that are lost and not in any tool
 /// result.
-pub const IRRECOVERABLE: [Spec; 2] = at_cuts(
-    [catalogue::IRRECOVERABLE_AT_CUT, catalogue::IRRECOVERABLE_AT_CUT_FIRST],
-    Pool::AtCuts,
-    Basis::Cuts,
-    |sample, depth| {
-        share(sample, depth, |at| lost(at).filter(|fact| fact.refetch.is_none()).count() as f64)
-    },
-);
+pub const IRRECOVERABLE: Spec =
+    at_cuts(catalogue::IRRECOVERABLE_AT_CUT, Pool::AtCuts, Basis::Cuts, |sample| {
+        share(sample, |at| lost(at).filter(|fact| fact.refetch.is_none()).count() as f64)
+    });
 /// `refetch_at_cut`: mean tokens per cut of the tool results to be fetched again
 /// for the lost facts.
-pub const REFETCH: [Spec; 2] = at_cuts(
-    [catalogue::REFETCH_AT_CUT, catalogue::REFETCH_AT_CUT_FIRST],
-    Pool::RatioOfSums,
-    Basis::Cuts,
-    |sample, depth| {
-        each(sample, depth, |exams| Parts::Fraction {
+pub const REFETCH: Spec =
+    at_cuts(catalogue::REFETCH_AT_CUT, Pool::RatioOfSums, Basis::Cuts, |sample| {
+        each(sample, |exams| Parts::Fraction {
             of: exams.iter().map(|at| refetch(sample, at)).sum::<u64>() as f64,
             to: exams.len() as f64,
         })
-    },
-);
+    });
 /// `recovered_at_cut`: share of the facts that only the preset's own search
 /// finds.
-pub const RECOVERED: [Spec; 2] = at_cuts(
-    [catalogue::RECOVERED_AT_CUT, catalogue::RECOVERED_AT_CUT_FIRST],
-    Pool::AtCuts,
-    Basis::Cuts,
-    |sample, depth| share(sample, depth, |at| at.count(|s| s == ReferenceState::Recovered)),
-);
+pub const RECOVERED: Spec =
+    at_cuts(catalogue::RECOVERED_AT_CUT, Pool::AtCuts, Basis::Cuts, |sample| {
+        share(sample, |at| at.count(|s| s == ReferenceState::Recovered))
+    });
 /// `bare_at_cut`: share of the facts that are named without support.
-pub const BARE: [Spec; 2] = at_cuts(
-    [catalogue::BARE_AT_CUT, catalogue::BARE_AT_CUT_FIRST],
-    Pool::AtCuts,
-    Basis::Cuts,
-    |sample, depth| share(sample, depth, |at| at.count(|s| s == ReferenceState::Bare)),
-);
+pub const BARE: Spec = at_cuts(catalogue::BARE_AT_CUT, Pool::AtCuts, Basis::Cuts, |sample| {
+    share(sample, |at| at.count(|s| s == ReferenceState::Bare))
+});
 /// `cut_cost_usd`: cost of a cut against no compaction, in USD.
-pub const COST: [Spec; 2] = at_cuts(
-    [catalogue::CUT_COST_USD, catalogue::CUT_COST_USD_FIRST],
-    Pool::RatioOfSums,
-    Basis::Bill,
-    cost,
-);
+pub const COST: Spec = at_cuts(catalogue::CUT_COST_USD, Pool::RatioOfSums, Basis::Bill, cost);
 /// `pays_after`: median number of requests until the compaction has saved its
 /// cost.
-pub const PAYS: [Spec; 2] = at_cuts(
-    [catalogue::PAYS_AFTER, catalogue::PAYS_AFTER_FIRST],
-    Pool::WaitMedian,
-    Basis::Bill,
-    pays,
-);
+pub const PAYS: Spec = at_cuts(catalogue::PAYS_AFTER, Pool::WaitMedian, Basis::Bill, pays);
 /// `continuity_at_cut`: continuity of the questions at the cuts.
-pub const CONTINUITY: [Spec; 2] = at_cuts(
-    [catalogue::CONTINUITY_AT_CUT, catalogue::CONTINUITY_AT_CUT_FIRST],
-    Pool::AtCuts,
-    Basis::Cuts,
-    continuity,
-);
+pub const CONTINUITY: Spec =
+    at_cuts(catalogue::CONTINUITY_AT_CUT, Pool::AtCuts, Basis::Cuts, continuity);
 /// `questions_at_cut`: how many questions are answered right without
 /// compression.
-pub const QUESTIONS: [Spec; 2] = at_cuts(
-    [catalogue::QUESTIONS_AT_CUT, catalogue::QUESTIONS_AT_CUT_FIRST],
-    Pool::Sum,
-    Basis::Cuts,
-    |sample, depth| match continuity(sample, depth) {
-        Parts::Fraction { to, .. } => Parts::One(to),
-        other => other,
-    },
-);
+pub const QUESTIONS: Spec =
+    at_cuts(catalogue::QUESTIONS_AT_CUT, Pool::Sum, Basis::Cuts, |sample| {
+        match continuity(sample) {
+            Parts::Fraction { to, .. } => Parts::One(to),
+            other => other,
+        }
+    });
 
 /// Kept at cuts, of the facts that were used 1 to 5 requests after the cut.
-pub const NEAR: Spec = behind(catalogue::KEPT_AT_CUT_1_5, |sample, _| between(sample, 1, 5));
+pub const NEAR: Spec = behind(catalogue::KEPT_AT_CUT_1_5, |sample| between(sample, 1, 5));
 /// Kept at cuts, of the facts that were used 6 to 20 requests after the cut.
-pub const MIDDLE: Spec = behind(catalogue::KEPT_AT_CUT_6_20, |sample, _| between(sample, 6, 20));
+pub const MIDDLE: Spec = behind(catalogue::KEPT_AT_CUT_6_20, |sample| between(sample, 6, 20));
 /// Kept at cuts, of the facts that were used 21 to 40 requests after the cut.
-pub const FAR: Spec = behind(catalogue::KEPT_AT_CUT_21_40, |sample, _| between(sample, 21, 40));
+pub const FAR: Spec = behind(catalogue::KEPT_AT_CUT_21_40, |sample| between(sample, 21, 40));
 
 /// Kept at cuts, by the number of requests between the cut and the use of the
 /// fact.
-const fn behind(measure: &'static Measure, compute: fn(&Sample<'_>, Depth) -> Parts) -> Spec {
-    let compute = Compute::AtDepth(compute, Depth::Greatest);
-    Spec { measure, pool: Pool::AtCuts, basis: Basis::Cuts, compute }
+const fn behind(measure: &'static Measure, compute: fn(&Sample<'_>) -> Parts) -> Spec {
+    at_cuts(measure, Pool::AtCuts, Basis::Cuts, compute)
 }
 
 /// 1 for each fact that is kept and 0 for each that is not, in the order of the
 /// session.
-pub fn kept_series(sample: &Sample<'_>, depth: Depth) -> Vec<Option<f64>> {
-    let exams = sample.exams.at(sample.cell, depth);
+pub fn kept_series(sample: &Sample<'_>) -> Vec<Option<f64>> {
+    let exams = sample.exams.at(sample.cell);
     let states = exams.iter().flat_map(|at| &at.exam.states);
     states.map(|state| Some(kept(*state))).collect()
 }
 
 /// The values of [`kept_series`] minus those of the null.
-pub fn added_series(sample: &Sample<'_>, depth: Depth) -> Vec<Option<f64>> {
-    let (own, null) = (sample.exams.at(sample.cell, depth), sample.exams.null(sample.cell, depth));
+pub fn added_series(sample: &Sample<'_>) -> Vec<Option<f64>> {
+    let (own, null) = (sample.exams.at(sample.cell), sample.exams.null(sample.cell));
     let states = |exams: &[AtCut<'_>]| {
         let states = exams.iter().flat_map(|at| at.exam.states.clone());
         states.map(kept).collect::<Vec<f64>>()
@@ -237,14 +160,14 @@ fn kept(state: ReferenceState) -> f64 {
 }
 
 /// The result of `of` for the exams of a cell; absent if the cell has none.
-fn each(sample: &Sample<'_>, depth: Depth, of: impl Fn(&[AtCut<'_>]) -> Parts) -> Parts {
-    let exams = sample.exams.at(sample.cell, depth);
+fn each(sample: &Sample<'_>, of: impl Fn(&[AtCut<'_>]) -> Parts) -> Parts {
+    let exams = sample.exams.at(sample.cell);
     if exams.is_empty() { Parts::Absent(Absent::NotCut) } else { of(&exams) }
 }
 
 /// A share of the facts at stake.
-fn share(sample: &Sample<'_>, depth: Depth, of: impl Fn(&AtCut<'_>) -> f64) -> Parts {
-    each(sample, depth, |exams| match facts(exams) {
+fn share(sample: &Sample<'_>, of: impl Fn(&AtCut<'_>) -> f64) -> Parts {
+    each(sample, |exams| match facts(exams) {
         0.0 => Parts::Absent(Absent::NoFacts),
         to => Parts::Fraction { of: sum(exams, &of), to },
     })
@@ -262,8 +185,8 @@ fn exposed(at: &AtCut<'_>) -> f64 {
     at.count(|state| state != ReferenceState::Verbatim)
 }
 
-fn carried(sample: &Sample<'_>, depth: Depth) -> Parts {
-    each(sample, depth, |exams| match sum(exams, exposed) {
+fn carried(sample: &Sample<'_>) -> Parts {
+    each(sample, |exams| match sum(exams, exposed) {
         0.0 => Parts::Absent(Absent::NothingExposed),
         to => {
             let of = sum(exams, |at| at.count(|state| state == ReferenceState::Carried));
@@ -272,9 +195,9 @@ fn carried(sample: &Sample<'_>, depth: Depth) -> Parts {
     })
 }
 
-fn added(sample: &Sample<'_>, depth: Depth) -> Parts {
-    let null = sample.exams.null(sample.cell, depth);
-    each(sample, depth, |exams| {
+fn added(sample: &Sample<'_>) -> Parts {
+    let null = sample.exams.null(sample.cell);
+    each(sample, |exams| {
         // A null that failed at some cut has another exam.
         let same = null.iter().map(|at| at.cut.key()).eq(exams.iter().map(|at| at.cut.key()));
         match facts(exams) {
@@ -314,7 +237,7 @@ fn refetch(sample: &Sample<'_>, at: &AtCut<'_>) -> u64 {
 }
 
 fn between(sample: &Sample<'_>, from: u32, to: u32) -> Parts {
-    each(sample, Depth::Greatest, |exams| {
+    each(sample, |exams| {
         let (mut told, mut all) = (0.0, 0.0);
         for at in exams {
             for (fact, state) in at.cut.facts.iter().zip(&at.exam.states) {
@@ -337,8 +260,8 @@ fn bill<'a>(sample: &Sample<'_>, at: &AtCut<'a>) -> Option<&'a CutBill> {
     at.exam.bills.iter().find(|bill| bill.billed_as == sample.payer)
 }
 
-fn cost(sample: &Sample<'_>, depth: Depth) -> Parts {
-    each(sample, depth, |exams| {
+fn cost(sample: &Sample<'_>) -> Parts {
+    each(sample, |exams| {
         let usd = exams.iter().map(|at| {
             let bill = bill(sample, at)?;
             Some(bill.compactions_usd? + bill.with_usd? - bill.without_usd?)
@@ -350,8 +273,8 @@ fn cost(sample: &Sample<'_>, depth: Depth) -> Parts {
     })
 }
 
-fn pays(sample: &Sample<'_>, depth: Depth) -> Parts {
-    each(sample, depth, |exams| {
+fn pays(sample: &Sample<'_>) -> Parts {
+    each(sample, |exams| {
         let compacted = exams.iter().filter(|at| at.exam.compactions > 0);
         let wait = |at: &AtCut<'_>| {
             let bill = bill(sample, at)?;
@@ -371,12 +294,11 @@ fn pays(sample: &Sample<'_>, depth: Depth) -> Parts {
 
 /// 100 × kept / (kept + lost), over the questions asked at the cuts of a
 /// session.
-fn continuity(sample: &Sample<'_>, depth: Depth) -> Parts {
-    let full = sample.exams.beside(sample.cell, "full", depth);
+fn continuity(sample: &Sample<'_>) -> Parts {
+    let full = sample.exams.beside(sample.cell, "full");
     let cell = sample.cell;
-    let times = sample.exams.depth(depth).unwrap_or_default();
-    let answers = counts_refusals(&cell.key.strategy, cell.standing, times);
-    each(sample, depth, |exams| {
+    let answers = counts_refusals(&cell.key.strategy, cell.standing, sample.exams.depth);
+    each(sample, |exams| {
         let (mut kept, mut before) = (0.0, 0.0);
         for at in exams {
             let Some(whole) = full.iter().find(|other| other.cut.key() == at.cut.key()) else {

@@ -12,7 +12,6 @@ mod tokens;
 
 pub(in crate::measure) use compactor::WAITS;
 
-use super::exams::Depth;
 use super::spec::{Sample, Spec};
 
 /// A measure that has an interval.
@@ -28,22 +27,12 @@ pub(in crate::measure) struct Resampled {
 }
 
 /// Every measure that has an interval.
-pub static RESAMPLED: [Resampled; 7] = [
+pub static RESAMPLED: [Resampled; 5] = [
     resampled(catalogue::REFERENCE_RECALL, (0.0, 1.0), references::series),
     resampled(catalogue::RECALL, (0.0, 1.0), questions::scores),
     resampled(catalogue::CONTINUITY, (0.0, 100.0), questions::continuity_series),
-    resampled(catalogue::KEPT_AT_CUT, (0.0, 1.0), |sample| {
-        at_cuts::kept_series(sample, Depth::Greatest)
-    }),
-    resampled(catalogue::KEPT_AT_CUT_FIRST, (0.0, 1.0), |sample| {
-        at_cuts::kept_series(sample, Depth::First)
-    }),
-    resampled(catalogue::ADDED_AT_CUT, (-1.0, 1.0), |sample| {
-        at_cuts::added_series(sample, Depth::Greatest)
-    }),
-    resampled(catalogue::ADDED_AT_CUT_FIRST, (-1.0, 1.0), |sample| {
-        at_cuts::added_series(sample, Depth::First)
-    }),
+    resampled(catalogue::KEPT_AT_CUT, (0.0, 1.0), at_cuts::kept_series),
+    resampled(catalogue::ADDED_AT_CUT, (-1.0, 1.0), at_cuts::added_series),
 ];
 
 const fn resampled(
@@ -56,12 +45,11 @@ const fn resampled(
 
 /// All measures of the catalogue that are computed from cells.
 pub static MEASURES: LazyLock<Vec<Spec>> = LazyLock::new(|| {
-    let at_cuts = AT_CUTS.into_iter().flatten();
     let by_kind = questions::recall_by_kind().chain(questions::continuity_by_kind());
-    OF_CELLS.into_iter().chain(by_kind).chain(at_cuts).collect()
+    OF_CELLS.into_iter().chain(by_kind).chain(AT_CUTS).collect()
 });
 
-const OF_CELLS: [Spec; 78] = [
+const OF_CELLS: [Spec; 75] = [
     tokens::REQUESTS,
     tokens::TOKENS_FULL,
     tokens::TOKENS_SENT,
@@ -137,14 +125,9 @@ const OF_CELLS: [Spec; 78] = [
     questions::FABRICATION,
     questions::RECALL_VERBATIM[0],
     questions::RECALL_VERBATIM[1],
-    at_cuts::NEAR,
-    at_cuts::MIDDLE,
-    at_cuts::FAR,
 ];
 
-/// The measures at cuts: each at the greatest depth and after the first
-/// compaction.
-const AT_CUTS: [[Spec; 2]; 19] = [
+const AT_CUTS: [Spec; 22] = [
     at_cuts::CUTS,
     at_cuts::FACTS,
     at_cuts::SESSIONS,
@@ -164,12 +147,14 @@ const AT_CUTS: [[Spec; 2]; 19] = [
     at_cuts::PAYS,
     at_cuts::CONTINUITY,
     at_cuts::QUESTIONS,
+    at_cuts::NEAR,
+    at_cuts::MIDDLE,
+    at_cuts::FAR,
 ];
 
-/// The depth of the cuts that a measure is computed at; `None` if it is not
-/// computed at cuts.
-pub fn depth_of(id: &str) -> Option<Depth> {
-    MEASURES.iter().find(|spec| spec.id() == id)?.depth()
+/// Whether a measure is computed at cuts.
+pub fn is_at_cuts(id: &str) -> bool {
+    MEASURES.iter().any(|spec| spec.id() == id && spec.is_at_cuts())
 }
 
 #[cfg(test)]

@@ -36,13 +36,6 @@ pub(super) const fn bytes<const N: usize>(parts: &[&str]) -> [u8; N] {
 macro_rules! derived {
     (lower_bound $of:ident) => { derived!($of "_lo" "lower") };
     (upper_bound $of:ident) => { derived!($of "_hi" "upper") };
-    (after_first $of:ident) => {
-        (
-            joined!($of.id, "_first"),
-            $of.section,
-            joined!($of.meaning, ", after the first compaction"),
-        )
-    };
     ($of:ident $suffix:literal $which:literal) => {
         (
             joined!($of.id, $suffix),
@@ -54,15 +47,14 @@ macro_rules! derived {
 
 /// Declares measures, a constant each, and lists them in their order: that of the
 /// columns. An entry is: constant, id, (name for people,) unit, direction, column,
-/// section, meaning; or the constant and what it follows from: `lower_bound`,
-/// `upper_bound` or `after_first` of a measure, with a name and a column where they
-/// are its own.
+/// section, meaning; or the constant and what it follows from: `lower_bound` or
+/// `upper_bound` of a measure, with a column where it is its own.
 macro_rules! measures {
     ($list:ident: $(
         $name:ident
         $($id:literal $(($label:literal))? $([$kind:expr])? $({$nature:ident})?
           $unit:ident $direction:ident $column:ident $section:literal: $meaning:literal)?
-        $(: $how:ident $of:ident $(($own_label:literal))? $($own_column:ident)?)?;
+        $(: $how:ident $of:ident $($own_column:ident)?)?;
     )*) => {
         $(
             $(#[doc = concat!("`", $id, "`: ", $meaning, ".")])?
@@ -82,7 +74,7 @@ macro_rules! measures {
                 $({
                     let (id, section, meaning) = derived!($how $of);
                     let column = [$(Column::$own_column,)? $of.column][0];
-                    Measure { id, section, meaning, column, label: concat!($($own_label)?), ..*$of }
+                    Measure { id, section, meaning, column, label: "", ..*$of }
                 })?
             };
         )*

@@ -155,7 +155,7 @@ AFTER_KINDS:
     RANK "rank" Place Lower Always "measures §7":
         "rank among the ranked rows of the window, from 1; equal rows share one";
     DEPTH "depth" Count Neutral Always "cuts §1":
-        "largest depth of the cuts: the size of the session before the cut, in windows";
+        "depth of the cuts: 1 for a first compaction, above it the size of the session before the cut, in windows";
     CUTS "cuts" {Sizes} Count Neutral Always "cuts §2":
         "number of places at which a compaction was forced";
     FACTS_AT_STAKE "facts_at_stake" {Sizes} Count Neutral Always "cuts §2":
@@ -188,27 +188,10 @@ AFTER_KINDS:
         "number of replies of the compactor that were empty, refused, cut off, of the wrong shape, too short, or the same text for different inputs";
     IDLE_COMPACTIONS "idle_compactions" Count Lower Always "cuts §6":
         "number of compactions that free less than 5 % of the context; strategies that only choose what is sent (fifo, sliding-window) do not count";
-    CUTS_FIRST: after_first CUTS;
-    FACTS_AT_STAKE_FIRST: after_first FACTS_AT_STAKE;
-    SESSIONS_AT_STAKE_FIRST: after_first SESSIONS_AT_STAKE;
-    KEPT_AT_CUT_FIRST: after_first KEPT_AT_CUT ("kept after the first compaction");
-    KEPT_AT_CUT_FIRST_LO: lower_bound KEPT_AT_CUT_FIRST;
-    KEPT_AT_CUT_FIRST_HI: upper_bound KEPT_AT_CUT_FIRST;
-    EXPOSED_SHARE_FIRST: after_first EXPOSED_SHARE;
-    CARRIED_SHARE_FIRST: after_first CARRIED_SHARE;
-    ADDED_AT_CUT_FIRST: after_first ADDED_AT_CUT;
-    ADDED_AT_CUT_FIRST_LO: lower_bound ADDED_AT_CUT_FIRST;
-    ADDED_AT_CUT_FIRST_HI: upper_bound ADDED_AT_CUT_FIRST;
-    GAIN_AT_CUT_FIRST: after_first GAIN_AT_CUT;
-    TOKENS_AT_CUT_FIRST: after_first TOKENS_AT_CUT;
-    FIRST_MISS_FIRST: after_first FIRST_MISS;
-    CONTINUITY_AT_CUT_FIRST: after_first CONTINUITY_AT_CUT;
     QUESTIONS_AT_CUT "questions_at_cut" {Answers} Count Neutral IfKnown "cuts §2":
         "number of questions at cuts that are answered right without compression";
-    QUESTIONS_AT_CUT_FIRST: after_first QUESTIONS_AT_CUT;
     BARE_AT_CUT "bare_at_cut" Share Neutral IfKnown "cuts §2":
         "share of the facts at stake that what the strategy wrote contains without any word that gave them meaning";
-    BARE_AT_CUT_FIRST: after_first BARE_AT_CUT;
     BLOCKING_MS_SUM "blocking_ms_sum" Milliseconds Lower IfKnown "measures §3":
         "total time that the user waits for compactions";
     CONTINUITY_LOST "continuity_lost" Share Lower IfKnown "measures §5":
@@ -219,14 +202,12 @@ AFTER_KINDS:
         "where the whole conversation exceeds the window: share saved of the bill of what the recorded agent really sent";
     CUT_COST_USD "cut_cost_usd" Dollars Lower IfKnown "cuts §2":
         "mean bill of a cut: its compaction and the requests after it, minus the same requests without compression";
-    CUT_COST_USD_FIRST: after_first CUT_COST_USD;
     DIFFERENCE_TO_FULL "difference_to_full" Ranking Higher IfKnown "measures §7":
         "paired difference to `full` in the measure that ranks";
     DIFFERENCE_TO_FULL_HI: upper_bound DIFFERENCE_TO_FULL;
     DIFFERENCE_TO_FULL_LO: lower_bound DIFFERENCE_TO_FULL;
     IRRECOVERABLE_AT_CUT "irrecoverable_at_cut" Share Lower IfKnown "cuts §2":
         "share of the facts at stake that are lost and were never in a tool result";
-    IRRECOVERABLE_AT_CUT_FIRST: after_first IRRECOVERABLE_AT_CUT;
     IRRECOVERABLE_REFERENCES "irrecoverable_references" {Loss} Count Lower IfKnown "measures §4":
         "number of lost references that no tool result ever contained";
     KEPT_AT_CUT_1_5 "kept_at_cut_1_5" Share Higher IfKnown "cuts §2":
@@ -237,14 +218,12 @@ AFTER_KINDS:
         "kept at cuts, of the facts used at requests 6 to 20 after the cut";
     KEPT_PER_1K "kept_per_1k" Ratio Higher IfKnown "cuts §2":
         "facts kept per 1,000 tokens of the first prompt after the cut";
-    KEPT_PER_1K_FIRST: after_first KEPT_PER_1K;
     NEITHER "neither" Share Neutral IfKnown "measures §5":
         "share of exposed questions that are answered wrong under `full` and under the preset";
     NEVER_EVEN "never_even" Share Lower IfKnown "measures §2":
         "share of the compactions that have not saved more than they cost when their session ends";
     PAYS_AFTER "pays_after" Count Lower IfKnown "cuts §2":
         "median number of requests after the cut until the compaction has saved more than it cost (Kaplan-Meier; cuts at which it has not are censored at the horizon)";
-    PAYS_AFTER_FIRST: after_first PAYS_AFTER;
     RECALL_VERBATIM "recall_verbatim" Share Neutral IfKnown "measures §6":
         "mean score of the questions whose evidence is all sent as recorded";
     RECALL_VERBATIM_FULL "recall_verbatim_full" Share Neutral IfKnown "measures §6":
@@ -253,7 +232,6 @@ AFTER_KINDS:
         "gain over recency as if no request had been refused";
     RECOVERED_AT_CUT "recovered_at_cut" Share Higher IfKnown "cuts §2":
         "share of the facts at stake that only a search of the preset's own store finds";
-    RECOVERED_AT_CUT_FIRST: after_first RECOVERED_AT_CUT;
     REFERENCE_EXPOSED "reference_exposed" Share Neutral IfKnown "cuts §3":
         "share of the references whose recorded text was no longer sent";
     REFERENCE_LOST "reference_lost" Share Lower IfKnown "measures §4":
@@ -270,7 +248,6 @@ AFTER_KINDS:
         "reference recall of the references last seen 8–16k tokens ago";
     REFETCH_AT_CUT "refetch_at_cut" Tokens Lower IfKnown "cuts §2":
         "mean tokens per cut of the tool results that would have to be fetched again for what is lost";
-    REFETCH_AT_CUT_FIRST: after_first REFETCH_AT_CUT;
     RETENTION_HI: upper_bound RETENTION IfKnown;
     RETENTION_LO: lower_bound RETENTION IfKnown;
     VOID_SHARE "void_share" ("void replies") Share Lower IfKnown "cuts §5":

@@ -73,8 +73,8 @@ fn transcript() -> Transcript {
 
 fn place(from: MessageIndex) -> Place {
     let material = (0..from).map(|message| Kept { message, cleared: false }).collect();
-    let (request, requests, left, last, recorded, depths) = (from, 1, 1, from, None, vec![1]);
-    Place { request, requests, left, from, last, material, recorded, depths }
+    let (request, requests, left, last, recorded) = (from, 1, 1, from, None);
+    Place { request, requests, left, from, last, material, recorded }
 }
 
 fn proposal(key: &str, answer: &str, evidence: &[&str]) -> Json {

@@ -83,9 +83,6 @@ const ANSWERED: Column = column(["answers", "kept"], true, 3, |row| {
     let points = row.number(catalogue::CONTINUITY_AT_CUT).filter(|_| enough);
     points.map_or_else(absent, |points| number::share(points / 100.0))
 });
-const KEPT_FIRST: Column = column(["after", "first"], true, 1, |row| {
-    shown(row, catalogue::KEPT_AT_CUT_FIRST, number::share)
-});
 const CARRIED: Column =
     column(["carried", ""], true, 3, |row| shown(row, catalogue::CARRIED_SHARE, number::share));
 const ADDED: Column = column(["added", "over null"], true, 2, |row| {
@@ -112,7 +109,6 @@ const BY_CUTS: &[&Column] = &[
     &STRATEGY,
     &KEPT_AT_CUT,
     &ANSWERED,
-    &KEPT_FIRST,
     &CARRIED,
     &ADDED,
     &FREES,

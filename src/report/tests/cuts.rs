@@ -2,62 +2,52 @@
 
 use super::*;
 
-/// The same report with three cuts at depths 1 and 3: two facts at stake in
-/// session-0, two in session-1, none at the third, which depth 3 leaves out.
-/// `fifo` is over the window at the first and fails at the second; `null:prune` keeps nothing.
+/// The same report with three cuts at depth 3: two facts at stake in session-0, two
+/// in session-1, none at the third. `fifo` is over the window at the first and
+/// fails at the second; `null:prune` keeps nothing.
 pub(in crate::report) fn cut(mut report: Report) -> Report {
     use IdentifierClass::{Identifier, Number, Path};
     use ReferenceState::{Bare, Carried, Lost, Partial, Recovered, Verbatim};
     report.primary = Primary::KeptAtCut;
-    (report.manifest.cuts, report.manifest.depths) = ("5".to_owned(), vec![1, 3]);
+    (report.manifest.cuts, report.manifest.depth) = ("5".to_owned(), 3);
     let mut first = place("session-0", 4, 9_000);
     first.facts = vec![at_stake(4, "src/cache/store.rs", Path), at_stake(9, "48151623", Number)];
-    let mut over = exam("fifo", 3, Standing::Ranked, &[Recovered, Lost]);
+    let mut over = exam("fifo", Standing::Ranked, &[Recovered, Lost]);
     if let CutOutcome::Done(exam) = &mut over.outcome {
         exam.refused = vec![1];
     }
     first.rows = vec![
         over,
-        exam("full", 1, Standing::Control, &[Verbatim, Verbatim]),
-        exam("full", 3, Standing::Control, &[Verbatim, Verbatim]),
-        exam("null:prune", 3, Standing::Control, &[Lost, Lost]),
-        exam("prune", 1, Standing::Ranked, &[Verbatim, Carried]),
-        exam("prune", 3, Standing::Ranked, &[Carried, Lost]),
+        exam("full", Standing::Control, &[Verbatim, Verbatim]),
+        exam("null:prune", Standing::Control, &[Lost, Lost]),
+        exam("prune", Standing::Ranked, &[Carried, Lost]),
     ];
     let mut second = place("session-1", 5, 23_000);
     second.facts = vec![at_stake(5, "src/main.rs", Path), at_stake(30, "open_cache", Identifier)];
     let error = "result `call-9` has no call".to_owned();
     let failed =
-        CutRow { outcome: CutOutcome::Failed { error }, ..exam("fifo", 3, Standing::Ranked, &[]) };
+        CutRow { outcome: CutOutcome::Failed { error }, ..exam("fifo", Standing::Ranked, &[]) };
     second.rows = vec![
         failed,
-        exam("full", 1, Standing::Control, &[Verbatim, Verbatim]),
-        exam("full", 3, Standing::Control, &[Verbatim, Verbatim]),
-        exam("null:prune", 3, Standing::Control, &[Lost, Lost]),
-        exam("prune", 1, Standing::Ranked, &[Verbatim, Lost]),
-        exam("prune", 3, Standing::Ranked, &[Bare, Partial]),
+        exam("full", Standing::Control, &[Verbatim, Verbatim]),
+        exam("null:prune", Standing::Control, &[Lost, Lost]),
+        exam("prune", Standing::Ranked, &[Bare, Partial]),
     ];
     let mut third = place("session-1", 8, 40_000);
-    third.rows = vec![exam("prune", 1, Standing::Ranked, &[])];
+    third.rows = vec![exam("prune", Standing::Ranked, &[])];
     report.sessions = std::mem::take(&mut report.sessions).with_cuts([first, second, third]);
     report.transcripts[2].no_cut = Some(NoCut::NeverCompacted);
     for row in &mut report.rows {
         let kept = row.number(catalogue::REFERENCE_RECALL).unwrap_or(0.0);
         for (id, x) in [
             ("kept_at_cut", kept),
-            ("kept_at_cut_first", kept),
             ("kept_at_cut_1_5", kept),
             ("kept_at_cut_6_20", kept / 2.0),
             ("exposed_share", 1.0 - kept / 2.0),
-            ("exposed_share_first", 1.0 - kept),
             ("bare_at_cut", (1.0 - kept) / 2.0),
-            ("bare_at_cut_first", 0.0),
             ("recovered_at_cut", 0.0),
-            ("recovered_at_cut_first", 0.0),
             ("depth", 3.0),
-            ("cuts", 2.0),
-            ("cuts_first", 3.0),
-            ("facts_at_stake_first", 4.0),
+            ("cuts", 3.0),
             ("facts_at_stake", 4.0),
             ("sessions_at_stake", 2.0),
             ("carried_share", 0.25),
@@ -105,13 +95,8 @@ pub(super) fn at_stake(request: u32, text: &str, class: IdentifierClass) -> Fact
     }
 }
 
-pub(super) fn exam(
-    strategy: &str,
-    depth: u32,
-    standing: Standing,
-    states: &[ReferenceState],
-) -> CutRow {
+pub(super) fn exam(strategy: &str, standing: Standing, states: &[ReferenceState]) -> CutRow {
     let exam = CutExam::of_states(9_000, 5_000, states.to_vec());
     let outcome = CutOutcome::Done(Box::new(exam));
-    CutRow { strategy: strategy.to_owned(), replicate: 0, depth, standing, outcome }
+    CutRow { strategy: strategy.to_owned(), replicate: 0, standing, outcome }
 }

@@ -41,12 +41,10 @@ pub(super) struct Cuts {
     /// How many there are.
     basis: String,
     states: [State; 5],
-    /// What is kept at the greatest depth.
+    /// What a cut is, and how many there are.
     depth: Depth,
     rows: Vec<Row>,
     folded: Vec<Row>,
-    /// The same after the first compaction, where that is another depth.
-    first: Option<(Depth, Vec<Row>)>,
     /// What is kept by distance from the cut; absent without a figure.
     distance: Option<Table>,
     /// What is still answered, by kind of question; absent without questions.
@@ -61,7 +59,7 @@ pub(super) struct Cuts {
     left_out: Option<String>,
 }
 
-/// Every fact at the greatest depth, as the script reads it.
+/// Every fact at the cuts, as the script reads it.
 #[derive(Serialize)]
 struct Packed<'a> {
     presets: Vec<(String, &'static str)>,
@@ -84,7 +82,7 @@ struct PackedCut {
     found: Vec<Option<String>>,
 }
 
-/// A depth, as the tables name it.
+/// The depth of the cuts, as the tables name it.
 struct Depth {
     label: String,
     about: String,
@@ -154,34 +152,6 @@ const FOUND: [ReferenceState; 6] = [
     ReferenceState::Lost,
 ];
 
-/// The measures of a depth.
-struct Measures {
-    cuts: &'static Measure,
-    facts: &'static Measure,
-    kept: &'static Measure,
-    exposed: &'static Measure,
-    bare: &'static Measure,
-    recovered: &'static Measure,
-}
-
-const GREATEST: Measures = Measures {
-    cuts: catalogue::CUTS,
-    facts: catalogue::FACTS_AT_STAKE,
-    kept: catalogue::KEPT_AT_CUT,
-    exposed: catalogue::EXPOSED_SHARE,
-    bare: catalogue::BARE_AT_CUT,
-    recovered: catalogue::RECOVERED_AT_CUT,
-};
-
-const FIRST: Measures = Measures {
-    cuts: catalogue::CUTS_FIRST,
-    facts: catalogue::FACTS_AT_STAKE_FIRST,
-    kept: catalogue::KEPT_AT_CUT_FIRST,
-    exposed: catalogue::EXPOSED_SHARE_FIRST,
-    bare: catalogue::BARE_AT_CUT_FIRST,
-    recovered: catalogue::RECOVERED_AT_CUT_FIRST,
-};
-
 /// Requests from the cut to the use of a fact.
 const DISTANCES: [(&str, &Measure); 3] = [
     ("1-5", catalogue::KEPT_AT_CUT_1_5),
@@ -207,28 +177,21 @@ const STATES: [State; 5] = [
 pub(super) fn cuts(source: &Source<'_>, cells: &Cells<'_>) -> Option<Cuts> {
     let report = source.report;
     let compared = compared(report);
-    let first = report.manifest.depths.first().copied();
-    let greatest = report.manifest.depths.last().copied()?;
-    // A session may be too short for a greater depth.
-    let looked = |of: &Measures| compared.iter().any(|row| row.number(of.kept).is_some());
-    let mut depths = vec![(greatest, GREATEST)];
-    depths.extend(first.filter(|first| *first == 1 && greatest > 1).map(|first| (first, FIRST)));
-    depths.retain(|(_, of)| looked(of));
-    let mut shown = depths.iter().map(|(at, of)| (depth(*at, of, &compared), rows(of, &compared)));
-    let (depth, mut rows) = shown.next()?;
-    let first = shown.next();
+    if compared.iter().all(|row| row.number(catalogue::KEPT_AT_CUT).is_none()) {
+        return None;
+    }
+    let mut rows = rows(&compared);
     let folded = rows.split_off(rows.len().min(OPEN));
-    let (data, left_out) = facts(source, cells, depths[0].0);
+    let (data, left_out) = facts(source, cells);
     Some(Cuts {
-        basis: basis(report, &depths[0].1, &compared),
+        basis: basis(report, &compared),
         states: STATES,
-        depth,
+        depth: depth(report.manifest.depth, &compared),
         rows,
         folded,
-        first,
         distance: distance(&compared),
         questions: questions(&report.answered_at_cuts),
-        listed: listed(source, cells, depths[0].0),
+        listed: listed(source, cells),
         uncut: uncut(report),
         data,
         left_out,
@@ -250,13 +213,13 @@ fn compared(report: &Report) -> Vec<&PresetRow> {
 }
 
 /// The facts of as many cuts as fit, and what is left out.
-fn facts(source: &Source<'_>, cells: &Cells<'_>, depth: u32) -> (String, Option<String>) {
+fn facts(source: &Source<'_>, cells: &Cells<'_>) -> (String, Option<String>) {
     let mut all = 0;
     let mut first = Vec::new();
     for session in source.report.sessions.iter() {
         let cuts = session.cuts().iter().filter(|cut| !cut.facts.is_empty());
         all += cuts.clone().count();
-        first.extend(cuts.take(CUTS - first.len()).map(|cut| of(source, cells, cut, depth)));
+        first.extend(cuts.take(CUTS - first.len()).map(|cut| of(source, cells, cut)));
     }
     let mut shown = first.len();
     let data = loop {
@@ -280,16 +243,13 @@ fn facts(source: &Source<'_>, cells: &Cells<'_>, depth: u32) -> (String, Option<
     (data, left_out)
 }
 
-fn of(source: &Source<'_>, cells: &Cells<'_>, cut: &Cut, depth: u32) -> PackedCut {
+fn of(source: &Source<'_>, cells: &Cells<'_>, cut: &Cut) -> PackedCut {
     let text = |text: &str| match source.texts {
         Some(_) => plain::shortened(&plain::line(text), FACT),
         None => String::new(),
     };
     let found = |strategy: &str| {
-        let mut mine = cut
-            .rows
-            .iter()
-            .filter(|row| row.strategy == strategy && row.depth == depth && row.replicate == 0);
+        let mut mine = cut.rows.iter().filter(|row| row.strategy == strategy && row.replicate == 0);
         let exam = mine.next()?.exam().filter(|exam| exam.states.len() == cut.facts.len())?;
         let place = |state: &ReferenceState| {
             FOUND.iter().position(|other| other == state).map(|at| at.to_string())
@@ -311,26 +271,22 @@ fn most(rows: &[&PresetRow], measure: &Measure) -> usize {
     rows.iter().filter_map(|row| row.number(measure)).fold(0.0, f64::max) as usize
 }
 
-fn basis(report: &Report, of: &Measures, rows: &[&PresetRow]) -> String {
+fn basis(report: &Report, rows: &[&PresetRow]) -> String {
     let repeated = match report.manifest.replicates {
         0 | 1 => String::new(),
         n => format!(", each preset’s compactions {n} times over"),
     };
-    let sessions = match of.cuts == catalogue::CUTS {
-        true => catalogue::SESSIONS_AT_STAKE,
-        false => catalogue::SESSIONS_AT_STAKE_FIRST,
-    };
     format!(
         "{} at stake at {}, in {} of {}{repeated}.",
-        block::counted(most(rows, of.facts), "fact"),
-        block::counted(most(rows, of.cuts), "cut"),
-        number::grouped(most(rows, sessions) as u64),
+        block::counted(most(rows, catalogue::FACTS_AT_STAKE), "fact"),
+        block::counted(most(rows, catalogue::CUTS), "cut"),
+        number::grouped(most(rows, catalogue::SESSIONS_AT_STAKE) as u64),
         block::counted(report.transcripts.len(), "session"),
     )
 }
 
-fn depth(depth: u32, of: &Measures, rows: &[&PresetRow]) -> Depth {
-    let (cuts, facts) = (most(rows, of.cuts), most(rows, of.facts));
+fn depth(depth: u32, rows: &[&PresetRow]) -> Depth {
+    let (cuts, facts) = (most(rows, catalogue::CUTS), most(rows, catalogue::FACTS_AT_STAKE));
     let counts = format!("{}, {}", block::counted(cuts, "cut"), block::counted(facts, "fact"));
     match depth {
         1 => Depth {
@@ -344,22 +300,23 @@ fn depth(depth: u32, of: &Measures, rows: &[&PresetRow]) -> Depth {
     }
 }
 
-/// The strategies at one depth. Yardsticks stand in the full table.
-fn rows(of: &Measures, rows: &[&PresetRow]) -> Vec<Row> {
+/// The strategies. Yardsticks stand in the full table.
+fn rows(rows: &[&PresetRow]) -> Vec<Row> {
     let choices = rows.iter().filter(|row| row.standing != Standing::Control);
     let row = |row: &&PresetRow| Row {
         name: plain::line(&row.strategy),
         class: class(row.standing),
-        bar: bar(row, of),
+        bar: bar(row),
     };
     choices.map(row).collect()
 }
 
 /// The shares of a row as a bar.
-fn bar(row: &PresetRow, of: &Measures) -> Option<Bar> {
-    let kept = row.number(of.kept)?;
-    let verbatim = 1.0 - row.number(of.exposed)?;
-    let (bare, recovered) = (row.number(of.bare)?, row.number(of.recovered)?);
+fn bar(row: &PresetRow) -> Option<Bar> {
+    let kept = row.number(catalogue::KEPT_AT_CUT)?;
+    let verbatim = 1.0 - row.number(catalogue::EXPOSED_SHARE)?;
+    let (bare, recovered) =
+        (row.number(catalogue::BARE_AT_CUT)?, row.number(catalogue::RECOVERED_AT_CUT)?);
     let shares = [verbatim, kept - verbatim, bare, recovered, 1.0 - kept - bare - recovered];
     let there = || {
         let each = STATES.iter().zip(shares).map(|(state, share)| (state.class, share));
@@ -430,7 +387,7 @@ fn questions(answered: &[AnsweredAtCuts]) -> Option<Table> {
 }
 
 /// The questions of the strategy that the page opens with, those that it lost first.
-fn listed(source: &Source<'_>, cells: &Cells<'_>, depth: u32) -> Option<Listed> {
+fn listed(source: &Source<'_>, cells: &Cells<'_>) -> Option<Listed> {
     source.texts?;
     let (strategy, _) = cells.presets.get(cells.first())?;
     let words = |text: &str| plain::lines(&plain::shortened(text.trim(), WORDS));
@@ -448,9 +405,9 @@ fn listed(source: &Source<'_>, cells: &Cells<'_>, depth: u32) -> Option<Listed> 
     };
     let (mut all, mut rows) = (0, Vec::new());
     for session in source.report.sessions.iter() {
-        let own = asked(source.report, &session).into_iter().filter(|at| {
-            at.row.strategy == *strategy && at.row.depth == depth && at.row.replicate == 0
-        });
+        let own = asked(source.report, &session)
+            .into_iter()
+            .filter(|at| at.row.strategy == *strategy && at.row.replicate == 0);
         let before = rows.len();
         rows.extend(own.map(row));
         all += rows.len() - before;

@@ -20,10 +20,9 @@ fn section(page: &str) -> &str {
 }
 
 #[test]
-fn bars_are_the_shares_of_the_measures_at_each_depth() {
+fn bars_are_the_shares_of_the_measures() {
     let mut report = cut(Kit::default().report());
     let fifo = report.rows.iter_mut().find(|row| row.strategy == "fifo").unwrap();
-    fifo.values.retain(|id, _| !id.ends_with("_first"));
     for (id, x) in [
         ("kept_at_cut", 0.5),
         ("exposed_share", 0.75),
@@ -33,9 +32,9 @@ fn bars_are_the_shares_of_the_measures_at_each_depth() {
         fifo.values.insert(id.to_owned(), Value::Known(x));
     }
     let cuts = of(&report, false);
-    assert_eq!(cuts.basis, "4 facts at stake at 2 cuts, in 2 of 3 sessions.");
+    assert_eq!(cuts.basis, "4 facts at stake at 3 cuts, in 2 of 3 sessions.");
     assert_eq!(cuts.depth.label, "in a session 3 times the window");
-    assert!(cuts.depth.about.ends_with("; 2 cuts, 4 facts"), "{}", cuts.depth.about);
+    assert!(cuts.depth.about.ends_with("; 3 cuts, 4 facts"), "{}", cuts.depth.about);
     let names: Vec<&str> = cuts.rows.iter().map(|row| row.name.as_str()).collect();
     assert_eq!(names, ["prune", "sliding-window", "fifo", "continuation"], "no null, no control");
     let bar = cuts.rows[2].bar.as_ref().unwrap();
@@ -52,25 +51,18 @@ fn bars_are_the_shares_of_the_measures_at_each_depth() {
     assert_eq!(bar.kept, "50\u{A0}%");
     let words = bar.words.replace('\u{A0}', " ");
     assert!(words.starts_with("25 % verbatim, 25 % carried, 25 % bare, "), "{words}");
-    let (first, rows) = cuts.first.as_ref().unwrap();
-    assert_eq!(first.label, "after the first compaction");
-    assert!(first.about.ends_with("; 3 cuts, 4 facts"), "{}", first.about);
-    assert!(rows[2].bar.is_none(), "fifo was not looked at there");
-    let pieces = &rows[0].bar.as_ref().unwrap().pieces;
-    let classes: Vec<&str> = pieces.iter().map(|piece| piece.class).collect();
-    assert_eq!(classes, ["verbatim", "lost"]);
 }
 
 #[test]
-fn where_no_session_is_long_enough_for_a_depth_the_first_one_is_shown() {
+fn cuts_that_nothing_was_looked_at_behind_have_no_section() {
     let mut report = cut(Kit::default().report());
+    report.manifest.depth = 1;
+    assert_eq!(of(&report, false).depth.label, "after the first compaction");
     for row in &mut report.rows {
         row.values.remove("kept_at_cut");
     }
-    let cuts = of(&report, false);
-    assert_eq!(cuts.depth.label, "after the first compaction");
-    assert!(cuts.rows.iter().any(|row| row.bar.is_some()) && cuts.first.is_none());
-    assert!(unpacked(&cuts.data).to_string().contains("\"found\":[\"0"));
+    let source = Source { report: &report, texts: None };
+    assert!(cuts(&source, &Cells::new(&report)).is_none());
 }
 
 #[test]
@@ -154,7 +146,6 @@ fn the_page_explains_a_cut_says_its_limit_and_leads_with_what_is_kept_there() {
     let heads = heads.split("</thead>").next().unwrap();
     let order = [
         "kept at cuts",
-        "after the first compac\u{AD}tion",
         "carried",
         "added over the null",
         "tokens after the cut",
@@ -165,7 +156,7 @@ fn the_page_explains_a_cut_says_its_limit_and_leads_with_what_is_kept_there() {
     let at = order.map(|head| heads.find(&format!(">{head}</th>")).expect(head));
     assert!(at.is_sorted(), "{heads}");
     assert!(page.contains("+0.12 <small class=\"below\">−0.02 to +0.27</small>"));
-    assert!(page.contains("Where a row says nothing else: 4 facts at 2 cuts in 2 sessions."));
+    assert!(page.contains("Where a row says nothing else: 4 facts at 3 cuts in 2 sessions."));
     // 4 + 10 of the scale to 4 + 30.
     assert!(page.contains("class=\"range\" x=\"14.0\" y=\"3.5\" width=\"20.0\""));
 }

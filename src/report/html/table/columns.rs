@@ -156,21 +156,8 @@ const KEPT_AT_CUTS: Reading = reading(
     "kept at cuts",
     catalogue::KEPT_AT_CUT,
     number::share,
-    "of the specific things (paths, names, numbers) that the recorded agent used right after a place where we made a compaction happen, the share that the context still tells, 0 to 1; in sessions several times as large as the window where the run has them",
+    "of the specific things (paths, names, numbers) that the recorded agent used right after a place where we made a compaction happen, the share that the context still tells, 0 to 1",
 );
-const KEPT_FIRST: Reading = Reading {
-    other: Some(|r| {
-        // At depth 1 the figure that leads is this one.
-        r.number(catalogue::DEPTH).filter(|depth| *depth > 1.0)?;
-        r.number(catalogue::KEPT_AT_CUT_FIRST).map(|x| (x, number::share(x)))
-    }),
-    ..reading(
-        "after the first compac\u{AD}tion",
-        catalogue::KEPT_AT_CUT_FIRST,
-        number::share,
-        "the same share right after the strategy’s first compaction of that text. A strategy that removes only what no longer fits loses little there, and stays almost as large: see tokens after the cut",
-    )
-};
 const CARRIED: Reading = reading(
     "carried",
     catalogue::CARRIED_SHARE,
@@ -226,17 +213,7 @@ pub(super) static BY_CUTS: Lead = Lead {
     label: "kept at cuts",
     about: "0 to 1, more is better: of the specific things (paths, names, numbers) that the recorded agent used right after a place where we made a compaction happen, and could know only from before it, the share that the context still tells; behind it what is known of its spread. full keeps everything by definition, empty nothing. It is the same at every window: a cut has a window of its own",
     show: number::share,
-    readings: &[
-        &KEPT_FIRST,
-        &CARRIED,
-        &ADDED,
-        &TOKENS_AFTER,
-        &GAIN_AT_CUTS,
-        &BILL,
-        &WAIT,
-        &COMPACTIONS,
-        &OVER,
-    ],
+    readings: &[&CARRIED, &ADDED, &TOKENS_AFTER, &GAIN_AT_CUTS, &BILL, &WAIT, &COMPACTIONS, &OVER],
 };
 
 /// Where rows are ranked by what can be answered.
