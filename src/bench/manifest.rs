@@ -29,6 +29,7 @@ pub(super) fn of_plan(spec: &RunSpec, datasets: &[Dataset], counter: &Counter) -
         scaled: spec.scaled,
         cuts: spec.cuts.to_string(),
         questions: String::new(),
+        followed: None,
         depth: spec.depth,
         replicates: spec.replicates,
         transcripts: files

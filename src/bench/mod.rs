@@ -19,6 +19,7 @@
 //! keys and prices, fills the seats with models, and prints.
 
 mod error;
+mod follow;
 mod manifest;
 mod merge;
 mod native;

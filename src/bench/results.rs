@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::gate;
 use crate::measure::measure;
 use crate::model::{Manifest, Report};
-use crate::report::{self, ADVICE_JSON, ADVICE_PAGE, FORMATS, Screen, Source, Texts};
+use crate::report::{self, FORMATS, Screen, Source, Texts};
 use crate::run::{Finished, Folder, FolderError, GATE, Loaded, REPLIES, RunTexts};
 
 /// The summary of a run that is small enough to be committed: gates of later
@@ -94,7 +94,6 @@ pub fn clear(folder: &Folder) -> Result<(), FolderError> {
 
 /// Removes what was rendered from the results so far.
 pub(super) fn clear_rendered(folder: &Folder) -> Result<(), FolderError> {
-    let mut names =
-        FORMATS.iter().map(|f| f.file).chain([GATE, BASELINE, ADVICE_JSON, ADVICE_PAGE]);
+    let mut names = FORMATS.iter().map(|f| f.file).chain([GATE, BASELINE]);
     names.try_for_each(|name| folder.remove(name))
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::results::clear_rendered;
-use super::{BenchError, BenchPlan, Results, clear, manifest};
+use super::{BenchError, BenchPlan, Results, clear, follow, manifest};
 use crate::model::Manifest;
 use crate::run::{
     Conceal, Finished, Folder, Observer, Prepared, RunSpec, Seats, prepare, run as run_cells,
@@ -72,7 +72,8 @@ impl BenchRun {
         Ok(folder.concealing(self.conceal.clone()))
     }
 
-    /// Replays every cell, on the caller's tokio runtime. Each result is in the
+    /// Replays every cell, on the caller's tokio runtime, and then what the run
+    /// advises, through whole sessions. Each result is in the
     /// folder before the observer hears of the next one: where the future is
     /// dropped, [`BenchRun::resume`] goes on with what finished.
     ///
@@ -83,8 +84,14 @@ impl BenchRun {
         folder: &mut Folder,
         observer: &dyn Observer,
     ) -> Result<Outcome, BenchError> {
-        let Self { spec, seats, prepared, manifest, .. } = self;
+        let Self { spec, seats, prepared, mut manifest, .. } = self;
+        let billable = follow::billable(&manifest, &prepared);
         let finished = run_cells(&spec, prepared, &seats, folder, observer).await?;
+        if let Some(sessions) = billable {
+            let by = (&spec, &seats);
+            manifest.followed = follow::follow(&sessions, by, &manifest, &finished).await?;
+            folder.write_manifest(&manifest)?;
+        }
         Ok(Outcome { manifest, finished })
     }
 }

@@ -1,7 +1,6 @@
 //! The command line: one file per subcommand. Only this layer reads the
 //! environment and the wall clock, and only this layer prints.
 
-mod advise;
 mod authoring;
 mod bench;
 mod call_options;
@@ -56,8 +55,6 @@ enum Command {
     Bench(bench::Arguments),
     /// Replay without asking questions: what is kept at cuts, tokens, cost, waits
     Replay(bench::Arguments),
-    /// Say when to compact: whether it pays, from which size on, with which preset, what is lost
-    Advise(advise::Arguments),
     /// Render the files of a finished run again
     Report(report::Arguments),
     /// Put the shards of a run together, and report
@@ -103,7 +100,6 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
     match command {
         Command::Bench(arguments) => bench::run(&arguments, ProbeMode::Probes),
         Command::Replay(arguments) => bench::run(&arguments, ProbeMode::Nothing),
-        Command::Advise(arguments) => advise::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Merge(arguments) => merge::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),

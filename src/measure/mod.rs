@@ -42,7 +42,7 @@ pub(crate) mod testkit;
 mod transcript_fingerprint;
 mod waiting;
 
-pub use advice::advice;
+pub use advice::{advice, advises};
 pub use agreement::{Graded, agreement};
 pub use by_transcript::{ByTranscript, Figure, UnitRow, by_transcript, each_unit_row};
 pub use comparison::{Run, compare};
@@ -56,7 +56,9 @@ pub use transcript_fingerprint::{TranscriptFingerprint, fingerprint_of};
 
 use std::collections::BTreeSet;
 
-use crate::model::{Cell, Manifest, Report, Sessions, TranscriptFacts};
+use crate::model::{
+    Cell, Manifest, PresetRow, Primary, Report, Sessions, Standing, TranscriptFacts,
+};
 
 /// The data set of rows over all transcripts of a run.
 pub const ALL: &str = "ALL";
@@ -104,7 +106,11 @@ pub fn measure(
     let forgetting = forgetting::curves(&manifest.windows, &transcripts, &sessions);
     let answered_at_cuts =
         answered_at_cuts::answered_at_cuts(&transcripts, &sessions, manifest.depth);
-    let rows = table.into_iter().map(|entry| entry.row).collect();
+    let rows: Vec<PresetRow> = table.into_iter().map(|entry| entry.row).collect();
+    let void = rows.iter().filter(|row| row.standing == Standing::Void);
+    let void = void.map(|row| row.strategy.clone()).collect();
+    let gives = primary == Primary::KeptAtCut && missing.is_none() && advice::advises(&manifest);
+    let advice = gives.then(|| advice::advice(&manifest, &transcripts, &sessions, &void));
     Report {
         manifest,
         title,
@@ -115,6 +121,7 @@ pub fn measure(
         family,
         gate: None,
         recommendation,
+        advice,
         missing,
         findings,
         transcripts,

@@ -102,6 +102,7 @@ pub fn manifest(windows: &[&str]) -> Manifest {
         margin: crate::model::MARGIN,
         no_text: false,
         shard: None,
+        followed: None,
         planned: crate::model::Planned::default(),
         warnings: Vec::new(),
     }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Standing;
 
@@ -42,6 +42,9 @@ pub enum Because {
     FewClusters,
     /// The intervals of the savings contain zero.
     Open,
+    /// Single compactions save, but followed through whole sessions the preset
+    /// costs as much as today or more.
+    DearerInTheWhole,
 }
 
 /// A mean with the range that is known of it.
@@ -69,12 +72,17 @@ pub struct SizeFigures {
     pub to: u64,
     /// Median number of tokens of the contexts that were compacted.
     pub tokens: u64,
+    /// Median of the context limits, in tokens, at which the preset compacts such
+    /// contexts by its own trigger; absent where it compacted none.
+    pub window: Option<u64>,
     /// Number of cuts.
     pub cuts: u64,
     /// Cuts at which the preset compacted anything.
     pub compacted: u64,
     /// Sessions that have these cuts.
     pub sessions: u64,
+    /// Median share of the context that a compaction frees; absent without one.
+    pub freed: Option<f64>,
     /// Median number of requests that were still to come.
     pub requests_left: f64,
     /// Cuts with more requests to come than were replayed: the rate at which the
@@ -143,6 +151,11 @@ pub struct Basis {
     pub sessions: u64,
     /// Sessions that have at least one cut.
     pub cut_sessions: u64,
+    /// Sessions that the recorded agent never compacted and whose contexts all fit
+    /// the window.
+    pub fit: u64,
+    /// Compactions of the recorded agent.
+    pub recorded_compactions: u64,
     /// Sessions or projects that are independent of each other.
     pub clusters: u64,
     /// Noun for one of these.
@@ -159,6 +172,65 @@ pub struct Basis {
     pub not_cut: Vec<(String, u64)>,
 }
 
+/// A preset that was advised, replayed through every session at a context limit at
+/// which it compacts contexts of the advised size.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Followed {
+    /// The preset's id.
+    pub strategy: String,
+    /// The advised size: [`SizeFigures::from`].
+    pub from: u64,
+    /// The context limit, in tokens; in a session whose model has a smaller one it
+    /// is that.
+    pub window: u64,
+    /// Every session.
+    pub sessions: Vec<FollowedSession>,
+}
+
+/// A session that was replayed as advised.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FollowedSession {
+    /// Name of the data set.
+    pub dataset: String,
+    /// Id of the transcript.
+    pub transcript: String,
+    /// Its bill in USD; absent where the replay failed or a price is unknown.
+    pub usd: Option<f64>,
+    /// Number of compactions.
+    pub compactions: u32,
+}
+
+/// What a preset costs when it is followed through whole sessions.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Through {
+    /// Bill of all sessions in USD.
+    pub usd: f64,
+    /// Bill of the same sessions today, in USD.
+    pub today_usd: f64,
+    /// Whether today is what the recorded agent sent; else the whole conversation
+    /// is sent.
+    pub as_recorded: bool,
+    /// The context limit, in tokens: [`Followed::window`].
+    pub window: u64,
+    /// Number of sessions.
+    pub sessions: u64,
+    /// The session that more than a third of the difference comes from.
+    pub most: Option<CostlySession>,
+}
+
+/// A session that stands out of a bill.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CostlySession {
+    /// Id of the transcript.
+    pub transcript: String,
+    /// Its bill as advised less its bill today, in USD.
+    pub difference_usd: f64,
+    /// Number of compactions as advised.
+    pub compactions: u64,
+}
+
 /// Advice on when to compact.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Advice {
@@ -171,6 +243,9 @@ pub struct Advice {
     pub choice: Option<(usize, usize)>,
     /// Every preset without controls, by name.
     pub presets: Vec<PresetAdvice>,
+    /// What the recommended preset costs when it is followed; absent where it was
+    /// not followed.
+    pub through: Option<Through>,
     /// What it rests on.
     pub basis: Basis,
 }

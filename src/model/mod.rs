@@ -53,7 +53,10 @@ mod void;
 
 pub use crate::text::IdentifierClass;
 pub use absent::{Absent, SPREAD};
-pub use advice::{Advice, Basis, Because, Estimate, Limits, Pays, PresetAdvice, SizeFigures};
+pub use advice::{
+    Advice, Basis, Because, CostlySession, Estimate, Followed, FollowedSession, Limits, Pays,
+    PresetAdvice, SizeFigures, Through,
+};
 pub use answer::{Judgement, Source, Verdict, Vote};
 pub use asked::{
     Agreement, Answer, ProbeFacts, ProbeRow, RIGHT, Recovered, Snapshot, SnapshotPart,

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CallRow, Family, Finding, Gate, Manifest, Measure, Missing, PanelAgreement, Primary, ProbeKind,
-    Recommendation, Sessions, Standing, TranscriptFacts, Value, catalogue,
+    Advice, CallRow, Family, Finding, Gate, Manifest, Measure, Missing, PanelAgreement, Primary,
+    ProbeKind, Recommendation, Sessions, Standing, TranscriptFacts, Value, catalogue,
 };
 
 /// Version of the instrument: mining rules, offline seats, judge prompts.
@@ -246,6 +246,9 @@ pub struct Report {
     pub gate: Option<Gate>,
     /// Which preset to use and how certain that is; absent in a run without rows.
     pub recommendation: Option<Recommendation>,
+    /// When to compact, before the context limit makes it necessary; absent where no
+    /// first compactions were tried at contexts of different sizes.
+    pub advice: Option<Advice>,
     /// What an interrupted run lacks; absent where the run is complete.
     pub missing: Option<Missing>,
     /// What the figures show, and what a reader must know before using them:

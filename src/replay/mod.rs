@@ -30,4 +30,4 @@ pub use saved::SavedSession;
 pub use session::{ReplaySession, Replayed, replay};
 pub use subject::Subject;
 pub use validate::validate;
-pub use window::{WindowError, WindowSpec};
+pub use window::{LEAST_FOR_MESSAGES, WindowError, WindowSpec};

@@ -9,8 +9,8 @@ use rustc_hash::FxHashMap;
 use super::exogenous::{self, Known};
 use crate::clock::{PROFILE, Timeline};
 use crate::model::{
-    Block, MessageFacts, MessageIndex, Probe, ProbeFacts, Reference, RequestFacts, Transcript,
-    TranscriptFacts, Usage, Validation,
+    Block, Exam, MessageFacts, MessageIndex, Probe, ProbeFacts, Reference, RequestFacts,
+    Transcript, TranscriptFacts, Usage, Validation,
 };
 use crate::probes::{Cuts, Mining, MiningRules, Place, Survival, places};
 use crate::prompt_cache::reads_in_wide_steps;
@@ -119,6 +119,14 @@ impl Subject {
             texts: Arc::new(texts),
             cuts: Arc::new(cuts),
         }
+    }
+
+    /// The session alone, for its bill: without its exam, its questions, its texts
+    /// and its cuts.
+    pub fn unasked(&self) -> Self {
+        let mut facts = (*self.facts).clone();
+        (facts.exam, facts.probes, facts.cut_questions) = (Exam::default(), vec![], vec![]);
+        Self { facts: Arc::new(facts), texts: Arc::default(), cuts: Arc::default(), ..self.clone() }
     }
 
     /// Adds the comparison of the simulated bill with the recorded one.

@@ -6,7 +6,7 @@ use crate::model::NATIVE;
 use crate::tokens::Sizes;
 
 /// Fewest tokens for messages in a window (semantics §10).
-const LEAST_FOR_MESSAGES: u64 = 2_000;
+pub const LEAST_FOR_MESSAGES: u64 = 2_000;
 
 /// A window as typed: tokens, a share of each transcript's messages, or the
 /// native window of its model.

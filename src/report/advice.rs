@@ -1,24 +1,14 @@
-//! Advice on when to compact: for a terminal, and as JSON for scripts and
-//! agents. `datasets/advice.schema.json` describes the latter.
+//! Advice on when to compact before the limit: for a wide terminal, and as JSON for
+//! scripts and agents.
 
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::forgets::forgets;
 use super::grid::{Fit, Grid, paragraph};
 use super::{number, plain};
 use crate::model::{Advice, Estimate, Pays, PresetAdvice, Report, SizeFigures, Standing};
-use crate::text::counted;
 use crate::wording;
-
-/// The advice for scripts and agents, in a run folder.
-pub const ADVICE_JSON: &str = "advice.json";
-
-/// The advice for people, in a run folder.
-pub const ADVICE_PAGE: &str = "advice.html";
-
-/// Version of the JSON layout; fields are only ever added under one version.
-const VERSION: u32 = 1;
 
 /// Heads of the table by size; the first column names the size.
 pub(super) const BY_SIZE: [&str; 7] =
@@ -26,13 +16,6 @@ pub(super) const BY_SIZE: [&str; 7] =
 
 /// Heads of the table by preset.
 pub(super) const BY_PRESET: [&str; 5] = ["strategy", "pays from", "best at", "saved", "facts kept"];
-
-/// What the advice says: the answer, and a sentence for each reason.
-pub(super) fn told(report: &Report, advice: &Advice) -> (String, Vec<String>) {
-    let mut reasons = wording::reasons(advice);
-    reasons.extend(advice.chosen().and_then(|(one, _)| forgets(report, &one.strategy)));
-    (wording::advised(advice), reasons)
-}
 
 /// Cells of the table by size.
 pub(super) fn by_size(preset: &PresetAdvice) -> Vec<Vec<String>> {
@@ -105,30 +88,36 @@ fn ranged(of: &Estimate, words: fn(f64) -> String) -> String {
     }
 }
 
-/// The advice for a terminal: one paragraph and two small tables.
-pub fn advice_table(report: &Report, advice: &Advice, width: usize) -> String {
-    let (answer, reasons) = told(report, advice);
-    let mut out = String::new();
-    let text = [answer].into_iter().chain(reasons).collect::<Vec<_>>().join(" ");
-    paragraph(&mut out, &plain::line(&text), width, "");
-    if let Some(preset) = advice.shown().filter(|preset| !preset.sizes.is_empty()) {
-        out.push_str(&format!("\n{} by size of the context\n", named(preset)));
-        table(&mut out, BY_SIZE, by_size(preset), width);
-        out.push_str("\nevery strategy at the size at which it saves most\n");
-        table(&mut out, BY_PRESET, by_preset(advice), width);
-        let ranges = "cuts in sessions; requests to come and requests until it has saved what it \
-                      cost, medians; [ ] 95 % interval; ( ) lowest and highest session or project";
+/// Why the advice is what it is, and what the chosen preset forgets.
+pub(super) fn reasons(report: &Report, advice: &Advice) -> Vec<String> {
+    let mut reasons = wording::reasons(advice);
+    reasons.extend(advice.chosen().and_then(|(one, _)| forgets(report, &one.strategy)));
+    reasons
+}
+
+/// The figures by size and by preset for a wide screen, with the reasons and what to
+/// know before acting on them.
+pub(super) fn tables(out: &mut String, report: &Report, advice: &Advice, width: usize) {
+    let mut section = |head: &str, texts: Vec<String>| {
+        out.push_str(&format!(" {head}\n"));
+        for text in texts {
+            let mut item = String::new();
+            paragraph(&mut item, &plain::line(&text), width, "   ");
+            out.push_str(&item.replacen("   ", " - ", 1));
+        }
         out.push('\n');
-        paragraph(&mut out, ranges, width, "");
-    }
-    let caveats = wording::caveats(advice).len();
-    let before = format!(
-        "{} to know before acting on it: see the page, or `caveats` in {ADVICE_JSON}.",
-        counted(caveats, "thing")
-    );
+    };
+    section("compacting before the limit:", reasons(report, advice));
+    section("before acting on it:", wording::caveats(advice));
+    let Some(preset) = advice.shown().filter(|preset| !preset.sizes.is_empty()) else { return };
+    out.push_str(&format!("{} by size of the context\n", named(preset)));
+    table(out, BY_SIZE, by_size(preset), width);
+    out.push_str("\nevery strategy at the size at which it saves most\n");
+    table(out, BY_PRESET, by_preset(advice), width);
+    let ranges = "cuts in sessions; requests to come and requests until it has saved what it cost, \
+                  medians; [ ] 95 % interval; ( ) lowest and highest session or project";
+    paragraph(out, ranges, width, "");
     out.push('\n');
-    paragraph(&mut out, &before, width, "");
-    out
 }
 
 /// A table, folded into blocks where the terminal is narrow.
@@ -165,25 +154,22 @@ struct Choice<'a> {
     wait_ms: Option<f64>,
 }
 
-/// The advice as JSON.
-pub fn advice_json(report: &Report, advice: &Advice) -> String {
-    let (answer, reasons) = told(report, advice);
+/// The advice in `summary.json`.
+pub(super) fn advice_json(report: &Report, advice: &Advice) -> Value {
     let choice = advice.chosen().map(|(preset, at)| choice(advice, preset, at));
     let (advised, seen) = if advice.pays == Pays::Yes { (choice, None) } else { (None, choice) };
-    let mut fields = Map::new();
-    let mut field = |name: &str, value: Value| fields.insert(name.to_owned(), value);
-    field("version", json!(VERSION));
-    field("pays", json!(advice.pays));
-    field("because", json!(advice.because));
-    field("answer", json!(answer));
-    field("reasons", json!(reasons));
-    field("caveats", json!(wording::caveats(advice)));
-    field("advised", json!(advised));
-    field("seen", json!(seen));
-    field("basis", json!(advice.basis));
-    field("presets", json!(advice.presets));
-    let text = serde_json::to_string_pretty(&rounded(Value::Object(fields)));
-    text.expect("every key is a string") + "\n"
+    rounded(json!({
+        "pays": advice.pays,
+        "because": advice.because,
+        "before_the_limit": wording::before_the_limit(advice),
+        "reasons": reasons(report, advice),
+        "caveats": wording::caveats(advice),
+        "advised": advised,
+        "seen": seen,
+        "followed": advice.through,
+        "basis": advice.basis,
+        "presets": advice.presets,
+    }))
 }
 
 fn choice<'a>(advice: &Advice, preset: &'a PresetAdvice, at: &SizeFigures) -> Choice<'a> {

@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::model::{Basis, Because, Limits, SizeFigures};
-use crate::report::html::advice_html;
+use crate::model::{Basis, Because, CostlySession, Limits, SizeFigures, Through};
+use crate::report::html::tests::page;
 use crate::report::testkit::Kit;
 
 fn estimate(value: f64, lo: f64, hi: f64) -> Estimate {
@@ -14,9 +14,11 @@ fn at(from: u64, usd: [f64; 3]) -> SizeFigures {
         from,
         to: 2 * from,
         tokens: from + from / 2,
+        window: Some(2 * from),
         cuts: 40,
         compacted: 38,
         sessions: 8,
+        freed: Some(0.46),
         requests_left: 61.5,
         extrapolated: 12,
         saving_usd: Some(estimate(usd[0], usd[1], usd[2])),
@@ -45,9 +47,12 @@ fn made() -> Advice {
             preset("codex", Standing::StandIn, vec![at(64_000, [0.9, 0.5, 1.3])]),
             preset("prune", Standing::Ranked, sizes()),
         ],
+        through: Some(through(70.0)),
         basis: Basis {
             sessions: 9,
             cut_sessions: 8,
+            fit: 3,
+            recorded_compactions: 7,
             clusters: 8,
             noun: "session",
             cuts: 80,
@@ -59,40 +64,93 @@ fn made() -> Advice {
     }
 }
 
+/// Nine sessions that cost $75.16 today, and so much as advised.
+fn through(usd: f64) -> Through {
+    let most = CostlySession { transcript: "s7".into(), difference_usd: 65.0, compactions: 85 };
+    Through {
+        usd,
+        today_usd: 75.16,
+        as_recorded: true,
+        window: 192_000,
+        sessions: 9,
+        most: Some(most),
+    }
+}
+
 #[test]
-fn the_paragraph_says_what_the_figures_do() {
-    let (answer, reasons) = told(&Kit::default().report(), &made());
+fn what_is_advised_is_told_with_what_it_costs_through_whole_sessions() {
+    let advised =
+        |through: Option<Through>| wording::before_the_limit(&Advice { through, ..made() });
+    let single = "Compacting before the limit pays: let prune compact at about 96k tokens, 48 % of \
+                  the window of 200k. Single compactions there save $0.420 a session (95 % interval \
+                  $0.100 to $0.740), keep 0.91 of the facts needed afterwards and free 46 % of the \
+                  context.";
     assert_eq!(
-        answer,
-        "Compacting pays in sessions like these once the context has 32k tokens. Let prune compact \
-         at about 96k tokens, 48 % of the window of 200k: of the sizes tried, most is saved at 64k \
-         to 128k tokens, where compacting saves $0.420 (95 % interval $0.100 to $0.740) by the end \
-         of the session, in the mean over 8 sessions."
+        advised(Some(through(70.0))),
+        format!(
+            "{single} Followed through all 9 sessions it costs $70.00, 7 % less than today \
+                 ($75.16)."
+        )
     );
     assert_eq!(
-        reasons,
+        advised(None),
+        format!("{single} What it costs through whole sessions is not known.")
+    );
+    let dearer = Advice { because: Because::DearerInTheWhole, pays: Pays::No, ..made() };
+    let dearer = Advice { through: Some(through(110.09)), ..dearer };
+    assert_eq!(
+        wording::before_the_limit(&dearer),
+        "Compacting before the limit does not pay: single compactions by prune at about 96k tokens \
+         save $0.420 a session (95 % interval $0.100 to $0.740), but followed through all 9 \
+         sessions it costs $110.09, 46 % more than today ($75.16); $65.00 of the difference comes \
+         from one session (s7), which it compacts 85 times."
+    );
+}
+
+#[test]
+fn sessions_that_fit_need_no_change_and_the_rest_is_told_what_to_do_at_the_limit() {
+    let told = |fit: u64, told: &str| {
+        let basis = Basis { fit, ..made().basis };
+        wording::at_the_limit(&Advice { basis, ..made() }, told)
+    };
+    assert_eq!(
+        told(3, "Use prune at the native window."),
+        "3 of 9 sessions never come to the context limit (200k tokens): change nothing there. At \
+         the limit: use prune at the native window."
+    );
+    assert_eq!(told(0, "At 25 % prune loses least."), "At 25 % prune loses least.");
+    assert_eq!(
+        told(9, "Use prune."),
+        "No session comes to the context limit (200k tokens), so nothing has to be compacted: the \
+         largest context has 161k tokens."
+    );
+}
+
+#[test]
+fn the_reasons_say_what_the_figures_do() {
+    assert_eq!(
+        reasons(&Kit::default().report(), &made()),
         [
             "It has saved what it cost after 7 requests, and 62 were still to come (medians); at 88 % \
              of the cuts it had paid back when the session ended.",
             "Behind it the context still holds 0.91 of the 120 facts that were needed afterwards \
              (95 % interval 0.85 to 0.97); by class: path (9 of 80 missing) and number (2 of 40 \
              missing).",
-            "No session comes to the context limit (200k tokens), at which a context has to \
-             shrink whatever it costs: the largest one has 161k.",
-            "By dollars alone compacting would pay with codex from 32k tokens on; what its \
-             summaries keep is not known before a model writes them (`--compactor MODEL`).",
             "This rests on 80 cuts in 8 of 9 sessions (8 sessions). 1 session has no place for a \
              cut: it has 3 requests.",
         ]
+    );
+    assert_eq!(
+        wording::summaries(&made()).unwrap(),
+        "By dollars alone compacting would pay with codex from 32k tokens on; what its summaries \
+         keep is known once a model writes them (`--compactor MODEL`)."
     );
 }
 
 #[test]
 fn agents_read_a_choice_only_where_it_is_advised() {
     let report = Kit::default().report();
-    let json = |advice: &Advice| -> Value {
-        serde_json::from_str(&advice_json(&report, advice)).expect("it is JSON")
-    };
+    let json = |advice: &Advice| advice_json(&report, advice);
     let yes = json(&made());
     assert_eq!(yes["pays"], "yes");
     assert_eq!(yes["seen"], Value::Null);
@@ -108,14 +166,13 @@ fn a_loss_is_told_as_a_loss() {
     let closest = |usd: [f64; 3]| {
         let presets = vec![preset("prune", Standing::Ranked, vec![at(64_000, usd)])];
         let (pays, because) = (Pays::No, Because::NoSaving);
-        told(&Kit::default().report(), &Advice { pays, because, choice: None, presets, ..made() }).0
+        wording::before_the_limit(&Advice { pays, because, choice: None, presets, ..made() })
     };
     assert_eq!(
         closest([-0.5, -0.9, -0.1]),
-        "Do not compact sessions like these to save money: no preset saves at any size up to 161k \
-         tokens. Closest comes prune at 64k to 128k tokens, where compacting loses $0.500 (95 % \
-         interval of the saving −$0.900 to −$0.100) by the end of the session, in the mean over 8 \
-         sessions."
+        "Compacting before the limit does not pay: no strategy that needs no model saves at any \
+         size up to 161k tokens. Closest comes prune at 64k to 128k tokens, where single \
+         compactions lose $0.500 a session (95 % interval of the saving −$0.900 to −$0.100)."
     );
 }
 
@@ -123,7 +180,8 @@ fn a_loss_is_told_as_a_loss() {
 fn the_tables_fit_the_terminal_and_a_narrow_one_gets_blocks() {
     let report = Kit::default().report();
     for width in [60, 80, 140] {
-        let text = advice_table(&report, &made(), width);
+        let mut text = String::new();
+        tables(&mut text, &report, &made(), width);
         assert!(text.lines().all(|line| line.chars().count() <= width), "{width}:\n{text}");
         assert!(text.contains("codex (stand-in)") && text.contains("$0.420 [0.100 to 0.740]"));
     }
@@ -133,13 +191,20 @@ fn the_tables_fit_the_terminal_and_a_narrow_one_gets_blocks() {
 }
 
 #[test]
-fn the_page_has_the_picture_twice_and_needs_no_script() {
-    let page = advice_html(&Kit::default().report(), &made());
-    assert!(page.contains("<h1>Compacting pays here</h1>") && !page.contains("<script"));
-    assert_eq!(page.matches("role=\"img\"").count(), 2, "for a screen and for a telephone");
-    assert_eq!(page.matches("USD saved by compacting").count(), 2);
-    assert!(page.contains("64k+") && page.contains("currentColor"));
+fn the_page_has_the_picture_twice() {
+    let advised = |advice: Advice| {
+        let mut report = Kit::default().report();
+        report.advice = Some(advice);
+        let page = page(&report, None);
+        let section = page.split_once("<section id=\"when\">").unwrap().1;
+        section.split_once("</section>").unwrap().0.to_owned()
+    };
+    let section = advised(made());
+    assert!(section.contains("<h2>Compacting before the limit pays</h2>"), "{section}");
+    assert_eq!(section.matches("role=\"img\"").count(), 2, "for a screen and for a telephone");
+    assert_eq!(section.matches("USD saved by compacting").count(), 2);
+    assert!(section.contains("64k+") && section.contains("currentColor"));
     let empty = Advice { choice: None, presets: Vec::new(), because: Because::NoPlace, ..made() };
-    let page = advice_html(&Kit::default().report(), &empty);
-    assert!(!page.contains("role=\"img\"") && page.contains("none of 9 sessions has a place"));
+    assert!(!advised(empty).contains("role=\"img\""));
+    assert!(!page(&Kit::default().report(), None).contains("id=\"when\""));
 }

@@ -149,12 +149,14 @@ fn reason(check: &Check) -> String {
 /// What to use, how sure that is and what was at stake.
 fn answer(report: &Report) -> String {
     let mut text = String::new();
-    if let Some(recommendation) = &report.recommendation {
-        let Answer { answer, how_sure, doubt, at_stake, also, .. } =
-            wording::answer(recommendation);
+    if let Some(Answer { answer, how_sure, doubt, at_stake, also, summaries, .. }) =
+        wording::answer(report)
+    {
         let first = format!("**{}**", escaped::prose(&answer, 2 * SENTENCE));
         line(&mut text, &first);
-        for sentence in also.iter().chain([&how_sure]).chain(&doubt).chain([&at_stake]) {
+        for sentence in
+            also.iter().chain([&how_sure]).chain(&doubt).chain([&at_stake]).chain(&summaries)
+        {
             line(&mut text, &escaped::prose(sentence, SENTENCE));
         }
     }

@@ -48,12 +48,11 @@ mod narrow_tests;
 #[cfg(test)]
 mod testkit;
 
-pub use advice::{ADVICE_JSON, ADVICE_PAGE, advice_json, advice_table};
 pub use calibration::{calibration_csv, calibration_json, calibration_table, verdicts_csv};
 pub use calls_csv::calls_csv;
 pub use comparison::{comparison_json, comparison_md, comparison_table};
 pub use grid::STYLES;
-pub use html::{advice_html, comparison_html};
+pub use html::comparison_html;
 pub use spend::calls_table;
 pub use table::{Screen, table};
 pub use tuned::{tuned_csv, tuned_json, tuned_svg, tuned_table};

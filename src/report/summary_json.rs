@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value as Json;
 
+use super::advice::advice_json;
 use super::{Format, Source, number};
 use crate::model::{
     Absent, AnsweredAtCuts, Finding, Forgetting, Gate, Interval, Manifest, Missing, PanelAgreement,
-    PresetRow, Primary, Recommendation, Standing, Value,
+    PresetRow, Primary, Recommendation, Report, Standing, Value,
 };
 use crate::wording::{self, Answer};
 
@@ -38,6 +39,9 @@ struct Summary<'a> {
     /// What to use, how sure that is, what was at stake and what else to know.
     #[serde(skip_serializing_if = "Option::is_none")]
     answer: Option<Json>,
+    /// When to compact before the limit, with the figures by size.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    advice: Option<Json>,
     #[serde(skip_serializing_if = "Option::is_none")]
     gate: Option<&'a Gate>,
     /// What an interrupted run lacks.
@@ -95,7 +99,8 @@ fn render(source: &Source<'_>) -> Vec<u8> {
         questions: report.answered_at_cuts.iter().map(questions).collect(),
         forgetting: &report.forgetting,
         family: report.family.as_ref().map(shown),
-        answer: report.recommendation.as_ref().map(answered),
+        answer: report.recommendation.as_ref().and_then(|of| answered(report, of)),
+        advice: report.advice.as_ref().map(|advice| advice_json(report, advice)),
         gate: report.gate.as_ref(),
         missing: report.missing.as_ref(),
         findings: report.findings.iter().map(found).collect(),
@@ -118,10 +123,11 @@ fn questions(preset: &AnsweredAtCuts) -> Json {
     serde_json::json!({"strategy": preset.strategy, "kinds": kinds})
 }
 
-fn answered(recommendation: &Recommendation) -> Json {
-    let Answer { answer, how_sure, doubt, at_stake, also, next } = wording::answer(recommendation);
+fn answered(report: &Report, recommendation: &Recommendation) -> Option<Json> {
+    let Answer { answer, how_sure, doubt, at_stake, also, next, summaries } =
+        wording::answer(report)?;
     let place = recommendation.choice.place();
-    serde_json::json!({
+    Some(serde_json::json!({
         "strategy": place.map(|place| &place.strategy),
         "window": place.map(|place| &place.window),
         "answer": answer,
@@ -130,7 +136,8 @@ fn answered(recommendation: &Recommendation) -> Json {
         "at_stake": at_stake,
         "also": also,
         "next": next,
-    })
+        "summaries": summaries,
+    }))
 }
 
 fn found(finding: &Finding) -> Json {

@@ -111,6 +111,7 @@ impl Kit {
             family: None,
             gate: None,
             recommendation: None,
+            advice: None,
             missing: None,
             findings: vec![
                 Problem::Notice("2 lines of session-1 were left out: torn last line".into()).into(),
@@ -187,6 +188,7 @@ impl Kit {
             margin: crate::model::MARGIN,
             no_text: false,
             shard: None,
+            followed: None,
             planned: crate::model::Planned::default(),
             warnings: Vec::new(),
         }

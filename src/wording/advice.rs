@@ -4,26 +4,71 @@
 use super::number::{dollars, percent, share, time, tokens};
 use super::{capital, listed};
 use crate::model::{
-    Advice, Because, Estimate, Finding, Limit, OFFLINE, PresetAdvice, SizeFigures, Standing,
+    Advice, Basis, Because, Estimate, Finding, Limit, Limits, OFFLINE, PresetAdvice, SizeFigures,
+    Standing, Through,
 };
 use crate::text::{counted, form_for, grouped};
 
 /// Most stand-ins, and most classes of facts, that a sentence names.
 const NAMED: usize = 3;
+/// Savings below this many dollars are not told.
+const LEAST: f64 = 0.005;
 /// Requests behind a cut that are replayed.
 const REPLAYED: u64 = 40;
 
-/// The answer: whether compacting pays, from which size on, and with what.
-pub fn advised(advice: &Advice) -> String {
-    match (advice.because, advice.chosen()) {
-        (Because::Saves, Some((preset, at))) => saves(advice, preset, at),
-        (Because::FewClusters, chosen) => few(advice, chosen),
-        (because, _) => {
-            let closest = closest(advice).map(|(preset, at)| near(advice, preset, at));
-            let answer = without_choice(advice, because);
-            [answer].into_iter().chain(closest.flatten()).collect::<Vec<_>>().join(" ")
+/// Whether compacting pays before the context limit makes it necessary, from which
+/// size on, and with what.
+pub fn before_the_limit(advice: &Advice) -> String {
+    match (advice.because, advice.chosen(), &advice.through) {
+        (Because::DearerInTheWhole, Some((preset, at)), Some(through)) => {
+            dearer(advice, preset, at, through)
+        }
+        (Because::Saves, Some((preset, at)), _) => {
+            format!("Compacting before the limit pays: {}", saves(advice, preset, at))
+        }
+        (Because::FewClusters, Some((preset, at)), _) => format!(
+            "Too few sessions or projects to say whether compacting before the limit pays; in what \
+             was seen it did: {}",
+            saves(advice, preset, at)
+        ),
+        (because, ..) => {
+            let closest = closest(advice).and_then(|(preset, at)| near(advice, preset, at));
+            [without_choice(advice, because)]
+                .into_iter()
+                .chain(closest)
+                .collect::<Vec<_>>()
+                .join(" ")
         }
     }
+}
+
+/// What is to be done at the context limit, where `told` is what the replay at the
+/// window tells: nothing in sessions that never come there.
+pub fn at_the_limit(advice: &Advice, told: &str) -> String {
+    let Basis { sessions, fit, limits, .. } = advice.basis;
+    let limits = limits.map(|limits| format!(" ({})", limit_words(limits))).unwrap_or_default();
+    if fit == sessions {
+        return format!(
+            "No session comes to the context limit{limits}, so nothing has to be compacted: the \
+             largest context has {} tokens.",
+            tokens(advice.basis.largest_tokens as f64)
+        );
+    }
+    let rest = match fit {
+        0 => String::new(),
+        fit => format!(
+            "{} of {} never {} to the context limit{limits}: change nothing there. ",
+            grouped(fit),
+            counted(sessions, "session"),
+            form_for(fit, "comes", "come")
+        ),
+    };
+    if told.starts_with("At ") {
+        return format!("{rest}{told}");
+    }
+    let mut letters = told.chars();
+    let first = letters.next().map(|first| first.to_lowercase().to_string()).unwrap_or_default();
+    format!("{rest}At the limit: {first}{}", letters.as_str())
 }
 
 /// Reasons for the answer, a sentence each.
@@ -36,15 +81,8 @@ pub fn reasons(advice: &Advice) -> Vec<String> {
         reasons.extend(keeps(advice, at));
         reasons.extend(at.wait_ms.map(|ms| format!("The user waits {} for it.", time(ms))));
     }
-    reasons.extend(limit(advice));
-    reasons.extend(stand_ins(advice));
     reasons.push(basis(advice));
     reasons
-}
-
-/// The whole advice as one paragraph.
-pub fn advice_paragraph(advice: &Advice) -> String {
-    [advised(advice)].into_iter().chain(reasons(advice)).collect::<Vec<_>>().join(" ")
 }
 
 /// What a reader must know before acting on the advice, a sentence each.
@@ -128,60 +166,89 @@ fn range(advice: &Advice, of: &Estimate, words: fn(f64) -> String) -> String {
     }
 }
 
+/// For example "let prune compact at about 96k tokens: …".
 fn saves(advice: &Advice, preset: &PresetAdvice, at: &SizeFigures) -> String {
-    let name = &preset.strategy;
-    let from = preset.from_tokens.unwrap_or(at.from);
-    let start = match from {
-        0 => "at every size of context".to_owned(),
-        from => format!("once the context has {} tokens", edge(from)),
+    let whole = match &advice.through {
+        Some(through) => format!(
+            "Followed through {} it costs {}, {}.",
+            all_sessions(through),
+            dollars(through.usd),
+            against_today(through)
+        ),
+        None => "What it costs through whole sessions is not known.".to_owned(),
+    };
+    let kept = match (&at.kept, at.freed) {
+        (Some(kept), Some(freed)) => format!(
+            ", keep {} of the facts needed afterwards and free {} of the context",
+            share(kept.value),
+            percent(freed)
+        ),
+        _ => String::new(),
     };
     format!(
-        "Compacting pays in sessions like these {start}. Let {name} compact at about {} tokens{}: \
-         of the sizes tried, most is saved at {}, where {}",
+        "let {} compact at about {} tokens{}. Single compactions there {}{kept}. {whole}",
+        preset.strategy,
         tokens(at.tokens as f64),
         share_of_limit(advice, at.tokens),
-        size_words(at),
         worth(advice, at)
     )
 }
 
-/// For example "compacting saves $0.42 (…) by the end of the session, in the mean
-/// over 12 sessions.".
-fn worth(advice: &Advice, at: &SizeFigures) -> String {
-    let sessions = counted(at.sessions, "session");
-    let Some(saving) = at.saving_usd else {
-        return format!("what compacting is worth is not known, over {sessions}.");
-    };
-    let range = range(advice, &saving, dollars);
-    let (verb, range) = match saving.value < 0.0 {
-        true => ("loses", range.replacen("interval", "interval of the saving", 1)),
-        false => ("saves", range),
-    };
-    let amount = dollars(saving.value.abs());
+fn dearer(advice: &Advice, preset: &PresetAdvice, at: &SizeFigures, through: &Through) -> String {
+    let most = through.most.as_ref().map(|most| {
+        format!(
+            "; {} of the difference comes from one session ({}), which it compacts {}",
+            dollars(most.difference_usd.abs()),
+            most.transcript,
+            counted(most.compactions, "time")
+        )
+    });
     format!(
-        "compacting {verb} {amount}{range} by the end of the session, in the mean over {sessions}."
+        "Compacting before the limit does not pay: single compactions by {} at about {} tokens {}, \
+         but followed through {} it costs {}, {}{}.",
+        preset.strategy,
+        tokens(at.tokens as f64),
+        worth(advice, at),
+        all_sessions(through),
+        dollars(through.usd),
+        against_today(through),
+        most.unwrap_or_default()
     )
 }
 
-fn few(advice: &Advice, chosen: Option<(&PresetAdvice, &SizeFigures)>) -> String {
-    let open = "Too few sessions or projects reach any one size to say whether compacting pays: an \
-                interval takes six";
-    match chosen {
-        Some((preset, at)) => format!(
-            "{open}. In what was seen it did: with {} at {}, about {} tokens{}, {}",
-            preset.strategy,
-            size_words(at),
-            tokens(at.tokens as f64),
-            share_of_limit(advice, at.tokens),
-            worth(advice, at)
-        ),
-        None => {
-            let closest = closest(advice).and_then(|(preset, at)| near(advice, preset, at));
-            let seen = "In what was seen no preset that keeps enough saved from some size on in \
-                        every session.";
-            [format!("{open}. {seen}")].into_iter().chain(closest).collect::<Vec<_>>().join(" ")
-        }
+fn all_sessions(through: &Through) -> String {
+    match through.sessions {
+        1 => "the session".to_owned(),
+        n => format!("all {}", counted(n, "session")),
     }
+}
+
+/// For example "7 % less than today ($75.16)".
+fn against_today(through: &Through) -> String {
+    let today = match through.as_recorded {
+        true => "today",
+        false => "the whole conversation",
+    };
+    let than = format!("{today} ({})", dollars(through.today_usd));
+    let share = 1.0 - through.usd / through.today_usd;
+    if share.abs() < 0.005 || !share.is_finite() {
+        return format!("as much as {than}");
+    }
+    let side = if share > 0.0 { "less" } else { "more" };
+    format!("{} {side} than {than}", percent(share.abs()))
+}
+
+/// For example "save $0.42 a session (…)".
+fn worth(advice: &Advice, at: &SizeFigures) -> String {
+    let Some(saving) = at.saving_usd else {
+        return "have no known price".to_owned();
+    };
+    let range = range(advice, &saving, dollars);
+    let (verb, range) = match saving.value < 0.0 {
+        true => ("lose", range.replacen("interval", "interval of the saving", 1)),
+        false => ("save", range),
+    };
+    format!("{verb} {} a session{range}", dollars(saving.value.abs()))
 }
 
 fn without_choice(advice: &Advice, because: Because) -> String {
@@ -194,24 +261,32 @@ fn without_choice(advice: &Advice, because: Because) -> String {
             share_of_limit(advice, advice.basis.largest_tokens)
         ),
         Because::NoPreset => {
-            "There is no preset to advise on: only controls ran, or each had void replies.".to_owned()
+            "There is no strategy to advise on: only controls ran, or each had void replies."
+                .to_owned()
         }
         Because::NoPrice => "Whether compacting pays is not known, because a price is missing: \
                              name a model that has one with `--agent-model`."
             .to_owned(),
-        Because::OnlyStandIns => "Whether compacting pays with these presets is not known: a model \
-                                  writes their summaries, and an offline stand-in wrote them."
+        Because::OnlyStandIns => "Whether compacting before the limit pays is not known: a model \
+                                  writes the summaries of every strategy here, and an offline \
+                                  stand-in wrote them."
             .to_owned(),
-        Because::LosesTooMuch => "Compacting is not worth it in sessions like these: where a preset \
+        Because::LosesTooMuch => "Compacting before the limit is not worth it: where a strategy \
                                   saves, it keeps less than half of what was needed afterwards."
             .to_owned(),
         Because::NoSaving => format!(
-            "Do not compact sessions like these to save money: no preset saves at any size up to \
-             {largest} tokens."
+            "Compacting before the limit does not pay: no strategy that needs no model saves at \
+             any size up to {largest} tokens."
         ),
-        Because::Open | Because::FewClusters | Because::Saves => {
-            "Whether compacting pays in sessions like these stays open: there is no size from which \
-             on the interval of a preset's saving lies above zero."
+        Because::FewClusters => {
+            "Too few sessions or projects to say whether compacting before the \
+                                 limit pays; in what was seen no strategy that keeps enough saved \
+                                 from some size on in every session."
+                .to_owned()
+        }
+        Because::Open | Because::Saves | Because::DearerInTheWhole => {
+            "Whether compacting before the limit pays stays open: there is no size from which on \
+             the interval of a strategy's saving lies above zero."
                 .to_owned()
         }
     }
@@ -224,9 +299,10 @@ fn closest(advice: &Advice) -> Option<(&PresetAdvice, &SizeFigures)> {
 }
 
 fn near(advice: &Advice, preset: &PresetAdvice, at: &SizeFigures) -> Option<String> {
-    at.saving_usd?;
+    // What saves nothing comes close to nothing.
+    at.saving_usd.filter(|saving| saving.value.abs() >= LEAST)?;
     let (name, size) = (&preset.strategy, size_words(at));
-    Some(format!("Closest comes {name} at {size}, where {}", worth(advice, at)))
+    Some(format!("Closest comes {name} at {size}, where single compactions {}.", worth(advice, at)))
 }
 
 fn break_even(at: &SizeFigures) -> Option<String> {
@@ -272,27 +348,12 @@ fn keeps(advice: &Advice, at: &SizeFigures) -> Option<String> {
     ))
 }
 
-/// What the context limit means for the advice.
-fn limit(advice: &Advice) -> Option<String> {
-    let limits = advice.basis.limits?;
+fn limit_words(limits: Limits) -> String {
     let (least, most) = (tokens(limits.least as f64), tokens(limits.most as f64));
-    let limits_words = match limits.least == limits.most {
+    match limits.least == limits.most {
         true => format!("{least} tokens"),
         false => format!("{least} to {most} tokens, by model"),
-    };
-    let largest = advice.basis.largest_tokens;
-    Some(match largest > limits.least {
-        true => format!(
-            "Whatever it costs, a context has to shrink at the context limit ({limits_words}); the \
-             largest one here has {}.",
-            tokens(largest as f64)
-        ),
-        false => format!(
-            "No session comes to the context limit ({limits_words}), at which a context has to \
-             shrink whatever it costs: the largest one has {}.",
-            tokens(largest as f64)
-        ),
-    })
+    }
 }
 
 /// The size as a share of the smallest limit.
@@ -303,9 +364,9 @@ fn share_of_limit(advice: &Advice, size: u64) -> String {
     format!(", {share} of {of} window of {}", tokens(limits.least as f64))
 }
 
-/// Presets that would pay by their dollars, but whose summaries a stand-in
-/// wrote.
-fn stand_ins(advice: &Advice) -> Option<String> {
+/// Presets that would pay by their dollars, but whose summaries a stand-in wrote;
+/// `None` where there are none.
+pub fn summaries(advice: &Advice) -> Option<String> {
     let mut paying: Vec<(&str, u64)> = advice
         .stand_ins()
         .filter_map(|one| Some((one.strategy.as_str(), one.from_tokens?)))
@@ -324,7 +385,7 @@ fn stand_ins(advice: &Advice) -> Option<String> {
     (all > 0).then(|| {
         format!(
             "By dollars alone compacting would pay with {}{more} tokens on; what {} summaries keep \
-             is not known before a model writes them (`--compactor MODEL`).",
+             is known once a model writes them (`--compactor MODEL`).",
             listed(&named),
             form_for(all as u64, "its", "their")
         )

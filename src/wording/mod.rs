@@ -12,7 +12,7 @@ mod recommendation;
 
 use std::fmt::{Display, Formatter, Result};
 
-pub use advice::{advice_paragraph, advised, caveats, edge, reasons, size_words};
+pub use advice::{at_the_limit, before_the_limit, caveats, edge, reasons, size_words, summaries};
 pub use recommendation::{Answer, answer, paragraph};
 
 use crate::model::{Missing, NATIVE, Primary};

@@ -1,11 +1,12 @@
 //! The recommendation of a run in sentences: what to use, how sure that is,
 //! what was tested, and what else matters for the choice.
 
+use super::advice::{at_the_limit, before_the_limit, summaries};
 use super::number::{distance, dollars, gain, loss, percent};
 use super::{capital, kept, listed, window};
 use crate::model::{
     Against, AgainstFull, AtStake, Choice, Chosen, Finding, Instead, Limit, NextStep, NoChoice,
-    Place, Priced, Primary, Range, RangeOf, Recommendation, Replayed, Rival, Savings, Sure,
+    Place, Priced, Primary, Range, RangeOf, Recommendation, Replayed, Report, Rival, Savings, Sure,
 };
 use crate::text::{counted, form_for, grouped};
 
@@ -31,10 +32,23 @@ pub struct Answer {
     pub also: Vec<String>,
     /// The command of a further run, and what that run would show.
     pub next: Option<String>,
+    /// What is known of strategies whose summaries a model would write.
+    pub summaries: Option<String>,
 }
 
-/// The recommendation as text, part by part.
-pub fn answer(of: &Recommendation) -> Answer {
+/// The recommendation of a run as text, part by part; `None` for a run without rows.
+pub fn answer(report: &Report) -> Option<Answer> {
+    let mut answer = recommended(report.recommendation.as_ref()?);
+    if let Some(advice) = &report.advice {
+        let at_the_limit = at_the_limit(advice, &answer.answer);
+        answer.answer = format!("{} {at_the_limit}", before_the_limit(advice));
+        answer.summaries = summaries(advice);
+    }
+    Some(answer)
+}
+
+/// What a replay at the windows of the run comes to.
+pub(crate) fn recommended(of: &Recommendation) -> Answer {
     let (answer, also) = match &of.choice {
         Choice::Use(chosen) => (used(chosen), also(chosen)),
         Choice::None { why, nor_at } => (none(why, nor_at), Vec::new()),
@@ -52,12 +66,13 @@ pub fn answer(of: &Recommendation) -> Answer {
         at_stake: at_stake(&of.replayed),
         also,
         next: of.next.as_ref().map(next),
+        summaries: None,
     }
 }
 
-/// The whole recommendation as one paragraph.
+/// What a replay at the windows of the run comes to, as one paragraph.
 pub fn paragraph(of: &Recommendation) -> String {
-    let Answer { answer, how_sure, doubt, at_stake, also, .. } = self::answer(of);
+    let Answer { answer, how_sure, doubt, at_stake, also, .. } = recommended(of);
     let parts = [answer].into_iter().chain(also).chain([how_sure]).chain(doubt).chain([at_stake]);
     parts.collect::<Vec<_>>().join(" ")
 }

@@ -104,6 +104,7 @@ fn manifest() -> Manifest {
         margin: recap::model::MARGIN,
         no_text: false,
         shard: None,
+        followed: None,
         planned: recap::model::Planned::default(),
         warnings: Vec::new(),
     }

@@ -263,7 +263,6 @@ fn what_is_kept_at_cuts_is_gated_against_a_number_and_against_a_baseline() {
     };
     for (rule, code) in [
         ("kept_at_cut@mine < 0.5", 1),
-        ("kept_at_cut_first@mine < 0.5", 1),
         ("kept_at_cut < 1%", 0),
         ("tokens_at_cut > 50%", 0),
         ("first_miss < 1", 0),

@@ -1,6 +1,6 @@
 //! End-to-end tests of the binary `recap`: what users type and scripts read.
 
-mod advise;
+mod advice;
 mod bench;
 mod clusters;
 mod compare;

@@ -32,7 +32,7 @@ fn data(name: &str) -> Option<Dataset> {
 fn cuts(transcript: &Transcript) -> Vec<Place> {
     let sizes = Sizes::of(transcript, &Counter::default());
     let tokens: Vec<u64> = sizes.messages.iter().map(|weight| weight.tokens).collect();
-    places(transcript, &tokens, Cuts::Spread(5), 1).unwrap_or_default()
+    places(transcript, &tokens, Cuts::Spread(10), 1).unwrap_or_default()
 }
 
 /// Questions of one kind: how many, and how many were right in each context.

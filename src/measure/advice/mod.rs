@@ -7,6 +7,7 @@
 //! §5): it keeps at least half of the facts at stake, and of presets that are
 //! not known to keep less than the best one, that which saves most.
 
+mod followed;
 mod sizes;
 #[cfg(test)]
 mod tests;
@@ -17,10 +18,10 @@ use super::cluster::{clusters, noun, paired, weighed};
 use super::preference::{ENOUGH, is_more};
 use super::ranking::FEWEST_ASKED;
 use crate::model::{
-    Advice, Basis, Because, Cut, Estimate, Limits, Pays, PresetAdvice, Report, Standing,
-    TranscriptFacts,
+    Advice, Basis, Because, Cut, Estimate, Limits, Manifest, Pays, PresetAdvice, Sessions,
+    Standing, TranscriptFacts,
 };
-use sizes::{BySize, by_size};
+use sizes::BySize;
 
 /// Whether a range or only a described one is asked for: see [`Estimate::tested`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,44 +84,65 @@ impl Candidate {
     }
 }
 
-/// The advice that a run gives. It reads the cuts of depth 1 and bills them as
-/// the first payer of the run.
-pub fn advice(report: &Report) -> Advice {
-    let cuts: Vec<Cut> = report.sessions.cuts().collect();
-    let candidates: Vec<Candidate> = standings(report)
-        .into_iter()
-        .map(|(strategy, standing)| {
-            let sizes = by_size(report, &cuts, strategy);
-            Candidate { strategy: strategy.to_owned(), standing, sizes }
-        })
-        .collect();
-    let (pays, because, choice) = decided(report, &cuts, &candidates);
-    Advice {
-        pays,
-        because,
-        choice,
-        presets: candidates.into_iter().map(Candidate::into_advice).collect(),
-        basis: basis(report, &cuts),
+/// What the advice of a run is computed from.
+#[derive(Clone, Copy)]
+pub(super) struct Inputs<'a> {
+    /// The settings of the run.
+    pub manifest: &'a Manifest,
+    /// The facts of its transcripts, sorted by data set and id.
+    pub facts: &'a [TranscriptFacts],
+    /// Its cells and cuts.
+    pub sessions: &'a Sessions,
+}
+
+impl Inputs<'_> {
+    /// Position of a transcript in the facts.
+    fn position(&self, dataset: &str, transcript: &str) -> Option<usize> {
+        let key = |facts: &TranscriptFacts| {
+            (&*facts.dataset, &*facts.transcript).cmp(&(dataset, transcript))
+        };
+        self.facts.binary_search_by(key).ok()
     }
 }
 
-/// Every preset without controls, by name; void where any of its rows is.
-fn standings(report: &Report) -> BTreeMap<&str, Standing> {
-    let mut standings: BTreeMap<&str, Standing> = BTreeMap::new();
-    for row in report.rows.iter().filter(|row| row.standing != Standing::Control) {
-        let known = standings.entry(&row.strategy).or_insert(row.standing);
-        if row.standing == Standing::Void {
-            *known = Standing::Void;
-        }
+/// Whether a run gives advice: it forced first compactions at places that are
+/// spread over its sessions.
+pub fn advises(manifest: &Manifest) -> bool {
+    manifest.depth == 1 && !matches!(&*manifest.cuts, "none" | "recorded")
+}
+
+/// The advice that a run gives, billed as its first payer. Presets that are
+/// `void` had too many void replies to be recommended.
+pub fn advice(
+    manifest: &Manifest,
+    facts: &[TranscriptFacts],
+    sessions: &Sessions,
+    void: &BTreeSet<String>,
+) -> Advice {
+    let inputs = Inputs { manifest, facts, sessions };
+    let candidates = sizes::by_size(inputs).into_iter().map(|(strategy, (standing, sizes))| {
+        let standing = if void.contains(&strategy) { Standing::Void } else { standing };
+        Candidate { strategy, standing, sizes }
+    });
+    let candidates: Vec<Candidate> = candidates.collect();
+    let basis = basis(inputs);
+    let (mut pays, mut because, choice) = decided(inputs, basis.cuts, &candidates);
+    let presets: Vec<PresetAdvice> = candidates.into_iter().map(Candidate::into_advice).collect();
+    let through = choice.and_then(|(preset, size)| {
+        let preset = &presets[preset];
+        followed::through(inputs, &preset.strategy, preset.sizes[size].from)
+    });
+    if through.as_ref().is_some_and(|through| through.usd >= through.today_usd) {
+        (pays, because) = (Pays::No, Because::DearerInTheWhole);
     }
-    standings
+    Advice { pays, because, choice, presets, through, basis }
 }
 
 type Decision = (Pays, Because, Option<(usize, usize)>);
 
-fn decided(report: &Report, cuts: &[Cut], candidates: &[Candidate]) -> Decision {
+fn decided(inputs: Inputs<'_>, cuts: u64, candidates: &[Candidate]) -> Decision {
     let has = |standing| candidates.iter().any(|one| one.standing == standing);
-    if cuts.is_empty() {
+    if cuts == 0 {
         return (Pays::No, Because::NoPlace, None);
     }
     match (has(Standing::Ranked), has(Standing::StandIn)) {
@@ -128,7 +150,7 @@ fn decided(report: &Report, cuts: &[Cut], candidates: &[Candidate]) -> Decision 
         (false, true) => return (Pays::Undecided, Because::OnlyStandIns, None),
         (false, false) => return (Pays::Undecided, Because::NoPreset, None),
     }
-    if let Some(choice) = choose(report, candidates, Asked::Tested) {
+    if let Some(choice) = choose(inputs, candidates, Asked::Tested) {
         return (Pays::Yes, Because::Saves, Some(choice));
     }
     let ranked = || candidates.iter().filter(|one| one.standing == Standing::Ranked);
@@ -137,7 +159,7 @@ fn decided(report: &Report, cuts: &[Cut], candidates: &[Candidate]) -> Decision 
     if savings().next().is_none() {
         (Pays::Undecided, Because::NoPrice, None)
     } else if tested().next().is_none() {
-        let seen = choose(report, candidates, Asked::Described);
+        let seen = choose(inputs, candidates, Asked::Described);
         (Pays::Undecided, Because::FewClusters, seen)
     } else if ranked().any(|one| one.from(Asked::Tested).is_some()) {
         (Pays::No, Because::LosesTooMuch, None)
@@ -150,7 +172,7 @@ fn decided(report: &Report, cuts: &[Cut], candidates: &[Candidate]) -> Decision 
 
 /// The preset and the size at which the sessions save most in all: a size that
 /// few sessions reach is worth less than one that many do.
-fn choose(report: &Report, candidates: &[Candidate], asked: Asked) -> Option<(usize, usize)> {
+fn choose(inputs: Inputs<'_>, candidates: &[Candidate], asked: Asked) -> Option<(usize, usize)> {
     let mut by_size: BTreeMap<u64, Vec<(usize, usize)>> = BTreeMap::new();
     for (preset, one) in candidates.iter().enumerate() {
         for at in one.options(asked).filter(|_| one.standing == Standing::Ranked) {
@@ -161,7 +183,7 @@ fn choose(report: &Report, candidates: &[Candidate], asked: Asked) -> Option<(us
     let preferred = by_size.values().filter_map(|options| {
         let first =
             *options.iter().reduce(|a, b| if kept(size(*b)) > kept(size(*a)) { b } else { a })?;
-        let alike = options.iter().filter(|other| !keeps_more(report, size(first), size(**other)));
+        let alike = options.iter().filter(|other| !keeps_more(inputs, size(first), size(**other)));
         alike.copied().reduce(|a, b| if saved(size(b)) > saved(size(a)) { b } else { a })
     });
     let total = |option| saved(size(option)) * size(option).figures.sessions as f64;
@@ -177,47 +199,60 @@ fn saved(size: &BySize) -> f64 {
 }
 
 /// Whether one preset is known to keep more than another at contexts of a size.
-fn keeps_more(report: &Report, one: &BySize, other: &BySize) -> bool {
-    let pairs = weighed(&report.transcripts, &paired(&one.shares, &other.shares), &one.weights);
-    is_more(&pairs, &report.manifest, 1.0)
+fn keeps_more(inputs: Inputs<'_>, one: &BySize, other: &BySize) -> bool {
+    let pairs = weighed(inputs.facts, &paired(&one.shares, &other.shares), &one.weights);
+    is_more(&pairs, inputs.manifest, 1.0)
 }
 
-fn basis(report: &Report, cuts: &[Cut]) -> Basis {
-    let facts = &report.transcripts;
-    let cut: BTreeSet<(&str, &str)> =
-        cuts.iter().map(|cut| (cut.dataset.as_str(), cut.transcript.as_str())).collect();
-    let was_cut = |facts: &TranscriptFacts| cut.contains(&(&*facts.dataset, &*facts.transcript));
-    let positions = facts.iter().enumerate().filter(|(_, facts)| was_cut(facts));
-    let units: BTreeMap<usize, f64> = positions.map(|(at, _)| (at, 0.0)).collect();
+fn basis(inputs: Inputs<'_>) -> Basis {
+    let Inputs { manifest, facts, sessions } = inputs;
+    let mut units: BTreeMap<usize, f64> = BTreeMap::new();
+    let (mut cuts, mut largest, mut fit) = (0, 0, 0);
+    let mut limits: Option<Limits> = None;
+    for (at, of) in facts.iter().enumerate() {
+        let session = sessions.get(&of.dataset, &of.transcript);
+        let own_cuts = session.as_ref().map_or(&[][..], |session| session.cuts());
+        let cells = session.iter().flat_map(|session| session.cells());
+        let own = cells.filter_map(|cell| Some(cell.rows()?.window)).max();
+        let context = largest_context(of, own_cuts);
+        let compacted = of.recorded_compactions > 0;
+        fit += u64::from(!compacted && own.is_some_and(|window| context <= window));
+        largest = largest.max(context);
+        if let Some(own) = own {
+            let known = limits.unwrap_or(Limits { least: own, most: own });
+            limits = Some(Limits { least: known.least.min(own), most: known.most.max(own) });
+        }
+        if !own_cuts.is_empty() {
+            cuts += own_cuts.len() as u64;
+            units.insert(at, 0.0);
+        }
+    }
     let mut not_cut: BTreeMap<String, u64> = BTreeMap::new();
     for why in facts.iter().filter_map(|facts| facts.no_cut.as_ref()) {
         *not_cut.entry(why.to_string()).or_default() += 1;
     }
-    let windows: Vec<u64> =
-        report.sessions.cells().filter_map(|cell| Some(cell.rows()?.window)).collect();
-    let limits = windows.iter().min().zip(windows.iter().max());
     Basis {
         sessions: facts.len() as u64,
-        cut_sessions: cut.len() as u64,
+        cut_sessions: units.len() as u64,
+        fit,
+        recorded_compactions: facts.iter().map(|f| u64::from(f.recorded_compactions)).sum(),
         clusters: clusters(facts, &units).n() as u64,
         noun: noun(units.keys().map(|at| &facts[*at])),
-        cuts: cuts.len() as u64,
-        largest_tokens: largest(report, cuts),
-        limits: limits.map(|(least, most)| Limits { least: *least, most: *most }),
-        compactor: report.manifest.compactor.clone(),
+        cuts,
+        largest_tokens: largest,
+        limits,
+        compactor: manifest.compactor.clone(),
         not_cut: not_cut.into_iter().collect(),
     }
 }
 
-/// Largest context of any session: as the provider counted it, else as the run
-/// does where the recorded agent never compacted.
-fn largest(report: &Report, cuts: &[Cut]) -> u64 {
-    let sent = report.transcripts.iter().flat_map(|facts| {
-        let whole = facts.recorded_compactions == 0;
-        facts.requests.iter().filter_map(move |request| match request.recorded {
-            Some(usage) => Some(usage.prompt()),
-            None => whole.then_some(request.tokens_full),
-        })
+/// Largest context of a session: as the provider counted it, else as the run does
+/// where the recorded agent never compacted.
+fn largest_context(facts: &TranscriptFacts, cuts: &[Cut]) -> u64 {
+    let whole = facts.recorded_compactions == 0;
+    let sent = facts.requests.iter().filter_map(|request| match request.recorded {
+        Some(usage) => Some(usage.prompt()),
+        None => whole.then_some(request.tokens_full),
     });
     sent.chain(cuts.iter().map(|cut| cut.tokens_before)).max().unwrap_or(0)
 }

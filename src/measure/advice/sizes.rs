@@ -1,11 +1,13 @@
-//! The figures of one preset at contexts of each size.
+//! The figures of each preset at contexts of each size.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::measure::cluster::{clusters, weighed};
 use crate::measure::statistics::{Clusters, quantile};
 use crate::measure::waiting::km_median;
-use crate::model::{Cut, CutBill, CutExam, CutRow, Estimate, Report, SizeFigures};
+use crate::model::{Cut, CutBill, CutRow, Estimate, SizeFigures, Standing};
+
+use super::Inputs;
 
 /// The first size ends here, in tokens; each further one ends at twice as many.
 const SMALLEST: u64 = 4_000;
@@ -20,14 +22,32 @@ pub(super) struct BySize {
     pub weights: BTreeMap<usize, f64>,
 }
 
+/// Everything that was tried with a preset at one size.
+#[derive(Default)]
+struct Group {
+    tried: Vec<Tried>,
+    /// Facts of each class that are not kept, and all of them.
+    missing: BTreeMap<&'static str, (u64, u64)>,
+}
+
 /// A compaction that was forced.
-struct Tried<'a> {
-    /// Position of its session in the facts of the report.
+struct Tried {
+    /// Position of its session in the facts of the run.
     session: usize,
-    cut: &'a Cut,
-    /// Requests that were still to come.
+    /// The request that the cut stands before.
+    request: u32,
+    tokens_before: u64,
+    /// Requests behind the cut that were replayed, and all that were still to come.
+    replayed: u32,
     left: u32,
-    exam: &'a CutExam,
+    compactions: u32,
+    window: u64,
+    blocking_ms: Option<f64>,
+    /// Facts that are kept, and all of them.
+    kept: u32,
+    facts: u32,
+    /// Tokens behind the cut / before it.
+    tokens: f64,
     /// Nothing where a price is unknown.
     money: Option<Money>,
 }
@@ -70,61 +90,93 @@ pub(super) fn bounds(tokens: u64) -> (u64, u64) {
     (if to == SMALLEST { 0 } else { to / 2 }, to)
 }
 
-/// The figures of a preset by size, ascending. Cuts of runs that did not count
-/// the requests to come are left out.
-pub(super) fn by_size(report: &Report, cuts: &[Cut], strategy: &str) -> Vec<BySize> {
-    let mut groups: BTreeMap<(u64, u64), Vec<Tried<'_>>> = BTreeMap::new();
-    for cut in cuts {
-        let of_preset = |row: &&CutRow| row.strategy == strategy;
-        for exam in cut.rows.iter().filter(of_preset).filter_map(CutRow::exam) {
-            if let Some(tried) = tried(report, cut, exam) {
-                groups.entry(bounds(cut.tokens_before)).or_default().push(tried);
+/// The figures of every preset without controls by size, ascending, and where it
+/// stands. Cuts of runs that did not count the requests to come are left out.
+pub(super) fn by_size(inputs: Inputs<'_>) -> BTreeMap<String, (Standing, Vec<BySize>)> {
+    let mut groups: BTreeMap<String, (Standing, BTreeMap<(u64, u64), Group>)> = BTreeMap::new();
+    for session in inputs.sessions.iter() {
+        let Some(at) = inputs.position(session.dataset, session.transcript) else { continue };
+        for cut in session.cuts() {
+            for row in cut.rows.iter().filter(|row| row.standing != Standing::Control) {
+                let (_, sizes) = groups
+                    .entry(row.strategy.clone())
+                    .or_insert_with(|| (row.standing, BTreeMap::new()));
+                if let Some(tried) = tried(at, cut, row) {
+                    let group = sizes.entry(bounds(cut.tokens_before)).or_default();
+                    group.add(cut, row, tried);
+                }
             }
         }
     }
-    groups.into_iter().map(|(size, tried)| figures(report, size, &tried)).collect()
+    let figures = |(standing, sizes): (Standing, BTreeMap<(u64, u64), Group>)| {
+        let sizes = sizes.into_iter().map(|(size, group)| figures(inputs, size, group));
+        (standing, sizes.collect())
+    };
+    groups.into_iter().map(|(strategy, of)| (strategy, figures(of))).collect()
 }
 
-fn tried<'a>(report: &Report, cut: &'a Cut, exam: &'a CutExam) -> Option<Tried<'a>> {
-    let key = (cut.dataset.as_str(), cut.transcript.as_str());
-    let place = report
-        .transcripts
-        .binary_search_by(|facts| (&*facts.dataset, &*facts.transcript).cmp(&key));
-    // A row that does not fit its cut is from another version of the data.
-    if exam.states.len() != cut.facts.len() {
-        return None;
+impl Group {
+    fn add(&mut self, cut: &Cut, row: &CutRow, tried: Tried) {
+        let states = row.exam().into_iter().flat_map(|exam| &exam.states);
+        for (fact, state) in cut.facts.iter().zip(states) {
+            let (missing, all) = self.missing.entry(fact.class.as_str()).or_default();
+            *missing += u64::from(!state.is_kept());
+            *all += 1;
+        }
+        self.tried.push(tried);
     }
+}
+
+fn tried(session: usize, cut: &Cut, row: &CutRow) -> Option<Tried> {
+    // A row that does not fit its cut is from another version of the data.
+    let exam = row.exam().filter(|exam| exam.states.len() == cut.facts.len())?;
     let left = cut.left?;
     let money = match exam.compactions {
         0 => Some(Money { saving: 0.0, break_even: None }),
         _ => exam.bills.first().and_then(|bill| money(bill, cut.requests, left)),
     };
-    Some(Tried { session: place.ok()?, cut, left, exam, money })
+    Some(Tried {
+        session,
+        request: cut.request,
+        tokens_before: cut.tokens_before,
+        replayed: cut.requests,
+        left,
+        compactions: exam.compactions,
+        window: exam.window,
+        blocking_ms: exam.blocking_ms,
+        kept: exam.states.iter().filter(|state| state.is_kept()).count() as u32,
+        facts: exam.states.len() as u32,
+        tokens: exam.tokens_after as f64 / cut.tokens_before as f64,
+        money,
+    })
 }
 
-fn figures(report: &Report, (from, to): (u64, u64), tried: &[Tried<'_>]) -> BySize {
-    let seed = report.manifest.seed;
-    let acted: Vec<&Tried<'_>> = tried.iter().filter(|one| one.exam.compactions > 0).collect();
+fn figures(inputs: Inputs<'_>, (from, to): (u64, u64), group: Group) -> BySize {
+    let (seed, facts) = (inputs.manifest.seed, inputs.facts);
+    let Group { tried, missing } = group;
+    let acted: Vec<&Tried> = tried.iter().filter(|one| one.compactions > 0).collect();
     let paid: Vec<Money> = acted.iter().filter_map(|one| one.money).collect();
     let waits = paid.iter().map(|money| match money.break_even {
         Some(requests) => (requests, true),
         None => (f64::INFINITY, false),
     });
     let back = paid.iter().filter(|money| money.saving >= 0.0).count();
-    let (shares, weights) = kept(tried);
-    let pooled = weighed(&report.transcripts, &shares, &weights);
+    let (shares, weights) = kept(&tried);
+    let pooled = weighed(facts, &shares, &weights);
     let sessions: BTreeSet<usize> = tried.iter().map(|one| one.session).collect();
-    let of = |value: &dyn Fn(&Tried<'_>) -> f64| median(tried.iter().map(value)).unwrap_or(0.0);
+    let of = |value: fn(&Tried) -> f64| median(tried.iter().map(value)).unwrap_or(0.0);
     let figures = SizeFigures {
         from,
         to,
-        tokens: of(&|one| one.cut.tokens_before as f64).round() as u64,
+        tokens: of(|one| one.tokens_before as f64).round() as u64,
+        window: median(acted.iter().map(|one| one.window as f64)).map(|window| window as u64),
         cuts: cuts(tried.iter()),
         compacted: cuts(acted.iter().copied()),
         sessions: sessions.len() as u64,
-        requests_left: of(&|one| f64::from(one.left)),
-        extrapolated: cuts(tried.iter().filter(|one| one.left > one.cut.requests)),
-        saving_usd: estimate(&clusters(&report.transcripts, &savings(tried)), seed),
+        freed: median(acted.iter().map(|one| 1.0 - one.tokens)),
+        requests_left: of(|one| f64::from(one.left)),
+        extrapolated: cuts(tried.iter().filter(|one| one.left > one.replayed)),
+        saving_usd: estimate(&clusters(facts, &savings(&tried)), seed),
         paid_back: (!paid.is_empty()).then(|| back as f64 / paid.len() as f64),
         break_even_requests: km_median(&waits.collect::<Vec<_>>()),
         facts: weights.values().sum::<f64>().round() as u64,
@@ -133,19 +185,19 @@ fn figures(report: &Report, (from, to): (u64, u64), tried: &[Tried<'_>]) -> BySi
             hi: kept.hi.clamp(0.0, 1.0),
             ..kept
         }),
-        missing: missing(tried),
-        wait_ms: median(tried.iter().filter_map(|one| one.exam.blocking_ms)),
+        missing,
+        wait_ms: median(tried.iter().filter_map(|one| one.blocking_ms)),
     };
     BySize { figures, shares, weights }
 }
 
 /// Number of cuts; repetitions of a compaction are at the same one.
-fn cuts<'a>(tried: impl Iterator<Item = &'a Tried<'a>>) -> u64 {
-    tried.map(|one| (one.session, one.cut.request)).collect::<BTreeSet<_>>().len() as u64
+fn cuts<'a>(tried: impl Iterator<Item = &'a Tried>) -> u64 {
+    tried.map(|one| (one.session, one.request)).collect::<BTreeSet<_>>().len() as u64
 }
 
 /// Mean saving of each session. Sessions with an unknown price are left out.
-fn savings(tried: &[Tried<'_>]) -> BTreeMap<usize, f64> {
+fn savings(tried: &[Tried]) -> BTreeMap<usize, f64> {
     let mut sums: BTreeMap<usize, Option<(f64, f64)>> = BTreeMap::new();
     for one in tried {
         let sum = sums.entry(one.session).or_insert(Some((0.0, 0.0)));
@@ -156,34 +208,21 @@ fn savings(tried: &[Tried<'_>]) -> BTreeMap<usize, f64> {
 
 /// Share of the facts that each session keeps, and how many are at stake;
 /// repetitions have the same facts.
-fn kept(tried: &[Tried<'_>]) -> (BTreeMap<usize, f64>, BTreeMap<usize, f64>) {
+fn kept(tried: &[Tried]) -> (BTreeMap<usize, f64>, BTreeMap<usize, f64>) {
     let mut counts: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
-    let mut facts: BTreeMap<(usize, u32), usize> = BTreeMap::new();
-    for one in tried.iter().filter(|one| !one.cut.facts.is_empty()) {
+    let mut facts: BTreeMap<(usize, u32), f64> = BTreeMap::new();
+    for one in tried.iter().filter(|one| one.facts > 0) {
         let (kept, all) = counts.entry(one.session).or_default();
-        *kept += one.exam.states.iter().filter(|state| state.is_kept()).count() as f64;
-        *all += one.exam.states.len() as f64;
-        facts.insert((one.session, one.cut.request), one.cut.facts.len());
+        *kept += f64::from(one.kept);
+        *all += f64::from(one.facts);
+        facts.insert((one.session, one.request), f64::from(one.facts));
     }
     let mut weights: BTreeMap<usize, f64> = BTreeMap::new();
     for ((session, _), facts) in facts {
-        *weights.entry(session).or_default() += facts as f64;
+        *weights.entry(session).or_default() += facts;
     }
     let share = |(session, (kept, all)): (usize, (f64, f64))| (session, kept / all);
     (counts.into_iter().map(share).collect(), weights)
-}
-
-/// Facts of each class that are not kept, and all of them.
-fn missing(tried: &[Tried<'_>]) -> BTreeMap<&'static str, (u64, u64)> {
-    let mut classes: BTreeMap<&'static str, (u64, u64)> = BTreeMap::new();
-    for one in tried {
-        for (fact, state) in one.cut.facts.iter().zip(&one.exam.states) {
-            let (missing, all) = classes.entry(fact.class.as_str()).or_default();
-            *missing += u64::from(!state.is_kept());
-            *all += 1;
-        }
-    }
-    classes
 }
 
 /// The mean over clusters with its interval, or with the lowest and the highest

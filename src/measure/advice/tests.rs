@@ -6,8 +6,8 @@ use crate::measure::measure;
 use crate::measure::statistics::Clusters;
 use crate::measure::testkit::{cell, facts, manifest};
 use crate::model::{
-    Cell, Cut, CutBill, CutExam, CutOutcome, CutRow, FactAtStake, IdentifierClass, NoCut, RECORDED,
-    ReferenceState, Sessions, SizeFigures,
+    Cell, Cut, CutBill, CutExam, CutOutcome, CutRow, FactAtStake, Followed, FollowedSession,
+    IdentifierClass, NoCut, RECORDED, ReferenceState, Report, Sessions, SizeFigures,
 };
 
 /// The bill of a compaction that saves this by the end of a session with 20
@@ -81,6 +81,13 @@ fn report(sessions: usize, cuts: impl Fn(&str, usize) -> Vec<Cut>) -> Report {
     let cells: Vec<Cell> = cells.collect();
     let sat = ids.iter().map(|id| facts(id).requests(&[90_000; 60]).build()).collect();
     measure(made, "d".into(), sat, Sessions::new(cells, cuts))
+}
+
+/// The advice on a run.
+fn advice(report: &Report) -> Advice {
+    let void = report.rows.iter().filter(|row| row.standing == Standing::Void);
+    let void = void.map(|row| row.strategy.clone()).collect();
+    super::advice(&report.manifest, &report.transcripts, &report.sessions, &void)
 }
 
 fn figures<'a>(advice: &'a Advice, strategy: &str, from: u64) -> &'a SizeFigures {
@@ -398,4 +405,90 @@ fn of_presets_that_keep_the_most_the_first_name_is_the_measure_of_the_others() {
         vec![cut(id, 80_000, vec![row("mask", 8, 1.0), prune, row("zip", 7, 5.0)])]
     });
     assert_eq!(advice(&report).chosen().unwrap().0.strategy, "prune");
+}
+
+/// What 60 prompts of 500 tokens cost at $4 a million, and 60 outputs of 10 at $20.
+const TODAY: f64 = 0.12 + 0.012;
+
+/// A report on sessions that each cost [`TODAY`] under `recorded`; prune as advised
+/// costs so much more in each, or has no bill.
+fn followed(more: &[Option<f64>]) -> Report {
+    let usd: Vec<Option<f64>> = more.iter().map(|more| Some(TODAY + (*more)?)).collect();
+    let mut report = report(usd.len(), |id, _| vec![cut(id, 80_000, vec![ranked(8, 1.0)])]);
+    let ids: Vec<String> = report.transcripts.iter().map(|f| f.transcript.clone()).collect();
+    let recorded = |id: &String| {
+        let made = cell(id, "recorded").window("native", 200_000).control().sent(&[1_000; 60]);
+        made.bill(RECORDED, "dear", &[(500, 0, 0); 60]).build()
+    };
+    let cells: Vec<Cell> = ids.iter().map(recorded).collect();
+    cells.into_iter().for_each(|cell| report.sessions.add_cell(cell));
+    report.sessions.close();
+    let session = |(id, usd): (&String, &Option<f64>)| FollowedSession {
+        dataset: "d".into(),
+        transcript: id.clone(),
+        usd: *usd,
+        compactions: 4,
+    };
+    report.manifest.followed = Some(Followed {
+        strategy: "prune".into(),
+        from: 64_000,
+        window: 160_000,
+        sessions: ids.iter().zip(&usd).map(session).collect(),
+    });
+    report
+}
+
+#[test]
+fn what_costs_as_much_as_today_through_whole_sessions_is_not_advised() {
+    let cheaper = advice(&followed(&[Some(-0.02); 6]));
+    assert_eq!((cheaper.pays, cheaper.because), (Pays::Yes, Because::Saves));
+    let through = cheaper.through.unwrap();
+    assert!((through.today_usd - 6.0 * TODAY).abs() < 1e-9, "{through:?}");
+    assert!((through.usd - 6.0 * (TODAY - 0.02)).abs() < 1e-9, "{through:?}");
+    assert!(through.as_recorded && through.most.is_none() && through.sessions == 6);
+    let dearer = advice(&followed(&[Some(0.001); 6]));
+    assert_eq!((dearer.pays, dearer.because), (Pays::No, Because::DearerInTheWhole));
+    assert_eq!(dearer.chosen().unwrap().0.strategy, "prune", "it is named with the reason");
+}
+
+#[test]
+fn the_session_that_more_than_a_third_of_the_difference_comes_from_is_named() {
+    // The last one is 0.6 of 1.6.
+    let mut usd = [Some(0.2); 6];
+    usd[5] = Some(0.6);
+    let most = advice(&followed(&usd)).through.unwrap().most.unwrap();
+    assert_eq!((most.transcript.as_str(), most.compactions), ("s5", 4));
+    assert!((most.difference_usd - 0.6).abs() < 1e-9);
+    usd[5] = Some(0.4);
+    assert_eq!(advice(&followed(&usd)).through.unwrap().most, None, "0.4 of 1.4");
+    // A session may carry more than all of the difference.
+    let one = [Some(-0.01), Some(-0.01), Some(-0.01), Some(-0.01), Some(-0.01), Some(5.0)];
+    let most = advice(&followed(&one)).through.unwrap().most.unwrap();
+    assert!((most.difference_usd - 5.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_bill_that_is_not_known_or_of_another_choice_decides_nothing() {
+    let mut usd = vec![Some(9.0); 6];
+    usd[2] = None;
+    let unknown = advice(&followed(&usd));
+    assert_eq!((unknown.pays, unknown.through), (Pays::Yes, None));
+    for change in [(|followed| followed.from = 32_000) as fn(&mut Followed), |followed| {
+        followed.strategy = "mask".into()
+    }] {
+        let mut report = followed(&[Some(9.0); 6]);
+        change(report.manifest.followed.as_mut().unwrap());
+        assert_eq!(advice(&report).through, None);
+    }
+}
+
+#[test]
+fn sessions_fit_where_nobody_compacted_them_and_every_context_is_within_the_window() {
+    // The requests of 90,000 tokens fit 200,000; so does a cut at 80,000.
+    let mut report = report(3, |id, _| vec![cut(id, 80_000, vec![ranked(8, 1.0)])]);
+    assert_eq!(advice(&report).basis.fit, 3);
+    report.transcripts[1].recorded_compactions = 2;
+    report.transcripts[2].requests[7].tokens_full = 200_001;
+    let basis = advice(&report).basis;
+    assert_eq!((basis.fit, basis.recorded_compactions, basis.largest_tokens), (1, 2, 200_001));
 }

@@ -27,7 +27,6 @@ mod settings;
 mod table;
 mod trust;
 
-pub use advice::advice_html;
 pub use compare::comparison_html;
 
 pub(super) const FORMAT: Format = Format {
@@ -46,6 +45,7 @@ struct Page {
     scripts: &'static [&'static str],
     filters: Filters,
     answer: answer::Answer,
+    when: Option<advice::When>,
     money: Option<money::Money>,
     sessions: Option<session::Sessions>,
     cuts: Option<cuts::Cuts>,
@@ -80,6 +80,7 @@ fn render(source: &Source<'_>) -> Vec<u8> {
         scripts: policy::SCRIPTS,
         filters: names.filters(report, &blocks, open),
         answer,
+        when: advice::when(report),
         money: money::money(report, &blocks, &names, open),
         sessions: session::sessions(source, &cells),
         cuts: cuts::cuts(source, &cells),
@@ -160,4 +161,4 @@ fn headlines(report: &Report, blocks: &[block::Block<'_>]) -> Vec<String> {
 #[cfg(test)]
 mod probed_tests;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

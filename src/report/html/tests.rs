@@ -7,7 +7,7 @@ use crate::report::{Source, Texts};
 
 use super::*;
 
-pub(super) fn page(report: &Report, texts: Option<&dyn Texts>) -> String {
+pub(in crate::report) fn page(report: &Report, texts: Option<&dyn Texts>) -> String {
     String::from_utf8(render(&Source { report, texts })).unwrap()
 }
 

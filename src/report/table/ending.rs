@@ -4,7 +4,7 @@
 use super::Screen;
 use crate::model::{Finding, Recommendation, Report, Standing};
 use crate::report::grid::{paragraph, wrapped};
-use crate::report::{block, forgets, plain, short_ids};
+use crate::report::{advice, block, forgets, plain, short_ids};
 use crate::wording::{self, Answer};
 
 /// Problems that are shown on a screen that is not wide.
@@ -14,8 +14,11 @@ const LONGEST: usize = 320;
 
 pub(super) fn push(out: &mut String, report: &Report, screen: Screen) {
     if let Some(recommendation) = &report.recommendation {
-        let words = wording::answer(recommendation);
+        let words = wording::answer(report).expect("there is a recommendation");
         answer(out, &words, forgets(report, recommendation), screen);
+        if let Some(advice) = report.advice.as_ref().filter(|_| screen.wide) {
+            advice::tables(out, report, advice, screen.width);
+        }
     }
     let of = |is: fn(&Finding) -> bool| -> Vec<String> {
         let those = report.findings.iter().filter(|finding| is(finding));
@@ -65,6 +68,7 @@ fn answer(out: &mut String, answer: &Answer, forgets: Option<String>, screen: Sc
         ("answer", Some(first.join(" "))),
         ("how sure", Some(how_sure)),
         ("at stake", Some(answer.at_stake.clone())),
+        ("models", answer.summaries.clone()),
         ("forgets", forgets),
         ("next", answer.next.clone()),
     ];

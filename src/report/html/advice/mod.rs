@@ -1,24 +1,20 @@
-//! The page of `recap advise`: the answer, one picture, and the figures by size
-//! and by preset. No script, no network.
+//! When to compact before the limit: the reasons, one picture, and the figures by
+//! size and by preset.
 
 use askama::Template;
 
 mod picture;
 
-use super::policy;
-use crate::model::{Advice, Pays, Report};
-use crate::report::advice::{BY_PRESET, BY_SIZE, by_preset, by_size, named, told};
+use crate::model::{Pays, Report};
+use crate::report::advice::{BY_PRESET, BY_SIZE, by_preset, by_size, named, reasons};
 use crate::report::plain;
 use crate::wording;
 
+/// The section.
 #[derive(Template)]
 #[template(path = "advice/advice.html")]
-struct Page {
-    policy: String,
-    styles: &'static [&'static str],
-    title: String,
+pub(super) struct When {
     headline: &'static str,
-    answer: String,
     reasons: Vec<String>,
     pictures: Vec<picture::Picture>,
     /// Name of the preset of the table by size.
@@ -30,21 +26,17 @@ struct Page {
     caveats: Vec<String>,
 }
 
-/// Renders the advice as a page.
-pub fn advice_html(report: &Report, advice: &Advice) -> String {
-    let (answer, reasons) = told(report, advice);
+/// The section; nothing where the run gives no advice.
+pub(super) fn when(report: &Report) -> Option<When> {
+    let advice = report.advice.as_ref()?;
     let shown = advice.shown().filter(|preset| !preset.sizes.is_empty());
-    let page = Page {
-        policy: policy::policy_without_scripts(),
-        styles: policy::STYLES,
-        title: plain::line(&report.title),
+    Some(When {
         headline: match advice.pays {
-            Pays::Yes => "Compacting pays here",
-            Pays::No => "Compacting does not pay here",
-            Pays::Undecided => "Whether compacting pays here stays open",
+            Pays::Yes => "Compacting before the limit pays",
+            Pays::No => "Compacting before the limit does not pay",
+            Pays::Undecided => "Whether compacting before the limit pays stays open",
         },
-        answer: plain::line(&answer),
-        reasons: reasons.iter().map(|reason| plain::line(reason)).collect(),
+        reasons: reasons(report, advice).iter().map(|reason| plain::line(reason)).collect(),
         pictures: picture::pictures(advice),
         shown: shown.map(named).unwrap_or_default(),
         size_heads: BY_SIZE,
@@ -52,6 +44,5 @@ pub fn advice_html(report: &Report, advice: &Advice) -> String {
         preset_heads: BY_PRESET,
         presets: by_preset(advice),
         caveats: wording::caveats(advice),
-    };
-    page.render().expect("writing to memory cannot fail")
+    })
 }

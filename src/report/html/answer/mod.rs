@@ -75,7 +75,7 @@ pub(super) fn answer(
     blocks: &[block::Block<'_>],
     names: &Names<'_>,
 ) -> (Answer, usize) {
-    let said = report.recommendation.as_ref().map(wording::answer);
+    let said = wording::answer(report);
     let chosen = report.recommendation.as_ref().and_then(|of| of.choice.place());
     let open = open(blocks, chosen);
     let problems = trust::problems(report);
@@ -122,6 +122,7 @@ fn more(report: &Report, said: Option<&wording::Answer>) -> Vec<String> {
             .chain(&said.doubt)
             .chain([&said.at_stake])
             .chain(&said.also)
+            .chain(&said.summaries)
             .cloned()
     });
     let next = said.and_then(|said| said.next.as_ref());

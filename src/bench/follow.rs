@@ -1,0 +1,68 @@
+//! Follows the advice of a run: a saving that is a mean over single compactions is
+//! checked by replaying the recommended preset through the whole sessions.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::BenchError;
+use crate::measure::{advice, advises, session_figures};
+use crate::model::{
+    Cell, Followed, FollowedSession, Manifest, Sessions, SizeFigures, Standing, TranscriptFacts,
+    catalogue,
+};
+use crate::run::{Billable, Finished, Prepared, RunSpec, Seats};
+
+/// What following needs of the sessions; `None` for a run that gives no advice, or
+/// is a part of another one.
+pub(super) fn billable(manifest: &Manifest, prepared: &Prepared) -> Option<Billable> {
+    let gives = advises(manifest) && manifest.shard.is_none();
+    gives.then(|| Billable::of(prepared)).flatten()
+}
+
+/// Replays what a finished run advises; `None` if that is nothing, or takes calls of
+/// a model that nobody asked for.
+pub(super) async fn follow(
+    sessions: &Billable,
+    (spec, seats): (&RunSpec, &Seats),
+    manifest: &Manifest,
+    finished: &Finished,
+) -> Result<Option<Followed>, BenchError> {
+    let Finished { transcripts, sessions: results, .. } = finished;
+    // Void replies take a model, whose presets are not followed.
+    let advice = advice(manifest, transcripts, results, &BTreeSet::new());
+    let Some((chosen, at @ SizeFigures { window: Some(window), .. })) = advice.chosen() else {
+        return Ok(None);
+    };
+    let preset = spec.presets.iter().find(|preset| preset.name == chosen.strategy);
+    let ranked = chosen.standing == Standing::Ranked;
+    let Some(preset) = preset.filter(|preset| ranked && !preset.uses_compactor()) else {
+        return Ok(None);
+    };
+    let cells = sessions.follow(spec, seats, preset, *window).await?;
+    Ok(Some(Followed {
+        strategy: chosen.strategy.clone(),
+        from: at.from,
+        window: *window,
+        sessions: billed(manifest, &sessions.facts(), cells),
+    }))
+}
+
+/// The bill of each session, and how often it was compacted.
+fn billed(
+    manifest: &Manifest,
+    facts: &[TranscriptFacts],
+    cells: Vec<Cell>,
+) -> Vec<FollowedSession> {
+    let compactions = |cell: &Cell| {
+        let key = (cell.key.dataset.clone(), cell.key.transcript.clone());
+        (key, cell.rows().map_or(0, |rows| rows.compactions.len() as u32))
+    };
+    let compactions: BTreeMap<(String, String), u32> = cells.iter().map(compactions).collect();
+    let sessions = Sessions::new(cells, []);
+    let figures = session_figures(manifest, facts, &sessions, catalogue::KEPT_AT_CUT.id);
+    let session = |one: crate::measure::SessionFigures| {
+        let key = (one.dataset, one.transcript);
+        let compactions = compactions.get(&key).copied().unwrap_or(0);
+        FollowedSession { dataset: key.0, transcript: key.1, usd: one.usd, compactions }
+    };
+    figures.into_iter().map(session).collect()
+}
