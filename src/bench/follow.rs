@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::BenchError;
-use crate::measure::{advice, advises, session_figures};
+use crate::measure::{SessionFigures, advice, advises, session_figures};
 use crate::model::{
     Cell, Followed, FollowedSession, Manifest, Sessions, SizeFigures, Standing, TranscriptFacts,
     catalogue,
@@ -59,7 +59,7 @@ fn billed(
     let compactions: BTreeMap<(String, String), u32> = cells.iter().map(compactions).collect();
     let sessions = Sessions::new(cells, []);
     let figures = session_figures(manifest, facts, &sessions, catalogue::KEPT_AT_CUT.id);
-    let session = |one: crate::measure::SessionFigures| {
+    let session = |one: SessionFigures| {
         let key = (one.dataset, one.transcript);
         let compactions = compactions.get(&key).copied().unwrap_or(0);
         FollowedSession { dataset: key.0, transcript: key.1, usd: one.usd, compactions }

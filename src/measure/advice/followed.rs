@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::Inputs;
 use crate::measure::session_figures::session_figures;
 use crate::measure::{BASELINE, RECORDED};
-use crate::model::{Cell, CostlySession, Followed, Sessions, Through, catalogue};
+use crate::model::{Cell, CostlySession, Followed, FollowedSession, Sessions, Through, catalogue};
 
 /// Fewest sessions of which one can stand out.
 const FEWEST: usize = 4;
@@ -28,9 +28,9 @@ pub(super) fn through(inputs: Inputs<'_>, strategy: &str, from: u64) -> Option<T
     let today = bills(inputs, if as_recorded { RECORDED } else { BASELINE })?;
     let usd = |of: &BTreeMap<Key, f64>| of.values().sum::<f64>();
     let own = own_bills(followed)?;
-    let both: Option<Vec<f64>> =
-        today.iter().map(|(key, today)| Some(own.get(key)? - today)).collect();
-    both?;
+    if !today.keys().eq(own.keys()) {
+        return None;
+    }
     Some(Through {
         usd: usd(&own),
         today_usd: usd(&today),
@@ -42,9 +42,8 @@ pub(super) fn through(inputs: Inputs<'_>, strategy: &str, from: u64) -> Option<T
 }
 
 fn own_bills(followed: &Followed) -> Option<BTreeMap<Key, f64>> {
-    let of = |one: &crate::model::FollowedSession| {
-        Some(((one.dataset.clone(), one.transcript.clone()), one.usd?))
-    };
+    let of =
+        |one: &FollowedSession| Some(((one.dataset.clone(), one.transcript.clone()), one.usd?));
     followed.sessions.iter().map(of).collect()
 }
 
@@ -79,13 +78,13 @@ fn bills(inputs: Inputs<'_>, strategy: &str) -> Option<BTreeMap<Key, f64>> {
 
 /// The session that more than a third of the difference comes from.
 fn most(followed: &Followed, today: &BTreeMap<Key, f64>) -> Option<CostlySession> {
-    let difference = |one: &crate::model::FollowedSession| {
+    let difference = |one: &FollowedSession| {
         let key = (one.dataset.clone(), one.transcript.clone());
         Some(one.usd? - today.get(&key)?)
     };
     let all: Option<f64> = followed.sessions.iter().map(difference).sum();
     let all = all.filter(|all| *all != 0.0 && followed.sessions.len() >= FEWEST)?;
-    let share = |one: &crate::model::FollowedSession| difference(one).map_or(0.0, |own| own / all);
+    let share = |one: &FollowedSession| difference(one).map_or(0.0, |own| own / all);
     let most = followed.sessions.iter().max_by(|a, b| share(a).total_cmp(&share(b)))?;
     (share(most) > LARGE).then(|| CostlySession {
         transcript: most.transcript.clone(),

@@ -22,6 +22,12 @@ pub(super) struct BySize {
     pub weights: BTreeMap<usize, f64>,
 }
 
+/// Everything that was tried with a preset, by size.
+struct Preset {
+    standing: Standing,
+    sizes: BTreeMap<(u64, u64), Group>,
+}
+
 /// Everything that was tried with a preset at one size.
 #[derive(Default)]
 struct Group {
@@ -93,26 +99,25 @@ pub(super) fn bounds(tokens: u64) -> (u64, u64) {
 /// The figures of every preset without controls by size, ascending, and where it
 /// stands. Cuts of runs that did not count the requests to come are left out.
 pub(super) fn by_size(inputs: Inputs<'_>) -> BTreeMap<String, (Standing, Vec<BySize>)> {
-    let mut groups: BTreeMap<String, (Standing, BTreeMap<(u64, u64), Group>)> = BTreeMap::new();
+    let mut presets: BTreeMap<String, Preset> = BTreeMap::new();
     for session in inputs.sessions.iter() {
         let Some(at) = inputs.position(session.dataset, session.transcript) else { continue };
         for cut in session.cuts() {
             for row in cut.rows.iter().filter(|row| row.standing != Standing::Control) {
-                let (_, sizes) = groups
-                    .entry(row.strategy.clone())
-                    .or_insert_with(|| (row.standing, BTreeMap::new()));
+                let new = || Preset { standing: row.standing, sizes: BTreeMap::new() };
+                let preset = presets.entry(row.strategy.clone()).or_insert_with(new);
                 if let Some(tried) = tried(at, cut, row) {
-                    let group = sizes.entry(bounds(cut.tokens_before)).or_default();
-                    group.add(cut, row, tried);
+                    let size = preset.sizes.entry(bounds(cut.tokens_before)).or_default();
+                    size.add(cut, row, tried);
                 }
             }
         }
     }
-    let figures = |(standing, sizes): (Standing, BTreeMap<(u64, u64), Group>)| {
+    let figures = |Preset { standing, sizes }: Preset| {
         let sizes = sizes.into_iter().map(|(size, group)| figures(inputs, size, group));
         (standing, sizes.collect())
     };
-    groups.into_iter().map(|(strategy, of)| (strategy, figures(of))).collect()
+    presets.into_iter().map(|(strategy, preset)| (strategy, figures(preset))).collect()
 }
 
 impl Group {
