@@ -123,7 +123,6 @@ pub fn asked(dataset: &Dataset) {
             last: end,
             material,
             recorded: None,
-            depths: vec![1],
         };
         let probes = generate(transcript, &[whole]);
         assert!(probes.iter().all(|probe| !probe.question.is_empty()));

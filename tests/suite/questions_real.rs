@@ -32,7 +32,12 @@ fn data(name: &str) -> Option<Dataset> {
 fn cuts(transcript: &Transcript) -> Vec<Place> {
     let sizes = Sizes::of(transcript, &Counter::default());
     let tokens: Vec<u64> = sizes.messages.iter().map(|weight| weight.tokens).collect();
-    places(transcript, &tokens, Cuts::Spread(10), 1).unwrap_or_default()
+    // Those of first compactions and of long sessions: the more places, the more questions.
+    let at = |depth| places(transcript, &tokens, Cuts::Spread(5), depth).unwrap_or_default();
+    let mut both = [at(1), at(3)].concat();
+    both.sort_by_key(|place| place.request);
+    both.dedup_by_key(|place| place.request);
+    both
 }
 
 /// Questions of one kind: how many, and how many were right in each context.
