@@ -19,7 +19,7 @@ use crate::probes::Cuts;
 use crate::questions;
 use crate::text::counted;
 
-/// Depths of the cuts that questions are made for: those that `recap bench`
+/// Depth of the cuts that questions are made for: that which `recap bench`
 /// examines by default.
 const DEPTH: u32 = 1;
 

@@ -113,7 +113,7 @@ fn render(source: &Source<'_>) -> Vec<u8> {
 }
 
 /// A preset with how many questions of each kind `full` answers right behind the
-/// cuts of the greatest depth, and how many of these the preset still does.
+/// cuts, and how many of these the preset still does.
 fn questions(preset: &AnsweredAtCuts) -> Json {
     let kinds = preset.kinds.iter().map(|(kind, of)| {
         let counts = serde_json::json!({"full": of.before, "kept": of.after});

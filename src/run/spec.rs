@@ -35,7 +35,7 @@ pub struct RunSpec {
     pub nulls: bool,
     /// Where compactions are made to happen.
     pub cuts: Cuts,
-    /// Depths of the cuts, ascending.
+    /// Depth of the cuts: [`crate::model::Manifest::depth`].
     pub depth: u32,
     /// The questions that are asked at cuts alone.
     pub questions: CutQuestions,
