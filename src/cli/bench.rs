@@ -67,7 +67,7 @@ pub struct Arguments {
 
     /// Context limit to assume: tokens (16000, 16k), a share of each transcript's messages (25%),
     /// or native, the limit of the model that was recorded; repeat for a sweep [default: native
-    /// where requests of the data set report their tokens, as recordings of agents do, else 25%]
+    /// where requests of the data set report their tokens, as recordings of agents do, else 50%]
     #[arg(long, value_name = "TOKENS|SHARE|native", help_heading = headings::REPLAY)]
     window: Vec<String>,
 

@@ -156,7 +156,7 @@ fn table(measured: &Report, folder: &Folder, wide: bool) -> String {
     let screen = Screen { width: wire::width(), color: wire::color(), wide };
     let table = crate::report::table(measured, screen);
     let gate = measured.gate.as_ref().map(gating::describe).unwrap_or_default();
-    format!("{table}{gate}\nreport: {}\n", last.display())
+    format!("{table}{gate} page     {}\n", last.display())
 }
 
 /// The summary, for `--json`.

@@ -57,7 +57,7 @@ pub use transcript_fingerprint::{TranscriptFingerprint, fingerprint_of};
 use std::collections::BTreeSet;
 
 use crate::model::{
-    Cell, Manifest, PresetRow, Primary, Report, Sessions, Standing, TranscriptFacts,
+    Cell, Manifest, NextStep, PresetRow, Primary, Report, Sessions, Standing, TranscriptFacts,
 };
 
 /// The data set of rows over all transcripts of a run.
@@ -102,15 +102,22 @@ pub fn measure(
         missing.as_ref(),
     );
     let findings = findings::findings(&evidence);
-    let recommendation = recommendation::recommendation(&evidence, &findings);
+    let mut recommendation = recommendation::recommendation(&evidence, &findings);
     let forgetting = forgetting::curves(&manifest.windows, &transcripts, &sessions);
     let answered_at_cuts =
         answered_at_cuts::answered_at_cuts(&transcripts, &sessions, manifest.depth);
     let rows: Vec<PresetRow> = table.into_iter().map(|entry| entry.row).collect();
     let void = rows.iter().filter(|row| row.standing == Standing::Void);
     let void = void.map(|row| row.strategy.clone()).collect();
-    let gives = primary == Primary::KeptAtCut && missing.is_none() && advice::advises(&manifest);
+    let asked = primary == Primary::Continuity;
+    let gives = !asked && missing.is_none() && advice::advises(&manifest);
     let advice = gives.then(|| advice::advice(&manifest, &transcripts, &sessions, &void));
+    if let (Some(of), Some(advice)) = (&mut recommendation, &advice)
+        && advice.basis.fit == advice.basis.sessions
+    {
+        // Where nothing has to be compacted, nobody needs a model for it.
+        of.next = Some(NextStep::SmallerWindow);
+    }
     Report {
         manifest,
         title,

@@ -60,7 +60,7 @@ fn a_session_is_billed_by_bucket_and_against_full() {
     close(own, "sidechain_cost_usd", 0.0);
     // It has 700 uncached tokens, `full` 600, at 10,000 a second.
     close(own, "prefill_ms_saved", -10.0);
-    absent(own, "cost_savings_vs_recorded", "fits the window");
+    absent(own, "cost_savings_vs_recorded", "needs the bill of the control `recorded`");
     absent(own, "break_even_requests", "nothing was compacted");
     assert_eq!(full.agent_model, "dear", "all are billed as one model");
 }

@@ -72,9 +72,9 @@ impl<'a> NotPreferred<'a> {
 }
 
 impl<'a> Judge<'a> {
-    /// The row to use among those of one window, in printing order. Rows with
-    /// requests that a provider would have refused are left out as long as
-    /// there are others.
+    /// The row to use among those of one window, in printing order. Rows of which
+    /// a provider would often have refused a request are left out as long as there
+    /// are others.
     pub fn prefer(self, rows: &[&'a Entry]) -> Result<Preferred<'a>, NotPreferred<'a>> {
         let ranked: Vec<&'a Entry> =
             rows.iter().filter(|e| e.row.rank.is_some()).copied().collect();
@@ -147,9 +147,9 @@ pub(super) fn is_more(pairs: &Clusters, manifest: &Manifest, most: f64) -> bool 
     }
 }
 
-/// Whether a provider would have refused some of the row's requests.
+/// Whether a provider would have refused more than a few of the row's requests.
 fn is_over(entry: &Entry) -> bool {
-    entry.row.number(catalogue::OVERFLOWS).is_some_and(|n| n > 0.0)
+    entry.row.refused_often().is_some()
 }
 
 fn is_dearer(one: &Entry, other: &Entry) -> bool {
@@ -238,10 +238,10 @@ mod tests {
             vec![today, row("s", "prune", 18, tokens).build()]
         };
         let dear = run(vec![twenty_references("s")], cells(400));
-        assert!(!answer(&dear).contains("Use "), "{}", answer(&dear));
-        assert!(answer(&dear).contains("Keep what the agent does today"));
+        assert!(!answer(&dear).contains(" use "), "{}", answer(&dear));
+        assert!(answer(&dear).contains("keep what the agent does"));
         let cheap = run(vec![twenty_references("s")], cells(150));
-        assert!(answer(&cheap).contains("Use prune "), "{}", answer(&cheap));
+        assert!(answer(&cheap).contains(" use prune"), "{}", answer(&cheap));
     }
 
     #[test]
@@ -251,22 +251,22 @@ mod tests {
         let whole = || row("s", "full", 20, 200).control();
         for tokens in [400, 200] {
             let dear = run(vec![twenty_references("s")], cells(whole(), tokens));
-            assert!(!answer(&dear).contains("Use "), "{}", answer(&dear));
+            assert!(!answer(&dear).contains(" use "), "{}", answer(&dear));
             let why = "Send the whole conversation";
             assert!(answer(&dear).contains(why), "{}", answer(&dear));
         }
         let cheap = run(vec![twenty_references("s")], cells(whole(), 150));
-        assert!(answer(&cheap).contains("Use prune "), "{}", answer(&cheap));
+        assert!(answer(&cheap).contains(" use prune"), "{}", answer(&cheap));
         // Over the window the whole conversation is not an alternative.
         let over = run(vec![twenty_references("s")], cells(whole().overflow(3), 400));
-        assert!(answer(&over).contains("Use prune "), "{}", answer(&over));
+        assert!(answer(&over).contains(" use prune"), "{}", answer(&over));
     }
 
     #[test]
     fn the_cheaper_of_rows_that_cannot_be_distinguished_is_recommended() {
         // The margin is 0.05: 19 of 20 count as no less than 20 of 20, and 18
         // do not.
-        for (kept, chosen) in [(19, "Use b "), (18, "Use a ")] {
+        for (kept, chosen) in [(19, " use b"), (18, " use a")] {
             let cells = vec![row("s", "a", 20, 400).build(), row("s", "b", kept, 200).build()];
             let report = run(vec![twenty_references("s")], cells);
             assert!(answer(&report).contains(chosen), "{}", answer(&report));
@@ -287,9 +287,8 @@ mod tests {
             .collect::<Vec<_>>()
         };
         let open = run(sat(), cells(&|n| if n == 0 { 19 } else { 14 }));
-        assert!(answer(&open).contains("b "), "{}", answer(&open));
-        assert!(answer(&open).contains("Use b at 25 %"), "{}", answer(&open));
+        assert!(answer(&open).contains("At a window of 25 % use b"), "{}", answer(&open));
         let worse = run(sat(), cells(&|_| 14));
-        assert!(answer(&worse).contains("Use a at 25 %"), "{}", answer(&worse));
+        assert!(answer(&worse).contains("At a window of 25 % use a"), "{}", answer(&worse));
     }
 }

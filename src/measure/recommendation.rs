@@ -13,14 +13,12 @@ use super::rows::Entry;
 use super::{BASELINE, RECORDED};
 use crate::model::{
     Against, Allows, AtStake, Choice, Chosen, Finding, Instead, Interval, Limit, NATIVE, NoChoice,
-    PresetRow, Priced, Primary, Problem, Range, RangeOf, Recommendation, Replayed, Rival,
-    SMALLEST_NATIVE, Savings, Standing, Sure, Value, catalogue,
+    Place, PresetRow, Priced, Primary, Problem, QUESTIONED, Range, RangeOf, Recommendation,
+    Replayed, Rival, SMALLEST_NATIVE, Savings, Standing, Sure, Value, catalogue,
 };
 
 /// Shares below this value are not mentioned as numbers.
 const LEAST_TOLD: f64 = 0.001;
-/// Share of ungraded answers from which a figure is questioned (semantics §41).
-const UNSCORED: f64 = 0.05;
 
 /// The recommendation; `None` for a run without rows.
 pub fn recommendation(run: &Evidence<'_>, findings: &[Finding]) -> Option<Recommendation> {
@@ -45,7 +43,17 @@ pub fn recommendation(run: &Evidence<'_>, findings: &[Finding]) -> Option<Recomm
         }
     };
     let next = next_step::next(run, findings);
-    Some(Recommendation { replayed: replayed(run), choice, sure, doubt, next })
+    Some(Recommendation { replayed: replayed(run), choice, sure, doubt, next, hint: hint(run) })
+}
+
+/// The strategy that keeps most with offline summaries at the first window, where
+/// questions are asked.
+fn hint(run: &Evidence<'_>) -> Option<(Place, f64)> {
+    let rows = run.at_windows().next().filter(|_| run.primary == Primary::Continuity)?;
+    let summaries = rows.iter().map(|e| &e.row).filter(|row| row.standing == Standing::StandIn);
+    let best = summaries.filter_map(|row| Some((row, row.number(run.primary.measure())?)));
+    let (row, figure) = best.reduce(|a, b| if b.1 > a.1 { b } else { a })?;
+    Some((place_of(row), figure))
 }
 
 fn replayed(run: &Evidence<'_>) -> Replayed {
@@ -101,8 +109,9 @@ fn judge<'a>(run: &Evidence<'a>) -> Judge<'a> {
 fn leads(run: &Evidence<'_>, one: &PresetRow, other: &PresetRow) -> bool {
     let usd = |row: &PresetRow| row.number(catalogue::COST_USD).unwrap_or(0.0);
     let apart = kept(run, one) - kept(run, other);
-    match is_over(one) == is_over(other) {
-        false => is_over(other),
+    let over = |row: &PresetRow| row.refused_often().is_some();
+    match over(one) == over(other) {
+        false => over(other),
         // Figures that are printed alike count as equal.
         true if apart.abs() < 0.005 * run.primary.most() => usd(one) < usd(other),
         true => apart > 0.0,
@@ -165,7 +174,7 @@ fn rival(run: &Evidence<'_>, row: &PresetRow) -> Rival {
 fn refused<'a>(run: &Evidence<'a>, best: &PresetRow) -> Option<&'a PresetRow> {
     let ahead = |e: &&&Entry| e.row.window == best.window && e.row.rank < best.rank;
     let first = run.rows.iter().filter(|e| e.row.rank.is_some()).find(ahead)?;
-    is_over(&first.row).then_some(&first.row)
+    first.row.refused_often().map(|_| &first.row)
 }
 
 /// The range that is shown with the figure.
@@ -184,9 +193,9 @@ fn spread(run: &Evidence<'_>, row: &PresetRow) -> Option<Range> {
     Some(Range { lo, hi, of })
 }
 
-/// The bill (measures §2). If the whole conversation is larger than the window,
-/// nobody could have sent it, so nothing is called cheaper than it; the bill is
-/// then compared with that of the recorded agent, if it is known.
+/// The bill, compared with that of the recorded agent if it is known, else with that
+/// of the whole conversation. If the whole conversation is larger than the window,
+/// nobody could have sent it, so nothing is called cheaper than it.
 fn bill(run: &Evidence<'_>, row: &PresetRow) -> Option<Priced> {
     let usd = row.number(catalogue::COST_USD)?;
     let dearer = row.number(catalogue::COST_USD_REFETCH).map(|refetch| refetch / usd);
@@ -194,16 +203,14 @@ fn bill(run: &Evidence<'_>, row: &PresetRow) -> Option<Priced> {
         let share: f64 = row.number(measure)?;
         Some(Savings { share, refetched: dearer.map(|dearer| 1.0 - (1.0 - share) * dearer) })
     };
-    let whole = run.beside(row, BASELINE);
-    let against = match whole.map(is_over) {
-        _ if is_over(row) => None,
-        None => None,
-        Some(false) => savings(catalogue::COST_SAVINGS).map(Against::Whole),
-        Some(true) => {
-            let recorded = run.beside(row, RECORDED);
-            let savings = recorded.and_then(|_| savings(catalogue::COST_SAVINGS_VS_RECORDED));
-            Some(savings.map_or(Against::OverWindow, Against::Recorded))
-        }
+    let recorded = run.beside(row, RECORDED);
+    let recorded = recorded.and_then(|_| savings(catalogue::COST_SAVINGS_VS_RECORDED));
+    let whole = run.beside(row, BASELINE).filter(|whole| !is_over(whole));
+    let whole = whole.and_then(|_| savings(catalogue::COST_SAVINGS));
+    let against = match (recorded, whole) {
+        _ if row.refused_often().is_some() => None,
+        (Some(savings), _) => Some(Against::Recorded(savings)),
+        (None, whole) => whole.map(Against::Whole),
     };
     Some(Priced { usd, billed_as: run.payer(row), against: against.unwrap_or(Against::Nothing) })
 }
@@ -250,7 +257,7 @@ fn weight(run: &Evidence<'_>, finding: &Finding, row: &PresetRow) -> Option<f64>
             Problem::NamesSuffice { best, .. } => if_so(best.window == row.window, 0.85),
             Problem::Ungraded(ungraded) => {
                 let share = ungraded.missing as f64 / ungraded.answers as f64;
-                if_so(asked && share > UNSCORED, 0.8)
+                if_so(asked && share > QUESTIONED, 0.8)
             }
             Problem::SizeMatters { rows } => {
                 if_so(asked && rows.iter().any(|(at, ..)| *at == place), 0.7)

@@ -278,10 +278,8 @@ impl Builder<'_> {
         values.insert(catalogue::N_CLUSTERS.id.into(), Value::Known(clusters.n() as f64));
         self.stakes(values);
         values.insert(catalogue::STAND_IN.id.into(), Value::Text(stand_in.to_string()));
-        let full =
-            self.baseline.and_then(|row| self.pooled.row(row as u32, catalogue::OVERFLOWS.id));
         let facts: Vec<&TranscriptFacts> = units.iter().map(|unit| &self.facts[*unit]).collect();
-        sources(self.row, &facts, full, values);
+        sources(self.row, &facts, values);
     }
 
     /// Adds the numbers behind the figures of cuts.
@@ -340,14 +338,8 @@ fn difference_values(difference: &Difference, unit: f64, values: &mut BTreeMap<S
     }
 }
 
-/// Adds the columns of sources. `full` is the number of requests of the whole
-/// conversation that are over the window.
-fn sources(
-    row: &Gathered,
-    facts: &[&TranscriptFacts],
-    full: Option<f64>,
-    values: &mut BTreeMap<String, Value>,
-) {
+/// Adds the columns of sources.
+fn sources(row: &Gathered, facts: &[&TranscriptFacts], values: &mut BTreeMap<String, Value>) {
     let requests = facts.iter().flat_map(|f| &f.requests).filter(|r| r.billed);
     let outputs = requests.map(|r| if r.output_recorded { "recorded" } else { "counted" });
     let counts = facts.iter().map(|f| f.tokens_source.as_str());
@@ -356,10 +348,6 @@ fn sources(
         let mixed: Vec<&str> = latencies.iter().copied().collect();
         let reason = Absent::MixedTimes(mixed.join(" and "));
         WAITS.iter().for_each(|id| withhold(id, &reason, values));
-    }
-    if full == Some(0.0) {
-        values
-            .insert(catalogue::COST_SAVINGS_VS_RECORDED.id.into(), Value::Absent(Absent::FullFits));
     }
     if facts.iter().all(|f| f.exam.references.is_empty()) {
         withhold(catalogue::COST_USD_REFETCH.id, &Absent::NothingToFetch, values);

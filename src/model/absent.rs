@@ -42,7 +42,6 @@ reasons! {
     NoRequestBilled "no request is billed";
     NoBillOfFull "needs the bill of `full`";
     NoBillOfRecorded "needs the bill of the control `recorded`";
-    FullFits "the whole conversation fits the window: see cost_savings";
     NothingToFetch "no references: nobody knows what would have to be fetched again";
     NeverPaysForItself "no compaction pays for itself before its session ends";
     NoModelCalled "no model was called";

@@ -111,6 +111,31 @@ pub enum Problem {
     BillOff { off: usize, checked: usize, worst: String, errors: BillErrors },
 }
 
+/// Share of ungraded answers from which a figure is questioned (semantics §41).
+pub const QUESTIONED: f64 = 0.05;
+
+impl Problem {
+    /// Whether figures may be off by more than their intervals say.
+    pub fn changes_figures(&self) -> bool {
+        use Problem::*;
+        match self {
+            Incomplete(_) | FailedCells { .. } | NothingCompacts { .. } | JudgesDisagree { .. } => {
+                true
+            }
+            Unrecovered { .. } | NarrowScale { .. } | ExamInDoubt { .. } => true,
+            Unpriced { .. } | UnbilledSummaries { .. } | BillOff { .. } => true,
+            VoidReplies { ranked, .. } => !ranked,
+            Ungraded(of) => of.missing as f64 > QUESTIONED * of.answers as f64,
+            UngradedOtherwise { missing, answers, .. } => {
+                *missing as f64 > QUESTIONED * *answers as f64
+            }
+            Notice(_) | IdleCompactions { .. } | UnevenQuestions | SizeMatters { .. } => false,
+            ThinExams { .. } | NotCut { .. } | BreakpointUnknown { .. } => false,
+            DefaultModel { .. } | NamesSuffice { .. } => false,
+        }
+    }
+}
+
 /// A result that the figures show.
 #[derive(Clone, Debug, PartialEq, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]

@@ -77,7 +77,8 @@ pub use facts::{
     Support, TranscriptFacts,
 };
 pub use finding::{
-    Allows, Counts, DearBecause, Finding, Limit, Observation, OtherBill, Place, Problem, Ungraded,
+    Allows, Counts, DearBecause, Finding, Limit, Observation, OtherBill, Place, Problem,
+    QUESTIONED, Ungraded,
 };
 pub use gate::{
     Check, CheckOutcome, Differs, Gate, Ground, Operator, RuleFindings, UndecidedPolicy,

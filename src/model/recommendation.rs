@@ -17,6 +17,9 @@ pub struct Recommendation {
     pub doubt: Option<Finding>,
     /// A further run that would show more.
     pub next: Option<NextStep>,
+    /// Of questions: the strategy that keeps most with offline summaries, and what
+    /// it keeps. A model may keep more or less.
+    pub hint: Option<(Place, f64)>,
 }
 
 /// A further run that would show more than this one.
@@ -179,17 +182,13 @@ pub struct Priced {
 /// former.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Against {
-    /// No bill: the preset's own requests are larger than the window, or there
-    /// is no other bill.
+    /// No bill: a provider would have refused the preset's own requests or those of
+    /// the whole conversation, or there is no other bill.
     Nothing,
     /// The bill of the whole conversation, which fits the window.
     Whole(Savings),
-    /// The bill of the recorded agent, because the whole conversation is larger
-    /// than the window.
+    /// The bill of the recorded agent.
     Recorded(Savings),
-    /// No bill: the whole conversation is larger than the window, and the
-    /// recorded agent has no bill.
-    OverWindow,
 }
 
 /// How much smaller a bill is than another one.

@@ -144,6 +144,14 @@ impl PresetRow {
         self.number(exposed) == Some(0.0)
     }
 
+    /// Requests that are larger than the window, where a provider would have refused
+    /// more than one in a hundred.
+    pub fn refused_often(&self) -> Option<f64> {
+        let over = self.number(catalogue::OVERFLOWS)?;
+        let requests = self.number(catalogue::REQUESTS).unwrap_or(0.0);
+        (over > 0.01 * requests).then_some(over)
+    }
+
     /// What the texts of the row's model add to what it keeps, with the bounds of
     /// its interval where there is one.
     pub fn added(&self) -> Option<(f64, Option<(f64, f64)>)> {

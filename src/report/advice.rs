@@ -28,7 +28,7 @@ pub(super) fn by_size(preset: &PresetAdvice) -> Vec<Vec<String>> {
             at.break_even_requests.map_or_else(none, |requests| format!("{requests:.0}")),
             at.paid_back.map_or_else(none, number::percent),
             at.saving_usd.as_ref().map_or_else(none, |of| ranged(of, number::dollars)),
-            at.kept.as_ref().map_or_else(none, |of| ranged(of, number::share)),
+            at.kept.as_ref().map_or_else(none, |of| ranged(of, number::percent)),
         ]
     };
     preset.sizes.iter().map(row).collect()
@@ -46,7 +46,7 @@ pub(super) fn by_preset(advice: &Advice) -> Vec<Vec<String>> {
     presets.sort_by(|a, b| last(a).cmp(&last(b)).then(saved(b).total_cmp(&saved(a))));
     let row = |preset: &PresetAdvice| {
         let best = preset.best();
-        let kept = best.and_then(|at| at.kept.as_ref()).map(|of| ranged(of, number::share));
+        let kept = best.and_then(|at| at.kept.as_ref()).map(|of| ranged(of, number::percent));
         let kept = if preset.standing == Standing::Ranked { kept } else { None };
         vec![
             named(preset),
@@ -79,7 +79,7 @@ fn none() -> String {
 /// A figure with its interval, or with the lowest and the highest session.
 fn ranged(of: &Estimate, words: fn(f64) -> String) -> String {
     // The unit stands with the figure.
-    let plain = |end: f64| words(end).replace('$', "");
+    let plain = |end: f64| words(end).replace(['$', '%'], "").trim_end().to_owned();
     let (value, lo, hi) = (words(of.value), plain(of.lo), plain(of.hi));
     match (of.tested, of.clusters) {
         (_, 1) => value,

@@ -81,29 +81,23 @@ fn through(usd: f64) -> Through {
 fn what_is_advised_is_told_with_what_it_costs_through_whole_sessions() {
     let advised =
         |through: Option<Through>| wording::before_the_limit(&Advice { through, ..made() });
-    let single = "Compacting before the limit pays: let prune compact at about 96k tokens, 48 % of \
-                  the window of 200k. Single compactions there save $0.420 a session (95 % interval \
-                  $0.100 to $0.740), keep 0.91 of the facts needed afterwards and free 46 % of the \
-                  context.";
     assert_eq!(
         advised(Some(through(70.0))),
-        format!(
-            "{single} Followed through all 9 sessions it costs $70.00, 7 % less than today \
-                 ($75.16)."
-        )
+        "Compact early: prune at about 96k tokens costs $70.00 through all 9 sessions, 7 % less than \
+         today ($75.16), frees 46 % and keeps 91 % of the facts needed afterwards."
     );
     assert_eq!(
         advised(None),
-        format!("{single} What it costs through whole sessions is not known.")
+        "Compact early: prune at about 96k tokens would save $0.42 a session (95 % interval $0.10 to \
+         $0.74) by single compactions, frees 46 % and keeps 91 % of the facts needed afterwards."
     );
     let dearer = Advice { because: Because::DearerInTheWhole, pays: Pays::No, ..made() };
     let dearer = Advice { through: Some(through(110.09)), ..dearer };
     assert_eq!(
         wording::before_the_limit(&dearer),
-        "Compacting before the limit does not pay: single compactions by prune at about 96k tokens \
-         save $0.420 a session (95 % interval $0.100 to $0.740), but followed through all 9 \
-         sessions it costs $110.09, 46 % more than today ($75.16); $65.00 of the difference comes \
-         from one session (s7), which it compacts 85 times."
+        "Do not compact before the limit: single compactions by prune at about 96k tokens save $0.42 \
+         a session (95 % interval $0.10 to $0.74), but through all 9 sessions it costs $110.09, 46 % \
+         more than today ($75.16); $65.00 of that in one session (s7), compacted 85 times."
     );
 }
 
@@ -111,19 +105,23 @@ fn what_is_advised_is_told_with_what_it_costs_through_whole_sessions() {
 fn sessions_that_fit_need_no_change_and_the_rest_is_told_what_to_do_at_the_limit() {
     let told = |fit: u64, told: &str| {
         let basis = Basis { fit, ..made().basis };
-        wording::at_the_limit(&Advice { basis, ..made() }, told)
+        let open = Advice { because: Because::Open, choice: None, ..made() };
+        wording::at_the_limit(&Advice { basis, ..open }, told)
     };
     assert_eq!(
-        told(3, "Use prune at the native window."),
-        "3 of 9 sessions never come to the context limit (200k tokens): change nothing there. At \
-         the limit: use prune at the native window."
+        told(3, "Send the whole conversation."),
+        "3 of 9 sessions stay below the limit: change nothing there. At the limit: send the whole \
+         conversation."
     );
-    assert_eq!(told(0, "At 25 % prune loses least."), "At 25 % prune loses least.");
+    assert_eq!(told(0, "At the limit prune loses least."), "At the limit prune loses least.");
     assert_eq!(
         told(9, "Use prune."),
-        "No session comes to the context limit (200k tokens), so nothing has to be compacted: the \
-         largest context has 161k tokens."
+        "No session comes to the limit (200k tokens): the largest context has 161k tokens, so \
+         nothing has to be compacted."
     );
+    // Compacting early changes the sessions that fit, too.
+    let early = Advice { basis: Basis { fit: 3, ..made().basis }, ..made() };
+    assert_eq!(wording::at_the_limit(&early, "At the limit use prune."), "At the limit use prune.");
 }
 
 #[test]
@@ -133,8 +131,8 @@ fn the_reasons_say_what_the_figures_do() {
         [
             "It has saved what it cost after 7 requests, and 62 were still to come (medians); at 88 % \
              of the cuts it had paid back when the session ended.",
-            "Behind it the context still holds 0.91 of the 120 facts that were needed afterwards \
-             (95 % interval 0.85 to 0.97); by class: path (9 of 80 missing) and number (2 of 40 \
+            "Behind it the context still holds 91 % of the 120 facts that were needed afterwards \
+             (95 % interval 85 to 97 %); by class: path (9 of 80 missing) and number (2 of 40 \
              missing).",
             "This rests on 80 cuts in 8 of 9 sessions (8 sessions). 1 session has no place for a \
              cut: it has 3 requests.",
@@ -142,8 +140,8 @@ fn the_reasons_say_what_the_figures_do() {
     );
     assert_eq!(
         wording::summaries(&made()).unwrap(),
-        "By dollars alone compacting would pay with codex from 32k tokens on; what its summaries \
-         keep is known once a model writes them (`--compactor MODEL`)."
+        "By dollars alone compacting would pay with codex from 32k tokens on; what a model's \
+         summaries keep is not known without one."
     );
 }
 
@@ -163,16 +161,18 @@ fn agents_read_a_choice_only_where_it_is_advised() {
 
 #[test]
 fn a_loss_is_told_as_a_loss() {
-    let closest = |usd: [f64; 3]| {
-        let presets = vec![preset("prune", Standing::Ranked, vec![at(64_000, usd)])];
-        let (pays, because) = (Pays::No, Because::NoSaving);
-        wording::before_the_limit(&Advice { pays, because, choice: None, presets, ..made() })
-    };
+    let presets = vec![preset("prune", Standing::Ranked, vec![at(64_000, [-0.5, -0.9, -0.1])])];
+    let (pays, because) = (Pays::No, Because::NoSaving);
+    let advice = Advice { pays, because, choice: None, presets, ..made() };
     assert_eq!(
-        closest([-0.5, -0.9, -0.1]),
-        "Compacting before the limit does not pay: no strategy that needs no model saves at any \
-         size up to 161k tokens. Closest comes prune at 64k to 128k tokens, where single \
-         compactions lose $0.500 a session (95 % interval of the saving −$0.900 to −$0.100)."
+        wording::before_the_limit(&advice),
+        "Do not compact before the limit: no strategy that needs no model saves at any size up to \
+         161k tokens."
+    );
+    assert_eq!(
+        wording::reasons(&advice)[0],
+        "Closest is prune at 64k to 128k tokens: single compactions lose $0.50 a session (95 % \
+         interval of the saving −$0.90 to −$0.10)."
     );
 }
 
@@ -187,7 +187,7 @@ fn the_tables_fit_the_terminal_and_a_narrow_one_gets_blocks() {
     }
     // What a stand-in keeps says nothing about the preset.
     let kept: Vec<String> = by_preset(&made()).into_iter().map(|mut row| row.remove(4)).collect();
-    assert_eq!(kept, ["0.91 [0.85 to 0.97]", "–"]);
+    assert_eq!(kept, ["91 % [85 to 97]", "–"]);
 }
 
 #[test]

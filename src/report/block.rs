@@ -73,28 +73,29 @@ pub(super) fn headline(report: &Report, dataset: &str, windows: &[&str]) -> Stri
     };
     let facts: Vec<&TranscriptFacts> = report.transcripts.iter().filter(sat).collect();
     let requests: usize = facts.iter().map(|t| t.requests.len()).sum();
-    let references: usize = facts.iter().map(|t| t.exam.references.len()).sum();
     let probes: usize = facts.iter().map(|t| t.probes.len()).sum();
     let graded = graded(report, dataset, probes).map(|graded| format!(" ({graded} graded)"));
     let probes = match probes {
         0 => String::new(),
-        n => format!("{}{}, ", counted(n, "probe"), graded.unwrap_or_default()),
+        n => format!(", {}{}", counted(n, "question"), graded.unwrap_or_default()),
     };
     let name = if dataset == ALL { "all data sets" } else { dataset };
     let windows = match windows {
-        [only] => titled(only),
+        [NATIVE] => String::new(),
+        [only] => format!(" · {}", titled(only)),
         several => {
             let labels: Vec<String> = several.iter().map(|w| window(w)).collect();
-            format!("windows {}", labels.join(", "))
+            format!(" · windows {}", labels.join(", "))
         }
     };
     format!(
-        "{} · {}, {}, {probes}{} · {windows} · {}",
+        "{}: {}, {}{probes}{windows}{}",
         plain::line(name),
         counted(facts.len(), "session"),
         counted(requests, "request"),
-        counted(references, "reference"),
-        seats(&report.manifest, probes.is_empty()),
+        seats(&report.manifest, probes.is_empty())
+            .map(|who| format!(" · {who}"))
+            .unwrap_or_default(),
     )
 }
 
@@ -158,20 +159,20 @@ pub(super) fn place(label: &str) -> String {
     if label == NATIVE { at(label) } else { titled(label) }
 }
 
-/// Who sits in the seats; where nothing was asked, who compacts.
-fn seats(manifest: &Manifest, unasked: bool) -> String {
+/// The models of the run, if there are some; where nothing was asked, who compacts.
+fn seats(manifest: &Manifest, unasked: bool) -> Option<String> {
     if manifest.is_offline() {
-        return "offline models".to_owned();
+        return None;
     }
     let seat = |name: &str, who: &str| format!("{name} {}", plain::line(who));
     let compactor = seat("compactor", &manifest.compactor);
     if unasked {
-        return compactor;
+        return Some(compactor);
     }
     let mut others = vec![seat("answerer", &manifest.answerer), seat("judge", &manifest.judge)];
     let embedder = manifest.embedder.as_deref().filter(|name| *name != OFFLINE);
     others.extend(embedder.map(|name| seat("embedder", name)));
-    format!("{compactor}, {}", others.join(", "))
+    Some(format!("{compactor}, {}", others.join(", ")))
 }
 
 /// A preset's name as people see it.
@@ -211,26 +212,25 @@ pub(super) fn verdict(row: &PresetRow) -> String {
 /// Fewest questions, right with the whole conversation, whose share is shown.
 pub(super) const FEWEST_QUESTIONS: f64 = 10.0;
 
-/// What the figures of cuts stand for, and how much they rest on; every column of
-/// them on a wide screen.
-pub(super) fn at_cuts(rows: &[&PresetRow], report: &Report, wide: bool) -> Option<String> {
+/// What the figures of cuts stand for, and how much they rest on.
+pub(super) fn at_cuts(rows: &[&PresetRow], report: &Report) -> Option<String> {
     let of = rows.iter().find(|row| row.number(catalogue::KEPT_AT_CUT).is_some())?;
     let count = |measure| of.number(measure).unwrap_or(0.0) as usize;
     let depth = of.number(catalogue::DEPTH).unwrap_or(1.0);
     let deep = match depth {
-        1.0 => "right behind the first compaction".to_owned(),
+        1.0 => "right after a first compaction".to_owned(),
         depth => format!("in sessions {depth:.0} times as large as the window"),
     };
     let (facts, cuts) =
         (counted(count(catalogue::FACTS_AT_STAKE), "fact"), counted(count(catalogue::CUTS), "cut"));
     let sessions = counted(count(catalogue::SESSIONS_AT_STAKE), "session");
     let frees = match report.primary == Primary::KeptAtCut {
-        true => "frees: how much smaller the context is right behind the cut. ",
+        true => "frees: how much smaller the context is right after it. ",
         false => "",
     };
     let mut text = format!(
-        "{frees}kept at cuts: of {facts} that the agent used behind {cuts} in {sessions} and could only \
-         know from before {}, the share that the context still tells, {deep}.",
+        "{frees}facts kept: of {facts} that the agent used after {cuts} in {sessions} and could only \
+         know from before {}, the share that the context still holds, {deep}.",
         form_for(count(catalogue::CUTS), "it", "them")
     );
     let asked = rows.iter().filter_map(|row| row.number(catalogue::QUESTIONS_AT_CUT));
@@ -242,14 +242,9 @@ pub(super) fn at_cuts(rows: &[&PresetRow], report: &Report, wide: bool) -> Optio
             counted(asked as usize, "question")
         );
     }
-    if wide {
-        text += " carried: of those no longer sent as recorded, the share in what the strategy \
-                 wrote.";
-    }
-    if wide {
-        text += " added: kept after the first compaction less what the same preset keeps with an \
-                 empty text in the place of its summaries.";
-    }
+    text += " carried: of those no longer sent as recorded, the share in what the strategy wrote. \
+             without summary: facts that the same strategy keeps with an empty text in the place of \
+             its summaries.";
     Some(text)
 }
 
@@ -282,15 +277,12 @@ pub(super) fn bill_checks(rows: &[&PresetRow], report: &Report) -> Option<String
     })
 }
 
-/// What requests over the window mean, where there are some; on a wide screen a
-/// star marks such a bill.
-pub(super) fn over_window(rows: &[&PresetRow], wide: bool) -> Option<String> {
-    let mark = if wide { "*" } else { "over N×" };
+/// What the star of a bill stands for, where there is one.
+pub(super) fn over_window(rows: &[&PresetRow]) -> Option<String> {
     rows.iter().any(|row| overflows(row).is_some()).then(|| {
-        format!(
-            "{mark}: requests over the window, which a provider would have refused: they keep \
-             nothing, controls apart, and the bill is hypothetical."
-        )
+        "*: requests over the window, which a provider would have refused: they keep nothing, \
+         controls apart, and the bill is hypothetical."
+            .to_owned()
     })
 }
 
@@ -303,8 +295,8 @@ pub(super) fn recovered(rows: &[&PresetRow], manifest: &Manifest) -> Option<Stri
         Some(format!(
             "{} {} → {} for {:.1} calls and {} tokens a question",
             label(row),
-            number::share(without),
-            number::share(with),
+            number::percent(without),
+            number::percent(with),
             figure(catalogue::RECOVERY_CALLS)?,
             number::tokens(figure(catalogue::RECOVERY_TOKENS)?),
         ))
@@ -374,15 +366,15 @@ mod tests {
         report.rows.push(row);
         let named = |windows: &[&str]| headline(&report, ALL, windows);
         assert!(
-            named(&["native"]).starts_with("all data sets · 1 session, "),
+            named(&["native"]).starts_with("all data sets: 1 session, "),
             "{}",
             named(&["native"])
         );
-        assert!(named(&["native"]).contains(" · native window · "), "{}", named(&["native"]));
-        assert!(named(&["25%"]).starts_with("all data sets · 2 sessions, "), "{}", named(&["25%"]));
+        assert!(!named(&["native"]).contains("window"), "{}", named(&["native"]));
+        assert!(named(&["25%"]).starts_with("all data sets: 2 sessions, "), "{}", named(&["25%"]));
         let both = named(&["native", "25%"]);
-        assert!(both.starts_with("all data sets · 3 sessions, "), "{both}");
-        assert!(both.contains(" · windows native, 25 % · "), "{both}");
+        assert!(both.starts_with("all data sets: 3 sessions, "), "{both}");
+        assert!(both.contains(" · windows native, 25 %"), "{both}");
     }
 
     #[test]

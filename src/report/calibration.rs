@@ -80,9 +80,9 @@ fn cells(row: &JudgeRow) -> Vec<String> {
     let name = row.group.as_deref().map_or_else(|| "all".to_owned(), plain::line);
     let kappa = match (row.kappa, row.kappa_bounds) {
         (None, _) => absent(),
-        (Some(kappa), None) => number::share(kappa),
+        (Some(kappa), None) => number::ratio(kappa),
         (Some(kappa), Some((lo, hi))) => {
-            format!("{} [{}, {}]", number::share(kappa), number::share(lo), number::share(hi))
+            format!("{} [{}, {}]", number::ratio(kappa), number::ratio(lo), number::ratio(hi))
         }
     };
     vec![
@@ -124,7 +124,7 @@ fn notes(report: &JudgeReport) -> Vec<String> {
     }));
     let error = report.overall().and_then(|row| row.score_error);
     notes.extend(error.map(|error| {
-        format!("scores are {} away from the labelled ones in the mean.", number::share(error))
+        format!("scores are {} away from the labelled ones in the mean.", number::ratio(error))
     }));
     notes
 }
@@ -139,7 +139,7 @@ fn verdict(report: &JudgeReport) -> String {
     let kappa = report.overall().and_then(|row| row.kappa);
     let kappa = kappa.map_or_else(
         || "no kappa against people".to_owned(),
-        |kappa| format!("kappa against people is {}", number::share(kappa)),
+        |kappa| format!("kappa against people is {}", number::ratio(kappa)),
     );
     let accepted = report.overall().and_then(accepted_share).map_or_else(
         || "too few answers that people find wrong".to_owned(),

@@ -180,7 +180,7 @@ fn of_kind(report: &Report, row: &PresetRow, kind: ProbeKind, probes: usize, alo
     let worst = checks.max_by_key(|(finding, _)| *finding).map(|(_, outcome)| outcome);
     let (out, unruled) = match row.values.get(&measure) {
         Some(Value::Known(recall)) => (
-            format!("recall {} over {}", number::share(*recall), block::counted(probes, "probe")),
+            format!("recall {} over {}", number::percent(*recall), block::counted(probes, "probe")),
             Outcome::Passed,
         ),
         Some(Value::Absent(reason)) => {

@@ -237,7 +237,7 @@ fn tables(report: &Report) -> Vec<Part> {
             true => "No row is ranked.\n".to_owned(),
             false => rows(report, &ranked),
         };
-        let notes = table::notes(&block.rows, report, true, true);
+        let notes = table::notes(&block.rows, report, true);
         let notes: Vec<String> = notes.iter().map(|n| escaped::prose(n, SENTENCE)).collect();
         parts.push(Part {
             text: format!("#### {headline}\n\n{ranking}"),

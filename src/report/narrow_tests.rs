@@ -14,13 +14,13 @@ fn below_80_columns_each_preset_is_a_block_with_a_figure_a_line() {
         block,
         [
             " prune",
-            "  needed facts kept  0.86 0.77…0.95",
-            "  gain over recency  +0.27",
-            "  session cost       $23.07 −44 %",
-            "  tokens             0.46×",
-            "  wait p95           0 ms",
-            "  peak               8.4k",
-            "  compactions        12",
+            "  facts kept            86 % 77…95",
+            "  gain over recency     +0.27",
+            "  bill of all sessions  $23.07 −44 %",
+            "  tokens                0.46×",
+            "  wait p95              0 ms",
+            "  peak                  8.4k",
+            "  compactions           12",
         ],
         "{text}"
     );

@@ -11,7 +11,7 @@ pub(super) fn sentence(panel: &PanelAgreement) -> String {
         |at: usize| panel.judges.get(at).map_or_else(String::new, |judge| plain::line(judge));
     let kappa = panel.kappa.map_or_else(
         || "no kappa, since they know one verdict only".to_owned(),
-        |kappa| format!("kappa {}", number::share(kappa)),
+        |kappa| format!("kappa {}", number::ratio(kappa)),
     );
     let open = match panel.nobody {
         0 => "no answer is left open".to_owned(),

@@ -8,12 +8,11 @@ use crate::model::{
     Family, Interval, Outranks, PresetRow, Primary, Report, Standing, Tested, catalogue,
 };
 
+mod brief;
 mod columns;
 mod ending;
 
 pub(super) use columns::{Column, absent, all_columns};
-
-use columns::columns;
 
 /// Most strategies of one outcome that are named.
 const NAMED: usize = 4;
@@ -33,12 +32,18 @@ pub struct Screen {
     pub wide: bool,
 }
 
-/// Renders the comparison for a terminal: one table per data set, window and
-/// agent model, what its columns stand for, then the answer, the problems of
-/// this run, and where its limits stand.
+/// Renders the comparison for a terminal: what an answer needs, or on a wide
+/// screen everything.
 pub fn table(report: &Report, screen: Screen) -> String {
-    let Screen { width, color, wide } = screen;
+    if screen.wide { whole(report, screen) } else { brief::table(report, screen) }
+}
+
+/// The answer, one table per data set, window and agent model with what its
+/// columns stand for, and all findings.
+fn whole(report: &Report, screen: Screen) -> String {
+    let Screen { width, color, .. } = screen;
     let mut out = String::new();
+    ending::answer(&mut out, report, screen);
     for block in block::blocks(report) {
         let mut headline = block::headline(report, block.dataset, &[block.window]);
         if let Some(payer) = block::payer(report, &block) {
@@ -46,38 +51,36 @@ pub fn table(report: &Report, screen: Screen) -> String {
         }
         paragraph(&mut out, &format!("recap · {headline}"), width, "");
         out.push('\n');
-        let columns = columns(report.primary, &block.rows, screen);
-        let spread = rows(&mut out, &block.rows, &columns, screen);
-        for note in notes(&block.rows, report, wide, spread) {
+        let columns = all_columns(report.primary);
+        let spread = rows(&mut out, &arranged(&block.rows), columns, screen);
+        for note in notes(&block.rows, report, spread) {
             paragraph(&mut out, &note, width, " ");
         }
         out.push('\n');
     }
-    if wide {
-        if let Some(family) = &report.family {
-            paragraph(&mut out, &against_comparator(family), width, " ");
-        }
-        validation::section(&mut out, report, width, color);
+    if let Some(family) = &report.family {
+        paragraph(&mut out, &against_comparator(family), width, " ");
     }
+    validation::section(&mut out, report, width, color);
     spend::section(&mut out, &report.calls, width, color);
     panel::section(&mut out, report, width);
-    ending::push(&mut out, report, screen);
+    ending::findings(&mut out, report, screen);
     out
 }
 
 /// What the columns and signs stand for, and why a column is empty throughout.
 /// `spread`: intervals and extremes stand in the table.
-pub(super) fn notes(rows: &[&PresetRow], report: &Report, wide: bool, spread: bool) -> Vec<String> {
+pub(super) fn notes(rows: &[&PresetRow], report: &Report, spread: bool) -> Vec<String> {
     let primary = report.primary;
     let mut notes = Vec::new();
     if primary == Primary::Continuity {
         notes.push(
-            "continuity: of what the whole conversation answers right, what the preset still \
-             does, in per cent."
+            "answers kept: of the questions that the whole conversation answers right, the share \
+             that the strategy still does."
                 .to_owned(),
         );
     }
-    notes.extend(block::at_cuts(rows, report, wide));
+    notes.extend(block::at_cuts(rows, report));
     let has = |f: fn(&Interval) -> bool| {
         spread && rows.iter().any(|r| r.intervals.get(primary.id()).is_some_and(f))
     };
@@ -88,18 +91,16 @@ pub(super) fn notes(rows: &[&PresetRow], report: &Report, wide: bool, spread: bo
     }
     if has(|i| matches!(i, Interval::ThisSessionOnly { .. })) {
         notes.push(
-            "†: over what was asked in this session only; says nothing of others.".to_owned(),
+            "[a–b]: over what was asked in this session only; says nothing of others.".to_owned(),
         );
     }
     if has(|i| matches!(i, Interval::Student { .. } | Interval::Wider { .. })) {
         notes.push("[a–b]: 95 % interval over sessions or projects.".to_owned());
     }
-    notes.extend(block::over_window(rows, wide));
+    notes.extend(block::over_window(rows));
     notes.extend(block::bill_checks(rows, report));
-    if wide {
-        notes.extend(block::recovered(rows, &report.manifest));
-        notes.extend(against_recorded(rows));
-    }
+    notes.extend(block::recovered(rows, &report.manifest));
+    notes.extend(against_recorded(rows));
     notes.extend(block::gaps(rows));
     notes
 }
@@ -140,9 +141,8 @@ fn against_recorded(rows: &[&PresetRow]) -> Option<String> {
         Some(format!("{} {}", block::label(row), number::change(-savings)))
     });
     let each: Vec<String> = each.collect();
-    (!each.is_empty()).then(|| {
-        format!("session cost against that of what the recorded agent sent: {}.", each.join(", "))
-    })
+    (!each.is_empty())
+        .then(|| format!("bill against that of what the recorded agent sent: {}.", each.join(", ")))
 }
 
 /// A block for each row, with every column that somebody fills.
@@ -169,15 +169,21 @@ fn arranged<'a>(rows: &[&'a PresetRow]) -> [Vec<&'a PresetRow>; 3] {
 }
 
 /// What stands above the second and the third group of [`arranged`].
-const GROUPS: [&str; 3] = ["", "a stand-in for the model wrote the summaries", "controls"];
+const GROUPS: [&str; 3] =
+    ["", "offline summaries: not ranked, a model's keep more or less", "controls"];
 
 /// Writes the rows; returns whether intervals stand in them.
-fn rows(out: &mut String, rows: &[&PresetRow], columns: &[&Column], screen: Screen) -> bool {
-    let groups = arranged(rows);
+fn rows(
+    out: &mut String,
+    groups: &[Vec<&PresetRow>; 3],
+    columns: &[&Column],
+    screen: Screen,
+) -> bool {
     let rows: Vec<&PresetRow> = groups.iter().flatten().copied().collect();
     // A column that nobody fills says nothing; one that cannot be left out stays.
     let filled = |column: &&&Column| {
-        column.dispensable == 0 || rows.iter().any(|row| (column.cell)(row) != absent())
+        let says = |row: &&PresetRow| ![absent(), String::new()].contains(&(column.cell)(row));
+        column.dispensable == 0 || rows.iter().any(says)
     };
     let mut columns: Vec<&Column> = columns.iter().filter(filled).copied().collect();
     let Screen { width, color, .. } = screen;
@@ -206,7 +212,9 @@ fn rows(out: &mut String, rows: &[&PresetRow], columns: &[&Column], screen: Scre
     let least = last_width(&body);
     let over = (taken(&widths) + least).saturating_sub(width);
     widths[0] = widths[0].saturating_sub(over).max(8);
-    widths[last] = width.saturating_sub(taken(&widths)).max(least);
+    if !columns[last].right {
+        widths[last] = width.saturating_sub(taken(&widths)).max(least);
+    }
     let right: Vec<bool> = columns.iter().map(|c| c.right).collect();
     for line in 0..2 {
         let cells: Vec<String> = columns.iter().map(|c| c.head[line].to_owned()).collect();

@@ -292,5 +292,6 @@ pub(super) fn recommended(strategy: &str) -> Recommendation {
         sure: None,
         doubt: None,
         next: None,
+        hint: None,
     }
 }

@@ -184,7 +184,7 @@ fn cuts_csv_and_facts_csv_tell_what_became_of_the_facts() {
 #[test]
 fn report_md_shows_the_columns_of_cuts_and_no_null() {
     let shown = file(&cut(Kit::default().report()), "report.md");
-    for words in ["| kept at cuts |", r"| 0.86  \[0.10–0.30\] |"] {
+    for words in ["| facts kept |", r"| 86 %  \[10–30\] |"] {
         assert!(shown.contains(words), "{words} is not in {shown}");
     }
     assert!(!shown.contains("null:"), "{shown}");

@@ -6,8 +6,9 @@ use crate::dataset::Dataset;
 use crate::replay::WindowSpec;
 
 /// Window of data sets that are not recordings of agents, as a percentage of
-/// each transcript's messages: small enough that short chats are compressed.
-const SHARE: u8 = 25;
+/// each transcript's messages: short chats are compressed, and strategies that need
+/// no model still differ in what they keep.
+const SHARE: u8 = 50;
 
 /// The windows of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,7 +28,7 @@ impl Windows {
     /// The default windows: recordings of agents are replayed at the native
     /// window of their model. All other data sets (the bundled and generated
     /// ones, and chats with questions) have no model whose window could be
-    /// known; they are replayed at 25 % of each transcript's messages.
+    /// known; they are replayed at 50 % of each transcript's messages.
     ///
     /// A data set is a recording of agents if at least one of its requests
     /// reports the tokens that its provider counted
@@ -95,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn recordings_of_agents_have_their_native_window_and_others_a_quarter() {
+    fn recordings_of_agents_have_their_native_window_and_others_a_half() {
         let datasets = [
             dataset("chats", None),
             dataset("sessions", reported(9_000)),
@@ -106,10 +107,10 @@ mod tests {
         let windows = Windows::by_default(&datasets);
         assert_eq!(labels(&windows, "sessions"), ["native"]);
         for chats in ["chats", "zeros", "more chats"] {
-            assert_eq!(labels(&windows, chats), ["25%"]);
+            assert_eq!(labels(&windows, chats), ["50%"]);
         }
-        assert_eq!(windows.labels(), ["native", "25%"]);
-        assert_eq!(Windows::by_default(&datasets[..1]).labels(), ["25%"]);
+        assert_eq!(windows.labels(), ["native", "50%"]);
+        assert_eq!(Windows::by_default(&datasets[..1]).labels(), ["50%"]);
         assert_eq!(labels(&windows, "unknown"), Vec::<String>::new());
     }
 
@@ -122,10 +123,10 @@ mod tests {
     }
 
     #[test]
-    fn the_bundled_sessions_are_replayed_at_a_quarter() {
+    fn the_bundled_sessions_are_replayed_at_a_half() {
         for name in crate::dataset::bundled_names() {
             let bundled = crate::dataset::bundled(name).unwrap().unwrap();
-            assert_eq!(Windows::by_default(&[bundled]).labels(), ["25%"], "{name}");
+            assert_eq!(Windows::by_default(&[bundled]).labels(), ["50%"], "{name}");
         }
     }
 }

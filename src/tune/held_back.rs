@@ -27,7 +27,7 @@ pub(super) fn held_back(
         "{} {}",
         kept.as_ref().map_or_else(
             || format!("Nothing was at stake in {}.", objective.noun()),
-            |found| in_words(found, objective.noun(), number::share),
+            |found| in_words(found, objective.noun(), number::percent),
         ),
         usd.as_ref().map_or_else(
             || "Dollars are not known, since a price is not.".to_owned(),

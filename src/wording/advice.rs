@@ -1,8 +1,8 @@
 //! Advice on when to compact, in sentences. Each is derived from figures, and
 //! left out where they are absent.
 
-use super::number::{dollars, percent, share, time, tokens};
-use super::{capital, listed};
+use super::number::{cents, dollars, percent, time, tokens};
+use super::{capital, listed, uncapital};
 use crate::model::{
     Advice, Basis, Because, Estimate, Finding, Limit, Limits, OFFLINE, PresetAdvice, SizeFigures,
     Standing, Through,
@@ -24,21 +24,12 @@ pub fn before_the_limit(advice: &Advice) -> String {
             dearer(advice, preset, at, through)
         }
         (Because::Saves, Some((preset, at)), _) => {
-            format!("Compacting before the limit pays: {}", saves(advice, preset, at))
+            format!("Compact early: {}", saves(advice, preset, at))
         }
-        (Because::FewClusters, Some((preset, at)), _) => format!(
-            "Too few sessions or projects to say whether compacting before the limit pays; in what \
-             was seen it did: {}",
-            saves(advice, preset, at)
-        ),
-        (because, ..) => {
-            let closest = closest(advice).and_then(|(preset, at)| near(advice, preset, at));
-            [without_choice(advice, because)]
-                .into_iter()
-                .chain(closest)
-                .collect::<Vec<_>>()
-                .join(" ")
+        (Because::FewClusters, Some((preset, at)), _) => {
+            format!("In these few sessions compacting early paid: {}", saves(advice, preset, at))
         }
+        (because, ..) => without_choice(advice, because),
     }
 }
 
@@ -46,34 +37,39 @@ pub fn before_the_limit(advice: &Advice) -> String {
 /// window tells: nothing in sessions that never come there.
 pub fn at_the_limit(advice: &Advice, told: &str) -> String {
     let Basis { sessions, fit, limits, .. } = advice.basis;
-    let limits = limits.map(|limits| format!(" ({})", limit_words(limits))).unwrap_or_default();
     if fit == sessions {
+        let limits = limits.map(|limits| format!(" ({})", limit_words(limits)));
         return format!(
-            "No session comes to the context limit{limits}, so nothing has to be compacted: the \
-             largest context has {} tokens.",
+            "No session comes to the limit{}: the largest context has {} tokens, so nothing has to \
+             be compacted.",
+            limits.unwrap_or_default(),
             tokens(advice.basis.largest_tokens as f64)
         );
     }
+    // Compacting early changes sessions that fit, too.
+    let early = matches!(advice.because, Because::Saves | Because::FewClusters);
     let rest = match fit {
         0 => String::new(),
+        _ if early && advice.choice.is_some() => String::new(),
         fit => format!(
-            "{} of {} never {} to the context limit{limits}: change nothing there. ",
+            "{} of {} {} below the limit: change nothing there. ",
             grouped(fit),
             counted(sessions, "session"),
-            form_for(fit, "comes", "come")
+            form_for(fit, "stays", "stay")
         ),
     };
-    if told.starts_with("At ") {
-        return format!("{rest}{told}");
+    match told.starts_with("At ") {
+        true => format!("{rest}{told}"),
+        false => format!("{rest}At the limit: {}", uncapital(told)),
     }
-    let mut letters = told.chars();
-    let first = letters.next().map(|first| first.to_lowercase().to_string()).unwrap_or_default();
-    format!("{rest}At the limit: {first}{}", letters.as_str())
 }
 
 /// Reasons for the answer, a sentence each.
 pub fn reasons(advice: &Advice) -> Vec<String> {
     let mut reasons = Vec::new();
+    if let (None, Some((preset, at))) = (advice.chosen(), closest(advice)) {
+        reasons.extend(near(advice, preset, at));
+    }
     if let Some((_, at)) = advice.chosen().or_else(|| closest(advice)) {
         reasons.extend(break_even(at));
     }
@@ -159,53 +155,48 @@ fn range(advice: &Advice, of: &Estimate, words: fn(f64) -> String) -> String {
     if !of.tested && of.clusters == 1 {
         return String::new();
     }
-    let (lo, hi) = (words(of.lo), words(of.hi));
+    // The unit of a share stands behind the range.
+    let (lo, hi) = (words(of.lo).replace(" %", ""), words(of.hi));
     match of.tested {
         true => format!(" (95 % interval {lo} to {hi})"),
         false => format!(" ({lo} to {hi} from {unit} to {unit})"),
     }
 }
 
-/// For example "let prune compact at about 96k tokens: …".
+/// For example "prune at about 96k tokens costs $65.10 through all 12 sessions, …".
 fn saves(advice: &Advice, preset: &PresetAdvice, at: &SizeFigures) -> String {
     let whole = match &advice.through {
         Some(through) => format!(
-            "Followed through {} it costs {}, {}.",
-            all_sessions(through),
+            "costs {} through {}, {}",
             dollars(through.usd),
+            all_sessions(through),
             against_today(through)
         ),
-        None => "What it costs through whole sessions is not known.".to_owned(),
+        None => format!("would {} by single compactions", worth(advice, at)),
     };
     let kept = match (&at.kept, at.freed) {
         (Some(kept), Some(freed)) => format!(
-            ", keep {} of the facts needed afterwards and free {} of the context",
-            share(kept.value),
-            percent(freed)
+            ", frees {} and keeps {} of the facts needed afterwards",
+            percent(freed),
+            percent(kept.value)
         ),
         _ => String::new(),
     };
-    format!(
-        "let {} compact at about {} tokens{}. Single compactions there {}{kept}. {whole}",
-        preset.strategy,
-        tokens(at.tokens as f64),
-        share_of_limit(advice, at.tokens),
-        worth(advice, at)
-    )
+    format!("{} at about {} tokens {whole}{kept}.", preset.strategy, tokens(at.tokens as f64))
 }
 
 fn dearer(advice: &Advice, preset: &PresetAdvice, at: &SizeFigures, through: &Through) -> String {
     let most = through.most.as_ref().map(|most| {
         format!(
-            "; {} of the difference comes from one session ({}), which it compacts {}",
+            "; {} of that in one session ({}), compacted {}",
             dollars(most.difference_usd.abs()),
             most.transcript,
             counted(most.compactions, "time")
         )
     });
     format!(
-        "Compacting before the limit does not pay: single compactions by {} at about {} tokens {}, \
-         but followed through {} it costs {}, {}{}.",
+        "Do not compact before the limit: single compactions by {} at about {} tokens {}, but \
+         through {} it costs {}, {}{}.",
         preset.strategy,
         tokens(at.tokens as f64),
         worth(advice, at),
@@ -243,21 +234,20 @@ fn worth(advice: &Advice, at: &SizeFigures) -> String {
     let Some(saving) = at.saving_usd else {
         return "have no known price".to_owned();
     };
-    let range = range(advice, &saving, dollars);
+    let range = range(advice, &saving, cents);
     let (verb, range) = match saving.value < 0.0 {
         true => ("lose", range.replacen("interval", "interval of the saving", 1)),
         false => ("save", range),
     };
-    format!("{verb} {} a session{range}", dollars(saving.value.abs()))
+    format!("{verb} {} a session{range}", cents(saving.value.abs()))
 }
 
 fn without_choice(advice: &Advice, because: Because) -> String {
     let largest = tokens(advice.basis.largest_tokens as f64);
     match because {
         Because::NoPlace => format!(
-            "Nothing here calls for compacting: none of {} has a place for it. The largest context \
-             has {largest} tokens{}.",
-            counted(advice.basis.sessions, "session"),
+            "No session is long enough to be compacted before the limit: the largest context has \
+             {largest} tokens{}.",
             share_of_limit(advice, advice.basis.largest_tokens)
         ),
         Because::NoPreset => {
@@ -267,27 +257,21 @@ fn without_choice(advice: &Advice, because: Because) -> String {
         Because::NoPrice => "Whether compacting pays is not known, because a price is missing: \
                              name a model that has one with `--agent-model`."
             .to_owned(),
-        Because::OnlyStandIns => "Whether compacting before the limit pays is not known: a model \
-                                  writes the summaries of every strategy here, and an offline \
-                                  stand-in wrote them."
+        Because::OnlyStandIns => "Whether compacting before the limit pays is not known: every \
+                                  strategy here needs a model for its summaries."
             .to_owned(),
-        Because::LosesTooMuch => "Compacting before the limit is not worth it: where a strategy \
-                                  saves, it keeps less than half of what was needed afterwards."
+        Because::LosesTooMuch => "Do not compact before the limit: where a strategy saves, it \
+                                  keeps less than half of what was needed afterwards."
             .to_owned(),
         Because::NoSaving => format!(
-            "Compacting before the limit does not pay: no strategy that needs no model saves at \
-             any size up to {largest} tokens."
+            "Do not compact before the limit: no strategy that needs no model saves at any size up \
+             to {largest} tokens."
         ),
-        Because::FewClusters => {
-            "Too few sessions or projects to say whether compacting before the \
-                                 limit pays; in what was seen no strategy that keeps enough saved \
-                                 from some size on in every session."
-                .to_owned()
-        }
+        Because::FewClusters => "Do not compact before the limit: in these few sessions no \
+                                 strategy that keeps half of the facts saved in each."
+            .to_owned(),
         Because::Open | Because::Saves | Because::DearerInTheWhole => {
-            "Whether compacting before the limit pays stays open: there is no size from which on \
-             the interval of a strategy's saving lies above zero."
-                .to_owned()
+            "Compacting before the limit is not known to pay.".to_owned()
         }
     }
 }
@@ -302,7 +286,7 @@ fn near(advice: &Advice, preset: &PresetAdvice, at: &SizeFigures) -> Option<Stri
     // What saves nothing comes close to nothing.
     at.saving_usd.filter(|saving| saving.value.abs() >= LEAST)?;
     let (name, size) = (&preset.strategy, size_words(at));
-    Some(format!("Closest comes {name} at {size}, where single compactions {}.", worth(advice, at)))
+    Some(format!("Closest is {name} at {size}: single compactions {}.", worth(advice, at)))
 }
 
 fn break_even(at: &SizeFigures) -> Option<String> {
@@ -342,9 +326,9 @@ fn keeps(advice: &Advice, at: &SizeFigures) -> Option<String> {
     };
     Some(format!(
         "Behind it the context still holds {} of the {} that were needed afterwards{}{lost}.",
-        share(kept.value),
+        percent(kept.value),
         counted(at.facts, "fact"),
-        range(advice, &kept, share)
+        range(advice, &kept, percent)
     ))
 }
 
@@ -352,7 +336,7 @@ fn limit_words(limits: Limits) -> String {
     let (least, most) = (tokens(limits.least as f64), tokens(limits.most as f64));
     match limits.least == limits.most {
         true => format!("{least} tokens"),
-        false => format!("{least} to {most} tokens, by model"),
+        false => format!("{least} to {most} tokens"),
     }
 }
 
@@ -360,8 +344,7 @@ fn limit_words(limits: Limits) -> String {
 fn share_of_limit(advice: &Advice, size: u64) -> String {
     let Some(limits) = advice.basis.limits else { return String::new() };
     let of = if limits.least == limits.most { "the" } else { "the smallest" };
-    let share = percent(size as f64 / limits.least as f64);
-    format!(", {share} of {of} window of {}", tokens(limits.least as f64))
+    format!(" ({} of {of} window)", percent(size as f64 / limits.least as f64))
 }
 
 /// Presets that would pay by their dollars, but whose summaries a stand-in wrote;
@@ -384,10 +367,9 @@ pub fn summaries(advice: &Advice) -> Option<String> {
     };
     (all > 0).then(|| {
         format!(
-            "By dollars alone compacting would pay with {}{more} tokens on; what {} summaries keep \
-             is known once a model writes them (`--compactor MODEL`).",
-            listed(&named),
-            form_for(all as u64, "its", "their")
+            "By dollars alone compacting would pay with {}{more} tokens on; what a model's summaries \
+             keep is not known without one.",
+            listed(&named)
         )
     })
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Formatter, Result};
 
-use super::number::{dollars, error, percent, share};
+use super::number::{dollars, error, percent};
 use super::{limits, observations, window};
 use crate::model::{
     BillErrors, Finding, OtherBill, Place, Problem, TRUSTED_KAPPA, Ungraded, VoidReplies,
@@ -69,21 +69,21 @@ fn words(problem: &Problem) -> String {
             "with all of the evidence at hand the reader does better or worse than with the whole \
              conversation, so scores owe something to the size of the context alone: {}",
             joined(rows.iter().map(|(row, own, full)| {
-                (row, format!(" {} against {}", share(*own), share(*full)))
+                (row, format!(" {} against {}", percent(*own), percent(*full)))
             }))
         ),
         NarrowScale { window: at, floor, ceiling } => format!(
             "at {} the whole conversation answers {} of the questions right and no history at all \
              {}, which leaves little to tell strategies apart by",
             window(at),
-            share(*ceiling),
-            share(*floor)
+            percent(*ceiling),
+            percent(*floor)
         ),
         NamesSuffice { best, kept, list } => format!(
-            "a bare list of names without a word of meaning (id-list) keeps {} where {best} keeps \
-             {}: much of this figure can be had by a trick",
-            share(*list),
-            share(*kept)
+            "a list of bare names (control id-list) keeps {} of the facts where {best} keeps {}: \
+             names that survive are no proof that their meaning does, so look at the answers too",
+            percent(*list),
+            percent(*kept)
         ),
         ExamInDoubt { share } => format!(
             "after its own compactions the recorded agent did without {} of what this exam would \
@@ -111,16 +111,15 @@ fn words(problem: &Problem) -> String {
             billed_as.join(", ")
         ),
         Unpriced { models } => format!(
-            "no price is known for {}: what its sessions cost is unknown; --prices takes a list \
-             that has one, --agent-model bills sessions as another model",
+            "no price is known for {}, so nor is the bill: --prices takes a list that has one, \
+             --agent-model bills sessions as another model",
             models.join(", ")
         ),
         UnbilledSummaries { unknown, of } => format!(
-            "recordings do not show what {} of {} of the recorded agent cost: {} not in the bill \
-             of `recorded`",
+            "the calls for {} of {} of the recorded agent are not on record: today's bill is too \
+             low by them",
             grouped(*unknown),
-            counted(*of, "summary"),
-            form_for(*unknown, "this call is", "these calls are")
+            counted(*of, "summary")
         ),
         BillOff { off, checked, worst, errors } => format!(
             "the simulated bill is more than {} off the recorded one in {} of {} with reported \

@@ -7,8 +7,8 @@ use crate::text::{counted, grouped};
 
 /// The result of `recap judge calibrate` for the judge without a model;
 /// `tests/suite/judge_real.rs` measures it again.
-const UNTRUSTED: &str = "the offline judge is not trusted, for it accepts too many of the answers \
-                         that people find wrong (`recap judge calibrate`)";
+const UNTRUSTED: &str = "the offline judge accepts too many answers that people find wrong (`recap \
+                         judge calibrate`)";
 
 pub(super) fn words(limit: &Limit) -> String {
     use Limit::*;
@@ -126,21 +126,19 @@ fn token_counts(counts: &Counts) -> String {
 /// How far answers and grades of the offline seats can be trusted. The
 /// arguments are the names of models in these seats.
 fn offline_seats(answerer: Option<&str>, judge: Option<&str>) -> String {
-    let ranks =
-        "scores rank model-free mechanisms and are no estimate of what a model would answer";
+    let ranks = "scores rank strategies that need no model, and say nothing of what one answers";
     match (answerer, judge) {
         (None, None) => format!(
-            "questions are answered and graded by words and dates, without a model: {ranks}; \
-             {UNTRUSTED}"
+            "questions are answered and graded offline, by words and dates: {ranks}; {UNTRUSTED}"
         ),
         (Some(answerer), None) => format!(
-            "what {answerer} answers is graded by words and dates, without a model: what is right \
-             in other words may count as wrong; {UNTRUSTED}; `recap judge RUN --judge MODEL` has \
+            "what {answerer} answers is graded offline, by words and dates: what is right in other \
+             words may count as wrong; {UNTRUSTED}; `recap judge RUN --judge MODEL` has \
              the same answers graded by a model"
         ),
         (None, Some(judge)) => format!(
-            "questions are answered by words and dates, without a model, though {judge} grades the \
-             answers: {ranks}"
+            "questions are answered offline, by words and dates, though {judge} grades the answers: \
+             {ranks}"
         ),
         (Some(answerer), Some(judge)) => format!("{answerer} answers and {judge} grades"),
     }
@@ -148,9 +146,7 @@ fn offline_seats(answerer: Option<&str>, judge: Option<&str>) -> String {
 
 fn allowed(allows: Allows, clusters: u64) -> &'static str {
     match (allows, clusters) {
-        (Allows::Description, 1) => "intervals speak of this one only, and nothing is decided",
-        (Allows::Description, 2) => "intervals speak of these only, and nothing is decided",
-        (Allows::Description, _) => "every value is shown, and nothing is decided",
+        (Allows::Description, _) => "described, not decided",
         (Allows::NoNonInferior, _) => "no preset can be called non-inferior",
         (Allows::Provisional, _) => "non-inferior is provisional",
         (Allows::RareLosses, _) => {

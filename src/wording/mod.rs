@@ -62,16 +62,20 @@ pub fn listed(names: &[String]) -> String {
     }
 }
 
-/// The figure of a measure that ranks: `0.53`, or for questions `53 %`.
+/// The figure of a measure that ranks: `53 %`.
 pub fn kept(by: Primary, figure: f64) -> String {
-    match by {
-        Primary::Continuity => format!("{figure:.0} %"),
-        Primary::KeptAtCut | Primary::ReferenceRecall => format!("{figure:.2}"),
-    }
+    number::percent(figure / by.most())
+}
+
+/// A sentence with its first letter small, to stand behind another clause.
+pub(crate) fn uncapital(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    let first = letters.next().map(|c| c.to_lowercase().to_string()).unwrap_or_default();
+    first + letters.as_str()
 }
 
 /// A sentence with its first letter large.
-fn capital(sentence: &str) -> String {
+pub(crate) fn capital(sentence: &str) -> String {
     let mut letters = sentence.chars();
     let first = letters.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
     first + letters.as_str()

@@ -3,9 +3,6 @@
 use crate::model::{Primary, Unit, catalogue};
 pub use crate::text::grouped;
 
-/// Shares below this value are not mentioned as numbers.
-const LEAST_TOLD: f64 = 0.001;
-
 /// A number for a file: at most six decimals, no exponent, no trailing zeros,
 /// so that equal values are equal bytes everywhere. `None` if the number is not
 /// finite: a file never contains `NaN`.
@@ -54,8 +51,8 @@ pub fn tokens(x: f64) -> String {
     }
 }
 
-/// A share with two decimals.
-pub fn share(x: f64) -> String {
+/// A coefficient such as kappa, with two decimals.
+pub fn ratio(x: f64) -> String {
     signless(format!("{x:.2}"))
 }
 
@@ -90,6 +87,13 @@ pub fn dollars(x: f64) -> String {
     } else {
         return format!("{sign}<$0.0001");
     };
+    format!("{sign}${text}")
+}
+
+/// An amount of dollars in whole cents: `$0.42`, `−$0.03`.
+pub fn cents(x: f64) -> String {
+    let text = format!("{:.2}", x.abs());
+    let sign = if x < 0.0 && text != "0.00" { "−" } else { "" };
     format!("{sign}${text}")
 }
 
@@ -135,24 +139,21 @@ fn signless(text: String) -> String {
     if zero { text.trim_start_matches('-').to_owned() } else { text.replace('-', "−") }
 }
 
-/// A difference without its sign, with enough digits that a difference other
-/// than 0 is not shown as 0.
+/// A difference in points of 100, without its sign and with enough digits that a
+/// difference other than 0 is not shown as 0.
 pub fn distance(by: Primary, difference: f64) -> String {
-    let difference = difference.abs();
-    match by == Primary::Continuity {
-        false if difference >= 0.005 || difference == 0.0 => format!("{difference:.2}"),
-        false if difference >= LEAST_TOLD => format!("{difference:.3}"),
-        false => format!("less than {LEAST_TOLD}"),
-        true if difference >= 0.95 => format!("{difference:.0} points"),
-        true if difference >= 0.05 || difference == 0.0 => format!("{difference:.1} points"),
-        true => "less than 0.1 points".to_owned(),
+    let points = 100.0 * difference.abs() / by.most();
+    match points {
+        0.95.. => format!("{points:.0} points"),
+        0.05.. => format!("{points:.1} points"),
+        0.0 => "0 points".to_owned(),
+        _ => "less than 0.1 points".to_owned(),
     }
 }
 
-/// A loss as a positive number; a gain with its sign.
+/// A loss in points of 100 as a positive number; a gain with its sign.
 pub fn loss(by: Primary, difference: f64) -> String {
-    let digits = if by == Primary::Continuity { 0 } else { 2 };
-    let text = format!("{:.digits$}", -difference);
+    let text = format!("{:.0}", -100.0 * difference / by.most());
     match text.trim_start_matches(['-', '0', '.']).is_empty() {
         true => text.trim_start_matches('-').to_owned(),
         false => text.replace('-', "−"),

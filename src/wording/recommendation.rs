@@ -3,10 +3,11 @@
 
 use super::advice::{at_the_limit, before_the_limit, summaries};
 use super::number::{distance, dollars, gain, loss, percent};
-use super::{capital, kept, listed, window};
+use super::{capital, kept, listed, uncapital, window};
 use crate::model::{
-    Against, AgainstFull, AtStake, Choice, Chosen, Finding, Instead, Limit, NextStep, NoChoice,
-    Place, Priced, Primary, Range, RangeOf, Recommendation, Replayed, Report, Rival, Savings, Sure,
+    Advice, Against, AgainstFull, AtStake, Because, Choice, Chosen, Finding, Instead, Limit,
+    NATIVE, NextStep, NoChoice, Place, Priced, Primary, Range, RangeOf, Recommendation, Replayed,
+    Report, Rival, Savings, Sure,
 };
 use crate::text::{counted, form_for, grouped};
 
@@ -38,10 +39,28 @@ pub struct Answer {
 
 /// The recommendation of a run as text, part by part; `None` for a run without rows.
 pub fn answer(report: &Report) -> Option<Answer> {
-    let mut answer = recommended(report.recommendation.as_ref()?);
+    let mut of = report.recommendation.clone()?;
+    let fits = |advice: &Advice| advice.basis.fit == advice.basis.sessions;
+    if let (Choice::Use(chosen), true) = (&mut of.choice, report.advice.as_ref().is_some_and(fits))
+    {
+        // Nobody has to choose a strategy, so its range says nothing of the answer.
+        chosen.spread = None;
+    }
+    let mut answer = recommended(&of);
+    if let Some((row, figure)) = &of.hint {
+        answer.answer += &format!(
+            " As a hint: {} keeps {} with offline summaries, a model's may keep more or less.",
+            row.strategy,
+            kept(Primary::Continuity, *figure)
+        );
+    }
     if let Some(advice) = &report.advice {
         let at_the_limit = at_the_limit(advice, &answer.answer);
-        answer.answer = format!("{} {at_the_limit}", before_the_limit(advice));
+        answer.answer = match advice.because {
+            // Too short to be compacted at any size before the limit.
+            Because::NoPlace => at_the_limit,
+            _ => format!("{} {at_the_limit}", before_the_limit(advice)),
+        };
         answer.summaries = summaries(advice);
     }
     Some(answer)
@@ -55,7 +74,17 @@ pub(crate) fn recommended(of: &Recommendation) -> Answer {
     };
     let doubt = of.doubt.as_ref().map_or_else(|| Finding::from(Limit::OpenLoop), Finding::clone);
     let (how_sure, doubt) = match &of.sure {
-        Some(sure) => (how_sure(sure), Some(format!("The largest doubt: {doubt}."))),
+        Some(sure) => {
+            let spread = match &of.choice {
+                Choice::Use(chosen) => spread(chosen).unwrap_or_default(),
+                Choice::None { .. } => String::new(),
+            };
+            let sure = match spread.is_empty() {
+                true => how_sure(sure),
+                false => spread + &uncapital(&how_sure(sure)),
+            };
+            (sure, Some(format!("The largest doubt: {doubt}.")))
+        }
         None if of.choice.place().is_some() => (format!("The largest doubt: {doubt}."), None),
         None => (capital(&format!("{doubt}.")), None),
     };
@@ -79,19 +108,20 @@ pub fn paragraph(of: &Recommendation) -> String {
 
 fn next(step: &NextStep) -> String {
     match step {
-        NextStep::SmallerWindow => "the same command with `--window 25%`, a quarter of each \
-                                    session, so that there is something to compress"
-            .to_owned(),
+        NextStep::SmallerWindow => {
+            "what a smaller limit would lose: add `--window 25%`, a quarter \
+                                    of each session"
+                .to_owned()
+        }
         NextStep::RealSummaries { strategies, beside, usd } => {
             let run: Vec<&str> = beside.iter().chain(strategies).map(String::as_str).collect();
             let price = match usd {
-                Some(usd) => format!("about {} at the price of the recorded model", dollars(*usd)),
+                Some(usd) => format!("about {}", dollars(*usd)),
                 None => "`--dry-run` tells the price".to_owned(),
             };
             format!(
-                "real summaries of {}: the same command with `--strategy {} --compactor MODEL \
-                 --replicates 1`, {price}",
-                listed(strategies),
+                "what a model's summaries keep ({price}): add `--compactor MODEL --replicates 1 \
+                 --strategy {}`",
                 run.join(",")
             )
         }
@@ -131,33 +161,35 @@ fn at_stake(replayed: &Replayed) -> String {
 
 fn used(chosen: &Chosen) -> String {
     let Place { strategy, window: at } = &chosen.row;
-    let at = window(at);
+    let at = limit(at);
     let head = match chosen.loses_much {
         true => format!("At {at} {strategy} loses least"),
-        false => format!("Use {strategy} at {at}"),
+        false => format!("At {at} use {strategy}"),
     };
     let of_what = match chosen.by {
         Primary::Continuity => "of the right answers",
-        Primary::KeptAtCut => "of the facts needed after cuts",
+        Primary::KeptAtCut => "of the facts needed afterwards",
         Primary::ReferenceRecall => "of the facts needed next",
     };
     format!(
-        "{head}: it keeps {} {of_what}{}{}.",
+        "{head}: it keeps {} {of_what}{}.",
         kept(chosen.by, chosen.kept),
-        chosen.spread.map(|range| spread(chosen.by, range)).unwrap_or_default(),
-        chosen.bill.as_ref().map(bill).unwrap_or_default()
-    )
+        chosen.bill.as_ref().map(bill).unwrap_or_default(),
+    ) + &chosen.over.map(|over| format!(" {}.", refused(over))).unwrap_or_default()
 }
 
-fn spread(by: Primary, Range { lo, hi, of }: Range) -> String {
-    let lo = kept(by, lo);
-    let range = format!("{} to {}", lo.trim_end_matches(" %"), kept(by, hi));
-    match of {
-        RangeOf::Sessions => format!(" ({range} from session to session)"),
-        RangeOf::Projects => format!(" ({range} from project to project)"),
-        RangeOf::WithinSession => format!(" ({range} within what was recorded)"),
-        RangeOf::Interval => format!(" (95 % interval {range})"),
-    }
+/// For example "prune keeps 74 to 92 % from project to project. ".
+fn spread(chosen: &Chosen) -> Option<String> {
+    let Range { lo, hi, of } = chosen.spread?;
+    let lo = kept(chosen.by, lo);
+    let range = format!("{} to {}", lo.trim_end_matches(" %"), kept(chosen.by, hi));
+    let over = match of {
+        RangeOf::Sessions => "from session to session",
+        RangeOf::Projects => "from project to project",
+        RangeOf::WithinSession => "within this session",
+        RangeOf::Interval => "(95 % interval)",
+    };
+    Some(format!("{} keeps {range} {over}; ", chosen.row.strategy))
 }
 
 fn bill(Priced { usd, billed_as, against }: &Priced) -> String {
@@ -165,10 +197,7 @@ fn bill(Priced { usd, billed_as, against }: &Priced) -> String {
     let than = match against {
         Against::Nothing => String::new(),
         Against::Whole(savings) => told(*savings, "the whole conversation"),
-        Against::Recorded(savings) => told(*savings, "what the agent does today"),
-        Against::OverWindow => " (the whole conversation is over the window, so it has no bill to \
-                                compare with)"
-            .to_owned(),
+        Against::Recorded(savings) => told(*savings, "today"),
     };
     format!(" and costs {}{payer}{than}", dollars(*usd))
 }
@@ -194,7 +223,6 @@ fn refetched(Priced { against, .. }: &Priced) -> Option<String> {
 
 /// Sentences about ties, rivals, requests over the window and other windows.
 fn also(chosen: &Chosen) -> Vec<String> {
-    let name = &chosen.row.strategy;
     let mut also: Vec<String> = chosen.bill.as_ref().and_then(refetched).into_iter().collect();
     match chosen.alike.as_slice() {
         [] => {}
@@ -211,9 +239,6 @@ fn also(chosen: &Chosen) -> Vec<String> {
     if let Some(Rival { strategy, kept: more, over: Some(over), .. }) = &chosen.refused {
         also.push(format!("{strategy} keeps {}, but {}.", kept(chosen.by, *more), refused(*over)));
     }
-    if let Some(over) = chosen.over {
-        also.push(format!("Of {name} {}.", refused(over)));
-    }
     if let Some(added) = chosen.adds {
         also.push(format!(
             "What its model writes is not known to keep more than an empty text in its place ({}).",
@@ -228,7 +253,7 @@ fn also(chosen: &Chosen) -> Vec<String> {
 /// refused".
 fn refused((over, requests): (f64, f64)) -> String {
     format!(
-        "{} of its {} {} over the window and would have been refused",
+        "{} of its {} {} over the window and would be refused",
         grouped(over.round() as u64),
         counted(requests.round() as u64, "request"),
         form_for(over.round() as u64, "is", "are")
@@ -256,6 +281,14 @@ fn elsewhere(chosen: &Chosen) -> Option<String> {
     (!parts.is_empty()).then(|| capital(&format!("{}.", parts.join("; "))))
 }
 
+/// A window behind "at" in an answer: `the limit`, `a window of 25 %`.
+fn limit(label: &str) -> String {
+    match label == NATIVE {
+        true => "the limit".to_owned(),
+        false => format!("a window of {}", window(label)),
+    }
+}
+
 fn none(why: &NoChoice, nor_at: &[String]) -> String {
     let most = |best: &Place, figure: f64, within: bool, by| {
         let within = if within { " within the window" } else { "" };
@@ -263,45 +296,41 @@ fn none(why: &NoChoice, nor_at: &[String]) -> String {
     };
     let text = match why {
         NoChoice::TooLittle { best, kept: figure, within, least, by } => format!(
-            "Nothing at {} keeps enough to be recommended: of what compressed anything, {}, and less \
-             than {} is not recommended.",
-            window(&best.window),
+            "At {} {}, which is less than {}: leave the context more room, or have a model write \
+             summaries.",
+            limit(&best.window),
             most(best, *figure, *within, *by),
             kept(*by, *least)
         ),
         NoChoice::NoGain { best, kept: figure, within, usd, over, by } => {
-            let at = window(&best.window);
+            let at = limit(&best.window);
             let instead = match over {
                 Instead::Recorded(bill) => format!(
-                    "Keep what the agent does today ({}): at {at} nothing that keeps enough costs \
-                     less, or is known to keep more",
+                    "At {at} keep what the agent does ({} today): nothing that keeps half of the \
+                     facts costs less",
                     dollars(*bill)
                 ),
                 Instead::Whole(bill) => format!(
-                    "Send the whole conversation ({}): it fits {at}, and nothing that keeps enough \
-                     costs less",
+                    "Send the whole conversation ({}): it fits {at}, and nothing that keeps half of \
+                     the facts costs less",
                     dollars(*bill)
                 ),
             };
-            format!(
-                "{instead}. {} for {}.",
-                most(best, *figure, *within, *by),
-                dollars(*usd)
-            )
+            format!("{instead}; {} for {}.", most(best, *figure, *within, *by), dollars(*usd))
         }
         NoChoice::NoneActed { window: at, most } => {
             let most = most.as_ref().map(|(name, figure)| {
-                format!("; where a compaction was made to happen, {name} keeps most ({figure:.2})")
+                let figure = kept(Primary::KeptAtCut, *figure);
+                format!("; where a compaction was made to happen, {name} keeps most ({figure})")
             });
             format!(
-                "At {} no strategy that is ranked had anything to compress, so none is \
-                 recommended{}.",
-                window(at),
+                "At {} no strategy that needs no model had anything to compact{}.",
+                limit(at),
                 most.unwrap_or_default()
             )
         }
         NoChoice::OnlyControls => {
-            "Controls are a scale: there is no strategy to choose from.".to_owned()
+            "Only controls ran: there is no strategy to choose from.".to_owned()
         }
         NoChoice::NothingAtStake => "Nothing was at stake: all that the agent used next was still \
                                      sent as it was recorded, so nothing tells strategies apart."
@@ -311,12 +340,11 @@ fn none(why: &NoChoice, nor_at: &[String]) -> String {
              strategies apart.",
             counted(*largest, "token")
         ),
-        NoChoice::OnlyStandIns => "All of them have a model write summaries, and an offline \
-                                   stand-in wrote them: none is ranked, and nothing here speaks for \
-                                   or against one."
+        NoChoice::OnlyStandIns => "No strategy is ranked: all of them need a model for their \
+                                   summaries (`--compactor MODEL`)."
             .to_owned(),
-        NoChoice::OnlyVoid => "None is ranked: of those that could be, each had more than 5 % void \
-                               replies of its compactor."
+        NoChoice::OnlyVoid => "No strategy is ranked: of each more than 5 % of the compactor's \
+                               replies were unusable."
             .to_owned(),
         NoChoice::FewAsked { strategy, asked, least, by } => {
             let what = if *by == Primary::Continuity { "question" } else { "fact" };
@@ -354,9 +382,7 @@ fn how_sure(sure: &Sure) -> String {
     let with = counted(sure.clusters, sure.noun);
     let margin = distance(sure.by, sure.margin);
     match sure.verdict {
-        AgainstFull::Descriptive => format!(
-            "It rests on {with}: what was seen is described, and nothing is concluded about others."
-        ),
+        AgainstFull::Descriptive => format!("{}: described, not decided.", capital(&with)),
         AgainstFull::Inferior => {
             let by = sure.difference.map(|(mean, lo, hi)| {
                 // Losses are shown as positive numbers: the lower bound of the

@@ -37,7 +37,7 @@ pub(super) struct SearchOptions {
 pub(super) struct ReplayOptions {
     /// Context limit to assume where the space names none: tokens (16000, 16k), a share of each
     /// transcript's messages (25%), or native, the limit of the model that was recorded [default:
-    /// native where requests of the data set report their tokens, else 25%]
+    /// native where requests of the data set report their tokens, else 50%]
     #[arg(long, value_name = "TOKENS|SHARE|native")]
     pub window: Option<String>,
 

@@ -179,11 +179,11 @@ mod tests {
     #[test]
     fn summaries_of_the_vendor_without_a_recorded_call_are_counted() {
         let of = |preset| cell("s", preset).sent(&[100]).compaction(9, 1).compaction(9, 1).build();
-        let said = |cell| said(vec![named("s", None)], vec![cell], "do not show what");
+        let said = |cell| said(vec![named("s", None)], vec![cell], "not on record");
         assert_eq!(
             said(of("recorded")).unwrap(),
-            "recordings do not show what 2 of 2 summaries of the recorded agent cost: these calls \
-             are not in the bill of `recorded`"
+            "the calls for 2 of 2 summaries of the recorded agent are not on record: today's bill \
+             is too low by them"
         );
         assert_eq!(said(of("x")), None);
         let mut known = of("recorded");
@@ -197,7 +197,7 @@ mod tests {
     fn a_model_without_a_price_is_named() {
         let cells = vec![billed("s", "local", "local")];
         let warning = said(vec![named("s", None)], cells, "no price is known").unwrap();
-        assert!(warning.starts_with("no price is known for local:"), "{warning}");
+        assert!(warning.starts_with("no price is known for local,"), "{warning}");
     }
 
     #[test]
@@ -250,8 +250,8 @@ mod tests {
         if let CellOutcome::Done(rows) = &mut cell.outcome {
             rows.compactions[0].model_calls = 2;
         }
-        let told = said(vec![named("s", None)], vec![cell], "do not show what").unwrap();
-        assert!(told.contains("what 2 of 3 summaries"), "{told}");
+        let told = said(vec![named("s", None)], vec![cell], "not on record").unwrap();
+        assert!(told.contains("for 2 of 3 summaries"), "{told}");
     }
 
     #[test]

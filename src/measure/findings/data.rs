@@ -95,7 +95,7 @@ mod tests {
     fn a_small_number_of_sessions_is_reported_with_what_it_allows() {
         let one = facts("s").requests(&[100]).build();
         let cells = vec![cell("s", "x").sent(&[100]).build()];
-        says(&warned(vec![one], cells), "1 session: intervals speak of this one only");
+        says(&warned(vec![one], cells), "1 session: described, not decided");
     }
 
     #[test]

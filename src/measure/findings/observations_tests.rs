@@ -112,7 +112,7 @@ fn the_gain_of_a_larger_window_is_reported_for_the_best_of_the_smallest() {
     ];
     assert_eq!(
         said(&table),
-        ["from 25 % to 200k prune goes from 0.60 to 0.90, and fifo leads there (0.95)"]
+        ["from 25 % to 200k prune goes from 60 % to 90 %, and fifo leads there (95 %)"]
     );
     // A larger window that changes nothing is not reported.
     let same = ["25%", "200k"].map(|window| {

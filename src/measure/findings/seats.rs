@@ -255,9 +255,9 @@ mod tests {
 
     #[test]
     fn the_meaning_of_scores_depends_on_the_answerer_and_the_judge() {
-        let both = "questions are answered and graded by words and dates";
-        let answered = "what openai/a answers is graded by words and dates";
-        let graded = "questions are answered by words and dates, without a model, though openai/j";
+        let both = "questions are answered and graded offline";
+        let answered = "what openai/a answers is graded offline";
+        let graded = "questions are answered offline, by words and dates, though openai/j";
         for (answerer, judge, said) in [
             ("offline", "offline", Some(both)),
             ("openai/a", "offline", Some(answered)),

@@ -171,7 +171,7 @@ fn recall_by_kind_says_how_many_were_asked() {
     assert!(table.contains("recall, fact <small>n&nbsp;3</small>"));
     assert!(!table.contains("recall, temporal "), "only kinds that occur");
     let row = table.split("<tr ").find(|row| row.contains("<bdi>prune</bdi>")).unwrap();
-    assert!(row.contains("<td class=\"number\">0.12</td>"), "{row}");
+    assert!(row.contains("<td class=\"number\">12 %</td>"), "{row}");
 }
 
 #[test]
@@ -402,14 +402,14 @@ fn votes_stand_in_probes_csv_without_a_word_of_theirs() {
 fn the_headline_says_how_many_are_graded_where_strategies_differ() {
     let mut report = probed();
     let graded = |report: &Report| crate::report::block::headline(report, "my-sessions", &["25%"]);
-    assert!(graded(&report).contains("3 probes, "), "{}", graded(&report));
+    assert!(graded(&report).contains(", 3 questions"), "{}", graded(&report));
     for row in &mut report.rows {
         row.values.insert("unscored".to_owned(), Value::Known(1.0));
     }
-    assert!(graded(&report).contains("3 probes (2 graded)"), "{}", graded(&report));
+    assert!(graded(&report).contains("3 questions (2 graded)"), "{}", graded(&report));
     // Replicates of a strategy failed at two, two and one.
     report.rows[2].values.insert("unscored".to_owned(), Value::Known(5.0 / 3.0));
-    assert!(graded(&report).contains("3 probes (1 to 2 graded)"), "{}", graded(&report));
+    assert!(graded(&report).contains("3 questions (1 to 2 graded)"), "{}", graded(&report));
     let page = page(&report, None);
     let full =
         row_of(&page, "id=\"comparison\"", "full").contains("3 probes (2 graded), 3 sessions");

@@ -418,7 +418,7 @@ fn the_answer_stands_first_then_the_gate_and_the_problems_then_the_folds() {
     let page = page(&report, None);
     let places = [
         "<h1>",
-        "<p class=\"sentence\">Use prune at 25 %",
+        "<p class=\"sentence\">At a window of 25 % use prune",
         "Gate passed:",
         "<div class=\"wide\"><svg class=\"quadrant\"",
         "Problems of this run",

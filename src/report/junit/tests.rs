@@ -158,7 +158,7 @@ fn each_rule_is_a_case_on_each_row_and_each_kind_one_under_each_preset() {
     assert_eq!(on("my-sessions at 200k", "fifo: every cell runs through"), "error: 1 cell failed");
     // 5 checks; 6 presets at 2 windows; 1 failed cell.
     assert_eq!(all.len(), 5 + 12 + 1);
-    assert!(xml.contains("<system-out>recall 0.71 over 3 probes</system-out>"), "{xml}");
+    assert!(xml.contains("<system-out>recall 71 % over 3 probes</system-out>"), "{xml}");
 }
 
 #[test]

@@ -132,7 +132,7 @@ fn a_run_fits_a_comment_and_reads_from_the_verdict_down() {
     insta::assert_snapshot!(markdown(&report), @r"
     ❌ **recap: the gate failed** · `my-sessions` · `reference_recall < 0.9` on `sliding-window` at 25 %: 0.21 is below 0.9
 
-    - **Use prune at 25 %: it keeps 0.86 of the facts needed next.**
+    - **At a window of 25 % use prune: it keeps 86 % of the facts needed next.**
     - The largest doubt: replay is open loop: the recorded agent does not react to what was forgotten, so this measures memory and size, not task success.
     - 60 needed facts in 1 session with 6 requests, through 4 strategies at 25 %.
 
@@ -142,22 +142,22 @@ fn a_run_fits_a_comment_and_reads_from_the_verdict_down() {
     - ⚠️ undecided: `reference_recall < 0.9` on `fifo` at 25 %, `ALL`: 0.40, between 0.36 and 0.44
     - ✅ 1 check passed
 
-    #### my-sessions · 3 sessions, 39 requests, 3 probes, 3 references · window 25 % · offline models · billed as claude-sonnet-5-5
+    #### my-sessions: 3 sessions, 39 requests, 3 questions · window 25 % · billed as claude-sonnet-5-5
 
-    | | strategy | needed facts kept | gain over recency | session cost | tokens | wait p95 | verdict |
+    | | strategy | facts kept | gain over recency | bill of all sessions | tokens | wait p95 | verdict |
     |--:|---|---|---|---|--:|--:|---|
-    | 1 | `prune` | 0.86  0.77…0.95 | +0.27 | &#36;23.07  −44 % | 0.46× | 0 ms | descriptive |
-    | 2 | `sliding-window` | 0.21  0.19…0.23 | +0.11 | &#36;50.26  +22 % | 0.21× | 0 ms | descriptive |
-    | 3 | `fifo` | 0.40  0.36…0.44 | +0.00 | &#36;42.44  +3 % | 0.50× | 0 ms | descriptive |
+    | 1 | `prune` | 86 %  77…95 | +0.27 | &#36;23.07  −44 % | 0.46× | 0 ms | descriptive |
+    | 2 | `sliding-window` | 21 %  19…23 | +0.11 | &#36;50.26  +22 % | 0.21× | 0 ms | descriptive |
+    | 3 | `fifo` | 40 %  36…44 | +0.00 | &#36;42.44  +3 % | 0.50× | 0 ms | descriptive |
 
     <details>
     <summary>3 rows without a rank: stand-ins and controls</summary>
 
-    | | strategy | needed facts kept | gain over recency | session cost | tokens | wait p95 | verdict |
+    | | strategy | facts kept | gain over recency | bill of all sessions | tokens | wait p95 | verdict |
     |--:|---|---|---|---|--:|--:|---|
-    |  | `full` | 1.00 | – | &#36;41.20 \* | 1.00× | – | \* over the window 37× |
-    |  | `empty` | 0.00  0.00…0.00 | −0.02 | &#36;3.71  −91 % | 0.06× | – | control |
-    |  | `continuation` (stand-in) | 0.64  0.58…0.70 | +0.20 | &#36;36.26  −12 % | 0.30× | 4.2 s | not ranked: offline stand-in |
+    |  | `full` | 100 % | – | &#36;41.20 \* | 1.00× | – | \* over the window 37× |
+    |  | `empty` | 0 %  0…0 | −0.02 | &#36;3.71  −91 % | 0.06× | – | control |
+    |  | `continuation` (stand-in) | 64 %  58…70 | +0.20 | &#36;36.26  −12 % | 0.30× | 4.2 s | not ranked: offline stand-in |
 
     a…b: lowest and highest session or project; too few for an interval.<br>
     \*: requests over the window, which a provider would have refused: they keep nothing, controls apart, and the bill is hypothetical.
@@ -166,20 +166,20 @@ fn a_run_fits_a_comment_and_reads_from_the_verdict_down() {
 
     #### window 200k · billed as claude-sonnet-5-5
 
-    | | strategy | needed facts kept | gain over recency | session cost | tokens | wait p95 | verdict |
+    | | strategy | facts kept | gain over recency | bill of all sessions | tokens | wait p95 | verdict |
     |--:|---|---|---|---|--:|--:|---|
-    | 1 | `prune` | 0.86  0.77…0.95 | +0.27 | &#36;23.07  −44 % | 0.56× | 0 ms | descriptive |
-    | 2 | `sliding-window` | 0.21  0.19…0.23 | +0.11 | &#36;50.26  +22 % | 0.31× | 0 ms | descriptive |
-    | 3 | `fifo` | 0.50  0.45…0.55 | +0.00 | &#36;42.44  +3 % | 0.60× | 0 ms | descriptive; 1 cell failed |
+    | 1 | `prune` | 86 %  77…95 | +0.27 | &#36;23.07  −44 % | 0.56× | 0 ms | descriptive |
+    | 2 | `sliding-window` | 21 %  19…23 | +0.11 | &#36;50.26  +22 % | 0.31× | 0 ms | descriptive |
+    | 3 | `fifo` | 50 %  45…55 | +0.00 | &#36;42.44  +3 % | 0.60× | 0 ms | descriptive; 1 cell failed |
 
     <details>
     <summary>3 rows without a rank: stand-ins and controls</summary>
 
-    | | strategy | needed facts kept | gain over recency | session cost | tokens | wait p95 | verdict |
+    | | strategy | facts kept | gain over recency | bill of all sessions | tokens | wait p95 | verdict |
     |--:|---|---|---|---|--:|--:|---|
-    |  | `full` | 1.00 | – | &#36;41.20 | 1.00× | – | control |
-    |  | `empty` | 0.00  0.00…0.00 | −0.02 | &#36;3.71  −91 % | 0.06× | – | control |
-    |  | `continuation` (stand-in) | 0.64  0.58…0.70 | +0.20 | &#36;36.26  −12 % | 0.40× | 4.2 s | not ranked: offline stand-in |
+    |  | `full` | 100 % | – | &#36;41.20 | 1.00× | – | control |
+    |  | `empty` | 0 %  0…0 | −0.02 | &#36;3.71  −91 % | 0.06× | – | control |
+    |  | `continuation` (stand-in) | 64 %  58…70 | +0.20 | &#36;36.26  −12 % | 0.40× | 4.2 s | not ranked: offline stand-in |
 
     a…b: lowest and highest session or project; too few for an interval.
 
@@ -211,7 +211,7 @@ fn the_table_is_that_of_all_data_sets_where_there_are_several() {
         report.rows.extend(rows.into_iter().map(|row| PresetRow { dataset: name.into(), ..row }));
     }
     let text = markdown(&report);
-    assert_eq!(text.matches("#### all data sets ·").count(), 1, "{text}");
+    assert_eq!(text.matches("#### all data sets:").count(), 1, "{text}");
     assert_eq!(text.matches("#### ").count(), 2, "{text}");
 }
 

@@ -1,10 +1,7 @@
 //! The columns of the ranked table, on a terminal and in `report.md`.
 
 use super::Screen;
-use crate::model::{
-    Absent, AgainstFull, Interval, Measure, PresetRow, Primary, Standing, UNRANKED, Value,
-    catalogue,
-};
+use crate::model::{Absent, Interval, Measure, PresetRow, Primary, Standing, Value, catalogue};
 use crate::report::{block, grid, number, plain};
 
 /// The control that others are set against.
@@ -43,25 +40,26 @@ impl Column {
 }
 
 const STRATEGY: Column = column(["strategy", ""], false, 0, block::label);
-const CONTINUITY: Column = column(["continuity", ""], false, 0, continuity);
+const CONTINUITY: Column = column(["answers kept", ""], false, 0, continuity);
 const RECALL: Column =
-    column(["recall", ""], true, 0, |row| shown(row, catalogue::RECALL, number::share));
+    column(["recall", ""], true, 0, |row| shown(row, catalogue::RECALL, number::percent));
 const GONE: Column = column(["evidence", "gone"], true, 4, |row| {
     shown(row, catalogue::EVIDENCE_GONE, number::percent)
 });
-const KEPT: Column = column(["needed facts", "kept"], false, 0, kept);
-const KEPT_BESIDE: Column = column(["needed", "facts"], true, 2, |row| {
-    shown(row, catalogue::REFERENCE_RECALL, number::share)
+const KEPT: Column = column(["facts kept", ""], false, 0, kept);
+const KEPT_BESIDE: Column = column(["facts kept", "all along"], true, 2, |row| {
+    shown(row, catalogue::REFERENCE_RECALL, number::percent)
 });
 const GAIN: Column = column(["gain over", "recency"], false, 0, |row| {
     shown(row, catalogue::RECENCY_GAIN, number::gain)
 });
-const COST: Column = column(["session cost", ""], false, 0, cost);
+const COST: Column = column(["bill of all", "sessions"], false, 0, cost);
 const TOKENS: Column = column(["tokens", ""], true, 1, |row| {
     block::token_share(row).map_or_else(absent, number::multiple)
 });
 const WAIT: Column =
     column(["wait", "p95"], true, 3, |row| shown(row, catalogue::BLOCKING_MS_P95, number::time));
+const WAITED: Column = Column { head: ["wait", ""], ..WAIT };
 const PEAK: Column =
     column(["peak", ""], true, 5, |row| shown(row, catalogue::PEAK_TOKENS, number::tokens));
 const COMPACTIONS: Column =
@@ -70,39 +68,42 @@ const VERDICT: Column = column(["verdict", ""], false, 0, verdict);
 
 const KEPT_AT_CUT: Column = Column {
     plain: Some(&KEPT_AT_CUT_PLAIN),
-    ..column(["kept at cuts", ""], false, 0, |row| {
-        measured(row, catalogue::KEPT_AT_CUT, number::share)
+    ..column(["facts kept", ""], false, 0, |row| {
+        measured(row, catalogue::KEPT_AT_CUT, number::percent)
     })
 };
 const KEPT_AT_CUT_BESIDE: Column =
-    column(["kept", "at cuts"], true, 2, |row| shown(row, catalogue::KEPT_AT_CUT, number::share));
-const KEPT_AT_CUT_PLAIN: Column = Column { dispensable: 0, ..KEPT_AT_CUT_BESIDE };
-const ANSWERED: Column = column(["answers", "kept"], true, 3, |row| {
+    column(["facts", "kept"], true, 2, |row| shown(row, catalogue::KEPT_AT_CUT, number::percent));
+const KEPT_AT_CUT_PLAIN: Column =
+    column(["facts", ""], true, 0, |row| shown(row, catalogue::KEPT_AT_CUT, number::percent));
+const FACTS: Column = Column { dispensable: 2, ..KEPT_AT_CUT_PLAIN };
+const ANSWERED: Column = column(["answers", ""], true, 3, |row| {
     // A share of few questions says nothing.
     let enough = row.number(catalogue::QUESTIONS_AT_CUT) >= Some(block::FEWEST_QUESTIONS);
     let points = row.number(catalogue::CONTINUITY_AT_CUT).filter(|_| enough);
-    points.map_or_else(absent, |points| number::share(points / 100.0))
+    points.map_or_else(absent, |points| number::percent(points / 100.0))
 });
 const CARRIED: Column =
-    column(["carried", ""], true, 3, |row| shown(row, catalogue::CARRIED_SHARE, number::share));
-const ADDED: Column = column(["added", "over null"], true, 2, |row| {
-    shown(row, catalogue::ADDED_AT_CUT, number::gain)
+    column(["carried", ""], true, 3, |row| shown(row, catalogue::CARRIED_SHARE, number::percent));
+const WITHOUT_SUMMARY: Column = column(["without", "summary"], true, 2, |row| {
+    let without = |added| Some(row.number(catalogue::KEPT_AT_CUT)? - added);
+    let kept = row.number(catalogue::ADDED_AT_CUT).and_then(without);
+    kept.map_or_else(absent, number::percent)
 });
-const FREES: Column = column(["frees", "at cuts"], true, 3, |row| {
+const FREES: Column = column(["frees", ""], true, 3, |row| {
     shown(row, catalogue::TOKENS_AT_CUT, |left| number::percent(1.0 - left))
 });
 
 /// The bill against that of what the recorded agent sent.
-const COST_TODAY: Column = column(["session cost", "against recorded"], false, 0, |row| {
+const COST_TODAY: Column = column(["bill, against today", ""], false, 0, |row| {
     cost_against(row, catalogue::COST_SAVINGS_VS_RECORDED)
 });
 /// The bill against that of the whole conversation.
-const COST_WHOLE: Column = column(["session cost", "against full"], false, 0, |row| {
-    cost_against(row, catalogue::COST_SAVINGS)
-});
+const COST_WHOLE: Column =
+    column(["bill, against full", ""], false, 0, |row| cost_against(row, catalogue::COST_SAVINGS));
 const NAME: Column = column(["strategy", ""], false, 0, |row| plain::line(&row.strategy));
 const NOTE: Column = column(["note", ""], false, 0, note);
-const NOTE_IN_GROUP: Column = column(["note", ""], false, 0, note_in_group);
+const NOTE_IN_GROUP: Column = column(["note", ""], false, 1, note_in_group);
 
 /// Columns where rows are ranked by what is kept at cuts.
 const BY_CUTS: &[&Column] = &[
@@ -110,7 +111,7 @@ const BY_CUTS: &[&Column] = &[
     &KEPT_AT_CUT,
     &ANSWERED,
     &CARRIED,
-    &ADDED,
+    &WITHOUT_SUMMARY,
     &FREES,
     &COST,
     &WAIT,
@@ -147,24 +148,22 @@ pub(in crate::report) fn all_columns(primary: Primary) -> &'static [&'static Col
     }
 }
 
-/// The columns of a terminal: all of them where it is wide, else those that an
-/// answer needs. The bill is set against what is done today.
-pub(super) fn columns(
+/// The columns that an answer needs. The bill is set against what is done today.
+pub(super) fn brief_columns(
     primary: Primary,
     rows: &[&PresetRow],
-    Screen { width, wide, .. }: Screen,
+    Screen { width, .. }: Screen,
 ) -> Vec<&'static Column> {
-    if wide {
-        return all_columns(primary).to_vec();
-    }
     let recorded = rows.iter().any(|row| row.number(catalogue::COST_SAVINGS_VS_RECORDED).is_some());
     let cost = if recorded { &COST_TODAY } else { &COST_WHOLE };
-    // A table names stand-ins and controls once, above their rows.
+    // A table names offline summaries once, above their rows.
     let note = if width < grid::NARROWEST { &NOTE } else { &NOTE_IN_GROUP };
     match primary {
-        Primary::Continuity => vec![&NAME, &CONTINUITY, &KEPT_AT_CUT_BESIDE, cost, &WAIT, note],
-        Primary::KeptAtCut => vec![&NAME, &FREES, &KEPT_AT_CUT, &ANSWERED, cost, &WAIT, note],
-        Primary::ReferenceRecall => vec![&NAME, &KEPT, cost, &WAIT, note],
+        Primary::Continuity => vec![&NAME, &CONTINUITY, &FACTS, cost, &WAITED, note],
+        Primary::KeptAtCut => {
+            vec![&NAME, &FREES, &KEPT_AT_CUT_PLAIN, &ANSWERED, cost, &WAITED, note]
+        }
+        Primary::ReferenceRecall => vec![&NAME, &KEPT, cost, &WAITED, note],
     }
 }
 
@@ -174,11 +173,11 @@ pub(in crate::report) fn absent() -> String {
 }
 
 fn kept(row: &PresetRow) -> String {
-    measured(row, catalogue::REFERENCE_RECALL, number::share)
+    measured(row, catalogue::REFERENCE_RECALL, number::percent)
 }
 
 fn continuity(row: &PresetRow) -> String {
-    measured(row, catalogue::CONTINUITY, |points| format!("{points:.0}"))
+    measured(row, catalogue::CONTINUITY, |points| number::percent(points / 100.0))
 }
 
 fn dollars(row: &PresetRow) -> Option<String> {
@@ -202,6 +201,9 @@ fn cost(row: &PresetRow) -> String {
 /// The bill and what it is more or less than another one.
 fn cost_against(row: &PresetRow, savings: &Measure) -> String {
     let Some(usd) = dollars(row) else { return absent() };
+    if let Some(over) = row.refused_often() {
+        return format!("{} over limit", number::any(over));
+    }
     // A bill is not set against itself.
     let change = row.number(savings).filter(|_| !super::TODAY.contains(&row.strategy.as_str()));
     let change = change.map(|savings| number::change(-savings));
@@ -224,16 +226,11 @@ fn note(row: &PresetRow) -> String {
 /// The same below a line that says what the rows are.
 fn note_in_group(row: &PresetRow) -> String {
     let standing = match row.standing {
-        Standing::Control | Standing::StandIn => None,
-        Standing::Void => Some("void replies".to_owned()),
-        Standing::Ranked => match row.values.get(UNRANKED) {
-            Some(Value::Text(why)) => Some(why.clone()),
-            _ => (row.verdict == Some(AgainstFull::Inferior)).then(|| "inferior".to_owned()),
-        },
+        Standing::Control | Standing::StandIn | Standing::Ranked => None,
+        Standing::Void => Some("unusable replies".to_owned()),
     };
     let failed = (!row.failed.is_empty()).then(|| format!("{} failed", row.failed.len()));
-    let over = block::overflows(row).map(|n| format!("over {}×", number::any(n)));
-    let parts: Vec<String> = [standing, failed, over].into_iter().flatten().collect();
+    let parts: Vec<String> = [standing, failed].into_iter().flatten().collect();
     parts.join(", ")
 }
 
@@ -255,17 +252,18 @@ fn verdict(row: &PresetRow) -> String {
 fn measured(row: &PresetRow, measure: &Measure, show: fn(f64) -> String) -> String {
     let Some(figure) = row.number(measure) else { return absent() };
     let figure = show(figure);
+    // The unit stands with the figure.
+    let end = |x: f64| show(x).replace(" %", "");
     match row.intervals.get(measure.id) {
         None => figure,
         Some(Interval::Dots { values }) => match (values.first(), values.last()) {
-            (Some(lo), Some(hi)) => format!("{figure}  {}…{}", show(*lo), show(*hi)),
+            (Some(lo), Some(hi)) => format!("{figure}  {}…{}", end(*lo), end(*hi)),
             _ => figure,
         },
-        Some(Interval::ThisSessionOnly { lo, hi }) => {
-            format!("{figure}  [{}–{}]†", show(*lo), show(*hi))
-        }
-        Some(Interval::Student { lo, hi } | Interval::Wider { lo, hi }) => {
-            format!("{figure}  [{}–{}]", show(*lo), show(*hi))
-        }
+        Some(
+            Interval::ThisSessionOnly { lo, hi }
+            | Interval::Student { lo, hi }
+            | Interval::Wider { lo, hi },
+        ) => format!("{figure}  [{}–{}]", end(*lo), end(*hi)),
     }
 }

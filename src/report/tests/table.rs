@@ -5,40 +5,42 @@ use super::*;
 #[test]
 fn the_table_shows_ranks_controls_stand_ins_overflows_and_failures() {
     insta::assert_snapshot!(wide(&Kit::default().report(), 100), @r"
-    recap · my-sessions · 3 sessions, 39 requests, 3 probes, 3 references · window 25 % · offline models
-    · billed as claude-sonnet-5-5
+    recap · my-sessions: 3 sessions, 39 requests, 3 questions · window 25 % · billed as
+    claude-sonnet-5-5
 
-     strategy                 needed facts     gain over  session cost   tokens   wait  verdict
-                              kept             recency                             p95
-     full                     1.00             –          $41.20 *        1.00×      –  * over the
-                                                                                        window 37×
-     prune                    0.86  0.77…0.95  +0.27      $23.07  −44 %   0.46×   0 ms  descriptive
-     sliding-window           0.21  0.19…0.23  +0.11      $50.26  +22 %   0.21×   0 ms  descriptive
-     fifo                     0.40  0.36…0.44  +0.00      $42.44  +3 %    0.50×   0 ms  descriptive
-     ── a stand-in for the model wrote the summaries ───────────────────────────────────
-     continuation (stand-in)  0.64  0.58…0.70  +0.20      $36.26  −12 %   0.30×  4.2 s  not ranked:
-                                                                                        offline stand-in
-     ── controls ───────────────────────────────────────────────────────────────────────
-     empty                    0.00  0.00…0.00  −0.02      $3.71  −91 %    0.06×      –  control
+     strategy                 facts kept   gain over  bill of all    tokens   wait  peak  verdict
+                                           recency    sessions                 p95
+     full                     100 %        –          $41.20 *        1.00×      –   18k  * over the
+                                                                                          window 37×
+     prune                    86 %  77…95  +0.27      $23.07  −44 %   0.46×   0 ms  8.4k  descriptive
+     sliding-window           21 %  19…23  +0.11      $50.26  +22 %   0.21×   0 ms  3.8k  descriptive
+     fifo                     40 %  36…44  +0.00      $42.44  +3 %    0.50×   0 ms  9.1k  descriptive
+     ── offline summaries: not ranked, a model's keep more or less ───────────────────────
+     continuation (stand-in)  64 %  58…70  +0.20      $36.26  −12 %   0.30×  4.2 s  5.5k  not ranked:
+                                                                                          offline
+                                                                                          stand-in
+     ── controls ─────────────────────────────────────────────────────────────────────────
+     empty                    0 %  0…0     −0.02      $3.71  −91 %    0.06×      –  1.1k  control
      a…b: lowest and highest session or project; too few for an interval.
      *: requests over the window, which a provider would have refused: they keep nothing, controls
      apart, and the bill is hypothetical.
 
-    recap · my-sessions · 3 sessions, 39 requests, 3 probes, 3 references · window 200k · offline models
-    · billed as claude-sonnet-5-5
+    recap · my-sessions: 3 sessions, 39 requests, 3 questions · window 200k · billed as
+    claude-sonnet-5-5
 
-     strategy                 needed facts     gain over  session cost   tokens   wait  verdict
-                              kept             recency                             p95
-     full                     1.00             –          $41.20          1.00×      –  control
-     prune                    0.86  0.77…0.95  +0.27      $23.07  −44 %   0.56×   0 ms  descriptive
-     sliding-window           0.21  0.19…0.23  +0.11      $50.26  +22 %   0.31×   0 ms  descriptive
-     fifo                     0.50  0.45…0.55  +0.00      $42.44  +3 %    0.60×   0 ms  descriptive; 1
-                                                                                        cell failed
-     ── a stand-in for the model wrote the summaries ───────────────────────────────────
-     continuation (stand-in)  0.64  0.58…0.70  +0.20      $36.26  −12 %   0.40×  4.2 s  not ranked:
-                                                                                        offline stand-in
-     ── controls ───────────────────────────────────────────────────────────────────────
-     empty                    0.00  0.00…0.00  −0.02      $3.71  −91 %    0.06×      –  control
+     strategy                 facts kept   gain over  bill of all    tokens   wait  peak  verdict
+                                           recency    sessions                 p95
+     full                     100 %        –          $41.20          1.00×      –   18k  control
+     prune                    86 %  77…95  +0.27      $23.07  −44 %   0.56×   0 ms   10k  descriptive
+     sliding-window           21 %  19…23  +0.11      $50.26  +22 %   0.31×   0 ms  5.7k  descriptive
+     fifo                     50 %  45…55  +0.00      $42.44  +3 %    0.60×   0 ms   11k  descriptive; 1
+                                                                                          cell failed
+     ── offline summaries: not ranked, a model's keep more or less ───────────────────────
+     continuation (stand-in)  64 %  58…70  +0.20      $36.26  −12 %   0.40×  4.2 s  7.3k  not ranked:
+                                                                                          offline
+                                                                                          stand-in
+     ── controls ─────────────────────────────────────────────────────────────────────────
+     empty                    0 %  0…0     −0.02      $3.71  −91 %    0.06×      –  1.1k  control
      a…b: lowest and highest session or project; too few for an interval.
 
      what the figures show:
@@ -112,8 +114,8 @@ fn the_table_says_what_an_interval_rests_on() {
         row.intervals.insert("reference_recall".to_owned(), interval);
     }
     let shown = wide(&report, 100);
-    assert!(shown.contains("0.86  [0.20–0.30]†"), "{shown}");
-    assert!(shown.contains("†: over what was asked in this session only"), "{shown}");
+    assert!(shown.contains("86 %  [20–30]"), "{shown}");
+    assert!(shown.contains("[a–b]: over what was asked in this session only"), "{shown}");
 }
 
 #[test]
@@ -172,10 +174,10 @@ fn several_data_sets_have_a_table_each_and_one_for_all() {
         }));
     }
     let shown = wide(&report, 100);
-    assert_eq!(shown.matches("needed facts").count(), 3, "{shown}");
+    assert_eq!(shown.matches("facts kept").count(), 3, "{shown}");
     report.rows.retain(|row| row.dataset != "other");
     let shown = wide(&report, 100);
-    assert_eq!(shown.matches("needed facts").count(), 1, "ALL repeats the only one: {shown}");
+    assert_eq!(shown.matches("facts kept").count(), 1, "ALL repeats the only one: {shown}");
 }
 
 #[test]
@@ -224,13 +226,13 @@ fn savings_against_the_recording_are_noted_where_the_whole_conversation_does_not
     report.rows[2].values.insert("cost_savings_vs_recorded".to_owned(), Value::Known(0.125));
     let shown = wide(&report, 100);
     assert!(
-        shown.contains("session cost against that of what the recorded agent sent: prune −12 %."),
+        shown.contains("bill against that of what the recorded agent sent: prune −12 %."),
         "{shown}"
     );
     assert!(shown.contains("$41.20 * "), "{shown}");
     assert!(shown.contains("the bill is hypothetical"), "{shown}");
     let shown = narrow(&report, 80);
-    assert!(shown.contains("against recorded"), "{shown}");
+    assert!(shown.contains("bill, against today"), "{shown}");
     assert!(shown.contains("$23.07    −12 %"), "{shown}");
 }
 
@@ -258,45 +260,38 @@ fn probed_report() -> Report {
 #[test]
 fn a_narrow_terminal_keeps_the_figure_the_bill_and_the_verdict() {
     insta::assert_snapshot!(narrow(&probed_report(), 80), @r"
-    recap · my-sessions · 1 session, 6 requests, 1 probe, 1 reference · window 25 %
-    · offline models · billed as claude-sonnet-5-5
-
-     strategy        continuity      session cost      wait  note
-                                     against full       p95
-     full            100  [90–100]†  $41.20               –  over 37×
-     prune           86  [77–100]†   $23.07    −44 %   0 ms
-     sliding-window  21  [19–100]†   $50.26    +22 %   0 ms
-     fifo            40  [36–100]†   $42.44     +3 %   0 ms
-     ── a stand-in for the model wrote the summaries ────────
-     continuation    64  [58–100]†   $36.26    −12 %  4.2 s
-     ── controls ────────────────────────────────────────────
-     empty           0  [0–100]†     $3.71     −91 %      –
-     continuity: of what the whole conversation answers right, what the preset still
-     does, in per cent.
-     †: over what was asked in this session only; says nothing of others.
-     over N×: requests over the window, which a provider would have refused: they
-     keep nothing, controls apart, and the bill is hypothetical.
+    my-sessions: 1 session, 6 requests, 1 question · window 25 % · billed as
+    claude-sonnet-5-5
+     3 questions · [a–b]: within this session
+     strategy        answers kept     bill, against full   wait
+     full            100 %  [90–100]  37 over limit           –
+     prune           86 %  [77–100]   $23.07    −44 %      0 ms
+     sliding-window  21 %  [19–100]   $50.26    +22 %      0 ms
+     fifo            40 %  [36–100]   $42.44     +3 %      0 ms
+     ── offline summaries: not ranked, a model's keep more or less
+     continuation    64 %  [58–100]   $36.26    −12 %     4.2 s
+     more     --wide, or the page: controls, columns
     ");
 }
 
 #[test]
 fn a_wide_terminal_has_every_column() {
     insta::assert_snapshot!(wide(&probed_report(), 140), @r"
-    recap · my-sessions · 1 session, 6 requests, 1 probe, 1 reference · window 25 % · offline models · billed as claude-sonnet-5-5
+    recap · my-sessions: 1 session, 6 requests, 1 question · window 25 % · billed as claude-sonnet-5-5
 
-     strategy                 continuity      recall  evidence  needed  session cost   tokens   wait  peak  compac-  verdict
-                                                          gone   facts                           p95          tions
-     full                     100  [90–100]†    1.00       0 %    1.00  $41.20 *        1.00×      –   18k        0  * over the window 37×
-     prune                    86  [77–100]†     0.86      14 %    0.86  $23.07  −44 %   0.46×   0 ms  8.4k       12  descriptive
-     sliding-window           21  [19–100]†     0.21      79 %    0.21  $50.26  +22 %   0.21×   0 ms  3.8k       12  descriptive
-     fifo                     40  [36–100]†     0.40      60 %    0.40  $42.44  +3 %    0.50×   0 ms  9.1k       12  descriptive
-     ── a stand-in for the model wrote the summaries ────────────────────────────────────────────────────────────────
-     continuation (stand-in)  64  [58–100]†     0.64      36 %    0.64  $36.26  −12 %   0.30×  4.2 s  5.5k       12  not ranked: offline
-                                                                                                                     stand-in
-     ── controls ────────────────────────────────────────────────────────────────────────────────────────────────────
-     empty                    0  [0–100]†       0.00     100 %    0.00  $3.71  −91 %    0.06×      –  1.1k       12  control
-     continuity: of what the whole conversation answers right, what the preset still does, in per cent.
-     †: over what was asked in this session only; says nothing of others.
+     strategy                 answers kept     recall  evidence  facts kept  bill of all    tokens   wait  peak  compac-  verdict
+                                                           gone   all along  sessions                 p95          tions
+     full                     100 %  [90–100]   100 %       0 %       100 %  $41.20 *        1.00×      –   18k        0  * over the window 37×
+     prune                    86 %  [77–100]     86 %      14 %        86 %  $23.07  −44 %   0.46×   0 ms  8.4k       12  descriptive
+     sliding-window           21 %  [19–100]     21 %      79 %        21 %  $50.26  +22 %   0.21×   0 ms  3.8k       12  descriptive
+     fifo                     40 %  [36–100]     40 %      60 %        40 %  $42.44  +3 %    0.50×   0 ms  9.1k       12  descriptive
+     ── offline summaries: not ranked, a model's keep more or less ───────────────────────────────────────────────────────
+     continuation (stand-in)  64 %  [58–100]     64 %      36 %        64 %  $36.26  −12 %   0.30×  4.2 s  5.5k       12  not ranked: offline
+                                                                                                                          stand-in
+     ── controls ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+     empty                    0 %  [0–100]        0 %     100 %         0 %  $3.71  −91 %    0.06×      –  1.1k       12  control
+     answers kept: of the questions that the whole conversation answers right, the share that the strategy still does.
+     [a–b]: over what was asked in this session only; says nothing of others.
      *: requests over the window, which a provider would have refused: they keep nothing, controls apart, and the bill is hypothetical.
     ");
 }
@@ -306,21 +301,16 @@ fn references_alone_fit_a_narrow_terminal_too() {
     let mut report = small().report();
     report.findings.clear();
     insta::assert_snapshot!(narrow(&report, 80), @r"
-    recap · my-sessions · 1 session, 6 requests, 1 probe, 1 reference · window 25 %
-    · offline models · billed as claude-sonnet-5-5
-
-     strategy        needed facts     session cost      wait  note
-                     kept             against full       p95
-     full            1.00             $41.20               –  over 37×
-     prune           0.86  0.77…0.95  $23.07    −44 %   0 ms
-     sliding-window  0.21  0.19…0.23  $50.26    +22 %   0 ms
-     fifo            0.40  0.36…0.44  $42.44     +3 %   0 ms
-     ── a stand-in for the model wrote the summaries ─────────
-     continuation    0.64  0.58…0.70  $36.26    −12 %  4.2 s
-     ── controls ─────────────────────────────────────────────
-     empty           0.00  0.00…0.00  $3.71     −91 %      –
-     a…b: lowest and highest session or project; too few for an interval.
-     over N×: requests over the window, which a provider would have refused: they
-     keep nothing, controls apart, and the bill is hypothetical.
+    my-sessions: 1 session, 6 requests, 1 question · window 25 % · billed as
+    claude-sonnet-5-5
+     Facts needed next, over all requests · a…b: lowest to highest
+     strategy        facts kept   bill, against full   wait
+     full            100 %        37 over limit           –
+     prune           86 %  77…95  $23.07    −44 %      0 ms
+     sliding-window  21 %  19…23  $50.26    +22 %      0 ms
+     fifo            40 %  36…44  $42.44     +3 %      0 ms
+     ── offline summaries: not ranked, a model's keep more or less
+     continuation    64 %  58…70  $36.26    −12 %     4.2 s
+     more     --wide, or the page: controls, columns
     ");
 }

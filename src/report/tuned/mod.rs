@@ -105,13 +105,18 @@ fn cells(tuned: &Tuned, setting: &TunedSetting) -> Vec<String> {
     let range = |range: Option<Ranged>, show: fn(f64) -> String| match range {
         None => "–".to_owned(),
         Some(Ranged { mean, lo: Some(lo), hi: Some(hi) }) => {
-            format!("{} [{}–{}]", show(mean), show(lo), show(hi))
+            format!(
+                "{} [{}–{}]",
+                show(mean),
+                show(lo).replace(" %", ""),
+                show(hi).replace(" %", "")
+            )
         }
         Some(range) => show(range.mean),
     };
     vec![
         format!("{mark}{:>2} {}", setting.number, plain::line(&setting.label)),
-        range(setting.kept, number::share),
+        range(setting.kept, number::percent),
         range(setting.usd, number::dollars),
         setting.wait_p95_s.map_or_else(|| "–".to_owned(), |s| number::time(s * 1_000.0)),
         setting.sessions.to_string(),

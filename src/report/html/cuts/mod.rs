@@ -335,7 +335,7 @@ fn bar(row: &PresetRow) -> Option<Bar> {
 /// What is kept by distance from the cut.
 fn distance(rows: &[&PresetRow]) -> Option<Table> {
     let cell = |share: Option<f64>| Cell {
-        share: share.map_or_else(|| "–".to_owned(), number::share),
+        share: share.map_or_else(|| "–".to_owned(), number::percent),
         counts: String::new(),
     };
     let known = |row: &&&PresetRow| DISTANCES.iter().any(|(_, of)| row.number(of).is_some());
@@ -367,7 +367,7 @@ fn questions(answered: &[AnsweredAtCuts]) -> Option<Table> {
     let cell = |preset: &AnsweredAtCuts, kind: &ProbeKind| match preset.kinds.get(kind) {
         None => Cell { share: "–".to_owned(), counts: String::new() },
         Some(of) => Cell {
-            share: number::share(of.after as f64 / of.before as f64),
+            share: number::percent(of.after as f64 / of.before as f64),
             counts: format!("{} of {}", number::grouped(of.after), number::grouped(of.before)),
         },
     };

@@ -72,7 +72,7 @@ fn the_share_kept_by_distance_is_that_of_the_measures() {
     let heads: Vec<&str> = distance.heads.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(heads, ["1-5", "6-20", "21-40"]);
     let full: Vec<&str> = distance.rows[0].cells.iter().map(|cell| cell.share.as_str()).collect();
-    assert_eq!(full, ["1.00", "0.50", "–"]);
+    assert_eq!(full, ["100 %", "50 %", "–"]);
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn questions_are_told_by_kind_of_those_that_the_whole_conversation_answers() {
     };
     let plan = heads.iter().position(|head| *head == "what is still to be done").unwrap();
     assert_eq!(table.heads[plan].1, "5 questions");
-    assert_eq!(cells(0)[plan], ("0.20", "1 of 5"));
+    assert_eq!(cells(0)[plan], ("20 %", "1 of 5"));
     assert_eq!(cells(1)[1 - plan], ("–", ""), "it was asked nothing of the kind");
     assert!(questions(&[]).is_none());
 }

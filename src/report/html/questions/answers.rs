@@ -131,7 +131,7 @@ fn row(row: &PresetRow, kinds: &[(ProbeKind, usize)]) -> Row {
         class: table::class(row.standing),
         bars: HEADS.iter().map(|head| bar(row, head)).collect(),
         worst: worst(row, kinds),
-        kinds: by_kind.map(|r| r.map_or_else(|| "–".to_owned(), number::share)).collect(),
+        kinds: by_kind.map(|r| r.map_or_else(|| "–".to_owned(), number::percent)).collect(),
     }
 }
 

@@ -50,7 +50,7 @@ const fn reading(
 const RECALL: Reading = reading(
     "recall",
     catalogue::RECALL,
-    number::share,
+    number::percent,
     "mean score of the questions, 0 to 1, whatever the whole conversation makes of them",
 );
 const GONE: Reading = reading(
@@ -62,7 +62,7 @@ const GONE: Reading = reading(
 const FACTS: Reading = reading(
     "needed facts kept",
     catalogue::REFERENCE_RECALL,
-    number::share,
+    number::percent,
     "of the specific things (paths, names, numbers) that the recorded agent went on to use, the share that is still there, 0 to 1",
 );
 const GAIN: Reading = reading(
@@ -75,19 +75,19 @@ const PARTLY: Reading = Reading {
     other: Some(|r| {
         let partial = r.number(catalogue::REFERENCE_PARTIAL)?;
         let sum = partial + r.number(catalogue::REFERENCE_BARE)?;
-        Some((sum, number::share(sum)))
+        Some((sum, number::percent(sum)))
     }),
     ..reading(
         "partly kept",
         catalogue::REFERENCE_PARTIAL,
-        number::share,
+        number::percent,
         "only the last part of the identifier is left (a file name without its path), or the bare word without what gave it meaning",
     )
 };
 const FOR_GOOD: Reading = reading(
     "lost for good",
     catalogue::IRRECOVERABLE,
-    number::share,
+    number::percent,
     "share of the lost facts that never stood in a tool result, so that no tool can fetch them again",
 );
 const REFETCH: Reading = reading(
@@ -155,13 +155,13 @@ const OVER: Reading = Reading {
 const KEPT_AT_CUTS: Reading = reading(
     "kept at cuts",
     catalogue::KEPT_AT_CUT,
-    number::share,
+    number::percent,
     "of the specific things (paths, names, numbers) that the recorded agent used right after a place where we made a compaction happen, the share that the context still tells, 0 to 1",
 );
 const CARRIED: Reading = reading(
     "carried",
     catalogue::CARRIED_SHARE,
-    number::share,
+    number::percent,
     "of the facts whose recorded text was no longer sent, the share that stands in what the strategy wrote or edited, 0 to 1",
 );
 const ADDED: Reading = Reading {
@@ -212,7 +212,7 @@ pub(super) static BY_CUTS: Lead = Lead {
     primary: Primary::KeptAtCut,
     label: "kept at cuts",
     about: "0 to 1, more is better: of the specific things (paths, names, numbers) that the recorded agent used right after a place where we made a compaction happen, and could know only from before it, the share that the context still tells; behind it what is known of its spread. full keeps everything by definition, empty nothing. It is the same at every window: a cut has a window of its own",
-    show: number::share,
+    show: number::percent,
     readings: &[&CARRIED, &ADDED, &TOKENS_AFTER, &GAIN_AT_CUTS, &BILL, &WAIT, &COMPACTIONS, &OVER],
 };
 
@@ -241,7 +241,7 @@ pub(super) static BY_REFERENCES: Lead = Lead {
     primary: Primary::ReferenceRecall,
     label: "needed facts kept",
     about: "0 to 1, more is better; behind it what is known of its spread. full keeps everything by definition, empty nothing: they are the ends of the scale",
-    show: number::share,
+    show: number::percent,
     readings: &[
         &GAIN,
         &PARTLY,

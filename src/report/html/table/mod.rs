@@ -126,8 +126,8 @@ pub(super) fn full_table(
         keys: names.keys(block),
         heading: super::heading(report, block),
         shown: lead.rows(&block.rows, &kinds),
-        notes: (block::at_cuts(&block.rows, report, true).into_iter())
-            .chain(block::over_window(&block.rows, true))
+        notes: (block::at_cuts(&block.rows, report).into_iter())
+            .chain(block::over_window(&block.rows))
             .chain(block::bill_checks(&block.rows, report))
             .chain(block::recovered(&block.rows, &report.manifest))
             .chain(block::gaps(&block.rows))

@@ -81,7 +81,7 @@ fn test_row(test: &Tested, primary: Primary) -> TestRow {
 
 /// A figure of the primary measure: points of a hundred, or a share.
 fn figure(primary: Primary, x: f64) -> String {
-    if primary == Primary::Continuity { format!("{x:.1}") } else { number::share(x) }
+    if primary == Primary::Continuity { format!("{x:.1}") } else { number::percent(x) }
 }
 
 /// The same with its sign.
@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(
             told,
             [
-                ("0.400", "undecided; 0.09 would be found"),
+                ("0.400", "undecided; 9 % would be found"),
                 ("< 0.001", "worse"),
                 ("–", "tie"),
                 ("0.400", "undecided")

@@ -1,0 +1,200 @@
+//! What a terminal shows by default: the answer, the table that it rests on, and
+//! what to know and to do next, in at most 25 lines of 80 columns for one data set.
+
+use super::columns::brief_columns;
+use super::{Screen, TODAY, arranged, rows};
+use crate::model::{Finding, Interval, PresetRow, Primary, RECORDED, Report, catalogue};
+use crate::report::block::{self, Block, counted};
+use crate::report::grid::{paragraph, wrapped};
+use crate::report::{number, plain, short_ids, spend};
+use crate::wording::{self, Answer};
+
+/// Lines for one data set, with the line of the page below it.
+const LINES: usize = 25;
+/// Rows with offline summaries that are shown at least.
+const SUMMARIES: usize = 2;
+/// Problems that are shown at most.
+const PROBLEMS: usize = 3;
+/// Characters of one of them.
+const LONGEST: usize = 240;
+
+pub(super) fn table(report: &Report, screen: Screen) -> String {
+    let blocks = block::blocks(report);
+    let answer = wording::answer(report);
+    let mut top = String::new();
+    paragraph(&mut top, &read(report, &blocks), screen.width, "");
+    if let Some(answer) = &answer {
+        let text = plain::line(&short_ids::shortened(report, &answer.answer));
+        paragraph(&mut top, &text, screen.width, "");
+        top.push('\n');
+    }
+    let least: usize =
+        blocks.iter().map(|block| height(&ranking(report, block, 0, screen).0)).sum();
+    let foot = |problems, hidden| foot(report, answer.as_ref(), (problems, hidden), screen);
+    let fits = |problems: &usize| height(&top) + least + height(&foot(*problems, 1)) < LINES;
+    let problems = (1..=PROBLEMS).rev().find(fits).unwrap_or(1);
+    let left = LINES.saturating_sub(height(&top) + height(&foot(problems, 1)) + 1);
+    let (mut out, mut hidden) = (top.clone(), 0);
+    for block in &blocks {
+        let (text, rows) = ranking(report, block, left / blocks.len(), screen);
+        out += &text;
+        hidden = hidden.max(rows);
+    }
+    spend::section(&mut out, &report.calls, screen.width, screen.color);
+    out + &foot(problems, hidden)
+}
+
+fn height(text: &str) -> usize {
+    text.lines().count()
+}
+
+/// What was read and what it costs today.
+fn read(report: &Report, blocks: &[Block<'_>]) -> String {
+    let dataset = match blocks {
+        [first, rest @ ..] if rest.iter().all(|one| one.dataset == first.dataset) => first.dataset,
+        _ => block::ALL,
+    };
+    let mut windows: Vec<&str> = blocks.iter().map(|block| block.window).collect();
+    windows.dedup();
+    let mut text = block::headline(report, dataset, &windows);
+    if let [only] = blocks {
+        text += &billed(report, only).map(|words| format!(" · {words}")).unwrap_or_default();
+    }
+    text
+}
+
+/// What the sessions cost today, or as which model they are billed.
+fn billed(report: &Report, block: &Block<'_>) -> Option<String> {
+    let today = block.rows.iter().find(|row| row.strategy == RECORDED);
+    let today = today.and_then(|row| row.number(catalogue::COST_USD));
+    let today = today.map(|usd| format!("{} today", number::dollars(usd)));
+    today.or_else(|| block::payer(report, block))
+}
+
+/// The ranking of a block in about so many lines, and how many rows with offline
+/// summaries are left out for it, from the last one on.
+fn ranking(report: &Report, block: &Block<'_>, lines: usize, screen: Screen) -> (String, usize) {
+    let [mut presets, summaries, _] = arranged(&block.rows);
+    if presets.iter().any(|row| row.strategy == RECORDED) {
+        // The whole conversation is no choice where the agent itself compacts.
+        presets.retain(|row| row.strategy != TODAY[0] || block::overflows(row).is_none());
+    }
+    let shown = |n: usize| {
+        let groups = [presets.clone(), summaries[..n].to_vec(), Vec::new()];
+        let all: Vec<&PresetRow> = groups.iter().flatten().copied().collect();
+        let columns = brief_columns(report.primary, &all, screen);
+        let mut text = String::new();
+        let spread = rows(&mut text, &groups, &columns, screen);
+        let mut out = String::new();
+        paragraph(&mut out, &caption(report, block, spread), screen.width, " ");
+        out + &text
+    };
+    let all = shown(summaries.len());
+    let over = height(&all).saturating_sub(lines);
+    let hidden = over.min(summaries.len().saturating_sub(SUMMARIES));
+    if hidden == 0 { (all, 0) } else { (shown(summaries.len() - hidden), hidden) }
+}
+
+/// What the figures of a block rest on, in a line above them.
+fn caption(report: &Report, block: &Block<'_>, spread: bool) -> String {
+    let most = |measure| {
+        let figures = block.rows.iter().filter_map(|row| row.number(measure));
+        figures.fold(0.0, f64::max) as usize
+    };
+    let (cuts, facts) = (most(catalogue::CUTS), most(catalogue::FACTS_AT_STAKE));
+    let asked = most(catalogue::QUESTIONS_AT_CUT);
+    let places = counted(cuts, "place");
+    let sessions = counted(most(catalogue::SESSIONS_AT_STAKE), "session");
+    let depth = most(catalogue::DEPTH);
+    let facts = (facts > 0).then(|| counted(facts, "fact"));
+    let mut parts: Vec<String> = match report.primary {
+        Primary::Continuity => {
+            let at_cuts = facts.map(|facts| format!("{facts} at {places}"));
+            [Some(counted(most(catalogue::PROBES), "question")), at_cuts]
+                .into_iter()
+                .flatten()
+                .collect()
+        }
+        Primary::KeptAtCut => {
+            let at = match depth {
+                0 | 1 => format!("kept after a first compaction ({cuts} in {sessions})"),
+                depth => format!("kept at {places} in {sessions}, {depth} times the window"),
+            };
+            let asked = (asked > 0).then(|| counted(asked, "question"));
+            let of: Vec<String> = facts.into_iter().chain(asked).collect();
+            vec![format!("{at}: {}", of.join(", "))]
+        }
+        Primary::ReferenceRecall => vec!["facts needed next, over all requests".to_owned()],
+    };
+    if block::blocks(report).len() > 1 {
+        parts.insert(0, block::titled(block.window));
+        parts.extend(billed(report, block));
+        if block.dataset != block::ALL {
+            parts.insert(0, plain::line(block.dataset));
+        }
+    }
+    let spread = spread && report.primary != Primary::KeptAtCut;
+    parts.extend(spread.then(|| ranges(report, &block.rows)).flatten().map(str::to_owned));
+    wording::capital(&parts.join(" · "))
+}
+
+/// What the ranges behind the leading figures are.
+fn ranges(report: &Report, rows: &[&PresetRow]) -> Option<&'static str> {
+    rows.iter().find_map(|row| row.intervals.get(report.primary.id())).map(
+        |interval| match interval {
+            Interval::Dots { .. } => "a…b: lowest to highest",
+            Interval::ThisSessionOnly { .. } => "[a–b]: within this session",
+            Interval::Student { .. } | Interval::Wider { .. } => "[a–b]: 95 % interval",
+        },
+    )
+}
+
+/// How sure the answer is, what changes its figures, and what to do next.
+fn foot(
+    report: &Report,
+    answer: Option<&Answer>,
+    (problems, hidden): (usize, usize),
+    screen: Screen,
+) -> String {
+    let mut out = String::new();
+    let mut labelled = |label: &str, text: &str| {
+        let text = plain::line(&short_ids::shortened(report, text));
+        let label = format!("{label:<9}");
+        for (at, line) in wrapped(&text, screen.width.saturating_sub(10)).iter().enumerate() {
+            let head = match (at, screen.color) {
+                (0, true) => format!("\u{1b}[1m{label}\u{1b}[0m"),
+                (0, false) => label.clone(),
+                _ => " ".repeat(9),
+            };
+            out.push_str(&format!(" {head}{line}\n"));
+        }
+    };
+    if let Some(answer) = answer {
+        labelled("sure", &answer.how_sure);
+    }
+    let (told, notes) = findings(report, problems);
+    let sure = answer.map(|answer| answer.how_sure.to_lowercase()).unwrap_or_default();
+    for problem in told.iter().filter(|told| !sure.contains(&told.to_lowercase())) {
+        labelled("problem", &plain::shortened(problem, LONGEST));
+    }
+    if let Some(next) = answer.and_then(|answer| answer.next.as_ref()) {
+        labelled("next", next);
+    }
+    let hidden = (hidden > 0).then(|| format!("{hidden} strategies, "));
+    let notes = (notes > 0).then(|| format!("{}, ", counted(notes, "note")));
+    let rest = [hidden, notes].into_iter().flatten().collect::<String>();
+    labelled("more", &format!("--wide, or the page: {rest}controls, columns"));
+    out
+}
+
+/// Problems that change figures, and how many other findings there are.
+fn findings(report: &Report, problems: usize) -> (Vec<String>, usize) {
+    let changes = |finding: &&Finding| match finding {
+        Finding::Problem(problem) => problem.changes_figures(),
+        Finding::Observation(_) | Finding::Limit(_) => false,
+    };
+    let told: Vec<String> =
+        report.findings.iter().filter(changes).take(problems).map(Finding::to_string).collect();
+    let rest = report.findings.len() - told.len();
+    (told, rest)
+}
