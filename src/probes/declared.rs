@@ -3,27 +3,60 @@
 
 use std::sync::LazyLock;
 
-use regex::Regex;
+use regex::{Captures, Regex};
 use rustc_hash::FxHashSet;
 
 use super::occurrences::texts;
 use crate::model::Transcript;
 
 /// A function, type or member with its keyword, a field with its tag, or a
-/// branch in git's own words.
+/// branch in git's own words. Words begin as in ASCII, since the search for other
+/// beginnings is fifty times slower in a text with other letters; [`opens`] looks
+/// at those.
 static MADE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"(?x)
-        \b(?: func (?:\s* \( [^()\n]* \))? | function\*? | fn | def | class | struct | interface
+        (?-u:\b)(?: func (?:\s* \( [^()\n]* \))? | function\*? | fn | def | class | struct | interface
             | type | enum | trait | protocol ) \s+ (?<code>[A-Za-z_]\w*)
-        | \b(?: public | private | protected | static | abstract | override | async | pub
+        | (?-u:\b)(?: public | private | protected | static | abstract | override | async | pub
             | readonly ) \s+ (?<member>[A-Za-z_]\w*) \s* [(<?:;=]
-        | \b(?<field>[A-Za-z_]\w*) \s+ [\w.*\[\]]+ \s+ `(?:json|yaml|toml):
-        | (?: On\ branch\ | checkout\ -b\ | switch\ -c\ | \borigin/ | HEAD\ ->\  )
+        | (?-u:\b)(?<field>[A-Za-z_]\w*) \s+ [\w.*\[\]]+ \s+ `(?:json|yaml|toml):
+        | (?: On\ branch\ | checkout\ -b\ | switch\ -c\ | (?-u:\b)origin/ | HEAD\ ->\  )
             (?<branch>[\w./-]*\w)",
     )
     .expect("the pattern is constant and valid")
 });
+
+/// A letter of any script.
+static LETTER: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"^\w").expect("the pattern is constant and valid"));
+
+/// The names that a text declares.
+fn made(text: &str) -> impl Iterator<Item = &str> {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        loop {
+            let found = MADE.captures_at(text, from)?;
+            let (whole, name) = (found.get(0)?, found.iter().flatten().nth(1)?);
+            if opens(text, whole.start()) || !begins_word(&found) {
+                from = whole.end();
+                return Some(name.as_str());
+            }
+            from = text.ceil_char_boundary(whole.start() + 1);
+        }
+    })
+}
+
+/// Whether no letter of another script than ASCII stands before a place.
+fn opens(text: &str, at: usize) -> bool {
+    let before = text[..at].chars().next_back().filter(|c| !c.is_ascii());
+    before.is_none_or(|c| !LETTER.is_match(c.encode_utf8(&mut [0; 4])))
+}
+
+/// Whether what was found has to begin a word: all but most of git's own words.
+fn begins_word(found: &Captures<'_>) -> bool {
+    found.name("branch").is_none() || found[0].starts_with("origin/")
+}
 
 /// Bytes before a place, and characters behind it, within which its line ends.
 const LONGEST: usize = 400;
@@ -39,9 +72,7 @@ impl<'a> Declared<'a> {
         let mut names = FxHashSet::default();
         for message in &transcript.messages {
             texts(message, &mut |_, text| {
-                let all = MADE.captures_iter(text);
-                let groups = all.filter_map(|found| found.iter().flatten().nth(1));
-                names.extend(groups.map(|name| name.as_str()));
+                names.extend(made(text));
             });
         }
         Declared(names)
@@ -82,6 +113,15 @@ fn line_start(text: &str, from: usize) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_is_declared_where_its_keyword_begins_a_word() {
+        let names = |text| made(text).collect::<Vec<_>>();
+        assert_eq!(names("fn one() {} éfn two() {} — fn three"), ["one", "three"]);
+        assert_eq!(names("ésuper\u{301}class Four type Five"), ["Five"]);
+        assert_eq!(names("éOn branch six éorigin/seven origin/eight"), ["six", "eight"]);
+        assert_eq!(names("éName string `json:\"n\"` Name2 string `json:\"n\"`"), ["Name2"]);
+    }
 
     #[test]
     fn a_name_is_bound_where_the_line_declares_or_assigns_it() {

@@ -72,15 +72,19 @@ impl ReplaySession<'_> {
     /// messages are stored.
     fn parts(&mut self) -> Vec<SnapshotPart> {
         let mut parts = Vec::new();
-        let preamble = preamble(self.subject, self.context.seen_count());
+        parts.extend(self.preamble());
         let notes = self.context.notes().map(|(_, text)| text.to_owned());
-        for text in std::iter::once(preamble).chain(notes).filter(|text| !text.is_empty()) {
+        for text in notes.filter(|text| !text.is_empty()) {
             parts.push(written(Role::System, text, &mut self.texts));
         }
         for id in self.context.visible() {
+            // A message as recorded is known by its number, without its text.
+            if let Some(message) = id.index().filter(|_| !self.context.is_edited(id)) {
+                extend(&mut parts, message);
+                continue;
+            }
             let Some(entry) = self.context.entry(id) else { continue };
             match id.index() {
-                Some(message) if !entry.edited => extend(&mut parts, message),
                 Some(message) => {
                     let text = keep(entry.text.into_owned(), &mut self.texts);
                     parts.push(SnapshotPart::Edited { message, text });
@@ -91,6 +95,17 @@ impl ReplaySession<'_> {
             }
         }
         parts
+    }
+
+    /// The recorded preamble, whose text is stored once for each of its changes.
+    fn preamble(&mut self) -> Option<SnapshotPart> {
+        let change = change(self.subject, self.context.seen_count());
+        if self.preamble.as_ref().is_none_or(|(known, _)| *known != change) {
+            let text = Some(preamble(self.subject, change)).filter(|text| !text.is_empty());
+            let part = text.map(|text| written(Role::System, text, &mut self.texts));
+            self.preamble = Some((change, part));
+        }
+        self.preamble.as_ref().and_then(|(_, part)| part.clone())
     }
 }
 
@@ -104,7 +119,7 @@ pub(super) fn evidence_alone(subject: &Subject, plan: &Plan) -> CellResult {
     let mut probed = Vec::new();
     for (number, probe) in (0u32..).zip(&facts.probes) {
         let mut parts = Vec::new();
-        let text = preamble(subject, probe.probe.asked_at + 1);
+        let text = preamble(subject, change(subject, probe.probe.asked_at + 1));
         if !text.is_empty() {
             parts.push(written(Role::System, text, &mut texts));
         }
@@ -134,11 +149,16 @@ pub(super) fn evidence_alone(subject: &Subject, plan: &Plan) -> CellResult {
     (rows, texts, probed)
 }
 
-/// The recorded preamble as it is sent before a message.
-fn preamble(subject: &Subject, message: MessageIndex) -> String {
+/// The number of the last change of the preamble before a message.
+fn change(subject: &Subject, message: MessageIndex) -> Option<usize> {
+    let changes = &subject.recording.transcript.preamble_changes;
+    changes.iter().rposition(|change| change.before <= message)
+}
+
+/// The recorded preamble as it is sent since a change.
+fn preamble(subject: &Subject, change: Option<usize>) -> String {
     let transcript = &subject.recording.transcript;
-    let changed = transcript.preamble_changes.iter().rev().find(|c| c.before <= message);
-    match changed {
+    match change.map(|change| &transcript.preamble_changes[change]) {
         None => transcript.preamble.sent(),
         Some(change) => {
             let system = change.system.clone();

@@ -15,7 +15,7 @@ use super::stage::Running;
 use super::subject::Subject;
 use crate::model::{
     Cell, CellOutcome, CellRows, CompactionRow, MessageIndex, RecordedCompaction, ReferenceOutcome,
-    RequestRow, Snapshot,
+    RequestRow, Snapshot, SnapshotPart,
 };
 use crate::probes::Survival;
 use crate::prompt_cache::Prompt;
@@ -70,6 +70,8 @@ pub struct ReplaySession<'a> {
     /// The calls without result, and results without call, that would be sent.
     pub(super) pairs: Pairs,
     pub(super) snapshots: Vec<Snapshot>,
+    /// The preamble in the last snapshot, since a change of it.
+    pub(super) preamble: Option<(Option<usize>, Option<SnapshotPart>)>,
     pub(super) probed: Vec<Probed>,
     /// Whether the recording has ended and only probes still have to be asked.
     pub(super) at_end: bool,
@@ -144,6 +146,7 @@ impl<'a> ReplaySession<'a> {
             cpu_ms: 0.0,
             pairs: Pairs::default(),
             snapshots: Vec::new(),
+            preamble: None,
             probed: Vec::new(),
             at_end: false,
             survival: subject.survival.fresh(),

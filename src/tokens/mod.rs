@@ -5,6 +5,7 @@
 
 mod calibration;
 mod estimator;
+mod known;
 mod measured;
 mod unseen;
 mod weight;
@@ -15,6 +16,8 @@ pub use weight::{Shrink, Sizes, Weight, WeightTree};
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use known::Known;
 
 /// The vocabulary that texts are counted by: OpenAI's `o200k_base`.
 const VOCABULARY: &str = "o200k";
@@ -30,18 +33,21 @@ pub enum Calibrate {
 }
 
 /// How a run counts tokens: by a vocabulary, scaled or not. It also counts its
-/// calls.
+/// calls. A text that was counted lately is looked up: strategies send the same
+/// results cut in the same way, at cut after cut.
 #[derive(Clone, Debug)]
 pub struct Counter {
     calibrate: Calibrate,
     factor: f64,
     texts: Arc<AtomicU64>,
+    known: Arc<Known>,
 }
 
 impl Default for Counter {
     /// A counter that never scales.
     fn default() -> Self {
-        Self { calibrate: Calibrate::Never, factor: 1.0, texts: Arc::default() }
+        let (texts, known) = (Arc::default(), Arc::default());
+        Self { calibrate: Calibrate::Never, factor: 1.0, texts, known }
     }
 }
 
@@ -83,7 +89,12 @@ impl Counter {
     /// Tokens of a text, without any chat framing (semantics §9).
     pub fn count(&self, text: &str) -> u64 {
         self.texts.fetch_add(1, Ordering::Relaxed);
-        scale(recap_vocabulary::count(text) as u64, self.factor)
+        scale(self.known.count(text), self.factor)
+    }
+
+    /// Fewest tokens that a text can have: no token holds parts of two words.
+    pub fn least(&self, text: &str) -> u64 {
+        scale(text.split_whitespace().count() as u64, self.factor)
     }
 
     /// Texts counted so far.
@@ -119,6 +130,26 @@ mod tests {
         assert_eq!(scaled.count("[Old tool result cleared]"), 8);
         assert_eq!(counter.count("hello world"), 2);
         assert_eq!((counter.texts(), scaled.texts()), (3, 3));
+    }
+
+    #[test]
+    fn a_text_has_at_least_a_token_a_word() {
+        for text in ["", " a  b ", "one two\n\nthree", "¿qué? – 12 345 x=1 // ok", "日本 語"]
+        {
+            for counter in [Counter::default(), Counter::default().scaled(0.5)] {
+                assert!(counter.least(text) <= counter.count(text), "{text}");
+            }
+        }
+        assert_eq!(Counter::default().least("one two\n\nthree"), 3);
+    }
+
+    #[test]
+    fn a_text_is_counted_alike_the_second_time() {
+        let counter = Counter::default();
+        let text = "The same text, sent again and again. ".repeat(40);
+        let first = recap_vocabulary::count(&text) as u64;
+        assert_eq!((counter.count(&text), counter.count(&text)), (first, first));
+        assert_eq!(counter.scaled(0.5).count(&text), scale(first, 0.5));
     }
 
     #[test]

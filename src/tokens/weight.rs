@@ -66,11 +66,11 @@ impl Weight {
     /// The weight of a message as it is sent.
     pub fn of(message: &Message, counter: &Counter) -> Self {
         let text = message.sent();
-        let tokens = counter.count(&text);
+        let (tokens, units) = (counter.count(&text), units(&text));
         Self {
             tokens,
-            units: units(&text),
-            json_units: json_units(message.role.as_str(), &text),
+            units,
+            json_units: json_units(message.role.as_str(), &text, units),
             tool_tokens: if message.tool_result().is_some() { tokens } else { 0 },
             messages: 1,
         }
@@ -78,10 +78,11 @@ impl Weight {
 
     /// The weight of a plain text in a role.
     pub fn of_text(role: &str, text: &str, counter: &Counter) -> Self {
+        let units = units(text);
         Self {
             tokens: counter.count(text),
-            units: units(text),
-            json_units: json_units(role, text),
+            units,
+            json_units: json_units(role, text, units),
             tool_tokens: 0,
             messages: 1,
         }
@@ -102,18 +103,18 @@ fn units(text: &str) -> u64 {
 }
 
 /// `JSON.stringify({role, content}).length`: 24 units of frame, the role, the
-/// content with its escapes.
-fn json_units(role: &str, text: &str) -> u64 {
+/// content of `length` units with its escapes, all of which are ASCII.
+fn json_units(role: &str, text: &str, length: u64) -> u64 {
     let escapes: u64 = text
-        .chars()
-        .map(|c| match c {
-            '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 1,
-            c if (c as u32) < 0x20 => 5,
+        .bytes()
+        .map(|byte| match byte {
+            b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 8 | 12 => 1,
+            0..0x20 => 5,
             _ => 0,
         })
         .sum();
     const FRAME: u64 = r#"{"role":"","content":""}"#.len() as u64;
-    FRAME + units(role) + units(text) + escapes
+    FRAME + units(role) + length + escapes
 }
 
 /// All sizes of a transcript, which presets share.
@@ -384,6 +385,6 @@ mod tests {
     fn json_length_is_that_of_json_stringify() {
         let text = "a \"quoted\"\nline\u{1}é😀";
         let json = serde_json::json!({"role": "user", "content": text}).to_string();
-        assert_eq!(json_units("user", text), json.encode_utf16().count() as u64);
+        assert_eq!(json_units("user", text, units(text)), json.encode_utf16().count() as u64);
     }
 }

@@ -105,7 +105,7 @@ impl ChunkedSummary {
         let mut sum = 0;
         let mut first_kept = None;
         for id in context.stored().rev() {
-            sum += context.entry(id).map_or(0, |entry| host.size(entry.weight));
+            sum += host.size(context.weight_of(id));
             if first_kept.is_some() && sum > self.keep_recent {
                 break;
             }

@@ -61,7 +61,7 @@ impl Digester {
         entries: &[EntryId],
     ) -> Vec<Chunk> {
         let limit = share(host, self.chunk);
-        let sizes = entries.iter().map(|&id| context.entry(id).map_or(0, |e| host.size(e.weight)));
+        let sizes = entries.iter().map(|&id| host.size(context.weight_of(id)));
         let mut chunks: Vec<Chunk> = Vec::new();
         for (message, size) in task_messages(context, entries).into_iter().zip(sizes) {
             match chunks.last_mut().filter(|chunk| chunk.size + size <= limit) {

@@ -201,7 +201,7 @@ fn size(context: &Context, host: &Host<'_>, id: EntryId) -> u64 {
     if context.is_hidden(id) {
         return 0;
     }
-    context.entry(id).map_or(0, |entry| host.size(entry.weight))
+    host.size(context.weight_of(id))
 }
 
 fn json(state: &SessionState) -> String {

@@ -61,6 +61,9 @@ pub struct DateSpan {
 
 /// The month that a word names in full or shortened, `1..=12`.
 pub fn month(word: &str) -> Option<i8> {
+    if !(SHORTEST..=LONGEST).contains(&word.len()) {
+        return None;
+    }
     let at = MONTHS.iter().position(|name| {
         name.eq_ignore_ascii_case(word)
             || name[..3].eq_ignore_ascii_case(word)
@@ -69,11 +72,17 @@ pub fn month(word: &str) -> Option<i8> {
     i8::try_from(at + 1).ok()
 }
 
+/// Lengths of the names of months and days: in full `September` and `Wednesday`
+/// are the longest.
+const SHORTEST: usize = 3;
+const LONGEST: usize = 9;
+
 /// The weekday that a word names in full or shortened: `tue`, `thurs`.
 pub fn weekday(word: &str) -> Option<Weekday> {
-    let fits = |name: &&str| {
-        word.len() >= 3 && name.get(..word.len()).is_some_and(|n| n.eq_ignore_ascii_case(word))
-    };
+    if !(SHORTEST..=LONGEST).contains(&word.len()) {
+        return None;
+    }
+    let fits = |name: &&str| name.get(..word.len()).is_some_and(|n| n.eq_ignore_ascii_case(word));
     let at = WEEKDAYS.iter().position(fits)?;
     Weekday::from_monday_zero_offset(i8::try_from(at).ok()?).ok()
 }

@@ -33,17 +33,18 @@ pub fn ranked(texts: &[&str], query: &str) -> Vec<usize> {
 }
 
 fn scores(texts: &[&str], query: &str) -> Vec<f64> {
-    let terms: BTreeSet<String> = words(query).collect();
+    let mut terms: BTreeSet<String> = BTreeSet::new();
+    each_word(query, &mut |word| _ = terms.insert(word.to_owned()));
     let mut counts: Vec<BTreeMap<&str, f64>> = Vec::with_capacity(texts.len());
     let mut lengths: Vec<f64> = Vec::with_capacity(texts.len());
     for text in texts {
         let (mut own, mut length) = (BTreeMap::new(), 0.0);
-        for word in words(text) {
+        each_word(text, &mut |word| {
             length += 1.0;
-            if let Some(term) = terms.get(&word) {
+            if let Some(term) = terms.get(word) {
                 *own.entry(term.as_str()).or_insert(0.0) += 1.0;
             }
-        }
+        });
         counts.push(own);
         lengths.push(length);
     }
@@ -58,23 +59,32 @@ fn scores(texts: &[&str], query: &str) -> Vec<f64> {
     counts.iter().zip(&lengths).map(score).collect()
 }
 
-/// Words in lower case: letters and digits that stand together. Of scripts
-/// without spaces between words each character is one.
-fn words(text: &str) -> impl Iterator<Item = String> + '_ {
-    let runs = text.split(|c: char| !c.is_alphanumeric()).filter(|run| !run.is_empty());
-    runs.flat_map(|run| {
-        let mut parts: Vec<String> = Vec::new();
+/// Hands out words in lower case: letters and digits that stand together. Of
+/// scripts without spaces between words each character is one.
+fn each_word(text: &str, each: &mut dyn FnMut(&str)) {
+    let mut word = String::new();
+    for run in text.split(|c: char| !c.is_alphanumeric()).filter(|run| !run.is_empty()) {
         let mut goes_on = false;
         for c in run.chars() {
             let alone = is_unspaced(c);
-            match parts.last_mut().filter(|_| goes_on && !alone) {
-                Some(word) => word.extend(c.to_lowercase()),
-                None => parts.push(c.to_lowercase().collect()),
+            if !goes_on || alone {
+                end(&mut word, each);
+            }
+            match c.is_ascii() {
+                true => word.push(c.to_ascii_lowercase()),
+                false => word.extend(c.to_lowercase()),
             }
             goes_on = !alone;
         }
-        parts
-    })
+        end(&mut word, each);
+    }
+}
+
+fn end(word: &mut String, each: &mut dyn FnMut(&str)) {
+    if !word.is_empty() {
+        each(word);
+        word.clear();
+    }
 }
 
 #[cfg(test)]
@@ -115,7 +125,8 @@ mod tests {
 
     #[test]
     fn words_are_runs_of_letters_and_digits_and_characters_without_spaces() {
-        let found: Vec<String> = words("Retry_policy.rs, ÉTÉ-24 東京tower").collect();
+        let mut found: Vec<String> = Vec::new();
+        each_word("Retry_policy.rs, ÉTÉ-24 東京tower", &mut |word| found.push(word.to_owned()));
         assert_eq!(found, ["retry", "policy", "rs", "été", "24", "東", "京", "tower"]);
     }
 }

@@ -6,9 +6,11 @@
 
 pub mod bm25;
 
+use std::cell::RefCell;
 use std::sync::LazyLock;
 
 use frostem::{Algorithm, Stemmer};
+use memchr::memmem;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Words too common to show what a text is about.
@@ -29,8 +31,17 @@ pub fn is_stop(word: &str) -> bool {
 }
 
 /// Whether a word is one of a list of words with spaces between.
+///
+/// The list is searched as a text, since most words that are asked for stand in
+/// none.
 pub fn is_in(list: &str, word: &str) -> bool {
-    !word.is_empty() && list.split(' ').any(|listed| listed == word)
+    let (listed, ends) = (list.as_bytes(), |byte: Option<&u8>| byte.is_none_or(|b| *b == b' '));
+    !word.is_empty()
+        && !word.contains(' ')
+        && memmem::find_iter(listed, word).any(|at| {
+            ends(at.checked_sub(1).map(|before| &listed[before]))
+                && ends(listed.get(at + word.len()))
+        })
 }
 
 /// Kana, Han with its extensions, and hangul: scripts whose words are compared
@@ -77,39 +88,105 @@ static BASES: LazyLock<FxHashMap<&'static str, &'static str>> = LazyLock::new(||
 
 static SNOWBALL: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::new(Algorithm::English));
 
-/// The stem of a lower-case word.
-pub fn stem(word: &str) -> String {
-    let word = BASES.get(word).copied().unwrap_or(word);
-    if word.len() <= 3 || !word.is_ascii() {
-        return word.to_owned();
-    }
-    SNOWBALL.stem(word).into_owned()
+thread_local! {
+    static STEMS: RefCell<FxHashMap<Box<str>, Box<str>>> = RefCell::default();
 }
 
-const ONES: &str = "zero one two three four five six seven eight nine ten eleven twelve thirteen \
-    fourteen fifteen sixteen seventeen eighteen nineteen";
-const TENS: &str = "twenty thirty forty fifty sixty seventy eighty ninety";
-/// `second` may be a time.
-const ORDINALS: &str = "- first - third fourth fifth sixth seventh eighth ninth tenth eleventh \
-    twelfth";
+/// Most words whose stems are remembered, and the longest of them in bytes:
+/// longer ones are names that hardly come again.
+const REMEMBERED: usize = 1 << 14;
+const LONGEST: usize = 24;
 
-fn place(list: &str, word: &str) -> Option<u64> {
-    list.split(' ').position(|name| name == word).map(|at| at as u64)
+/// The stem of a lower-case word.
+pub fn stem(word: &str) -> String {
+    with_stem(word, str::to_owned)
+}
+
+/// The same of a word that hardly comes again, which is not remembered.
+pub fn stem_once(word: &str) -> String {
+    let word = BASES.get(word).copied().unwrap_or(word);
+    if is_stemmed(word) { SNOWBALL.stem(word).into_owned() } else { word.to_owned() }
+}
+
+/// Whether a word has a stem that is not itself.
+fn is_stemmed(word: &str) -> bool {
+    word.len() > 3 && word.is_ascii()
+}
+
+/// Hands out the stem of a lower-case word. Texts repeat their words, so that
+/// those that came last are looked up.
+pub fn with_stem<T>(word: &str, read: impl FnOnce(&str) -> T) -> T {
+    let word = BASES.get(word).copied().unwrap_or(word);
+    if !is_stemmed(word) {
+        return read(word);
+    }
+    if word.len() > LONGEST {
+        return read(&SNOWBALL.stem(word));
+    }
+    STEMS.with_borrow_mut(|stems| {
+        if let Some(known) = stems.get(word) {
+            return read(known);
+        }
+        if stems.len() >= REMEMBERED {
+            stems.clear();
+        }
+        read(stems.entry(word.into()).or_insert(SNOWBALL.stem(word).into()))
+    })
 }
 
 /// The value of a number word below a hundred, in lower case.
 pub fn cardinal(word: &str) -> Option<u64> {
-    place(ONES, word).or_else(|| Some((place(TENS, word)? + 2) * 10))
+    Some(match word {
+        "zero" => 0,
+        "one" => 1,
+        "two" => 2,
+        "three" => 3,
+        "four" => 4,
+        "five" => 5,
+        "six" => 6,
+        "seven" => 7,
+        "eight" => 8,
+        "nine" => 9,
+        "ten" => 10,
+        "eleven" => 11,
+        "twelve" => 12,
+        "thirteen" => 13,
+        "fourteen" => 14,
+        "fifteen" => 15,
+        "sixteen" => 16,
+        "seventeen" => 17,
+        "eighteen" => 18,
+        "nineteen" => 19,
+        "twenty" => 20,
+        "thirty" => 30,
+        "forty" => 40,
+        "fifty" => 50,
+        "sixty" => 60,
+        "seventy" => 70,
+        "eighty" => 80,
+        "ninety" => 90,
+        _ => return None,
+    })
 }
 
-/// The value of `first` to `twelfth`, and of `once` and `twice`.
+/// The value of `first` to `twelfth`, and of `once` and `twice`. `second` may be
+/// a time.
 pub fn ordinal(word: &str) -> Option<u64> {
-    match word {
-        "once" => Some(1),
-        "twice" => Some(2),
-        "-" => None,
-        _ => place(ORDINALS, word),
-    }
+    Some(match word {
+        "first" | "once" => 1,
+        "twice" => 2,
+        "third" => 3,
+        "fourth" => 4,
+        "fifth" => 5,
+        "sixth" => 6,
+        "seventh" => 7,
+        "eighth" => 8,
+        "ninth" => 9,
+        "tenth" => 10,
+        "eleventh" => 11,
+        "twelfth" => 12,
+        _ => return None,
+    })
 }
 
 /// What a word multiplies the number word before it by.
@@ -162,6 +239,23 @@ mod tests {
         for (one, other) in [("race", "rice"), ("port", "part"), ("1200", "120"), forms[7]] {
             assert_ne!(stem(one), stem(other), "{one} {other}");
         }
+    }
+
+    #[test]
+    fn a_stem_that_is_looked_up_is_the_one_that_was_made() {
+        for word in ["adopting", "acknowledgements", "ran", "été", "retry_policies_of_services"] {
+            assert_eq!([stem(word), stem(word)], [stem_once(word), stem_once(word)], "{word}");
+        }
+        assert_eq!(with_stem("hobbies", |stem| stem.len()), stem("hobbies").len());
+    }
+
+    #[test]
+    fn a_word_is_in_a_list_as_a_whole() {
+        let list = "in of the other";
+        assert!(["in", "of", "the", "other"].iter().all(|word| is_in(list, word)));
+        assert!(
+            !["", " ", "i", "he", "her", "in of", "o", "others"].iter().any(|w| is_in(list, w))
+        );
     }
 
     #[test]

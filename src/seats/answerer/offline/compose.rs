@@ -28,23 +28,26 @@ const GOES_ON: f64 = 0.4;
 type Line = (usize, String);
 
 /// The answer to a question from a context.
-pub(super) fn answer(index: &Index, text: &str, counter: &Counter) -> String {
-    let question = Question::new(text, &index.speakers);
-    let mut ranked = rank(index, &question, text);
+pub(super) fn answer(
+    index: &Index,
+    (text, question): (&str, &Question),
+    counter: &Counter,
+) -> String {
+    let mut ranked = rank(index, question, text);
     if is_unknown(&ranked) {
         return UNKNOWN.to_owned();
     }
     states::keep(index, text, &mut ranked);
-    keep_quoted(&question, &mut ranked);
+    keep_quoted(question, &mut ranked);
     ranked.truncate(CANDIDATES);
     let holds = !question.first && (question.now || !question.past);
     if index.speakers.is_empty() && holds && question.sought != 0 {
-        keep_newest(index, &question, &mut ranked);
+        keep_newest(index, question, &mut ranked);
     }
     if question.wants_newest() {
-        drop_superseded(index, &question, &mut ranked);
+        drop_superseded(index, question, &mut ranked);
     }
-    let mut lines = chosen(index, &question, ranked, counter);
+    let mut lines = chosen(index, question, ranked, counter);
     lines.sort();
     let mut lines: Vec<String> = lines.into_iter().map(|line| line.1).collect();
     while counter.count(&lines.join("\n")) > ANSWER_TOKENS {
@@ -77,6 +80,10 @@ fn chosen(
         let sentence = one.sentence;
         let line = line(index, question, sentence, &told);
         if line.is_empty() || lines.iter().any(|(_, other)| *other == line) {
+            continue;
+        }
+        // Most lines are too long for what is left, and need not be counted.
+        if !lines.is_empty() && spent + counter.least(&line) + 1 > BUDGET {
             continue;
         }
         // The newline at the end of a line is one token.
@@ -140,7 +147,8 @@ fn keep_newest(index: &Index, question: &Question, ranked: &mut Vec<Ranked>) {
 /// contains the same terms and another value.
 fn drop_superseded(index: &Index, question: &Question, ranked: &mut Vec<Ranked>) {
     let terms = |at: usize| {
-        let stands = |term| index.sentence(at).terms.binary_search_by_key(term, |e| e.0).is_ok();
+        let own = &index.sentence(at).terms;
+        let stands = |term| own.binary_search_by_key(term, |one| one.term).is_ok();
         let held = question.terms.iter().enumerate().filter(|(_, term)| stands(term));
         held.fold(0u64, |mask, (number, _)| mask | 1 << number.min(63))
     };

@@ -6,7 +6,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use rustc_hash::FxHashMap;
 
-use super::passage::{Analysed, Sentence};
+use super::passage::{Analysed, Counted, Run, Sentence};
 use super::sought::Forms;
 use super::words::Term;
 use crate::model::Role;
@@ -35,17 +35,18 @@ pub(super) struct Entry {
     pub analysed: Arc<Analysed>,
     /// Number of its speaker among the speakers of the context.
     pub speaker: Option<usize>,
+    /// Number of its first sentence in the whole context.
+    first: usize,
 }
 
 /// The occurrences of a term.
 #[derive(Debug, Default)]
-struct Posting {
-    /// Numbers of sentences, with the number of occurrences in each.
-    places: Vec<(u32, u32)>,
+pub(super) struct Posting {
+    /// Numbers of sentences in the order of the context, with the number of
+    /// occurrences in each.
+    pub places: Vec<(u32, u32)>,
     /// Number of blocks that contain the term.
     blocks: u32,
-    /// One more than the number of the last such block.
-    last: usize,
 }
 
 /// A context whose sentences can be found by their terms.
@@ -57,7 +58,11 @@ pub(super) struct Index {
     pub sentences: Vec<(usize, usize)>,
     /// Names of the speakers, if passages begin with them.
     pub speakers: Vec<String>,
-    postings: FxHashMap<Term, Posting>,
+    /// Number of blocks that contain each term, by the number of the term.
+    holding: Vec<u32>,
+    /// Rarity of a term by the number of blocks that contain it, for the first
+    /// numbers: most terms of a context are in few.
+    rarities: Vec<f64>,
     mean_sentence: f64,
     mean_block: f64,
 }
@@ -72,16 +77,21 @@ const PRIOR: f64 = 300.0;
 /// dialogue.
 const NAMED: f64 = 0.5;
 
+/// Numbers of blocks whose rarity is computed once a context.
+const FEW: usize = 64;
+
 impl Index {
-    /// Builds the index of passages from their analyses.
-    pub(super) fn new(passages: &[Passage], analysed: Vec<Arc<Analysed>>) -> Self {
+    /// Builds the index of passages from their analyses, whose terms have
+    /// `numbers` numbers.
+    pub(super) fn new(passages: &[Passage], analysed: Vec<Arc<Analysed>>, numbers: usize) -> Self {
         let speakers = speakers(&analysed);
         let mut index = Index {
             entries: Vec::with_capacity(passages.len()),
-            blocks: Vec::new(),
-            sentences: Vec::new(),
+            blocks: Vec::with_capacity(analysed.iter().map(|one| one.blocks.len()).sum()),
+            sentences: Vec::with_capacity(analysed.iter().map(|one| one.sentences.len()).sum()),
             speakers,
-            postings: FxHashMap::default(),
+            holding: vec![0; numbers],
+            rarities: Vec::new(),
             mean_sentence: 1.0,
             mean_block: 1.0,
         };
@@ -92,48 +102,54 @@ impl Index {
         let mean = |n: usize| (words as f64 / n.max(1) as f64).max(1.0);
         index.mean_sentence = mean(index.sentences.len());
         index.mean_block = mean(index.blocks.len());
+        index.rarities = (0..FEW).map(|blocks| index.rarity_in(blocks as u32)).collect();
         index
     }
 
     fn add(&mut self, passage: &Passage, analysed: Arc<Analysed>) {
-        let number = self.entries.len();
-        for run in &analysed.blocks {
-            let first = self.sentences.len();
-            let mut length = 0;
-            let mut forms = 0;
-            for at in run.clone() {
-                let sentence = &analysed.sentences[at];
-                let id = self.sentences.len() as u32;
-                for &(term, count) in &sentence.terms {
-                    let posting = self.postings.entry(term).or_default();
-                    posting.places.push((id, count));
-                    if posting.last != self.blocks.len() + 1 {
-                        posting.last = self.blocks.len() + 1;
-                        posting.blocks += 1;
-                    }
-                }
-                length += sentence.length;
-                forms |= sentence.values.iter().fold(0, |all, value| all | value.forms);
-                self.sentences.push((self.blocks.len(), at));
-            }
+        let (number, before) = (self.entries.len(), self.sentences.len());
+        for Run { sentences, forms, length } in &analysed.blocks {
+            let (first, block) = (self.sentences.len(), self.blocks.len());
+            self.sentences.extend(sentences.clone().map(|at| (block, at)));
             let end = self.sentences.len();
+            let (forms, length) = (*forms, *length);
             self.blocks.push(Block { passage: number, first, end, forms, length });
+        }
+        for held in &analysed.terms {
+            self.holding[held.number as usize] += held.blocks;
         }
         let speaker =
             analysed.speaker().and_then(|name| self.speakers.iter().position(|s| s == name));
         let date = passage.at.map(|at| at.to_zoned(TimeZone::UTC).date());
-        self.entries.push(Entry { role: passage.role, date, analysed, speaker });
+        self.entries.push(Entry { role: passage.role, date, analysed, speaker, first: before });
     }
 
-    /// The occurrences of a term, in the order of the context.
-    pub(super) fn postings(&self, term: Term) -> &[(u32, u32)] {
-        self.postings.get(&term).map_or(&[], |posting| &posting.places)
+    /// The occurrences of a term.
+    pub(super) fn posting(&self, term: Term) -> Posting {
+        let mut posting = Posting::default();
+        for entry in &self.entries {
+            let Some((blocks, places)) = entry.analysed.places(term) else { continue };
+            let first = entry.first as u32;
+            posting.blocks += blocks;
+            posting.places.extend(places.iter().map(|(at, count)| (first + at, *count)));
+        }
+        posting
     }
 
-    /// The rarity of a term among the blocks.
-    pub(super) fn rarity(&self, term: Term) -> f64 {
-        let holding = self.postings.get(&term).map_or(0.0, |posting| f64::from(posting.blocks));
-        rarity(holding, PRIOR + self.blocks.len() as f64)
+    /// The rarity of a term with these occurrences among the blocks.
+    pub(super) fn rarity(&self, posting: &Posting) -> f64 {
+        self.rarity_in(posting.blocks)
+    }
+
+    /// The rarity of a term of a sentence among the blocks.
+    pub(super) fn rarity_of(&self, term: &Counted) -> f64 {
+        let blocks = self.holding[term.number as usize];
+        let known = self.rarities.get(blocks as usize).copied();
+        known.unwrap_or_else(|| self.rarity_in(blocks))
+    }
+
+    fn rarity_in(&self, blocks: u32) -> f64 {
+        rarity(f64::from(blocks), PRIOR + self.blocks.len() as f64)
     }
 
     /// The number of the block that contains a sentence.

@@ -38,6 +38,8 @@ use rustc_hash::FxHashMap;
 
 use self::index::Index;
 use self::passage::Analysed;
+use self::question::Question;
+use self::words::Numbers;
 use super::{Answerer, Passage, Searched, Shown};
 use crate::model::{NoAnswer, Source};
 use crate::seats::finder::Finder;
@@ -46,54 +48,96 @@ use crate::tokens::Counter;
 /// Largest number of bytes of text whose analysis is cached.
 const KEPT: usize = 256 << 20;
 
+/// Most questions whose analysis is cached.
+const QUESTIONS: usize = 10_000;
+
 /// The stand-in for a model in the answerer's seat. Answers depend on the
 /// context and the question alone.
 #[derive(Debug)]
 pub struct Offline {
     counter: Arc<Counter>,
-    memo: Mutex<Memo>,
+    memo: Mutex<Arc<Mutex<Memo>>>,
+    questions: Mutex<FxHashMap<String, Asked>>,
 }
 
+/// The analyses of a question, each for the speakers of some contexts.
+type Asked = Vec<(Vec<String>, Arc<Question>)>;
+
+/// The texts that were analysed, and the numbers of their terms.
 #[derive(Debug, Default)]
 struct Memo {
     texts: FxHashMap<Arc<str>, Arc<Analysed>>,
     bytes: usize,
+    numbers: Numbers,
 }
 
 impl Offline {
     /// A reader that limits its answers by this counter.
     pub fn new(counter: Arc<Counter>) -> Self {
-        Self { counter, memo: Mutex::default() }
+        Self { counter, memo: Mutex::default(), questions: Mutex::default() }
     }
 
-    /// The analysis of a passage, from the cache if possible: the same messages
-    /// are part of hundreds of contexts.
-    fn analysed(&self, passage: &Passage) -> Arc<Analysed> {
-        let known =
-            || self.memo.lock().expect("no holder panics").texts.get(&passage.text).cloned();
-        if let Some(known) = known() {
-            return known;
-        }
-        let analysed = Arc::new(Analysed::new(&passage.text));
+    /// The cache for a context; an empty one where the last is full. A context
+    /// has one, so that its terms are numbered alike.
+    fn memo(&self) -> Arc<Mutex<Memo>> {
         let mut memo = self.memo.lock().expect("no holder panics");
-        if memo.bytes + passage.text.len() > KEPT {
-            *memo = Memo::default();
+        if memo.lock().expect("no holder panics").bytes > KEPT {
+            *memo = Arc::default();
         }
-        memo.bytes += passage.text.len();
-        memo.texts.insert(Arc::clone(&passage.text), Arc::clone(&analysed));
-        analysed
+        Arc::clone(&memo)
     }
 
     fn index(&self, passages: &[Passage]) -> Index {
-        Index::new(passages, passages.iter().map(|passage| self.analysed(passage)).collect())
+        let memo = self.memo();
+        let analysed = passages.iter().map(|passage| analysed(&memo, passage)).collect();
+        let numbers = memo.lock().expect("no holder panics").numbers.len();
+        Index::new(passages, analysed, numbers)
     }
+
+    /// The analysis of a question, from the cache if possible: a question is put
+    /// to the contexts of all presets.
+    fn question(&self, text: &str, speakers: &[String]) -> Arc<Question> {
+        let mut questions = self.questions.lock().expect("no holder panics");
+        let known = questions.get(text).into_iter().flatten();
+        if let Some((_, known)) = known.into_iter().find(|(own, _)| own == speakers) {
+            return Arc::clone(known);
+        }
+        if questions.len() >= QUESTIONS {
+            questions.clear();
+        }
+        let question = Arc::new(Question::new(text, speakers));
+        let asked = questions.entry(text.to_owned()).or_default();
+        asked.push((speakers.to_vec(), Arc::clone(&question)));
+        question
+    }
+
+    fn answered(&self, index: &Index, text: &str) -> String {
+        let question = self.question(text, &index.speakers);
+        compose::answer(index, (text, &question), &self.counter)
+    }
+}
+
+/// The analysis of a passage, from the cache if possible: the same messages are
+/// part of hundreds of contexts.
+fn analysed(memo: &Mutex<Memo>, passage: &Passage) -> Arc<Analysed> {
+    let known = || memo.lock().expect("no holder panics").texts.get(&passage.text).cloned();
+    if let Some(known) = known() {
+        return known;
+    }
+    let mut analysed = Analysed::new(&passage.text);
+    analysed.number(&mut memo.lock().expect("no holder panics").numbers);
+    let analysed = Arc::new(analysed.collected());
+    let mut memo = memo.lock().expect("no holder panics");
+    memo.bytes += passage.text.len();
+    memo.texts.insert(Arc::clone(&passage.text), Arc::clone(&analysed));
+    analysed
 }
 
 #[async_trait]
 impl Answerer for Offline {
     async fn answer(&self, shown: &Shown, questions: &[&str]) -> Vec<Result<String, NoAnswer>> {
         let index = self.index(&shown.passages);
-        questions.iter().map(|text| Ok(compose::answer(&index, text, &self.counter))).collect()
+        questions.iter().map(|text| Ok(self.answered(&index, text))).collect()
     }
 
     async fn search(
@@ -108,7 +152,7 @@ impl Answerer for Offline {
             searched.push(match searching::search(&own, text, finder).await {
                 Ok(found) => {
                     let wide = self.index(&searching::widened(&shown.passages, &found));
-                    let answer = Ok(compose::answer(&wide, text, &self.counter));
+                    let answer = Ok(self.answered(&wide, text));
                     Searched { answer, calls: found.calls, tokens: found.tokens }
                 }
                 Err(why) => Searched { answer: Err(why), calls: 0, tokens: 0 },

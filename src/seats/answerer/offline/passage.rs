@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use super::calls::rendered;
 use super::cut::pieces;
-use super::sought::{Value, values};
-use super::words::{Term, Word, term, words};
-use crate::text::language::{cardinal, is_in, is_stop, ordinal};
+use super::sought::{Forms, Value, values};
+use super::words::{Numbers, Term, Word, term, words};
+use crate::text::language::{cardinal, is_stop, ordinal};
 
 /// Largest number of sentences in a block, which is the unit of retrieval.
 const BLOCK_SENTENCES: usize = 12;
@@ -19,13 +19,45 @@ const BLOCK: usize = 1200;
 /// Length in bytes of the longest label of a speaker.
 const LABEL: usize = 40;
 
+/// A term of a sentence.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Counted {
+    pub term: Term,
+    /// Its number among the terms of all texts.
+    pub number: u32,
+    /// Number of its occurrences.
+    pub count: u32,
+}
+
+/// A term of a passage.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Held {
+    term: Term,
+    /// Its number among the terms of all texts.
+    pub number: u32,
+    /// Number of blocks that contain it.
+    pub blocks: u32,
+    /// Position of the first of its places.
+    from: u32,
+}
+
+/// Successive sentences, which is the unit of retrieval.
+#[derive(Clone, Debug)]
+pub(super) struct Run {
+    pub sentences: Range<usize>,
+    /// Forms of the values in them.
+    pub forms: Forms,
+    /// Number of their words that are not function words.
+    pub length: u32,
+}
+
 /// A sentence, a line, or a window of a long line.
 #[derive(Clone, Debug)]
 pub(super) struct Sentence {
     /// Byte range in the passage, without surrounding space.
     pub place: Range<usize>,
-    /// Terms with their number of occurrences, ordered by term.
-    pub terms: Vec<(Term, u32)>,
+    /// Terms, ordered.
+    pub terms: Vec<Counted>,
     /// Number of words that are not function words.
     pub length: u32,
     /// Whether it contains a digit or a number word.
@@ -51,12 +83,17 @@ pub(super) struct Analysed {
     pub label: Option<Range<usize>>,
     /// Sentences of the passage, in order.
     pub sentences: Vec<Sentence>,
-    /// The blocks, as ranges of sentences.
-    pub blocks: Vec<Range<usize>>,
+    pub blocks: Vec<Run>,
+    /// Terms of the passage, ordered.
+    pub terms: Vec<Held>,
+    /// The sentences of each term, with its number of occurrences in them.
+    places: Vec<(u32, u32)>,
+    /// A bit for each term, so that most of those that are not here are not looked for.
+    bits: u128,
 }
 
 impl Analysed {
-    /// Analyses the text of a passage.
+    /// Analyses the text of a passage. Its terms are to be numbered.
     pub(super) fn new(text: &Arc<str>) -> Self {
         let (text, calls): (Arc<str>, bool) = match rendered(text) {
             Cow::Borrowed(_) => (Arc::clone(text), false),
@@ -73,13 +110,65 @@ impl Analysed {
             }
         }
         let blocks = blocks(&sentences);
-        Self { text: Arc::clone(text), calls, label, sentences, blocks }
+        let (terms, places) = (Vec::new(), Vec::new());
+        Self { text: Arc::clone(text), calls, label, sentences, blocks, terms, places, bits: 0 }
+    }
+
+    /// Numbers the terms.
+    pub(super) fn number(&mut self, numbers: &mut Numbers) {
+        let terms = self.sentences.iter_mut().flat_map(|sentence| &mut sentence.terms);
+        terms.for_each(|term| term.number = numbers.of(term.term));
+    }
+
+    /// Collects where each term stands.
+    pub(super) fn collected(mut self) -> Self {
+        let blocks = (0..).zip(&self.blocks);
+        let blocks =
+            blocks.flat_map(|(block, run)| run.sentences.clone().map(move |at| (block, at)));
+        let stand = blocks.flat_map(|(block, at)| {
+            self.sentences[at].terms.iter().map(move |term| (term.term, at as u32, block, term))
+        });
+        let mut stand: Vec<(Term, u32, u32, &Counted)> = stand.collect();
+        stand.sort_unstable_by_key(|(term, at, ..)| (*term, *at));
+        let mut last = None;
+        for (term, at, block, counted) in stand {
+            match self.terms.last_mut().filter(|held| held.term == term) {
+                Some(held) => held.blocks += u32::from(last != Some(block)),
+                None => {
+                    let from = self.places.len() as u32;
+                    self.terms.push(Held { term, number: counted.number, blocks: 1, from });
+                    self.bits |= bit(term);
+                }
+            }
+            last = Some(block);
+            self.places.push((at, counted.count));
+        }
+        self.terms.shrink_to_fit();
+        self.places.shrink_to_fit();
+        self
+    }
+
+    /// Number of blocks with a term, and its sentences, in order, each with its
+    /// number of occurrences.
+    pub(super) fn places(&self, term: Term) -> Option<(u32, &[(u32, u32)])> {
+        if self.bits & bit(term) == 0 {
+            return None;
+        }
+        let at = self.terms.binary_search_by_key(&term, |held| held.term).ok()?;
+        let end = self.terms.get(at + 1).map_or(self.places.len(), |next| next.from as usize);
+        let Held { blocks, from, .. } = self.terms[at];
+        Some((blocks, &self.places[from as usize..end]))
     }
 
     /// The speaker's name at the beginning of the passage.
     pub(super) fn speaker(&self) -> Option<&str> {
         self.label.clone().map(|label| &self.text[label])
     }
+}
+
+/// The bit of a term.
+fn bit(term: Term) -> u128 {
+    1 << (term >> (Term::BITS - u128::BITS.ilog2()))
 }
 
 /// A label such as `Ann: ` at the beginning: at most three words, the first
@@ -100,18 +189,27 @@ fn label(text: &str) -> Option<Range<usize>> {
     fits.then_some(0..colon)
 }
 
-fn blocks(sentences: &[Sentence]) -> Vec<Range<usize>> {
+fn blocks(sentences: &[Sentence]) -> Vec<Run> {
     let mut blocks = Vec::new();
+    let run = |range: Range<usize>| {
+        let own = &sentences[range.clone()];
+        let values = own.iter().flat_map(|sentence| &sentence.values);
+        Run {
+            forms: values.fold(0, |all, value| all | value.forms),
+            length: own.iter().map(|sentence| sentence.length).sum(),
+            sentences: range,
+        }
+    };
     let mut start = 0;
     for at in 0..sentences.len() {
         let bytes = sentences[at].place.end - sentences[start].place.start;
         if at > start && (at - start >= BLOCK_SENTENCES || bytes > BLOCK) {
-            blocks.push(start..at);
+            blocks.push(run(start..at));
             start = at;
         }
     }
     if start < sentences.len() {
-        blocks.push(start..sentences.len());
+        blocks.push(run(start..sentences.len()));
     }
     blocks
 }
@@ -135,7 +233,9 @@ fn sentence(text: &str, place: Range<usize>, body: usize) -> Sentence {
     }
     let length = terms.len() as u32;
     terms.sort_unstable();
-    let counted = terms.chunk_by(|a, b| a == b).map(|run| (run[0], run.len() as u32)).collect();
+    let alike = terms.chunk_by(|a, b| a == b);
+    let counted = alike.map(|run| Counted { term: run[0], number: 0, count: run.len() as u32 });
+    let counted = counted.collect();
     let functional = found.len() - terms.len();
     Sentence {
         asks: spelt.ends_with(['?', '？']),
@@ -166,7 +266,7 @@ fn is_prose(text: &str, words: usize, functional: usize) -> bool {
 
 /// Whether a lower-case word is a number word, or one like `dozen`.
 fn is_number_word(lower: &str) -> bool {
-    is_in("dozen hundred thousand second couple few", lower)
+    matches!(lower, "dozen" | "hundred" | "thousand" | "second" | "couple" | "few")
         || cardinal(lower).or_else(|| ordinal(lower)).is_some()
 }
 

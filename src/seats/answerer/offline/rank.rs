@@ -1,10 +1,9 @@
 //! Ranks the sentences of a context by how well they answer a question.
 
 use jiff::civil::Date;
-use rustc_hash::FxHashMap;
 
 use super::anchors::Anchors;
-use super::index::{Block, Index};
+use super::index::{Block, Index, Posting};
 use super::question::{Ask, Question};
 use super::signs::{Signs, score};
 use crate::model::Role;
@@ -53,10 +52,11 @@ struct Found<'a> {
     rarity: Vec<f64>,
     total: f64,
     rarest: f64,
-    sentences: FxHashMap<usize, f64>,
+    /// Score of each sentence.
+    sentences: Vec<f64>,
     anchors: Anchors,
     /// Score of each block, and a bit for each term in it.
-    blocks: FxHashMap<usize, (f64, u64)>,
+    blocks: Vec<(f64, u64)>,
 }
 
 /// The sentences that fit best, the best first.
@@ -82,7 +82,9 @@ pub(super) fn rank(index: &Index, question: &Question, text: &str) -> Vec<Ranked
 
 impl<'a> Found<'a> {
     fn new(index: &'a Index, question: &'a Question, text: &str) -> Self {
-        let rarity: Vec<f64> = question.terms.iter().map(|&term| index.rarity(term)).collect();
+        let postings = question.terms.iter().map(|&term| index.posting(term));
+        let postings: Vec<Posting> = postings.collect();
+        let rarity: Vec<f64> = postings.iter().map(|posting| index.rarity(posting)).collect();
         let mut found = Found {
             index,
             question,
@@ -90,22 +92,21 @@ impl<'a> Found<'a> {
             rarest: rarity.iter().copied().fold(f64::MIN_POSITIVE, f64::max),
             rarity,
             anchors: Anchors::new(index, text),
-            sentences: FxHashMap::default(),
-            blocks: FxHashMap::default(),
+            sentences: vec![0.0; index.sentences.len()],
+            blocks: vec![(0.0, 0); index.blocks.len()],
         };
-        for number in 0..question.terms.len() {
-            found.look_up(number);
+        for (number, posting) in postings.iter().enumerate() {
+            found.look_up(number, posting);
         }
         found
     }
 
-    fn look_up(&mut self, number: usize) {
+    fn look_up(&mut self, number: usize, posting: &Posting) {
         let (index, weight) = (self.index, self.rarity[number] / self.total);
-        let mut places = index.postings(self.question.terms[number]).iter().peekable();
+        let mut places = posting.places.iter();
         while let Some(&(sentence, count)) = places.next() {
             let (sentence, count) = (sentence as usize, f64::from(count));
-            *self.sentences.entry(sentence).or_default() +=
-                weight * index.in_sentence(sentence, count);
+            self.sentences[sentence] += weight * index.in_sentence(sentence, count);
             let block = index.block_of(sentence);
             let mut in_block = count;
             // The remaining sentences of the block with this term.
@@ -115,7 +116,7 @@ impl<'a> Found<'a> {
             {
                 in_block += f64::from(count);
             }
-            let entry = self.blocks.entry(block).or_default();
+            let entry = &mut self.blocks[block];
             if entry.1 & bit(number) == 0 {
                 entry.0 += weight * index.in_block(block, in_block);
                 entry.1 |= bit(number);
@@ -126,10 +127,8 @@ impl<'a> Found<'a> {
     /// The best blocks among those with terms of the question and the two
     /// blocks after each: an answer need not repeat the terms.
     fn best_blocks(&self) -> Vec<usize> {
-        let mut near: Vec<usize> = self.blocks.keys().flat_map(|&at| at..at + 3).collect();
-        near.retain(|&at| at < self.index.blocks.len());
-        near.sort_unstable();
-        near.dedup();
+        let holds = |at: usize| self.blocks[at].1 != 0;
+        let near = (0..self.blocks.len()).filter(|&at| (at.saturating_sub(2)..=at).any(holds));
         let around = |at: usize| {
             let places = [Some(at), at.checked_sub(1), at.checked_sub(2), Some(at + 1)];
             let terms = places.into_iter().zip(AROUND).map(|(at, share)| share * self.block(at));
@@ -137,7 +136,7 @@ impl<'a> Found<'a> {
                 + if self.hunts() && self.has_form(at) { FORM + self.nearby(at) } else { 0.0 }
         };
         let mut scored: Vec<(usize, f64)> =
-            near.into_iter().map(|at| (at, around(at) * self.bearing(at))).collect();
+            near.map(|at| (at, around(at) * self.bearing(at))).collect();
         scored.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
         scored.truncate(BLOCKS);
         let mut blocks: Vec<usize> = scored.into_iter().map(|(at, _)| at).collect();
@@ -205,15 +204,15 @@ impl<'a> Found<'a> {
     }
 
     fn block(&self, at: Option<usize>) -> f64 {
-        at.and_then(|at| self.blocks.get(&at)).map_or(0.0, |found| found.0)
+        at.and_then(|at| self.blocks.get(at)).map_or(0.0, |found| found.0)
     }
 
     fn held(&self, at: Option<usize>) -> u64 {
-        at.and_then(|at| self.blocks.get(&at)).map_or(0, |found| found.1)
+        at.and_then(|at| self.blocks.get(at)).map_or(0, |found| found.1)
     }
 
     fn sentence(&self, at: usize) -> f64 {
-        self.sentences.get(&at).copied().unwrap_or(0.0)
+        self.sentences[at]
     }
 
     /// Share of these terms in the question, weighted by rarity.
@@ -229,8 +228,8 @@ impl<'a> Found<'a> {
         let shared = self.signs_of_block(at, block);
         for number in block.first..block.end {
             let sentence = index.sentence(number);
-            let novel = sentence.terms.iter().filter(|(term, _)| !question.terms.contains(term));
-            let novelty = novel.map(|&(term, _)| index.rarity(term)).sum::<f64>().ln_1p();
+            let novel = sentence.terms.iter().filter(|one| !question.terms.contains(&one.term));
+            let novelty = novel.map(|one| index.rarity_of(one)).sum::<f64>().ln_1p();
             let formed = self.hunts() && sentence.values.iter().any(|value| question.seeks(value));
             let (quoted, scope) =
                 self.anchors.shares(block.passage, index.text(number), question.last);
@@ -292,7 +291,7 @@ impl<'a> Found<'a> {
     /// the rarest of all its terms.
     fn rarest_in(&self, at: usize) -> f64 {
         let terms = &self.index.sentence(at).terms;
-        let stands = |term| terms.binary_search_by_key(term, |(term, _)| *term).is_ok();
+        let stands = |term| terms.binary_search_by_key(term, |one| one.term).is_ok();
         let held = self.question.terms.iter().zip(&self.rarity).filter(|(term, _)| stands(term));
         held.map(|(_, rarity)| *rarity).fold(0.0, f64::max) / self.rarest
     }

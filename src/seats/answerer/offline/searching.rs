@@ -72,9 +72,10 @@ fn queries<'q>(index: &Index, question: &'q str) -> Vec<&'q str> {
         let bare = spelt.strip_suffix("'s").or_else(|| spelt.strip_suffix("’s"));
         terms.push((term, bare.unwrap_or(spelt)));
     }
+    let rarity = |(term, spelt)| (index.rarity(&index.posting(term)), spelt);
+    let mut terms: Vec<(f64, &str)> = terms.into_iter().map(rarity).collect();
     terms.sort_by(|(a, one), (b, other)| {
-        let rarity = index.rarity(*b).total_cmp(&index.rarity(*a));
-        rarity.then_with(|| other.chars().count().cmp(&one.chars().count()))
+        b.total_cmp(a).then_with(|| other.chars().count().cmp(&one.chars().count()))
     });
     terms.into_iter().take(TERMS).map(|(_, spelt)| spelt).collect()
 }
@@ -101,6 +102,7 @@ mod tests {
 
     use super::*;
     use crate::seats::answerer::offline::passage::Analysed;
+    use crate::seats::answerer::offline::words::Numbers;
     use crate::strategy::{ArchivedSession, Channel, RECOVERIES};
 
     fn said(role: Role, text: &str) -> Passage {
@@ -109,8 +111,14 @@ mod tests {
 
     fn index(texts: &[&str]) -> Index {
         let passages: Vec<Passage> = texts.iter().map(|text| said(Role::User, text)).collect();
-        let analysed = passages.iter().map(|p| Arc::new(Analysed::new(&p.text))).collect();
-        Index::new(&passages, analysed)
+        let mut numbers = Numbers::default();
+        let mut analysed = |passage: &Passage| {
+            let mut analysed = Analysed::new(&passage.text);
+            analysed.number(&mut numbers);
+            Arc::new(analysed.collected())
+        };
+        let analysed = passages.iter().map(&mut analysed).collect();
+        Index::new(&passages, analysed, numbers.len())
     }
 
     fn archived(message: u32, content: &str, reasoning: Option<&str>) -> Archived {

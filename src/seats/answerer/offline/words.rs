@@ -3,13 +3,31 @@
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
 
-use rustc_hash::FxHasher;
+use rustc_hash::{FxHashMap, FxHasher};
 
-use crate::text::language::{is_unspaced, stem};
+use crate::text::language::{is_unspaced, with_stem};
 
 /// A term: the hash of a stem. 64 bits, so that two stems of one context
 /// share a hash with a chance below one in a billion.
 pub(super) type Term = u64;
+
+/// Numbers of terms, in the order in which they came: figures of terms are kept
+/// by number, which is much faster than by term.
+#[derive(Debug, Default)]
+pub(super) struct Numbers(FxHashMap<Term, u32>);
+
+impl Numbers {
+    /// The number of a term.
+    pub(super) fn of(&mut self, term: Term) -> u32 {
+        let next = self.0.len() as u32;
+        *self.0.entry(term).or_insert(next)
+    }
+
+    /// Number of terms that have a number.
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+}
 
 /// A word and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +42,7 @@ pub(super) struct Word {
 /// The term of a word in lower case.
 pub(super) fn term(lower: &str) -> Term {
     let mut hasher = FxHasher::default();
-    stem(lower).hash(&mut hasher);
+    with_stem(lower, |stem| stem.hash(&mut hasher));
     hasher.finish()
 }
 
@@ -94,13 +112,7 @@ fn continues(text: &str, at: usize, c: char) -> bool {
 
 fn word(text: &str, place: Range<usize>, out: &mut Vec<Word>) {
     let spelt = &text[place.clone()];
-    let lower = spelt.to_lowercase().replace('’', "'");
-    let lower = ["'s", "'re", "'ve", "'ll", "'d", "'m"]
-        .iter()
-        .find_map(|ending| lower.strip_suffix(ending))
-        .unwrap_or(&lower);
-    let lower = lower.replace(',', "");
-    out.push(Word { place: place.clone(), lower });
+    out.push(Word { place: place.clone(), lower: lower(spelt) });
     let parts = parts(spelt);
     if parts.len() > 1 {
         for part in parts {
@@ -108,6 +120,19 @@ fn word(text: &str, place: Range<usize>, out: &mut Vec<Word>) {
             out.push(Word { lower: text[at.clone()].to_lowercase(), place: at });
         }
     }
+}
+
+/// A word in lower case, without a possessive or the commas of a number.
+fn lower(spelt: &str) -> String {
+    if spelt.bytes().all(|b| b.is_ascii() && !matches!(b, b'\'' | b',')) {
+        return spelt.to_ascii_lowercase();
+    }
+    let lower = spelt.to_lowercase().replace('’', "'");
+    let lower = ["'s", "'re", "'ve", "'ll", "'d", "'m"]
+        .iter()
+        .find_map(|ending| lower.strip_suffix(ending))
+        .unwrap_or(&lower);
+    lower.replace(',', "")
 }
 
 /// The parts of an identifier: split at `_` and `.` between letters, and where
