@@ -1,0 +1,185 @@
+//! What the sessions cost as recorded, why caches were rebuilt, what filled the contexts, and
+//! what could be otherwise. Works without a script.
+
+use askama::Template;
+
+use crate::model::{Amount, Content, Origin, Receipt, Report, Sender, Spent, TokenKind};
+use crate::report::receipt::{
+    cause_name, choices, kind_name, money, origin_name, sender_name, sentence,
+};
+use crate::report::{number, plain};
+use crate::text::{counted, form_for};
+
+/// Tools that have a row of their own.
+const TOOLS: usize = 8;
+
+/// The section.
+#[derive(Template)]
+#[template(path = "receipt/receipt.html")]
+pub(super) struct Today {
+    sentence: String,
+    heads: Vec<&'static str>,
+    costs: Vec<Cost>,
+    notes: Vec<String>,
+    /// Cause, requests, tokens and dollars.
+    rebuilt: Vec<[String; 4]>,
+    contents: Vec<Held>,
+    choices: Vec<String>,
+}
+
+/// What one sender spent at one model.
+struct Cost {
+    name: String,
+    model: String,
+    requests: String,
+    /// Dollars and tokens: of each kind, then of all.
+    cells: Vec<(String, String)>,
+}
+
+/// What one kind of content takes of all contexts.
+struct Held {
+    name: String,
+    texts: String,
+    tokens: String,
+    sent: String,
+    share: String,
+    width: String,
+}
+
+/// The section; nothing where no session makes a request.
+pub(super) fn today(report: &Report) -> Option<Today> {
+    let receipt = &report.receipt;
+    let kinds: Vec<TokenKind> = receipt.all().kinds.into_keys().collect();
+    let told = receipt.spent.iter().filter(|(_, spent)| spent.reported > 0);
+    let mut costs: Vec<Cost> = told
+        .map(|((sender, model), spent)| cost(sender_name(*sender), model.as_deref(), spent, &kinds))
+        .collect();
+    if costs.len() > 1 {
+        costs.push(Cost { model: String::new(), ..cost("all", None, &receipt.all(), &kinds) });
+    }
+    Some(Today {
+        sentence: sentence(report)?,
+        heads: kinds.into_iter().map(kind_name).collect(),
+        costs,
+        notes: notes(receipt),
+        rebuilt: rebuilt(receipt),
+        contents: contents(&receipt.contents),
+        choices: choices(report),
+    })
+}
+
+fn cost(name: &str, model: Option<&str>, spent: &Spent, kinds: &[TokenKind]) -> Cost {
+    let none = Amount::default();
+    let cell = |amount: &Amount| (money(amount), number::tokens(amount.tokens as f64));
+    let each = kinds.iter().map(|kind| match spent.kinds.get(kind).unwrap_or(&none) {
+        amount if amount.tokens == 0 => ("–".to_owned(), String::new()),
+        amount => cell(amount),
+    });
+    Cost {
+        name: name.to_owned(),
+        model: model.map_or_else(|| "no model is named".to_owned(), plain::line),
+        requests: number::grouped(spent.reported),
+        cells: each.chain([cell(&spent.total())]).collect(),
+    }
+}
+
+/// What the sums do not hold, and why.
+fn notes(receipt: &Receipt) -> Vec<String> {
+    let all = receipt.all();
+    let (told, silent) = (all.reported, all.silent);
+    let (requests, report) = (counted(told, "request"), form_for(told, "reports", "report"));
+    let (other, do_not) = (number::grouped(silent), form_for(silent, "does", "do"));
+    let mut notes = vec![format!(
+        "{requests} {report} tokens; {other} {do_not} not, and {} in no sum here.",
+        form_for(silent, "is", "are")
+    )];
+    if all.unfinished > 0 {
+        notes.push(format!(
+            "Of {} the output was written down before it was final: it is too low.",
+            counted(all.unfinished, "request of subagents or compactions")
+        ));
+    }
+    if all.kinds.contains_key(&TokenKind::OutputCounted) {
+        notes.push(
+            "Output that was written down before it was final is counted by recap instead; \
+             thinking that the recording does not show is missing from it."
+                .to_owned(),
+        );
+    }
+    if receipt.silent_compactions > 0 {
+        notes.push(format!(
+            "The recording does not report the calls of {}, if they made any.",
+            counted(receipt.silent_compactions, "compaction")
+        ));
+    }
+    let why = receipt.spent.values().flat_map(|spent| spent.kinds.values());
+    let mut why: Vec<String> =
+        why.filter_map(|amount| Some(amount.unpriced.as_ref()?.to_string())).collect();
+    why.sort_unstable();
+    why.dedup();
+    notes.extend(
+        why.iter().map(|why| format!("Some tokens have no dollars: {}.", plain::line(why))),
+    );
+    let subagents = receipt.of(Sender::Subagent).reported;
+    if subagents > 0 {
+        notes.push(
+            "Rebuilt caches are those of conversations in order; requests of subagents that \
+                    are not recorded as such are not among them."
+                .to_owned(),
+        );
+    }
+    notes
+}
+
+fn rebuilt(receipt: &Receipt) -> Vec<[String; 4]> {
+    let row = |(cause, one): (&_, &crate::model::Rebuilt)| {
+        [
+            cause_name(*cause).to_owned(),
+            number::grouped(one.requests),
+            number::tokens(one.lost.tokens as f64),
+            money(&one.lost),
+        ]
+    };
+    receipt.rebuilt.iter().map(row).collect()
+}
+
+/// The kinds of content that were sent most; the tools behind the first are one row.
+fn contents(all: &[Content]) -> Vec<Held> {
+    let sent: u64 = all.iter().map(|content| content.sent).sum();
+    let mut tools = 0;
+    let (shown, rest): (Vec<&Content>, Vec<&Content>) = all.iter().partition(|content| {
+        tools += usize::from(content.origin == Origin::Result);
+        content.origin != Origin::Result || tools <= TOOLS
+    });
+    let mut rows: Vec<Held> =
+        shown.iter().map(|content| held(name(content), content, sent)).collect();
+    let others = rest.iter().copied().cloned().reduce(|sum, one| Content {
+        texts: sum.texts + one.texts,
+        tokens: sum.tokens + one.tokens,
+        sent: sum.sent + one.sent,
+        ..sum
+    });
+    let others = others
+        .map(|sum| held(format!("results of {}", counted(rest.len(), "other tool")), &sum, sent));
+    rows.extend(others);
+    rows
+}
+
+fn name(content: &Content) -> String {
+    match &content.tool {
+        Some(tool) => format!("results of {}", plain::line(tool)),
+        None => origin_name(content.origin).to_owned(),
+    }
+}
+
+fn held(name: String, content: &Content, all: u64) -> Held {
+    let share = content.sent as f64 / all.max(1) as f64;
+    Held {
+        name,
+        texts: number::grouped(content.texts),
+        tokens: number::tokens(content.tokens as f64),
+        sent: number::tokens(content.sent as f64),
+        share: number::percent(share),
+        width: format!("{:.1}", share * 100.0),
+    }
+}
