@@ -4,8 +4,9 @@ of recap.
 
 Called with paths; prints one JSON object a line for each: by sender the reported requests and
 tokens by kind with their dollars, and by cause the requests that did not read what the
-request before had in the cache, with the lost tokens and what these cost above a read. It
-knows the raw records of each agent and nothing of recap: tests compare the two.
+request before had in the cache, with the lost tokens and what these cost above a read. Output
+that was written down before it was final is left out, but for subagents. It knows the raw
+records of each agent and nothing of recap: tests compare the two.
 """
 
 import datetime
@@ -122,24 +123,24 @@ class Count:
         sums["usd"] = plus(sums["usd"], above)
 
 
-def anthropic(message, is_subagent=False):
-    """The tokens that Claude Code reports of a response, in the order of KINDS.
-
-    Its output is a placeholder until the response says why it stopped: for those recap counts
-    the words instead, but for subagents.
-    """
+def anthropic(message, is_told):
+    """The tokens that Claude Code reports of a response, in the order of KINDS."""
     usage = message.get("usage") or {}
     written = usage.get("cache_creation_input_tokens") or 0
     hour = (usage.get("cache_creation") or {}).get("ephemeral_1h_input_tokens") or 0
     read = usage.get("cache_read_input_tokens") or 0
-    is_told = is_subagent or message.get("stop_reason")
     output = usage.get("output_tokens") or 0 if is_told else 0
     return [usage.get("input_tokens") or 0, read, written - hour, hour, output]
 
 
 def claude_code(path):
     count, responses, subagents, spoken = Count(), {}, {}, None
+    seen = set()
     for record in lines(path):
+        # A session that goes on elsewhere has records again, with another time.
+        if record.get("uuid") in seen:
+            continue
+        seen.add(record.get("uuid") or len(seen))
         progress = record.get("data") or {}
         if record.get("type") == "progress" and progress.get("type") == "agent_progress":
             said = progress["message"]
@@ -157,14 +158,17 @@ def claude_code(path):
             continue
         if record["type"] == "assistant" and message.get("model") != "<synthetic>":
             key = message.get("id"), record.get("requestId")
-            first = responses.setdefault(key, [spoken, count.boundary, message])
-            first[2] = message
+            response = responses.setdefault(key, [spoken, count.boundary, message, False])
+            response[2] = message
+            # The output is a placeholder until a piece says why the response stopped: recap
+            # counts the words then, as far as they are recorded.
+            response[3] = response[3] or message.get("stop_reason", "untold") is not None
         spoken = second(record.get("timestamp"))
-    for sent, boundary, message in responses.values():
-        tokens = anthropic(message)
+    for sent, boundary, message, is_told in responses.values():
+        tokens = anthropic(message, is_told)
         count.request(message["model"], tokens, sent, boundary)
     for message in subagents.values():
-        count.spend("subagent", message["model"], anthropic(message, is_subagent=True))
+        count.spend("subagent", message["model"], anthropic(message, True))
     return count
 
 
@@ -195,8 +199,14 @@ def codex(path):
 
 def opencode(session):
     count, spoken = Count(), None
+    parts = [part for message in session["messages"] for part in message["parts"]]
+    states = [part["state"] for part in parts if part["type"] == "tool"]
+    cleared = [state["time"]["compacted"] for state in states if "compacted" in state["time"]]
     for message in session["messages"]:
         info = message["info"]
+        asked = info["time"]["created"]
+        # Results were cleared one by one, all of them at one moment between two requests.
+        boundary = count.boundary + sum(at <= asked for at in cleared)
         if info["role"] == "assistant":
             tokens = info["tokens"]
             cache = tokens["cache"]
@@ -205,8 +215,8 @@ def opencode(session):
                 count.spend("compaction", info["modelID"], tokens)
                 count.boundary += 1
             else:
-                count.request(info["modelID"], tokens, spoken)
-        spoken = info["time"]["created"] / 1000
+                count.request(info["modelID"], tokens, spoken, boundary)
+        spoken = asked / 1000
     return count
 
 

@@ -151,3 +151,121 @@ impl<'a> Contents<'a> {
         self.add(kind, tokens);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::model::{Block, Preamble, PreambleChange, Transcript};
+    use crate::pricing::PriceList;
+    use crate::tokens::Counter;
+
+    fn says(n: usize, role: Role, block: Block) -> Message {
+        Message::new(format!("m{n}"), role, None, vec![block])
+    }
+
+    /// A question, a call of `Read`, its result, an answer, and the same again.
+    fn session() -> Transcript {
+        let text = |words: &str| Block::Text { text: words.to_owned() };
+        let call = |n: usize| {
+            let (id, name, arguments) = (format!("c{n}"), "Read".to_owned(), serde_json::json!({}));
+            Block::ToolCall { id, name, arguments }
+        };
+        let result = |n: usize| {
+            let (call, text) = (format!("c{n}"), "one two three ".repeat(20));
+            Block::ToolResult { call, text, images: 0, is_error: false }
+        };
+        let turn = |n: usize| {
+            [
+                says(4 * n, Role::User, text("Which port is it, please?")),
+                says(4 * n + 1, Role::Assistant, call(n)),
+                says(4 * n + 2, Role::Tool, result(n)),
+                says(4 * n + 3, Role::Assistant, text("It is the first one.")),
+            ]
+        };
+        Transcript {
+            preamble: Preamble { system: vec!["Be brief.".to_owned()], ..Preamble::default() },
+            messages: [turn(0), turn(1)].concat(),
+            ..Transcript::default()
+        }
+    }
+
+    fn subject(transcript: Transcript) -> Subject {
+        Subject::new("d", transcript, Arc::new(Counter::default()))
+    }
+
+    fn facts_of(subject: &Subject) -> ReceiptFacts {
+        let list = Arc::new(PriceList::bundled());
+        receipt_facts(subject, &Agents::new(list, Vec::new()))
+    }
+
+    fn sent(facts: &ReceiptFacts, origin: Origin) -> u64 {
+        facts.contents.iter().find(|content| content.origin == origin).map_or(0, |c| c.sent)
+    }
+
+    #[test]
+    fn without_a_compaction_contents_are_all_that_full_sends() {
+        let change = PreambleChange { before: 5, system: vec!["Be brief and kind.".to_owned()] };
+        let subject = subject(Transcript { preamble_changes: vec![change], ..session() });
+        let facts = facts_of(&subject);
+        let all: u64 = facts.contents.iter().map(|content| content.sent).sum();
+        let full: u64 = subject.facts.requests.iter().map(|request| request.tokens_full).sum();
+        assert_eq!(all, full);
+        let told: Vec<_> =
+            facts.contents.iter().map(|c| (c.origin, c.tool.as_deref(), c.texts)).collect();
+        let read = (Origin::Result, Some("Read"), 2);
+        let expected =
+            [(Origin::System, None, 2), (Origin::User, None, 2), (Origin::Agent, None, 4)];
+        assert_eq!(told, [&expected[..], &[read]].concat());
+        // The first result stands in the three requests behind it, the second in one.
+        let one = subject.recording.sizes.messages[2].tokens;
+        assert_eq!(sent(&facts, Origin::Result), 4 * one);
+    }
+
+    #[test]
+    fn what_a_compaction_took_away_is_sent_no_more_and_its_summary_is() {
+        let compaction = RecordedCompaction {
+            after: 4,
+            kept_from: 4,
+            summary: Some("The first port.".to_owned()),
+            ..RecordedCompaction::default()
+        };
+        let subject = subject(Transcript { compactions: vec![compaction], ..session() });
+        let (facts, sizes) = (facts_of(&subject), &subject.recording.sizes.messages);
+        // Each result in one request; the summary in the two behind it.
+        assert_eq!(sent(&facts, Origin::Result), 2 * sizes[2].tokens);
+        let summary = subject.recording.counter.count("The first port.");
+        assert_eq!(sent(&facts, Origin::Summary), 2 * summary);
+        assert_eq!(facts.compactions, [CompactionFacts { after: 4, call: None }]);
+    }
+
+    #[test]
+    fn a_cleared_result_is_sent_as_its_marker() {
+        let clearing = RecordedCompaction {
+            after: 4,
+            cleared: vec!["c0".to_owned(), "unknown".to_owned()],
+            ..RecordedCompaction::default()
+        };
+        let subject = subject(Transcript { compactions: vec![clearing], ..session() });
+        let (facts, result) = (facts_of(&subject), subject.recording.sizes.messages[2].tokens);
+        let marker = subject.recording.counter.count(CLEARED);
+        assert!(marker < result);
+        assert_eq!(sent(&facts, Origin::Result), 2 * result + 2 * marker);
+    }
+
+    #[test]
+    fn an_automatic_cache_lives_as_its_rules_have_it_and_others_as_requests_choose() {
+        let named = |model: &str| {
+            let model = Some(model.to_owned());
+            facts_of(&subject(Transcript { model, ..session() })).lifetimes
+        };
+        assert_eq!(named("gpt-5.4"), [Some(600)]);
+        assert_eq!(named("gpt-6.1-sol"), [Some(1_800)]);
+        assert_eq!(named("gemini-3.8-flash"), [Some(3_600)]);
+        assert_eq!(named("deepseek-v4-pro"), [Some(14_400)]);
+        assert_eq!(named("claude-opus-4-6"), [None]);
+        assert_eq!(named("a-local-model"), [None]);
+        assert_eq!(facts_of(&subject(session())).lifetimes, [None]);
+    }
+}

@@ -16,23 +16,20 @@ pub(crate) fn sentence(report: &Report) -> Option<String> {
             )
         });
     }
-    let parts: Vec<String> = kinds(&all.kinds).collect();
-    let mut said =
-        format!("Recorded cost of today: {} ({})", money(&all.total()), parts.join(", "));
+    let parts =
+        all.kinds.iter().map(|(kind, part)| format!("{} {}", kind_name(*kind), money(part)));
+    let parts = parts.collect::<Vec<_>>().join(", ");
+    let mut said = format!("Today these sessions cost {}: {parts}", money(&all.total()));
     for sender in [Sender::Subagent, Sender::Compaction] {
         let spent = receipt.of(sender);
         if spent.reported > 0 {
-            said += &format!(", of it {} by {}", money(&spent.total()), sender_name(sender));
+            said += &format!("; of it {} for {}", money(&spent.total()), sender_name(sender));
         }
     }
-    said += &rebuilt(receipt).map_or_else(|| ".".to_owned(), |words| format!("; {words}."));
-    Some(said)
-}
-
-fn kinds<'a>(
-    kinds: impl IntoIterator<Item = (&'a TokenKind, &'a Amount)>,
-) -> impl Iterator<Item = String> {
-    kinds.into_iter().map(|(kind, amount)| format!("{} {}", kind_name(*kind), money(amount)))
+    if let Some(rebuilt) = rebuilt(receipt) {
+        said += &format!("; {rebuilt}");
+    }
+    Some(said + ".")
 }
 
 /// The dollars of an amount; where a part has no price, those of the rest, and that.
@@ -40,7 +37,7 @@ pub(super) fn money(amount: &Amount) -> String {
     match amount.whole() {
         Some(usd) => number::dollars(usd),
         None if amount.usd > 0.0 => {
-            format!("{} and what has no price", number::dollars(amount.usd))
+            format!("{} + unknown", number::dollars(amount.usd))
         }
         None => "unknown".to_owned(),
     }
@@ -57,7 +54,7 @@ fn rebuilt(receipt: &Receipt) -> Option<String> {
     let caches = counted(requests, "cache");
     let was = form_for(requests, "was", "were");
     let causes = causes.join(", ");
-    (requests > 0).then(|| format!("{caches} {was} rebuilt for {}: {causes}", money(&lost)))
+    (requests > 0).then(|| format!("{caches} {was} rebuilt for {} of it: {causes}", money(&lost)))
 }
 
 pub(super) fn sender_name(sender: Sender) -> &'static str {
@@ -76,7 +73,7 @@ pub(super) fn kind_name(kind: TokenKind) -> &'static str {
         TokenKind::Input => "uncached input",
         TokenKind::PromptUnsplit => "input, cached or not",
         TokenKind::Output => "output",
-        TokenKind::OutputCounted => "output, counted",
+        TokenKind::OutputCounted => "output as recap counts it",
     }
 }
 
@@ -132,15 +129,18 @@ pub(super) fn choices(report: &Report) -> Vec<String> {
 
 fn hour(hour: &Result<Hour, Absent>) -> String {
     match hour {
-        Err(why) => format!("A cache that lives an hour: no figure, {why}."),
+        Err(why) => {
+            let why = plain::line(&why.to_string());
+            format!("A cache that lives an hour: no figure, {why}.")
+        }
         Ok(hour) => {
             let change = hour.saved - hour.dearer;
-            let would = if change >= 0.0 { "saved" } else { "cost" };
+            let (would, more) = if change >= 0.0 { ("saved", "") } else { ("cost", " more") };
             let without = hour.without.as_ref().map_or_else(String::new, |why| {
                 format!(" (without sessions of which {})", plain::line(&why.to_string()))
             });
             format!(
-                "A cache that lives an hour would have {would} {}: {} after idle gaps of an hour at \
+                "A cache that lives an hour would have {would} {}{more}: {} after idle gaps of an hour at \
                  most would have been spared ({}), and all other writes would have been dearer by \
                  {}{without}.",
                 number::dollars(change.abs()),
@@ -149,5 +149,93 @@ fn hour(hour: &Result<Hour, Absent>) -> String {
                 number::dollars(hour.dearer),
             )
         }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::model::{Content, Rebuilt, Spent};
+    use crate::report::testkit::Kit;
+
+    /// A run in which a model without a price answered a subagent.
+    pub(in crate::report) fn report() -> Report {
+        let amount = |tokens, usd| Amount::new(tokens, Ok(usd));
+        let kinds = [
+            (TokenKind::CacheRead, amount(2_000_000, 1.0)),
+            (TokenKind::CacheWrite5m, amount(80_000, 0.5)),
+            (TokenKind::Output, amount(20_000, 0.5)),
+        ];
+        let main = Spent { reported: 40, silent: 2, unfinished: 0, kinds: kinds.into() };
+        let unpriced = Amount::new(7_000, Err(Absent::Price("local".to_owned())));
+        let kinds = [(TokenKind::Input, unpriced)].into();
+        let aside = Spent { reported: 3, kinds, ..Spent::default() };
+        let rebuilt = |requests, tokens, usd| Rebuilt { requests, lost: amount(tokens, usd) };
+        let content = |origin, tool: Option<&str>, sent| Content {
+            origin,
+            tool: tool.map(str::to_owned),
+            texts: 4,
+            tokens: 100,
+            sent,
+        };
+        let tools = (0..10).map(|n| content(Origin::Result, Some(&format!("tool-{n}")), 100 - n));
+        let receipt = Receipt {
+            spent: [
+                ((Sender::Main, Some("claude-opus-4-6".to_owned())), main),
+                ((Sender::Subagent, Some("local".to_owned())), aside),
+            ]
+            .into(),
+            silent_compactions: 1,
+            rebuilt: [
+                (Cause::IdleGap, rebuilt(2, 40_000, 0.25)),
+                (Cause::Compaction, rebuilt(1, 5_000, 0.125)),
+            ]
+            .into(),
+            hour: Ok(Hour { spared: 2, saved: 0.25, dearer: 0.75, without: None }),
+            contents: std::iter::once(content(Origin::System, None, 1_000)).chain(tools).collect(),
+            largest_prompt: 150_000,
+        };
+        Report { receipt, ..Kit::default().report() }
+    }
+
+    #[test]
+    fn one_sentence_has_the_dollars_by_kind_and_the_rebuilt_caches_by_cause() {
+        assert_eq!(
+            sentence(&report()).unwrap(),
+            "Today these sessions cost $2.00 + unknown: cache reads $1.00, cache writes \
+             (5 min) $0.500, uncached input unknown, output $0.500; of it unknown for subagents; \
+             3 caches were rebuilt for $0.375 of it: 1 behind a compaction $0.125, 2 after an idle \
+             gap $0.250."
+        );
+    }
+
+    #[test]
+    fn without_reports_the_cost_is_said_to_be_unknown_and_without_requests_nothing_is() {
+        let mut report = Kit::default().report();
+        assert_eq!(sentence(&report), None);
+        let spent = Spent { silent: 9, ..Spent::default() };
+        report.receipt.spent = [((Sender::Main, None), spent)].into();
+        let said = sentence(&report).unwrap();
+        assert!(said.contains("not known: none of 9 requests reports its tokens"), "{said}");
+        assert!(choices(&report).is_empty());
+    }
+
+    #[test]
+    fn each_choice_is_one_sentence_with_its_figures_and_its_option() {
+        let mut report = report();
+        let [hour, window, model] = choices(&report).try_into().unwrap();
+        assert_eq!(
+            hour,
+            "A cache that lives an hour would have cost $0.500 more: 2 rebuilds after idle gaps of \
+             an hour at most would have been spared ($0.250), and all other writes would have been \
+             dearer by $0.750."
+        );
+        assert!(
+            window.contains("150k tokens") && window.contains("`recap bench SESSIONS --window")
+        );
+        assert!(model.contains("claude-opus-4-6, local") && model.contains("--agent-model MODEL"));
+        report.receipt.hour = Err(Absent::HourAlready);
+        let hour = choices(&report).remove(0);
+        assert!(hour.ends_with("no figure, the cache was written for an hour already."), "{hour}");
     }
 }

@@ -122,3 +122,34 @@ fn hour_rows<'a>(receipt: &Receipt) -> Vec<Row<'a>> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::receipt::tests::report;
+
+    #[test]
+    fn rows_are_those_of_each_session_and_then_of_all() {
+        let report = report();
+        let source = Source { report: &report, texts: None };
+        let text = String::from_utf8(FORMAT.bytes(&source)).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(
+            lines[0],
+            "dataset,transcript,part,sender,model,item,count,tokens,tokens_sent,usd,reason"
+        );
+        assert!(lines[1].starts_with("my-sessions,session-0,cost,ALL,ALL,requests,0,"), "{text}");
+        for row in [
+            "ALL,ALL,cost,main,claude-opus-4-6,requests,40,,,,",
+            "ALL,ALL,cost,main,claude-opus-4-6,cache_write_5m,,80000,,0.5,",
+            "ALL,ALL,cost,subagent,local,total,,7000,,,the price of local is unknown",
+            "ALL,ALL,cost,ALL,ALL,total,,2107000,,,the price of local is unknown",
+            "ALL,ALL,cost,compaction,ALL,calls not reported,1,,,,",
+            "ALL,ALL,rebuilt,,,idle-gap,2,40000,,0.25,",
+            "ALL,ALL,context,,,result:tool-0,4,100,100,,",
+            "ALL,ALL,hour,,,change,,,,0.5,",
+        ] {
+            assert!(lines.contains(&row), "{row} is not in {text}");
+        }
+    }
+}

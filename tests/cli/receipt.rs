@@ -195,6 +195,12 @@ fn compare(session: &str, rows: &[&Row], count: &Json) {
         let usd = usd.map(|(all, counted)| all - counted);
         assert!(close(usd, sums["usd"].as_f64()), "{session}, {sender}: {usd:?}, not {sums}");
     }
+    // Contents are counted by recap: all that was sent has the size of all prompts.
+    let sent = rows.iter().filter_map(|row| row["tokens_sent"].parse::<f64>().ok()).sum::<f64>();
+    let prompts = ["input", "cache_read", "cache_write_5m", "cache_write_1h"];
+    let prompts: f64 =
+        prompts.iter().filter_map(|kind| senders["main"]["tokens"][kind].as_f64()).sum();
+    assert!((sent / prompts - 1.0).abs() < 0.001, "{session}: {sent} tokens of {prompts}");
     let rebuilt: Vec<&&Row> = rows.iter().filter(|row| row["part"] == "rebuilt").collect();
     let causes = count["rebuilt"].as_object().unwrap();
     assert_eq!(rebuilt.len(), causes.len(), "{session}: {rebuilt:?}, not {causes:?}");

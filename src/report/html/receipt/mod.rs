@@ -32,7 +32,9 @@ struct Cost {
     name: String,
     model: String,
     requests: String,
-    /// Dollars and tokens: of each kind, then of all.
+    /// Dollars and tokens of all kinds.
+    total: (String, String),
+    /// The same of each kind.
     cells: Vec<(String, String)>,
 }
 
@@ -79,7 +81,8 @@ fn cost(name: &str, model: Option<&str>, spent: &Spent, kinds: &[TokenKind]) -> 
         name: name.to_owned(),
         model: model.map_or_else(|| "no model is named".to_owned(), plain::line),
         requests: number::grouped(spent.reported),
-        cells: each.chain([cell(&spent.total())]).collect(),
+        total: cell(&spent.total()),
+        cells: each.collect(),
     }
 }
 
@@ -179,7 +182,53 @@ fn held(name: String, content: &Content, all: u64) -> Held {
         texts: number::grouped(content.texts),
         tokens: number::tokens(content.tokens as f64),
         sent: number::tokens(content.sent as f64),
-        share: number::percent(share),
+        share: if share > 0.0 && share < 0.005 {
+            "<1 %".to_owned()
+        } else {
+            number::percent(share)
+        },
         width: format!("{:.1}", share * 100.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::receipt::tests::report;
+    use crate::report::testkit::Kit;
+
+    #[test]
+    fn senders_stand_above_their_sum_and_what_was_not_spent_is_a_dash() {
+        let today = today(&report()).unwrap();
+        let names: Vec<&str> = today.costs.iter().map(|cost| cost.name.as_str()).collect();
+        assert_eq!(names, ["main agent", "subagents", "all"]);
+        let cells = |n: usize| today.costs[n].cells.iter().map(|(usd, _)| usd.as_str());
+        assert!(cells(0).eq(["$1.00", "$0.500", "–", "$0.500"]));
+        assert!(cells(1).eq(["–", "–", "unknown", "–"]));
+        let totals = today.costs.iter().map(|cost| cost.total.0.as_str());
+        assert!(totals.eq(["$2.00", "unknown", "$2.00 + unknown"]));
+        let notes = today.notes.join(" ");
+        for words in [
+            "43 requests report tokens; 2 do not, and are in no sum here.",
+            "does not report the calls of 1 compaction",
+            "the price of local is unknown.",
+        ] {
+            assert!(notes.contains(words), "{words}: {notes}");
+        }
+    }
+
+    #[test]
+    fn the_tools_behind_the_eighth_are_one_row() {
+        let today = today(&report()).unwrap();
+        let last = today.contents.last().unwrap();
+        assert_eq!(today.contents.len(), 1 + TOOLS + 1);
+        // Of 1,955 tokens these two sent 92 and 91.
+        assert_eq!((last.name.as_str(), last.sent.as_str()), ("results of 2 other tools", "183"));
+        assert_eq!(last.share, "9 %");
+    }
+
+    #[test]
+    fn a_run_without_requests_has_no_such_section() {
+        assert!(today(&Kit::default().report()).is_none());
     }
 }
