@@ -16,10 +16,16 @@ pub(crate) fn sentence(report: &Report) -> Option<String> {
             )
         });
     }
-    let parts =
-        all.kinds.iter().map(|(kind, part)| format!("{} {}", kind_name(*kind), money(part)));
-    let parts = parts.collect::<Vec<_>>().join(", ");
-    let mut said = format!("Today these sessions cost {}: {parts}", money(&all.total()));
+    let total = all.total();
+    let part = |(kind, part): (&TokenKind, &Amount)| match is_unknown(&total) {
+        true => format!("{} {} tokens", kind_name(*kind), number::tokens(part.tokens as f64)),
+        false => format!("{} {}", kind_name(*kind), money(part)),
+    };
+    let parts = all.kinds.iter().map(part).collect::<Vec<_>>().join(", ");
+    if is_unknown(&total) {
+        return Some(format!("What these sessions cost today is unknown: {parts}."));
+    }
+    let mut said = format!("Today these sessions cost {}: {parts}", money(&total));
     for sender in [Sender::Subagent, Sender::Compaction] {
         let spent = receipt.of(sender);
         if spent.reported > 0 {
@@ -32,14 +38,17 @@ pub(crate) fn sentence(report: &Report) -> Option<String> {
     Some(said + ".")
 }
 
+/// Whether nothing of it has a price.
+fn is_unknown(amount: &Amount) -> bool {
+    amount.usd == 0.0 && amount.unpriced.is_some()
+}
+
 /// The dollars of an amount; where a part has no price, those of the rest, and that.
 pub(super) fn money(amount: &Amount) -> String {
     match amount.whole() {
         Some(usd) => number::dollars(usd),
-        None if amount.usd > 0.0 => {
-            format!("{} + unknown", number::dollars(amount.usd))
-        }
-        None => "unknown".to_owned(),
+        None if is_unknown(amount) => "unknown".to_owned(),
+        None => format!("{} + unknown", number::dollars(amount.usd)),
     }
 }
 
@@ -48,7 +57,7 @@ fn rebuilt(receipt: &Receipt) -> Option<String> {
     let requests: u64 = receipt.rebuilt.values().map(|one| one.requests).sum();
     let lost: Amount = receipt.rebuilt.values().map(|one| &one.lost).sum();
     let causes = receipt.rebuilt.iter().map(|(cause, one)| {
-        format!("{} {} {}", number::grouped(one.requests), cause_name(*cause), money(&one.lost))
+        format!("{} {} ({})", number::grouped(one.requests), cause_name(*cause), money(&one.lost))
     });
     let causes: Vec<String> = causes.collect();
     let caches = counted(requests, "cache");
@@ -104,6 +113,8 @@ pub(super) fn choices(report: &Report) -> Vec<String> {
         return Vec::new();
     }
     let largest = number::tokens(receipt.largest_prompt as f64);
+    // An example that would make a difference.
+    let half = (receipt.largest_prompt / 2_000).max(1);
     let mut models: Vec<String> = Vec::new();
     for ((_, model), spent) in &receipt.spent {
         let name = model.as_deref().map_or_else(|| "no named model".to_owned(), plain::line);
@@ -115,14 +126,14 @@ pub(super) fn choices(report: &Report) -> Vec<String> {
         hour(&receipt.hour),
         format!(
             "A smaller window: the largest prompt has {largest} tokens, and `recap bench SESSIONS \
-             --window 100k` replays the sessions as if no more than that had fitted (repeat it to \
+             --window {half}k` replays the sessions as if no more than that had fitted (repeat it to \
              compare sizes)."
         ),
         format!(
-            "Another model: today {} at {}, and `recap bench SESSIONS --agent-model MODEL` bills \
-             the same sessions by the prices and cache rules of that one.",
-            money(&receipt.all().total()),
-            models.join(", ")
+            "Another model: at {} the price is {}, and `recap bench SESSIONS --agent-model MODEL` \
+             bills the same sessions by the prices and cache rules of that one.",
+            models.join(", "),
+            money(&receipt.all().total())
         ),
     ]
 }
@@ -137,11 +148,11 @@ fn hour(hour: &Result<Hour, Absent>) -> String {
             let change = hour.saved - hour.dearer;
             let (would, more) = if change >= 0.0 { ("saved", "") } else { ("cost", " more") };
             let without = hour.without.as_ref().map_or_else(String::new, |why| {
-                format!(" (without sessions of which {})", plain::line(&why.to_string()))
+                format!(" (other sessions are not in this: {})", plain::line(&why.to_string()))
             });
             format!(
-                "A cache that lives an hour would have {would} {}{more}: {} after idle gaps of an hour at \
-                 most would have been spared ({}), and all other writes would have been dearer by \
+                "A cache that lives an hour would have {would} {}{more}: {} after idle gaps of at most \
+                 an hour would have been spared ({}), and all other writes would have been dearer by \
                  {}{without}.",
                 number::dollars(change.abs()),
                 counted(hour.spared, "rebuild"),
@@ -204,8 +215,8 @@ pub(super) mod tests {
             sentence(&report()).unwrap(),
             "Today these sessions cost $2.00 + unknown: cache reads $1.00, cache writes \
              (5 min) $0.500, uncached input unknown, output $0.500; of it unknown for subagents; \
-             3 caches were rebuilt for $0.375 of it: 1 behind a compaction $0.125, 2 after an idle \
-             gap $0.250."
+             3 caches were rebuilt for $0.375 of it: 1 behind a compaction ($0.125), 2 after an idle \
+             gap ($0.250)."
         );
     }
 
@@ -227,12 +238,10 @@ pub(super) mod tests {
         assert_eq!(
             hour,
             "A cache that lives an hour would have cost $0.500 more: 2 rebuilds after idle gaps of \
-             an hour at most would have been spared ($0.250), and all other writes would have been \
+             at most an hour would have been spared ($0.250), and all other writes would have been \
              dearer by $0.750."
         );
-        assert!(
-            window.contains("150k tokens") && window.contains("`recap bench SESSIONS --window")
-        );
+        assert!(window.contains("150k tokens") && window.contains("--window 75k`"));
         assert!(model.contains("claude-opus-4-6, local") && model.contains("--agent-model MODEL"));
         report.receipt.hour = Err(Absent::HourAlready);
         let hour = choices(&report).remove(0);

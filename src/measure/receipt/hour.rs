@@ -22,7 +22,7 @@ pub(super) fn hour(
         let rates = rates(usage, model, (prices, request.at));
         if usage.cache_write_5m == 0 {
             // What it lacks is the reason, unless other requests have the choice.
-            change = change.or_else(|_| Err(lacks(usage, model, rates)));
+            change = change.map_err(|_| lacks(usage, model, rates));
             continue;
         }
         let rates = rates?;

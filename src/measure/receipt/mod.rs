@@ -33,7 +33,7 @@ pub fn receipt<'a>(
         let contents = facts.receipt.iter().flat_map(|own| &own.contents);
         contents.for_each(|content| add_content(&mut receipt.contents, content));
     }
-    receipt.contents.sort_by(|a, b| b.sent.cmp(&a.sent));
+    receipt.contents.sort_by_key(|content| std::cmp::Reverse(content.sent));
     receipt
 }
 

@@ -1,9 +1,13 @@
 //! What the sessions cost as recorded, why caches were rebuilt, what filled the contexts, and
 //! what could be otherwise. Works without a script.
 
+use std::collections::BTreeSet;
+
 use askama::Template;
 
-use crate::model::{Amount, Content, Origin, Receipt, Report, Sender, Spent, TokenKind};
+use crate::model::{
+    Amount, Cause, Content, Origin, Rebuilt, Receipt, Report, Sender, Spent, TokenKind,
+};
 use crate::report::receipt::{
     cause_name, choices, kind_name, money, origin_name, sender_name, sentence,
 };
@@ -90,52 +94,47 @@ fn cost(name: &str, model: Option<&str>, spent: &Spent, kinds: &[TokenKind]) -> 
 fn notes(receipt: &Receipt) -> Vec<String> {
     let all = receipt.all();
     let (told, silent) = (all.reported, all.silent);
-    let (requests, report) = (counted(told, "request"), form_for(told, "reports", "report"));
-    let (other, do_not) = (number::grouped(silent), form_for(silent, "does", "do"));
-    let mut notes = vec![format!(
-        "{requests} {report} tokens; {other} {do_not} not, and {} in no sum here.",
+    let told = format!(
+        "{} {} tokens; {} {} not, and {} in no sum here.",
+        counted(told, "request"),
+        form_for(told, "reports", "report"),
+        number::grouped(silent),
+        form_for(silent, "does", "do"),
         form_for(silent, "is", "are")
-    )];
-    if all.unfinished > 0 {
-        notes.push(format!(
-            "Of {} the output was written down before it was final: it is too low.",
-            counted(all.unfinished, "request of subagents or compactions")
-        ));
-    }
-    if all.kinds.contains_key(&TokenKind::OutputCounted) {
-        notes.push(
-            "Output that was written down before it was final is counted by recap instead; \
-             thinking that the recording does not show is missing from it."
-                .to_owned(),
-        );
-    }
-    if receipt.silent_compactions > 0 {
-        notes.push(format!(
-            "The recording does not report the calls of {}, if they made any.",
-            counted(receipt.silent_compactions, "compaction")
-        ));
-    }
-    let why = receipt.spent.values().flat_map(|spent| spent.kinds.values());
-    let mut why: Vec<String> =
-        why.filter_map(|amount| Some(amount.unpriced.as_ref()?.to_string())).collect();
-    why.sort_unstable();
-    why.dedup();
-    notes.extend(
-        why.iter().map(|why| format!("Some tokens have no dollars: {}.", plain::line(why))),
     );
-    let subagents = receipt.of(Sender::Subagent).reported;
-    if subagents > 0 {
-        notes.push(
-            "Rebuilt caches are those of conversations in order; requests of subagents that \
-                    are not recorded as such are not among them."
-                .to_owned(),
-        );
-    }
-    notes
+    let placeholders = all.kinds.contains_key(&TokenKind::OutputCounted).then(|| {
+        "Output that was written down before it was final is counted by recap instead; thinking \
+         that the recording does not show is missing from it."
+            .to_owned()
+    });
+    let unfinished = (all.unfinished > 0).then(|| {
+        let requests = counted(all.unfinished, "request of subagents or compactions");
+        format!("Of {requests} the output was written down before it was final: it is too low.")
+    });
+    let compactions = (receipt.silent_compactions > 0).then(|| {
+        let compactions = counted(receipt.silent_compactions, "compaction");
+        format!("The recording does not report the calls of {compactions}, if they made any.")
+    });
+    let aside = (receipt.of(Sender::Subagent).reported > 0).then(|| {
+        "Requests of subagents that are not recorded as a conversation have no order: none of \
+         theirs is among the rebuilt caches."
+            .to_owned()
+    });
+    let notes = [Some(told), placeholders, unfinished, compactions, aside];
+    notes.into_iter().flatten().chain(unpriced(receipt)).collect()
+}
+
+/// Why some tokens have no dollars, each reason once.
+fn unpriced(receipt: &Receipt) -> impl Iterator<Item = String> {
+    let amounts = receipt.spent.values().flat_map(|spent| spent.kinds.values());
+    let reasons = amounts.filter_map(|amount| amount.unpriced.as_ref());
+    let reasons: BTreeSet<String> = reasons.map(ToString::to_string).collect();
+    let said = |why: String| format!("Some tokens have no dollars: {}.", plain::line(&why));
+    reasons.into_iter().map(said)
 }
 
 fn rebuilt(receipt: &Receipt) -> Vec<[String; 4]> {
-    let row = |(cause, one): (&_, &crate::model::Rebuilt)| {
+    let row = |(cause, one): (&Cause, &Rebuilt)| {
         [
             cause_name(*cause).to_owned(),
             number::grouped(one.requests),
