@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use crate::clock::PROFILE;
 use crate::dataset::Dataset;
-use crate::model::{INSTRUMENT, MARGIN, Manifest, OFFLINE, Planned, Prices, Provenance, Source};
+use crate::model::{
+    INSTRUMENT, MARGIN, Manifest, OFFLINE, Planned, Prices, Provenance, Source, Transcript,
+};
 use crate::run::{RunSpec, Seats};
 use crate::strategy::Preset;
 use crate::tokens::Counter;
@@ -77,8 +79,8 @@ fn embedder(spec: &RunSpec, seats: &Seats) -> Option<String> {
 }
 
 /// The part of the price list that the run needs: the models that pay, those
-/// that the recordings name, and the one that compacts. Subagents' models stand
-/// under the names that recordings give them.
+/// that the recordings name, and the one that compacts. What recordings name
+/// also stands under the names that they give it.
 fn priced(spec: &RunSpec, datasets: &[Dataset]) -> Prices {
     let agents = &spec.agents;
     let list = agents.list();
@@ -90,9 +92,10 @@ fn priced(spec: &RunSpec, datasets: &[Dataset]) -> Prices {
     });
     let payers = payers.chain(spec.compactor.as_deref().cloned());
     let payers = payers.map(|agent| (agent.model.clone(), agent.model));
-    let aside = transcripts().flat_map(|t| &t.sidechains).filter_map(|r| r.model.clone());
-    let aside = aside.filter_map(|named| Some((named.clone(), list.priced(&named)?.id.clone())));
-    let models: BTreeMap<String, String> = payers.chain(aside).collect();
+    let recorded = transcripts().flat_map(recorded_models);
+    let recorded =
+        recorded.filter_map(|named| Some((named.clone(), list.priced(&named)?.id.clone())));
+    let models: BTreeMap<String, String> = payers.chain(recorded).collect();
     let models = models.into_iter().filter_map(|(name, id)| Some((name, list.entry(&id)?.clone())));
     Prices {
         name: list.name.clone(),
@@ -100,4 +103,12 @@ fn priced(spec: &RunSpec, datasets: &[Dataset]) -> Prices {
         hash: list.hash.clone(),
         models: models.collect(),
     }
+}
+
+/// Every model that a recording names, as it does.
+fn recorded_models(transcript: &Transcript) -> impl Iterator<Item = String> + '_ {
+    let others = transcript.other_models.values();
+    let subagents = transcript.sidechains.iter().filter_map(|request| request.model.as_ref());
+    let calls = transcript.compactions.iter().filter_map(|made| made.call.as_ref()?.model.as_ref());
+    transcript.model.iter().chain(others).chain(subagents).chain(calls).cloned()
 }

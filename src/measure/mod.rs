@@ -31,6 +31,7 @@ mod pooling;
 mod preference;
 mod probed;
 mod ranking;
+mod receipt;
 mod recommendation;
 mod rows;
 mod session_figures;
@@ -49,6 +50,7 @@ pub use comparison::{Run, compare};
 pub use measures::{MEASURES, is_at_cuts};
 pub use paired::{Difference, Side, Spread, Unpaired, paired};
 pub use pooling::{FactsInOrder, Owner, PooledUnit, groups, pooled, these_sessions};
+pub use receipt::receipt;
 pub use session_figures::{Estimate, SessionFigures, estimate, session_figures};
 pub use spec::{Asked, Basis, Compute, Parts, Pool, Sample, Spec, SupportOf};
 pub use statistics::{Bounds, Clusters, Confidence, FEWEST_FOR_AN_INTERVAL, Weighted};
@@ -59,6 +61,7 @@ use std::collections::BTreeSet;
 use crate::model::{
     Cell, Manifest, NextStep, PresetRow, Primary, Report, Sessions, Standing, TranscriptFacts,
 };
+use crate::pricing::PriceList;
 
 /// The data set of rows over all transcripts of a run.
 pub const ALL: &str = "ALL";
@@ -118,7 +121,10 @@ pub fn measure(
         // Where nothing has to be compacted, nobody needs a model for it.
         of.next = Some(NextStep::SmallerWindow);
     }
+    let prices = PriceList::from(&manifest.prices);
     Report {
+        receipt: receipt(&transcripts, &prices),
+        receipts: transcripts.iter().map(|facts| receipt([facts], &prices)).collect(),
         manifest,
         title,
         primary,

@@ -48,6 +48,13 @@ reasons! {
     NoReadingSpeed "the profile gives no speed of reading";
     Latency "the latency of the compactor's calls is unknown";
     MixedTimes(String) "{0} times do not mix in one figure";
+    // Reasons of the receipt.
+    NoModelNamed "the recording names no model";
+    CacheNotTold "the recording does not say how much of the prompt a cache held";
+    NoUsage "no request reports its tokens";
+    NoHour(String) "no price is listed for keeping a cache of {0} an hour";
+    HourAlready "the cache was written for an hour already";
+    NothingWritten "no request wrote to a cache";
     // Reasons of references.
     NoReferences "no references";
     NoReferencesThere "no references at this distance";

@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Calibration, Exogenous, IdentifierClass, MessageIndex, NoCut, ProbeFacts, Role, TokensSource,
-    Usage, Validation,
+    Calibration, Exogenous, IdentifierClass, MessageIndex, NoCut, ProbeFacts, ReceiptFacts, Role,
+    SIDECHAIN, TokensSource, Usage, Validation,
 };
 use crate::text::counted;
 
@@ -110,9 +110,17 @@ pub struct TranscriptFacts {
     pub sidechains: Vec<(Timestamp, Option<String>, Usage)>,
     /// Records left out on import, by reason.
     pub left_out: Vec<(String, u64)>,
+    /// What its receipt needs; absent in runs of versions that had none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receipt: Option<ReceiptFacts>,
 }
 
 impl TranscriptFacts {
+    /// Whether it is a subagent's conversation beside a session of its own.
+    pub fn is_sidechain(&self) -> bool {
+        self.transcript.contains(SIDECHAIN)
+    }
+
     /// Every question: the probes, then those that are asked at cuts alone.
     pub fn questions(&self) -> impl Iterator<Item = &ProbeFacts> + Clone {
         self.probes.iter().chain(&self.cut_questions)

@@ -37,6 +37,7 @@ mod measure;
 mod no_answer;
 mod planned;
 mod probe;
+mod receipt;
 mod recommendation;
 mod recorded;
 mod reply;
@@ -92,6 +93,10 @@ pub use measure::{Column, Direction, Measure, Nature, Primary, Unit, Value};
 pub use no_answer::{NoAnswer, NoCut, NoGrade, NoReply, REQUESTS_AROUND_CUT};
 pub use planned::{Missing, Planned, PlannedPreset, PlannedTranscript};
 pub use probe::{Expectation, Probe, ProbeKind};
+pub use receipt::{
+    Amount, Cause, CompactionFacts, Content, Hour, Origin, Rebuilt, Receipt, ReceiptFacts, Sender,
+    Spent, TokenKind,
+};
 pub use recommendation::{
     Against, AtStake, Choice, Chosen, Instead, NextStep, NoChoice, Priced, Range, RangeOf,
     Recommendation, Replayed, Rival, Savings, Sure,

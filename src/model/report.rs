@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Advice, CallRow, Family, Finding, Gate, Manifest, Measure, Missing, PanelAgreement, Primary,
-    ProbeKind, Recommendation, Sessions, Standing, TranscriptFacts, Value, catalogue,
+    ProbeKind, Receipt, Recommendation, Sessions, Standing, TranscriptFacts, Value, catalogue,
 };
 
 /// Version of the instrument: mining rules, offline seats, judge prompts.
@@ -265,6 +265,10 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// Facts of every transcript, sorted by data set and id.
     pub transcripts: Vec<TranscriptFacts>,
+    /// What the sessions cost as recorded.
+    pub receipt: Receipt,
+    /// The same of each of [`Report::transcripts`].
+    pub receipts: Vec<Receipt>,
     /// Every cell and every cut, session by session.
     pub sessions: Sessions,
     /// Calls of real models, each once, by seat, model and key; none where every

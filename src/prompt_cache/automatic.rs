@@ -22,7 +22,7 @@ const ANSWERS_END: u64 = 40;
 pub struct Automatic {
     sent: Prefixes,
     /// Lifetime without use.
-    life: SignedDuration,
+    pub(super) life: SignedDuration,
     /// Shortest prefix in tokens that is read.
     minimum: u64,
     /// The step in tokens by which a prefix grows beyond the minimum.

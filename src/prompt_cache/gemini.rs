@@ -9,7 +9,7 @@ use super::prompt::Prompt;
 use crate::model::Buckets;
 
 /// Default lifetime.
-const LIFE: SignedDuration = SignedDuration::from_hours(1);
+pub(super) const LIFE: SignedDuration = SignedDuration::from_hours(1);
 
 /// Content that is cached explicitly: created at the last breakpoint of a
 /// request, at the full input price, and paid for by the hour until it expires;

@@ -40,7 +40,7 @@ const EXPLICIT: usize = 3;
 /// Number of breakpoints that are searched for a match.
 const REMEMBERED: usize = 80;
 /// Lifetime of an entry without use.
-const LIFE: SignedDuration = SignedDuration::from_mins(30);
+pub(super) const LIFE: SignedDuration = SignedDuration::from_mins(30);
 
 impl OpenAiMarked {
     /// Positions of the blocks after which entries are written, last first: the

@@ -1,9 +1,9 @@
 //! The cache rules of a model.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::prompt::Prompt;
-use super::{Anthropic, Automatic, GeminiExplicit, OpenAiMarked, PromptCache};
+use super::{Anthropic, Automatic, GeminiExplicit, OpenAiMarked, PromptCache, gemini, openai};
 use crate::model::{Buckets, CacheRules};
 use crate::pricing::ModelPrices;
 
@@ -113,6 +113,19 @@ impl Rules {
     /// Whether only the preamble is cached, as content of its own.
     pub fn caches_explicit_content(self) -> bool {
         matches!(self, Rules::GeminiExplicit(_))
+    }
+
+    /// For how long what is not used stays in the cache; `None` where a request chooses, and
+    /// without a cache.
+    pub fn life(self) -> Option<SignedDuration> {
+        match self {
+            Rules::OpenAiSteps | Rules::OpenAiWideSteps => Some(Automatic::openai().life),
+            Rules::OpenAiMarked => Some(openai::LIFE),
+            Rules::GeminiImplicit(minimum) => Some(Automatic::gemini(minimum).life),
+            Rules::GeminiExplicit(_) => Some(gemini::LIFE),
+            Rules::DeepSeek => Some(Automatic::deepseek().life),
+            Rules::Anthropic(_) | Rules::None => None,
+        }
     }
 
     /// An empty cache under these rules.

@@ -14,6 +14,7 @@ mod loss;
 mod native;
 mod plan;
 mod probed;
+mod receipt;
 mod saved;
 mod session;
 mod stage;
@@ -26,6 +27,7 @@ pub use cut::{Baseline, CutSegment, ExaminedCut, RequestInspector, examine, exam
 pub use native::{NativeFrom, NativeWindow, UNKNOWN_LIMIT};
 pub use plan::{Plan, ReplayError};
 pub use probed::Probed;
+pub use receipt::receipt_facts;
 pub use saved::SavedSession;
 pub use session::{ReplaySession, Replayed, replay};
 pub use subject::Subject;

@@ -9,8 +9,8 @@ use rustc_hash::FxHashMap;
 use super::exogenous::{self, Known};
 use crate::clock::{PROFILE, Timeline};
 use crate::model::{
-    Block, Exam, MessageFacts, MessageIndex, Probe, ProbeFacts, Reference, RequestFacts,
-    Transcript, TranscriptFacts, Usage, Validation,
+    Block, Exam, MessageFacts, MessageIndex, Probe, ProbeFacts, ReceiptFacts, Reference,
+    RequestFacts, Transcript, TranscriptFacts, Usage, Validation,
 };
 use crate::probes::{Cuts, Mining, MiningRules, Place, Survival, places};
 use crate::prompt_cache::reads_in_wide_steps;
@@ -110,6 +110,7 @@ impl Subject {
             clock_modelled: timeline.is_modelled(),
             sidechains: sidechains(&transcript, &timeline),
             left_out: transcript.left_out.iter().map(|(k, v)| (k.clone(), *v)).collect(),
+            receipt: None,
         };
         Self {
             timeline,
@@ -133,6 +134,13 @@ impl Subject {
     #[must_use]
     pub fn with_validation(mut self, validation: Option<Validation>) -> Self {
         Arc::make_mut(&mut self.facts).validation = validation;
+        self
+    }
+
+    /// Adds what the receipt of the session needs.
+    #[must_use]
+    pub fn with_receipt(mut self, receipt: ReceiptFacts) -> Self {
+        Arc::make_mut(&mut self.facts).receipt = Some(receipt);
         self
     }
 

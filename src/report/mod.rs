@@ -31,6 +31,8 @@ mod parquet;
 mod plain;
 mod probes_csv;
 mod questions_csv;
+mod receipt;
+mod receipt_csv;
 mod references_csv;
 mod requests_csv;
 mod sheet;
@@ -108,6 +110,7 @@ pub static FORMATS: &[Format] = &[
     #[cfg(feature = "parquet")]
     parquet::FORMAT,
     validation_csv::FORMAT,
+    receipt_csv::FORMAT,
     calls_csv::FORMAT,
     summary_json::FORMAT,
     markdown::FORMAT,

@@ -13,8 +13,8 @@ use crate::model::{
     Expectation, FactAtStake, IdentifierClass, Interval, Judgement, LatencySource, LedgerState,
     Limit, LossRow, Manifest, MessageFacts, NoCut, Observation, PanelAgreement, Place, PresetRow,
     Prices, Primary, Probe, ProbeFacts, ProbeKind, ProbeRow, Problem, PromptBill, Provenance,
-    RECORDED, Recommendation, Reference, ReferenceOutcome, ReferenceState, Replayed, Report,
-    RequestBill, RequestFacts, RequestRow, Role, Sessions, Snapshot, SnapshotPart, Source,
+    RECORDED, Receipt, Recommendation, Reference, ReferenceOutcome, ReferenceState, Replayed,
+    Report, RequestBill, RequestFacts, RequestRow, Role, Sessions, Snapshot, SnapshotPart, Source,
     Standing, TimeProfile, TokensSource, TranscriptFacts, Validation, Value, Verdict, catalogue,
 };
 
@@ -118,6 +118,8 @@ impl Kit {
                 Observation::AddsNothing { rows: vec![("continuation".to_owned(), -0.01)] }.into(),
                 Limit::OpenLoop.into(),
             ],
+            receipt: Receipt::default(),
+            receipts: vec![Receipt::default(); transcripts.len()],
             transcripts,
             sessions: Sessions::new(cells, []),
             calls: Vec::new(),
@@ -250,6 +252,7 @@ impl Kit {
             clock_modelled: false,
             sidechains: Vec::new(),
             left_out: Vec::new(),
+            receipt: None,
         }
     }
 }

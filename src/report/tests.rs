@@ -225,8 +225,8 @@ fn a_preset_named_like_a_formula_is_defused_in_every_csv() {
             exam.probes.extend(probe.clone());
         }
     }
-    // Validation and calls are of sessions and models, whatever the preset.
-    let presetless = ["validation.csv", "calls.csv"];
+    // Validation, receipt and calls are of sessions and models, whatever the preset.
+    let presetless = ["validation.csv", "receipt.csv", "calls.csv"];
     for format in FORMATS.iter().filter(|f| f.name == "csv" && !presetless.contains(&f.file)) {
         let text = file(&report, format.file);
         assert!(text.contains(",'=cmd|prune,"), "{}: {text}", format.file);

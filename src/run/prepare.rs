@@ -10,7 +10,7 @@ use crate::model::{CellKey, Planned, PlannedPreset, PlannedTranscript, Probe};
 use crate::pricing::Agent;
 use crate::probes::Place;
 use crate::questions;
-use crate::replay::{NativeWindow, Plan, Subject, validate};
+use crate::replay::{NativeWindow, Plan, Subject, receipt_facts, validate};
 use crate::tokens::Counter;
 
 /// The cells of a subject, in the order of their keys, and the reasons why
@@ -176,7 +176,9 @@ async fn subjects(
             let subject = Subject::with_cuts(&dataset, transcript, counter, at);
             let validation = validate(&subject, &agents, compactor.as_ref()).await;
             let questions = cut_questions(&made, &subject, probes.is_empty());
-            subject.with_validation(validation).with_probes(probes).with_cut_questions(questions)
+            let receipt = receipt_facts(&subject, &agents);
+            let subject = subject.with_validation(validation).with_receipt(receipt);
+            subject.with_probes(probes).with_cut_questions(questions)
         }
     };
     let mut subjects = Vec::new();

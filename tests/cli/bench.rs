@@ -18,6 +18,7 @@ const CONTRACTED: &[&str] = &[
     "manifest.json",
     "probes.csv",
     "questions.csv",
+    "receipt.csv",
     "references.csv",
     "report.html",
     "report.md",

@@ -28,6 +28,7 @@ mod presets;
 mod priced;
 mod questions;
 mod ray;
+mod receipt;
 #[path = "../common/recordings.rs"]
 mod recordings;
 mod recovery;

@@ -49,7 +49,7 @@ fn recordings_have_the_figures_that_a_count_of_its_own_finds() {
     let mut compared = 0;
     for folder in FOLDERS {
         let folder = data.join(folder);
-        let counts = counted(&recordings(&folder));
+        let counts = counted("count_usage.py", &recordings(&folder));
         let read = read(&desk, &folder);
         let billed = billed(&desk, &folder);
         assert_eq!(
@@ -70,7 +70,7 @@ fn recordings_have_the_figures_that_a_count_of_its_own_finds() {
 }
 
 /// The recordings of a folder: what is no licence, note or file of metadata.
-fn recordings(folder: &Path) -> Vec<PathBuf> {
+pub fn recordings(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -84,9 +84,9 @@ fn recordings(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// What `tests/count_usage.py` finds, by the name of the file.
-fn counted(files: &[PathBuf]) -> BTreeMap<String, Json> {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/count_usage.py");
+/// What a script of `tests` finds, by the name of the file.
+pub fn counted(script: &str, files: &[PathBuf]) -> BTreeMap<String, Json> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(script);
     let ran = Command::new("python3").arg(script).args(files).output().unwrap();
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
     let lines = String::from_utf8(ran.stdout).unwrap();

@@ -26,6 +26,7 @@ pub fn facts(id: &str) -> FactsBuilder {
         clock_modelled: false,
         sidechains: Vec::new(),
         left_out: Vec::new(),
+        receipt: None,
     })
 }
 

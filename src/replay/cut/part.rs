@@ -82,6 +82,7 @@ impl CutSegment {
             clock_modelled: whole.facts.clock_modelled,
             sidechains: Vec::new(),
             left_out: Vec::new(),
+            receipt: None,
             no_cut: None,
             as_recorded: None,
         };

@@ -22,6 +22,7 @@ mod cuts;
 mod money;
 mod policy;
 mod questions;
+mod receipt;
 mod session;
 mod settings;
 mod table;
@@ -46,6 +47,7 @@ struct Page {
     filters: Filters,
     answer: answer::Answer,
     when: Option<advice::When>,
+    today: Option<receipt::Today>,
     money: Option<money::Money>,
     sessions: Option<session::Sessions>,
     cuts: Option<cuts::Cuts>,
@@ -81,6 +83,7 @@ fn render(source: &Source<'_>) -> Vec<u8> {
         filters: names.filters(report, &blocks, open),
         answer,
         when: advice::when(report),
+        today: receipt::today(report),
         money: money::money(report, &blocks, &names, open),
         sessions: session::sessions(source, &cells),
         cuts: cuts::cuts(source, &cells),

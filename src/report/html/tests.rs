@@ -20,6 +20,12 @@ fn hostile() -> (Report, crate::report::testkit::Echo) {
     let mut report = Kit::default().report();
     let bad = |name: &str| format!("{name}{HOSTILE}");
     report.title = bad("title");
+    report.receipt = crate::report::receipt::tests::report().receipt;
+    let spent = std::mem::take(&mut report.receipt.spent);
+    let named = |((sender, _), own)| ((sender, Some(bad("model"))), own);
+    report.receipt.spent = spent.into_iter().map(named).collect();
+    report.receipt.contents.iter_mut().for_each(|content| content.tool = Some(bad("tool")));
+    report.receipt.hour = Err(Absent::NoHour(bad("model")));
     report.findings = vec![
         Problem::Notice(bad("warning")).into(),
         Observation::AddsNothing { rows: vec![(bad("sentence"), 0.0)] }.into(),

@@ -1,0 +1,283 @@
+//! What recorded sessions cost, by what providers reported, and what filled their
+//! contexts.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use strum::VariantArray;
+
+use super::{Absent, MessageIndex, RecordedCall};
+
+/// What the receipt of a session needs beside its other facts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReceiptFacts {
+    /// The compactions of the recorded agent, in order.
+    pub compactions: Vec<CompactionFacts>,
+    /// For how many idle seconds a cache without reported writes lives, by
+    /// [`RequestFacts::model`](super::RequestFacts::model); absent where no rules of a cache are
+    /// known.
+    pub lifetimes: Vec<Option<u32>>,
+    /// What the contexts held.
+    pub contents: Vec<Content>,
+}
+
+/// A compaction of the recorded agent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CompactionFacts {
+    /// Messages `0..after` had been recorded when it happened.
+    pub after: MessageIndex,
+    /// The call that wrote its summary, where the recording reports it.
+    pub call: Option<RecordedCall>,
+}
+
+/// One kind of content, in tokens as the run counts them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Content {
+    /// Whose it is.
+    pub origin: Origin,
+    /// Name of the tool whose results these are, where it is known.
+    pub tool: Option<String>,
+    /// Texts of this kind.
+    pub texts: u64,
+    /// Their tokens, each text once.
+    pub tokens: u64,
+    /// The same, each text as often as a request sent it.
+    pub sent: u64,
+}
+
+/// Whose content it is.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    strum::IntoStaticStr,
+    VariantArray,
+)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum Origin {
+    /// System prompt, definitions of tools, and what is sent before the first message.
+    System,
+    /// The user, or the harness on behalf of them.
+    User,
+    /// The agent: its texts, its calls, and the reasoning that is sent again.
+    Agent,
+    /// A tool.
+    Result,
+    /// A compaction: what took the place of messages.
+    Summary,
+}
+
+/// Who sent a request.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr, VariantArray,
+)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Sender {
+    /// The agent of a session.
+    Main,
+    /// A subagent on a conversation of its own.
+    Subagent,
+    /// A compaction that asked a model for a summary.
+    Compaction,
+}
+
+/// What tokens are billed as.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr, VariantArray,
+)]
+#[strum(serialize_all = "snake_case")]
+pub enum TokenKind {
+    /// Prompt tokens read from the provider's cache.
+    CacheRead,
+    /// Prompt tokens written to it for its shorter lifetime, five minutes.
+    #[strum(serialize = "cache_write_5m")]
+    CacheWrite5m,
+    /// Prompt tokens written to it for an hour.
+    #[strum(serialize = "cache_write_1h")]
+    CacheWrite1h,
+    /// Prompt tokens past the cache.
+    Input,
+    /// Prompt tokens of which the recording does not say whether a cache held them.
+    PromptUnsplit,
+    /// Tokens that the model wrote, reasoning included, as reported.
+    Output,
+    /// The same as recap counts them, where what was reported is not final: Claude Code writes
+    /// down a placeholder that is low by 4–144×.
+    OutputCounted,
+}
+
+/// Why a prefix that had been cached was not read.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr, VariantArray,
+)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Cause {
+    /// The agent had compacted.
+    Compaction,
+    /// Another model was asked.
+    ModelChange,
+    /// Nothing was sent for longer than the cache lives.
+    IdleGap,
+    /// Anything else: an edited prompt, or a loss at the provider.
+    ChangedPrompt,
+    /// The recording lacks the times that would tell.
+    Unknown,
+}
+
+/// Tokens and what they cost. What has no price is counted apart and never taken for free.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Amount {
+    /// Every token.
+    pub tokens: u64,
+    /// USD of those that have a price.
+    pub usd: f64,
+    /// Why others have none; absent where all have a price.
+    pub unpriced: Option<Absent>,
+}
+
+impl Amount {
+    /// Tokens with their price, or why they have none.
+    pub fn new(tokens: u64, usd: Result<f64, Absent>) -> Self {
+        let unpriced = usd.as_ref().err().filter(|_| tokens > 0).cloned();
+        Self { tokens, usd: usd.unwrap_or(0.0), unpriced }
+    }
+
+    /// The dollars, where every token has a price.
+    pub fn whole(&self) -> Option<f64> {
+        self.unpriced.is_none().then_some(self.usd)
+    }
+}
+
+impl std::ops::AddAssign<&Amount> for Amount {
+    fn add_assign(&mut self, other: &Self) {
+        // A recording may claim anything: an absurd sum must not end the program.
+        self.tokens = self.tokens.saturating_add(other.tokens);
+        self.usd += other.usd;
+        if self.unpriced.is_none() {
+            self.unpriced.clone_from(&other.unpriced);
+        }
+    }
+}
+
+impl<'a> std::iter::Sum<&'a Amount> for Amount {
+    fn sum<I: Iterator<Item = &'a Amount>>(amounts: I) -> Self {
+        amounts.fold(Self::default(), |mut sum, one| {
+            sum += one;
+            sum
+        })
+    }
+}
+
+/// What the requests of one sender to one model cost.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Spent {
+    /// Requests that report their tokens.
+    pub reported: u64,
+    /// Requests that do not: their tokens and dollars are in no sum.
+    pub silent: u64,
+    /// Of the reported ones, those whose output is not final, and whose words are not there to be
+    /// counted: their output is too low.
+    pub unfinished: u64,
+    /// By kind.
+    pub kinds: BTreeMap<TokenKind, Amount>,
+}
+
+impl Spent {
+    /// Everything together.
+    pub fn total(&self) -> Amount {
+        self.kinds.values().sum()
+    }
+}
+
+impl std::ops::AddAssign<&Spent> for Spent {
+    fn add_assign(&mut self, other: &Self) {
+        self.reported += other.reported;
+        self.silent += other.silent;
+        self.unfinished += other.unfinished;
+        for (kind, amount) in &other.kinds {
+            *self.kinds.entry(*kind).or_default() += amount;
+        }
+    }
+}
+
+/// Caches that were rebuilt for one cause.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rebuilt {
+    /// Requests that did not read what had been cached.
+    pub requests: u64,
+    /// The tokens that they did not read, and what these cost above a read.
+    pub lost: Amount,
+}
+
+/// What a cache that lives an hour would have changed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Hour {
+    /// Caches that an idle gap of an hour at most would not have ended.
+    pub spared: u64,
+    /// USD that rebuilding these cost above a read.
+    pub saved: f64,
+    /// USD by which all other writes would have been dearer.
+    pub dearer: f64,
+    /// Why some sessions are not in these figures; absent where all are.
+    pub without: Option<Absent>,
+}
+
+/// What recorded sessions cost, by what providers reported, at list prices.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Receipt {
+    /// By sender and model as recorded; no model where the recording names none.
+    pub spent: BTreeMap<(Sender, Option<String>), Spent>,
+    /// Compactions whose call no record reports, if they made one.
+    pub silent_compactions: u64,
+    /// Caches of the conversations that were rebuilt, by cause. Requests of subagents without a
+    /// conversation of their own have no order and are not looked at.
+    pub rebuilt: BTreeMap<Cause, Rebuilt>,
+    /// What a cache that lives an hour would have changed; absent where there is no such choice.
+    pub hour: Result<Hour, Absent>,
+    /// What filled the contexts, by what was sent most.
+    pub contents: Vec<Content>,
+    /// Tokens of the largest prompt that was reported.
+    pub largest_prompt: u64,
+}
+
+impl Default for Receipt {
+    fn default() -> Self {
+        Self {
+            spent: BTreeMap::new(),
+            silent_compactions: 0,
+            rebuilt: BTreeMap::new(),
+            hour: Err(Absent::NoUsage),
+            contents: Vec::new(),
+            largest_prompt: 0,
+        }
+    }
+}
+
+impl Receipt {
+    /// What one sender spent, at all models.
+    pub fn of(&self, sender: Sender) -> Spent {
+        self.sum(|(other, _)| *other == sender)
+    }
+
+    /// What all spent.
+    pub fn all(&self) -> Spent {
+        self.sum(|_| true)
+    }
+
+    fn sum(&self, counts: impl Fn(&(Sender, Option<String>)) -> bool) -> Spent {
+        let mut sum = Spent::default();
+        let own = self.spent.iter().filter(|(key, _)| counts(key));
+        own.for_each(|(_, spent)| sum += spent);
+        sum
+    }
+}

@@ -1,0 +1,219 @@
+//! The receipt of recorded sessions: figures worked out by hand, and those that a count in
+//! another language finds in the same recordings.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value as Json, json};
+
+use crate::desk::Desk;
+use crate::recordings::shared;
+use crate::usage::{counted, recordings};
+
+type Row = BTreeMap<String, String>;
+
+/// A record of Claude Code at a minute and second of the session.
+fn at(
+    (minute, second): (u32, u32),
+    id: &str,
+    parent: Option<&str>,
+    kind: &str,
+    more: &Json,
+) -> Json {
+    let mut record = json!({
+        "type": kind, "uuid": id, "parentUuid": parent, "isSidechain": false, "sessionId": "s",
+        "timestamp": format!("2026-01-05T09:{minute:02}:{second:02}Z"),
+    });
+    record.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    record
+}
+
+/// A user's turn with its response. `tokens`: uncached, read, written for five minutes.
+fn turn(minute: u32, n: usize, parent: Option<&str>, tokens: [u64; 3]) -> [Json; 2] {
+    let (asks, says) = (format!("u{n}"), format!("a{n}"));
+    let [input, read, written] = tokens;
+    let usage = json!({"input_tokens": input, "cache_read_input_tokens": read,
+        "cache_creation_input_tokens": written, "output_tokens": 50});
+    let message = json!({"role": "assistant", "id": format!("m{n}"), "model": "claude-opus-4-6",
+        "content": [{"type": "text", "text": "Done."}], "usage": usage, "stop_reason": "end_turn"});
+    let text = json!({"message": {"role": "user", "content": "Go on with it."}});
+    [
+        at((minute, 0), &asks, parent, "user", &text),
+        at((minute, 5), &says, Some(&asks), "assistant", &json!({ "message": message })),
+    ]
+}
+
+/// Five requests: a cache that grows, an idle gap of twenty minutes, a prompt that changed, and
+/// a compaction.
+fn session() -> Vec<Json> {
+    let mut records = Vec::new();
+    records.extend(turn(0, 1, None, [100, 0, 20_000]));
+    records.extend(turn(1, 2, Some("a1"), [100, 20_000, 5_000]));
+    records.extend(turn(21, 3, Some("a2"), [100, 0, 26_000]));
+    records.extend(turn(22, 4, Some("a3"), [100, 10_000, 17_000]));
+    let boundary = json!({"subtype": "compact_boundary", "logicalParentUuid": "a4",
+        "compactMetadata": {"trigger": "auto", "preTokens": 27_100}});
+    records.push(at((23, 0), "cut", None, "system", &boundary));
+    let summary = json!({"isCompactSummary": true,
+        "message": {"role": "user", "content": "It is nearly done."}});
+    records.push(at((23, 1), "sum", Some("cut"), "user", &summary));
+    records.extend(turn(24, 5, Some("sum"), [2_000, 10_000, 3_000]));
+    records
+}
+
+/// The rows of `receipt.csv` over all of these records.
+fn receipt(records: &[Json]) -> Vec<Row> {
+    let desk = Desk::new();
+    let lines: Vec<String> = records.iter().map(Json::to_string).collect();
+    desk.file("session.jsonl", lines.join("\n"));
+    let run = ["bench", "session.jsonl", "--strategy", "full", "--cuts", "none", "--quiet"];
+    desk.good(&[&run[..], &["--questions", "none", "--out", "run"]].concat());
+    let mut rows = desk.csv("run/receipt.csv");
+    rows.retain(|row| row["transcript"] == "ALL");
+    rows
+}
+
+/// Count, tokens, dollars and reason of a row.
+fn found<'a>(rows: &'a [Row], part: &str, item: &str) -> [&'a str; 4] {
+    let row = rows.iter().find(|row| row["part"] == part && row["item"] == item);
+    let row = row.unwrap_or_else(|| panic!("{part}, {item}: {rows:?}"));
+    ["count", "tokens", "usd", "reason"].map(|column| row[column].as_str())
+}
+
+#[test]
+fn each_rebuilt_cache_has_its_cause_its_tokens_and_what_they_cost_above_a_read() {
+    let rows = receipt(&session());
+    // Opus 4.6, USD per million: 5 uncached, 0.5 read, 6.25 written, 25 of output; 10 for an hour.
+    let cost = |item| found(&rows, "cost", item);
+    assert_eq!(cost("requests"), ["5", "", "", ""]);
+    assert_eq!(cost("cache_read"), ["", "40000", "0.02", ""]);
+    assert_eq!(cost("cache_write_5m"), ["", "71000", "0.44375", ""]);
+    assert_eq!(cost("input"), ["", "2400", "0.012", ""]);
+    assert_eq!(cost("output"), ["", "250", "0.00625", ""]);
+    assert_eq!(cost("total"), ["", "113650", "0.482", ""]);
+    assert_eq!(cost("calls not reported"), ["1", "", "", ""]);
+    let rebuilt = |item| found(&rows, "rebuilt", item);
+    // 25,000 were cached and written again: × (6.25 − 0.5).
+    assert_eq!(rebuilt("idle-gap"), ["1", "25000", "0.14375", ""]);
+    // Of 26,000 that were cached 10,000 were read.
+    assert_eq!(rebuilt("changed-prompt"), ["1", "16000", "0.092", ""]);
+    // The prompt has 15,000 tokens, 10,000 of them read: 3,000 × 5.75 and 2,000 × (5 − 0.5).
+    assert_eq!(rebuilt("compaction"), ["1", "5000", "0.02625", ""]);
+    // The idle gap is spared; the other 46,000 are written at 10 and not at 6.25.
+    assert_eq!(found(&rows, "hour", "rebuilds spared"), ["1", "", "-0.14375", ""]);
+    assert_eq!(found(&rows, "hour", "dearer writes"), ["", "", "0.1725", ""]);
+    assert_eq!(found(&rows, "hour", "change"), ["", "", "0.02875", ""]);
+}
+
+#[test]
+fn without_times_only_a_compaction_is_known_as_a_cause() {
+    let mut records = session();
+    for record in &mut records {
+        record.as_object_mut().unwrap().remove("timestamp");
+    }
+    let rows = receipt(&records);
+    assert_eq!(found(&rows, "rebuilt", "unknown"), ["2", "41000", "0.23575", ""]);
+    assert_eq!(found(&rows, "rebuilt", "compaction"), ["1", "5000", "0.02625", ""]);
+    assert!(!rows.iter().any(|row| row["item"] == "idle-gap"), "{rows:?}");
+}
+
+#[test]
+fn a_model_without_a_price_has_tokens_and_a_reason_in_the_place_of_dollars() {
+    let mut records = session();
+    for record in records.iter_mut().filter(|record| record["type"] == "assistant") {
+        record["message"]["model"] = json!("a-local-model");
+    }
+    let rows = receipt(&records);
+    let why = "the price of a-local-model is unknown";
+    assert_eq!(found(&rows, "cost", "total"), ["", "113650", "", why]);
+    assert_eq!(found(&rows, "rebuilt", "idle-gap"), ["1", "25000", "", why]);
+    assert_eq!(found(&rows, "hour", "change"), ["", "", "", why]);
+}
+
+#[test]
+fn requests_without_usage_are_counted_and_in_no_sum() {
+    let mut records = session();
+    let silent = ["a1", "a2", "a3", "a4", "a5"];
+    for record in records.iter_mut().filter(|r| silent.contains(&r["uuid"].as_str().unwrap())) {
+        record["message"]["usage"] = json!({"input_tokens": 0, "output_tokens": 0});
+    }
+    let rows = receipt(&records);
+    assert_eq!(found(&rows, "cost", "requests"), ["0", "", "", ""]);
+    assert_eq!(found(&rows, "cost", "not reported"), ["5", "", "", ""]);
+    assert!(!rows.iter().any(|row| row["part"] == "rebuilt"), "{rows:?}");
+    assert_eq!(found(&rows, "hour", "change")[3], "no request reports its tokens");
+}
+
+/// Folders whose recordings are counted in another language, each with how many there are.
+const FOLDERS: [(&str, usize); 4] =
+    [("claude-code-sessions", 15), ("codex-rollouts", 4), ("opencode", 5), ("pi-sessions", 1)];
+
+#[test]
+fn receipts_are_those_that_a_count_of_its_own_finds() {
+    let Some(data) = shared("data") else { return };
+    let desk = Desk::new();
+    for (folder, expected) in FOLDERS {
+        let run =
+            ["bench", data.join(folder).to_str().unwrap(), "--strategy", "full"].map(str::to_owned);
+        let mut run: Vec<&str> = run.iter().map(String::as_str).collect();
+        run.extend(["--cuts", "none", "--questions", "none", "--quiet", "--out", folder]);
+        desk.recap(&run);
+        let rows = desk.csv(&format!("{folder}/receipt.csv"));
+        let counts = counted("count_receipt.py", &recordings(&data.join(folder)));
+        assert_eq!(counts.len(), expected, "{folder}");
+        for (session, count) in &counts {
+            let own: Vec<&Row> = rows.iter().filter(|row| row["transcript"] == *session).collect();
+            assert!(!own.is_empty(), "{session} is in no row");
+            // After a restart the agent asked again for a response that it had.
+            if session != "1e0816ef-6f89-4f05-b331-dab09bb14485" {
+                compare(session, &own, count);
+            }
+        }
+    }
+}
+
+/// Holds the rows of a session against its count.
+fn compare(session: &str, rows: &[&Row], count: &Json) {
+    let costs = |sender: &str, item: &str| {
+        let own = |row: &&&Row| row["part"] == "cost" && row["sender"] == sender;
+        rows.iter().filter(own).filter(|row| row["item"] == item).copied().collect::<Vec<&Row>>()
+    };
+    let senders = count["senders"].as_object().unwrap();
+    for sender in ["main", "subagent", "compaction"] {
+        let told = senders.contains_key(sender);
+        assert!(told || costs(sender, "total").iter().all(|row| row["tokens"] == "0"), "{session}");
+    }
+    for (sender, sums) in senders {
+        let sum = |item, column: &str| -> Option<f64> {
+            costs(sender, item).iter().map(|row| row[column].parse::<f64>().ok()).sum()
+        };
+        assert_eq!(sum("requests", "count"), sums["requests"].as_f64(), "{session}, {sender}");
+        for (kind, tokens) in sums["tokens"].as_object().unwrap() {
+            assert_eq!(sum(kind, "tokens"), tokens.as_f64(), "{session}, {sender}, {kind}");
+        }
+        // What recap counts itself is not in the count.
+        let usd = sum("total", "usd").zip(sum("output_counted", "usd"));
+        let usd = usd.map(|(all, counted)| all - counted);
+        assert!(close(usd, sums["usd"].as_f64()), "{session}, {sender}: {usd:?}, not {sums}");
+    }
+    // Contents are counted by recap: all that was sent has the size of all prompts.
+    let sent = rows.iter().filter_map(|row| row["tokens_sent"].parse::<f64>().ok()).sum::<f64>();
+    let prompts = ["input", "cache_read", "cache_write_5m", "cache_write_1h"];
+    let prompts: f64 =
+        prompts.iter().filter_map(|kind| senders["main"]["tokens"][kind].as_f64()).sum();
+    assert!((sent / prompts - 1.0).abs() < 0.001, "{session}: {sent} tokens of {prompts}");
+    let rebuilt: Vec<&&Row> = rows.iter().filter(|row| row["part"] == "rebuilt").collect();
+    let causes = count["rebuilt"].as_object().unwrap();
+    assert_eq!(rebuilt.len(), causes.len(), "{session}: {rebuilt:?}, not {causes:?}");
+    for row in rebuilt {
+        let sums = &causes[&row["item"]];
+        let number = |column: &str| row[column].parse::<f64>().ok();
+        assert_eq!(number("count"), sums["requests"].as_f64(), "{session}: {row:?}, not {sums}");
+        assert_eq!(number("tokens"), sums["tokens"].as_f64(), "{session}: {row:?}, not {sums}");
+        assert!(close(number("usd"), sums["usd"].as_f64()), "{session}: {row:?}, not {sums}");
+    }
+}
+
+/// Whether dollars are the same, or both unknown.
+fn close(one: Option<f64>, other: Option<f64>) -> bool {
+    one.zip(other).map_or(one.is_none() && other.is_none(), |(a, b)| (a - b).abs() < 1e-6)
+}
