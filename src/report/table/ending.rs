@@ -15,7 +15,7 @@ const LONGEST: usize = 320;
 pub(super) fn push(out: &mut String, report: &Report, screen: Screen) {
     if let Some(recommendation) = &report.recommendation {
         let words = wording::answer(report).expect("there is a recommendation");
-        answer(out, &words, forgets(report, recommendation), screen);
+        answer(out, &words, forgets(report, recommendation), wording::apply(report), screen);
         if let Some(advice) = report.advice.as_ref().filter(|_| screen.wide) {
             advice::tables(out, report, advice, screen.width);
         }
@@ -58,7 +58,13 @@ fn forgets(report: &Report, recommendation: &Recommendation) -> Option<String> {
     told.or_else(|| forgets::forgets(report, ranked()?))
 }
 
-fn answer(out: &mut String, answer: &Answer, forgets: Option<String>, screen: Screen) {
+fn answer(
+    out: &mut String,
+    answer: &Answer,
+    forgets: Option<String>,
+    apply: Option<String>,
+    screen: Screen,
+) {
     let first = (screen.wide).then(|| answer.also.join(" ")).filter(|also| !also.is_empty());
     let first = [Some(answer.answer.clone()), first].into_iter().flatten().collect::<Vec<_>>();
     let doubt = answer.doubt.as_ref().filter(|_| screen.wide);
@@ -70,6 +76,7 @@ fn answer(out: &mut String, answer: &Answer, forgets: Option<String>, screen: Sc
         ("at stake", Some(answer.at_stake.clone())),
         ("models", answer.summaries.clone()),
         ("forgets", forgets),
+        ("apply", apply),
         ("next", answer.next.clone()),
     ];
     for (label, text) in parts {
