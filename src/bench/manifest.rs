@@ -17,6 +17,12 @@ fn title(datasets: &[Dataset]) -> String {
     names.join("+")
 }
 
+/// The agent that recorded everything, where it is one.
+fn agent(datasets: &[Dataset]) -> Option<String> {
+    let (first, others) = datasets.split_first()?;
+    first.agent.clone().filter(|_| others.iter().all(|other| other.agent == first.agent))
+}
+
 /// The manifest of a run before its seats are filled.
 pub(super) fn of_plan(spec: &RunSpec, datasets: &[Dataset], counter: &Counter) -> Manifest {
     let preset = |p: &Arc<Preset>| Provenance { name: p.name.clone(), hash: p.hash.clone() };
@@ -32,6 +38,7 @@ pub(super) fn of_plan(spec: &RunSpec, datasets: &[Dataset], counter: &Counter) -
         cuts: spec.cuts.to_string(),
         questions: String::new(),
         followed: None,
+        agent: agent(datasets),
         depth: spec.depth,
         replicates: spec.replicates,
         transcripts: files

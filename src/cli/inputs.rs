@@ -88,6 +88,7 @@ fn shared_folder(input: &str, inputs: &[String]) -> Option<String> {
 }
 
 fn join(known: &mut Dataset, more: Dataset) {
+    known.agent = known.agent.take().filter(|agent| more.agent.as_ref() == Some(agent));
     known.transcripts.extend(more.transcripts);
     known.warnings.extend(more.warnings);
     known.files.extend(more.files);

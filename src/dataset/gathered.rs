@@ -7,7 +7,7 @@ use super::Dataset;
 use super::check::{Draft, check, mend};
 use super::error::{DatasetError, Problem};
 use super::family::{Families, Placed as Child};
-use super::native::Card;
+use super::native::{self, Card};
 use super::probes::{self, Placed};
 use super::source::Source;
 use super::subagents::Subagents;
@@ -148,6 +148,8 @@ pub(super) struct Gathered<S = Vec<Kept>> {
     pub(super) families: Families,
     /// Formats that were written from documentation and of which a file was read.
     pub(super) documented: BTreeSet<&'static str>,
+    /// Names of the formats that transcripts were read from.
+    pub(super) formats: BTreeSet<&'static str>,
     /// Which files are read with another one.
     pub(super) subagents: Subagents,
 }
@@ -198,6 +200,7 @@ impl<S: Sink> Gathered<S> {
             first_unknown: None,
             families: Families::default(),
             documented: BTreeSet::new(),
+            formats: BTreeSet::new(),
             subagents: Subagents::default(),
         }
     }
@@ -335,6 +338,7 @@ impl Gathered {
             licence: card.licence,
             origin: card.origin,
             description: card.description,
+            agent: agent(&self.formats),
             transcripts,
             warnings: self.warnings,
             files: self.files,
@@ -342,6 +346,13 @@ impl Gathered {
         };
         Ok(Loaded { dataset, probes: placed, problems })
     }
+}
+
+/// The format of all transcripts, unless it is the program's own, which tells no
+/// agent.
+fn agent(formats: &BTreeSet<&'static str>) -> Option<String> {
+    let one = formats.first().filter(|name| formats.len() == 1 && **name != native::FORMAT.name);
+    one.map(|name| (*name).to_owned())
 }
 
 /// The ids of all sessions, given the file of each: an id that several files use

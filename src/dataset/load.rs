@@ -353,6 +353,9 @@ impl<S: Sink> Gathered<S> {
         }
         let read = ids.len();
         source.settle_aside(read)?;
+        if read > 0 {
+            self.formats.insert(format.name);
+        }
         if read > 0 && format.tried == Tried::Documentation && self.documented.insert(format.name) {
             self.warnings.push(format!(
                 "the format {} was written from its documentation, without recordings at hand: \

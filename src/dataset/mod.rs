@@ -67,6 +67,9 @@ pub struct Dataset {
     pub origin: Option<String>,
     /// A description of the data set, in a sentence.
     pub description: Option<String>,
+    /// The agent that made the recordings, by the name of their format, where all
+    /// are of one.
+    pub agent: Option<String>,
     /// The sessions, in the order of their files.
     pub transcripts: Vec<Transcript>,
     /// Warnings about the import.

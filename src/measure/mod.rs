@@ -43,7 +43,7 @@ pub(crate) mod testkit;
 mod transcript_fingerprint;
 mod waiting;
 
-pub use advice::{advice, advises};
+pub use advice::{AgentSetting, Purpose, advice, advises, agent_settings};
 pub use agreement::{Graded, agreement};
 pub use by_transcript::{ByTranscript, Figure, UnitRow, by_transcript, each_unit_row};
 pub use comparison::{Run, compare};

@@ -103,6 +103,7 @@ pub fn manifest(windows: &[&str]) -> Manifest {
         no_text: false,
         shard: None,
         followed: None,
+        agent: None,
         planned: crate::model::Planned::default(),
         warnings: Vec::new(),
     }

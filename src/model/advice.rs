@@ -231,6 +231,27 @@ pub struct CostlySession {
     pub compactions: u64,
 }
 
+/// A setting of the recorded agent by which the advice is applied.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Setting {
+    /// The agent: the format that its recordings were detected as.
+    pub agent: String,
+    /// Name of the setting.
+    pub name: String,
+    /// The line to write.
+    pub line: String,
+    /// Where it is written.
+    pub file: String,
+    /// What else is to be known of it.
+    pub note: Option<String>,
+    /// Address of the public source that it was read in.
+    pub source: String,
+    /// Version or commit of that source.
+    pub version: String,
+    /// The day on which it was read: `2026-11-27`.
+    pub checked: String,
+}
+
 /// Advice on when to compact.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Advice {
@@ -246,6 +267,9 @@ pub struct Advice {
     /// What the recommended preset costs when it is followed; absent where it was
     /// not followed.
     pub through: Option<Through>,
+    /// How the recorded agent is told to do it; absent where nothing is advised, or
+    /// the agent is not known to have a setting for it.
+    pub apply: Option<Setting>,
     /// What it rests on.
     pub basis: Basis,
 }

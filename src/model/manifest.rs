@@ -65,6 +65,10 @@ pub struct Manifest {
     pub replicates: u32,
     /// Transcripts, each with the hash of its content.
     pub transcripts: Vec<Provenance>,
+    /// The agent that made the recordings, by the name of their format, where all
+    /// are of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
     /// Presets, each with the hash of its file, prompts and overrides.
     pub presets: Vec<Provenance>,
     /// The model that wrote the summaries, or `offline`.

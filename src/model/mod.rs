@@ -56,7 +56,7 @@ pub use crate::text::IdentifierClass;
 pub use absent::{Absent, SPREAD};
 pub use advice::{
     Advice, Basis, Because, CostlySession, Estimate, Followed, FollowedSession, Limits, Pays,
-    PresetAdvice, SizeFigures, Through,
+    PresetAdvice, Setting, SizeFigures, Through,
 };
 pub use answer::{Judgement, Source, Verdict, Vote};
 pub use asked::{

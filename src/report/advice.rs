@@ -166,6 +166,7 @@ pub(super) fn advice_json(report: &Report, advice: &Advice) -> Value {
         "caveats": wording::caveats(advice),
         "advised": advised,
         "seen": seen,
+        "apply": advice.apply,
         "followed": advice.through,
         "basis": advice.basis,
         "presets": advice.presets,

@@ -1,9 +1,10 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::model::{Basis, Because, CostlySession, Limits, SizeFigures, Through};
+use crate::model::{Basis, Because, CostlySession, Limits, Setting, SizeFigures, Through};
 use crate::report::html::tests::page;
-use crate::report::testkit::Kit;
+use crate::report::testkit::{Kit, narrow, recommended};
+use crate::report::{Source, formats};
 
 fn estimate(value: f64, lo: f64, hi: f64) -> Estimate {
     Estimate { value, lo, hi, tested: true, clusters: 8 }
@@ -48,6 +49,7 @@ fn made() -> Advice {
             preset("prune", Standing::Ranked, sizes()),
         ],
         through: Some(through(70.0)),
+        apply: None,
         basis: Basis {
             sessions: 9,
             cut_sessions: 8,
@@ -207,4 +209,44 @@ fn the_page_has_the_picture_twice() {
     let empty = Advice { choice: None, presets: Vec::new(), because: Because::NoPlace, ..made() };
     assert!(!advised(empty).contains("role=\"img\""));
     assert!(!page(&Kit::default().report(), None).contains("id=\"when\""));
+}
+
+fn setting() -> Setting {
+    Setting {
+        agent: "codex".into(),
+        name: "limit".into(),
+        line: "limit = 96000".into(),
+        file: "~/.codex/config.toml".into(),
+        note: Some("It stands above the tables.".into()),
+        source: "https://example.com/config".into(),
+        version: "commit 00e9f06".into(),
+        checked: "2026-11-27".into(),
+    }
+}
+
+#[test]
+fn the_line_to_write_is_told_everywhere_and_only_where_there_is_one() {
+    let mut report = Kit::default().report();
+    report.recommendation = Some(recommended("prune"));
+    report.advice = Some(Advice { apply: Some(setting()), ..made() });
+    let told = "To apply it, set for codex, in ~/.codex/config.toml: limit = 96000 – It stands \
+                above the tables. recap changes no settings itself. Read on 2026-11-27 in \
+                https://example.com/config (commit 00e9f06).";
+    assert_eq!(wording::apply(&report).unwrap(), told);
+    let json = advice_json(&report, report.advice.as_ref().unwrap());
+    assert_eq!(json["apply"]["line"], "limit = 96000");
+    assert_eq!(json["apply"]["file"], "~/.codex/config.toml");
+    let shown = |report: &Report| {
+        let markdown = formats(&[]).find(|format| format.file == "report.md").unwrap();
+        let markdown = markdown.bytes(&Source { report, texts: None });
+        (narrow(report, 100), String::from_utf8(markdown).unwrap(), page(report, None))
+    };
+    let (terminal, markdown, page) = shown(&report);
+    assert!(terminal.contains("\n apply    To apply it, set for codex"), "{terminal}");
+    assert!(markdown.contains("To apply it, set for codex"), "{markdown}");
+    assert!(page.contains("<code>limit = 96000</code> It stands above"), "{page}");
+    report.advice = Some(made());
+    let (terminal, markdown, page) = shown(&report);
+    assert!(![terminal, markdown, page].iter().any(|text| text.contains("To apply it")));
+    assert_eq!(advice_json(&report, &made())["apply"], Value::Null);
 }

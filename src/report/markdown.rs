@@ -160,6 +160,9 @@ fn answer(report: &Report) -> String {
             line(&mut text, &escaped::prose(sentence, SENTENCE));
         }
     }
+    if let Some(apply) = wording::apply(report) {
+        line(&mut text, &escaped::prose(&apply, 2 * SENTENCE));
+    }
     text
 }
 

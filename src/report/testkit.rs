@@ -191,6 +191,7 @@ impl Kit {
             no_text: false,
             shard: None,
             followed: None,
+            agent: None,
             planned: crate::model::Planned::default(),
             warnings: Vec::new(),
         }

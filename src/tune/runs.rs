@@ -151,6 +151,7 @@ impl Runs {
                 licence: dataset.licence.clone(),
                 origin: dataset.origin.clone(),
                 description: dataset.description.clone(),
+                agent: dataset.agent.clone(),
                 transcripts: own.cloned().collect(),
                 warnings: Vec::new(),
                 files: dataset.files.clone(),

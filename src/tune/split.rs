@@ -141,6 +141,7 @@ mod tests {
             licence: None,
             origin: None,
             description: None,
+            agent: None,
             transcripts: projects.iter().enumerate().map(transcript).collect(),
             warnings: Vec::new(),
             files: Vec::new(),

@@ -3,6 +3,7 @@
 //! module, so that all of them are the same.
 
 mod advice;
+mod apply;
 mod findings;
 mod gate;
 mod limits;
@@ -13,6 +14,7 @@ mod recommendation;
 use std::fmt::{Display, Formatter, Result};
 
 pub use advice::{at_the_limit, before_the_limit, caveats, edge, reasons, size_words, summaries};
+pub use apply::{Apply, apply, to_apply};
 pub use recommendation::{Answer, answer, paragraph};
 
 use crate::model::{Missing, NATIVE, Primary};

@@ -105,6 +105,7 @@ fn manifest() -> Manifest {
         no_text: false,
         shard: None,
         followed: None,
+        agent: None,
         planned: recap::model::Planned::default(),
         warnings: Vec::new(),
     }

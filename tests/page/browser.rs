@@ -59,6 +59,7 @@ impl Browser {
         let wanted = json!({"capabilities": {"alwaysMatch": {
             "browserName": "chrome",
             "unhandledPromptBehavior": "ignore",
+            "timeouts": {"script": PATIENCE.as_millis() as u64},
             "goog:loggingPrefs": {"browser": "ALL"},
             "goog:chromeOptions": {"args": arguments},
         }}});

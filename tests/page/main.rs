@@ -1,6 +1,7 @@
 //! `report.html` in a real browser: what a reader meets, with words that try to
 //! run. Needs Chromium and chromedriver (Debian: chromium, chromium-driver).
 
+mod access;
 mod browser;
 #[path = "../cli/desk.rs"]
 #[allow(dead_code, reason = "the suite of the command line uses the rest")]
@@ -200,7 +201,7 @@ fn questions_are_filtered_by_words_and_say_where_their_evidence_went() {
     open("#probe-list .probe");
     page.browser.until("document.querySelector('#probe-list .probe details')");
     open("#probe-list .probe details");
-    page.browser.until("document.querySelector('#probe-list .probe details h5')");
+    page.browser.until("document.querySelector('#probe-list .probe details h4')");
     let told = page.text("#probe-list .probe details");
     assert!(told.contains("message 89, user") && told.contains("handle_22_9931"), "{told}");
     assert!(told.contains("gone: ") && told.contains("verbatim: full"), "{told}");

@@ -216,6 +216,7 @@ pub fn manifest() -> Manifest {
         no_text: false,
         shard: None,
         followed: None,
+        agent: None,
         planned: recap::model::Planned::default(),
         warnings: Vec::new(),
     }

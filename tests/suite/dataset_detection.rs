@@ -3,7 +3,9 @@
 
 use std::path::Path;
 
-use recap::dataset::{Dataset, DatasetError, LoadOptions, MAX_HEAD, Problem, load, load_reader};
+use recap::dataset::{
+    Dataset, DatasetError, LoadOptions, MAX_HEAD, Problem, bundled, load, load_reader,
+};
 use serde_json::{Value as Json, json};
 
 fn fixture(name: &str) -> String {
@@ -221,4 +223,17 @@ fn a_format_that_is_named_is_believed() {
     assert!(matches!(error.problem, Problem::NoConversation { .. }), "{error}");
     let error = named("aider", " \n\n");
     assert!(matches!(error.problem, Problem::Empty), "{error}");
+}
+
+#[test]
+fn the_agent_of_recordings_is_told_by_their_format_where_it_is_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let agent = || load(folder.path(), &LoadOptions::default()).unwrap().agent;
+    let put = |name: &str| std::fs::write(folder.path().join(name), fixture(name)).unwrap();
+    put("codex.jsonl");
+    assert_eq!(agent().as_deref(), Some("codex"));
+    put("pi.jsonl");
+    assert_eq!(agent(), None, "two agents");
+    let native = bundled("quickstart").unwrap().unwrap();
+    assert_eq!(native.agent, None, "the program's own format tells none");
 }

@@ -1,11 +1,13 @@
 //! The tables of the documents that are made from the library and from the
 //! tests; `tests/common/generated.rs` says how they are written anew.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 
-use recap::dataset::{self, Tried};
+use recap::dataset::{self, FORMATS, Tried};
+use recap::measure::{Purpose, agent_settings};
 use recap::model::{ProbeKind, catalogue};
 use recap::report;
 use recap::strategy::{MECHANISMS, MechanismSpec, Preset, builtin, builtin_names};
@@ -87,6 +89,52 @@ fn the_tables_of_presets_are_the_built_in_files() {
     hold("docs/presets.md", "controls", &presets(|p| p.control));
     hold("docs/presets.md", "designs", &presets(|p| !p.control && is_seed(p)));
     hold("docs/presets.md", "agents", &presets(|p| !p.control && !is_seed(p)));
+}
+
+#[test]
+fn the_table_of_settings_is_the_built_in_file() {
+    let rows = agent_settings().iter().map(|one| {
+        let when = match one.purpose {
+            Purpose::Threshold => "when",
+            Purpose::Strategy => "how",
+        };
+        let offered = match one.strategies.as_slice() {
+            [] => "–".to_owned(),
+            names => code(names.iter().map(String::as_str)),
+        };
+        let read = format!("[{}]({}), {}", one.version, one.source, one.checked);
+        let note = one.note.clone().unwrap_or_default();
+        let line = code([one.line.as_str()]);
+        vec![
+            code([one.agent.as_str()]),
+            when.to_owned(),
+            line,
+            one.file.clone(),
+            offered,
+            note,
+            read,
+        ]
+    });
+    let heads = ["agent", "sets", "line", "where", "offered for", "to be known", "read in"];
+    hold("docs/compacting.md", "settings", &table(&heads, rows));
+}
+
+#[test]
+fn every_setting_is_of_a_format_and_of_presets_that_there_are() {
+    let presets: BTreeSet<&str> = builtin_names().collect();
+    for one in agent_settings() {
+        assert!(FORMATS.iter().any(|format| format.name == one.agent), "{}", one.agent);
+        assert!(one.strategies.iter().all(|name| presets.contains(name.as_str())), "{}", one.name);
+        let line = one.line.replace("{tokens}", "1").replace("{fraction}", "0.5");
+        let line = line.replace("{reserve}", "1");
+        // Lines of JSON are members of an object.
+        if line.starts_with('"') {
+            serde_json::from_str::<serde_json::Value>(&format!("{{{line}}}")).unwrap();
+        }
+        if one.file.contains(".toml") {
+            toml::from_str::<toml::Table>(&line).unwrap();
+        }
+    }
 }
 
 /// What a mechanism says that it takes, asked with a parameter that there is not.

@@ -7,10 +7,13 @@
 //! §5): it keeps at least half of the facts at stake, and of presets that are
 //! not known to keep less than the best one, that which saves most.
 
+mod apply;
 mod followed;
 mod sizes;
 #[cfg(test)]
 mod tests;
+
+pub use apply::{AgentSetting, Purpose, agent_settings};
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +21,7 @@ use super::cluster::{clusters, noun, paired, weighed};
 use super::preference::{ENOUGH, is_more};
 use super::ranking::FEWEST_ASKED;
 use crate::model::{
-    Advice, Basis, Because, Cut, Estimate, Limits, Manifest, Pays, PresetAdvice, Sessions,
+    Advice, Basis, Because, Cut, Estimate, Limits, Manifest, Pays, PresetAdvice, Sessions, Setting,
     Standing, TranscriptFacts,
 };
 use sizes::BySize;
@@ -135,7 +138,16 @@ pub fn advice(
     if through.as_ref().is_some_and(|through| through.usd >= through.today_usd) {
         (pays, because) = (Pays::No, Because::DearerInTheWhole);
     }
-    Advice { pays, because, choice, presets, through, basis }
+    let mut advice = Advice { pays, because, choice, presets, through, apply: None, basis };
+    advice.apply = setting(inputs, &advice);
+    advice
+}
+
+/// The setting of the recorded agent that does what is advised.
+fn setting(inputs: Inputs<'_>, advice: &Advice) -> Option<Setting> {
+    let agent = inputs.manifest.agent.as_ref().filter(|_| advice.pays == Pays::Yes)?;
+    let (preset, at) = advice.chosen()?;
+    apply::lines(agent, &preset.strategy, at.tokens, apply::native_window(inputs))
 }
 
 type Decision = (Pays, Because, Option<(usize, usize)>);

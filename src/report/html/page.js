@@ -7,10 +7,21 @@ const recap = (() => {
     if (className) node.className = className;
     return node;
   };
+  // A long text scrolls by itself, and only then it takes the focus: by it the keyboard scrolls.
+  const long = new ResizeObserver((seen) => {
+    for (const { target } of seen) {
+      const scrolls = target.scrollHeight > target.clientHeight;
+      for (const [name, value] of [["tabindex", "0"], ["role", "group"], ["aria-label", "long text"]]) {
+        if (scrolls) target.setAttribute(name, value);
+        else target.removeAttribute(name);
+      }
+    }
+  });
   // Words that strangers wrote, in their own reading direction.
   const foreign = (name, text, className) => {
     const node = make(name, text, className);
     node.dir = "auto";
+    if (name === "pre") long.observe(node);
     return node;
   };
   const draw = (name, attributes, ...children) => {

@@ -180,6 +180,9 @@ fn foot(
     if let Some(next) = answer.and_then(|answer| answer.next.as_ref()) {
         labelled("next", next);
     }
+    if let Some(apply) = wording::apply(report) {
+        labelled("apply", &apply);
+    }
     let hidden = (hidden > 0).then(|| format!("{hidden} strategies, "));
     let notes = (notes > 0).then(|| format!("{}, ", counted(notes, "note")));
     let rest = [hidden, notes].into_iter().flatten().collect::<String>();

@@ -11,7 +11,8 @@ use crate::wording::{self, Answer};
 pub(super) fn answer(out: &mut String, report: &Report, screen: Screen) {
     let Some(recommendation) = &report.recommendation else { return };
     let words = wording::answer(report).expect("there is a recommendation");
-    parts(out, &words, forgets(report, recommendation), screen);
+    let forgets = forgets(report, recommendation);
+    parts(out, &words, forgets, wording::apply(report), screen);
     if let Some(advice) = &report.advice {
         advice::tables(out, report, advice, screen.width);
     }
@@ -40,7 +41,13 @@ fn forgets(report: &Report, recommendation: &Recommendation) -> Option<String> {
     told.or_else(|| forgets::forgets(report, ranked()?))
 }
 
-fn parts(out: &mut String, answer: &Answer, forgets: Option<String>, screen: Screen) {
+fn parts(
+    out: &mut String,
+    answer: &Answer,
+    forgets: Option<String>,
+    apply: Option<String>,
+    screen: Screen,
+) {
     let first = [Some(answer.answer.clone()), Some(answer.also.join(" "))];
     let first = first.into_iter().flatten().filter(|text| !text.is_empty()).collect::<Vec<_>>();
     let how_sure = [Some(&answer.how_sure), answer.doubt.as_ref()].into_iter().flatten().cloned();
@@ -51,6 +58,7 @@ fn parts(out: &mut String, answer: &Answer, forgets: Option<String>, screen: Scr
         ("at stake", Some(answer.at_stake.clone())),
         ("models", answer.summaries.clone()),
         ("forgets", forgets),
+        ("apply", apply),
         ("next", answer.next.clone()),
     ];
     for (label, text) in parts {

@@ -1,6 +1,9 @@
 //! The scored units of a task; each part of a reply takes the best that fit its
 //! budget.
 
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::units::{Kind, Unit};
@@ -64,14 +67,22 @@ impl<'a> Pool<'a> {
         budget: u64,
         wanted: impl Fn(&Unit) -> bool,
     ) -> (Vec<usize>, u64) {
-        let mut choice: Vec<usize> =
-            (0..self.units.len()).filter(|&at| !self.used[at] && wanted(&self.units[at])).collect();
-        let first: Vec<f64> = (0..self.units.len()).map(|at| self.value(at)).collect();
-        choice.sort_by(|&a, &b| first[b].total_cmp(&first[a]).then(b.cmp(&a)));
+        let free = |at: &usize| !self.used[*at] && wanted(&self.units[*at]);
+        let free = (0..self.units.len()).filter(free);
+        let mut choice: Vec<Valued> = free.map(|at| self.valued(at)).collect();
+        choice.sort_by(|a, b| b.cmp(a));
         choice.truncate(CHOICE);
+        let mut choice = BinaryHeap::from(choice);
         let (mut taken, mut spent) = (Vec::new(), 0);
-        while let Some(best) = self.best(&choice) {
-            let at = choice.swap_remove(best);
+        while let Some(best) = choice.pop() {
+            // What was taken since may have said what it names: then it is worth
+            // less than it was, and another one may be better.
+            let now = self.valued(best.unit);
+            if now < best {
+                choice.push(now);
+                continue;
+            }
+            let at = best.unit;
             let words = words(&self.units[at].text);
             if self.said.iter().any(|other| alike(&words, other)) {
                 continue;
@@ -110,10 +121,8 @@ impl<'a> Pool<'a> {
         self.covered.extend(ids.iter().copied());
     }
 
-    /// Position of the currently best choice; the later unit if two are equal.
-    fn best(&self, choice: &[usize]) -> Option<usize> {
-        let values = choice.iter().enumerate().map(|(at, &unit)| (at, self.value(unit), unit));
-        values.max_by(|a, b| a.1.total_cmp(&b.1).then(a.2.cmp(&b.2))).map(|(at, ..)| at)
+    fn valued(&self, unit: usize) -> Valued {
+        Valued { value: self.value(unit), unit }
     }
 
     /// The gain of a unit for the reply, relative to its length.
@@ -132,6 +141,32 @@ impl<'a> Pool<'a> {
         (self.base[at] + weight * named) / (80.0 + self.units[at].text.len() as f64).sqrt()
     }
 }
+
+/// A unit by its value; of two equal ones the later is greater.
+struct Valued {
+    value: f64,
+    unit: usize,
+}
+
+impl Ord for Valued {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.value.total_cmp(&other.value).then(self.unit.cmp(&other.unit))
+    }
+}
+
+impl PartialOrd for Valued {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Valued {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Valued {}
 
 /// The identifiers of each unit; and for each identifier the last message that
 /// names it, and the number of such messages.

@@ -36,18 +36,39 @@ pub(super) enum Unit {
 
 /// The two ends with a marker between them; `None` where they cover the whole text.
 pub(super) fn clipped(text: &str, clip: Clip, marker: &str) -> Option<String> {
-    let starts: Vec<usize> = match clip.unit {
-        Unit::Characters => text.char_indices().map(|(at, _)| at).collect(),
+    let (head, tail) = match clip.unit {
+        Unit::Characters => {
+            let starts = || text.char_indices().map(|(at, _)| at);
+            let count = text.chars().count();
+            ends((starts(), starts().rev(), count), clip, text.len())?
+        }
         Unit::Lines => {
-            let ends = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);
-            std::iter::once(0).chain(ends).filter(|&at| at < text.len()).collect()
+            let ends_of_lines = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);
+            let starts = std::iter::once(0).chain(ends_of_lines).filter(|&at| at < text.len());
+            let starts: Vec<usize> = starts.collect();
+            let known = starts.iter().copied();
+            ends((known.clone(), known.rev(), starts.len()), clip, text.len())?
         }
     };
-    let tail = starts.len().checked_sub(clip.tail).filter(|&at| at > clip.head)?;
-    let end = starts.get(tail).copied().unwrap_or(text.len());
-    let (head, tail) = (text[..starts[clip.head]].trim_end_matches('\n'), &text[end..]);
+    let (head, tail) = (text[..head].trim_end_matches('\n'), &text[tail..]);
     let parts = [head, marker, tail].into_iter().filter(|part| !part.is_empty());
     Some(parts.collect::<Vec<_>>().join("\n"))
+}
+
+/// Where the beginning ends and where the end begins, of a text with so many
+/// pieces that start there, from either side.
+fn ends(
+    (mut starts, mut from_behind, count): (
+        impl Iterator<Item = usize>,
+        impl Iterator<Item = usize>,
+        usize,
+    ),
+    clip: Clip,
+    length: usize,
+) -> Option<(usize, usize)> {
+    count.checked_sub(clip.tail).filter(|&at| at > clip.head)?;
+    let tail = clip.tail.checked_sub(1).map_or(Some(length), |before| from_behind.nth(before));
+    Some((starts.nth(clip.head)?, tail?))
 }
 
 #[cfg(test)]

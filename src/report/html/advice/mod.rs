@@ -16,6 +16,7 @@ use crate::wording;
 pub(super) struct When {
     headline: &'static str,
     reasons: Vec<String>,
+    apply: Option<wording::Apply>,
     pictures: Vec<picture::Picture>,
     /// Name of the preset of the table by size.
     shown: String,
@@ -37,6 +38,7 @@ pub(super) fn when(report: &Report) -> Option<When> {
             Pays::Undecided => "Whether compacting before the limit pays stays open",
         },
         reasons: reasons(report, advice).iter().map(|reason| plain::line(reason)).collect(),
+        apply: wording::to_apply(report),
         pictures: picture::pictures(advice),
         shown: shown.map(named).unwrap_or_default(),
         size_heads: BY_SIZE,

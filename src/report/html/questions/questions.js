@@ -77,7 +77,7 @@ recap.near(document.getElementById("probe-list"), async (place) => {
         list.append(line);
       });
       const text = message.text === null ? [] : [foreign("pre", message.text)];
-      return [make("h5", message.described), ...text, list];
+      return [make("h4", message.described), ...text, list];
     };
     box.addEventListener("toggle", async () => {
       const found = await recap.evidence(probe.session, probe.request, probe.evidence, rows);

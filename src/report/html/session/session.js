@@ -146,8 +146,8 @@
     const touched = changes(cell).filter(([when, , , state]) => when === compaction.request && state);
     const all = touched.flatMap(([, first, length]) => Array.from({ length }, (_, at) => first + at));
     const both = make("div", undefined, "sides"), left = make("div"), right = make("div");
-    left.append(make("h4", `went in: ${counted(all.length, "message")}`), messages(session, all));
-    right.append(make("h4", "came out"));
+    left.append(make("h3", `went in: ${counted(all.length, "message")}`), messages(session, all));
+    right.append(make("h3", "came out"));
     if (session.words) right.append(...compaction.texts.map((at) => foreign("pre", session.words.summaries[at])));
     else if (compaction.texts.length) right.append(make("p", "a summary, whose text this report leaves out"));
     if (compaction.note) right.append(foreign("p", compaction.note));

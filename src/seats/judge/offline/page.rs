@@ -9,7 +9,7 @@ use super::reading::{Term, denies, read};
 use super::sought::{Form, Sought, key};
 use crate::text::Normal;
 use crate::text::calendar::relative::{Told, times};
-use crate::text::language::{is_unspaced, stem};
+use crate::text::language::{is_unspaced, stem_once};
 
 /// Number of terms from which a text is long: then the words of a value must be
 /// near each other, within at least this many terms and three for each word.
@@ -51,17 +51,23 @@ impl Page {
         let terms = read(text);
         let mut places: FxHashMap<String, Vec<u32>> = FxHashMap::default();
         let mut joined: FxHashMap<String, Vec<u32>> = FxHashMap::default();
+        let mut both = String::new();
         for (at, term) in terms.iter().enumerate() {
             let place = u32::try_from(at).unwrap_or(u32::MAX);
-            places.entry(key(term)).or_default().push(place);
+            // Most words of a long text came before, and need no key of their own.
+            match places.get_mut(&term.text).filter(|_| !term.is_number) {
+                Some(places) => places.push(place),
+                None => places.entry(key(term)).or_default().push(place),
+            }
             if let Some(next) = terms.get(at + 1)
                 && !term.is_number
                 && !next.is_number
                 && term.clause == next.clause
                 && term.word.len() + next.word.len() <= 24
             {
-                let both = stem(&format!("{}{}", term.word, next.word));
-                joined.entry(both).or_default().push(place);
+                both.clear();
+                both.extend([term.word.as_str(), next.word.as_str()]);
+                joined.entry(stem_once(&both)).or_default().push(place);
             }
         }
         let unspaced = text.contains(is_unspaced).then(|| Normal::new(text));

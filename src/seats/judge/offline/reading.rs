@@ -158,11 +158,13 @@ impl<'a> Reader<'a> {
             let ends = self.gap(at + 1).is_empty() && is_in("st nd rd th", &self.lower(at + 1));
             return at + 1 + usize::from(ends);
         }
-        term.word = bare(&self.lower(at));
+        let lower = self.lower(at);
+        let cardinal = cardinal(&lower);
+        term.word = bare(lower);
         // In `a week` the article means one.
         let one = || is_in("a an", &term.word) && is_in(DURATIONS, &self.lower(at + 1));
-        let number = self
-            .spelled(at)
+        let number = cardinal
+            .map(|value| self.spelled(at, value))
             .or_else(|| Some((ordinal(&term.word)?, at + 1)))
             .or_else(|| one().then_some((1, at + 1)));
         let (text, end) = match number {
@@ -175,9 +177,9 @@ impl<'a> Reader<'a> {
     }
 
     /// A spelled number like `twenty-five` or `two hundred and five thousand`,
-    /// and the position of the next piece.
-    fn spelled(self, at: usize) -> Option<(u64, usize)> {
-        let (mut total, mut current) = (0_u64, cardinal(&self.lower(at))?);
+    /// whose first word has a value, and the position of the next piece.
+    fn spelled(self, at: usize, first: u64) -> (u64, usize) {
+        let (mut total, mut current) = (0_u64, first);
         let mut end = at + 1;
         while matches!(self.gap(end), " " | "-") {
             let word = self.lower(end);
@@ -196,12 +198,15 @@ impl<'a> Reader<'a> {
             }
             end += 1;
         }
-        Some((total.saturating_add(current), end))
+        (total.saturating_add(current), end)
     }
 }
 
 /// A word without the part after an apostrophe; `isn't` becomes `not`.
-fn bare(word: &str) -> String {
+fn bare(word: String) -> String {
+    if !word.contains(['\'', '’']) {
+        return word;
+    }
     let word = word.replace('’', "'");
     if word.ends_with("n't") {
         return "not".to_owned();
