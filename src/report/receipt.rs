@@ -70,7 +70,7 @@ pub(super) fn sender_name(sender: Sender) -> &'static str {
     match sender {
         Sender::Main => "main agent",
         Sender::Subagent => "subagents",
-        Sender::Compaction => "calls of compactions",
+        Sender::Compaction => "compaction calls",
     }
 }
 
