@@ -3,7 +3,7 @@
 
 use super::columns::brief_columns;
 use super::{Screen, TODAY, arranged, rows};
-use crate::model::{Finding, Interval, PresetRow, Primary, RECORDED, Report, catalogue};
+use crate::model::{Finding, Interval, PresetRow, Primary, RECORDED, Report, Sender, catalogue};
 use crate::report::block::{self, Block, counted};
 use crate::report::grid::{paragraph, wrapped};
 use crate::report::{number, plain, short_ids, spend};
@@ -67,7 +67,10 @@ fn read(report: &Report, blocks: &[Block<'_>]) -> String {
 fn billed(report: &Report, block: &Block<'_>) -> Option<String> {
     let today = block.rows.iter().find(|row| row.strategy == RECORDED);
     let today = today.and_then(|row| row.number(catalogue::COST_USD));
-    let today = today.map(|usd| format!("{} today", number::dollars(usd)));
+    let subagents = report.receipt.of(Sender::Subagent).total().whole().filter(|usd| *usd > 0.0);
+    let subagents = subagents.map(|usd| format!(", and {} by subagents", number::dollars(usd)));
+    let today =
+        today.map(|usd| format!("{} today{}", number::dollars(usd), subagents.unwrap_or_default()));
     today.or_else(|| block::payer(report, block))
 }
 
