@@ -178,7 +178,7 @@ fn a_preset_with_refused_requests_is_not_recommended_but_named() {
     says(&report, "fifo keeps most within the window (25 %), which is less than 50 %");
     let over = keeps("s", "prune", 18).overflow(3).build();
     let report = run(vec![session("s")], vec![full("s"), over]);
-    says(&report, "At 25 % prune");
+    says(&report, "At a window of 25 % prune loses least");
     says(&report, "1 of its 10 requests is over the window");
 }
 

@@ -171,7 +171,7 @@ fn quiet_writes_nothing_to_standard_error() {
     let desk = Desk::with_sessions();
     let ran = desk.good(&["bench", "pi.jsonl", "--quiet"]);
     assert_eq!(ran.err, "");
-    assert!(ran.last().starts_with("report: "));
+    assert!(ran.last().starts_with(" page     "));
 }
 
 #[test]
@@ -348,7 +348,7 @@ fn only_the_files_asked_for_are_rendered() {
     ];
     let expected: Vec<&str> = CONTRACTED.iter().copied().filter(|f| !rest.contains(f)).collect();
     assert_eq!(desk.list("run"), expected);
-    assert_eq!(ran.last(), "report: run");
+    assert_eq!(ran.last(), " page     run");
 }
 
 #[test]
@@ -432,7 +432,7 @@ fn nothing_of_an_earlier_run_in_the_same_folder_stays() {
     desk.good(&["bench", "pi.jsonl", "--out", "run"]);
     let ran = desk.good(&["bench", "pi.jsonl", "--no-text", "--format", "json", "--out", "run"]);
     assert_eq!(desk.list("run"), ["baseline.json", "cells.jsonl", "manifest.json", "summary.json"]);
-    assert_eq!(ran.last(), "report: run");
+    assert_eq!(ran.last(), " page     run");
 }
 
 #[test]

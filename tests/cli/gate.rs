@@ -16,7 +16,7 @@ fn a_rule_that_holds_nowhere_passes_with_0_and_one_that_holds_fails_with_1() {
         bench(&desk, &["--fail-on", "overflows > 0", "--fail-on", "reference_recall@full < 1"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(ran.out.contains("gate: passed; 2 of 2 checks passed"), "{}", ran.out);
-    assert!(ran.last().starts_with("report: "), "{}", ran.out);
+    assert!(ran.last().starts_with(" page     "), "{}", ran.out);
     let ran = bench(&desk, &["--fail-on", "overflows > 0", "--fail-on", "reference_recall < 95%"]);
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(ran.out.contains("gate: failed; 1 of 2 checks passed"), "{}", ran.out);

@@ -94,7 +94,7 @@ fn a_long_hostile_name_makes_a_run_folder_below_reports() {
     let name = format!("..{}.jsonl", "é".repeat(90));
     std::fs::copy(desk.path("pi.jsonl"), desk.path(&name)).unwrap();
     let ran = desk.good(&["bench", &name, "--quiet", "--strategy", "full"]);
-    let page = PathBuf::from(ran.last().strip_prefix("report: ").unwrap());
+    let page = PathBuf::from(ran.last().strip_prefix(" page     ").unwrap());
     assert_eq!(page.components().count(), 3, "{page:?}");
     assert!(desk.path("reports").is_dir());
 }

@@ -163,7 +163,7 @@ fn the_same_judge_again_gives_the_same_cells_and_leaves_the_run_alone() {
         .to_vec();
     let ran = desk.good(&["judge", "run"]);
     assert!(ran.out.contains("the answers of a run that offline had graded"), "{}", ran.out);
-    assert_eq!(ran.last(), "report: run-judged/report.html");
+    assert_eq!(ran.last(), " page     run-judged/report.html");
     assert_eq!(desk.list("run-judged"), desk.list("run"));
     for name in ["cells.jsonl", "texts.jsonl", "probes.csv", "summary.csv", "references.csv"] {
         let (again, first) = (format!("run-judged/{name}"), format!("run/{name}"));
@@ -175,9 +175,9 @@ fn the_same_judge_again_gives_the_same_cells_and_leaves_the_run_alone() {
         assert_eq!(desk.read(&format!("run/{name}")), bytes, "{name}");
     }
     // A second time it takes another folder.
-    assert_eq!(desk.good(&["judge", "run/"]).last(), "report: run-judged-2/report.html");
+    assert_eq!(desk.good(&["judge", "run/"]).last(), " page     run-judged-2/report.html");
     // What was judged again is a run like any other.
-    assert_eq!(desk.good(&["report", "run-judged"]).last(), "report: run-judged/report.html");
+    assert_eq!(desk.good(&["report", "run-judged"]).last(), " page     run-judged/report.html");
 }
 
 #[test]
@@ -302,7 +302,7 @@ fn a_recorded_judging_costs_nothing_the_second_time() {
     assert_eq!(judged(&desk, &server, &arguments).code, 0);
     let requests = server.requests();
     let again = ["judge", "run", "--judge", "openai/m", "--cassette", "tape", "--replay"];
-    assert_eq!(desk.good(&again).last(), "report: run-judged-2/report.html");
+    assert_eq!(desk.good(&again).last(), " page     run-judged-2/report.html");
     assert_eq!(server.requests(), requests);
     assert_eq!(desk.read("run-judged/probes.csv"), desk.read("run-judged-2/probes.csv"));
 }
