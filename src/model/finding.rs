@@ -119,9 +119,7 @@ impl Problem {
     pub fn changes_figures(&self) -> bool {
         use Problem::*;
         match self {
-            Incomplete(_) | FailedCells { .. } | NothingCompacts { .. } | JudgesDisagree { .. } => {
-                true
-            }
+            Incomplete(_) | FailedCells { .. } | JudgesDisagree { .. } => true,
             Unrecovered { .. } | NarrowScale { .. } | ExamInDoubt { .. } => true,
             Unpriced { .. } | UnbilledSummaries { .. } | BillOff { .. } => true,
             VoidReplies { ranked, .. } => !ranked,
@@ -131,7 +129,7 @@ impl Problem {
             }
             Notice(_) | IdleCompactions { .. } | UnevenQuestions | SizeMatters { .. } => false,
             ThinExams { .. } | NotCut { .. } | BreakpointUnknown { .. } => false,
-            DefaultModel { .. } | NamesSuffice { .. } => false,
+            DefaultModel { .. } | NamesSuffice { .. } | NothingCompacts { .. } => false,
         }
     }
 }

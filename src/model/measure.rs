@@ -84,9 +84,9 @@ impl Direction {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Column {
     /// In every run, filled or not.
-    Always,
-    /// In runs in which some row has a figure or a reason.
-    IfKnown,
+    Csv,
+    /// None: the gate, `summary.json` and the page know the measure.
+    JsonOnly,
 }
 
 /// What the gate has to know of a measure beyond what it is computed from.

@@ -1,21 +1,22 @@
-//! `summary.csv`: one row per data set, strategy, window and agent model, with every measure.
+//! `summary.csv`: one row per data set, strategy, window and agent model, with the
+//! measures that have a column; `summary.json` has all of them.
 
 use std::io::{Result, Write};
 
 use super::sheet::{self, Field};
 use super::{Format, Source};
-use crate::model::{Column, Measure, PresetRow, Report, Standing, Unit, Value, catalogue};
+use crate::model::{Column, Measure, PresetRow, Standing, Unit, Value, catalogue};
 
 pub(super) const FORMAT: Format = Format {
     name: "csv",
     file: "summary.csv",
-    about: "one row per data set, strategy, window and agent model: every measure",
+    about: "one row per data set, strategy, window and agent model: the measures that tables need",
     render,
 };
 
 fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
     let report = source.report;
-    let columns = columns(report);
+    let columns: Vec<_> = catalogue::all().filter(|of| of.column == Column::Csv).collect();
     let mut rows: Vec<&PresetRow> = report.rows.iter().collect();
     rows.sort_by_key(|row| (&row.dataset, &row.strategy, &row.window, &row.agent_model));
     let fields = rows.into_iter().map(|row| {
@@ -31,16 +32,6 @@ fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
     let mut header = "dataset,strategy,window,agent_model".to_owned();
     columns.iter().for_each(|measure| header += &format!(",{}", measure.id));
     sheet::csv(&header, fields, out)
-}
-
-/// The columns that every run has, in the order of the catalogue, then by name
-/// those of which some row of this run says something.
-fn columns(report: &Report) -> Vec<&'static Measure> {
-    let (always, mut more): (Vec<_>, Vec<_>) =
-        catalogue::all().partition(|measure| measure.column == Column::Always);
-    more.retain(|measure| report.rows.iter().any(|row| row.values.contains_key(measure.id)));
-    more.sort_by_key(|measure| measure.id);
-    always.into_iter().chain(more).collect()
 }
 
 /// A measure of a row. What the row carries in a typed field is read there.

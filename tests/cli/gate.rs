@@ -21,7 +21,7 @@ fn a_rule_that_holds_nowhere_passes_with_0_and_one_that_holds_fails_with_1() {
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(ran.out.contains("gate: failed; 1 of 2 checks passed"), "{}", ran.out);
     let line = ran.out.lines().find(|line| line.starts_with("  failed")).unwrap();
-    assert!(line.contains("reference_recall < 95% · fifo · 25% · invoice-export: 0."), "{line}");
+    assert!(line.contains("reference_recall < 95% · fifo · 50% · invoice-export: 0."), "{line}");
     assert!(line.ends_with(" is below 0.95"), "{line}");
 }
 
@@ -310,16 +310,17 @@ fn cuts_at_other_places_are_no_baseline_and_none_are_no_figure() {
 #[test]
 fn one_session_is_gated_by_its_requests_and_says_that_it_is_this_session_only() {
     let desk = Desk::new();
+    let window = ["--window", "25%"];
     keeps(&desk, 60);
-    assert_eq!(mine(&desk, &session(), "base", &[]).code, 0);
+    assert_eq!(mine(&desk, &session(), "base", &window).code, 0);
     keeps(&desk, 4);
     let rules = ["--baseline", "base", "--fail-on", "reference_recall < baseline - 0.05"];
-    let ran = mine(&desk, &session(), "run", &rules);
+    let ran = mine(&desk, &session(), "run", &[&window[..], &rules].concat());
     assert_eq!(ran.code, 3, "a loss at 17 requests is not sure: {ran:?}");
     assert!(ran.out.contains("on these sessions only (1 session)"), "{}", ran.out);
     let back = ["--baseline", "run", "--fail-on", "tokens_sent > baseline + 1%"];
     keeps(&desk, 60);
-    let ran = mine(&desk, &session(), "again", &back);
+    let ran = mine(&desk, &session(), "again", &[&window[..], &back].concat());
     assert_eq!(ran.code, 1, "{ran:?}");
     // A measure without a figure for each request is left open where it is worse.
     let ran = desk.recap(&[

@@ -35,7 +35,7 @@ fn what_it_writes_is_told_and_runs_at_once() {
     );
     let ran = desk.good(&["bench", "--out", "run"]);
     assert!(ran.err.contains("settings of recap.toml"), "{}", ran.err);
-    assert!(ran.out.contains("quickstart · 6 sessions"), "{}", ran.out);
+    assert!(ran.out.contains("quickstart: 6 sessions"), "{}", ran.out);
     for file in ["report.md", "junit.xml", "report.html"] {
         assert!(desk.list("run").contains(&file.to_owned()), "{file}");
     }

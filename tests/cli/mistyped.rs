@@ -33,7 +33,7 @@ fn a_mistyped_name_is_answered_with_the_one_that_was_meant() {
         (&["report", "run", "--fail-on", "kept_at_cuts < 1"], "`kept_at_cut`"),
         (&["report", "run", "--fail-on", "kept_at_cut@fifu < 1"], "`fifo`"),
         (&["report", "run", "--fail-on", "recall[fct] < 1"], "`fact`"),
-        (&["report", "run", "--fail-on", "kept_at_cut at 26% < 1"], "`25%`"),
+        (&["report", "run", "--fail-on", "kept_at_cut at 51% < 1"], "`50%`"),
         (
             &["compare", "run", "b", "--preset", "fifa=prune"],
             "A has no `fifa`: did you mean `fifo`?",

@@ -78,7 +78,7 @@ fn a_file_of_questions_gives_what_making_them_gives() {
 fn a_refused_request_keeps_neither_facts_nor_answers_in_any_file() {
     let desk = Desk::new();
     let how = ["--strategy", "prune,codex", "--depth", "3", "--out", "run"];
-    let ran = desk.good(&[&["bench", &session()][..], &how].concat());
+    desk.good(&[&["bench", &session()][..], &how].concat());
     let cuts = desk.csv("run/cuts.csv");
     let refused = |row: &&BTreeMap<String, String>| {
         row["over_window"] == row["facts"] && row["facts"] != "0" && row["strategy"] != "full"
@@ -99,7 +99,8 @@ fn a_refused_request_keeps_neither_facts_nor_answers_in_any_file() {
     }
     // The sentence tells the same counts: that of nothing, though each was right in
     // the context that was refused.
-    let said = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let told = desk.good(&["report", "run", "--wide"]).out;
+    let said = told.split_whitespace().collect::<Vec<_>>().join(" ");
     let prune =
         summary["questions"].as_array().unwrap().iter().find(|of| of["strategy"] == "prune");
     let of = &prune.unwrap()["kinds"]["artifact"];

@@ -106,8 +106,8 @@ fn a_run_that_was_killed_reports_the_cells_that_finished() {
     assert_eq!(ran.code, 3, "{ran:?}");
     assert_eq!(desk.read("run/requests.csv").lines().count(), 1 + 2 * 46);
     // It is incomplete wherever one may look.
-    let said = "this run is incomplete: 2 of 4 cells are missing (full at 25% on \
-                invoice-export/invoice-export; id-list at 25% on invoice-export/invoice-export)";
+    let said = "this run is incomplete: 2 of 4 cells are missing (full at 50% on \
+                invoice-export/invoice-export; id-list at 50% on invoice-export/invoice-export)";
     for name in ["report.html", "report.md", "junit.xml", "summary.json"] {
         assert!(desk.read(&format!("run/{name}")).contains(said), "{name}");
     }

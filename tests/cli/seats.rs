@@ -222,11 +222,11 @@ fn a_model_that_writes_nothing_of_use_is_told_first_and_has_no_rank() {
         let mut rows = summary.iter().filter(|row| row["dataset"] == "ALL");
         rows.find(|row| row["strategy"] == name).unwrap()
     };
-    assert_eq!((&*row("claude-code")["void_share"], &*row("claude-code")["rank"]), ("1", ""));
+    assert_eq!(&*row("claude-code")["rank"], "");
+    assert_ne!(&*row("claude-code")["void_replies"], "0");
     assert_eq!((&*row("fifo")["void_replies"], &*row("fifo")["rank"]), ("0", "1"));
-    let mut problems = ran.out.lines().skip_while(|line| *line != " problems of this run:");
-    let first = problems.nth(1).unwrap();
-    assert!(first.starts_with(" - too many replies of the compactor were void"), "{first}");
+    let first = ran.out.lines().find(|line| line.starts_with(" problem ")).unwrap();
+    assert!(first.contains("too many replies of the compactor were void, so these"), "{first}");
     // Which calls are withheld depends on their order of arrival, and with it
     // whether a request is over the window too.
     assert!(ran.out.contains("  void replies"), "{}", ran.out);

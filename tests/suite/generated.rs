@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use recap::dataset::{self, FORMATS, Tried};
 use recap::measure::{Purpose, agent_settings};
-use recap::model::{ProbeKind, catalogue};
+use recap::model::{Column, ProbeKind, catalogue};
 use recap::report;
 use recap::strategy::{MECHANISMS, MechanismSpec, Preset, builtin, builtin_names};
 
@@ -48,14 +48,17 @@ fn measures() -> String {
         let mut heads = heads.filter(|head| head.starts_with(&format!("{number}. ")));
         let head = heads.next().unwrap_or_else(|| panic!("no section {}", measure.section));
         Some(vec![
-            code([id.as_str()]),
+            match measure.column {
+                Column::Csv => code([id.as_str()]),
+                Column::JsonOnly => format!("{} ¹", code([id.as_str()])),
+            },
             measure.unit.as_str().to_owned(),
             measure.direction.as_str().to_owned(),
             measure.meaning.to_owned(),
             format!("[{}]({document}.md#{})", measure.section, anchor(head)),
         ])
     });
-    table(&["column of `summary.csv`", "counts in", "better", "stands for", "defined in"], rows)
+    table(&["measure", "counts in", "better", "stands for", "defined in"], rows)
 }
 
 #[test]

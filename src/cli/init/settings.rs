@@ -40,7 +40,7 @@ pub(super) fn text(typed: &[String], datasets: &[Dataset]) -> String {
 fn window(datasets: &[Dataset]) -> &'static str {
     let recorded = datasets.iter().filter(|dataset| dataset.reports_usage()).count();
     match recorded {
-        0 => "window = [\"25%\"]",
+        0 => "window = [\"50%\"]",
         n if n == datasets.len() => "window = [\"native\"]",
         _ => "# window = [\"native\"]",
     }

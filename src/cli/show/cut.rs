@@ -88,11 +88,11 @@ pub(super) fn shown(
         counted(exam.window, "token"),
         counted(cut.tokens_before, "token"),
     );
-    text += &seen.context;
     let (subject, facts) = (&subject, &cut.facts[..]);
     let stakes = FactTable { subject, part: &part, place, facts, exam: &exam, seen: &seen };
     stakes.write_to(&mut text);
-    Ok(text)
+    text.push('\n');
+    Ok(text + &seen.context)
 }
 
 /// The requested cut, with the facts at stake there.

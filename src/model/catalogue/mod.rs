@@ -12,7 +12,7 @@ use super::measure::{Column, Direction, Measure, Nature, Unit};
 /// Declares a measure for each kind of probe but the last, which cannot be answered,
 /// in the order of [`ProbeKind::ALL`].
 macro_rules! by_kind {
-    ($name:ident $of:literal $unit:ident $meaning:literal: $($column:ident $kind:literal)*) => {
+    ($name:ident $of:literal $unit:ident $meaning:literal: $($kind:literal)*) => {
         #[doc = concat!("`", $of, "_<kind>`: ", $meaning, ".")]
         pub static $name: [Measure; ProbeKind::ALL.len() - 1] = {
             let mut at = 0;
@@ -21,7 +21,7 @@ macro_rules! by_kind {
                 label: "",
                 unit: Unit::$unit,
                 direction: Direction::Higher,
-                column: Column::$column,
+                column: Column::JsonOnly,
                 section: "measures §5",
                 meaning: $meaning,
                 kind: {
@@ -35,16 +35,14 @@ macro_rules! by_kind {
 }
 
 by_kind!(RECALL_BY_KIND "recall" Share "mean score of the questions of this kind":
-    Always "fact" Always "decision" Always "artifact" Always "plan"
-    Always "update" Always "temporal" Always "multi-hop" Always "constraint"
-    Always "preference" Always "tone" Always "shared-concept" Always "snapshot"
-    Always "ordering" Always "summary" Always "contradiction" IfKnown "open-domain");
+    "fact" "decision" "artifact" "plan" "update" "temporal" "multi-hop" "constraint"
+    "preference" "tone" "shared-concept" "snapshot" "ordering" "summary" "contradiction"
+    "open-domain");
 by_kind!(CONTINUITY_BY_KIND "continuity" Points
     "continuity over the questions of this kind, all transcripts together":
-    IfKnown "fact" IfKnown "decision" IfKnown "artifact" IfKnown "plan"
-    IfKnown "update" IfKnown "temporal" IfKnown "multi-hop" IfKnown "constraint"
-    IfKnown "preference" IfKnown "tone" IfKnown "shared-concept" IfKnown "snapshot"
-    IfKnown "ordering" IfKnown "summary" IfKnown "contradiction" IfKnown "open-domain");
+    "fact" "decision" "artifact" "plan" "update" "temporal" "multi-hop" "constraint"
+    "preference" "tone" "shared-concept" "snapshot" "ordering" "summary" "contradiction"
+    "open-domain");
 
 pub use listed::*;
 use listed::{AFTER_KINDS, BEFORE_KINDS};

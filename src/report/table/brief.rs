@@ -3,10 +3,12 @@
 
 use super::columns::brief_columns;
 use super::{Screen, TODAY, arranged, rows};
-use crate::model::{Finding, Interval, PresetRow, Primary, RECORDED, Report, Sender, catalogue};
+use crate::model::{
+    Finding, Interval, PresetRow, Primary, Problem, RECORDED, Report, Sender, catalogue,
+};
 use crate::report::block::{self, Block, counted};
 use crate::report::grid::{paragraph, wrapped};
-use crate::report::{number, plain, short_ids, spend};
+use crate::report::{number, panel, plain, short_ids, spend};
 use crate::wording::{self, Answer};
 
 /// Lines for one data set, with the line of the page below it.
@@ -35,12 +37,16 @@ pub(super) fn table(report: &Report, screen: Screen) -> String {
     let problems = (1..=PROBLEMS).rev().find(fits).unwrap_or(1);
     let left = LINES.saturating_sub(height(&top) + height(&foot(problems, 1)) + 1);
     let (mut out, mut hidden) = (top.clone(), 0);
-    for block in &blocks {
+    for (at, block) in blocks.iter().enumerate() {
+        if at > 0 {
+            out.push('\n');
+        }
         let (text, rows) = ranking(report, block, left / blocks.len(), screen);
         out += &text;
         hidden = hidden.max(rows);
     }
     spend::section(&mut out, &report.calls, screen.width, screen.color);
+    panel::section(&mut out, report, screen.width);
     out + &foot(problems, hidden)
 }
 
@@ -129,16 +135,20 @@ fn caption(report: &Report, block: &Block<'_>, spread: bool) -> String {
         }
         Primary::ReferenceRecall => vec!["facts needed next, over all requests".to_owned()],
     };
-    if block::blocks(report).len() > 1 {
+    let alone = block::blocks(report).len() == 1;
+    if !alone {
         parts.insert(0, block::titled(block.window));
-        parts.extend(billed(report, block));
-        if block.dataset != block::ALL {
-            parts.insert(0, plain::line(block.dataset));
-        }
+        parts.extend(block::payer(report, block));
+        let dataset = plain::line(block.dataset);
+        parts.insert(
+            0,
+            if block.dataset == block::ALL { "all data sets".to_owned() } else { dataset },
+        );
     }
     let spread = spread && report.primary != Primary::KeptAtCut;
     parts.extend(spread.then(|| ranges(report, &block.rows)).flatten().map(str::to_owned));
-    wording::capital(&parts.join(" · "))
+    let text = parts.join(" · ");
+    if alone { wording::capital(&text) } else { text }
 }
 
 /// What the ranges behind the leading figures are.
@@ -193,14 +203,18 @@ fn foot(
     out
 }
 
-/// Problems that change figures, and how many other findings there are.
+/// Problems that change figures and then what was noticed while reading, at most so
+/// many, and how many other findings there are.
 fn findings(report: &Report, problems: usize) -> (Vec<String>, usize) {
-    let changes = |finding: &&Finding| match finding {
-        Finding::Problem(problem) => problem.changes_figures(),
-        Finding::Observation(_) | Finding::Limit(_) => false,
+    let of = |is: fn(&Problem) -> bool| {
+        report
+            .findings
+            .iter()
+            .filter(move |finding| matches!(finding, Finding::Problem(problem) if is(problem)))
     };
-    let told: Vec<String> =
-        report.findings.iter().filter(changes).take(problems).map(Finding::to_string).collect();
+    let first = of(Problem::changes_figures);
+    let then = of(|problem| matches!(problem, Problem::Notice(_)));
+    let told: Vec<String> = first.chain(then).take(problems).map(Finding::to_string).collect();
     let rest = report.findings.len() - told.len();
     (told, rest)
 }

@@ -4,7 +4,7 @@
 use super::Screen;
 use crate::model::{Finding, Recommendation, Report, Standing};
 use crate::report::grid::{paragraph, wrapped};
-use crate::report::{advice, forgets, plain};
+use crate::report::{advice, forgets, plain, receipt};
 use crate::wording::{self, Answer};
 
 /// The answer with its reasons.
@@ -12,7 +12,8 @@ pub(super) fn answer(out: &mut String, report: &Report, screen: Screen) {
     let Some(recommendation) = &report.recommendation else { return };
     let words = wording::answer(report).expect("there is a recommendation");
     let forgets = forgets(report, recommendation);
-    parts(out, &words, forgets, wording::apply(report), screen);
+    let today = receipt::sentence(report);
+    parts(out, &words, [today, forgets, wording::apply(report)], screen);
     if let Some(advice) = &report.advice {
         advice::tables(out, report, advice, screen.width);
     }
@@ -44,8 +45,7 @@ fn forgets(report: &Report, recommendation: &Recommendation) -> Option<String> {
 fn parts(
     out: &mut String,
     answer: &Answer,
-    forgets: Option<String>,
-    apply: Option<String>,
+    [today, forgets, apply]: [Option<String>; 3],
     screen: Screen,
 ) {
     let first = [Some(answer.answer.clone()), Some(answer.also.join(" "))];
@@ -55,6 +55,7 @@ fn parts(
     let parts = [
         ("answer", Some(first.join(" "))),
         ("sure", Some(how_sure)),
+        ("today", today),
         ("at stake", Some(answer.at_stake.clone())),
         ("models", answer.summaries.clone()),
         ("forgets", forgets),

@@ -314,3 +314,42 @@ fn references_alone_fit_a_narrow_terminal_too() {
      more     --wide, or the page: controls, columns
     ");
 }
+
+#[test]
+fn a_narrow_screen_has_the_answer_first_and_25_lines_with_that_of_the_page() {
+    let kit = Kit { sessions: 3, windows: vec!["25%"], ..Kit::default() };
+    let mut report = cut(kit.report());
+    report.recommendation = Some(crate::report::testkit::recommended("prune"));
+    let summaries = report.rows.iter().find(|row| row.standing == Standing::StandIn).cloned();
+    for n in 0..9 {
+        let strategy = format!("summary-{n}");
+        report.rows.push(PresetRow { strategy, ..summaries.clone().unwrap() });
+    }
+    let problems = ["a", "b", "c", "d"]
+        .map(|model| Problem::Unpriced { models: vec![format!("{model}-{}", "x".repeat(60))] });
+    report.findings = problems.into_iter().map(Finding::from).collect();
+    let shown = narrow(&report, 80);
+    assert!(shown.lines().count() < 25, "{shown}");
+    assert!(shown.lines().nth(2).unwrap().starts_with("At a window of 25 % use prune"), "{shown}");
+    // What is left out is counted: at least two rows of summaries stay, and one problem.
+    assert!(shown.contains(" continuation ") && shown.contains(" summary-0 "), "{shown}");
+    let problems = shown.matches(" problem ").count();
+    assert!((1..=3).contains(&problems), "{shown}");
+    let hidden = 10 - shown.lines().filter(|line| line.starts_with(" summary-")).count() - 1;
+    let more = format!("{hidden} strategies, {} notes", 4 - problems);
+    assert!(shown.contains(&more) || shown.contains(&more.replace("1 notes", "1 note")), "{shown}");
+}
+
+#[test]
+fn what_changes_figures_is_told_before_what_was_noticed_while_reading() {
+    let mut report = small().report();
+    report.findings = vec![
+        Problem::Notice("2 lines were left out".to_owned()).into(),
+        Problem::UnevenQuestions.into(),
+        Problem::Unpriced { models: vec!["m".to_owned()] }.into(),
+    ];
+    let shown = narrow(&report, 80);
+    let at = |words: &str| shown.find(words).unwrap_or_else(|| panic!("{words}: {shown}"));
+    assert!(at("no price is known for m") < at("2 lines were left out"), "{shown}");
+    assert!(shown.contains("1 note, "), "{shown}");
+}
