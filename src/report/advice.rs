@@ -66,7 +66,7 @@ pub(super) fn by_preset(advice: &Advice) -> Vec<Vec<String>> {
 pub(super) fn named(preset: &PresetAdvice) -> String {
     let note = match preset.standing {
         Standing::StandIn => " (stand-in)",
-        Standing::Void => " (void replies)",
+        Standing::Void => " (unusable replies)",
         Standing::Ranked | Standing::Control => "",
     };
     format!("{}{note}", plain::line(&preset.strategy))

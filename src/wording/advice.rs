@@ -251,7 +251,7 @@ fn without_choice(advice: &Advice, because: Because) -> String {
             share_of_limit(advice, advice.basis.largest_tokens)
         ),
         Because::NoPreset => {
-            "There is no strategy to advise on: only controls ran, or each had void replies."
+            "There is no strategy to advise on: only controls ran, or each had unusable replies."
                 .to_owned()
         }
         Because::NoPrice => "Whether compacting pays is not known, because a price is missing: \

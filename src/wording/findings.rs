@@ -140,9 +140,9 @@ fn void_replies(rows: &[(Place, VoidReplies)], ranked: bool) -> String {
         (row, format!(" {} of {} ({reasons})", grouped(found.void), grouped(found.replies)))
     }));
     match ranked {
-        true => format!("some replies of the compactor were void: {each}"),
+        true => format!("some replies of the compactor were unusable: {each}"),
         false => format!(
-            "too many replies of the compactor were void, so these rows are not ranked, whatever \
+            "too many replies of the compactor were unusable, so these rows are not ranked, whatever \
              their fallback kept: {each}"
         ),
     }

@@ -30,7 +30,7 @@ fn words(ground: &Ground) -> String {
                 .to_owned()
         }
         Ground::VoidReplies => {
-            "more than 5 % of the compactor's replies were void: its quality is \
+            "more than 5 % of the compactor's replies were unusable: its quality is \
                                 that of the strategy's fallback"
                 .to_owned()
         }

@@ -226,10 +226,10 @@ fn a_model_that_writes_nothing_of_use_is_told_first_and_has_no_rank() {
     assert_ne!(&*row("claude-code")["void_replies"], "0");
     assert_eq!((&*row("fifo")["void_replies"], &*row("fifo")["rank"]), ("0", "1"));
     let first = ran.out.lines().find(|line| line.starts_with(" problem ")).unwrap();
-    assert!(first.contains("too many replies of the compactor were void, so these"), "{first}");
+    assert!(first.contains("too many replies of the compactor were unusable, so these"), "{first}");
     // Which calls are withheld depends on their order of arrival, and with it
     // whether a request is over the window too.
-    assert!(ran.out.contains("  void replies"), "{}", ran.out);
+    assert!(ran.out.contains("  unusable replies"), "{}", ran.out);
 
     let compactions = desk.csv("run/compactions.csv");
     let own = || compactions.iter().filter(|row| row["strategy"] == "claude-code");

@@ -88,7 +88,7 @@ mod tests {
         let warnings = warned(vec![replied("continuation", &bad()).build()]);
         assert_eq!(
             warnings[0],
-            "too many replies of the compactor were void, so these rows are not ranked, whatever \
+            "too many replies of the compactor were unusable, so these rows are not ranked, whatever \
              their fallback kept: continuation 12 of 40 (8 empty, 4 the same text for different \
              inputs), at 25 %"
         );
@@ -102,7 +102,7 @@ mod tests {
             [replied("a", &few).build(), replied("b", &bad()).stand_in().build()].to_vec();
         assert_eq!(
             warned(presets)[0],
-            "some replies of the compactor were void: a 1 of 40 (1 refused), b 12 of 40 (8 empty, 4 \
+            "some replies of the compactor were unusable: a 1 of 40 (1 refused), b 12 of 40 (8 empty, 4 \
              the same text for different inputs), at 25 %"
         );
         let sound = warned(vec![replied("a", &[reply(1, 1)]).build()]);

@@ -250,8 +250,8 @@ AFTER_KINDS:
         "mean tokens per cut of the tool results that would have to be fetched again for what is lost";
     RETENTION_HI: upper_bound RETENTION;
     RETENTION_LO: lower_bound RETENTION;
-    VOID_SHARE "void_share" ("void replies") Share Lower JsonOnly "cuts §5":
-        "share of the compactor's replies that were void; above 0.05 the row is not ranked";
+    VOID_SHARE "void_share" ("unusable replies") Share Lower JsonOnly "cuts §5":
+        "share of the compactor's replies that were unusable; above 0.05 the row is not ranked";
     WORST_KIND "worst_kind" Word Neutral JsonOnly "measures §5":
         "kind of question of which the least is kept";
     UNRANKED "unranked" Word Neutral JsonOnly "measures §7":

@@ -33,9 +33,10 @@ pub(super) fn table(report: &Report, screen: Screen) -> String {
     let least: usize =
         blocks.iter().map(|block| height(&ranking(report, block, 0, screen).0)).sum();
     let foot = |problems, hidden| foot(report, answer.as_ref(), (problems, hidden), screen);
-    let fits = |problems: &usize| height(&top) + least + height(&foot(*problems, 1)) < LINES;
+    let lines = LINES * blocks.len().max(1);
+    let fits = |problems: &usize| height(&top) + least + height(&foot(*problems, 1)) < lines;
     let problems = (1..=PROBLEMS).rev().find(fits).unwrap_or(1);
-    let left = LINES.saturating_sub(height(&top) + height(&foot(problems, 1)) + 1);
+    let left = lines.saturating_sub(height(&top) + height(&foot(problems, 1)) + 1);
     let (mut out, mut hidden) = (top.clone(), 0);
     for (at, block) in blocks.iter().enumerate() {
         if at > 0 {
