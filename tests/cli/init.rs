@@ -154,7 +154,7 @@ fn sessions_without_questions_are_judged_by_what_is_kept_at_cuts() {
     desk.good(&["init", &session()]);
     let (on, text) = rules(&desk);
     assert_eq!(on, ["kept_at_cut < 0.3"]);
-    assert!(text.contains("window = [\"25%\"]"), "{text}");
+    assert!(text.contains("window = [\"50%\"]"), "{text}");
     let hypothetical = "# \"cost_savings < 0\", # dearer than sending everything (hypothetical at";
     assert!(text.contains(hypothetical), "{text}");
     let ran = desk.recap(&["bench", "--quiet", "--out", "run"]);

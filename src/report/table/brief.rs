@@ -188,8 +188,13 @@ fn foot(
     }
     let (told, notes) = findings(report, problems);
     let sure = answer.map(|answer| answer.how_sure.to_lowercase()).unwrap_or_default();
-    for problem in told.iter().filter(|told| !sure.contains(&told.to_lowercase())) {
-        labelled("problem", &plain::shortened(problem, LONGEST));
+    for finding in told {
+        let text = finding.to_string();
+        // The largest doubt may be one of them.
+        if !sure.contains(&text.to_lowercase()) {
+            let label = if is_notice(finding) { "note" } else { "problem" };
+            labelled(label, &plain::shortened(&text, LONGEST));
+        }
     }
     if let Some(next) = answer.and_then(|answer| answer.next.as_ref()) {
         labelled("next", next);
@@ -206,16 +211,18 @@ fn foot(
 
 /// Problems that change figures and then what was noticed while reading, at most so
 /// many, and how many other findings there are.
-fn findings(report: &Report, problems: usize) -> (Vec<String>, usize) {
-    let of = |is: fn(&Problem) -> bool| {
-        report
-            .findings
-            .iter()
-            .filter(move |finding| matches!(finding, Finding::Problem(problem) if is(problem)))
+fn findings(report: &Report, most: usize) -> (Vec<&Finding>, usize) {
+    let changes = |finding: &&Finding| match finding {
+        Finding::Problem(problem) => problem.changes_figures(),
+        Finding::Observation(_) | Finding::Limit(_) => false,
     };
-    let first = of(Problem::changes_figures);
-    let then = of(|problem| matches!(problem, Problem::Notice(_)));
-    let told: Vec<String> = first.chain(then).take(problems).map(Finding::to_string).collect();
-    let rest = report.findings.len() - told.len();
+    let all = &report.findings;
+    let notices = all.iter().filter(|finding| is_notice(finding));
+    let told: Vec<&Finding> = all.iter().filter(changes).chain(notices).take(most).collect();
+    let rest = all.len() - told.len();
     (told, rest)
+}
+
+fn is_notice(finding: &Finding) -> bool {
+    matches!(finding, Finding::Problem(Problem::Notice(_)))
 }
