@@ -670,3 +670,14 @@ fn a_rank_takes_five_questions() {
     let other = NoChoice::NoFigure { by, why: None };
     assert_eq!([of(0), of(5)], [other.clone(), other]);
 }
+
+#[test]
+fn more_than_one_refused_request_in_a_hundred_is_often() {
+    let often = |values: &[(&str, f64)]| entry_at(SMALL, "a", None, values).row.refused_often();
+    assert_eq!(often(&[("overflows", 1.0), ("requests", 100.0)]), None);
+    assert_eq!(often(&[("overflows", 7.0), ("requests", 1_191.0)]), None);
+    assert_eq!(often(&[("overflows", 2.0), ("requests", 100.0)]), Some(2.0));
+    assert_eq!(often(&[("overflows", 0.0), ("requests", 100.0)]), None);
+    assert_eq!(often(&[("overflows", 1.0)]), Some(1.0), "requests are not counted");
+    assert_eq!(often(&[("requests", 100.0)]), None, "nor is what overflows");
+}

@@ -145,7 +145,7 @@ impl PresetRow {
     }
 
     /// Requests that are larger than the window, where a provider would have refused
-    /// more than one in a hundred.
+    /// more than one in a hundred; any, where the row does not count its requests.
     pub fn refused_often(&self) -> Option<f64> {
         let over = self.number(catalogue::OVERFLOWS)?;
         let requests = self.number(catalogue::REQUESTS).unwrap_or(0.0);

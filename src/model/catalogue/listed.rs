@@ -199,7 +199,7 @@ AFTER_KINDS:
     COST_HEAD_BREAKPOINT_USD "cost_head_breakpoint_usd" Dollars Lower Csv "measures §2":
         "the same bill if the first cache breakpoint comes after everything before the conversation";
     COST_SAVINGS_VS_RECORDED "cost_savings_vs_recorded" Share Higher Csv "measures §2":
-        "where the whole conversation exceeds the window: share saved of the bill of what the recorded agent really sent";
+        "share saved of the bill of what the recorded agent really sent";
     CUT_COST_USD "cut_cost_usd" Dollars Lower JsonOnly "cuts §2":
         "mean bill of a cut: its compaction and the requests after it, minus the same requests without compression";
     DIFFERENCE_TO_FULL "difference_to_full" Ranking Higher JsonOnly "measures §7":
