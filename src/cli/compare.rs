@@ -71,9 +71,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         ));
     }
     match arguments.format {
-        Format::Table => {
-            wire::print_table(&comparison_table(&comparison, wire::width(), wire::color()))?
-        }
+        Format::Table => wire::print_table(&comparison_table(&comparison, wire::screen(true)))?,
         Format::Md => wire::print(&comparison_md(&comparison))?,
         Format::Json => wire::print_exact(&comparison_json(&comparison))?,
         Format::Html => wire::print_exact(&comparison_html(&comparison))?,

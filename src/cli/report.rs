@@ -9,7 +9,7 @@ use super::exit::{Exit, Failure};
 use super::{gating, headings, wire};
 use crate::bench::Results;
 use crate::model::{Report, TranscriptFacts, suggest};
-use crate::report::{self, Screen, Source, format_names};
+use crate::report::{self, Source, format_names};
 use crate::run::{Folder, Loaded, RunTexts};
 
 /// Options of `recap report`.
@@ -153,7 +153,7 @@ pub(super) fn open(folder: &Folder) {
 fn table(measured: &Report, folder: &Folder, wide: bool) -> String {
     let page = folder.path().join("report.html");
     let last = if page.exists() { page } else { folder.path().to_owned() };
-    let screen = Screen { width: wire::width(), color: wire::color(), wide };
+    let screen = wire::screen(wide);
     let table = crate::report::table(measured, screen);
     let gate = measured.gate.as_ref().map(gating::describe).unwrap_or_default();
     format!("{table}{gate} page     {}\n", last.display())

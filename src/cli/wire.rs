@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use super::exit::Failure;
 use crate::llm::Now;
 use crate::replay::{WindowError, WindowSpec};
-use crate::report::STYLES;
+use crate::report::{STYLES, Screen};
 use crate::text::{brief, harmless};
 use crate::tokens::Counter;
 
@@ -140,8 +140,13 @@ fn write_stdout(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// What standard output is like, and whether everything is shown on it.
+pub(super) fn screen(wide: bool) -> Screen {
+    Screen { width: width(), color: color(), wide }
+}
+
 /// Whether standard output gets colour.
-pub(super) fn color() -> bool {
+fn color() -> bool {
     colored(is_terminal(), std::env::var_os("NO_COLOR").as_deref())
 }
 
@@ -157,7 +162,7 @@ fn colored(terminal: bool, no_color: Option<&OsStr>) -> bool {
 
 /// Width of the terminal in columns. `COLUMNS` is not used: shells seldom
 /// export it, and it may belong to another terminal.
-pub(super) fn width() -> usize {
+fn width() -> usize {
     let size = terminal_size::terminal_size_of(std::io::stdout());
     size.map_or(DEFAULT_WIDTH, |(width, _)| usize::from(width.0))
 }

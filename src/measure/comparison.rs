@@ -95,6 +95,10 @@ pub fn compare(
     }
     let first = datasets.first().copied().unwrap_or(ALL);
     let (family, limit) = test(&mut rows, first, b.report.primary);
+    // Stable: rows that differ as much stay in the order of data sets and windows.
+    let size = |row: &ComparedRow| size(row, b.report.primary);
+    let part = |row: &ComparedRow| row.dataset != *first;
+    rows.sort_by(|x, y| part(x).cmp(&part(y)).then(size(y).total_cmp(&size(x))));
     Comparison {
         a: a.name.to_owned(),
         b: b.name.to_owned(),
@@ -108,6 +112,15 @@ pub fn compare(
         notes,
         rows,
     }
+}
+
+/// How much a row differs: by the share of the scale of the measure that ranks, or by the
+/// share of the bill, whichever is more.
+fn size(row: &ComparedRow, primary: Primary) -> f64 {
+    let of = |id: &str| row.measures.iter().find(|measure| measure.measure == id);
+    let kept = of(primary.id()).map(|of| of.difference.abs() / primary.most());
+    let bill = of(catalogue::COST_USD.id).map(|of| of.difference.abs() / of.a.max(of.b));
+    [kept, bill].into_iter().flatten().filter(|size| size.is_finite()).fold(0.0, f64::max)
 }
 
 fn row(

@@ -98,13 +98,19 @@ fn among_cells<T: Ord>(sessions: &Sessions, of: impl Fn(&Cell) -> Vec<T>) -> BTr
     found
 }
 
-/// Every finding: problems, then observations, the most important first, then
-/// limits.
+/// Every finding: problems, those that change figures first, then observations, the most
+/// important first, then limits.
 pub fn findings(run: &Evidence<'_>) -> Vec<Finding> {
     let missing = run.missing.cloned().map(Problem::Incomplete);
     let problems = missing.into_iter().chain(PROBLEMS.iter().flat_map(|check| check(run)));
+    let mut problems: Vec<Problem> = problems.collect();
+    problems.sort_by_key(|problem| match problem {
+        problem if problem.changes_figures() => 0,
+        Problem::Notice(_) => 1,
+        _ => 2,
+    });
     let limits = LIMITS.iter().flat_map(|check| check(run));
-    (problems.map(Finding::from))
+    (problems.into_iter().map(Finding::from))
         .chain(observations::choose(run).into_iter().map(Finding::from))
         .chain(limits.map(Finding::from))
         .collect()

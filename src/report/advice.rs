@@ -4,31 +4,44 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::document::{Head, Part, Table, absent, figures, words};
 use super::forgets::forgets;
-use super::grid::{Fit, Grid, paragraph};
-use super::{number, plain};
+use super::number;
 use crate::model::{Advice, Estimate, Pays, PresetAdvice, Report, SizeFigures, Standing};
 use crate::wording;
 
 /// Heads of the table by size; the first column names the size.
-pub(super) const BY_SIZE: [&str; 7] =
-    ["context", "cuts", "to come", "even after", "paid back", "saved", "facts kept"];
+const BY_SIZE: &[Head] = &[
+    words("context"),
+    figures("cuts"),
+    figures("to come"),
+    figures("even after"),
+    figures("paid back"),
+    figures("saved"),
+    figures("facts kept"),
+];
 
-/// Heads of the table by preset.
-pub(super) const BY_PRESET: [&str; 5] = ["strategy", "pays from", "best at", "saved", "facts kept"];
+/// Heads of the table by strategy.
+const BY_PRESET: &[Head] = &[
+    words("strategy"),
+    figures("pays from"),
+    figures("best at"),
+    figures("saved"),
+    figures("facts kept"),
+];
 
 /// Cells of the table by size.
-pub(super) fn by_size(preset: &PresetAdvice) -> Vec<Vec<String>> {
+fn by_size(preset: &PresetAdvice) -> Vec<Vec<String>> {
     let row = |at: &SizeFigures| {
         let size = wording::size_words(at);
         vec![
             size.trim_end_matches(" tokens").to_owned(),
             format!("{} in {}", number::grouped(at.cuts), number::grouped(at.sessions)),
             format!("{:.0}", at.requests_left),
-            at.break_even_requests.map_or_else(none, |requests| format!("{requests:.0}")),
-            at.paid_back.map_or_else(none, number::percent),
-            at.saving_usd.as_ref().map_or_else(none, |of| ranged(of, number::dollars)),
-            at.kept.as_ref().map_or_else(none, |of| ranged(of, number::percent)),
+            at.break_even_requests.map_or_else(absent, |requests| format!("{requests:.0}")),
+            at.paid_back.map_or_else(absent, number::percent),
+            at.saving_usd.as_ref().map_or_else(absent, |of| ranged(of, number::dollars)),
+            at.kept.as_ref().map_or_else(absent, |of| ranged(of, number::percent)),
         ]
     };
     preset.sizes.iter().map(row).collect()
@@ -36,7 +49,7 @@ pub(super) fn by_size(preset: &PresetAdvice) -> Vec<Vec<String>> {
 
 /// Cells of the table by preset, the recommended one first, then by what they
 /// save at their best size; stand-ins last.
-pub(super) fn by_preset(advice: &Advice) -> Vec<Vec<String>> {
+fn by_preset(advice: &Advice) -> Vec<Vec<String>> {
     let chosen = advice.chosen().map(|(preset, _)| preset.strategy.as_str());
     let mut presets: Vec<&PresetAdvice> = advice.presets.iter().collect();
     let saved = |one: &PresetAdvice| one.most_saved().unwrap_or(f64::NEG_INFINITY);
@@ -50,13 +63,13 @@ pub(super) fn by_preset(advice: &Advice) -> Vec<Vec<String>> {
         let kept = if preset.standing == Standing::Ranked { kept } else { None };
         vec![
             named(preset),
-            preset.from_tokens.map_or_else(none, wording::edge),
-            best.map_or_else(none, |at| {
+            preset.from_tokens.map_or_else(absent, wording::edge),
+            best.map_or_else(absent, |at| {
                 wording::size_words(at).trim_end_matches(" tokens").to_owned()
             }),
             best.and_then(|at| at.saving_usd.as_ref())
-                .map_or_else(none, |of| ranged(of, number::dollars)),
-            kept.unwrap_or_else(none),
+                .map_or_else(absent, |of| ranged(of, number::dollars)),
+            kept.unwrap_or_else(absent),
         ]
     };
     presets.into_iter().map(row).collect()
@@ -69,11 +82,7 @@ pub(super) fn named(preset: &PresetAdvice) -> String {
         Standing::Void => " (unusable replies)",
         Standing::Ranked | Standing::Control => "",
     };
-    format!("{}{note}", plain::line(&preset.strategy))
-}
-
-fn none() -> String {
-    "–".to_owned()
+    format!("{}{note}", preset.strategy)
 }
 
 /// A figure with its interval, or with the lowest and the highest session.
@@ -95,41 +104,30 @@ pub(super) fn reasons(report: &Report, advice: &Advice) -> Vec<String> {
     reasons
 }
 
-/// The figures by size and by preset for a wide screen, with the reasons and what to
-/// know before acting on them.
-pub(super) fn tables(out: &mut String, report: &Report, advice: &Advice, width: usize) {
-    let mut section = |head: &str, texts: Vec<String>| {
-        out.push_str(&format!(" {head}\n"));
-        for text in texts {
-            let mut item = String::new();
-            paragraph(&mut item, &plain::line(&text), width, "   ");
-            out.push_str(&item.replacen("   ", " - ", 1));
-        }
-        out.push('\n');
-    };
-    section("compacting before the limit:", reasons(report, advice));
-    section("before acting on it:", wording::caveats(advice));
-    let Some(preset) = advice.shown().filter(|preset| !preset.sizes.is_empty()) else { return };
-    out.push_str(&format!("{} by size of the context\n", named(preset)));
-    table(out, BY_SIZE, by_size(preset), width);
-    out.push_str("\nevery strategy at the size at which it saves most\n");
-    table(out, BY_PRESET, by_preset(advice), width);
-    let ranges = "cuts in sessions; requests to come and requests until it has saved what it cost, \
-                  medians; [ ] 95 % interval; ( ) lowest and highest session or project";
-    paragraph(out, ranges, width, "");
-    out.push('\n');
+/// Why the advice is what it is, and what to know before acting on it.
+pub(super) fn said(report: &Report, advice: &Advice) -> Vec<Part> {
+    let mut parts = vec![Part::Heading("Compacting before the limit".to_owned())];
+    parts.push(Part::List(reasons(report, advice)));
+    parts.push(Part::Heading("Before acting on it".to_owned()));
+    parts.push(Part::List(wording::caveats(advice)));
+    parts
 }
 
-/// A table, folded into blocks where the terminal is narrow.
-fn table<const N: usize>(
-    out: &mut String,
-    heads: [&'static str; N],
-    rows: Vec<Vec<String>>,
-    width: usize,
-) {
-    let heads = heads.map(|head| [head, ""]);
-    let grid = Grid { heads: &heads, right: |at| at > 0, fit: Fit::Fold };
-    grid.push(out, rows, width, false);
+/// The figures by size and by strategy.
+pub(super) fn tables(advice: &Advice) -> Vec<Part> {
+    let Some(preset) = advice.shown().filter(|preset| !preset.sizes.is_empty()) else {
+        return Vec::new();
+    };
+    let best = "Every strategy at the size at which it saves most";
+    let ranges = "cuts in sessions; requests to come and requests until it has saved what it cost, \
+                  medians; [ ] 95 % interval; ( ) lowest and highest session or project.";
+    vec![
+        Part::Heading(format!("{} by size of the context", named(preset))),
+        Part::Table(Table::new("By size of the context", BY_SIZE, by_size(preset))),
+        Part::Heading(best.to_owned()),
+        Part::Table(Table::new(best, BY_PRESET, by_preset(advice))),
+        Part::Text(ranges.to_owned()),
+    ]
 }
 
 /// Where to compact, as agents read it.

@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::model::{Basis, Because, CostlySession, Limits, Setting, SizeFigures, Through};
+use crate::report::document::{Screen, terminal};
 use crate::report::html::tests::page;
 use crate::report::testkit::{Kit, narrow, recommended};
 use crate::report::{Source, formats};
@@ -180,10 +181,8 @@ fn a_loss_is_told_as_a_loss() {
 
 #[test]
 fn the_tables_fit_the_terminal_and_a_narrow_one_gets_blocks() {
-    let report = Kit::default().report();
     for width in [60, 80, 140] {
-        let mut text = String::new();
-        tables(&mut text, &report, &made(), width);
+        let text = terminal(&tables(&made()), Screen { width, color: false, wide: true });
         assert!(text.lines().all(|line| line.chars().count() <= width), "{width}:\n{text}");
         assert!(text.contains("codex (stand-in)") && text.contains("$0.420 [0.100 to 0.740]"));
     }

@@ -2,9 +2,8 @@
 //! `verdicts.csv` and JSON for scripts.
 
 use serde_json::{Map, Value as Json, json};
-use unicode_width::UnicodeWidthStr;
 
-use super::grid::{GAP, paragraph, push_line};
+use super::document::{Head, Part, Screen, Table, absent, figures, names, terminal, words};
 use super::sheet::{self, Field};
 use super::{number, plain};
 use crate::model::{
@@ -13,33 +12,37 @@ use crate::model::{
 };
 use crate::text::counted;
 
-/// Narrower than this the cells would be cut beyond use.
-const NARROWEST: usize = 80;
 /// Characters of a reason that are shown.
 const REASON: usize = 120;
 
-const HEADS: [&str; 7] =
-    ["answers", "graded", "agreement", "kappa", "false accepts", "false rejects", "unscored"];
+const HEADS: &[Head] = &[
+    names("answers"),
+    figures("graded"),
+    figures("agreement"),
+    words("kappa"),
+    figures("false accepts"),
+    figures("false rejects"),
+    figures("unscored"),
+];
 
-/// Renders a calibration for a terminal of `width` columns: agreement with
-/// people file by file, what was left out, and whether the judge can be trusted.
-pub fn calibration_table(report: &JudgeReport, width: usize, color: bool) -> String {
-    let width = width.max(NARROWEST);
-    let mut out = String::new();
-    let (judge, source) = (plain::line(&report.judge), report.source.as_str());
-    let head = format!("recap · judge {judge} ({source})");
-    paragraph(&mut out, &head, width, "");
+/// Renders a calibration for a terminal: agreement with people file by file, what was
+/// left out, and whether the judge can be trusted.
+pub fn calibration_table(report: &JudgeReport, screen: Screen) -> String {
+    terminal(&parts(report), screen)
+}
+
+fn parts(report: &JudgeReport) -> Vec<Part> {
+    let head = format!("recap · judge {} ({})", report.judge, report.source.as_str());
+    let mut parts = vec![Part::Title(head)];
     for section in sections(report) {
-        out.push('\n');
-        paragraph(&mut out, &section.title, width, " ");
-        rows(&mut out, &section.rows, width, color);
+        let rows = section.rows.iter().map(|row| cells(row)).collect();
+        parts.push(Part::Heading(section.title.clone()));
+        parts.push(Part::Table(Table::new(&section.title, HEADS, rows)));
     }
-    out.push('\n');
-    for note in notes(report) {
-        paragraph(&mut out, &note, width, " ");
-    }
-    paragraph(&mut out, &verdict(report), width, " ");
-    out
+    parts.push(Part::Heading("Whether the judge can be trusted".to_owned()));
+    parts.extend(notes(report).into_iter().map(Part::Text));
+    parts.push(Part::Text(verdict(report)));
+    parts
 }
 
 struct Section<'a> {
@@ -52,7 +55,7 @@ fn sections(report: &JudgeReport) -> Vec<Section<'_>> {
     let mut sections: Vec<Section<'_>> = Vec::new();
     for row in &report.rows {
         if row.group.is_none() {
-            let file = row.file.as_deref().map_or_else(|| "all files".to_owned(), plain::line);
+            let file = row.file.as_deref().map_or_else(|| "all files".to_owned(), str::to_owned);
             let title = format!("{file} · {}", counted(row.questions, "question"));
             sections.push(Section { title, rows: Vec::new() });
         }
@@ -62,22 +65,8 @@ fn sections(report: &JudgeReport) -> Vec<Section<'_>> {
     sections
 }
 
-fn rows(out: &mut String, rows: &[&JudgeRow], width: usize, color: bool) {
-    let lines: Vec<Vec<String>> = rows.iter().map(|row| cells(row)).collect();
-    let mut widths: Vec<usize> = (0..HEADS.len())
-        .map(|at| lines.iter().map(|l| l[at].width()).fold(HEADS[at].width(), usize::max))
-        .collect();
-    let others: usize = widths[1..].iter().map(|w| w + GAP.len()).sum();
-    widths[0] = widths[0].min(width.saturating_sub(others + 1)).max(8);
-    let right: Vec<bool> = (0..HEADS.len()).map(|at| at > 0 && at != 3).collect();
-    push_line(out, &right, &widths, &HEADS.map(str::to_owned), color.then_some("1"));
-    for cells in &lines {
-        push_line(out, &right, &widths, cells, None);
-    }
-}
-
 fn cells(row: &JudgeRow) -> Vec<String> {
-    let name = row.group.as_deref().map_or_else(|| "all".to_owned(), plain::line);
+    let name = row.group.as_deref().map_or_else(|| "all".to_owned(), str::to_owned);
     let kappa = match (row.kappa, row.kappa_bounds) {
         (None, _) => absent(),
         (Some(kappa), None) => number::ratio(kappa),
@@ -96,10 +85,6 @@ fn cells(row: &JudgeRow) -> Vec<String> {
     ]
 }
 
-fn absent() -> String {
-    "–".to_owned()
-}
-
 /// A share in per cent with one decimal.
 fn tenths(x: f64) -> String {
     format!("{:.1} %", x * 100.0)
@@ -115,11 +100,14 @@ fn notes(report: &JudgeReport) -> Vec<String> {
     if report.rows.iter().any(|row| row.kappa_bounds.is_some()) {
         notes.push("[]: 95 % intervals over questions; kappa is Cohen's.".to_owned());
     }
-    notes.extend(report.left_out.iter().map(|(file, why, n)| {
-        format!("{}: left out {} × {}.", plain::line(file), number::grouped(*n), plain::line(why))
-    }));
+    notes.extend(
+        report
+            .left_out
+            .iter()
+            .map(|(file, why, n)| format!("{}: left out {} × {}.", file, number::grouped(*n), why)),
+    );
     notes.extend(report.reasons.iter().map(|(why, n)| {
-        let why = plain::shortened(&plain::line(why), REASON);
+        let why = plain::shortened(why, REASON);
         format!("unscored: {} × {why}", number::grouped(*n))
     }));
     let error = report.overall().and_then(|row| row.score_error);
@@ -147,9 +135,8 @@ fn verdict(report: &JudgeReport) -> String {
     );
     let worst =
         report.worst_group().and_then(|row| Some((row.group.as_deref()?, accepted_share(row)?)));
-    let worst = worst.map_or_else(String::new, |(name, share)| {
-        format!(", at worst {share} of those by {}", plain::line(name))
-    });
+    let worst = worst
+        .map_or_else(String::new, |(name, share)| format!(", at worst {share} of those by {name}"));
     let most = format!("{:.0} %", TRUSTED_FALSE_ACCEPTS * 100.0);
     format!(
         "{word}: {kappa}; {accepted}{worst} (trusted from kappa {TRUSTED_KAPPA} on, with the upper \

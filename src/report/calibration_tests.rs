@@ -34,24 +34,28 @@ fn report() -> JudgeReport {
     }
 }
 
+fn screen(width: usize) -> Screen {
+    Screen { width, color: false, wide: true }
+}
+
 #[test]
 fn the_table_shows_people_and_groups() {
-    assert_eq!(
-        calibration_table(&report(), 100, false),
-        "recap · judge offline (lexical)\n\
-         \n\
-         \x20a · 1,500 questions\n\
-         \x20answers   graded  agreement  kappa              false accepts  false rejects  unscored\n\
-         \x20all        2,000     90.0 %  0.75 [0.70, 0.80]     50 (5.0 %)   150 (15.0 %)         3\n\
-         \x20=m [31m    2,000     90.0 %  0.75 [0.70, 0.80]     50 (5.0 %)   150 (15.0 %)         3\n\
-         \n\
-         \x20[]: 95 % intervals over questions; kappa is Cohen's.\n\
-         \x20a: left out 2 × answer without a verdict.\n\
-         \x20unscored: 3 × busy\n\
-         \x20not trusted: kappa against people is 0.75; of the answers that people find wrong 5.0 % [3.8, 6.5]\n\
-         \x20are accepted, at worst 5.0 % [3.8, 6.5] of those by =m [31m (trusted from kappa 0.7 on, with the\n\
-         \x20upper bound below 5 %, each over six questions or more).\n"
-    );
+    insta::assert_snapshot!(calibration_table(&report(), screen(100)), @r"
+    recap · judge offline (lexical)
+
+     a · 1,500 questions
+     answers  graded  agreement  kappa              false accepts  false rejects  unscored
+     all       2,000     90.0 %  0.75 [0.70, 0.80]     50 (5.0 %)   150 (15.0 %)         3
+     =m [31m   2,000     90.0 %  0.75 [0.70, 0.80]     50 (5.0 %)   150 (15.0 %)         3
+
+     Whether the judge can be trusted
+     []: 95 % intervals over questions; kappa is Cohen's.
+     a: left out 2 × answer without a verdict.
+     unscored: 3 × busy
+     not trusted: kappa against people is 0.75; of the answers that people find wrong 5.0 % [3.8, 6.5]
+     are accepted, at worst 5.0 % [3.8, 6.5] of those by =m [31m (trusted from kappa 0.7 on, with the
+     upper bound below 5 %, each over six questions or more).
+    ");
 }
 
 #[test]
@@ -59,7 +63,7 @@ fn files_stand_before_all_of_them() {
     let mut report = report();
     report.rows.push(row(Some("b"), None));
     report.rows.push(row(None, None));
-    let table = calibration_table(&report, 100, false);
+    let table = calibration_table(&report, screen(100));
     let titles: Vec<&str> = table.lines().filter(|line| line.contains(" question")).collect();
     assert!(
         titles[..3]
@@ -73,7 +77,7 @@ fn files_stand_before_all_of_them() {
 #[test]
 fn without_labels_trust_is_open_and_the_table_says_what_is_missing() {
     let empty = JudgeReport { rows: vec![], trust: Trust::Unknown, ..report() };
-    let table = calibration_table(&empty, 200, false);
+    let table = calibration_table(&empty, screen(200));
     let missing = "not known: no kappa against people; too few answers that people find wrong (";
     assert!(table.contains(missing), "{table}");
 }

@@ -1,69 +1,104 @@
-//! Two runs beside each other: for a terminal, as Markdown for pull requests,
+//! Two runs beside each other: for a terminal, as Markdown for pull requests, as a page,
 //! and as JSON for scripts.
 
 use serde::Serialize;
 
-use super::grid::{Fit, Grid, paragraph};
-use super::markdown::escaped;
-use super::{block, number, plain};
-use crate::model::{ComparedMeasure, ComparedRow, Comparison, Outranks, Standing};
+use super::document::{
+    Cell, Group, Head, Narrow, Part, Row, Screen, Table, absent, figures, markdown, names,
+    terminal, words,
+};
+use super::{block, number};
+use crate::model::{ComparedMeasure, ComparedRow, Comparison, Outranks, Standing, Unit, catalogue};
 
-/// Heads of the columns.
-pub(super) const HEADS: [&str; 7] =
-    ["measure", "A", "B", "B − A", "95 % interval", "better/worse/same", "finding"];
+const MEASURES: &[Head] = &[
+    names("measure"),
+    figures("A"),
+    figures("B"),
+    Head { right: false, ..figures("B − A") },
+    Head { narrow: Narrow::LeftOut(1), ..words("better/worse/same") },
+];
 
 /// The runs and what they are about.
 pub(super) fn headline(comparison: &Comparison) -> String {
     format!(
         "A = {} · B = {} · {} · {}",
-        plain::line(&comparison.a),
-        plain::line(&comparison.b),
-        plain::line(&comparison.title),
+        comparison.a,
+        comparison.b,
+        comparison.title,
         block::counted(comparison.transcripts as usize, "session")
     )
 }
 
-/// What a row is about.
-pub(super) fn title(row: &ComparedRow) -> String {
-    let (a, b) = (plain::line(&row.strategy_a), plain::line(&row.strategy_b));
-    let preset = if a == b { a } else { format!("{a} in A, {b} in B") };
-    let stand_in = if row.standing == Standing::StandIn { " (stand-in)" } else { "" };
-    format!("{preset}{stand_in} · {}", place(row))
+/// What the tests say, in one sentence.
+pub(super) fn sentence(comparison: &Comparison) -> String {
+    let measures = || comparison.rows.iter().flat_map(|row| &row.measures);
+    let tested = || {
+        let outcomes = measures().filter_map(|measure| measure.outcome);
+        outcomes.filter(|outcome| *outcome != Outranks::Descriptive)
+    };
+    let count = |wanted: Outranks| tested().filter(|outcome| *outcome == wanted).count();
+    let id = comparison.primary.id();
+    if measures().all(|measure| measure.difference == 0.0) {
+        return "The two runs have the same figures.".to_owned();
+    }
+    match tested().count() {
+        0 => format!("No row could be tested on {id}: the differences are only described."),
+        all => format!(
+            "Of {} tested on {id}, {} did better in B, {} did worse, {} did the same, and {} \
+             cannot be told from chance.",
+            block::counted(all, "row"),
+            count(Outranks::Better),
+            count(Outranks::Worse),
+            count(Outranks::Tie),
+            count(Outranks::Undecided)
+        ),
+    }
 }
 
 /// Window and data set of a row.
 pub(super) fn place(row: &ComparedRow) -> String {
     let dataset = match row.dataset.as_str() {
-        block::ALL => "all data sets".to_owned(),
-        name => plain::line(name),
+        block::ALL => "all data sets",
+        name => name,
     };
     format!("{} · {dataset}", block::titled(&row.window))
 }
 
-/// The cells of a measure, under [`HEADS`].
-pub(super) fn cells(measure: &ComparedMeasure) -> Vec<String> {
-    let show = |x: f64| match number::is_in_dollars(&measure.measure) {
-        true => number::dollars(x),
-        false => number::any(x),
+/// The strategy of a row, in both runs.
+fn name(row: &ComparedRow) -> String {
+    let (a, b) = (&row.strategy_a, &row.strategy_b);
+    let name = if a == b { a.clone() } else { format!("{a} in A, {b} in B") };
+    let note = if row.standing == Standing::StandIn { " (offline summaries)" } else { "" };
+    format!("{name}{note}")
+}
+
+fn unit(measure: &ComparedMeasure) -> Unit {
+    catalogue::find(&measure.measure).map_or(Unit::Count, |of| of.unit)
+}
+
+fn figure(measure: &ComparedMeasure, x: f64) -> String {
+    number::of(unit(measure), x)
+}
+
+/// The difference with its interval, or with the lowest and the highest session.
+fn difference(measure: &ComparedMeasure) -> Cell {
+    let unit = match unit(measure) {
+        Unit::Share => Unit::Difference,
+        unit => unit,
     };
-    let signed = |x: f64| if x > 0.0 { format!("+{}", show(x)) } else { show(x) };
-    let interval = match (measure.interval, measure.dots.as_slice()) {
+    let signed = |x: f64| {
+        let text = number::of(unit, x);
+        if x > 0.0 { format!("+{text}") } else { text }
+    };
+    let spread = match (measure.interval, measure.dots.as_slice()) {
         (Some((lo, hi)), _) => {
             let mark = if measure.these_sessions_only { "†" } else { "" };
-            format!("[{} … {}]{mark}", signed(lo), signed(hi))
+            Some(format!("[{} … {}]{mark}", signed(lo), signed(hi)))
         }
-        (None, [first, .., last]) => format!("{}…{}", signed(*first), signed(*last)),
-        (None, _) => "–".to_owned(),
+        (None, [first, .., last]) => Some(format!("{}…{}", signed(*first), signed(*last))),
+        (None, _) => None,
     };
-    vec![
-        measure.measure.clone(),
-        show(measure.a),
-        show(measure.b),
-        signed(measure.difference),
-        interval,
-        format!("{}/{}/{}", measure.better, measure.worse, measure.alike),
-        finding(measure),
-    ]
+    Cell { text: signed(measure.difference), spread }
 }
 
 /// What may be said of the measure that is tested.
@@ -71,28 +106,94 @@ fn finding(measure: &ComparedMeasure) -> String {
     let Some(outcome) = measure.outcome else { return String::new() };
     let p = measure.p_holm.map_or_else(String::new, |p| format!(", p {p:.3} (Holm)"));
     let mde = match (outcome, measure.mde) {
-        (Outranks::Undecided, Some(mde)) => format!("; found from {} on", number::any(mde)),
+        (Outranks::Undecided, Some(mde)) => format!("; found from {} on", figure(measure, mde)),
         _ => String::new(),
     };
     format!("{}{p}{mde}", outcome.as_str())
 }
 
-/// What is said of the probes of a row.
-pub(super) fn probes(row: &ComparedRow) -> Option<String> {
+/// A line for each row, in their order: what differs most stands first.
+fn overview(comparison: &Comparison) -> Table {
+    let places: Vec<String> = comparison.rows.iter().map(place).collect();
+    let several = places.iter().any(|place| *place != places[0]);
+    let lead = comparison.primary.measure();
+    let row = |row: &ComparedRow| {
+        let of = |id: &str| row.measures.iter().find(|measure| measure.measure == id);
+        let both = |measure: &ComparedMeasure| -> Cell {
+            format!("{} → {}", figure(measure, measure.a), figure(measure, measure.b)).into()
+        };
+        let pair = |id: &str| match of(id) {
+            Some(measure) => [both(measure), difference(measure)],
+            None => [absent().into(), absent().into()],
+        };
+        let mut cells = vec![Cell::from(name(row))];
+        cells.extend(several.then(|| Cell::from(place(row))));
+        cells.extend(pair(lead.id));
+        cells.extend(pair(catalogue::COST_USD.id));
+        cells.push(of(lead.id).map(finding).unwrap_or_default().into());
+        Row { cells, dim: row.standing != Standing::Ranked }
+    };
+    let two = |first, second| Head { words: [first, second], ..figures("") };
+    let mut heads = vec![Head { words: ["strategy", ""], ..names("") }];
+    heads.extend(several.then(|| words("where")));
+    heads.extend([
+        Head { words: [lead.label(), "A → B"], ..figures("") },
+        Head { right: false, ..two("", "B − A") },
+        two("bill", "A → B"),
+        Head { right: false, ..two("", "B − A") },
+        Head { words: ["finding", ""], narrow: Narrow::Wrapped, ..words("") },
+    ]);
+    Table {
+        name: "What differs, row by row".to_owned(),
+        heads,
+        groups: vec![Group { title: "", rows: comparison.rows.iter().map(row).collect() }],
+    }
+}
+
+/// Every measure of a row that differs.
+fn every_measure(row: &ComparedRow) -> Option<Part> {
+    let differ = row.measures.iter().filter(|measure| measure.difference != 0.0);
+    let cells = |measure: &ComparedMeasure| Row {
+        cells: vec![
+            measure.measure.clone().into(),
+            figure(measure, measure.a).into(),
+            figure(measure, measure.b).into(),
+            difference(measure),
+            format!("{}/{}/{}", measure.better, measure.worse, measure.alike).into(),
+        ],
+        dim: false,
+    };
+    let rows: Vec<Row> = differ.map(cells).collect();
+    let alike = row.measures.len() - rows.len();
+    let title = format!("{} · {}", name(row), place(row));
+    let mut parts = vec![Part::Table(Table {
+        name: format!("Measures of {title}"),
+        heads: MEASURES.to_vec(),
+        groups: vec![Group { title: "", rows }],
+    })];
+    let same =
+        (alike > 0).then(|| format!("The same in both: {}.", block::counted(alike, "measure")));
+    parts.extend(same.map(Part::Text));
+    parts.extend(probes(row).map(Part::Text));
+    (alike < row.measures.len()).then_some(Part::Folded(title, parts))
+}
+
+/// What is said of the questions of a row.
+fn probes(row: &ComparedRow) -> Option<String> {
     let probes = row.probes?;
     Some(format!(
-        "probes right in both {}, only in A {}, only in B {}, in neither {}",
+        "Questions right in both: {}; only in A: {}; only in B: {}; in neither: {}.",
         probes.both, probes.only_a, probes.only_b, probes.neither
     ))
 }
 
 /// What must be known beside the tables.
-pub(super) fn notes(comparison: &Comparison) -> Vec<String> {
+fn notes(comparison: &Comparison) -> Vec<String> {
     let mut notes = Vec::new();
     let measures = || comparison.rows.iter().flat_map(|row| &row.measures);
     if measures().any(|measure| measure.these_sessions_only) {
         notes.push(
-            "†: over the requests or probes of these sessions only; says nothing of others."
+            "†: over the requests or questions of these sessions only; says nothing of others."
                 .to_owned(),
         );
     }
@@ -112,58 +213,34 @@ pub(super) fn notes(comparison: &Comparison) -> Vec<String> {
     notes.extend(comparison.limit.iter().map(|limit| format!("{limit}.")));
     for (run, only) in [("A", &comparison.only_a), ("B", &comparison.only_b)] {
         if !only.is_empty() {
-            let names: Vec<String> = only.iter().map(|name| plain::line(name)).collect();
-            notes.push(format!("Only {run} has {}.", names.join(", ")));
+            notes.push(format!("Only {run} has {}.", only.join(", ")));
         }
     }
-    notes.extend(comparison.notes.iter().map(|note| format!("{}.", plain::line(note))));
+    notes.extend(comparison.notes.iter().map(|note| format!("{note}.")));
     notes
 }
 
-/// Renders a comparison for a terminal of `width` columns.
-pub fn comparison_table(comparison: &Comparison, width: usize, color: bool) -> String {
-    let mut out = String::new();
-    paragraph(&mut out, &format!("recap compare · {}", headline(comparison)), width, "");
-    for row in &comparison.rows {
-        out.push('\n');
-        paragraph(&mut out, &title(row), width, " ");
-        let heads = HEADS.map(|head| [head, ""]);
-        let grid = Grid { heads: &heads, right: |at| (1..4).contains(&at), fit: Fit::Over };
-        grid.push(&mut out, row.measures.iter().map(cells).collect(), width, color);
-        if let Some(probes) = probes(row) {
-            paragraph(&mut out, &probes, width, " ");
-        }
-    }
-    out.push('\n');
-    for note in notes(comparison) {
-        paragraph(&mut out, &note, width, " ");
-    }
-    out
+/// What differs, and every measure of each row.
+pub(super) fn parts(comparison: &Comparison) -> Vec<Part> {
+    let mut parts = vec![Part::Text(sentence(comparison)), Part::Table(overview(comparison))];
+    parts.extend(notes(comparison).into_iter().map(Part::Text));
+    parts.extend(comparison.rows.iter().filter_map(every_measure));
+    parts
+}
+
+fn titled(comparison: &Comparison) -> Vec<Part> {
+    let title = Part::Title(format!("recap compare · {}", headline(comparison)));
+    [title].into_iter().chain(parts(comparison)).collect()
+}
+
+/// Renders a comparison for a terminal.
+pub fn comparison_table(comparison: &Comparison, screen: Screen) -> String {
+    terminal(&titled(comparison), screen)
 }
 
 /// Renders a comparison as Markdown.
 pub fn comparison_md(comparison: &Comparison) -> String {
-    let words = |text: &str| escaped::prose(text, usize::MAX);
-    let line = |cells: &[String]| {
-        let cells: Vec<String> = cells.iter().map(|cell| words(cell)).collect();
-        format!("| {} |\n", cells.join(" | "))
-    };
-    let mut out = format!("## recap compare\n\n{}\n", words(&headline(comparison)));
-    for row in &comparison.rows {
-        out += &format!("\n### {}\n\n", words(&title(row)));
-        out += &line(&HEADS.map(str::to_owned));
-        out += "| --- | ---: | ---: | ---: | --- | --- | --- |\n";
-        for measure in &row.measures {
-            out += &line(&cells(measure));
-        }
-        if let Some(probes) = probes(row) {
-            out += &format!("\n{}\n", words(&probes));
-        }
-    }
-    for note in notes(comparison) {
-        out += &format!("\n{}\n", words(&note));
-    }
-    out
+    markdown::markdown(&titled(comparison))
 }
 
 /// Version of the JSON layout; fields are only ever added under one version.

@@ -8,13 +8,13 @@
 
 use std::fmt::Write as _;
 
+use super::document::markdown::{escaped, folded, rows};
+use super::document::{Group, Narrow, Row, Table, absent, figures};
 use super::{Format, Source, block, table};
 use crate::model::{
     Check, CheckOutcome, Finding, Gate, PresetRow, Report, Standing, UndecidedPolicy,
 };
 use crate::wording::{self, Answer};
-
-pub(super) mod escaped;
 
 pub(super) const FORMAT: Format = Format {
     name: "md",
@@ -38,8 +38,8 @@ const TABLES: usize = 8;
 const LISTED: usize = 6;
 /// Characters of a sentence.
 const SENTENCE: usize = 500;
-/// Columns of the terminal's table that are as dispensable as this stay away.
-const DISPENSABLE: u8 = 4;
+/// Columns that a terminal leaves out in this order or before it stay away.
+const LEFT_OUT: u8 = 4;
 
 /// A part of the page. Those that can be missed go first where it is too long,
 /// the last before the first.
@@ -236,21 +236,21 @@ fn tables(report: &Report) -> Vec<Part> {
             |row: &PresetRow| matches!(row.standing, Standing::Ranked | Standing::Void);
         let (ranked, others): (Vec<&PresetRow>, Vec<&PresetRow>) =
             block.rows.iter().partition(|row| stands_open(row));
-        let ranking = match ranked.is_empty() {
+        let ranked_rows = match ranked.is_empty() {
             true => "No row is ranked.\n".to_owned(),
-            false => rows(report, &ranked),
+            false => ranking(report, &ranked),
         };
-        let notes = table::notes(&block.rows, report, true);
+        let notes = table::notes(&block.rows, report);
         let notes: Vec<String> = notes.iter().map(|n| escaped::prose(n, SENTENCE)).collect();
         parts.push(Part {
-            text: format!("#### {headline}\n\n{ranking}"),
+            text: format!("#### {headline}\n\n{ranked_rows}"),
             kept: if at == 0 { Kept::Always } else { Kept::Longer },
         });
         if !others.is_empty() {
             let count = block::counted(others.len(), "row");
-            let folded = format!("{}\n{}", rows(report, &others), notes.join("<br>\n"));
+            let inside = format!("{}\n{}", ranking(report, &others), notes.join("<br>\n"));
             parts.push(Part {
-                text: fold(&format!("{count} without a rank: stand-ins and controls"), &folded),
+                text: folded(&format!("{count} without a rank: stand-ins and controls"), &inside),
                 kept: Kept::IfShort,
             });
         }
@@ -258,36 +258,26 @@ fn tables(report: &Report) -> Vec<Part> {
     parts
 }
 
-fn fold(summary: &str, inside: &str) -> String {
-    format!("<details>\n<summary>{summary}</summary>\n\n{}\n\n</details>\n", inside.trim_end())
-}
-
-/// The terminal's columns as a table of Markdown.
-fn rows(report: &Report, rows: &[&PresetRow]) -> String {
+/// The terminal's columns as a table of Markdown, below their ranks.
+fn ranking(report: &Report, all: &[&PresetRow]) -> String {
     let columns = table::all_columns(report.primary);
     let shown = |column: &&&table::Column| {
-        let known = rows.iter().any(|row| (column.cell)(row) != table::absent());
-        column.dispensable < DISPENSABLE && known
+        let known = all.iter().any(|row| (column.cell)(row).text != absent());
+        let narrow = column.head.narrow;
+        known && !matches!(narrow, Narrow::LeftOut(order) if order >= LEFT_OUT)
     };
-    let columns: Vec<_> = columns.iter().skip(1).filter(shown).collect();
-    let mut text = "| | strategy |".to_owned();
-    let mut rule = "|--:|---|".to_owned();
-    for column in &columns {
-        let head = column.head.join(" ");
-        let _ = write!(text, " {} |", head.trim());
-        rule.push_str(if column.right { "--:|" } else { "---|" });
-    }
-    let mut text = format!("{text}\n{rule}\n");
-    for row in rows.iter().take(ROWS) {
+    let columns: Vec<_> = columns.iter().filter(shown).collect();
+    let row = |row: &&PresetRow| {
         let rank = row.rank.map_or_else(String::new, |rank| rank.to_string());
-        let stand_in = if row.standing == Standing::StandIn { " (stand-in)" } else { "" };
-        let _ = write!(text, "| {rank} | {}{stand_in} |", escaped::name(&row.strategy));
-        for column in &columns {
-            let _ = write!(text, " {} |", escaped::prose(&(column.cell)(row), SENTENCE));
-        }
-        text.push('\n');
-    }
-    if let Some(rest @ 1..) = rows.len().checked_sub(ROWS) {
+        let cells = columns.iter().map(|column| (column.cell)(row));
+        Row { cells: [rank.into()].into_iter().chain(cells).collect(), dim: false }
+    };
+    let mut text = rows(&Table {
+        name: "Strategies".to_owned(),
+        heads: [figures("")].into_iter().chain(columns.iter().map(|column| column.head)).collect(),
+        groups: vec![Group { title: "", rows: all.iter().take(ROWS).map(row).collect() }],
+    });
+    if let Some(rest @ 1..) = all.len().checked_sub(ROWS) {
         let _ = writeln!(text, "\n… and {} more in `summary.csv`.", block::counted(rest, "row"));
     }
     text
@@ -313,7 +303,7 @@ fn limits(report: &Report) -> String {
     let is_limit = |finding: &&Finding| matches!(finding, Finding::Limit(_));
     match list(report.findings.iter().filter(is_limit), 2 * LISTED) {
         (_, 0) => String::new(),
-        (text, n) => fold(&block::counted(n, "limit"), &text),
+        (text, n) => folded(&block::counted(n, "limit"), &text),
     }
 }
 

@@ -14,12 +14,13 @@ mod advice;
 mod block;
 mod calibration;
 mod calls_csv;
+mod certainty;
 mod compactions_csv;
 mod comparison;
 mod cuts_csv;
+mod document;
 mod facts_csv;
 mod forgets;
-mod grid;
 mod html;
 mod junit;
 mod markdown;
@@ -53,10 +54,10 @@ mod testkit;
 pub use calibration::{calibration_csv, calibration_json, calibration_table, verdicts_csv};
 pub use calls_csv::calls_csv;
 pub use comparison::{comparison_json, comparison_md, comparison_table};
-pub use grid::STYLES;
+pub use document::{STYLES, Screen};
 pub use html::comparison_html;
 pub use spend::calls_table;
-pub use table::{Screen, table};
+pub use table::table;
 pub use tuned::{tuned_csv, tuned_json, tuned_svg, tuned_table};
 
 /// Where the page finds the words behind a hash. Not given (`--no-text`), the

@@ -2,7 +2,8 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use super::table::{absent, all_columns};
+use super::document::absent;
+use super::table::all_columns;
 use super::testkit::{Kit, wide};
 
 #[test]
@@ -38,7 +39,7 @@ fn nothing_is_cut_or_lost_on_a_narrow_terminal() {
         let words: Vec<&str> = text.split_whitespace().collect();
         for row in &report.rows {
             for column in all_columns(report.primary) {
-                let cell = (column.cell)(row);
+                let cell = (column.cell)(row).text;
                 let figure: Vec<&str> = cell.split_whitespace().collect();
                 let is_there = words.windows(figure.len().max(1)).any(|part| part == figure);
                 assert!(is_there || cell == absent(), "{width}: {} {cell:?}\n{text}", row.strategy);

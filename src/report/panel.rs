@@ -1,8 +1,7 @@
 //! How far the judges of a panel agree, in words.
 
-use super::grid::paragraph;
 use super::{block, number, plain};
-use crate::model::{PanelAgreement, Report};
+use crate::model::PanelAgreement;
 use crate::text::form_for;
 
 /// On how many answers the first two agree, and what came of the others.
@@ -33,42 +32,25 @@ pub(super) fn sentence(panel: &PanelAgreement) -> String {
     )
 }
 
-/// The sentence on a terminal; nothing for a single judge.
-pub(super) fn section(out: &mut String, report: &Report, width: usize) {
-    if let Some(panel) = &report.panel {
-        paragraph(out, &sentence(panel), width, " ");
-        out.push('\n');
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::testkit::{Kit, panel};
-
-    fn told(panel: Option<PanelAgreement>) -> String {
-        let mut report = Kit::default().report();
-        report.panel = panel;
-        let mut out = String::new();
-        section(&mut out, &report, 200);
-        out
-    }
+    use crate::report::testkit::panel;
 
     #[test]
-    fn a_panel_is_told_in_a_sentence_and_a_single_judge_is_not() {
+    fn a_panel_is_told_in_a_sentence() {
         assert_eq!(
-            told(Some(panel())).trim(),
+            sentence(&panel()),
             "Panel: openai/a and offline agree on 9 of the 12 answers that both graded (75 %), \
              kappa 0.48; openai/c decided 2; 1 answer is left open, without a grade."
         );
-        assert_eq!(told(None), "");
     }
 
     #[test]
     fn without_a_kappa_or_a_third_it_says_so() {
         let mut two = PanelAgreement { kappa: None, ..panel() };
         two.judges.pop();
-        let text = told(Some(two));
+        let text = sentence(&two);
         assert!(text.contains("no kappa") && !text.contains("decided"), "{text}");
     }
 }

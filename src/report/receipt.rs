@@ -1,11 +1,206 @@
-//! What the receipt says in sentences: for the terminal and the page.
+//! What the sessions cost as recorded, why caches were rebuilt, what filled the contexts, and
+//! what could be otherwise.
 
-use super::{number, plain};
-use crate::model::{Absent, Amount, Cause, Hour, Origin, Receipt, Report, Sender, TokenKind};
+use std::collections::BTreeSet;
+
+use super::document::{Cell, Group, Head, Part, Row, Table, absent, figures, words};
+use super::number;
+use crate::model::{
+    Absent, Amount, Cause, Content, Hour, Origin, Rebuilt, Receipt, Report, Sender, Spent,
+    TokenKind,
+};
 use crate::text::{counted, form_for};
 
+/// Tools that have a row of their own.
+const TOOLS: usize = 8;
+
+const REBUILT: &[Head] =
+    &[words("cause"), figures("requests"), figures("tokens"), figures("dollars")];
+
+const CONTENTS: &[Head] = &[
+    words("content"),
+    figures("texts"),
+    figures("tokens once"),
+    figures("as sent"),
+    figures("of what was sent"),
+];
+
+/// Tables of what the sessions cost; nothing where no session makes a request.
+pub(super) fn parts(report: &Report) -> Vec<Part> {
+    let receipt = &report.receipt;
+    if receipt.all().reported + receipt.all().silent == 0 {
+        return Vec::new();
+    }
+    let heading = |text: &str| Part::Heading(text.to_owned());
+    let text = |text: &str| Part::Text(text.to_owned());
+    let mut parts = Vec::new();
+    if receipt.all().reported > 0 {
+        parts.push(heading("By sender and kind of token"));
+        parts.push(text(
+            "As the provider reported it, at the list prices of the model that answered each \
+             request; nothing here is simulated. receipt.csv has the same for every session.",
+        ));
+        parts.push(Part::Table(costs(receipt)));
+    }
+    parts.push(Part::List(notes(receipt)));
+    if !receipt.rebuilt.is_empty() {
+        parts.push(heading("Caches that were rebuilt"));
+        parts.push(text(
+            "Requests that did not read what the request before them had in the provider’s cache, by \
+             what came between, and what these tokens cost above a read.",
+        ));
+        parts.push(Part::Table(Table::new(
+            "Rebuilt caches by cause",
+            REBUILT,
+            rebuilt_rows(receipt),
+        )));
+    }
+    if !receipt.contents.is_empty() {
+        parts.push(heading("What fills the context"));
+        parts.push(text(
+            "Tokens as recap counts them: each text once, and as often as requests sent it. Text that \
+             the harness added counts with the message that it came with.",
+        ));
+        let rows = contents(&receipt.contents);
+        parts.push(Part::Table(Table::new("What fills the context", CONTENTS, rows)));
+    }
+    let choices = choices(report);
+    if !choices.is_empty() {
+        parts.push(heading("What if"));
+        parts.push(Part::List(choices));
+    }
+    parts
+}
+
+/// Dollars and tokens by sender, model and kind of token.
+fn costs(receipt: &Receipt) -> Table {
+    let kinds: Vec<TokenKind> = receipt.all().kinds.into_keys().collect();
+    let told = receipt.spent.iter().filter(|(_, spent)| spent.reported > 0);
+    let mut rows: Vec<Row> = told
+        .map(|((sender, model), spent)| {
+            let model = model.as_deref().unwrap_or("no model is named");
+            cost(format!("{}, {model}", sender_name(*sender)), spent, &kinds)
+        })
+        .collect();
+    if rows.len() > 1 {
+        rows.push(cost("all".to_owned(), &receipt.all(), &kinds));
+    }
+    let heads = [words("sent by"), figures("total"), figures("requests")].into_iter();
+    Table {
+        name: "Cost by sender and kind of token".to_owned(),
+        heads: heads.chain(kinds.into_iter().map(kind_head)).collect(),
+        groups: vec![Group { title: "", rows }],
+    }
+}
+
+/// Dollars, with the tokens that they paid for.
+fn cost(name: String, spent: &Spent, kinds: &[TokenKind]) -> Row {
+    let cell = |amount: &Amount| Cell {
+        text: money(amount),
+        spread: Some(number::tokens(amount.tokens as f64)),
+    };
+    let each = kinds.iter().map(|kind| match spent.kinds.get(kind) {
+        Some(amount) if amount.tokens > 0 => cell(amount),
+        _ => absent().into(),
+    });
+    let first = [name.into(), cell(&spent.total()), number::grouped(spent.reported).into()];
+    Row { cells: first.into_iter().chain(each).collect(), dim: false }
+}
+
+/// What the sums do not hold, and why.
+fn notes(receipt: &Receipt) -> Vec<String> {
+    let all = receipt.all();
+    let (told, silent) = (all.reported, all.silent);
+    let told = format!(
+        "{} {} tokens; {} {} not, and {} in no sum here.",
+        counted(told, "request"),
+        form_for(told, "reports", "report"),
+        number::grouped(silent),
+        form_for(silent, "does", "do"),
+        form_for(silent, "is", "are")
+    );
+    let placeholders = all.kinds.contains_key(&TokenKind::OutputCounted).then(|| {
+        "Output that was written down before it was final is counted by recap instead; thinking \
+         that the recording does not show is missing from it."
+            .to_owned()
+    });
+    let unfinished = (all.unfinished > 0).then(|| {
+        let requests = counted(all.unfinished, "request of subagents or compactions");
+        format!("Of {requests} the output was written down before it was final: it is too low.")
+    });
+    let compactions = (receipt.silent_compactions > 0).then(|| {
+        let compactions = counted(receipt.silent_compactions, "compaction");
+        format!("The recording does not report the calls of {compactions}, if they made any.")
+    });
+    let aside = (receipt.of(Sender::Subagent).reported > 0).then(|| {
+        "Requests of subagents that are not recorded as a conversation have no order: none of \
+         theirs is among the rebuilt caches."
+            .to_owned()
+    });
+    let notes = [Some(told), placeholders, unfinished, compactions, aside];
+    notes.into_iter().flatten().chain(unpriced(receipt)).collect()
+}
+
+/// Why some tokens have no dollars, each reason once.
+fn unpriced(receipt: &Receipt) -> impl Iterator<Item = String> {
+    let amounts = receipt.spent.values().flat_map(|spent| spent.kinds.values());
+    let reasons = amounts.filter_map(|amount| amount.unpriced.as_ref());
+    let reasons: BTreeSet<String> = reasons.map(ToString::to_string).collect();
+    let said = |why: String| format!("Some tokens have no dollars: {}.", why);
+    reasons.into_iter().map(said)
+}
+
+fn rebuilt_rows(receipt: &Receipt) -> Vec<Vec<String>> {
+    let row = |(cause, one): (&Cause, &Rebuilt)| {
+        vec![
+            cause_name(*cause).to_owned(),
+            number::grouped(one.requests),
+            number::tokens(one.lost.tokens as f64),
+            money(&one.lost),
+        ]
+    };
+    receipt.rebuilt.iter().map(row).collect()
+}
+
+/// The kinds of content that were sent most; the tools after the first are one row.
+fn contents(all: &[Content]) -> Vec<Vec<String>> {
+    let sent: u64 = all.iter().map(|content| content.sent).sum();
+    let mut tools = 0;
+    let (shown, rest): (Vec<&Content>, Vec<&Content>) = all.iter().partition(|content| {
+        tools += usize::from(content.origin == Origin::Result);
+        content.origin != Origin::Result || tools <= TOOLS
+    });
+    let name = |content: &Content| match &content.tool {
+        Some(tool) => format!("results of {tool}"),
+        None => origin_name(content.origin).to_owned(),
+    };
+    let row = |name: String, content: &Content| {
+        let share = content.sent as f64 / sent.max(1) as f64;
+        let is_little = share > 0.0 && share < 0.005;
+        vec![
+            name,
+            number::grouped(content.texts),
+            number::tokens(content.tokens as f64),
+            number::tokens(content.sent as f64),
+            if is_little { "<1 %".to_owned() } else { number::percent(share) },
+        ]
+    };
+    let mut rows: Vec<Vec<String>> =
+        shown.iter().map(|content| row(name(content), content)).collect();
+    let others = rest.iter().copied().cloned().reduce(|sum, one| Content {
+        texts: sum.texts + one.texts,
+        tokens: sum.tokens + one.tokens,
+        sent: sum.sent + one.sent,
+        ..sum
+    });
+    rows.extend(
+        others.map(|sum| row(format!("results of {}", counted(rest.len(), "other tool")), &sum)),
+    );
+    rows
+}
+
 /// The receipt in one sentence; nothing where the sessions make no request.
-pub(crate) fn sentence(report: &Report) -> Option<String> {
+pub(super) fn sentence(report: &Report) -> Option<String> {
     let receipt = &report.receipt;
     let all = receipt.all();
     if all.reported == 0 {
@@ -44,7 +239,7 @@ fn is_unknown(amount: &Amount) -> bool {
 }
 
 /// The dollars of an amount; where a part has no price, those of the rest, and that.
-pub(super) fn money(amount: &Amount) -> String {
+fn money(amount: &Amount) -> String {
     match amount.whole() {
         Some(usd) => number::dollars(usd),
         None if is_unknown(amount) => "unknown".to_owned(),
@@ -66,7 +261,7 @@ fn rebuilt(receipt: &Receipt) -> Option<String> {
     (requests > 0).then(|| format!("{caches} {was} rebuilt for {} of it: {causes}", money(&lost)))
 }
 
-pub(super) fn sender_name(sender: Sender) -> &'static str {
+fn sender_name(sender: Sender) -> &'static str {
     match sender {
         Sender::Main => "main agent",
         Sender::Subagent => "subagents",
@@ -74,7 +269,7 @@ pub(super) fn sender_name(sender: Sender) -> &'static str {
     }
 }
 
-pub(super) fn kind_name(kind: TokenKind) -> &'static str {
+fn kind_name(kind: TokenKind) -> &'static str {
     match kind {
         TokenKind::CacheRead => "cache reads",
         TokenKind::CacheWrite5m => "cache writes (5 min)",
@@ -86,7 +281,21 @@ pub(super) fn kind_name(kind: TokenKind) -> &'static str {
     }
 }
 
-pub(super) fn cause_name(cause: Cause) -> &'static str {
+/// The same above a column.
+fn kind_head(kind: TokenKind) -> Head {
+    let words = match kind {
+        TokenKind::CacheRead => ["cache", "reads"],
+        TokenKind::CacheWrite5m => ["writes", "(5 min)"],
+        TokenKind::CacheWrite1h => ["writes", "(1 h)"],
+        TokenKind::Input => ["uncached", "input"],
+        TokenKind::PromptUnsplit => ["input, cached", "or not"],
+        TokenKind::Output => ["output", ""],
+        TokenKind::OutputCounted => ["output, as", "recap counts"],
+    };
+    Head { words, ..figures("") }
+}
+
+fn cause_name(cause: Cause) -> &'static str {
     match cause {
         Cause::Compaction => "behind a compaction",
         Cause::ModelChange => "after a change of the model",
@@ -96,7 +305,7 @@ pub(super) fn cause_name(cause: Cause) -> &'static str {
     }
 }
 
-pub(super) fn origin_name(origin: Origin) -> &'static str {
+fn origin_name(origin: Origin) -> &'static str {
     match origin {
         Origin::System => "system prompt and tools",
         Origin::User => "user",
@@ -107,7 +316,7 @@ pub(super) fn origin_name(origin: Origin) -> &'static str {
 }
 
 /// What would change, a sentence for each choice.
-pub(super) fn choices(report: &Report) -> Vec<String> {
+fn choices(report: &Report) -> Vec<String> {
     let receipt = &report.receipt;
     if receipt.all().reported == 0 {
         return Vec::new();
@@ -117,7 +326,7 @@ pub(super) fn choices(report: &Report) -> Vec<String> {
     let half = (receipt.largest_prompt / 2_000).max(1);
     let mut models: Vec<String> = Vec::new();
     for ((_, model), spent) in &receipt.spent {
-        let name = model.as_deref().map_or_else(|| "no named model".to_owned(), plain::line);
+        let name = model.as_deref().map_or_else(|| "no named model".to_owned(), str::to_owned);
         if spent.reported > 0 && !models.contains(&name) {
             models.push(name);
         }
@@ -141,14 +350,14 @@ pub(super) fn choices(report: &Report) -> Vec<String> {
 fn hour(hour: &Result<Hour, Absent>) -> String {
     match hour {
         Err(why) => {
-            let why = plain::line(&why.to_string());
+            let why = why.to_string();
             format!("A cache that lives an hour: no figure, {why}.")
         }
         Ok(hour) => {
             let change = hour.saved - hour.dearer;
             let (would, more) = if change >= 0.0 { ("saved", "") } else { ("cost", " more") };
             let without = hour.without.as_ref().map_or_else(String::new, |why| {
-                format!(" (other sessions are not in this: {})", plain::line(&why.to_string()))
+                format!(" (other sessions are not in this: {})", why)
             });
             format!(
                 "A cache that lives an hour would have {would} {}{more}: {} after idle gaps of at most \
@@ -166,7 +375,6 @@ fn hour(hour: &Result<Hour, Absent>) -> String {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::model::{Content, Rebuilt, Spent};
     use crate::report::testkit::Kit;
 
     /// A run in which a model without a price answered a subagent.
@@ -246,5 +454,42 @@ pub(super) mod tests {
         report.receipt.hour = Err(Absent::HourAlready);
         let hour = choices(&report).remove(0);
         assert!(hour.ends_with("no figure, the cache was written for an hour already."), "{hour}");
+    }
+
+    #[test]
+    fn senders_stand_above_their_sum_and_what_was_not_spent_is_a_dash() {
+        let table = costs(&report().receipt);
+        let column = |at: usize| -> Vec<&str> {
+            table.groups[0].rows.iter().map(|row| row.cells[at].text.as_str()).collect()
+        };
+        assert_eq!(column(0), ["main agent, claude-opus-4-6", "subagents, local", "all"]);
+        assert_eq!(column(1), ["$2.00", "unknown", "$2.00 + unknown"]);
+        // Cache reads, and input past the cache.
+        assert_eq!(column(3), ["$1.00", "–", "$1.00"]);
+        assert_eq!(column(5), ["–", "unknown", "unknown"]);
+        let notes = notes(&report().receipt).join(" ");
+        for words in [
+            "43 requests report tokens; 2 do not, and are in no sum here.",
+            "does not report the calls of 1 compaction",
+            "the price of local is unknown.",
+        ] {
+            assert!(notes.contains(words), "{words}: {notes}");
+        }
+    }
+
+    #[test]
+    fn the_tools_after_the_eighth_are_one_row() {
+        let rows = contents(&report().receipt.contents);
+        assert_eq!(rows.len(), 1 + TOOLS + 1);
+        // Of 1,955 tokens these two sent 92 and 91.
+        assert_eq!(
+            rows.last().unwrap()[..],
+            ["results of 2 other tools", "8", "200", "183", "9 %"]
+        );
+    }
+
+    #[test]
+    fn a_run_without_requests_has_no_receipt() {
+        assert!(parts(&Kit::default().report()).is_empty());
     }
 }

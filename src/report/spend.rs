@@ -1,21 +1,29 @@
 //! What the calls of real models took, a line for each seat and model: the
 //! judge's spend is never hidden in the strategy's.
 
-use super::grid::{Fit, Grid, paragraph};
-use super::{block, number, plain};
+use super::document::{Head, Narrow, Part, Screen, Table, absent, figures, terminal, words};
+use super::{block, number};
 use crate::model::{CallOutcome, CallRow, Seat};
 
-/// Headings of the terminal's table; the second column takes what is left.
-pub(super) const HEADS: [&str; 9] =
-    ["seat", "model", "calls", "prompt", "cached", "output", "cost", "latency", "p95"];
+const HEADS: &[Head] = &[
+    words("role"),
+    Head { narrow: Narrow::Cut, ..words("model") },
+    figures("calls"),
+    figures("prompt"),
+    figures("cached"),
+    figures("output"),
+    figures("cost"),
+    figures("latency"),
+    figures("p95"),
+];
 
 /// The calls of one seat to one model.
-pub(super) struct Spent {
-    pub(super) seat: Seat,
-    pub(super) model: String,
+struct Spent {
+    seat: Seat,
+    model: String,
     calls: usize,
     /// Those without a whole reply, by outcome.
-    pub(super) failures: Vec<(CallOutcome, usize)>,
+    failures: Vec<(CallOutcome, usize)>,
     prompt: u64,
     cached: u64,
     output: u64,
@@ -32,7 +40,7 @@ pub(super) struct Spent {
 }
 
 /// By seat and model, in the order of the calls.
-pub(super) fn spent(calls: &[CallRow]) -> Vec<Spent> {
+fn spent(calls: &[CallRow]) -> Vec<Spent> {
     let mut all: Vec<Spent> = Vec::new();
     for call in calls {
         let known = all.iter_mut().find(|s| s.seat == call.seat && s.model == call.model);
@@ -53,7 +61,7 @@ impl Spent {
     fn new(call: &CallRow) -> Self {
         Self {
             seat: call.seat,
-            model: plain::line(&call.model),
+            model: call.model.clone(),
             calls: 0,
             failures: Vec::new(),
             prompt: 0,
@@ -102,16 +110,15 @@ impl Spent {
         self.latencies.get(rank.max(1) - 1).copied()
     }
 
-    /// The cells of a line, as [`HEADS`] name them.
-    pub(super) fn cells(&self) -> [String; HEADS.len()] {
-        let absent = || "–".to_owned();
+    /// Under [`HEADS`].
+    fn cells(&self) -> Vec<String> {
         let cached = match self.prompt {
             0 => absent(),
             prompt => number::percent(self.cached as f64 / prompt as f64),
         };
         // Tokens of which nobody told are unknown, not none.
         let tokens = |n: u64| if self.metered { number::tokens(n as f64) } else { absent() };
-        [
+        vec![
             self.seat.as_str().to_owned(),
             self.model.clone(),
             number::grouped(self.calls as u64),
@@ -125,7 +132,7 @@ impl Spent {
     }
 
     /// What did not go as it should.
-    pub(super) fn troubles(&self) -> Option<String> {
+    fn troubles(&self) -> Option<String> {
         let mut troubles: Vec<String> = (self.failures.iter())
             .map(|(outcome, count)| format!("{count} {}", outcome.as_str()))
             .collect();
@@ -141,31 +148,26 @@ impl Spent {
 }
 
 /// What calls of models took, as a table on a terminal; nothing without any.
-pub fn calls_table(calls: &[CallRow], width: usize, color: bool) -> String {
-    let mut out = String::new();
-    section(&mut out, calls, width, color);
-    out
+pub fn calls_table(calls: &[CallRow], screen: Screen) -> String {
+    terminal(&parts(calls), screen)
 }
 
-/// The same behind what is there already.
-pub(super) fn section(out: &mut String, calls: &[CallRow], width: usize, color: bool) {
+/// The same before any format.
+pub(super) fn parts(calls: &[CallRow]) -> Vec<Part> {
     let all = spent(calls);
     if all.is_empty() {
-        return;
+        return Vec::new();
     }
-    if !out.ends_with("\n\n") {
-        out.push('\n');
-    }
-    let calls = block::counted(calls.len(), "call");
-    paragraph(out, &format!("{calls} of models in this run, each request once:"), width, " ");
-    let lines = all.iter().map(|spent| spent.cells().to_vec()).collect();
-    let heads = HEADS.map(|head| [head, ""]);
-    let grid = Grid { heads: &heads, right: |at| at > 1, fit: Fit::Cut(1) };
-    grid.push(out, lines, width, color);
-    for trouble in all.iter().filter_map(Spent::troubles) {
-        paragraph(out, &format!("{trouble}."), width, " ");
-    }
-    out.push('\n');
+    let head = format!(
+        "{} of models in this run, each request once; latency: the median, without waiting of ours.",
+        block::counted(calls.len(), "call")
+    );
+    let rows = all.iter().map(Spent::cells).collect();
+    let troubles = all.iter().filter_map(Spent::troubles);
+    [Part::Text(head), Part::Table(Table::new("Calls of models", HEADS, rows))]
+        .into_iter()
+        .chain(troubles.map(|trouble| Part::Text(format!("{trouble}."))))
+        .collect()
 }
 
 #[cfg(test)]
@@ -190,7 +192,7 @@ mod tests {
     }
 
     fn lines(calls: Vec<CallRow>) -> String {
-        calls_table(&calls, 100, false)
+        calls_table(&calls, Screen { width: 100, color: false, wide: true })
     }
 
     #[test]

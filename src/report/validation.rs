@@ -1,24 +1,23 @@
 //! How far the simulated bill is from the recorded one, session by session: the
 //! instrument proves itself on the reader's own recordings (measures §2).
 
-use super::grid::{Fit, Grid, paragraph};
-use super::{block, number, plain};
+use super::document::{Head, Narrow, Part, Table, absent, figures, names};
+use super::{block, number};
 use crate::model::{BillErrors, Report, TranscriptFacts, Validation};
 
 /// Sessions that are listed.
 const MOST: usize = 12;
 
-/// Headings; the first column takes what the others leave.
-const HEADS: [[&str; 2]; 9] = [
-    ["session", ""],
-    ["tokens", ""],
-    ["reads", ""],
-    ["writes", ""],
-    ["dollars", ""],
-    ["count", "fitted"],
-    ["count", "ahead"],
-    ["count", "behind"],
-    ["cold", "starts"],
+const HEADS: &[Head] = &[
+    names("session"),
+    figures("tokens"),
+    figures("reads"),
+    figures("writes"),
+    figures("dollars"),
+    Head { words: ["count", "fitted"], ..figures("") },
+    Head { words: ["count", "ahead"], ..figures("") },
+    Head { words: ["count", "after"], ..figures("") },
+    Head { words: ["cold", "starts"], right: true, narrow: Narrow::LeftOut(1) },
 ];
 
 /// A session with what its recording reports.
@@ -35,13 +34,19 @@ impl Checked<'_> {
     }
 
     fn cells(&self) -> Vec<String> {
-        let signed = |error: Option<f64>| error.map_or_else(absent, number::error);
+        let signed = |error: Option<f64>| match error {
+            Some(error) if error.abs() > BillErrors::FAR_OFF => {
+                format!("!{}", number::error(error))
+            }
+            Some(error) => number::error(error),
+            None => absent(),
+        };
         let calibration = self.facts.calibration.as_ref();
         let count = |error: Option<f64>| {
             error.map_or_else(absent, |e| number::error(e.abs()).replace('+', ""))
         };
         vec![
-            plain::line(&self.facts.transcript),
+            self.facts.transcript.clone(),
             signed(self.errors.tokens),
             signed(self.errors.reads),
             signed(self.errors.writes),
@@ -54,13 +59,9 @@ impl Checked<'_> {
     }
 }
 
-fn absent() -> String {
-    "–".to_owned()
-}
-
-/// One line per session with reported usage, the worst first; nothing in a run
+/// One row per session with reported usage, the worst first; nothing in a run
 /// without any.
-pub(super) fn section(out: &mut String, report: &Report, width: usize, color: bool) {
+pub(super) fn parts(report: &Report) -> Vec<Part> {
     let mut checked: Vec<Checked<'_>> = (report.transcripts.iter())
         .filter_map(|facts| {
             let validation = facts.validation.as_ref()?;
@@ -68,27 +69,50 @@ pub(super) fn section(out: &mut String, report: &Report, width: usize, color: bo
         })
         .collect();
     if checked.is_empty() {
-        return;
+        return Vec::new();
     }
     // Stable: sessions with equal errors stay in the order of their names.
     checked.sort_by(|a, b| b.size().total_cmp(&a.size()));
+    let fine = checked.iter().filter(|one| !one.errors.are_far_off()).count();
     let head = format!(
-        "bill of the row `recorded` against what the provider reported, {}:",
+        "The row `recorded` sends what the recording really sent: its bill less what the provider \
+         reported, of what was reported; {fine} of {} within 5 % in all of them (! marks the others).",
         block::counted(checked.len(), "session")
     );
-    if !out.ends_with("\n\n") {
-        out.push('\n');
-    }
-    paragraph(out, &head, width, " ");
-    let lines: Vec<Vec<String>> = checked.iter().take(MOST).map(Checked::cells).collect();
-    let grid = Grid { heads: &HEADS, right: |at| at > 0, fit: Fit::Cut(0) };
-    grid.push(out, lines, width, color);
-    if checked.len() > MOST {
-        paragraph(out, &format!("and {} more: validation.csv.", checked.len() - MOST), width, " ");
-    }
+    let rows = checked.iter().take(MOST).map(Checked::cells).collect();
+    let more = checked.len().saturating_sub(MOST);
+    let more = (more > 0).then(|| Part::Text(format!("and {more} more: validation.csv.")));
     let note = "count: median error of a token count by one factor for the session, which sizes what \
                 strategies write: on the requests it was fitted to, on those ahead of a fit to \
-                their first half, and behind a recorded compaction.";
-    paragraph(out, note, width, " ");
-    out.push('\n');
+                their first half, and after a recorded compaction.";
+    let mut parts = vec![
+        Part::Heading("The simulated bill against the reported one".to_owned()),
+        Part::Text(head),
+        Part::Table(Table::new("Errors of the simulated bill", HEADS, rows)),
+    ];
+    parts.extend(more);
+    parts.push(Part::Text(note.to_owned()));
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::testkit::{Kit, validation};
+
+    #[test]
+    fn the_worst_session_stands_first_and_what_is_far_off_is_marked() {
+        let mut report = Kit::default().report();
+        assert!(parts(&report).is_empty());
+        report.transcripts[0].validation = Some(validation(0.01));
+        report.transcripts[1].validation = Some(validation(-0.06));
+        let parts = parts(&report);
+        let [_, Part::Text(head), Part::Table(table), _] = &parts[..] else { panic!("{parts:?}") };
+        assert!(head.contains("1 of 2 sessions within 5 %"), "{head}");
+        let worst: Vec<&str> =
+            table.groups[0].rows[0].cells.iter().map(|cell| cell.text.as_str()).collect();
+        // Tokens, reads, writes and dollars, each 6 % off.
+        let off = "!−6.0 %";
+        assert_eq!(worst[..5], ["session-1", off, off, off, off]);
+    }
 }

@@ -123,6 +123,17 @@ pub fn time(ms: f64) -> String {
     }
 }
 
+/// A figure in the words of its unit.
+pub fn of(unit: Unit, x: f64) -> String {
+    match unit {
+        Unit::Share => signless(format!("{:.1} %", 100.0 * x)),
+        Unit::Difference => signless(format!("{:.1} points", 100.0 * x)),
+        Unit::Points => signless(format!("{x:.1}")),
+        Unit::Dollars => dollars(x),
+        _ => any(x),
+    }
+}
+
 /// A figure of any unit, for the list of all measures.
 pub fn any(x: f64) -> String {
     if (x.fract() == 0.0 || x.abs() >= 10_000.0) && x.abs() < 1e15 {

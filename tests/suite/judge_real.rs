@@ -9,7 +9,7 @@ use recap::measure::{Graded, agreement};
 use recap::model::{
     Expectation, JudgeReport, JudgeRow, Label, LabelledCase, LabelledQuestion, ProbeKind, Trust,
 };
-use recap::report::calibration_table;
+use recap::report::{Screen, calibration_table};
 use recap::run::grade;
 use recap::seats::judge::{Haystack, Judge, Offline, Sought};
 use serde_json::Value as Json;
@@ -35,7 +35,7 @@ fn printed(cases: &[LabelledCase]) -> JudgeReport {
         judgements: &judgements,
         left_out: &[],
     });
-    print!("{}", calibration_table(&report, 120, false));
+    print!("{}", calibration_table(&report, Screen { width: 120, color: false, wide: true }));
     report
 }
 

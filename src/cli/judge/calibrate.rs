@@ -86,9 +86,9 @@ pub(in crate::cli) fn run(arguments: &CalibrateArguments) -> Result<Exit, Failur
     if arguments.json {
         wire::print_exact(&calibration_json(&report))?;
     } else {
-        let (width, color) = (wire::width(), wire::color());
-        let table = calibration_table(&report, width, color);
-        wire::print_table(&(table + &calls_table(&calls, width, color)))?;
+        let screen = wire::screen(true);
+        let table = calibration_table(&report, screen);
+        wire::print_table(&(table + &calls_table(&calls, screen)))?;
     }
     Ok(ended)
 }

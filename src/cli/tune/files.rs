@@ -6,7 +6,7 @@ use std::path::Path;
 use super::wire;
 use crate::cli::exit::Failure;
 use crate::model::Tuned;
-use crate::report::{Screen, tuned_csv, tuned_json, tuned_svg, tuned_table};
+use crate::report::{tuned_csv, tuned_json, tuned_svg, tuned_table};
 use crate::tune::{Search, preset_file};
 
 /// The result for scripts.
@@ -49,12 +49,11 @@ pub(super) fn write(
     if json {
         return wire::print_exact(&result);
     }
-    let screen = Screen { width: wire::width(), color: wire::color(), wide: false };
     let preset = tuned
         .preset_file
         .as_deref()
         .map(|name| format!("preset: recap bench --strategy {}\n", folder.join(name).display()));
-    let table = tuned_table(&tuned, screen);
+    let table = tuned_table(&tuned, wire::screen(false));
     let last = format!("result: {}\n", folder.join(RESULT).display());
     wire::print_table(&format!("{table}\n{}{last}", preset.unwrap_or_default()))
 }

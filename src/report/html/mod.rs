@@ -11,7 +11,8 @@
 
 use askama::Template;
 
-use super::{Format, Source, block, plain};
+use super::document::{self, Part};
+use super::{Format, Source, block, plain, receipt};
 use crate::model::Report;
 
 mod advice;
@@ -22,7 +23,6 @@ mod cuts;
 mod money;
 mod policy;
 mod questions;
-mod receipt;
 mod session;
 mod settings;
 mod table;
@@ -47,7 +47,8 @@ struct Page {
     filters: Filters,
     answer: answer::Answer,
     when: Option<advice::When>,
-    today: Option<receipt::Today>,
+    /// The receipt.
+    today: Option<String>,
     money: Option<money::Money>,
     sessions: Option<session::Sessions>,
     cuts: Option<cuts::Cuts>,
@@ -83,7 +84,7 @@ fn render(source: &Source<'_>) -> Vec<u8> {
         filters: names.filters(report, &blocks, open),
         answer,
         when: advice::when(report),
-        today: receipt::today(report),
+        today: today(report),
         money: money::money(report, &blocks, &names, open),
         sessions: session::sessions(source, &cells),
         cuts: cuts::cuts(source, &cells),
@@ -93,6 +94,13 @@ fn render(source: &Source<'_>) -> Vec<u8> {
         settings: settings::settings(report, &blocks),
     };
     page.render().expect("writing to memory cannot fail").into_bytes()
+}
+
+/// What the sessions cost as recorded; nothing where no session makes a request.
+fn today(report: &Report) -> Option<String> {
+    let sentence = Part::Text(receipt::sentence(report)?);
+    let parts: Vec<Part> = [sentence].into_iter().chain(receipt::parts(report)).collect();
+    Some(document::html(&parts))
 }
 
 /// Windows, data sets and payers of the tables, in order.

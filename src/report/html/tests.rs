@@ -467,8 +467,8 @@ fn the_bill_is_on_the_page_and_can_be_told_without_a_script() {
     for words in [
         "<h2>What it costs, and what for</h2>",
         "read from the provider’s cache $",
-        "! look +6.0 %",
-        "0 of 1 session within the limit",
+        "!+6.0 %",
+        "0 of 1 session within 5 %",
     ] {
         assert!(page.contains(words), "{words}");
     }

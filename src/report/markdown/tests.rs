@@ -144,20 +144,20 @@ fn a_run_fits_a_comment_and_reads_from_the_verdict_down() {
 
     #### my-sessions: 3 sessions, 39 requests, 3 questions · window 25 % · billed as claude-sonnet-5-5
 
-    | | strategy | facts kept | gain over recency | bill of all sessions | tokens | wait p95 | verdict |
-    |--:|---|---|---|---|--:|--:|---|
-    | 1 | `prune` | 86 %  77…95 | +0.27 | &#36;23.07  −44 % | 0.46× | 0 ms | descriptive |
-    | 2 | `sliding-window` | 21 %  19…23 | +0.11 | &#36;50.26  +22 % | 0.21× | 0 ms | descriptive |
-    | 3 | `fifo` | 40 %  36…44 | +0.00 | &#36;42.44  +3 % | 0.50× | 0 ms | descriptive |
+    |  | strategy | facts kept | gain over recency | bill of all sessions | tokens | wait p95 | verdict |
+    | --: | --- | --: | --: | --- | --: | --: | --- |
+    | 1 | prune | 86 %  77…95 | +0.27 | &#36;23.07  −44 % | 0.46× | 0 ms | descriptive |
+    | 2 | sliding-window | 21 %  19…23 | +0.11 | &#36;50.26  +22 % | 0.21× | 0 ms | descriptive |
+    | 3 | fifo | 40 %  36…44 | +0.00 | &#36;42.44  +3 % | 0.50× | 0 ms | descriptive |
 
     <details>
     <summary>3 rows without a rank: stand-ins and controls</summary>
 
-    | | strategy | facts kept | gain over recency | bill of all sessions | tokens | wait p95 | verdict |
-    |--:|---|---|---|---|--:|--:|---|
-    |  | `full` | 100 % | – | &#36;41.20 \* | 1.00× | – | \* over the window 37× |
-    |  | `empty` | 0 %  0…0 | −0.02 | &#36;3.71  −91 % | 0.06× | – | control |
-    |  | `continuation` (stand-in) | 64 %  58…70 | +0.20 | &#36;36.26  −12 % | 0.30× | 4.2 s | not ranked: offline stand-in |
+    |  | strategy | facts kept | gain over recency | bill of all sessions | tokens | wait p95 | verdict |
+    | --: | --- | --: | --: | --- | --: | --: | --- |
+    |  | full | 100 % | – | &#36;41.20 \* | 1.00× | – | \* over the window 37× |
+    |  | empty | 0 %  0…0 | −0.02 | &#36;3.71  −91 % | 0.06× | – | control |
+    |  | continuation (stand-in) | 64 %  58…70 | +0.20 | &#36;36.26  −12 % | 0.30× | 4.2 s | not ranked: offline stand-in |
 
     a…b: lowest and highest session or project; too few for an interval.<br>
     \*: requests over the window, which a provider would have refused: they keep nothing, controls apart, and the bill is hypothetical.
@@ -166,20 +166,20 @@ fn a_run_fits_a_comment_and_reads_from_the_verdict_down() {
 
     #### window 200k · billed as claude-sonnet-5-5
 
-    | | strategy | facts kept | gain over recency | bill of all sessions | tokens | wait p95 | verdict |
-    |--:|---|---|---|---|--:|--:|---|
-    | 1 | `prune` | 86 %  77…95 | +0.27 | &#36;23.07  −44 % | 0.56× | 0 ms | descriptive |
-    | 2 | `sliding-window` | 21 %  19…23 | +0.11 | &#36;50.26  +22 % | 0.31× | 0 ms | descriptive |
-    | 3 | `fifo` | 50 %  45…55 | +0.00 | &#36;42.44  +3 % | 0.60× | 0 ms | descriptive; 1 cell failed |
+    |  | strategy | facts kept | gain over recency | bill of all sessions | tokens | wait p95 | verdict |
+    | --: | --- | --: | --: | --- | --: | --: | --- |
+    | 1 | prune | 86 %  77…95 | +0.27 | &#36;23.07  −44 % | 0.56× | 0 ms | descriptive |
+    | 2 | sliding-window | 21 %  19…23 | +0.11 | &#36;50.26  +22 % | 0.31× | 0 ms | descriptive |
+    | 3 | fifo | 50 %  45…55 | +0.00 | &#36;42.44  +3 % | 0.60× | 0 ms | descriptive; 1 cell failed |
 
     <details>
     <summary>3 rows without a rank: stand-ins and controls</summary>
 
-    | | strategy | facts kept | gain over recency | bill of all sessions | tokens | wait p95 | verdict |
-    |--:|---|---|---|---|--:|--:|---|
-    |  | `full` | 100 % | – | &#36;41.20 | 1.00× | – | control |
-    |  | `empty` | 0 %  0…0 | −0.02 | &#36;3.71  −91 % | 0.06× | – | control |
-    |  | `continuation` (stand-in) | 64 %  58…70 | +0.20 | &#36;36.26  −12 % | 0.40× | 4.2 s | not ranked: offline stand-in |
+    |  | strategy | facts kept | gain over recency | bill of all sessions | tokens | wait p95 | verdict |
+    | --: | --- | --: | --: | --- | --: | --: | --- |
+    |  | full | 100 % | – | &#36;41.20 | 1.00× | – | control |
+    |  | empty | 0 %  0…0 | −0.02 | &#36;3.71  −91 % | 0.06× | – | control |
+    |  | continuation (stand-in) | 64 %  58…70 | +0.20 | &#36;36.26  −12 % | 0.40× | 4.2 s | not ranked: offline stand-in |
 
     a…b: lowest and highest session or project; too few for an interval.
 
@@ -224,7 +224,7 @@ fn what_can_be_missed_goes_first_where_it_gets_long() {
     let kit = Kit { windows: vec!["8k", "16k", "25%"], presets, ..Kit::default() };
     let text = markdown(&kit.report());
     assert!(text.len() < SHORT + 500, "{}", text.len());
-    assert!(text.contains("#### my-sessions") && text.contains("| 16 | `preset-number-15` |"));
+    assert!(text.contains("#### my-sessions") && text.contains("| 16 | preset-number-15 |"));
     assert!(text.contains("… and 2 rows more in `summary.csv`."), "{text}");
     assert!(text.contains("Left out here for length"), "{text}");
     assert!(!markdown(&Kit::default().report()).contains("Left out here"));

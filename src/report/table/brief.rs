@@ -2,12 +2,12 @@
 //! what to know and to do next, in at most 25 lines of 80 columns for one data set.
 
 use super::columns::brief_columns;
-use super::{Screen, TODAY, arranged, rows};
+use super::{TODAY, arranged, ranked};
 use crate::model::{
     Finding, Interval, PresetRow, Primary, Problem, RECORDED, Report, Sender, catalogue,
 };
 use crate::report::block::{self, Block, counted};
-use crate::report::grid::{paragraph, wrapped};
+use crate::report::document::{Part, Screen, shows_spread, terminal};
 use crate::report::{number, panel, plain, short_ids, spend};
 use crate::wording::{self, Answer};
 
@@ -23,36 +23,29 @@ const LONGEST: usize = 240;
 pub(super) fn table(report: &Report, screen: Screen) -> String {
     let blocks = block::blocks(report);
     let answer = wording::answer(report);
-    let mut top = String::new();
-    paragraph(&mut top, &read(report, &blocks), screen.width, "");
+    let shown = |parts: &[Part]| terminal(parts, screen);
+    let height = |parts: &[Part]| shown(parts).lines().count();
+    let mut top = vec![Part::Title(read(report, &blocks))];
     if let Some(answer) = &answer {
-        let text = plain::line(&short_ids::shortened(report, &answer.answer));
-        paragraph(&mut top, &text, screen.width, "");
-        top.push('\n');
+        top.push(Part::Title(short_ids::shortened(report, &answer.answer)));
     }
+    let gaps = usize::from(answer.is_some()) + blocks.len().saturating_sub(1);
     let least: usize =
         blocks.iter().map(|block| height(&ranking(report, block, 0, screen).0)).sum();
-    let foot = |problems, hidden| foot(report, answer.as_ref(), (problems, hidden), screen);
-    let lines = LINES * blocks.len().max(1);
+    let foot = |problems, hidden| foot(report, answer.as_ref(), (problems, hidden));
+    let lines = LINES * blocks.len().max(1) - gaps;
     let fits = |problems: &usize| height(&top) + least + height(&foot(*problems, 1)) < lines;
     let problems = (1..=PROBLEMS).rev().find(fits).unwrap_or(1);
     let left = lines.saturating_sub(height(&top) + height(&foot(problems, 1)) + 1);
-    let (mut out, mut hidden) = (top.clone(), 0);
-    for (at, block) in blocks.iter().enumerate() {
-        if at > 0 {
-            out.push('\n');
-        }
-        let (text, rows) = ranking(report, block, left / blocks.len(), screen);
-        out += &text;
-        hidden = hidden.max(rows);
-    }
-    spend::section(&mut out, &report.calls, screen.width, screen.color);
-    panel::section(&mut out, report, screen.width);
-    out + &foot(problems, hidden)
-}
-
-fn height(text: &str) -> usize {
-    text.lines().count()
+    let rankings: Vec<(Vec<Part>, usize)> =
+        (blocks.iter()).map(|block| ranking(report, block, left / blocks.len(), screen)).collect();
+    let hidden = rankings.iter().map(|(_, hidden)| *hidden).max().unwrap_or(0);
+    let mut calls = spend::parts(&report.calls);
+    calls.extend(report.panel.iter().map(|panel| Part::Text(panel::sentence(panel))));
+    let tables = rankings.into_iter().map(|(parts, _)| parts);
+    let groups = [top].into_iter().chain(tables).chain([calls]).filter(|parts| !parts.is_empty());
+    let out: Vec<String> = groups.map(|parts| shown(&parts)).collect();
+    out.join("\n") + &shown(&foot(problems, hidden))
 }
 
 /// What was read and what it costs today.
@@ -83,7 +76,7 @@ fn billed(report: &Report, block: &Block<'_>) -> Option<String> {
 
 /// The ranking of a block in about so many lines, and how many rows with offline
 /// summaries are left out for it, from the last one on.
-fn ranking(report: &Report, block: &Block<'_>, lines: usize, screen: Screen) -> (String, usize) {
+fn ranking(report: &Report, block: &Block<'_>, lines: usize, screen: Screen) -> (Vec<Part>, usize) {
     let [mut presets, summaries, _] = arranged(&block.rows);
     if presets.iter().any(|row| row.strategy == RECORDED) {
         // The whole conversation is no choice where the agent itself compacts.
@@ -92,15 +85,12 @@ fn ranking(report: &Report, block: &Block<'_>, lines: usize, screen: Screen) -> 
     let shown = |n: usize| {
         let groups = [presets.clone(), summaries[..n].to_vec(), Vec::new()];
         let all: Vec<&PresetRow> = groups.iter().flatten().copied().collect();
-        let columns = brief_columns(report.primary, &all, screen);
-        let mut text = String::new();
-        let spread = rows(&mut text, &groups, &columns, screen);
-        let mut out = String::new();
-        paragraph(&mut out, &caption(report, block, spread), screen.width, " ");
-        out + &text
+        let table = ranked(groups, &brief_columns(report.primary, &all, screen));
+        let caption = caption(report, block, shows_spread(&table, screen));
+        vec![Part::Text(caption), Part::Table(table)]
     };
     let all = shown(summaries.len());
-    let over = height(&all).saturating_sub(lines);
+    let over = terminal(&all, screen).lines().count().saturating_sub(lines);
     let hidden = over.min(summaries.len().saturating_sub(SUMMARIES));
     if hidden == 0 { (all, 0) } else { (shown(summaries.len() - hidden), hidden) }
 }
@@ -164,27 +154,13 @@ fn ranges(report: &Report, rows: &[&PresetRow]) -> Option<&'static str> {
 }
 
 /// How sure the answer is, what changes its figures, and what to do next.
-fn foot(
-    report: &Report,
-    answer: Option<&Answer>,
-    (problems, hidden): (usize, usize),
-    screen: Screen,
-) -> String {
-    let mut out = String::new();
-    let mut labelled = |label: &str, text: &str| {
-        let text = plain::line(&short_ids::shortened(report, text));
-        let label = format!("{label:<9}");
-        for (at, line) in wrapped(&text, screen.width.saturating_sub(10)).iter().enumerate() {
-            let head = match (at, screen.color) {
-                (0, true) => format!("\u{1b}[1m{label}\u{1b}[0m"),
-                (0, false) => label.clone(),
-                _ => " ".repeat(9),
-            };
-            out.push_str(&format!(" {head}{line}\n"));
-        }
+fn foot(report: &Report, answer: Option<&Answer>, (problems, hidden): (usize, usize)) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let mut said = |label, text: &str| {
+        parts.push(Part::Labelled(label, short_ids::shortened(report, text)));
     };
     if let Some(answer) = answer {
-        labelled("sure", &answer.how_sure);
+        said("sure", &answer.how_sure);
     }
     let (told, notes) = findings(report, problems);
     let sure = answer.map(|answer| answer.how_sure.to_lowercase()).unwrap_or_default();
@@ -193,20 +169,20 @@ fn foot(
         // The largest doubt may be one of them.
         if !sure.contains(&text.to_lowercase()) {
             let label = if is_notice(finding) { "note" } else { "problem" };
-            labelled(label, &plain::shortened(&text, LONGEST));
+            said(label, &plain::shortened(&text, LONGEST));
         }
     }
     if let Some(next) = answer.and_then(|answer| answer.next.as_ref()) {
-        labelled("next", next);
+        said("next", next);
     }
     if let Some(apply) = wording::apply(report) {
-        labelled("apply", &apply);
+        said("apply", &apply);
     }
     let hidden = (hidden > 0).then(|| format!("{hidden} strategies, "));
     let notes = (notes > 0).then(|| format!("{}, ", counted(notes, "note")));
     let rest = [hidden, notes].into_iter().flatten().collect::<String>();
-    labelled("more", &format!("--wide, or the page: {rest}controls, columns"));
-    out
+    said("more", &format!("--wide, or the page: {rest}controls, columns"));
+    parts
 }
 
 /// Problems that change figures and then what was noticed while reading, at most so

@@ -1,109 +1,99 @@
 //! The columns of the ranked table, on a terminal and in `report.md`.
 
-use super::Screen;
 use crate::model::{Absent, Interval, Measure, PresetRow, Primary, Standing, Value, catalogue};
-use crate::report::{block, grid, number, plain};
+use crate::report::document::{Cell, Head, NARROWEST, Narrow, Screen, absent};
+use crate::report::{block, number};
 
 /// The control that others are set against.
 const BASELINE: &str = "full";
 
-/// A column between margins of its own.
+/// A column of the table.
 pub(in crate::report) struct Column {
-    pub(in crate::report) head: [&'static str; 2],
-    pub(in crate::report) right: bool,
-    /// Dropped first on a narrow terminal: the highest number.
-    pub(in crate::report) dispensable: u8,
-    pub(in crate::report) cell: fn(&PresetRow) -> String,
-    /// The same without an interval, which takes its place on a narrow terminal.
-    pub(in crate::report) plain: Option<&'static Column>,
+    pub(in crate::report) head: Head,
+    pub(in crate::report) cell: fn(&PresetRow) -> Cell,
 }
 
-const fn column(
-    head: [&'static str; 2],
-    right: bool,
-    dispensable: u8,
-    cell: fn(&PresetRow) -> String,
-) -> Column {
-    Column { head, right, dispensable, cell, plain: None }
+/// A column of figures, which is left out in such an order; at 0 it always stays.
+const fn figure(words: [&'static str; 2], left_out: u8, cell: fn(&PresetRow) -> Cell) -> Column {
+    let narrow = if left_out == 0 { Narrow::Whole } else { Narrow::LeftOut(left_out) };
+    Column { head: Head { words, right: true, narrow }, cell }
+}
+
+/// A column of words.
+const fn text(head: &'static str, narrow: Narrow, cell: fn(&PresetRow) -> Cell) -> Column {
+    Column { head: Head { words: [head, ""], right: false, narrow }, cell }
 }
 
 /// A figure, or what stands where there is none.
-fn shown(row: &PresetRow, measure: &Measure, show: fn(f64) -> String) -> String {
-    row.number(measure).map_or_else(absent, show)
+fn shown(row: &PresetRow, measure: &Measure, show: fn(f64) -> String) -> Cell {
+    row.number(measure).map_or_else(absent, show).into()
 }
 
-impl Column {
-    /// Its head in one line.
-    pub(in crate::report) fn label(&self) -> String {
-        grid::joined(&self.head)
-    }
-}
-
-const STRATEGY: Column = column(["strategy", ""], false, 0, block::label);
-const CONTINUITY: Column = column(["answers kept", ""], false, 0, continuity);
+const STRATEGY: Column = text("strategy", Narrow::Cut, |row| block::label(row).into());
+const CONTINUITY: Column = figure(["answers kept", ""], 0, continuity);
 const RECALL: Column =
-    column(["recall", ""], true, 0, |row| shown(row, catalogue::RECALL, number::percent));
-const GONE: Column = column(["evidence", "gone"], true, 4, |row| {
-    shown(row, catalogue::EVIDENCE_GONE, number::percent)
-});
-const KEPT: Column = column(["facts kept", ""], false, 0, kept);
-const KEPT_BESIDE: Column = column(["facts kept", "all along"], true, 2, |row| {
+    figure(["recall", ""], 0, |row| shown(row, catalogue::RECALL, number::percent));
+const GONE: Column =
+    figure(["evidence", "gone"], 4, |row| shown(row, catalogue::EVIDENCE_GONE, number::percent));
+const KEPT: Column = figure(["facts kept", ""], 0, kept);
+const KEPT_BESIDE: Column = figure(["facts kept", "all along"], 2, |row| {
     shown(row, catalogue::REFERENCE_RECALL, number::percent)
 });
-const GAIN: Column = column(["gain over", "recency"], false, 0, |row| {
-    shown(row, catalogue::RECENCY_GAIN, number::gain)
-});
-const COST: Column = column(["bill of all", "sessions"], false, 0, cost);
-const TOKENS: Column = column(["tokens", ""], true, 1, |row| {
-    block::token_share(row).map_or_else(absent, number::multiple)
+const GAIN: Column =
+    figure(["gain over", "recency"], 0, |row| shown(row, catalogue::RECENCY_GAIN, number::gain));
+const COST: Column = Column {
+    head: Head { words: ["bill of all", "sessions"], right: false, narrow: Narrow::Whole },
+    cell: cost,
+};
+const TOKENS: Column = figure(["tokens", ""], 1, |row| {
+    block::token_share(row).map_or_else(absent, number::multiple).into()
 });
 const WAIT: Column =
-    column(["wait", "p95"], true, 3, |row| shown(row, catalogue::BLOCKING_MS_P95, number::time));
-const WAITED: Column = Column { head: ["wait", ""], ..WAIT };
+    figure(["wait", "p95"], 3, |row| shown(row, catalogue::BLOCKING_MS_P95, number::time));
+const WAITED: Column =
+    figure(["wait", ""], 3, |row| shown(row, catalogue::BLOCKING_MS_P95, number::time));
 const PEAK: Column =
-    column(["peak", ""], true, 5, |row| shown(row, catalogue::PEAK_TOKENS, number::tokens));
+    figure(["peak", ""], 5, |row| shown(row, catalogue::PEAK_TOKENS, number::tokens));
 const COMPACTIONS: Column =
-    column(["compac-", "tions"], true, 6, |row| shown(row, catalogue::COMPACTIONS, number::any));
-const VERDICT: Column = column(["verdict", ""], false, 0, verdict);
+    figure(["compac-", "tions"], 6, |row| shown(row, catalogue::COMPACTIONS, number::any));
+const VERDICT: Column = text("verdict", Narrow::Wrapped, |row| verdict(row).into());
 
-const KEPT_AT_CUT: Column = Column {
-    plain: Some(&KEPT_AT_CUT_PLAIN),
-    ..column(["facts kept", ""], false, 0, |row| {
-        measured(row, catalogue::KEPT_AT_CUT, number::percent)
-    })
-};
+const KEPT_AT_CUT: Column =
+    figure(["facts kept", ""], 0, |row| measured(row, catalogue::KEPT_AT_CUT, number::percent));
 const KEPT_AT_CUT_BESIDE: Column =
-    column(["facts", "kept"], true, 2, |row| shown(row, catalogue::KEPT_AT_CUT, number::percent));
-const KEPT_AT_CUT_PLAIN: Column =
-    column(["facts", ""], true, 0, |row| shown(row, catalogue::KEPT_AT_CUT, number::percent));
-const FACTS: Column = Column { dispensable: 2, ..KEPT_AT_CUT_PLAIN };
-const ANSWERED: Column = column(["answers", ""], true, 3, |row| {
+    figure(["facts", "kept"], 2, |row| shown(row, catalogue::KEPT_AT_CUT, number::percent));
+const FACTS_FIRST: Column =
+    figure(["facts", ""], 0, |row| shown(row, catalogue::KEPT_AT_CUT, number::percent));
+const FACTS: Column =
+    figure(["facts", ""], 2, |row| shown(row, catalogue::KEPT_AT_CUT, number::percent));
+const ANSWERED: Column = figure(["answers", ""], 3, |row| {
     // A share of few questions says nothing.
     let enough = row.number(catalogue::QUESTIONS_AT_CUT) >= Some(block::FEWEST_QUESTIONS);
     let points = row.number(catalogue::CONTINUITY_AT_CUT).filter(|_| enough);
-    points.map_or_else(absent, |points| number::percent(points / 100.0))
+    points.map_or_else(absent, |points| number::percent(points / 100.0)).into()
 });
 const CARRIED: Column =
-    column(["carried", ""], true, 3, |row| shown(row, catalogue::CARRIED_SHARE, number::percent));
-const WITHOUT_SUMMARY: Column = column(["without", "summary"], true, 2, |row| {
+    figure(["carried", ""], 3, |row| shown(row, catalogue::CARRIED_SHARE, number::percent));
+const WITHOUT_SUMMARY: Column = figure(["without", "summary"], 2, |row| {
     let without = |added| Some(row.number(catalogue::KEPT_AT_CUT)? - added);
     let kept = row.number(catalogue::ADDED_AT_CUT).and_then(without);
-    kept.map_or_else(absent, number::percent)
+    kept.map_or_else(absent, number::percent).into()
 });
-const FREES: Column = column(["frees", ""], true, 3, |row| {
+const FREES: Column = figure(["frees", ""], 3, |row| {
     shown(row, catalogue::TOKENS_AT_CUT, |left| number::percent(1.0 - left))
 });
 
 /// The bill against that of what the recorded agent sent.
-const COST_TODAY: Column = column(["bill, against today", ""], false, 0, |row| {
-    cost_against(row, catalogue::COST_SAVINGS_VS_RECORDED)
+const COST_TODAY: Column = text("bill, against today", Narrow::Whole, |row| {
+    cost_against(row, catalogue::COST_SAVINGS_VS_RECORDED).into()
 });
 /// The bill against that of the whole conversation.
-const COST_WHOLE: Column =
-    column(["bill, against full", ""], false, 0, |row| cost_against(row, catalogue::COST_SAVINGS));
-const NAME: Column = column(["strategy", ""], false, 0, |row| plain::line(&row.strategy));
-const NOTE: Column = column(["note", ""], false, 0, note);
-const NOTE_IN_GROUP: Column = column(["note", ""], false, 1, note_in_group);
+const COST_WHOLE: Column = text("bill, against full", Narrow::Whole, |row| {
+    cost_against(row, catalogue::COST_SAVINGS).into()
+});
+const NAME: Column = text("strategy", Narrow::Cut, |row| row.strategy.clone().into());
+const NOTE: Column = text("note", Narrow::Wrapped, |row| note(row).into());
+const NOTE_IN_GROUP: Column = text("note", Narrow::LeftOut(1), |row| note_in_group(row).into());
 
 /// Columns where rows are ranked by what is kept at cuts.
 const BY_CUTS: &[&Column] = &[
@@ -157,26 +147,21 @@ pub(super) fn brief_columns(
     let recorded = rows.iter().any(|row| row.number(catalogue::COST_SAVINGS_VS_RECORDED).is_some());
     let cost = if recorded { &COST_TODAY } else { &COST_WHOLE };
     // A table names offline summaries once, above their rows.
-    let note = if width < grid::NARROWEST { &NOTE } else { &NOTE_IN_GROUP };
+    let note = if width < NARROWEST { &NOTE } else { &NOTE_IN_GROUP };
     match primary {
         Primary::Continuity => vec![&NAME, &CONTINUITY, &FACTS, cost, &WAITED, note],
         Primary::KeptAtCut => {
-            vec![&NAME, &FREES, &KEPT_AT_CUT_PLAIN, &ANSWERED, cost, &WAITED, note]
+            vec![&NAME, &FREES, &FACTS_FIRST, &ANSWERED, cost, &WAITED, note]
         }
         Primary::ReferenceRecall => vec![&NAME, &KEPT, cost, &WAITED, note],
     }
 }
 
-/// What stands where there is no figure.
-pub(in crate::report) fn absent() -> String {
-    "–".to_owned()
-}
-
-fn kept(row: &PresetRow) -> String {
+fn kept(row: &PresetRow) -> Cell {
     measured(row, catalogue::REFERENCE_RECALL, number::percent)
 }
 
-fn continuity(row: &PresetRow) -> String {
+fn continuity(row: &PresetRow) -> Cell {
     measured(row, catalogue::CONTINUITY, |points| number::percent(points / 100.0))
 }
 
@@ -190,12 +175,12 @@ fn dollars(row: &PresetRow) -> Option<String> {
 
 /// The bill and what it is more or less than that of `full`. The star marks a
 /// bill that no provider would have made out.
-fn cost(row: &PresetRow) -> String {
-    let Some(usd) = dollars(row) else { return absent() };
+fn cost(row: &PresetRow) -> Cell {
+    let Some(usd) = dollars(row) else { return absent().into() };
     let star = if block::overflows(row).is_some() { " *" } else { "" };
     let savings = row.number(catalogue::COST_SAVINGS).filter(|_| row.strategy != BASELINE);
     let change = savings.map(|savings| format!("  {}", number::change(-savings)));
-    format!("{usd}{star}{}", change.unwrap_or_default())
+    format!("{usd}{star}{}", change.unwrap_or_default()).into()
 }
 
 /// The bill and what it is more or less than another one.
@@ -249,21 +234,21 @@ fn verdict(row: &PresetRow) -> String {
 }
 
 /// A figure with what its interval allows to be printed.
-fn measured(row: &PresetRow, measure: &Measure, show: fn(f64) -> String) -> String {
-    let Some(figure) = row.number(measure) else { return absent() };
-    let figure = show(figure);
+fn measured(row: &PresetRow, measure: &Measure, show: fn(f64) -> String) -> Cell {
+    let Some(figure) = row.number(measure) else { return absent().into() };
     // The unit stands with the figure.
     let end = |x: f64| show(x).replace(" %", "");
-    match row.intervals.get(measure.id) {
-        None => figure,
+    let spread = match row.intervals.get(measure.id) {
+        None => None,
         Some(Interval::Dots { values }) => match (values.first(), values.last()) {
-            (Some(lo), Some(hi)) => format!("{figure}  {}…{}", end(*lo), end(*hi)),
-            _ => figure,
+            (Some(lo), Some(hi)) => Some(format!("{}…{}", end(*lo), end(*hi))),
+            _ => None,
         },
         Some(
             Interval::ThisSessionOnly { lo, hi }
             | Interval::Student { lo, hi }
             | Interval::Wider { lo, hi },
-        ) => format!("{figure}  [{}–{}]", end(*lo), end(*hi)),
-    }
+        ) => Some(format!("[{}–{}]", end(*lo), end(*hi))),
+    };
+    Cell { text: show(figure), spread }
 }

@@ -1,33 +1,49 @@
 //! What a wide screen says beside the tables: the answer with its reasons, and
 //! every finding.
 
-use super::Screen;
 use crate::model::{Finding, Recommendation, Report, Standing};
-use crate::report::grid::{paragraph, wrapped};
-use crate::report::{advice, forgets, plain, receipt};
-use crate::wording::{self, Answer};
+use crate::report::document::Part;
+use crate::report::{advice, forgets, receipt};
+use crate::wording;
 
 /// The answer with its reasons.
-pub(super) fn answer(out: &mut String, report: &Report, screen: Screen) {
-    let Some(recommendation) = &report.recommendation else { return };
-    let words = wording::answer(report).expect("there is a recommendation");
-    let forgets = forgets(report, recommendation);
-    let today = receipt::sentence(report);
-    parts(out, &words, [today, forgets, wording::apply(report)], screen);
-    if let Some(advice) = &report.advice {
-        advice::tables(out, report, advice, screen.width);
-    }
+pub(super) fn answer(report: &Report) -> Vec<Part> {
+    let (Some(recommendation), Some(answer)) = (&report.recommendation, wording::answer(report))
+    else {
+        return Vec::new();
+    };
+    let first = [answer.answer, answer.also.join(" ")];
+    let first: Vec<String> = first.into_iter().filter(|text| !text.is_empty()).collect();
+    let how_sure: Vec<String> =
+        [Some(answer.how_sure), answer.doubt].into_iter().flatten().collect();
+    let parts = [
+        ("answer", Some(first.join(" "))),
+        ("sure", Some(how_sure.join(" "))),
+        ("today", receipt::sentence(report)),
+        ("at stake", Some(answer.at_stake)),
+        ("models", answer.summaries),
+        ("forgets", forgets(report, recommendation)),
+        ("apply", wording::apply(report)),
+        ("next", answer.next),
+    ];
+    let said = parts.into_iter().filter_map(|(label, text)| Some(Part::Labelled(label, text?)));
+    said.chain(report.advice.iter().flat_map(|one| advice::said(report, one))).collect()
 }
 
 /// Every finding, in full.
-pub(super) fn findings(out: &mut String, report: &Report, screen: Screen) {
-    let of = |is: fn(&Finding) -> bool| -> Vec<String> {
+pub(super) fn findings(report: &Report) -> Vec<Part> {
+    let of = |head: &str, is: fn(&Finding) -> bool| {
         let those = report.findings.iter().filter(|finding| is(finding));
-        those.map(|finding| plain::line(&finding.to_string())).collect()
+        let those: Vec<String> = those.map(ToString::to_string).collect();
+        let parts = vec![Part::Heading(head.to_owned()), Part::List(those.clone())];
+        if those.is_empty() { Vec::new() } else { parts }
     };
-    list(out, "what the figures show:", &of(|f| matches!(f, Finding::Observation(_))), screen);
-    list(out, "problems of this run:", &of(|f| matches!(f, Finding::Problem(_))), screen);
-    list(out, "limits of every figure here:", &of(|f| matches!(f, Finding::Limit(_))), screen);
+    [
+        of("What the figures show", |finding| matches!(finding, Finding::Observation(_))),
+        of("Problems of this run", |finding| matches!(finding, Finding::Problem(_))),
+        of("Limits of every figure here", |finding| matches!(finding, Finding::Limit(_))),
+    ]
+    .concat()
 }
 
 /// What the recommended strategy forgets, or the one that comes nearest.
@@ -40,59 +56,4 @@ fn forgets(report: &Report, recommendation: &Recommendation) -> Option<String> {
     };
     let told = chosen.and_then(|strategy| forgets::forgets(report, strategy));
     told.or_else(|| forgets::forgets(report, ranked()?))
-}
-
-fn parts(
-    out: &mut String,
-    answer: &Answer,
-    [today, forgets, apply]: [Option<String>; 3],
-    screen: Screen,
-) {
-    let first = [Some(answer.answer.clone()), Some(answer.also.join(" "))];
-    let first = first.into_iter().flatten().filter(|text| !text.is_empty()).collect::<Vec<_>>();
-    let how_sure = [Some(&answer.how_sure), answer.doubt.as_ref()].into_iter().flatten().cloned();
-    let how_sure = how_sure.collect::<Vec<_>>().join(" ");
-    let parts = [
-        ("answer", Some(first.join(" "))),
-        ("sure", Some(how_sure)),
-        ("today", today),
-        ("at stake", Some(answer.at_stake.clone())),
-        ("models", answer.summaries.clone()),
-        ("forgets", forgets),
-        ("apply", apply),
-        ("next", answer.next.clone()),
-    ];
-    for (label, text) in parts {
-        let Some(text) = text else { continue };
-        let label = format!("{label:<9}");
-        let lines = wrapped(&plain::line(&text), screen.width.saturating_sub(label.len() + 1));
-        for (at, line) in lines.iter().enumerate() {
-            let head = if at == 0 { label.as_str() } else { "         " };
-            let head = match screen.color && at == 0 {
-                true => format!("\u{1b}[1m{head}\u{1b}[0m"),
-                false => head.to_owned(),
-            };
-            out.push_str(&format!(" {head}{line}\n"));
-        }
-    }
-    out.push('\n');
-}
-
-/// Findings, a paragraph each.
-fn list(out: &mut String, head: &str, texts: &[String], screen: Screen) {
-    if texts.is_empty() {
-        return;
-    }
-    let mut section = String::new();
-    paragraph(&mut section, head, screen.width, " ");
-    if screen.color {
-        section = section.replacen(head, &format!("\u{1b}[33m{head}\u{1b}[0m"), 1);
-    }
-    for text in texts {
-        let mut item = String::new();
-        paragraph(&mut item, text, screen.width, "   ");
-        section.push_str(&item.replacen("   ", " - ", 1));
-    }
-    out.push_str(&section);
-    out.push('\n');
 }

@@ -5,54 +5,50 @@ use super::*;
 #[test]
 fn the_table_shows_ranks_controls_stand_ins_overflows_and_failures() {
     insta::assert_snapshot!(wide(&Kit::default().report(), 100), @r"
-    recap · my-sessions: 3 sessions, 39 requests, 3 questions · window 25 % · billed as
-    claude-sonnet-5-5
+    my-sessions: 3 sessions, 39 requests, 3 questions · window 25 % · billed as claude-sonnet-5-5
+    strategy                 facts kept   gain over  bill of all    tokens   wait  peak  verdict
+                                            recency  sessions                 p95
+    full                     100 %                –  $41.20 *        1.00×      –   18k  * over the
+                                                                                         window 37×
+    prune                    86 %  77…95      +0.27  $23.07  −44 %   0.46×   0 ms  8.4k  descriptive
+    sliding-window           21 %  19…23      +0.11  $50.26  +22 %   0.21×   0 ms  3.8k  descriptive
+    fifo                     40 %  36…44      +0.00  $42.44  +3 %    0.50×   0 ms  9.1k  descriptive
+    ── offline summaries: not ranked, a model's keep more or less ─────────────────────────────────────
+    continuation (stand-in)  64 %  58…70      +0.20  $36.26  −12 %   0.30×  4.2 s  5.5k  not ranked:
+                                                                                         offline
+                                                                                         stand-in
+    ── controls ───────────────────────────────────────────────────────────────────────────────────────
+    empty                    0 %  0…0         −0.02  $3.71  −91 %    0.06×      –  1.1k  control
+    a…b: lowest and highest session or project; too few for an interval.
+    *: requests over the window, which a provider would have refused: they keep nothing, controls
+    apart, and the bill is hypothetical.
 
-     strategy                 facts kept   gain over  bill of all    tokens   wait  peak  verdict
-                                           recency    sessions                 p95
-     full                     100 %        –          $41.20 *        1.00×      –   18k  * over the
-                                                                                          window 37×
-     prune                    86 %  77…95  +0.27      $23.07  −44 %   0.46×   0 ms  8.4k  descriptive
-     sliding-window           21 %  19…23  +0.11      $50.26  +22 %   0.21×   0 ms  3.8k  descriptive
-     fifo                     40 %  36…44  +0.00      $42.44  +3 %    0.50×   0 ms  9.1k  descriptive
-     ── offline summaries: not ranked, a model's keep more or less ───────────────────────
-     continuation (stand-in)  64 %  58…70  +0.20      $36.26  −12 %   0.30×  4.2 s  5.5k  not ranked:
-                                                                                          offline
-                                                                                          stand-in
-     ── controls ─────────────────────────────────────────────────────────────────────────
-     empty                    0 %  0…0     −0.02      $3.71  −91 %    0.06×      –  1.1k  control
-     a…b: lowest and highest session or project; too few for an interval.
-     *: requests over the window, which a provider would have refused: they keep nothing, controls
-     apart, and the bill is hypothetical.
+    my-sessions: 3 sessions, 39 requests, 3 questions · window 200k · billed as claude-sonnet-5-5
+    strategy                 facts kept   gain over  bill of all    tokens   wait  peak  verdict
+                                            recency  sessions                 p95
+    full                     100 %                –  $41.20          1.00×      –   18k  control
+    prune                    86 %  77…95      +0.27  $23.07  −44 %   0.56×   0 ms   10k  descriptive
+    sliding-window           21 %  19…23      +0.11  $50.26  +22 %   0.31×   0 ms  5.7k  descriptive
+    fifo                     50 %  45…55      +0.00  $42.44  +3 %    0.60×   0 ms   11k  descriptive; 1
+                                                                                         cell failed
+    ── offline summaries: not ranked, a model's keep more or less ─────────────────────────────────────
+    continuation (stand-in)  64 %  58…70      +0.20  $36.26  −12 %   0.40×  4.2 s  7.3k  not ranked:
+                                                                                         offline
+                                                                                         stand-in
+    ── controls ───────────────────────────────────────────────────────────────────────────────────────
+    empty                    0 %  0…0         −0.02  $3.71  −91 %    0.06×      –  1.1k  control
+    a…b: lowest and highest session or project; too few for an interval.
 
-    recap · my-sessions: 3 sessions, 39 requests, 3 questions · window 200k · billed as
-    claude-sonnet-5-5
+    What the figures show
+    - what is written in the place of the history keeps no more at the cuts than an empty text would:
+      continuation −0.01
 
-     strategy                 facts kept   gain over  bill of all    tokens   wait  peak  verdict
-                                           recency    sessions                 p95
-     full                     100 %        –          $41.20          1.00×      –   18k  control
-     prune                    86 %  77…95  +0.27      $23.07  −44 %   0.56×   0 ms   10k  descriptive
-     sliding-window           21 %  19…23  +0.11      $50.26  +22 %   0.31×   0 ms  5.7k  descriptive
-     fifo                     50 %  45…55  +0.00      $42.44  +3 %    0.60×   0 ms   11k  descriptive; 1
-                                                                                          cell failed
-     ── offline summaries: not ranked, a model's keep more or less ───────────────────────
-     continuation (stand-in)  64 %  58…70  +0.20      $36.26  −12 %   0.40×  4.2 s  7.3k  not ranked:
-                                                                                          offline
-                                                                                          stand-in
-     ── controls ─────────────────────────────────────────────────────────────────────────
-     empty                    0 %  0…0     −0.02      $3.71  −91 %    0.06×      –  1.1k  control
-     a…b: lowest and highest session or project; too few for an interval.
+    Problems of this run
+    - 2 lines of session-1 were left out: torn last line
 
-     what the figures show:
-     - what is written in the place of the history keeps no more at the cuts than an empty text would:
-       continuation −0.01
-
-     problems of this run:
-     - 2 lines of session-1 were left out: torn last line
-
-     limits of every figure here:
-     - replay is open loop: the recorded agent does not react to what was forgotten, so this measures
-       memory and size, not task success
+    Limits of every figure here
+    - replay is open loop: the recorded agent does not react to what was forgotten, so this measures
+      memory and size, not task success
     ");
 }
 
@@ -156,11 +152,9 @@ fn the_table_says_what_tests_against_the_comparator_come_to() {
     let tie = test("sliding-window", Outranks::Tie, Some(1.0));
     report.family = family(vec![better, tie], None);
     let text = wide(&report, 160);
-    let line =
-        "against fifo, Holm over 2 tests: better: prune at 25 %; tie: sliding-window at 25 %.";
-    assert!(text.contains(line), "{text}");
+    assert!(text.contains("2 comparisons: 1 better, 1 tie."), "{text}");
     report.family = family(vec![test("prune", Outranks::Undecided, None)], Some("too few"));
-    assert!(wide(&report, 160).contains("against fifo: too few."));
+    assert!(wide(&report, 160).contains(" Too few.\n"));
 }
 
 #[test]
@@ -209,7 +203,7 @@ fn every_agent_model_has_its_table_and_its_rows() {
     let shown = wide(&report, 100);
     assert_eq!(shown.matches("billed as claude-sonnet-5-5").count(), 1, "{shown}");
     assert_eq!(shown.matches("billed as another").count(), 1, "{shown}");
-    assert!(shown.contains("+0.27      unknown "), "{shown}");
+    assert!(shown.contains("+0.27  unknown "), "{shown}");
     let requests = file(&report, "requests.csv");
     let of: Vec<&str> = requests.lines().filter(|l| l.contains(",fifo,25%,0,5,")).collect();
     assert_eq!(of.len(), 2, "{of:?}");
@@ -262,6 +256,7 @@ fn a_narrow_terminal_keeps_the_figure_the_bill_and_the_verdict() {
     insta::assert_snapshot!(narrow(&probed_report(), 80), @r"
     my-sessions: 1 session, 6 requests, 1 question · window 25 % · billed as
     claude-sonnet-5-5
+
      3 questions · [a–b]: within this session
      strategy        answers kept     bill, against full   wait
      full            100 %  [90–100]  37 over limit           –
@@ -277,22 +272,21 @@ fn a_narrow_terminal_keeps_the_figure_the_bill_and_the_verdict() {
 #[test]
 fn a_wide_terminal_has_every_column() {
     insta::assert_snapshot!(wide(&probed_report(), 140), @r"
-    recap · my-sessions: 1 session, 6 requests, 1 question · window 25 % · billed as claude-sonnet-5-5
-
-     strategy                 answers kept     recall  evidence  facts kept  bill of all    tokens   wait  peak  compac-  verdict
-                                                           gone   all along  sessions                 p95          tions
-     full                     100 %  [90–100]   100 %       0 %       100 %  $41.20 *        1.00×      –   18k        0  * over the window 37×
-     prune                    86 %  [77–100]     86 %      14 %        86 %  $23.07  −44 %   0.46×   0 ms  8.4k       12  descriptive
-     sliding-window           21 %  [19–100]     21 %      79 %        21 %  $50.26  +22 %   0.21×   0 ms  3.8k       12  descriptive
-     fifo                     40 %  [36–100]     40 %      60 %        40 %  $42.44  +3 %    0.50×   0 ms  9.1k       12  descriptive
-     ── offline summaries: not ranked, a model's keep more or less ───────────────────────────────────────────────────────
-     continuation (stand-in)  64 %  [58–100]     64 %      36 %        64 %  $36.26  −12 %   0.30×  4.2 s  5.5k       12  not ranked: offline
-                                                                                                                          stand-in
-     ── controls ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-     empty                    0 %  [0–100]        0 %     100 %         0 %  $3.71  −91 %    0.06×      –  1.1k       12  control
-     answers kept: of the questions that the whole conversation answers right, the share that the strategy still does.
-     [a–b]: over what was asked in this session only; says nothing of others.
-     *: requests over the window, which a provider would have refused: they keep nothing, controls apart, and the bill is hypothetical.
+    my-sessions: 1 session, 6 requests, 1 question · window 25 % · billed as claude-sonnet-5-5
+    strategy                 answers kept     recall  evidence  facts kept  bill of all    tokens   wait  peak  compac-  verdict
+                                                          gone   all along  sessions                 p95          tions
+    full                     100 %  [90–100]   100 %       0 %       100 %  $41.20 *        1.00×      –   18k        0  * over the window 37×
+    prune                    86 %  [77–100]     86 %      14 %        86 %  $23.07  −44 %   0.46×   0 ms  8.4k       12  descriptive
+    sliding-window           21 %  [19–100]     21 %      79 %        21 %  $50.26  +22 %   0.21×   0 ms  3.8k       12  descriptive
+    fifo                     40 %  [36–100]     40 %      60 %        40 %  $42.44  +3 %    0.50×   0 ms  9.1k       12  descriptive
+    ── offline summaries: not ranked, a model's keep more or less ─────────────────────────────────────────────────────────────────────────────
+    continuation (stand-in)  64 %  [58–100]     64 %      36 %        64 %  $36.26  −12 %   0.30×  4.2 s  5.5k       12  not ranked: offline
+                                                                                                                         stand-in
+    ── controls ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+    empty                    0 %  [0–100]        0 %     100 %         0 %  $3.71  −91 %    0.06×      –  1.1k       12  control
+    answers kept: of the questions that the whole conversation answers right, the share that the strategy still does.
+    [a–b]: over what was asked in this session only; says nothing of others.
+    *: requests over the window, which a provider would have refused: they keep nothing, controls apart, and the bill is hypothetical.
     ");
 }
 
@@ -303,6 +297,7 @@ fn references_alone_fit_a_narrow_terminal_too() {
     insta::assert_snapshot!(narrow(&report, 80), @r"
     my-sessions: 1 session, 6 requests, 1 question · window 25 % · billed as
     claude-sonnet-5-5
+
      Facts needed next, over all requests · a…b: lowest to highest
      strategy        facts kept   bill, against full   wait
      full            100 %        37 over limit           –

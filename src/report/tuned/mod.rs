@@ -5,18 +5,22 @@ mod picture;
 
 pub use picture::tuned_svg;
 
-use unicode_width::UnicodeWidthStr;
-
-use super::grid::{GAP, NARROWEST, paragraph, push_line};
+use super::document::{
+    Cell, Group, Head, Part, Row, Screen, Table, absent, figures, names, terminal, words,
+};
+use super::number;
 use super::sheet::{self, Field};
-use super::{Screen, number, plain};
 use crate::model::{Ranged, Tuned, TunedSetting, TunedStatus};
 use crate::text::counted;
 
-/// Heads of the table.
-const HEADS: [&str; 6] = ["setting", "kept", "dollars a session", "wait p95", "sessions", ""];
-/// Characters of a setting that are shown at least.
-const LABEL: usize = 24;
+const HEADS: &[Head] = &[
+    names("setting"),
+    words("kept"),
+    words("dollars a session"),
+    figures("wait p95"),
+    figures("sessions"),
+    words("status"),
+];
 
 /// The result as JSON.
 pub fn tuned_json(tuned: &Tuned) -> String {
@@ -27,24 +31,22 @@ pub fn tuned_json(tuned: &Tuned) -> String {
 /// The result for a terminal: the settings, the recommended one, and how it does
 /// on held-back sessions.
 pub fn tuned_table(tuned: &Tuned, screen: Screen) -> String {
-    let width = screen.width.max(NARROWEST);
-    let mut out = String::new();
+    terminal(&parts(tuned), screen)
+}
+
+fn parts(tuned: &Tuned) -> Vec<Part> {
     let head = format!(
         "recap tune · {} · {} · {} of {}",
-        plain::line(&tuned.base),
-        plain::line(&tuned.title),
+        tuned.base,
+        tuned.title,
         counted(tuned.settings.len(), "setting"),
         counted(tuned.combinations, "combination")
     );
-    paragraph(&mut out, &head, width, "");
-    paragraph(&mut out, &sides(tuned), width, "");
-    out.push('\n');
-    rows(&mut out, tuned, width, screen.color);
-    out.push('\n');
-    for line in sentences(tuned) {
-        paragraph(&mut out, &plain::line(&line), width, " ");
-    }
-    out
+    let mut parts = vec![Part::Title(head), Part::Title(sides(tuned))];
+    parts.extend(sentences(tuned).into_iter().map(Part::Text));
+    parts.push(Part::Table(settings(tuned)));
+    parts.extend(notes(tuned).into_iter().map(Part::Text));
+    parts
 }
 
 /// How many sessions are on which side.
@@ -83,49 +85,42 @@ fn listed(tuned: &Tuned) -> Vec<&TunedSetting> {
     settings
 }
 
-fn rows(out: &mut String, tuned: &Tuned, width: usize, color: bool) {
-    let settings = listed(tuned);
-    let lines: Vec<Vec<String>> = settings.iter().map(|setting| cells(tuned, setting)).collect();
-    let heads: Vec<String> = HEADS.iter().map(|head| (*head).to_owned()).collect();
-    let mut widths: Vec<usize> = (0..HEADS.len())
-        .map(|at| lines.iter().map(|line| line[at].width()).fold(heads[at].width(), usize::max))
-        .collect();
-    let others: usize = widths[1..].iter().map(|width| width + GAP.len()).sum();
-    widths[0] = widths[0].min(width.saturating_sub(others + 1).max(LABEL));
-    let right = [false, false, false, true, true, false];
-    push_line(out, &right, &widths, &heads, color.then_some("1"));
-    for (line, setting) in lines.iter().zip(&settings) {
-        let dim = setting.status != TunedStatus::Frontier;
-        push_line(out, &right, &widths, line, (color && dim).then_some("2"));
+fn settings(tuned: &Tuned) -> Table {
+    let row = |setting: &TunedSetting| Row {
+        cells: cells(tuned, setting),
+        dim: setting.status != TunedStatus::Frontier,
+    };
+    let rows = listed(tuned).into_iter().map(row).collect();
+    Table {
+        name: "Settings".to_owned(),
+        heads: HEADS.to_vec(),
+        groups: vec![Group { title: "", rows }],
     }
 }
 
-fn cells(tuned: &Tuned, setting: &TunedSetting) -> Vec<String> {
+fn cells(tuned: &Tuned, setting: &TunedSetting) -> Vec<Cell> {
     let mark = if tuned.recommended == Some(setting.number) { "→" } else { " " };
     let range = |range: Option<Ranged>, show: fn(f64) -> String| match range {
-        None => "–".to_owned(),
-        Some(Ranged { mean, lo: Some(lo), hi: Some(hi) }) => {
-            format!(
-                "{} [{}–{}]",
-                show(mean),
-                show(lo).replace(" %", ""),
-                show(hi).replace(" %", "")
-            )
-        }
-        Some(range) => show(range.mean),
+        None => absent().into(),
+        Some(Ranged { mean, lo, hi }) => Cell {
+            text: show(mean),
+            spread: lo.zip(hi).map(|(lo, hi)| {
+                format!("[{}–{}]", show(lo).replace(" %", ""), show(hi).replace(" %", ""))
+            }),
+        },
     };
     vec![
-        format!("{mark}{:>2} {}", setting.number, plain::line(&setting.label)),
+        format!("{mark}{:>2} {}", setting.number, setting.label).into(),
         range(setting.kept, number::percent),
         range(setting.usd, number::dollars),
-        setting.wait_p95_s.map_or_else(|| "–".to_owned(), |s| number::time(s * 1_000.0)),
-        setting.sessions.to_string(),
-        words(setting.status).to_owned(),
+        setting.wait_p95_s.map_or_else(absent, |s| number::time(s * 1_000.0)).into(),
+        setting.sessions.to_string().into(),
+        words_for(setting.status).to_owned().into(),
     ]
 }
 
 /// What became of a setting, in a few words.
-fn words(status: TunedStatus) -> &'static str {
+fn words_for(status: TunedStatus) -> &'static str {
     match status {
         TunedStatus::Frontier => "frontier",
         TunedStatus::Behind => "behind",
@@ -135,37 +130,36 @@ fn words(status: TunedStatus) -> &'static str {
     }
 }
 
-/// What is said below the table.
+/// What is recommended, and how it does on the held-back sessions.
 fn sentences(tuned: &Tuned) -> Vec<String> {
-    let mut lines = Vec::new();
-    for setting in &tuned.settings {
-        if let Some(why) = &setting.why {
-            lines.push(format!("setting {} failed: {why}", setting.number));
-        }
-    }
-    for (changes, why) in &tuned.refused {
-        lines.push(format!("refused by the preset: {changes}: {why}"));
-    }
-    lines.push(match tuned.recommended {
+    let recommended = match tuned.recommended {
         None => format!("Nothing is recommended: {}.", tuned.because),
         Some(at) => {
             format!("Recommended: {} ({}), for {}.", at, tuned.settings[at].label, tuned.because)
         }
-    });
-    match &tuned.held_back {
-        Some(held) => lines.push(format!(
+    };
+    let held_back = match &tuned.held_back {
+        Some(held) => Some(format!(
             "On {} that the search never saw, against the author's setting: {}",
             counted(held.sessions, "session"),
             held.words
         )),
-        None if tuned.recommended == Some(0) => lines.push(
+        None => (tuned.recommended == Some(0)).then(|| {
             "The author's setting is kept, so there is nothing to compare on held-back sessions."
-                .to_owned(),
-        ),
-        None => {}
-    }
-    lines.extend(tuned.notes.iter().map(|note| format!("note: {note}")));
-    lines
+                .to_owned()
+        }),
+    };
+    [recommended].into_iter().chain(held_back).collect()
+}
+
+/// What failed or was refused, and what else there is to know.
+fn notes(tuned: &Tuned) -> Vec<String> {
+    let failed = tuned.settings.iter().filter_map(|setting| {
+        Some(format!("setting {} failed: {}", setting.number, setting.why.as_ref()?))
+    });
+    let refused = tuned.refused.iter();
+    let refused = refused.map(|(changes, why)| format!("refused by the preset: {changes}: {why}"));
+    failed.chain(refused).chain(tuned.notes.iter().map(|note| format!("note: {note}"))).collect()
 }
 
 /// Columns of `frontier.csv`.

@@ -63,8 +63,8 @@ fn the_table_has_the_frontier_by_dollars_and_what_is_behind() {
     let at = |words: &str| table.find(words).unwrap_or_else(|| panic!("{words}: {table}"));
     assert!(at("→ 2 protect=4000") < at("  0 as its author has it"), "{table}");
     assert!(at("as its author has it") < at("behind"), "{table}");
-    at("50 % [45–55]");
-    at("$1.00 [$0.900–$1.10]");
+    at("50 %  [45–55]");
+    at("$1.00  [$0.900–$1.10]");
     at("refused by the preset: protect=-1");
     at("Recommended: 2 (protect=4000), for it is cheap.");
     at("On 8 sessions that the search never saw");

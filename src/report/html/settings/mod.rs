@@ -5,7 +5,7 @@ mod measures;
 use askama::Template;
 
 use crate::model::{Prices, Provenance, RECORDED, Report};
-use crate::report::{block, plain, spend};
+use crate::report::{block, document, plain, spend};
 
 /// The section.
 #[derive(Template)]
@@ -18,8 +18,8 @@ pub(super) struct Settings {
     tables: Vec<String>,
     /// Those tables, for the script.
     measures: String,
-    spend: Vec<spend::Spent>,
-    spend_heads: [&'static str; 9],
+    /// What the calls of models took; empty without any.
+    calls: String,
 }
 
 /// The section of a report.
@@ -30,8 +30,7 @@ pub(super) fn settings(report: &Report, blocks: &[block::Block<'_>]) -> Settings
         presets: provenance(&report.manifest.presets),
         tables: blocks.iter().map(|block| super::heading(report, block)).collect(),
         measures: measures::data(blocks),
-        spend: spend::spent(&report.calls),
-        spend_heads: spend::HEADS,
+        calls: document::html(&spend::parts(&report.calls)),
     }
 }
 

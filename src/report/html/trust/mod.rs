@@ -1,14 +1,13 @@
 //! How far to trust the run: its problems and limits as the findings say them,
 //! its gate, its bill against the recorded one, and how sure it is.
 
-mod certainty;
 pub(super) mod gate;
-mod validation;
 
 use askama::Template;
 
 use crate::model::{Finding, Report};
-use crate::report::{block, panel, plain};
+use crate::report::document::Part;
+use crate::report::{block, certainty, document, panel, plain, validation};
 
 /// The section.
 #[derive(Template)]
@@ -17,10 +16,8 @@ pub(super) struct Trust {
     problems: Vec<String>,
     limits: Vec<String>,
     gate: Option<gate::Shown>,
-    /// How far the judges of a panel agree.
-    panel: Option<String>,
-    validation: Option<validation::Table>,
-    family: Option<certainty::Tests>,
+    /// How far the judges of a panel agree, the bill against the recorded one, and the tests.
+    document: String,
 }
 
 /// The section of a report.
@@ -29,10 +26,14 @@ pub(super) fn trust(report: &Report) -> Trust {
         problems: problems(report),
         limits: of(report, |finding| matches!(finding, Finding::Limit(_))).collect(),
         gate: gate::gate(report),
-        panel: report.panel.as_ref().map(panel::sentence),
-        validation: validation::table(report),
-        family: report.family.as_ref().map(certainty::tests),
+        document: document::html(&parts(report)),
     }
+}
+
+fn parts(report: &Report) -> Vec<Part> {
+    let panel = report.panel.iter().map(|panel| Part::Text(panel::sentence(panel)));
+    let tests = report.family.iter().flat_map(certainty::parts);
+    panel.chain(validation::parts(report)).chain(tests).collect()
 }
 
 /// What may mislead a reader of this run: its problems, and what failed in each cell.

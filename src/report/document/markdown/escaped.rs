@@ -16,7 +16,7 @@ const NAME: usize = 60;
 
 /// A name: as code, which nothing happens to. Where it holds a bar, which no
 /// code inside a table can hold in every dialect, as prose.
-pub(super) fn name(text: &str) -> String {
+pub(in crate::report) fn name(text: &str) -> String {
     let text = plain::shortened(plain::line(text).trim(), NAME);
     if text.is_empty() || text.contains('|') {
         return escaped(&text);

@@ -1,0 +1,147 @@
+//! What is said and shown, before any format: headings, sentences, lists and tables in
+//! order. Reports build documents; each format is one renderer of any document.
+//!
+//! Texts stand here as they were recorded. A renderer makes them harmless for what reads
+//! its output: control characters and commands to a terminal, Markdown, HTML.
+
+mod html;
+pub(super) mod markdown;
+mod terminal;
+
+pub(super) use html::html;
+pub(super) use terminal::{NARROWEST, shows_spread, terminal};
+pub use terminal::{STYLES, Screen};
+
+/// One piece of a document.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Part {
+    Title(String),
+    Heading(String),
+    Text(String),
+    /// A sentence with the word that says what it is about.
+    Labelled(&'static str, String),
+    List(Vec<String>),
+    Table(Table),
+    /// Parts that a reader opens where the format allows it, below a heading elsewhere.
+    Folded(String, Vec<Part>),
+}
+
+/// A table, whose cells stand in the order of its heads.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Table {
+    /// What it shows, for those who cannot see it.
+    pub(super) name: String,
+    pub(super) heads: Vec<Head>,
+    pub(super) groups: Vec<Group>,
+}
+
+/// Rows below a line that says what they are; the line is empty where all are alike.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Group {
+    pub(super) title: &'static str,
+    pub(super) rows: Vec<Row>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Row {
+    pub(super) cells: Vec<Cell>,
+    /// Whether it steps back behind the others.
+    pub(super) dim: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Cell {
+    pub(super) text: String,
+    /// What is known of the spread of the figure, which a narrow table goes without.
+    pub(super) spread: Option<String>,
+}
+
+/// The head of a column.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Head {
+    /// In one line, or in two where that saves room; a word that is divided ends in `-`.
+    pub(super) words: [&'static str; 2],
+    /// Whether its cells are figures, which stand against their right edge.
+    pub(super) right: bool,
+    pub(super) narrow: Narrow,
+}
+
+/// What becomes of a column where the table is wider than its place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Narrow {
+    Whole,
+    /// It is left out; the highest number first.
+    LeftOut(u8),
+    /// Its cells are cut, when nothing can be left out any more.
+    Cut,
+    /// Its cells run over several lines; the last column only.
+    Wrapped,
+}
+
+/// A column of words.
+pub(super) const fn words(head: &'static str) -> Head {
+    Head { words: [head, ""], right: false, narrow: Narrow::Whole }
+}
+
+/// A column of figures.
+pub(super) const fn figures(head: &'static str) -> Head {
+    Head { right: true, ..words(head) }
+}
+
+/// A column of names, which are cut where there is no room.
+pub(super) const fn names(head: &'static str) -> Head {
+    Head { narrow: Narrow::Cut, ..words(head) }
+}
+
+impl Head {
+    /// Its words in one line; one that is divided is whole.
+    pub(super) fn label(&self) -> String {
+        let [first, second] = self.words;
+        match (first.strip_suffix('-'), second) {
+            (Some(begun), rest) => format!("{begun}{rest}"),
+            (None, "") => first.to_owned(),
+            (None, rest) => format!("{first} {rest}").trim_start().to_owned(),
+        }
+    }
+}
+
+impl Table {
+    /// A table whose rows are all alike.
+    pub(super) fn new(name: &str, heads: &[Head], rows: Vec<Vec<String>>) -> Self {
+        let row = |cells: Vec<String>| Row {
+            cells: cells.into_iter().map(Cell::from).collect(),
+            dim: false,
+        };
+        let rows = rows.into_iter().map(row).collect();
+        Self {
+            name: name.to_owned(),
+            heads: heads.to_vec(),
+            groups: vec![Group { title: "", rows }],
+        }
+    }
+
+    fn rows(&self) -> impl Iterator<Item = &Row> {
+        self.groups.iter().flat_map(|group| &group.rows)
+    }
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Self {
+        Self { text, spread: None }
+    }
+}
+
+impl Cell {
+    /// The figure with its spread.
+    fn whole(&self) -> String {
+        match &self.spread {
+            Some(spread) => format!("{}  {spread}", self.text),
+            None => self.text.clone(),
+        }
+    }
+}
+
+/// What stands where there is no figure.
+pub(super) fn absent() -> String {
+    "–".to_owned()
+}
