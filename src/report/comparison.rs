@@ -39,7 +39,7 @@ pub(super) fn sentence(comparison: &Comparison) -> String {
     let count = |wanted: Outranks| tested().filter(|outcome| *outcome == wanted).count();
     let id = comparison.primary.id();
     if measures().all(|measure| measure.difference == 0.0) {
-        return "The two runs have the same figures.".to_owned();
+        return "Nothing that is compared differs.".to_owned();
     }
     match tested().count() {
         0 => format!("No row could be tested on {id}: the differences are only described."),
@@ -82,12 +82,12 @@ fn figure(measure: &ComparedMeasure, x: f64) -> String {
 
 /// The difference with its interval, or with the lowest and the highest session.
 fn difference(measure: &ComparedMeasure) -> Cell {
-    let unit = match unit(measure) {
-        Unit::Share => Unit::Difference,
-        unit => unit,
-    };
     let signed = |x: f64| {
-        let text = number::of(unit, x);
+        let text = match unit(measure) {
+            Unit::Share => number::of(Unit::Difference, x),
+            Unit::Points => number::of(Unit::Difference, x / 100.0),
+            unit => number::of(unit, x),
+        };
         if x > 0.0 { format!("+{text}") } else { text }
     };
     let spread = match (measure.interval, measure.dots.as_slice()) {

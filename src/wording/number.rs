@@ -128,7 +128,7 @@ pub fn of(unit: Unit, x: f64) -> String {
     match unit {
         Unit::Share => signless(format!("{:.1} %", 100.0 * x)),
         Unit::Difference => signless(format!("{:.1} points", 100.0 * x)),
-        Unit::Points => signless(format!("{x:.1}")),
+        Unit::Points => signless(format!("{x:.1} %")),
         Unit::Dollars => dollars(x),
         _ => any(x),
     }

@@ -13,7 +13,7 @@ use crate::wording::{self, Answer};
 
 /// Lines for one data set, with the line of the page below it.
 const LINES: usize = 25;
-/// Rows with offline summaries that are shown at least.
+/// Rows with offline summaries that go before a second problem.
 const SUMMARIES: usize = 2;
 /// Problems that are shown at most.
 const PROBLEMS: usize = 3;
@@ -31,14 +31,14 @@ pub(super) fn table(report: &Report, screen: Screen) -> String {
     }
     let gaps = usize::from(answer.is_some()) + blocks.len().saturating_sub(1);
     let least: usize =
-        blocks.iter().map(|block| height(&ranking(report, block, 0, screen).0)).sum();
+        blocks.iter().map(|block| height(&ranking(report, block, (0, SUMMARIES), screen).0)).sum();
     let foot = |problems, hidden| foot(report, answer.as_ref(), (problems, hidden));
     let lines = LINES * blocks.len().max(1) - gaps;
     let fits = |problems: &usize| height(&top) + least + height(&foot(*problems, 1)) < lines;
     let problems = (1..=PROBLEMS).rev().find(fits).unwrap_or(1);
     let left = lines.saturating_sub(height(&top) + height(&foot(problems, 1)) + 1);
     let rankings: Vec<(Vec<Part>, usize)> =
-        (blocks.iter()).map(|block| ranking(report, block, left / blocks.len(), screen)).collect();
+        (blocks.iter()).map(|block| ranking(report, block, (left / blocks.len(), 0), screen)).collect();
     let hidden = rankings.iter().map(|(_, hidden)| *hidden).max().unwrap_or(0);
     let mut calls = spend::parts(&report.calls);
     calls.extend(report.panel.iter().map(|panel| Part::Text(panel::sentence(panel))));
@@ -74,9 +74,9 @@ fn billed(report: &Report, block: &Block<'_>) -> Option<String> {
     today.or_else(|| block::payer(report, block))
 }
 
-/// The ranking of a block in about so many lines, and how many rows with offline
-/// summaries are left out for it, from the last one on.
-fn ranking(report: &Report, block: &Block<'_>, lines: usize, screen: Screen) -> (Vec<Part>, usize) {
+/// The ranking of a block in so many lines, and how many rows with offline summaries are
+/// left out for it, from the last one on; so many stay.
+fn ranking(report: &Report, block: &Block<'_>, (lines, stay): (usize, usize), screen: Screen) -> (Vec<Part>, usize) {
     let [mut presets, summaries, _] = arranged(&block.rows);
     if presets.iter().any(|row| row.strategy == RECORDED) {
         // The whole conversation is no choice where the agent itself compacts.
@@ -91,7 +91,7 @@ fn ranking(report: &Report, block: &Block<'_>, lines: usize, screen: Screen) -> 
     };
     let all = shown(summaries.len());
     let over = terminal(&all, screen).lines().count().saturating_sub(lines);
-    let hidden = over.min(summaries.len().saturating_sub(SUMMARIES));
+    let hidden = over.min(summaries.len().saturating_sub(stay));
     if hidden == 0 { (all, 0) } else { (shown(summaries.len() - hidden), hidden) }
 }
 
