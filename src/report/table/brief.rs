@@ -35,7 +35,9 @@ pub(super) fn table(report: &Report, screen: Screen) -> String {
     let foot = |problems, hidden| foot(report, answer.as_ref(), (problems, hidden));
     let lines = LINES * blocks.len().max(1) - gaps;
     let fits = |problems: &usize| height(&top) + least + height(&foot(*problems, 1)) < lines;
-    let problems = (1..=PROBLEMS).rev().find(fits).unwrap_or(1);
+    // One problem always stands; a note gives way to summaries.
+    let least_told = usize::from(findings(report, 1).0.iter().any(|told| !is_notice(told)));
+    let problems = (least_told..=PROBLEMS).rev().find(fits).unwrap_or(least_told);
     let left = lines.saturating_sub(height(&top) + height(&foot(problems, 1)) + 1);
     let rankings: Vec<(Vec<Part>, usize)> =
         (blocks.iter()).map(|block| ranking(report, block, (left / blocks.len(), 0), screen)).collect();
