@@ -7,7 +7,7 @@ pub use picture::tuned_svg;
 
 use unicode_width::UnicodeWidthStr;
 
-use super::grid::{GAP, NARROWEST, paragraph, push_line};
+use super::grid::{GAP, NARROWEST, paragraph, push_line, wrapped};
 use super::sheet::{self, Field};
 use super::{Screen, number, plain};
 use crate::model::{Ranged, Tuned, TunedSetting, TunedStatus};
@@ -96,7 +96,17 @@ fn rows(out: &mut String, tuned: &Tuned, width: usize, color: bool) {
     push_line(out, &right, &widths, &heads, color.then_some("1"));
     for (line, setting) in lines.iter().zip(&settings) {
         let dim = setting.status != TunedStatus::Frontier;
-        push_line(out, &right, &widths, line, (color && dim).then_some("2"));
+        let style = (color && dim).then_some("2");
+        // Settings with the same beginning would look the same if they were cut.
+        let label = plain::line(&setting.label);
+        let lead = &line[0][..line[0].len() - label.len()];
+        let parts = wrapped(&label, widths[0].saturating_sub(lead.width()));
+        for (at, part) in parts.iter().enumerate() {
+            let mut shown = if at == 0 { line.clone() } else { vec![String::new(); line.len()] };
+            let lead = if at == 0 { lead.to_owned() } else { " ".repeat(lead.width()) };
+            shown[0] = lead + part;
+            push_line(out, &right, &widths, &shown, style);
+        }
     }
 }
 
@@ -154,8 +164,9 @@ fn sentences(tuned: &Tuned) -> Vec<String> {
     });
     match &tuned.held_back {
         Some(held) => lines.push(format!(
-            "On {} that the search never saw, against the author's setting: {}",
+            "On {} that the search never saw, setting {} against the author's: {}",
             counted(held.sessions, "session"),
+            held.setting,
             held.words
         )),
         None if tuned.recommended == Some(0) => lines.push(
