@@ -50,19 +50,21 @@ pub(super) fn rehearse(llm: &Arc<dyn Llm>, sessions: &[CutSession<'_>]) -> Resul
     Ok(())
 }
 
-/// What the model would cost, in words.
+/// What the model would cost, also in words.
 pub(super) fn estimate(
     (line, model): (&CallOptions, &str),
     prices: &Arc<PriceList>,
     sessions: &[CutSession<'_>],
-) -> Result<String, Failure> {
+) -> Result<(Estimate, String), Failure> {
     let (planned, counter) = (Arc::new(DryRunCalls::default()), Arc::new(Counter::default()));
     let mut rehearsal = Exchange::dry_run(line, prices, &counter, &planned)?;
     let recorded = if rehearsal.has_cassette() { " that are not on the cassette" } else { "" };
     if let Some(llm) = rehearsal.llm(model)? {
         rehearse(&llm, sessions)?;
     }
-    Ok(Estimate::of(&planned, prices, wire::now()).describe(recorded))
+    let estimate = Estimate::of(&planned, prices, wire::now());
+    let words = estimate.describe(recorded);
+    Ok((estimate, words))
 }
 
 /// The questions that the model writes; how many there are for each session,

@@ -204,7 +204,8 @@ pub(super) fn run(arguments: &Arguments, ask: ProbeMode) -> Result<Exit, Failure
     }
     if let Some(model) = seating.author() {
         let line = (&seating.line, model);
-        wire::say(authoring::estimate(line, &prices, &dry_run::unasked(&plan))?.trim_end());
+        let (_, words) = authoring::estimate(line, &prices, &dry_run::unasked(&plan))?;
+        wire::say(words.trim_end());
     }
     let (seats, mut exchange) = seating.fill(&counter, &prices, plan.spec.seed)?;
     if let Some((model, exchange)) = seating.author().zip(exchange.as_mut()) {
@@ -282,6 +283,7 @@ fn finish(
     gate.apply(&mut results.report)?;
     render(arguments, folder, &results)?;
     let complete = gate.is_complete(&results.report) && models == Exit::Done;
+    gate.leave_baseline(&results.report, complete)?;
     if models == Exit::Done {
         folder.remove(REPLIES)?;
     }

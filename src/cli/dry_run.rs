@@ -60,22 +60,8 @@ pub(super) fn refuse_over_cap(
     if seating.line.is_replay() {
         return Ok(());
     }
-    let (expected, worst) = rehearsed(plan.clone(), (seating, prices), counter)?.bill.totals();
-    match expected.zip(worst).filter(|(expected, _)| *expected > cap) {
-        Some((expected, worst)) => Err(Failure::usage(format!(
-            "the calls to models are expected to cost {}, and --max-cost allows {}: nothing was \
-             sent",
-            dollars(Some(expected)),
-            dollars(Some(cap)),
-        ))
-        .help(format!(
-            "raise --max-cost ({} is the most that they can cost), or ask for less: --limit, fewer \
-             strategies, windows or --replicates; --dry-run shows the calls of each seat",
-            dollars(Some(worst)),
-        ))),
-        // What has no price is refused where the seats are filled.
-        None => Ok(()),
-    }
+    let less = "ask for less: --limit, fewer strategies, windows or --replicates";
+    rehearsed(plan.clone(), (seating, prices), counter)?.bill.within(cap, less)
 }
 
 /// What a rehearsal of a run counted.
@@ -324,6 +310,26 @@ impl Estimate {
             self.shares.values().map(of).try_fold(0.0, |sum, usd| Some(sum + usd?))
         };
         (total(|s| s.expected.usd), total(|s| s.worst.usd))
+    }
+
+    /// Refuses calls that are expected to cost more than `cap`, with what to do
+    /// instead. What has no price is refused where the seats are filled.
+    pub(super) fn within(&self, cap: f64, less: &str) -> Result<(), Failure> {
+        let (expected, worst) = self.totals();
+        match expected.zip(worst).filter(|(expected, _)| *expected > cap) {
+            None => Ok(()),
+            Some((expected, worst)) => Err(Failure::usage(format!(
+                "the calls to models are expected to cost {}, and --max-cost allows {}: nothing \
+                 was sent",
+                dollars(Some(expected)),
+                dollars(Some(cap)),
+            ))
+            .help(format!(
+                "raise --max-cost ({} is the most that they can cost), or {less}; --dry-run shows \
+                 the calls of each seat",
+                dollars(Some(worst)),
+            ))),
+        }
     }
 
     /// The work and its calls as one JSON object.

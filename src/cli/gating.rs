@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use super::exit::{Exit, Failure};
 use super::{headings, wire};
 use crate::bench::Results;
-use crate::gate::{self, Baseline, MAX_UNSCORED, Parsed, RuleError, Scope, Terms};
+use crate::gate::{self, Baseline, MAX_UNSCORED, Parsed, RuleError, Scope, Terms, write_baseline};
 use crate::model::{
     CheckOutcome, Gate, Manifest, Report, Session, TranscriptFacts, UndecidedPolicy, suggest,
 };
@@ -37,7 +37,8 @@ pub(super) struct GateOptions {
     fail_on: Vec<String>,
 
     /// What rules with `baseline` compare with, such as `recall < baseline - 0.02`: a run folder, or
-    /// the baseline.json that a run leaves in it
+    /// the baseline.json that a run leaves in it. A file NAME.json that is not there is made by this
+    /// run, for those that follow
     #[arg(long, value_name = "RUN|FILE")]
     baseline: Option<PathBuf>,
 
@@ -86,6 +87,8 @@ pub(super) struct GateRules {
     max_unscored: f64,
     undecided: UndecidedPolicy,
     baseline: Option<Baseline>,
+    /// The baseline's file, where this run has to make it.
+    first: Option<PathBuf>,
 }
 
 impl From<RuleError> for Failure {
@@ -134,7 +137,8 @@ impl GateOptions {
             gate::fits(&rule, &scope)?;
             rules.push(rule);
         }
-        let baseline = self.baseline(&rules)?;
+        let first = self.baseline.clone().filter(|path| is_to_be_made(path));
+        let baseline = self.baseline(&rules, first.is_none())?;
         if let Some(baseline) = &baseline {
             gate::comparable(baseline, manifest, ids, &rules)
                 .map_err(|found| refused(baseline, &found))?;
@@ -142,6 +146,7 @@ impl GateOptions {
         Ok(GateRules {
             rules,
             baseline,
+            first,
             named: manifest.named.clone(),
             max_unscored: self.max_unscored,
             undecided: match self.undecided {
@@ -152,14 +157,14 @@ impl GateOptions {
         })
     }
 
-    /// Reads the baseline that the rules compare with.
-    fn baseline(&self, rules: &[Parsed]) -> Result<Option<Baseline>, Failure> {
+    /// Reads the baseline that the rules compare with, if it is there.
+    fn baseline(&self, rules: &[Parsed], there: bool) -> Result<Option<Baseline>, Failure> {
         let Some(path) = &self.baseline else { return Ok(None) };
         if !rules.iter().any(|parsed| parsed.rule.limit.needs_baseline()) {
             return Err(Failure::usage("no rule refers to the baseline")
                 .help("add one, such as `--fail-on 'recall < baseline - 0.02'`"));
         }
-        Ok(Some(read(path)?))
+        if there { read(path).map(Some) } else { Ok(None) }
     }
 
     /// Puts the comparator and the margin into the manifest.
@@ -191,16 +196,39 @@ impl GateRules {
         if self.is_empty() {
             return Ok(());
         }
+        // The first run is compared with itself: a rule without a figure is found at once.
+        let first = self.first.as_deref();
+        let first =
+            first.map(|path| Baseline::of(format!("{}, made by this run", name(path)), report));
+        let baseline = self.baseline.as_ref().or(first.as_ref());
         let terms = Terms {
             named: &self.named,
             max_unscored: self.max_unscored,
             undecided: self.undecided,
-            baseline: self.baseline.as_ref(),
+            baseline,
         };
-        let gate = gate::check(report, &self.rules, &terms).map_err(|found| {
-            refused(self.baseline.as_ref().expect("only a baseline is refused"), &found)
-        })?;
+        let gate = gate::check(report, &self.rules, &terms)
+            .map_err(|found| refused(baseline.expect("only a baseline is refused"), &found))?;
         report.gate = Some(gate);
+        Ok(())
+    }
+
+    /// Leaves the baseline for the runs that follow, where there was none.
+    pub(super) fn leave_baseline(&self, report: &Report, complete: bool) -> Result<(), Failure> {
+        let Some(path) = &self.first else { return Ok(()) };
+        let shown = path.display();
+        if !complete {
+            wire::say(&format!("warning: {shown} was not made, since this run is not complete"));
+            return Ok(());
+        }
+        let mut bytes = Vec::new();
+        write_baseline(report, &mut bytes).and_then(|()| std::fs::write(path, &bytes)).map_err(
+            |e| {
+                Failure::usage(format!("cannot write {shown}: {e}"))
+                    .help("give --baseline a file that may be written")
+            },
+        )?;
+        wire::say(&format!("wrote {shown}, which later runs are compared with: commit it"));
         Ok(())
     }
 
@@ -212,29 +240,41 @@ impl GateRules {
     }
 }
 
+/// Whether a path names a baseline's file that is not there, in a folder that is.
+fn is_to_be_made(path: &Path) -> bool {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let is_file = path.extension().is_some_and(|extension| extension == "json");
+    is_file && !path.exists() && folder.is_none_or(Path::is_dir)
+}
+
+/// The last part of a path.
+fn name(path: &Path) -> String {
+    path.file_name().map_or_else(|| "baseline".into(), |name| name.to_string_lossy().into_owned())
+}
+
 /// A baseline from a run folder or a file.
 fn read(path: &Path) -> Result<Baseline, Failure> {
-    let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let name = whole.file_name().map_or_else(|| "baseline".into(), |name| name.to_string_lossy());
+    let name = name(&path.canonicalize().unwrap_or_else(|_| path.to_owned()));
     if path.is_dir() {
         let Results { report, .. } = Loaded::read(path)?.into();
         if let Some(missing) = &report.missing {
             let what = format!("{}: {missing}", path.display());
             return Err(Failure::usage(what).help("only a complete run can be a baseline"));
         }
-        return Ok(Baseline::of(name.into_owned(), &report));
+        return Ok(Baseline::of(name, &report));
     }
     let wrong = |problem: String| {
         Failure::usage(format!("{}: {problem}", path.display()))
-            .help("give a run folder, or the baseline.json that `recap bench` leaves in one")
+            .help("give a run folder, the baseline.json that `recap bench` leaves in one, or a NAME.json in a folder that is there, which the run then makes")
     };
     let text = std::fs::read_to_string(path).map_err(|e| wrong(e.to_string()))?;
-    Baseline::parse(name.into_owned(), &text).map_err(|e| wrong(e.to_string()))
+    Baseline::parse(name, &text).map_err(|e| wrong(e.to_string()))
 }
 
 fn refused(baseline: &Baseline, found: &[String]) -> Failure {
     let what = format!("the baseline {} cannot be compared: {}", baseline.name, found.join("; "));
-    Failure::usage(what).help("run `recap bench` on the same data and settings for a new baseline")
+    Failure::usage(what)
+        .help("measure the same data with the same settings, or remove the baseline for a new one")
 }
 
 /// The exit code of a run. A failure is measured on a complete row, so it

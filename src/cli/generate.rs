@@ -95,12 +95,15 @@ fn by_model(
 ) -> Result<Option<(Vec<Probe>, Exit)>, Failure> {
     let (line, model) = (&arguments.line, arguments.model.as_str());
     let prices = Arc::new(models::prices(arguments.prices.as_deref())?);
-    let estimate = authoring::estimate((line, model), &prices, sessions)?;
+    let (estimate, words) = authoring::estimate((line, model), &prices, sessions)?;
     if arguments.dry_run {
-        wire::print(&estimate)?;
+        wire::print(&words)?;
         return Ok(None);
     }
-    wire::say(estimate.trim_end());
+    if let Some(cap) = line.max_cost().filter(|_| !line.is_replay()) {
+        estimate.within(cap, "give fewer sessions")?;
+    }
+    wire::say(words.trim_end());
     let mut exchange = Exchange::open(line, &[model], &prices, 0)?;
     exchange.warnings.iter().for_each(|warning| wire::say(&format!("warning: {warning}")));
     let Some(llm) = exchange.llm(model)? else { return Ok(None) };

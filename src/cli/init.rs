@@ -74,7 +74,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
              or set the variable {VARIABLE} of your repository to it\n"
         ));
     }
-    summary.push_str("next: recap bench\n");
+    summary.push_str(&format!(
+        "next: recap bench (the first run writes {}, which later ones are compared with: commit it)\n",
+        settings::BASELINE
+    ));
     wire::print(&summary)?;
     Ok(Exit::Done)
 }

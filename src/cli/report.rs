@@ -101,6 +101,7 @@ pub(super) fn render(path: &Path, arguments: &Rendering) -> Result<Exit, Failure
         return Ok(Exit::Done);
     }
     let complete = rules.is_complete(measured);
+    rules.leave_baseline(measured, complete)?;
     Ok(gating::ending(measured.gate.as_ref(), complete))
 }
 

@@ -123,7 +123,7 @@ impl Known {
     /// Whether each transcript contributes to the measure, so that two runs can
     /// be compared in pairs.
     pub fn pairs(self) -> bool {
-        matches!(self, Known::Measure(spec) if spec.measure.nature != Nature::Machine)
+        matches!(self, Known::Measure(_))
     }
 
     /// Converts an amount to the measure's own unit.

@@ -18,11 +18,11 @@ use super::gather::{Gathered, Scene, Series};
 use super::measures::{MEASURES, RESAMPLED, is_at_cuts};
 use super::payers::Payers;
 use super::pooling::{PooledUnit, pooled};
-use super::spec::{Figures, Parts, Pool, mean};
+use super::spec::{Figures, Parts, Pool, Spec, mean};
 use super::statistics::{FEWEST_FOR_AN_INTERVAL, quantile};
 use super::transcript_fingerprint::{TranscriptFingerprint, fingerprint_of};
 use super::waiting::km_median;
-use crate::model::{Nature, Report, Standing, TranscriptFacts, catalogue};
+use crate::model::{Report, Standing, TranscriptFacts, catalogue};
 
 /// Every transcript of a run, and its figures in each row.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -73,6 +73,16 @@ pub enum Figure {
     Fraction(f64, f64),
 }
 
+impl Figure {
+    /// The figure as a number; none of a ratio to nothing.
+    pub fn number(self) -> Option<f64> {
+        match self {
+            Figure::One(x) => Some(x),
+            Figure::Fraction(of, to) => (to != 0.0).then(|| of / to),
+        }
+    }
+}
+
 /// Significant digits of a figure, so that a file stays short and equal figures
 /// stay equal.
 const DIGITS: usize = 9;
@@ -114,15 +124,54 @@ pub fn each_unit_row<E>(
     Ok(())
 }
 
+/// Some figures of a session under a strategy, at a window and as one payer is
+/// billed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SessionRow {
+    /// Position of the session among the transcripts of the run.
+    pub unit: usize,
+    /// Id of the preset.
+    pub strategy: String,
+    /// Label of the window, as typed.
+    pub window: String,
+    /// Name of the payer: [`crate::model::Bill::billed_as`].
+    pub billed_as: String,
+    /// The figures, in the order in which they were asked for.
+    pub figures: Vec<Option<Figure>>,
+}
+
+/// The figures of each session whose replay reached its end, made as those of
+/// the table are.
+pub fn session_rows(report: &Report, measures: &[&str]) -> Vec<SessionRow> {
+    let facts = &report.transcripts;
+    let payers = Payers::of(&report.manifest, &report.sessions);
+    let specs: Vec<&Spec> =
+        (measures.iter()).filter_map(|id| MEASURES.iter().find(|spec| spec.id() == *id)).collect();
+    let mut rows = Vec::new();
+    let gathered = Scene::new(facts, &report.sessions, &payers, &report.manifest).gather();
+    for row in gathered.iter().filter(|row| row.key.dataset != ALL) {
+        let parts: Vec<_> = specs.iter().map(|spec| (spec.pool, row.all_parts(spec))).collect();
+        rows.extend(row.units.iter().map(|unit| {
+            SessionRow {
+                unit: *unit,
+                strategy: row.key.strategy.clone(),
+                window: row.key.window.clone(),
+                billed_as: row.key.payer.clone(),
+                figures: (parts.iter())
+                    .map(|(pool, by_unit)| figure(*pool, by_unit.get(&(*unit as u32))?))
+                    .collect(),
+            }
+        }));
+    }
+    rows
+}
+
 /// For each measure, one figure for each transcript of a row's data set.
 type Figured = BTreeMap<String, Vec<Option<Figure>>>;
 
 /// The figures of a row, for the measures that have one in a table.
 fn figures(facts: &[TranscriptFacts], row: &Gathered, known: &BTreeSet<&str>) -> Figured {
-    // CPU time differs between any two runs, so it is not compared.
-    let specs = MEASURES
-        .iter()
-        .filter(|spec| spec.measure.nature != Nature::Machine && known.contains(spec.id()));
+    let specs = MEASURES.iter().filter(|spec| known.contains(spec.id()));
     let figures = specs.filter_map(|spec| {
         let found = row.parts(spec);
         if found.unknown.is_some() {

@@ -21,7 +21,6 @@ fn each_transcript_has_its_own_figure_averaged_over_replicates() {
     assert_eq!(fifo.figures["tokens_sent"], [one(400.0), one(200.0)]);
     assert_eq!(fifo.figures["peak_tokens"], [one(300.0), one(100.0)], "a maximum of its own");
     assert_eq!(apart.rows.len(), 1, "the rows over all data sets are made of these");
-    assert!(!fifo.figures.contains_key("cpu_ms"));
     // By request: (100 + 200) / 2 and (200 + 300) / 2.
     assert_eq!(fifo.series["tokens_sent"][0], [Some(150.0), Some(250.0)]);
 }

@@ -45,7 +45,9 @@ mod waiting;
 
 pub use advice::{AgentSetting, Purpose, advice, advises, agent_settings};
 pub use agreement::{Graded, agreement};
-pub use by_transcript::{ByTranscript, Figure, UnitRow, by_transcript, each_unit_row};
+pub use by_transcript::{
+    ByTranscript, Figure, SessionRow, UnitRow, by_transcript, each_unit_row, session_rows,
+};
 pub use comparison::{Run, compare};
 pub use measures::{MEASURES, is_at_cuts};
 pub use paired::{Difference, Side, Spread, Unpaired, paired};

@@ -90,10 +90,11 @@ pub struct TimeProfile {
 #[derive(strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum ReferenceState {
-    /// A recorded message that holds it is sent unedited.
+    /// A recorded message that holds it is sent unedited, or what an edit left of
+    /// it holds it together with words that stood near it.
     Verbatim,
-    /// No such message is sent; a text that the strategy wrote or edited holds
-    /// it, together with words that stood near it.
+    /// Its recorded text is not sent; a text that the strategy wrote holds it,
+    /// together with words that stood near it.
     Carried,
     /// Only its last component occurs.
     Partial,
@@ -166,7 +167,9 @@ pub struct CellRows {
     /// State changes of the messages, by request; a message is verbatim from
     /// its first request on unless a row says otherwise.
     pub loss: Vec<LossRow>,
-    /// CPU time of the strategy over the whole cell.
+    /// CPU time of the strategy over the whole cell. It differs from run to run,
+    /// so it stands in a file of its own and not among the results.
+    #[serde(skip)]
     pub cpu_ms: f64,
     /// Lines that the strategy would have shown to its user.
     pub notices: Vec<String>,

@@ -49,8 +49,6 @@ pub struct CompactionRow {
     pub input_tokens: u64,
     /// Tokens that it wrote.
     pub output_tokens: u64,
-    /// The mechanism's own CPU time.
-    pub cpu_ms: f64,
     /// Latency of the model calls; absent where there were none.
     pub latency_ms: Option<f64>,
     /// How the latency was obtained; absent where there is none.

@@ -135,8 +135,6 @@ pub struct CutExam {
     /// because it is over the window. Depth 1 has none: its window is made for
     /// the cut.
     pub refused: Vec<u32>,
-    /// The mechanisms' own CPU time up to the cut.
-    pub cpu_ms: f64,
     /// How long the user waited for the compaction at depth 1, or for all that
     /// led to the cut at a greater depth; absent without a model call.
     pub blocking_ms: Option<f64>,

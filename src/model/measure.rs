@@ -103,8 +103,6 @@ pub enum Nature {
     Answers,
     /// Of size or money, and rests on what was lost.
     Loss,
-    /// It differs from one machine to the next and from run to run.
-    Machine,
 }
 
 /// A measure of a row of the comparison: a column of `summary.csv`.

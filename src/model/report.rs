@@ -11,7 +11,7 @@ use super::{
 
 /// Version of the instrument: mining rules, offline seats, judge prompts.
 /// Reports of different versions are never compared.
-pub const INSTRUMENT: u32 = 12;
+pub const INSTRUMENT: u32 = 13;
 
 /// Whether the exam itself is doubtful: the share of the references that the
 /// recorded agent did without is a tenth or more.

@@ -12,7 +12,6 @@ impl CutExam {
             compactions: 1,
             states,
             refused: Vec::new(),
-            cpu_ms: 0.5,
             blocking_ms: None,
             latency_source: None,
             bills: Vec::new(),

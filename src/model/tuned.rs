@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Version of `tune.json`.
-pub const TUNED_VERSION: u32 = 2;
+pub const TUNED_VERSION: u32 = 3;
 
 /// A mean with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -90,15 +90,15 @@ pub struct TunedSplit {
     pub held_back_clusters: usize,
 }
 
-/// A difference between the recommended setting and the author's.
+/// A difference between the setting that the search found and the author's.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TunedDifference {
     /// The author's figure.
     pub author: f64,
-    /// The recommended setting's figure.
-    pub recommended: f64,
-    /// Recommended minus author's, paired by session.
+    /// The figure of the setting that the search found.
+    pub found: f64,
+    /// Found minus author's, paired by session.
     pub difference: Ranged,
     /// Two-sided p of the sign-flip test, from six clusters on.
     pub p: Option<f64>,
@@ -106,10 +106,13 @@ pub struct TunedDifference {
     pub clusters: usize,
 }
 
-/// How the recommended setting does on sessions that the search never saw.
+/// How the setting that the search found does on sessions that it never saw.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TunedHeldBack {
+    /// Number of the setting. It is not recommended where it does worse than the
+    /// author's.
+    pub setting: usize,
     /// Number of sessions.
     pub sessions: usize,
     /// What is kept; absent where nothing was at stake.
@@ -152,7 +155,8 @@ pub struct Tuned {
     pub because: String,
     /// File of the recommended preset, beside this one.
     pub preset_file: Option<String>,
-    /// How it does on held-back sessions; absent where it is the author's.
+    /// How the setting that the search found does on held-back sessions; absent
+    /// where it is the author's.
     pub held_back: Option<TunedHeldBack>,
     /// What limits these figures.
     pub notes: Vec<String>,

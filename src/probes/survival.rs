@@ -19,6 +19,8 @@ pub trait ContextView {
     fn verbatim(&self, message: MessageIndex) -> bool;
     /// The text of a message that is sent with a part replaced or removed.
     fn edited(&self, message: MessageIndex) -> Option<&str>;
+    /// Whether a line stands in a message as it was recorded.
+    fn was_recorded(&self, message: MessageIndex, line: &str) -> bool;
     /// A message before which no recorded message is sent.
     fn oldest_sent(&self) -> MessageIndex;
     /// Calls `each` with the stable id and the text of every stored synthetic
@@ -37,11 +39,12 @@ pub struct Written {
     pub notes: u32,
 }
 
-/// The current state of a text that a strategy wrote.
+/// The current state of a text that a strategy put into the context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carrier<'a> {
-    /// It is sent, with this text.
-    Sent(&'a str),
+    /// It is sent, with this text; with the recorded message in whose place alone
+    /// it stands, if there is one.
+    Sent(&'a str, Option<MessageIndex>),
     /// It is stored, but hidden at this request.
     Hidden,
     /// It will not be sent again.
@@ -151,6 +154,7 @@ impl Survival {
         }
         self.read_on(view);
         match self.carried(asked, number, name, view) {
+            Found::Recorded => ReferenceState::Verbatim,
             Found::Supported => ReferenceState::Carried,
             Found::Bare => ReferenceState::Bare,
             Found::LastComponent => ReferenceState::Partial,
@@ -219,10 +223,15 @@ impl Survival {
         view: &dyn ContextView,
     ) -> Found {
         let common = &self.exam.common;
-        let judge = |carried: Carried, text: &str| match carried {
+        // What an edit left of a message is recorded text, and nothing that was written.
+        let is_left = |text: &str, place: &Range<usize>, of: Option<MessageIndex>| {
+            of.is_some_and(|message| view.was_recorded(message, line(text, place)))
+        };
+        let judge = |carried: Carried, text: &str, of: Option<MessageIndex>| match carried {
             Carried::Nothing => Found::Nothing,
             Carried::LastComponent => Found::LastComponent,
             Carried::Whole => match supported(asked, common, &name.whole, text) {
+                Some(place) if is_left(text, &place, of) => Found::Recorded,
                 Some(_) => Found::Supported,
                 None => Found::Bare,
             },
@@ -230,13 +239,13 @@ impl Survival {
         let mut best = Found::Nothing;
         for &at in from(&asked.sources, view.oldest_sent()).iter().rev() {
             if let Some(text) = view.edited(at) {
-                best = best.max(judge(name.carried(text), text));
+                best = best.max(judge(name.carried(text), text, Some(at)));
             }
         }
         if let Some(carriers) = self.carriers.get_mut(&number) {
             carriers.retain(|&(id, carried)| match view.carrier(id) {
-                Carrier::Sent(text) => {
-                    best = best.max(judge(carried, text));
+                Carrier::Sent(text, of) => {
+                    best = best.max(judge(carried, text, of));
                     true
                 }
                 Carrier::Hidden => true,
@@ -245,6 +254,13 @@ impl Survival {
         }
         best
     }
+}
+
+/// The line around a place in a text.
+fn line<'a>(text: &'a str, place: &Range<usize>) -> &'a str {
+    let start = text[..place.start].rfind('\n').map_or(0, |at| at + 1);
+    let end = text[place.end..].find('\n').map_or(text.len(), |at| place.end + at);
+    &text[start..end]
 }
 
 /// The messages from `oldest` on; they are in ascending order.
@@ -259,6 +275,7 @@ enum Found {
     LastComponent,
     Bare,
     Supported,
+    Recorded,
 }
 
 impl Name {

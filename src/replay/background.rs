@@ -206,7 +206,6 @@ mod tests {
             model_calls: 1,
             input_tokens: 0,
             output_tokens: 0,
-            cpu_ms: 0.0,
             latency_ms: None,
             latency_source: None,
             background: true,

@@ -347,7 +347,6 @@ async fn a_call_without_a_measured_time_gets_that_of_the_profile() {
         model_calls: 0,
         input_tokens: 0,
         output_tokens: 0,
-        cpu_ms: 0.0,
         latency_ms,
         latency_source: None,
         background,

@@ -156,12 +156,11 @@ impl<'a> ReplaySession<'a> {
             return Err(ReplayError::Unavailable(mechanism, why));
         }
         let outcome = result.map_err(|error| ReplayError::Mechanism(mechanism, error))?;
-        let cpu_ms = (spent + outcome.cpu).as_secs_f64() * 1e3;
-        self.cpu_ms += cpu_ms;
+        self.cpu_ms += (spent + outcome.cpu).as_secs_f64() * 1e3;
         let is_view = running.stage.mechanism.is_view;
         let mut calls = meter.take();
         calls.extend(&outcome.calls);
-        let row = CompactionRow { cpu_ms, ..self.row(number, before, &calls, &outcome) };
+        let row = self.row(number, before, &calls, &outcome);
         let texts = self.context.synthetic_texts(synthetic);
         let texts = texts.map(|text| (text_hash(text), text.to_owned())).collect::<Vec<_>>();
         let row =
@@ -219,7 +218,6 @@ impl<'a> ReplaySession<'a> {
             model_calls: calls.len() as u32,
             input_tokens: calls.iter().map(|c| c.usage.input).sum(),
             output_tokens: calls.iter().map(|c| c.usage.output).sum(),
-            cpu_ms: 0.0,
             latency_ms: outcome.took_ms.or(match calls {
                 [] => None,
                 calls => calls.iter().map(|c| c.latency_ms).sum(),

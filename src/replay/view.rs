@@ -2,7 +2,7 @@
 
 use crate::model::{LedgerState, MessageIndex};
 use crate::probes::{Carrier, ContextView, Written};
-use crate::strategy::Context;
+use crate::strategy::{Context, EntryId};
 
 impl ContextView for Context {
     fn verbatim(&self, message: MessageIndex) -> bool {
@@ -11,6 +11,11 @@ impl ContextView for Context {
 
     fn edited(&self, message: MessageIndex) -> Option<&str> {
         self.edited_text(message)
+    }
+
+    fn was_recorded(&self, message: MessageIndex, line: &str) -> bool {
+        let original = self.original(EntryId::message(message));
+        original.is_some_and(|original| original.sent().contains(line))
     }
 
     fn oldest_sent(&self) -> MessageIndex {
@@ -24,7 +29,13 @@ impl ContextView for Context {
 
     fn carrier(&self, id: u32) -> Carrier<'_> {
         match self.written_text(id) {
-            Some((text, true)) => Carrier::Sent(text),
+            Some((text, true)) => {
+                let of = match self.covered_by(EntryId(id)) {
+                    [only] => Some(*only),
+                    _ => None,
+                };
+                Carrier::Sent(text, of)
+            }
             Some((_, false)) => Carrier::Hidden,
             None => Carrier::Gone,
         }
@@ -38,7 +49,7 @@ mod tests {
     use super::*;
     use crate::model::Role;
     use crate::strategy::testkit::Talk;
-    use crate::strategy::{EntryId, Op, Place, Recording};
+    use crate::strategy::{Op, Place, Recording};
 
     #[test]
     fn a_written_text_is_read_once_and_is_sent_until_it_is_hidden_or_removed() {
@@ -56,7 +67,7 @@ mod tests {
         }
         let [(id, text)] = texts.as_slice() else { panic!("{texts:?}") };
         assert_eq!((text.as_str(), read.entries), ("so far", 1));
-        assert_eq!(context.carrier(*id), Carrier::Sent("so far"));
+        assert_eq!(context.carrier(*id), Carrier::Sent("so far", None));
         assert_eq!(ContextView::oldest_sent(&context), 2);
         assert!(context.verbatim(2) && !context.verbatim(1));
         context.apply(Op::Hide { before: 0, except: Vec::new(), also: ids.clone() }).unwrap();

@@ -20,7 +20,7 @@ pub(super) const FORMAT: Format = Format {
 
 const COLUMNS: &str = "request,stage,mechanism,trigger,tokens_before,tokens_after,messages_folded,\
     messages_evicted,messages_edited,model_calls,input_tokens,output_tokens,cost_usd,\
-    cpu_ms,latency_ms,latency_source,background,fallback,error,at_end,\
+    latency_ms,latency_source,background,fallback,error,at_end,\
     break_even_requests,break_even_formula,agent_model,begun,void,void_reasons";
 
 fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
@@ -117,7 +117,6 @@ fn fields(
         Field::Count(row.input_tokens),
         Field::Count(row.output_tokens),
         Field::maybe_dollars(billed.usd),
-        Field::Number(row.cpu_ms),
         Field::maybe(row.latency_ms),
         Field::maybe_text(row.latency_source.map(|source| source.as_str())),
         Field::Flag(row.background),

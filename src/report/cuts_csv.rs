@@ -22,7 +22,7 @@ pub(super) const KEY: &str = "dataset,transcript,strategy,replicate,cut";
 
 const COLUMNS: &str = "tokens_before,tokens_after,window,facts,verbatim,carried,bare,partial,lost,\
     recovered,recency,cost_usd,bill_with,bill_without,pays_after,saved_per_request_usd,\
-    blocking_ms,cpu_ms,compactions,over_window,recorded,agent_model,error,void,requests,\
+    blocking_ms,compactions,over_window,recorded,agent_model,error,void,requests,\
     requests_left";
 
 fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
@@ -129,7 +129,6 @@ fn examined(
         bill.and_then(|b| b.pays_after).map_or(Field::Empty, |n| Field::Count(u64::from(n))),
         usd(|bill| bill.saved_per_request_usd),
         Field::maybe(exam.blocking_ms),
-        Field::Number(exam.cpu_ms),
         Field::Count(u64::from(exam.compactions)),
         Field::Count(exam.refused.len() as u64),
         Field::Flag(cut.recorded),

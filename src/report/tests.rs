@@ -36,7 +36,7 @@ fn csv_headers_are_those_of_the_contract() {
         key.to_owned()
             + "request,stage,mechanism,trigger,tokens_before,tokens_after,messages_folded,\
                messages_evicted,messages_edited,model_calls,input_tokens,output_tokens,cost_usd,\
-               cpu_ms,latency_ms,latency_source,background,fallback,error,at_end,\
+               latency_ms,latency_source,background,fallback,error,at_end,\
                break_even_requests,break_even_formula,agent_model,begun,void,void_reasons"
     );
     assert_eq!(
@@ -56,7 +56,7 @@ fn csv_headers_are_those_of_the_contract() {
         key.clone()
             + "tokens_before,tokens_after,window,facts,verbatim,carried,bare,partial,lost,\
                recovered,recency,cost_usd,bill_with,bill_without,pays_after,\
-               saved_per_request_usd,blocking_ms,cpu_ms,compactions,over_window,recorded,\
+               saved_per_request_usd,blocking_ms,compactions,over_window,recorded,\
                agent_model,error,void,requests,requests_left"
     );
     assert_eq!(
@@ -71,7 +71,7 @@ fn csv_headers_are_those_of_the_contract() {
     );
     // The same in every run, whatever it asks.
     insta::assert_snapshot!(header("summary.csv").replace(',', " "), @r"
-    dataset strategy window agent_model transcripts requests probes unscored recall recall_lo recall_hi continuity continuity_lo continuity_hi reference_recall evidence_gone fabrication_rate tokens_full tokens_sent token_savings peak_tokens compactions overflows cost_usd cost_savings compaction_cost_usd cache_hit_rate cache_breaks blocking_ms_p95 cpu_ms latency_source verdict_vs_full reference_recall_lo reference_recall_hi references recency_gain cost_usd_refetch sidechain_cost_usd stand_in mde n_clusters rank depth cuts facts_at_stake sessions_at_stake kept_at_cut kept_at_cut_lo kept_at_cut_hi exposed_share carried_share added_at_cut gain_at_cut tokens_at_cut continuity_at_cut void_replies idle_compactions questions_at_cut cost_head_breakpoint_usd cost_savings_vs_recorded
+    dataset strategy window agent_model transcripts requests probes unscored recall recall_lo recall_hi continuity continuity_lo continuity_hi reference_recall evidence_gone fabrication_rate tokens_full tokens_sent token_savings peak_tokens compactions overflows cost_usd cost_savings compaction_cost_usd cache_hit_rate cache_breaks blocking_ms_p95 latency_source verdict_vs_full reference_recall_lo reference_recall_hi references recency_gain cost_usd_refetch sidechain_cost_usd stand_in mde n_clusters rank depth cuts facts_at_stake sessions_at_stake kept_at_cut kept_at_cut_lo kept_at_cut_hi exposed_share carried_share added_at_cut gain_at_cut tokens_at_cut continuity_at_cut void_replies idle_compactions questions_at_cut cost_head_breakpoint_usd cost_savings_vs_recorded
     ");
 }
 
@@ -95,7 +95,7 @@ fn csv_rows_carry_ids_states_and_empty_fields() {
     assert_eq!(
         row("compactions.csv", "my-sessions,session-0,prune"),
         "my-sessions,session-0,prune,25%,0,4,0,summary,tokens > 80%,7932,6950,3,0,0,1,7932,200,\
-         0.006,0.5,4200,modelled,false,,,false,3,2.5,claude-sonnet-5-5,4,0,"
+         0.006,4200,modelled,false,,,false,3,2.5,claude-sonnet-5-5,4,0,"
     );
     let summary = row("summary.csv", "my-sessions,continuation,25%,claude-sonnet-5-5,3,39,,,,");
     assert!(summary.contains(",0.64,") && summary.contains(",true,"), "{summary}");
@@ -150,8 +150,7 @@ fn cuts_csv_and_facts_csv_tell_what_became_of_the_facts() {
     // 2,000 tokens of messages behind the cut: too few for what was said 5,200 ago.
     assert_eq!(
         row("cuts.csv", "my-sessions,session-1,prune,0,5,"),
-        "my-sessions,session-1,prune,0,5,23000,5000,9000,2,0,0,1,1,0,0,0,,,,,,,0.5,1,0,false,,,0,\
-         40,100"
+        "my-sessions,session-1,prune,0,5,23000,5000,9000,2,0,0,1,1,0,0,0,,,,,,,1,0,false,,,0,40,100"
     );
     let failed = row("cuts.csv", "my-sessions,session-1,fifo,");
     assert!(failed.ends_with(",result `call-9` has no call,,40,100"), "{failed}");

@@ -98,7 +98,6 @@ async fn rows(
     };
     rows.cpu_ms = 0.0;
     for compaction in &mut rows.compactions {
-        compaction.cpu_ms = 0.0;
         if compaction.latency_source == Some(LatencySource::Live) {
             compaction.latency_ms = None;
         }

@@ -65,6 +65,8 @@ pub const GATE: &str = "gate.json";
 
 pub(super) const MANIFEST: &str = "manifest.json";
 pub(super) const TEXTS: &str = "texts.jsonl";
+/// What each cell took, which differs from run to run.
+pub(super) const TIMES: &str = "times.jsonl";
 
 /// The files of a run folder that its results are read from; under `--no-text`
 /// there are no texts.

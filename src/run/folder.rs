@@ -10,15 +10,24 @@ use serde::{Deserialize, Serialize};
 
 use super::Conceal;
 use super::earlier::{Earlier, unlike};
-use super::files::{FolderError, GATE, MANIFEST, TEXTS, io};
+use super::files::{FolderError, GATE, MANIFEST, TEXTS, TIMES, io};
 use super::journal::{JOURNAL, Kind, Shared, Text, write_line};
 use super::loaded::Loaded;
-use crate::model::{CallRow, Cell, Cut, Gate, Manifest, Sessions, TranscriptFacts};
+use crate::model::{CallRow, Cell, CellKey, Cut, Gate, Manifest, Sessions, TranscriptFacts};
 
 /// What models answered, while a run without a cassette goes on.
 pub const REPLIES: &str = "replies.jsonl";
 /// Files that may exist before a run has its manifest.
 const BEFORE_THE_MANIFEST: [&str; 2] = [JOURNAL, "manifest.json.partial"];
+
+/// What a cell took.
+#[derive(Serialize)]
+struct Time<'a> {
+    #[serde(flatten)]
+    key: &'a CellKey,
+    /// CPU time of the strategy's own code.
+    cpu_ms: f64,
+}
 
 /// The folder of a run in progress.
 #[derive(Debug)]
@@ -51,6 +60,7 @@ impl Folder {
         // The journal is emptied first, so that no result of an earlier run
         // remains beside this manifest.
         folder.empty_journal(0)?;
+        folder.remove(TIMES)?;
         folder.write_manifest(manifest)?;
         Ok(folder)
     }
@@ -182,7 +192,18 @@ impl Folder {
             None => self.shared.write_cell(&mut cell, &mut std::io::sink()),
         };
         wrote.map_err(io(&self.path.join(JOURNAL)))?;
+        self.append_time(&cell)?;
         Ok(cell)
+    }
+
+    /// Adds what a cell took to the file of times.
+    fn append_time(&self, cell: &Cell) -> Result<(), FolderError> {
+        let Some(rows) = cell.rows().filter(|_| self.journal.is_some()) else { return Ok(()) };
+        let path = self.path.join(TIMES);
+        let time = Time { key: &cell.key, cpu_ms: rows.cpu_ms };
+        let line = serde_json::to_string(&time).expect("plain data serialises") + "\n";
+        let file = File::options().append(true).create(true).open(&path);
+        file.and_then(|mut file| file.write_all(line.as_bytes())).map_err(io(&path))
     }
 
     /// Adds a cut to the journal. Returns the cut as written.

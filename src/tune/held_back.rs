@@ -1,4 +1,4 @@
-//! How the recommended setting does on the sessions that the search never saw.
+//! How the setting that the search found does on the sessions that it never saw.
 
 use super::figures::{Figures, Objective};
 use super::recommend::AUTHOR;
@@ -10,14 +10,14 @@ use crate::wording::number;
 /// Largest p at which a difference is called one.
 const LEVEL: f64 = 0.05;
 
-/// Compares the recommended setting with the author's, paired by session.
-pub(super) fn held_back(
+/// Compares a setting with the author's, paired by session.
+pub fn held_back(
     figures: &Figures,
-    recommended: usize,
+    setting: usize,
     objective: Objective,
     seed: u64,
 ) -> TunedHeldBack {
-    let pair = (AUTHOR, recommended);
+    let pair = (AUTHOR, setting);
     let mean = |clusters: Clusters| (clusters.n() > 0).then(|| clusters.mean());
     let kept = figures.quality_estimate(pair, seed);
     let kept = difference(kept, [pair.0, pair.1].map(|at| mean(figures.quality(at))));
@@ -34,18 +34,18 @@ pub(super) fn held_back(
             |found| in_words(found, "dollars a session", number::dollars),
         )
     );
-    TunedHeldBack { sessions: figures.sessions(recommended), kept, usd, words }
+    TunedHeldBack { setting, sessions: figures.sessions(setting), kept, usd, words }
 }
 
 /// A difference, where both settings have figures.
 fn difference(
     estimate: Option<Estimate>,
-    [author, recommended]: [Option<f64>; 2],
+    [author, found]: [Option<f64>; 2],
 ) -> Option<TunedDifference> {
     let estimate = estimate?;
     Some(TunedDifference {
         author: author?,
-        recommended: recommended?,
+        found: found?,
         difference: ranged(&estimate),
         p: estimate.p,
         clusters: estimate.clusters,
@@ -63,7 +63,7 @@ pub(super) fn ranged(estimate: &Estimate) -> Ranged {
 
 /// What a difference shows. An interval that holds zero shows none.
 fn in_words(found: &TunedDifference, noun: &str, show: fn(f64) -> String) -> String {
-    let (from, to) = (show(found.author), show(found.recommended));
+    let (from, to) = (show(found.author), show(found.found));
     let clusters = counted(found.clusters, "independent project or session");
     let Some((lo, hi)) = found.difference.lo.zip(found.difference.hi) else {
         return format!(

@@ -20,6 +20,7 @@ mod space;
 mod split;
 
 pub use figures::{Figures, Objective};
+pub use held_back::held_back;
 pub use preset_file::{PresetFile, preset_file};
 pub use recommend::{AUTHOR, Recommended, Searched};
 pub use result::{Search, tuned};

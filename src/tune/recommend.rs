@@ -1,7 +1,9 @@
 //! Which setting is recommended, and what became of each.
 
 use super::figures::Figures;
-use crate::model::TunedStatus;
+use crate::model::{TunedHeldBack, TunedStatus};
+use crate::text::counted;
+use crate::wording::number;
 
 /// The setting that is recommended, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,10 +133,74 @@ impl Searched {
     }
 }
 
+impl Searched {
+    /// What is recommended once held-back sessions are known: not a setting that
+    /// keeps less there than the author's, or costs more and keeps no more.
+    pub fn confirmed(&self, recommended: Recommended, held: &TunedHeldBack) -> Recommended {
+        let kept = held.kept.as_ref();
+        let less = kept.filter(|kept| kept.difference.mean < 0.0);
+        let no_more = kept.is_none_or(|kept| kept.difference.mean <= 0.0);
+        let dearer = held.usd.as_ref().filter(|usd| no_more && usd.difference.mean > 0.0);
+        let worse = match (less, dearer) {
+            (Some(kept), _) => {
+                let [own, author] = [kept.found, kept.author].map(number::percent);
+                format!("kept {own}, the author's {author}")
+            }
+            (None, Some(usd)) => {
+                let [own, author] = [usd.found, usd.author].map(number::dollars);
+                format!("kept no more and cost {own} each, the author's {author}")
+            }
+            (None, None) => return recommended,
+        };
+        Recommended {
+            setting: self.usable().find(|at| *at == AUTHOR),
+            because: format!(
+                "on the {} setting {} {worse}",
+                counted(held.sessions, "held-back session"),
+                held.setting
+            ),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::figures::Objective;
     use super::super::figures::testkit::{sessions, told};
+    use super::super::held_back::held_back;
     use super::*;
+
+    /// What is said of setting 1, which the search found, once four held-back
+    /// sessions are known: facts of 30 and dollars of the author's and of 1.
+    fn confirmed(author: (f64, f64), found: (f64, f64), max_wait: Option<f64>) -> Recommended {
+        let mut searched = searched(&[(18.0, 0.0, 2.0), (24.0, 0.0, 1.0)]);
+        let first = searched.recommend(1);
+        assert_eq!(first.setting, Some(1));
+        searched.max_wait = max_wait;
+        let each = (0..4).flat_map(|at| {
+            [(AUTHOR, told(at, author.0, author.1)), (1, told(at, found.0, found.1))]
+        });
+        let figures = Figures::new(&sessions(4), each.collect());
+        searched.confirmed(first, &held_back(&figures, 1, Objective::Kept, 1))
+    }
+
+    #[test]
+    fn what_does_worse_on_held_back_sessions_is_not_recommended() {
+        let less = confirmed((15.0, 2.0), (12.0, 1.0), None);
+        let because = "on the 4 held-back sessions setting 1 kept 40 %, the author's 50 %";
+        assert_eq!((less.setting, &*less.because), (Some(AUTHOR), because));
+        let dearer = confirmed((15.0, 2.0), (15.0, 3.0), None);
+        let because = "on the 4 held-back sessions setting 1 kept no more and cost $3.00 each, \
+                       the author's $2.00";
+        assert_eq!((dearer.setting, &*dearer.because), (Some(AUTHOR), because));
+        // As much for less, and more for more.
+        for found in [(15.0, 1.0), (15.0, 2.0), (18.0, 3.0)] {
+            let kept = confirmed((15.0, 2.0), found, None);
+            assert_eq!(kept.setting, Some(1), "{found:?}: {}", kept.because);
+        }
+        // The author's, which waits too long, is none to go back to.
+        assert_eq!(confirmed((15.0, 2.0), (12.0, 1.0), Some(3.5)).setting, None);
+    }
 
     /// Settings on four sessions: facts that are kept, what every second session
     /// has more and the others have less, and dollars.

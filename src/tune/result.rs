@@ -1,13 +1,15 @@
 //! The result of a search.
 
-use super::figures::{Figures, Objective};
-use super::held_back::{held_back, ranged};
+use super::figures::Objective;
+use super::held_back::ranged;
 use super::recommend::{Recommended, Searched};
 use super::settings::Settings;
 use super::space::Space;
 use super::split::{Split, sessions};
 use crate::measure::{Clusters, estimate};
-use crate::model::{OFFLINE, Ranged, TUNED_VERSION, Tuned, TunedSetting, TunedSplit};
+use crate::model::{
+    OFFLINE, Ranged, TUNED_VERSION, Tuned, TunedHeldBack, TunedSetting, TunedSplit,
+};
 use crate::text::counted;
 
 /// Everything that a result is made of.
@@ -22,9 +24,9 @@ pub struct Search<'a> {
     pub objective: Objective,
     /// What was found on the sessions of the search.
     pub searched: Searched,
-    /// The figures of the author's and the recommended setting on held-back
-    /// sessions, if they differ.
-    pub held_back: Option<Figures>,
+    /// How the setting that was found does on held-back sessions, if it is not
+    /// the author's.
+    pub held_back: Option<TunedHeldBack>,
     /// Names of the data sets.
     pub title: String,
     /// Depth of the cuts.
@@ -35,7 +37,6 @@ pub struct Search<'a> {
 
 /// The result of a search that has ended.
 pub fn tuned(search: &Search<'_>, recommended: &Recommended) -> Tuned {
-    let held = search.held_back.as_ref().zip(recommended.setting);
     Tuned {
         version: TUNED_VERSION,
         base: search.space.base.clone(),
@@ -57,7 +58,7 @@ pub fn tuned(search: &Search<'_>, recommended: &Recommended) -> Tuned {
         recommended: recommended.setting,
         because: recommended.because.clone(),
         preset_file: None,
-        held_back: held.map(|(figures, at)| held_back(figures, at, search.objective, search.seed)),
+        held_back: search.held_back.clone(),
         notes: notes(search),
     }
 }

@@ -223,6 +223,19 @@ mod tests {
     }
 
     #[test]
+    fn no_two_settings_have_the_same_label() {
+        let text = "version = 1\nbase = \"gencode\"\nwindows = [\"native\", \"100k\"]\n[vary]\n\
+                    \"2.when.share\" = [0.7, 0.75, 1.0]\nkeep_last = { from = 5, to = 20, steps = 4 }\n";
+        let space = Space::parse("space.toml", text, Path::new("")).unwrap();
+        let settings = Settings::draw(&space, 100, OFFLINE, 1).unwrap();
+        let mut labels = labels(&settings);
+        assert_eq!(labels.len(), 24);
+        labels.sort();
+        labels.dedup();
+        assert_eq!(labels.len(), 24, "{labels:?}");
+    }
+
+    #[test]
     fn a_default_that_is_written_out_is_no_change() {
         let text = "version = 1\nbase = \"gencode\"\n[vary]\n\"2.when.share\" = [0.75, 1.0]\n\
                     keep_last = [10]\n";

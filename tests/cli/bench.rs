@@ -25,9 +25,11 @@ const CONTRACTED: &[&str] = &[
     "requests.csv",
     #[cfg(feature = "parquet")]
     "results.parquet",
+    "sessions.csv",
     "summary.csv",
     "summary.json",
     "texts.jsonl",
+    "times.jsonl",
     "validation.csv",
 ];
 
@@ -428,7 +430,10 @@ fn nothing_of_an_earlier_run_in_the_same_folder_stays() {
     let desk = Desk::with_sessions();
     desk.good(&["bench", "pi.jsonl", "--out", "run"]);
     let ran = desk.good(&["bench", "pi.jsonl", "--no-text", "--format", "json", "--out", "run"]);
-    assert_eq!(desk.list("run"), ["baseline.json", "cells.jsonl", "manifest.json", "summary.json"]);
+    assert_eq!(
+        desk.list("run"),
+        ["baseline.json", "cells.jsonl", "manifest.json", "summary.json", "times.jsonl"]
+    );
     assert_eq!(ran.last(), " page     run");
 }
 

@@ -179,11 +179,6 @@ impl Ran {
     }
 }
 
-/// Takes the column `cpu_ms` out of a CSV file.
-pub fn without_cpu(csv: &str) -> Vec<Vec<String>> {
-    without(csv, "cpu_ms")
-}
-
 /// Takes a column out of a CSV file, if it is there.
 pub fn without(csv: &str, column: &str) -> Vec<Vec<String>> {
     let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(csv.as_bytes());
@@ -197,43 +192,20 @@ pub fn without(csv: &str, column: &str) -> Vec<Vec<String>> {
     rows.iter().map(keep).collect()
 }
 
-/// Every file of both runs, processor time apart.
+/// The one file that two equal runs may differ in: own CPU times.
+const TIMES: &str = "times.jsonl";
+
+/// Every file of both runs, byte for byte, but for own CPU times.
 #[track_caller]
 pub fn assert_same(desk: &Desk, a: &str, b: &str) {
-    assert_eq!(desk.list(a), desk.list(b));
-    for name in desk.list(a) {
-        let [a, b] = [a, b].map(|run| desk.read(&format!("{run}/{name}")));
-        if name.ends_with(".csv") {
-            assert_eq!(without_cpu(&a), without_cpu(&b), "{name}");
-        } else if name == "summary.json" || name == "cells.jsonl" {
-            let lines = |text: &str| {
-                let values = serde_json::Deserializer::from_str(text).into_iter();
-                let mut values: Vec<_> = values.map(Result::unwrap).collect();
-                values.iter_mut().for_each(drop_cpu);
-                values
-            };
-            assert_eq!(lines(&a), lines(&b), "{name}");
-        } else {
-            assert!(untimed(&a) == untimed(&b), "{name} differs");
-        }
-    }
-}
-
-/// A page without the lines that hold processor times, packed or not.
-fn untimed(page: &str) -> String {
-    let timed = |line: &&str| line.contains("id=\"measure-data\"");
-    page.split_inclusive('\n').filter(|line| !timed(line)).collect()
-}
-
-/// Takes processor times out of a JSON value, and checksums, which are over them.
-pub fn drop_cpu(value: &mut Json) {
-    match value {
-        Json::Object(members) => {
-            members.shift_remove("cpu_ms");
-            members.shift_remove("sum");
-            members.values_mut().for_each(drop_cpu);
-        }
-        Json::Array(items) => items.iter_mut().for_each(drop_cpu),
-        _ => {}
+    let files = |run: &str| {
+        let mut names = desk.list(run);
+        names.retain(|name| name != TIMES);
+        names
+    };
+    assert_eq!(files(a), files(b));
+    for name in files(a) {
+        let [a, b] = [a, b].map(|run| std::fs::read(desk.path(&format!("{run}/{name}"))).unwrap());
+        assert!(a == b, "{name} differs");
     }
 }

@@ -201,7 +201,6 @@ fn a_run_against_itself_is_unchanged_from_its_folder_and_from_its_file() {
         assert_eq!(told["baseline"], name, "a name and no path");
     }
     assert_eq!(desk.read("base/baseline.json"), desk.read("run/baseline.json"));
-    assert!(!desk.read("run/baseline.json").contains("cpu_ms"));
 }
 
 #[test]
@@ -357,8 +356,6 @@ fn a_baseline_that_is_about_something_else_is_refused_by_name_before_anything_ru
     refuse(&[], "version 4 of the instrument");
     desk.file("base/baseline.json", "{}");
     refuse(&[], "it is no baseline.json");
-    std::fs::remove_file(desk.path("base/baseline.json")).unwrap();
-    refuse(&[], "base/baseline.json");
     // Other words of the same sessions are seen once they are measured.
     desk.file("base/baseline.json", base.replacen("\"session\":\"", "\"session\":\"0", 1));
     let rule = ["--baseline", "base/baseline.json", "--fail-on", "cost_usd > baseline"];

@@ -93,7 +93,7 @@ fn every_column_of_every_file_is_described_and_no_other() {
     let desk = Desk::with_run(&[]);
     let files: Vec<String> =
         desk.list("run").into_iter().filter(|name| name.ends_with(".csv")).collect();
-    assert_eq!(files.len(), 11, "{files:?}");
+    assert_eq!(files.len(), 12, "{files:?}");
     for file in files {
         let mut known = described(&page, &file);
         let header = desk.read(&format!("run/{file}"));

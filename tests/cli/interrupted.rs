@@ -133,8 +133,10 @@ fn what_is_no_run_is_never_replaced_and_another_run_never_resumed() {
     // Nothing to resume: the run begins. All there: nothing is left to do.
     desk.good(&[&run[..], &["run", "--resume"]].concat());
     let before = desk.read("run/cells.jsonl");
+    let times = desk.read("run/times.jsonl");
     desk.good(&[&run[..], &["run", "--resume"]].concat());
-    assert_eq!(desk.read("run/cells.jsonl"), before, "not even processor times change");
+    assert_eq!(desk.read("run/cells.jsonl"), before);
+    assert_eq!(desk.read("run/times.jsonl"), times, "nothing is replayed");
     let other = desk.refused(&[&run[..], &["run", "--resume", "--seed", "2"]].concat());
     assert!(other.contains("seed (1 there, 2 here)"), "{other}");
     let manifest = desk.read("run/manifest.json");

@@ -251,6 +251,20 @@ fn a_model_writes_the_questions_of_a_run_and_the_cassette_keeps_them() {
 }
 
 #[test]
+fn questions_that_cost_more_than_they_may_are_not_asked_for() {
+    let desk = Desk::new();
+    let server = Server::start(author);
+    let (session, base) = (session(), server.base());
+    let variables = [("OPENAI_BASE_URL", base.as_str()), ("OPENAI_API_KEY", "sk-canary-4471")];
+    let generate = ["probes", "generate", &session, "--model", "openai/gpt-5.4"];
+    let ran = desk.recap_with(&variables, &[&generate[..], &["--max-cost", "0.01"]].concat());
+    ran.is_refused();
+    assert!(ran.err.contains("expected to cost $"), "{}", ran.err);
+    assert!(ran.err.contains("--max-cost allows $0.01") && ran.err.contains("raise --max-cost"));
+    assert_eq!(server.requests(), 0);
+}
+
+#[test]
 fn a_model_without_a_usable_question_ends_the_run_before_it_begins() {
     let desk = Desk::new();
     let server = Server::start(|_| Act::chat("{\"questions\": []}"));

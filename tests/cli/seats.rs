@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::desk::{Desk, Ran, drop_cpu, without_cpu};
+use crate::desk::{Desk, Ran};
 use crate::server::{Act, Received, Server, chat, nowhere};
 
 /// A key that no text may ever hold.
@@ -142,28 +142,10 @@ fn models_answer_and_grade_each_distinct_question_once() {
     keeps_the_key(&desk, &ran);
 }
 
-/// Everything in a run folder, with own CPU times left out.
+/// Everything in a run folder but own CPU times.
 pub fn folder(desk: &Desk, run: &str) -> Vec<(String, String)> {
-    let text = |name: &String| {
-        let text = desk.read(&format!("{run}/{name}"));
-        match name.rsplit('.').next() {
-            Some("csv") => format!("{:?}", without_cpu(&text)),
-            Some("jsonl" | "json") => {
-                let lines = match name.ends_with('l') {
-                    true => text.lines().map(|l| serde_json::from_str(l).unwrap()).collect(),
-                    false => vec![serde_json::from_str::<Json>(&text).unwrap()],
-                };
-                let calm = lines.into_iter().map(|mut line| {
-                    drop_cpu(&mut line);
-                    line.to_string()
-                });
-                calm.collect::<Vec<_>>().join("\n")
-            }
-            // The page packs own CPU times among the others.
-            _ => String::new(),
-        }
-    };
-    desk.list(run).into_iter().map(|name| (name.clone(), text(&name))).collect()
+    let names = desk.list(run).into_iter().filter(|name| name != "times.jsonl");
+    names.map(|name| (name.clone(), desk.read(&format!("{run}/{name}")))).collect()
 }
 
 #[test]
@@ -434,6 +416,11 @@ fn nothing_is_spent_beyond_the_cap() {
     let calls = desk.csv("run/calls.csv");
     let usd: f64 = calls.iter().filter_map(|call| call["cost_usd"].parse::<f64>().ok()).sum();
     assert!(usd > 0.0 && usd <= expected, "{usd} of {expected}");
+    // What was not asked says that the money is why.
+    let rows = desk.csv("run/probes.csv");
+    let reasons: Vec<&str> = rows.iter().map(|row| row["unscored_reason"].as_str()).collect();
+    let without: Vec<&&str> = reasons.iter().filter(|reason| !reason.is_empty()).collect();
+    assert!(!without.is_empty() && without.iter().all(|r| r.contains("--max-cost")), "{without:?}");
 
     let unpriced = bench(&desk, &server.base(), &["--max-cost", "1", "--out", "no"]);
     unpriced.is_refused();

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use recap::dataset::{LoadOptions, load};
-use recap::model::{CellKey, CellOutcome, CutOutcome, Manifest, Planned};
+use recap::model::{CellKey, Manifest, Planned};
 use recap::pricing::{Agents, PriceList};
 use recap::run::{
     Event, Finished, Folder, FolderError, Loaded, Observer, Prepared, RunSpec, Sample, Seats,
@@ -110,23 +110,11 @@ async fn go_on(path: &Path, ready: &Ready, stop: &Stop) -> Option<Finished> {
     }
 }
 
-/// What lies in a folder, processor times apart.
+/// What lies in a folder.
 fn left(path: &Path) -> impl PartialEq + use<> {
     let there = Loaded::read(path).unwrap();
     let Loaded { manifest, transcripts, sessions, calls, texts, .. } = there;
-    let (mut cells, mut cuts) = sessions.into_lists();
-    for cell in &mut cells {
-        if let CellOutcome::Done(rows) = &mut cell.outcome {
-            rows.cpu_ms = 0.0;
-            rows.compactions.iter_mut().for_each(|row| row.cpu_ms = 0.0);
-        }
-    }
-    for row in cuts.iter_mut().flat_map(|cut| &mut cut.rows) {
-        if let CutOutcome::Done(exam) = &mut row.outcome {
-            exam.cpu_ms = 0.0;
-        }
-    }
-    (manifest, transcripts, cells, cuts, calls, texts)
+    (manifest, transcripts, sessions.into_lists(), calls, texts)
 }
 
 /// A generator of numbers from a seed.

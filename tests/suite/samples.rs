@@ -71,7 +71,6 @@ fn rows(preset: Preset) -> CellRows {
         CellOutcome::Failed { error } => panic!("{error}"),
     };
     rows.cpu_ms = 0.0;
-    rows.compactions.iter_mut().for_each(|c| c.cpu_ms = 0.0);
     rows
 }
 

@@ -5,17 +5,18 @@ use std::collections::BTreeSet;
 
 use crate::cli::{inputs, wire};
 use crate::dataset::Dataset;
-use crate::model::Transcript;
+use crate::model::{Support, Transcript};
 use crate::pricing::PriceList;
-use crate::probes::{Cuts, places};
-use crate::tokens::{Counter, Sizes};
+use crate::probes::{MiningRules, mine};
+use crate::tokens::Sizes;
 
 const TEXT: &str = include_str!("recap.toml");
 
-/// The default cuts and their depth.
-const CUTS: (Cuts, u32) = (Cuts::Spread(5), 1);
+/// The file that the first run leaves for later ones.
+pub(super) const BASELINE: &str = "recap-baseline.json";
 
 /// A rule of the gate, with an explanation.
+#[derive(Clone)]
 struct Rule {
     rule: &'static str,
     forbids: &'static str,
@@ -33,6 +34,7 @@ pub(super) fn text(typed: &[String], datasets: &[Dataset]) -> String {
     TEXT.replace("@INPUTS@", &names.join(", "))
         .replace("@WINDOW@", window(datasets))
         .replace("@RULES@", &rules.join("\n"))
+        .replace("@BASELINE@", BASELINE)
 }
 
 /// Recordings of agents are replayed at the limit of their model, chats without
@@ -46,46 +48,40 @@ fn window(datasets: &[Dataset]) -> &'static str {
     }
 }
 
-/// The rules for these data sets: what is kept is measured by the probes where
-/// there are some, else by what the agent itself used next. Dollars are
-/// compared at the model's own window, and only with agents that never had to
-/// compact.
+/// The rules for these data sets. All are about the whole replay, where figures
+/// move with thresholds and presets: at a cut a compaction is forced, whatever
+/// the threshold. They compare with a baseline, since nobody has measured yet
+/// which number is good here.
 fn rules(datasets: &[Dataset]) -> Vec<Rule> {
     let probed = datasets.iter().any(|dataset| !dataset.probes.is_empty());
     let mut transcripts = datasets.iter().flat_map(|dataset| &dataset.transcripts);
     let named = transcripts.clone().flat_map(|t| t.model.iter().chain(t.other_models.values()));
     let list = PriceList::bundled();
     let unpriced = named.collect::<BTreeSet<_>>().iter().any(|name| list.priced(name).is_none());
-    let short = !probed && !transcripts.clone().any(has_cut);
-    let short = short.then_some("these sessions are too short for a cut");
-    let reported = datasets.iter().all(Dataset::reports_usage);
-    let hypothetical = if !reported {
-        Some("hypothetical at a share of the session: nobody would be billed for it")
-    } else if unpriced {
-        Some("unknown here: a session's model has no price; --prices takes a list that has one")
-    } else if transcripts.any(|transcript| !transcript.compactions.is_empty()) {
-        Some("hypothetical here: the agent compacted, so the whole was never billed")
-    } else {
-        None
-    };
-    let (least, drop) = match probed {
-        true => ("continuity < 30", "continuity < baseline - 5"),
-        false => ("kept_at_cut < 0.3", "kept_at_cut < baseline - 0.05"),
-    };
     let rule = |rule, forbids, off| Rule { rule, forbids, off };
-    vec![
-        rule(least, "too little of what is needed is left", short),
-        rule("cost_savings < 0", "dearer than sending everything", hypothetical),
-        rule(drop, "clearly less than in the baseline", Some("set the baseline below")),
-    ]
+    let kept = match probed {
+        true => rule("continuity < baseline - 5", "fewer right answers than before", None),
+        false => {
+            let few = !transcripts.any(has_references);
+            let few = few.then_some("these sessions use too little of what was said long before");
+            rule("reference_recall < baseline - 0.05", "fewer needed facts kept than before", few)
+        }
+    };
+    let unknown =
+        "unknown here: a session's model has no price; --prices takes a list that has one";
+    let bill = |off| rule("cost_usd > baseline * 1.1", "a bill over 10 % higher than before", off);
+    let sent = rule("tokens_sent > baseline * 1.1", "over 10 % more tokens than before", None);
+    let bill = if unpriced { vec![bill(Some(unknown)), sent] } else { vec![bill(None)] };
+    let refused = rule("overflows > baseline", "more requests over the window than before", None);
+    [vec![kept], bill, vec![refused]].concat()
 }
 
-/// Whether a compaction can be forced anywhere in a session.
-fn has_cut(transcript: &Transcript) -> bool {
-    let counter: std::sync::Arc<Counter> = wire::counter(None);
-    let sizes = Sizes::of(transcript, &counter);
-    let messages: Vec<u64> = sizes.messages.iter().map(|weight| weight.tokens).collect();
-    places(transcript, &messages, CUTS.0, CUTS.1).is_ok_and(|places| !places.is_empty())
+/// Whether a session has enough references for a figure.
+fn has_references(transcript: &Transcript) -> bool {
+    let sizes = Sizes::of(transcript, &wire::counter(None));
+    let tokens: Vec<u64> = sizes.messages.iter().map(|weight| weight.tokens).collect();
+    let exam = mine(transcript, &tokens, &MiningRules::default());
+    Support::of(exam.references.iter()).suffices()
 }
 
 impl Rule {

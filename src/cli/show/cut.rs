@@ -218,7 +218,7 @@ const STATES: [(ReferenceState, &str); 6] = [
         ReferenceState::Carried,
         "written by the strategy in a sentence with words that stood beside it",
     ),
-    (ReferenceState::Verbatim, "its message is sent as recorded"),
+    (ReferenceState::Verbatim, "its message is sent as recorded, or the part of it that holds it"),
 ];
 
 impl FactTable<'_> {

@@ -27,7 +27,7 @@ use crate::text::counted;
 use crate::tokens::Counter;
 use crate::tune::{
     AUTHOR, Cluster, Figures, Objective, Runs, Search, Searched, Settings, Space, SpaceError,
-    Split, split, tuned,
+    Split, held_back, split, tuned,
 };
 use options::{ReplayOptions, SearchOptions};
 
@@ -108,24 +108,28 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         ControlFlow::Break(exit) => return Ok(exit),
     };
     let searched = Searched { settings: all.len(), figures, max_wait: arguments.search.max_wait };
-    let recommended = searched.recommend(arguments.replay.seed);
-    let held_back = match recommended.setting.filter(|setting| *setting != AUTHOR) {
-        None => None,
-        Some(setting) => match drive.replay(HELD_BACK, &[AUTHOR, setting], &split.held_back)? {
-            ControlFlow::Continue(figures) => Some(figures),
+    let seed = arguments.replay.seed;
+    let mut recommended = searched.recommend(seed);
+    let mut held = None;
+    if let Some(setting) = recommended.setting.filter(|setting| *setting != AUTHOR) {
+        let figures = match drive.replay(HELD_BACK, &[AUTHOR, setting], &split.held_back)? {
+            ControlFlow::Continue(figures) => figures,
             ControlFlow::Break(exit) => return Ok(exit),
-        },
-    };
+        };
+        let found = held_back(&figures, setting, objective, seed);
+        recommended = searched.confirmed(recommended, &found);
+        held = Some(found);
+    }
     let search = Search {
         space: &space,
         settings: &settings,
         split: &split,
         objective,
         searched,
-        held_back,
+        held_back: held,
         title,
         depth: arguments.replay.depth,
-        seed: arguments.replay.seed,
+        seed,
     };
     drive.finish()?;
     files::write(&drive.folder, &search, tuned(&search, &recommended), arguments.json)?;

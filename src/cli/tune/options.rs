@@ -51,7 +51,7 @@ pub(super) struct ReplayOptions {
     pub cuts: Cuts,
 
     /// Depth of the cuts: 1 is the first compaction, 3 a session three times as large as the window
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub depth: u32,
 
     /// Repetitions of presets that call a compactor

@@ -19,10 +19,6 @@ const fn spec(measure: &'static Measure, pool: Pool, compute: fn(&Sample<'_>) ->
     Spec::of_cell(measure, pool, Basis::Requests, compute)
 }
 
-/// The mechanism's own CPU time, the one column that two equal runs may differ in.
-pub(super) const CPU_MS: Spec =
-    spec(catalogue::CPU_MS, Pool::Sum, |sample| Parts::One(sample.rows.cpu_ms));
-
 /// Median of the waits.
 pub(super) const P50: Spec = spec(catalogue::BLOCKING_MS_P50, Pool::Percentile(50), listed);
 

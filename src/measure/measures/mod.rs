@@ -49,7 +49,7 @@ pub static MEASURES: LazyLock<Vec<Spec>> = LazyLock::new(|| {
     OF_CELLS.into_iter().chain(by_kind).chain(AT_CUTS).collect()
 });
 
-const OF_CELLS: [Spec; 75] = [
+const OF_CELLS: [Spec; 74] = [
     tokens::REQUESTS,
     tokens::TOKENS_FULL,
     tokens::TOKENS_SENT,
@@ -82,7 +82,6 @@ const OF_CELLS: [Spec; 75] = [
     references::IRRECOVERABLE_COUNT,
     references::REFETCH_TOKENS,
     references::DID_WITHOUT,
-    compactor::CPU_MS,
     compactor::P50,
     compactor::P95,
     compactor::MAX,

@@ -163,7 +163,6 @@ impl CellBuilder {
             model_calls: 0,
             input_tokens: 0,
             output_tokens: 0,
-            cpu_ms: 0.1,
             latency_ms: None,
             latency_source: None,
             background: false,

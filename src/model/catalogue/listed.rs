@@ -81,8 +81,6 @@ BEFORE_KINDS:
         "longest time that the user waits for a compaction";
     BACKGROUND_MS "background_ms" Milliseconds Lower JsonOnly "measures §3":
         "time of compactions that run while the conversation goes on";
-    CPU_MS "cpu_ms" {Machine} Milliseconds Lower Csv "measures §3":
-        "CPU time of the compaction code on this machine";
     LATENCY_SOURCE "latency_source" Word Neutral Csv "measures §3":
         "how times were obtained: live, recorded or modelled";
     VERDICT_VS_FULL "verdict_vs_full" Word Neutral Csv "measures §7":

@@ -7,6 +7,10 @@ use super::*;
 struct View {
     verbatim: Vec<u32>,
     edited: BTreeMap<u32, &'static str>,
+    /// The recorded messages.
+    recorded: Vec<(u32, &'static str)>,
+    /// The recorded message in whose place alone the synthetic entries stand.
+    of: Option<u32>,
     /// Everything ever written, of which some is left out and some is gone.
     synthetic: Vec<(u32, &'static str)>,
     hidden: Vec<u32>,
@@ -20,6 +24,10 @@ impl ContextView for View {
 
     fn edited(&self, message: u32) -> Option<&str> {
         self.edited.get(&message).copied()
+    }
+
+    fn was_recorded(&self, message: u32, line: &str) -> bool {
+        self.recorded.iter().any(|(at, text)| *at == message && text.contains(line))
     }
 
     fn oldest_sent(&self) -> u32 {
@@ -37,7 +45,7 @@ impl ContextView for View {
         match self.synthetic.iter().find(|(known, _)| *known == id) {
             Some(_) if self.gone.contains(&id) => Carrier::Gone,
             Some(_) if self.hidden.contains(&id) => Carrier::Hidden,
-            Some((_, text)) => Carrier::Sent(text),
+            Some((_, text)) => Carrier::Sent(text, self.of),
             None => Carrier::Gone,
         }
     }
@@ -111,6 +119,30 @@ fn an_edited_source_is_a_carrier_that_needs_support() {
     assert_eq!(edited("zebra quagga src/net/pool_guard.rs"), ReferenceState::Carried);
     assert_eq!(edited("src/net/pool_guard.rs [cleared]"), ReferenceState::Bare);
     assert_eq!(edited("[cleared]"), ReferenceState::Lost);
+}
+
+/// What a strategy keeps of recorded text is not carried: with an empty text in
+/// the place of its summaries it would keep the same.
+#[test]
+fn what_an_edit_leaves_of_a_message_is_recorded_and_what_it_writes_is_carried() {
+    let recorded = vec![(1, "the zebra and the quagga live in src/net/pool_guard.rs")];
+    let left = "[cut]\nzebra and the quagga live in src/net/pool_guard.rs";
+    let written = "Zebra and quagga were both seen in src/net/pool_guard.rs";
+    let edited = |text| {
+        let edited = BTreeMap::from([(1, text)]);
+        state(View { edited, recorded: recorded.clone(), ..View::default() })
+    };
+    assert_eq!(edited(left), ReferenceState::Verbatim);
+    assert_eq!(edited(written), ReferenceState::Carried);
+    // A text that stands in the place of one message is an edit of it, and a
+    // summary of several is written, even where it quotes.
+    let folded = |text, of| {
+        let synthetic = vec![(7, text)];
+        state(View { synthetic, of, recorded: recorded.clone(), ..View::default() })
+    };
+    assert_eq!(folded(left, Some(1)), ReferenceState::Verbatim);
+    assert_eq!(folded(written, Some(1)), ReferenceState::Carried);
+    assert_eq!(folded(left, None), ReferenceState::Carried);
 }
 
 #[test]

@@ -203,7 +203,6 @@ impl CutExamination<'_> {
             compactions: behind.compactions,
             states,
             refused: over,
-            cpu_ms: behind.cpu_ms,
             blocking_ms: behind.blocking_ms,
             latency_source: behind.latency_source,
             bills,
@@ -231,7 +230,6 @@ fn opened<'a>(
 struct CutStart {
     tokens_after: u64,
     compactions: u32,
-    cpu_ms: f64,
     blocking_ms: Option<f64>,
     latency_source: Option<LatencySource>,
     texts: Vec<String>,
@@ -250,7 +248,6 @@ impl ReplaySession<'_> {
         Ok(CutStart {
             tokens_after: sent.ok_or(ReplayError::EndsBeforeCut)?,
             compactions: self.compactions.len() as u32,
-            cpu_ms: self.cpu_ms,
             blocking_ms: (!waits.is_empty()).then(|| waits.iter().sum()),
             latency_source: rows().find_map(|row| row.latency_source),
             texts: rows().flat_map(|row| row.texts.iter().cloned()).collect(),

@@ -74,7 +74,7 @@ pub(super) enum Narrow {
     LeftOut(u8),
     /// Its cells are cut, when nothing can be left out any more.
     Cut,
-    /// Its cells run over several lines; the last column only.
+    /// Its cells run over several lines; one column at most.
     Wrapped,
 }
 

@@ -14,9 +14,9 @@ const GAP: &str = "  ";
 pub(in crate::report) const NARROWEST: usize = 80;
 /// Columns that a figure of a block has at least beside its label.
 const FIGURE: usize = 16;
-/// Columns of a cell that is cut, and of the last column, so that words stay whole.
+/// Columns of a cell that is cut, and of one that is wrapped, so that words stay whole.
 const LEAST: usize = 8;
-const LEAST_LAST: usize = 14;
+const LEAST_WRAPPED: usize = 14;
 /// Columns of a label.
 const LABEL: usize = 9;
 
@@ -168,7 +168,7 @@ impl<'a> Lines<'a> {
             let head = self.table.heads[at].words.iter().map(|w| w.width()).max().unwrap_or(0);
             let longest = self.cells.iter().map(|row| row[at].width()).max().unwrap_or(0);
             match self.table.heads[at].narrow {
-                Narrow::Wrapped => head.max(longest.min(LEAST_LAST)),
+                Narrow::Wrapped => head.max(longest.min(LEAST_WRAPPED)),
                 _ => head.max(longest),
             }
         };
@@ -201,18 +201,23 @@ impl<'a> Lines<'a> {
         true
     }
 
-    /// Cuts the column that may be cut, and gives the last one what is left.
+    /// Cuts the column that may be cut, and gives the one that is wrapped what is left.
     fn fit(&mut self, width: usize) {
         let over = self.taken().saturating_sub(width);
-        let narrow = |at: usize| self.table.heads[self.shown[at]].narrow;
-        if let Some(at) = (0..self.shown.len()).find(|at| narrow(*at) == Narrow::Cut) {
+        if let Some(at) = self.position(Narrow::Cut) {
             let least = self.widths[at].min(LEAST);
             self.widths[at] = self.widths[at].saturating_sub(over).max(least);
         }
-        let last = self.shown.len().saturating_sub(1);
-        if !self.shown.is_empty() && narrow(last) == Narrow::Wrapped {
-            self.widths[last] += width.saturating_sub(self.taken());
+        if let Some(at) = self.position(Narrow::Wrapped) {
+            let longest = self.cells.iter().map(|row| row[self.shown[at]].width()).max();
+            let left = width.saturating_sub(self.taken());
+            self.widths[at] =
+                (self.widths[at] + left).min(longest.unwrap_or(0).max(self.widths[at]));
         }
+    }
+
+    fn position(&self, narrow: Narrow) -> Option<usize> {
+        self.shown.iter().position(|at| self.table.heads[*at].narrow == narrow)
     }
 
     /// Whether spreads stand in a column.
@@ -252,7 +257,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// A row whose last cell runs over several lines where it must.
+    /// A row with a cell that runs over several lines where it must.
     fn push_row(
         &self,
         out: &mut String,
@@ -260,18 +265,16 @@ impl<'a> Lines<'a> {
         screen: Screen,
         style: Option<&str>,
     ) {
-        let wraps =
-            self.shown.last().is_some_and(|at| self.table.heads[*at].narrow == Narrow::Wrapped);
-        let last = if wraps { cells.pop() } else { None };
-        let mut lines = last.map_or_else(Vec::new, |last| wrapped(&last, self.widths[cells.len()]));
-        if wraps {
-            cells.push(if lines.is_empty() { String::new() } else { lines.remove(0) });
-        }
+        let Some(at) = self.position(Narrow::Wrapped) else {
+            return self.push(out, &cells, screen, style);
+        };
+        let mut lines = wrapped(&cells[at], self.widths[at]).into_iter();
+        cells[at] = lines.next().unwrap_or_default();
         self.push(out, &cells, screen, style);
         for line in lines {
-            let mut cells = vec![String::new(); cells.len()];
-            *cells.last_mut().expect("the last cell runs over") = line;
-            self.push(out, &cells, screen, style);
+            let mut below = vec![String::new(); cells.len()];
+            below[at] = line;
+            self.push(out, &below, screen, style);
         }
     }
 

@@ -39,8 +39,9 @@ pub(super) fn table(report: &Report, screen: Screen) -> String {
     let least_told = usize::from(findings(report, 1).0.iter().any(|told| !is_notice(told)));
     let problems = (least_told..=PROBLEMS).rev().find(fits).unwrap_or(least_told);
     let left = lines.saturating_sub(height(&top) + height(&foot(problems, 1)) + 1);
-    let rankings: Vec<(Vec<Part>, usize)> =
-        (blocks.iter()).map(|block| ranking(report, block, (left / blocks.len(), 0), screen)).collect();
+    let rankings: Vec<(Vec<Part>, usize)> = (blocks.iter())
+        .map(|block| ranking(report, block, (left / blocks.len(), 0), screen))
+        .collect();
     let hidden = rankings.iter().map(|(_, hidden)| *hidden).max().unwrap_or(0);
     let mut calls = spend::parts(&report.calls);
     calls.extend(report.panel.iter().map(|panel| Part::Text(panel::sentence(panel))));
@@ -78,7 +79,12 @@ fn billed(report: &Report, block: &Block<'_>) -> Option<String> {
 
 /// The ranking of a block in so many lines, and how many rows with offline summaries are
 /// left out for it, from the last one on; so many stay.
-fn ranking(report: &Report, block: &Block<'_>, (lines, stay): (usize, usize), screen: Screen) -> (Vec<Part>, usize) {
+fn ranking(
+    report: &Report,
+    block: &Block<'_>,
+    (lines, stay): (usize, usize),
+    screen: Screen,
+) -> (Vec<Part>, usize) {
     let [mut presets, summaries, _] = arranged(&block.rows);
     if presets.iter().any(|row| row.strategy == RECORDED) {
         // The whole conversation is no choice where the agent itself compacts.

@@ -219,7 +219,6 @@ pub(super) fn compaction(request: u32, tokens_before: u64, tokens_after: u64) ->
         model_calls: 1,
         input_tokens: tokens_before,
         output_tokens: 200,
-        cpu_ms: 0.5,
         latency_ms: Some(4_200.0),
         latency_source: Some(LatencySource::Modelled),
         background: false,
@@ -265,7 +264,6 @@ pub(super) fn preset_row(
         ("cost_usd_refetch".to_owned(), Value::Absent(Absent::SomePrice)),
         ("blocking_ms_sum".to_owned(), known(0.0)),
         ("reference_recall_4k_8k".to_owned(), known(recall)),
-        ("cpu_ms".to_owned(), known(1.25)),
     ]);
     let wait = match name {
         "full" | "empty" => Value::Absent(Absent::NoCompaction),

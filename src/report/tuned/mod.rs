@@ -6,7 +6,7 @@ mod picture;
 pub use picture::tuned_svg;
 
 use super::document::{
-    Cell, Group, Head, Part, Row, Screen, Table, absent, figures, names, terminal, words,
+    Cell, Group, Head, Narrow, Part, Row, Screen, Table, absent, figures, terminal, words,
 };
 use super::number;
 use super::sheet::{self, Field};
@@ -14,7 +14,9 @@ use crate::model::{Ranged, Tuned, TunedSetting, TunedStatus};
 use crate::text::counted;
 
 const HEADS: &[Head] = &[
-    names("setting"),
+    figures("setting"),
+    // Settings with the same beginning would look the same if they were cut.
+    Head { narrow: Narrow::Wrapped, ..words("changes") },
     words("kept"),
     words("dollars a session"),
     figures("wait p95"),
@@ -99,7 +101,7 @@ fn settings(tuned: &Tuned) -> Table {
 }
 
 fn cells(tuned: &Tuned, setting: &TunedSetting) -> Vec<Cell> {
-    let mark = if tuned.recommended == Some(setting.number) { "→" } else { " " };
+    let mark = if tuned.recommended == Some(setting.number) { "→" } else { "" };
     let range = |range: Option<Ranged>, show: fn(f64) -> String| match range {
         None => absent().into(),
         Some(Ranged { mean, lo, hi }) => Cell {
@@ -110,7 +112,8 @@ fn cells(tuned: &Tuned, setting: &TunedSetting) -> Vec<Cell> {
         },
     };
     vec![
-        format!("{mark}{:>2} {}", setting.number, setting.label).into(),
+        format!("{mark} {}", setting.number).into(),
+        setting.label.clone().into(),
         range(setting.kept, number::percent),
         range(setting.usd, number::dollars),
         setting.wait_p95_s.map_or_else(absent, |s| number::time(s * 1_000.0)).into(),
@@ -140,8 +143,9 @@ fn sentences(tuned: &Tuned) -> Vec<String> {
     };
     let held_back = match &tuned.held_back {
         Some(held) => Some(format!(
-            "On {} that the search never saw, against the author's setting: {}",
+            "On {} that the search never saw, setting {} against the author's: {}",
             counted(held.sessions, "session"),
+            held.setting,
             held.words
         )),
         None => (tuned.recommended == Some(0)).then(|| {

@@ -47,6 +47,7 @@ fn tuned() -> Tuned {
         because: "it is cheap".to_owned(),
         preset_file: Some("tuned-lis.toml".to_owned()),
         held_back: Some(TunedHeldBack {
+            setting: 2,
             sessions: 8,
             kept: None,
             usd: None,
@@ -67,9 +68,21 @@ fn the_table_has_the_frontier_by_dollars_and_what_is_behind() {
     at("$1.00  [$0.900–$1.10]");
     at("refused by the preset: protect=-1");
     at("Recommended: 2 (protect=4000), for it is cheap.");
-    at("On 8 sessions that the search never saw");
+    at("On 8 sessions that the search never saw, setting 2 against the author's: ");
     at("note: a stand-in");
     assert!(!table.contains('\u{1b}'), "{table:?}");
+}
+
+#[test]
+fn settings_with_the_same_beginning_are_told_apart_in_a_narrow_table() {
+    let mut tuned = tuned();
+    let long = "1.protect=20000 1.when.share=0.75 2.keep_last=20 2.max_tokens=";
+    tuned.settings[1].label = format!("{long}750");
+    tuned.settings[2].label = format!("{long}1500");
+    let table = tuned_table(&tuned, Screen { width: 80, color: false, wide: false });
+    assert!(table.contains("2.max_tokens=750") && table.contains("2.max_tokens=1500"), "{table}");
+    let rows = table.lines().filter(|line| line.contains(" [")).count();
+    assert_eq!(rows, 3, "figures stand once for each: {table}");
 }
 
 #[test]
