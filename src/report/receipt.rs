@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 
 use super::document::{Cell, Group, Head, Part, Row, Table, absent, figures, words};
-use super::number;
+use super::{block, number};
 use crate::model::{
-    Absent, Amount, Cause, Content, Hour, Origin, Rebuilt, Receipt, Report, Sender, Spent,
-    TokenKind,
+    Absent, Amount, Cause, Content, Hour, Origin, PresetRow, RECORDED, Rebuilt, Receipt, Report,
+    Sender, Spent, Standing, TokenKind, catalogue,
 };
 use crate::text::{counted, form_for};
 
@@ -331,20 +331,78 @@ fn choices(report: &Report) -> Vec<String> {
             models.push(name);
         }
     }
-    vec![
-        hour(&receipt.hour),
-        format!(
-            "A smaller window: the largest prompt has {largest} tokens, and `recap bench SESSIONS \
-             --window {half}k` replays the sessions as if no more than that had fitted (repeat it to \
-             compare sizes)."
+    let window = match at_windows(report).as_slice() {
+        [] => format!(
+            "the largest prompt has {largest} tokens, and `recap bench SESSIONS --window {half}k` \
+             replays the sessions as if no more than that had fitted (repeat it to compare sizes)"
         ),
-        format!(
-            "Another model: at {} the price is {}, and `recap bench SESSIONS --agent-model MODEL` \
-             bills the same sessions by the prices and cache rules of that one.",
+        known => format!("without subagents {}, and {}", money(&own(receipt)), known.join("; ")),
+    };
+    let model = match by_models(report).as_slice() {
+        [] => format!(
+            "at {} the price is {}, and `recap bench SESSIONS --agent-model MODEL` bills the same \
+             sessions by the prices and cache rules of that one",
             models.join(", "),
             money(&receipt.all().total())
         ),
+        known => format!(
+            "at {} what was sent without subagents cost {}; the same would have cost {}",
+            models.join(", "),
+            money(&own(receipt)),
+            known.join(", ")
+        ),
+    };
+    vec![
+        hour(&receipt.hour),
+        format!("Another window: {window}."),
+        format!("Another model: {model}."),
     ]
+}
+
+/// What rows bill: the main agent with its compactions.
+fn own(receipt: &Receipt) -> Amount {
+    let sent = [Sender::Main, Sender::Compaction].map(|sender| receipt.of(sender).total());
+    sent.iter().sum()
+}
+
+/// The rows of all data sets together, with their bills.
+fn billed(report: &Report) -> impl Iterator<Item = (&PresetRow, f64)> {
+    let all = report.rows.iter().any(|row| row.dataset == block::ALL);
+    let rows = report.rows.iter().filter(move |row| !all || row.dataset == block::ALL);
+    rows.filter_map(|row| Some((row, row.number(catalogue::COST_USD)?)))
+}
+
+/// What was recorded, as each model that was asked for bills it.
+fn by_models(report: &Report) -> Vec<String> {
+    let asked = report.manifest.agent_models.iter().filter_map(|model| {
+        let is_its =
+            |(row, _): &(&PresetRow, f64)| row.strategy == RECORDED && row.agent_model == *model;
+        let (_, usd) = billed(report).find(is_its)?;
+        Some(format!("{} at {}", number::dollars(usd), model))
+    });
+    asked.collect()
+}
+
+/// The cheapest strategy at each window of so many tokens.
+fn at_windows(report: &Report) -> Vec<String> {
+    let sizes = report.manifest.windows.iter();
+    let sizes = sizes.filter(|label| label.starts_with(|c: char| c.is_ascii_digit()));
+    let cheapest = sizes.filter(|label| !label.ends_with('%')).filter_map(|label| {
+        let here = billed(report).filter(|(row, _)| {
+            row.window == *label
+                && row.standing == Standing::Ranked
+                && row.failed.is_empty()
+                && row.refused_often().is_none()
+        });
+        let (row, usd) = here.min_by(|a, b| a.1.total_cmp(&b.1))?;
+        Some(format!(
+            "{} in a window of {} with {}, the cheapest strategy there",
+            number::dollars(usd),
+            label,
+            row.strategy
+        ))
+    });
+    cheapest.collect()
 }
 
 fn hour(hour: &Result<Hour, Absent>) -> String {
@@ -440,8 +498,37 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn a_window_or_a_model_that_was_asked_for_has_its_bill_beside_the_recorded_one() {
+        let mut report = report();
+        report.manifest.windows = vec!["25%".to_owned(), "200k".to_owned()];
+        report.manifest.agent_models = vec!["cheap-1".to_owned(), "unbilled".to_owned()];
+        report.rows.retain(|row| row.window == "200k");
+        assert!(report.rows.len() > 3);
+        let mut row = report.rows[0].clone();
+        row.strategy = RECORDED.to_owned();
+        row.agent_model = "cheap-1".to_owned();
+        row.standing = Standing::Control;
+        row.values.insert(catalogue::COST_USD.id.to_owned(), crate::model::Value::Known(0.5));
+        report.rows.push(row);
+        let [_, window, model] = choices(&report).try_into().unwrap();
+        // Of strategies that are no controls `prune` saves most: 41.2 · (1 − 0.44).
+        assert_eq!(
+            window,
+            "Another window: without subagents $2.00, and $23.07 in a window of 200k with prune, \
+             the cheapest strategy there."
+        );
+        assert_eq!(
+            model,
+            "Another model: at claude-opus-4-6, local what was sent without subagents cost $2.00; \
+             the same would have cost $0.500 at cheap-1."
+        );
+    }
+
+    #[test]
     fn each_choice_is_one_sentence_with_its_figures_and_its_option() {
         let mut report = report();
+        // Of a window that is a share nobody says what it would cost.
+        report.manifest.windows = vec!["25%".to_owned()];
         let [hour, window, model] = choices(&report).try_into().unwrap();
         assert_eq!(
             hour,

@@ -2,6 +2,8 @@
 
 mod advice;
 mod bench;
+#[cfg(unix)]
+mod book;
 mod clusters;
 mod compare;
 mod config;

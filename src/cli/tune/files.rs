@@ -53,7 +53,7 @@ pub(super) fn write(
         .preset_file
         .as_deref()
         .map(|name| format!("preset: recap bench --strategy {}\n", folder.join(name).display()));
-    let table = tuned_table(&tuned, wire::screen(false));
+    let table = tuned_table(&tuned, wire::screen(true));
     let last = format!("result: {}\n", folder.join(RESULT).display());
     wire::print_table(&format!("{table}\n{}{last}", preset.unwrap_or_default()))
 }

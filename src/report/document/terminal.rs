@@ -167,10 +167,13 @@ impl<'a> Lines<'a> {
         let width = |&at: &usize| {
             let head = self.table.heads[at].words.iter().map(|w| w.width()).max().unwrap_or(0);
             let longest = self.cells.iter().map(|row| row[at].width()).max().unwrap_or(0);
-            match self.table.heads[at].narrow {
-                Narrow::Wrapped => head.max(longest.min(LEAST_WRAPPED)),
-                _ => head.max(longest),
+            if self.table.heads[at].narrow != Narrow::Wrapped {
+                return head.max(longest);
             }
+            // Words stay whole.
+            let words = self.cells.iter().flat_map(|row| row[at].split(' '));
+            let word = words.map(UnicodeWidthStr::width).max().unwrap_or(0);
+            head.max(longest.min(LEAST_WRAPPED)).max(word)
         };
         self.widths = self.shown.iter().map(width).collect();
     }

@@ -19,8 +19,8 @@ const HEADS: &[Head] = &[
     Head { narrow: Narrow::Wrapped, ..words("changes") },
     words("kept"),
     words("dollars a session"),
-    figures("wait p95"),
-    figures("sessions"),
+    Head { narrow: Narrow::LeftOut(1), ..figures("wait p95") },
+    Head { narrow: Narrow::LeftOut(2), ..figures("sessions") },
     words("status"),
 ];
 

@@ -59,10 +59,10 @@ fn tuned() -> Tuned {
 
 #[test]
 fn the_table_has_the_frontier_by_dollars_and_what_is_behind() {
-    let screen = Screen { width: 120, color: false, wide: false };
+    let screen = Screen { width: 120, color: false, wide: true };
     let table = tuned_table(&tuned(), screen);
     let at = |words: &str| table.find(words).unwrap_or_else(|| panic!("{words}: {table}"));
-    assert!(at("→ 2 protect=4000") < at("  0 as its author has it"), "{table}");
+    assert!(at("→ 2  protect=4000") < at("  0  as its author has it"), "{table}");
     assert!(at("as its author has it") < at("behind"), "{table}");
     at("50 %  [45–55]");
     at("$1.00  [$0.900–$1.10]");
@@ -79,7 +79,7 @@ fn settings_with_the_same_beginning_are_told_apart_in_a_narrow_table() {
     let long = "1.protect=20000 1.when.share=0.75 2.keep_last=20 2.max_tokens=";
     tuned.settings[1].label = format!("{long}750");
     tuned.settings[2].label = format!("{long}1500");
-    let table = tuned_table(&tuned, Screen { width: 80, color: false, wide: false });
+    let table = tuned_table(&tuned, Screen { width: 80, color: false, wide: true });
     assert!(table.contains("2.max_tokens=750") && table.contains("2.max_tokens=1500"), "{table}");
     let rows = table.lines().filter(|line| line.contains(" [")).count();
     assert_eq!(rows, 3, "figures stand once for each: {table}");
