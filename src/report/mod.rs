@@ -36,7 +36,7 @@ mod receipt;
 mod receipt_csv;
 mod references_csv;
 mod requests_csv;
-mod sessions_csv;
+mod sessions;
 mod sheet;
 mod short_ids;
 mod spend;
@@ -102,7 +102,7 @@ impl Format {
 /// Every file that a run leaves for its readers, in the order of writing.
 pub static FORMATS: &[Format] = &[
     summary_csv::FORMAT,
-    sessions_csv::FORMAT,
+    sessions::FORMAT,
     compactions_csv::FORMAT,
     requests_csv::FORMAT,
     references_csv::FORMAT,

@@ -1,7 +1,7 @@
 //! The ranked table on a terminal (docs/result.md).
 
 use super::document::{Group, Narrow, Part, Row, Table, absent, terminal};
-use super::{Screen, advice, block, certainty, number, panel, receipt, spend, validation};
+use super::{Screen, advice, block, certainty, number, panel, receipt, sessions, spend, validation};
 use crate::model::{Interval, PresetRow, Primary, Report, Standing, catalogue};
 
 mod brief;
@@ -33,6 +33,7 @@ fn whole(report: &Report) -> Vec<Part> {
         parts.extend(notes(&block.rows, report).into_iter().map(Part::Text));
     }
     parts.extend(report.advice.iter().flat_map(advice::tables));
+    parts.extend(sessions::parts(report));
     parts.extend(receipt::parts(report));
     parts.extend(report.family.iter().flat_map(certainty::parts));
     parts.extend(validation::parts(report));

@@ -12,7 +12,7 @@
 use askama::Template;
 
 use super::document::{self, Part};
-use super::{Format, Source, block, plain, receipt};
+use super::{Format, Source, block, plain, receipt, sessions};
 use crate::model::Report;
 
 mod advice;
@@ -49,6 +49,8 @@ struct Page {
     when: Option<advice::When>,
     /// The receipt.
     today: Option<String>,
+    /// The bill and what is kept, session by session; empty for a single one.
+    each: String,
     money: Option<money::Money>,
     sessions: Option<session::Sessions>,
     cuts: Option<cuts::Cuts>,
@@ -85,6 +87,7 @@ fn render(source: &Source<'_>) -> Vec<u8> {
         answer,
         when: advice::when(report),
         today: today(report),
+        each: document::html(&sessions::parts(report)),
         money: money::money(report, &blocks, &names, open),
         sessions: session::sessions(source, &cells),
         cuts: cuts::cuts(source, &cells),
