@@ -3,8 +3,9 @@ use std::sync::Arc;
 use super::testkit::{Kit, cut, narrow, validation, wide};
 use super::*;
 use crate::model::{
-    Absent, Bill, Calibration, CellOutcome, Family, Finding, Interval, Outranks, PresetRow,
-    Primary, Problem, Standing, Support, Tested, Value, catalogue,
+    Absent, Amount, Bill, Calibration, CellOutcome, Family, Finding, Interval, Outranks, PresetRow,
+    Primary, Problem, Receipt, Sender, Spent, Standing, Support, Tested, TokenKind, Value,
+    catalogue,
 };
 use unicode_width::UnicodeWidthStr;
 
@@ -73,6 +74,25 @@ fn csv_headers_are_those_of_the_contract() {
     insta::assert_snapshot!(header("summary.csv").replace(',', " "), @r"
     dataset strategy window agent_model transcripts requests probes unscored recall recall_lo recall_hi continuity continuity_lo continuity_hi reference_recall evidence_gone fabrication_rate tokens_full tokens_sent token_savings peak_tokens compactions overflows cost_usd cost_savings compaction_cost_usd cache_hit_rate cache_breaks blocking_ms_p95 latency_source verdict_vs_full reference_recall_lo reference_recall_hi references recency_gain cost_usd_refetch sidechain_cost_usd stand_in mde n_clusters rank depth cuts facts_at_stake sessions_at_stake kept_at_cut kept_at_cut_lo kept_at_cut_hi exposed_share carried_share added_at_cut gain_at_cut tokens_at_cut continuity_at_cut void_replies idle_compactions questions_at_cut cost_head_breakpoint_usd cost_savings_vs_recorded
     ");
+}
+
+#[test]
+fn sessions_csv_has_the_dearest_recording_first_and_one_without_a_bill_last() {
+    let mut report = Kit::default().report();
+    let cost = |usd| {
+        let kinds = [(TokenKind::Output, Amount::new(1_000, Ok(usd)))].into();
+        let spent = Spent { reported: 1, kinds, ..Spent::default() };
+        Receipt { spent: [((Sender::Main, None), spent)].into(), ..Receipt::default() }
+    };
+    report.receipts = vec![cost(1.0), Receipt::default(), cost(2.5)];
+    let text = file(&report, "sessions.csv");
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let rows: Vec<csv::StringRecord> = reader.records().map(|row| row.unwrap()).collect();
+    let mut order: Vec<(&str, &str)> = rows.iter().map(|row| (&row[1], &row[7])).collect();
+    order.dedup();
+    assert_eq!(order, [("session-2", "2.5"), ("session-0", "1"), ("session-1", "")]);
+    let presets = rows.iter().filter(|row| &row[1] == "session-2" && &row[4] == "25%").count();
+    assert!(presets > 3, "{text}");
 }
 
 #[test]

@@ -40,6 +40,16 @@ fn bench_writes_every_contracted_file_and_no_other() {
     let full = &desk.csv("run/summary.csv").into_iter().find(|r| r["strategy"] == "full").unwrap();
     assert_eq!((full["reference_recall"].as_str(), full["token_savings"].as_str()), ("1", "0"));
     assert_eq!(full["requests"], "46");
+    // Of one session the row of all is its own.
+    let rows = desk.csv("run/summary.csv");
+    let sessions = desk.csv("run/sessions.csv");
+    assert!(sessions.len() > 6);
+    for own in sessions {
+        let row = rows.iter().find(|row| row["strategy"] == own["strategy"]).unwrap();
+        for figure in ["cost_usd", "compactions", "overflows", "reference_recall", "kept_at_cut"] {
+            assert_eq!(own[figure], row[figure], "{}: {figure}", own["strategy"]);
+        }
+    }
 }
 
 #[test]
