@@ -5,8 +5,7 @@ use std::io::{Result, Write};
 
 use super::sheet::{self, Field};
 use super::{Format, Source};
-use crate::measure::session_rows;
-use crate::model::{Measure, Unit, catalogue};
+use crate::model::{SESSION_MEASURES, SessionRow, Unit};
 
 pub(super) const FORMAT: Format = Format {
     name: "csv",
@@ -15,23 +14,9 @@ pub(super) const FORMAT: Format = Format {
     render,
 };
 
-/// The measures, in the order of their columns, which have their names.
-const MEASURES: [&Measure; 10] = [
-    catalogue::COST_USD,
-    catalogue::COST_SAVINGS,
-    catalogue::TOKENS_SENT,
-    catalogue::COMPACTIONS,
-    catalogue::OVERFLOWS,
-    catalogue::REFERENCE_RECALL,
-    catalogue::FACTS_AT_STAKE,
-    catalogue::KEPT_AT_CUT,
-    catalogue::QUESTIONS_AT_CUT,
-    catalogue::CONTINUITY_AT_CUT,
-];
-
 fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
     let report = source.report;
-    let ids = MEASURES.map(|measure| measure.id);
+    let ids = SESSION_MEASURES.map(|measure| measure.id);
     let header = format!(
         "dataset,transcript,project,strategy,window,agent_model,requests,recorded_usd,{}",
         ids.join(",")
@@ -41,7 +26,7 @@ fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
         spent.total().whole().filter(|_| spent.reported > 0)
     };
     let requests = |unit: usize| report.transcripts[unit].requests.len();
-    let mut rows = session_rows(report, &ids);
+    let mut rows: Vec<&SessionRow> = report.session_rows.iter().collect();
     rows.sort_by(|a, b| {
         // A recording without a bill comes last, the longest first.
         let usd = |unit| recorded(unit).unwrap_or(f64::NEG_INFINITY);
@@ -61,13 +46,12 @@ fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
             Field::Count(requests(row.unit) as u64),
             Field::maybe_dollars(recorded(row.unit)),
         ];
-        fields.extend(MEASURES.iter().zip(row.figures).map(|(measure, figure)| {
-            let number = figure.and_then(|figure| figure.number());
-            match measure.unit {
-                Unit::Dollars => Field::maybe_dollars(number),
-                _ => Field::maybe(number),
-            }
-        }));
+        fields.extend(SESSION_MEASURES.iter().zip(&row.figures).map(
+            |(of, figure)| match of.unit {
+                Unit::Dollars => Field::maybe_dollars(*figure),
+                _ => Field::maybe(*figure),
+            },
+        ));
         fields
     });
     sheet::csv(&header, fields, out)
