@@ -22,7 +22,9 @@ use super::spec::{Figures, Parts, Pool, Spec, mean};
 use super::statistics::{FEWEST_FOR_AN_INTERVAL, quantile};
 use super::transcript_fingerprint::{TranscriptFingerprint, fingerprint_of};
 use super::waiting::km_median;
-use crate::model::{Report, Standing, TranscriptFacts, catalogue};
+use crate::model::{
+    Manifest, Report, SESSION_MEASURES, SessionRow, Sessions, Standing, TranscriptFacts, catalogue,
+};
 
 /// Every transcript of a run, and its figures in each row.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -75,7 +77,7 @@ pub enum Figure {
 
 impl Figure {
     /// The figure as a number; none of a ratio to nothing.
-    pub fn number(self) -> Option<f64> {
+    fn number(self) -> Option<f64> {
         match self {
             Figure::One(x) => Some(x),
             Figure::Fraction(of, to) => (to != 0.0).then(|| of / to),
@@ -124,31 +126,19 @@ pub fn each_unit_row<E>(
     Ok(())
 }
 
-/// Some figures of a session under a strategy, at a window and as one payer is
-/// billed.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SessionRow {
-    /// Position of the session among the transcripts of the run.
-    pub unit: usize,
-    /// Id of the preset.
-    pub strategy: String,
-    /// Label of the window, as typed.
-    pub window: String,
-    /// Name of the payer: [`crate::model::Bill::billed_as`].
-    pub billed_as: String,
-    /// The figures, in the order in which they were asked for.
-    pub figures: Vec<Option<Figure>>,
-}
-
 /// The figures of each session whose replay reached its end, made as those of
 /// the table are.
-pub fn session_rows(report: &Report, measures: &[&str]) -> Vec<SessionRow> {
-    let facts = &report.transcripts;
-    let payers = Payers::of(&report.manifest, &report.sessions);
-    let specs: Vec<&Spec> =
-        (measures.iter()).filter_map(|id| MEASURES.iter().find(|spec| spec.id() == *id)).collect();
+pub(super) fn session_rows(
+    manifest: &Manifest,
+    facts: &[TranscriptFacts],
+    sessions: &Sessions,
+) -> Vec<SessionRow> {
+    let payers = Payers::of(manifest, sessions);
+    let specs: Vec<&Spec> = (SESSION_MEASURES.iter())
+        .filter_map(|measure| MEASURES.iter().find(|spec| spec.id() == measure.id))
+        .collect();
     let mut rows = Vec::new();
-    let gathered = Scene::new(facts, &report.sessions, &payers, &report.manifest).gather();
+    let gathered = Scene::new(facts, sessions, &payers, manifest).gather();
     for row in gathered.iter().filter(|row| row.key.dataset != ALL) {
         let parts: Vec<_> = specs.iter().map(|spec| (spec.pool, row.all_parts(spec))).collect();
         rows.extend(row.units.iter().map(|unit| {
@@ -158,7 +148,7 @@ pub fn session_rows(report: &Report, measures: &[&str]) -> Vec<SessionRow> {
                 window: row.key.window.clone(),
                 billed_as: row.key.payer.clone(),
                 figures: (parts.iter())
-                    .map(|(pool, by_unit)| figure(*pool, by_unit.get(&(*unit as u32))?))
+                    .map(|(pool, by_unit)| figure(*pool, by_unit.get(&(*unit as u32))?)?.number())
                     .collect(),
             }
         }));

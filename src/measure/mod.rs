@@ -45,9 +45,7 @@ mod waiting;
 
 pub use advice::{AgentSetting, Purpose, advice, advises, agent_settings};
 pub use agreement::{Graded, agreement};
-pub use by_transcript::{
-    ByTranscript, Figure, SessionRow, UnitRow, by_transcript, each_unit_row, session_rows,
-};
+pub use by_transcript::{ByTranscript, Figure, UnitRow, by_transcript, each_unit_row};
 pub use comparison::{Run, compare};
 pub use measures::{MEASURES, is_at_cuts};
 pub use paired::{Difference, Side, Spread, Unpaired, paired};
@@ -127,6 +125,7 @@ pub fn measure(
     Report {
         receipt: receipt(&transcripts, &prices),
         receipts: transcripts.iter().map(|facts| receipt([facts], &prices)).collect(),
+        session_rows: by_transcript::session_rows(&manifest, &transcripts, &sessions),
         manifest,
         title,
         primary,

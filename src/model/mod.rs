@@ -105,7 +105,7 @@ pub use recorded::{Piece, RecordedCall, RecordedCompaction, RecordedTrigger};
 pub use reply::{ReplyFacts, Void};
 pub use report::{
     AgainstFull, AgeBin, AgeUnit, Answered, AnsweredAtCuts, Forgetting, INSTRUMENT, Interval,
-    PresetRow, Report, UNRANKED, VALID_WITHIN, is_exam_doubtful,
+    PresetRow, Report, SESSION_MEASURES, SessionRow, UNRANKED, VALID_WITHIN, is_exam_doubtful,
 };
 pub use sessions::{Session, Sessions};
 pub use shard::{MOST_SHARDS, Shard};

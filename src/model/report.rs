@@ -269,6 +269,8 @@ pub struct Report {
     pub receipt: Receipt,
     /// The same of each of [`Report::transcripts`].
     pub receipts: Vec<Receipt>,
+    /// Figures of each session under each strategy, in the order of the table.
+    pub session_rows: Vec<SessionRow>,
     /// Every cell and every cut, session by session.
     pub sessions: Sessions,
     /// Calls of real models, each once, by seat, model and key; none where every
@@ -276,6 +278,43 @@ pub struct Report {
     pub calls: Vec<CallRow>,
     /// How far the judges of a panel agree; absent for a single judge.
     pub panel: Option<PanelAgreement>,
+}
+
+/// The measures of a [`SessionRow`].
+pub const SESSION_MEASURES: [&Measure; 10] = [
+    catalogue::COST_USD,
+    catalogue::COST_SAVINGS,
+    catalogue::TOKENS_SENT,
+    catalogue::COMPACTIONS,
+    catalogue::OVERFLOWS,
+    catalogue::REFERENCE_RECALL,
+    catalogue::FACTS_AT_STAKE,
+    catalogue::KEPT_AT_CUT,
+    catalogue::QUESTIONS_AT_CUT,
+    catalogue::CONTINUITY_AT_CUT,
+];
+
+/// Figures of a session under a strategy, at a window and as one payer is billed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SessionRow {
+    /// Position of the session among [`Report::transcripts`].
+    pub unit: usize,
+    /// Id of the preset.
+    pub strategy: String,
+    /// Label of the window, as typed.
+    pub window: String,
+    /// Name of the payer: [`crate::model::Bill::billed_as`].
+    pub billed_as: String,
+    /// The figures of [`SESSION_MEASURES`].
+    pub figures: Vec<Option<f64>>,
+}
+
+impl SessionRow {
+    /// The figure of one of [`SESSION_MEASURES`].
+    pub fn figure(&self, measure: &Measure) -> Option<f64> {
+        let at = SESSION_MEASURES.iter().position(|of| of.id == measure.id)?;
+        *self.figures.get(at)?
+    }
 }
 
 impl Report {

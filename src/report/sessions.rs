@@ -7,8 +7,9 @@ use std::io::{Result, Write};
 use super::document::{Part, Table, absent, figures, names};
 use super::sheet::{self, Field};
 use super::{Format, Source, number, short_ids};
-use crate::measure::{SessionRow, session_rows};
-use crate::model::{Measure, Place, Report, Standing, Unit, catalogue};
+use crate::model::{
+    Measure, Place, Report, SESSION_MEASURES, SessionRow, Standing, Unit, catalogue,
+};
 
 pub(super) const FORMAT: Format = Format {
     name: "csv",
@@ -17,29 +18,14 @@ pub(super) const FORMAT: Format = Format {
     render,
 };
 
-/// The measures, in the order of their columns, which have their names.
-const MEASURES: [&Measure; 10] = [
-    catalogue::COST_USD,
-    catalogue::COST_SAVINGS,
-    catalogue::TOKENS_SENT,
-    catalogue::COMPACTIONS,
-    catalogue::OVERFLOWS,
-    catalogue::REFERENCE_RECALL,
-    catalogue::FACTS_AT_STAKE,
-    catalogue::KEPT_AT_CUT,
-    catalogue::QUESTIONS_AT_CUT,
-    catalogue::CONTINUITY_AT_CUT,
-];
-
 fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
     let report = source.report;
-    let ids = MEASURES.map(|measure| measure.id);
+    let ids = SESSION_MEASURES.map(|measure| measure.id);
     let header = format!(
         "dataset,transcript,project,strategy,window,agent_model,requests,recorded_usd,{}",
         ids.join(",")
     );
-    let rows = sorted(report, &ids);
-    let fields = rows.into_iter().map(|row| {
+    let fields = sorted(report).into_iter().map(|row| {
         let facts = &report.transcripts[row.unit];
         let mut fields = vec![
             Field::text(&facts.dataset),
@@ -51,13 +37,12 @@ fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
             Field::Count(facts.requests.len() as u64),
             Field::maybe_dollars(recorded(report, row.unit)),
         ];
-        fields.extend(MEASURES.iter().zip(row.figures).map(|(measure, figure)| {
-            let number = figure.and_then(|figure| figure.number());
-            match measure.unit {
-                Unit::Dollars => Field::maybe_dollars(number),
-                _ => Field::maybe(number),
-            }
-        }));
+        fields.extend(SESSION_MEASURES.iter().zip(&row.figures).map(
+            |(of, figure)| match of.unit {
+                Unit::Dollars => Field::maybe_dollars(*figure),
+                _ => Field::maybe(*figure),
+            },
+        ));
         fields
     });
     sheet::csv(&header, fields, out)
@@ -70,10 +55,10 @@ fn recorded(report: &Report, unit: usize) -> Option<f64> {
 }
 
 /// The dearest session first; one without a bill comes last, the longest first.
-fn sorted(report: &Report, ids: &[&str]) -> Vec<SessionRow> {
+fn sorted(report: &Report) -> Vec<&SessionRow> {
     let usd = |unit| recorded(report, unit).unwrap_or(f64::NEG_INFINITY);
     let requests = |unit: usize| report.transcripts[unit].requests.len();
-    let mut rows = session_rows(report, ids);
+    let mut rows: Vec<&SessionRow> = report.session_rows.iter().collect();
     rows.sort_by(|a, b| {
         (usd(b.unit).total_cmp(&usd(a.unit)))
             .then_with(|| Reverse(requests(a.unit)).cmp(&Reverse(requests(b.unit))))
@@ -100,18 +85,16 @@ pub(super) fn parts(report: &Report) -> Vec<Part> {
     let Some(place) = place(report).filter(|_| report.transcripts.len() > 1) else {
         return Vec::new();
     };
-    let rows = sorted(report, &SHOWN.map(|(measure, _)| measure.id));
-    let payer = rows.first().map(|row| row.billed_as.clone());
+    let payer = report.session_rows.first().map(|row| &row.billed_as);
     let of = |row: &&SessionRow| {
         (&row.strategy, &row.window) == (&place.strategy, &place.window)
-            && Some(&row.billed_as) == payer.as_ref()
+            && Some(&row.billed_as) == payer
     };
-    let rows: Vec<&SessionRow> = rows.iter().filter(of).collect();
+    let rows: Vec<&SessionRow> = sorted(report).into_iter().filter(of).collect();
     let cells = |row: &&SessionRow| {
         let facts = &report.transcripts[row.unit];
-        let figures = SHOWN.iter().zip(&row.figures).map(|((measure, _), figure)| {
-            let figure = figure.and_then(|figure| figure.number());
-            figure.map_or_else(absent, |x| number::of(measure.unit, x))
+        let figures = SHOWN.iter().map(|(measure, _)| {
+            row.figure(measure).map_or_else(absent, |x| number::of(measure.unit, x))
         });
         let mut cells = vec![
             short_ids::shortened(report, &facts.transcript),

@@ -1,7 +1,9 @@
 //! The ranked table on a terminal (docs/result.md).
 
 use super::document::{Group, Narrow, Part, Row, Table, absent, terminal};
-use super::{Screen, advice, block, certainty, number, panel, receipt, sessions, spend, validation};
+use super::{
+    Screen, advice, block, certainty, number, panel, receipt, sessions, spend, validation,
+};
 use crate::model::{Interval, PresetRow, Primary, Report, Standing, catalogue};
 
 mod brief;

@@ -14,8 +14,9 @@ use crate::model::{
     Limit, LossRow, Manifest, MessageFacts, NoCut, Observation, PanelAgreement, Place, PresetRow,
     Prices, Primary, Probe, ProbeFacts, ProbeKind, ProbeRow, Problem, PromptBill, Provenance,
     RECORDED, Receipt, Recommendation, Reference, ReferenceOutcome, ReferenceState, Replayed,
-    Report, RequestBill, RequestFacts, RequestRow, Role, Sessions, Snapshot, SnapshotPart, Source,
-    Standing, TimeProfile, TokensSource, TranscriptFacts, Validation, Value, Verdict, catalogue,
+    Report, RequestBill, RequestFacts, RequestRow, Role, SESSION_MEASURES, SessionRow, Sessions,
+    Snapshot, SnapshotPart, Source, Standing, TimeProfile, TokensSource, TranscriptFacts,
+    Validation, Value, Verdict, catalogue,
 };
 
 #[path = "tests/cells.rs"]
@@ -40,6 +41,18 @@ fn prices() -> Prices {
     });
     let models = [(AGENT_MODEL.to_owned(), entry)].into();
     Prices { name: "a list".to_owned(), date: None, hash: "00ff".repeat(16), models }
+}
+
+/// A row of each cell, without figures.
+fn session_rows(cells: &[Cell]) -> Vec<SessionRow> {
+    let row = |cell: &Cell| SessionRow {
+        unit: cell.key.transcript.rsplit('-').next().unwrap().parse().unwrap(),
+        strategy: cell.key.strategy.clone(),
+        window: cell.key.window.clone(),
+        billed_as: AGENT_MODEL.to_owned(),
+        figures: vec![None; SESSION_MEASURES.len()],
+    };
+    cells.iter().map(row).collect()
 }
 
 /// What a report is made of.
@@ -120,6 +133,7 @@ impl Kit {
             ],
             receipt: Receipt::default(),
             receipts: vec![Receipt::default(); transcripts.len()],
+            session_rows: session_rows(&cells),
             transcripts,
             sessions: Sessions::new(cells, []),
             calls: Vec::new(),

@@ -214,6 +214,9 @@ fn a_preset_named_like_a_formula_is_defused_in_every_csv() {
     for cell in report.sessions.cells_mut() {
         cell.key.strategy = format!("=cmd|{}", cell.key.strategy);
     }
+    for row in &mut report.session_rows {
+        row.strategy = format!("=cmd|{}", row.strategy);
+    }
     let mut sessions = report.sessions.iter();
     let probe = sessions.find_map(|session| {
         session.cells().iter().find_map(|cell| cell.rows()?.probes.first().cloned())
