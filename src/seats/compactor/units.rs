@@ -163,7 +163,8 @@ fn is_report(line: &str) -> bool {
     let begins = |word: &&str| is(bytes.get(..word.len()), word);
     let tells = |at: usize| at.checked_sub(5).is_some_and(|from| is(bytes.get(from..at), "error"));
     WORDS.iter().any(begins)
-        || head.match_indices(": ").any(|(at, _)| tells(at)) && !head.contains(['=', '→', '"'])
+        || memchr::memchr_iter(b':', bytes).any(|at| tells(at) && bytes.get(at + 1) == Some(&b' '))
+            && !head.contains(['=', '→', '"'])
 }
 
 /// The text, or the two ends of a long text, each with its position.
