@@ -1,6 +1,7 @@
 //! Questions of the same form whose answer the session never holds: the right
 //! answer is that it is not known.
 
+use std::cell::LazyCell;
 use std::collections::BTreeSet;
 
 use super::draft::Draft;
@@ -15,11 +16,13 @@ const TRIED: usize = 24;
 pub(super) fn questions(view: &View<'_>, forms: &[Vec<Draft>]) -> Vec<Draft> {
     let drafts = forms.iter().flatten();
     let named: Vec<(&str, &str, &str)> = drafts.filter_map(named).take(TRIED).collect();
+    let said = LazyCell::new(|| said(view));
     let mut found = Vec::new();
     for (at, (before, name, after)) in named.iter().enumerate() {
         let (_, other, _) = named[(at + 1) % named.len()];
         let is_free = |new: &String| {
-            !is_said(view, new) && !named.iter().any(|(_, real, _)| is_short_for(new, real))
+            !named.iter().any(|(_, real, _)| is_short_for(new, real))
+                && !said.iter().any(|text| text.contains(&new.to_lowercase()))
         };
         let Some(invented) = crossed(name, other).filter(is_free) else { continue };
         found.push(Draft::unanswerable(format!("{before}`{invented}`{after}")));
@@ -71,10 +74,9 @@ fn is_short_for(name: &str, real: &str) -> bool {
     words(name).is_subset(&words(real))
 }
 
-/// Whether a name stands anywhere in the session, in any case.
-fn is_said(view: &View<'_>, name: &str) -> bool {
-    let lower = name.to_lowercase();
-    view.transcript.messages.iter().any(|message| message.sent().to_lowercase().contains(&lower))
+/// All that is said in the session, in lower case.
+fn said(view: &View<'_>) -> Vec<String> {
+    view.transcript.messages.iter().map(|message| message.sent().to_lowercase()).collect()
 }
 
 #[cfg(test)]

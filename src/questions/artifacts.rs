@@ -5,9 +5,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-use regex::Regex;
+use regex::{Captures, Match, Regex};
 
 use super::acts::ChangeKind;
+use super::captured::captures_that;
 use super::draft::Draft;
 use super::view::{Made, View};
 use crate::model::{MessageIndex, ProbeKind};
@@ -16,12 +17,15 @@ use crate::model::{MessageIndex, ProbeKind};
 static DEFINED: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"(?x) \b(?: func (?:\s*\([^()\n]*\))? | function\*? | fn | def | class | struct
-            | interface | enum | trait | const ) \s+ (?<name>[A-Za-z_]\w{4,60}) \b
+            | interface | enum | trait | const ) \s+ (?<name>[A-Za-z_]\w{4,}) \b
           # Between the braces of an import a type is not defined.
-          | \b type \s+ (?<type>[A-Za-z_]\w{4,60}) \s* (?: [=<({] | \s \w )",
+          | \b type \s+ (?<type>[A-Za-z_]\w{4,}) \s* (?: [=<({] | \s \w )",
     )
     .expect("the pattern is constant and valid")
 });
+
+/// Most characters of such a name.
+const LONGEST: usize = 61;
 
 /// Ends of the names of files with text.
 const TEXTS: [&str; 5] = [".md", ".mdx", ".txt", ".rst", ".adoc"];
@@ -217,8 +221,19 @@ impl Seen {
 
 /// The names that a text defines, each time that it does.
 fn definitions(text: &str) -> impl Iterator<Item = &str> {
-    let named = DEFINED.captures_iter(text);
-    named.filter_map(|found| Some(found.name("name").or(found.name("type"))?.as_str()))
+    named(text).map(|(_, name)| name)
+}
+
+/// Each match with the name that it defines.
+fn named(text: &str) -> impl Iterator<Item = (Match<'_>, &str)> {
+    let short = |found: &Captures<'_>| name(found).chars().count() <= LONGEST;
+    let all = captures_that(&DEFINED, text, short);
+    all.map(|found| (found.get(0).expect("group 0 is the match"), name(&found)))
+}
+
+fn name<'a>(found: &Captures<'a>) -> &'a str {
+    let name = found.name("name").or(found.name("type"));
+    name.expect("one of the two").as_str()
 }
 
 fn defined(text: &str) -> BTreeSet<&str> {
@@ -228,13 +243,11 @@ fn defined(text: &str) -> BTreeSet<&str> {
 /// The same without constants within a function, which nobody asks for: they
 /// are indented.
 fn declared(text: &str) -> BTreeSet<&str> {
-    let is_local = |found: &regex::Captures<'_>| {
-        let whole = found.get(0).expect("group 0 is the match");
+    let is_local = |whole: &Match<'_>| {
         let line = text[..whole.start()].rsplit('\n').next().unwrap_or_default();
         whole.as_str().starts_with("const") && line.starts_with([' ', '\t'])
     };
-    let all = DEFINED.captures_iter(text).filter(|found| !is_local(found));
-    let names = all.filter_map(|found| Some(found.name("name").or(found.name("type"))?.as_str()));
+    let names = named(text).filter(|(whole, _)| !is_local(whole)).map(|(_, name)| name);
     names.filter(|name| is_specific(name)).collect()
 }
 

@@ -52,9 +52,12 @@ static COMMIT: LazyLock<Regex> = LazyLock::new(|| {
 
 /// The branch that a command creates.
 static BRANCH: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"\b(git (?:checkout -[bB]|switch -[cC]|worktree add -b)) ([\w./-]{4,80})")
+    Regex::new(r"\b(git (?:checkout -[bB]|switch -[cC]|worktree add -b)) ([\w./-]{4,})")
         .expect("it is valid")
 });
+
+/// Most characters of a branch's name.
+const LONGEST_BRANCH: usize = 80;
 
 /// Longest command line in a question, in characters.
 const LONGEST: usize = 120;
@@ -90,7 +93,7 @@ fn committed(view: &View<'_>) -> Option<Draft> {
 fn branched(view: &View<'_>) -> Option<Draft> {
     let made = done(view).filter_map(|(act, line)| Some((act, BRANCH.captures(line)?)));
     let (act, found) = made.last()?;
-    let (command, branch) = (&found[1], found[2].to_owned());
+    let (command, branch) = (&found[1], found[2].chars().take(LONGEST_BRANCH).collect::<String>());
     let question = format!("Which git branch did the agent create last with `{command}`?");
     Some(Draft::new(ProbeKind::Artifact, question, [branch], evidence(act)))
 }

@@ -13,6 +13,7 @@ mod abstentions;
 mod acts;
 mod artifacts;
 mod author;
+mod captured;
 mod choose;
 mod commands;
 mod constraints;

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use regex::Regex;
+use regex::{Captures, Regex};
 
+use super::captured::captures_that;
 use super::draft::Draft;
 use super::plans::{self, Lists};
 use super::view::View;
@@ -14,13 +15,16 @@ use crate::model::{MessageIndex, ProbeKind, Role};
 /// value`, perhaps behind keywords.
 static ASSIGNED: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
-        r#"(?mx) ^\s* (?: [a-z]+ \s+ ){0,3} ["']? (?<name>[A-Za-z_][\w.-]{3,60}) ["']?
+        r#"(?mx) ^\s* (?: [a-z]+ \s+ ){0,3} ["']? (?<name>[A-Za-z_][\w.-]{3,}) ["']?
            \s* (?: : \s* [A-Za-z&<>\[\]']+ \s* = | := | = | : ) \s*
-           (?<value> ["'`][^"'`\n]{2,60}["'`] | -?\d[\w.%:]{0,20} ) \s* [,;]? \s*
+           (?<value> ["'`][^"'`\n]{2,}["'`] | -?\d[\w.%:]* ) \s* [,;]? \s*
            (?: (?:\#|//) .* )? $"#,
     )
     .expect("the pattern is constant and valid")
 });
+
+/// Most characters of the name, of a value in quotes and of a number.
+const LONGEST: [usize; 3] = [61, 62, 21];
 
 /// A change in words: `the port from 8080 to 9090`.
 static REWORDED: LazyLock<Regex> = LazyLock::new(|| {
@@ -80,15 +84,25 @@ const QUOTES: [char; 3] = ['"', '\'', '`'];
 /// The names that have one value in a text.
 fn only(text: &str) -> BTreeMap<&str, &str> {
     let mut values: BTreeMap<&str, Option<&str>> = BTreeMap::new();
-    for found in ASSIGNED.captures_iter(text) {
-        let (Some(name), Some(value)) = (found.name("name"), found.name("value")) else { continue };
-        let value = value.as_str();
-        let entry = values.entry(name.as_str()).or_insert(Some(value));
+    for (name, value) in captures_that(&ASSIGNED, text, is_short).map(|found| named(&found)) {
+        let entry = values.entry(name).or_insert(Some(value));
         if *entry != Some(value) {
             *entry = None;
         }
     }
     values.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+}
+
+fn named<'a>(found: &Captures<'a>) -> (&'a str, &'a str) {
+    let part = |name| found.name(name).expect("no match is without it").as_str();
+    (part("name"), part("value"))
+}
+
+fn is_short(found: &Captures<'_>) -> bool {
+    let (name, value) = named(found);
+    let [named, quoted, number] = LONGEST;
+    let most = if value.starts_with(QUOTES) { quoted } else { number };
+    name.chars().count() <= named && value.trim_start_matches('-').chars().count() <= most
 }
 
 /// Whether a value is more than one sign or a word that is guessed easily.

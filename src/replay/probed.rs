@@ -117,12 +117,16 @@ pub(super) fn evidence_alone(subject: &Subject, plan: &Plan) -> CellResult {
     let mut texts = BTreeMap::new();
     let mut snapshots = Vec::new();
     let mut probed = Vec::new();
+    // The preamble since each of its changes.
+    let mut preambles: BTreeMap<Option<usize>, Option<SnapshotPart>> = BTreeMap::new();
     for (number, probe) in (0u32..).zip(&facts.probes) {
         let mut parts = Vec::new();
-        let text = preamble(subject, change(subject, probe.probe.asked_at + 1));
-        if !text.is_empty() {
-            parts.push(written(Role::System, text, &mut texts));
-        }
+        let change = change(subject, probe.probe.asked_at + 1);
+        let sent = preambles.entry(change).or_insert_with(|| {
+            let text = preamble(subject, change);
+            (!text.is_empty()).then(|| written(Role::System, text, &mut texts))
+        });
+        parts.extend(sent.clone());
         let around = |&message: &MessageIndex| {
             message.saturating_sub(NEIGHBOURS)..=(message + NEIGHBOURS).min(probe.probe.asked_at)
         };

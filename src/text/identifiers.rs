@@ -107,6 +107,10 @@ impl<'a> Scan<'a> {
     }
 
     fn written_dates(&mut self, line: Range<usize>) {
+        // A date has a year, and most lines have no digit.
+        if !self.text[line.clone()].bytes().any(|b| b.is_ascii_digit()) {
+            return;
+        }
         for hit in WRITTEN_DATE.find_iter(&self.text[line.clone()]) {
             self.push(IdentifierClass::Date, line.start + hit.start()..line.start + hit.end());
         }
@@ -151,7 +155,8 @@ impl<'a> Scan<'a> {
 
     fn run(&mut self, run: Range<usize>, code: bool) {
         let text = &self.text[run.clone()];
-        if let Some(scheme) = text.find("://") {
+        let scheme = text.contains(':').then(|| text.find("://")).flatten();
+        if let Some(scheme) = scheme {
             self.url(run, scheme);
         } else if text.contains('*') || text.contains('$') {
             // A pattern or a template is not an identifier, but its words may be.

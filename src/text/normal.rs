@@ -77,12 +77,14 @@ fn raw_words(text: &str) -> Vec<String> {
 
 /// Whether a character belongs to a word: the small raised digits of footnotes
 /// do not.
+#[inline]
 pub(crate) fn is_word(c: char) -> bool {
     c.is_alphanumeric() && !matches!(c, '²' | '³' | '¹' | '\u{2070}'..='\u{209f}')
 }
 
 /// Whether the name that begins with `c` has lost the space before it, as in
 /// text copied from a page: `onMarch`, but not `iPhone` nor `LeBron`.
+#[inline]
 pub(crate) fn runs_into_name(word: &str, c: char, after: char) -> bool {
     c.is_ascii_uppercase()
         && after.is_ascii_lowercase()

@@ -31,9 +31,14 @@ impl<'a> Paths<'a> {
     /// Adds every path in a text.
     pub fn read(&mut self, text: &'a str) {
         let is_part = |c: char| c == '/' || is_path_char(c);
-        for run in text.split(|c| !is_part(c)) {
+        let mut from = 0;
+        while let Some(slash) = memchr::memchr(b'/', &text.as_bytes()[from..]) {
+            let slash = from + slash;
+            let start = from + text[from..slash].trim_end_matches(is_part).len();
+            from = text[slash..].find(|c| !is_part(c)).map_or(text.len(), |end| slash + end);
+            let run = &text[start..from];
             // What follows the scheme of a URL is no path here.
-            if run.contains('/') && !run.starts_with("//") {
+            if !run.starts_with("//") {
                 self.add(run.trim_end_matches(['/', '.']));
             }
         }

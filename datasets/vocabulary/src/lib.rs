@@ -2,6 +2,8 @@
 //! does. That one embeds 32 MB of tables, of which counting uses 16; these are
 //! what this crate embeds.
 
+mod ascii;
+
 use std::cell::RefCell;
 use std::sync::LazyLock;
 
@@ -29,7 +31,18 @@ static O200K_BASE: LazyLock<Tokenizer> = LazyLock::new(|| {
 /// Tokens of a text.
 pub fn count(text: &str) -> usize {
     let Tokenizer { bpe, .. } = &*O200K_BASE;
-    KNOWN.with_borrow_mut(|known| O200K_BASE.split(text).map(|piece| known.count(piece, bpe)).sum())
+    KNOWN.with_borrow_mut(|known| pieces(text).map(|piece| known.count(piece, bpe)).sum())
+}
+
+/// The pieces that are encoded one by one.
+fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let by_patterns = || O200K_BASE.split(rest).next().map(str::len);
+        let (piece, behind) = rest.split_at(ascii::piece(rest).or_else(by_patterns)?);
+        rest = behind;
+        Some(piece)
+    })
 }
 
 thread_local! {

@@ -3,8 +3,9 @@
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
+use std::hash::BuildHasher;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use super::units::{Kind, Unit};
 use crate::text::{IdentifierOptions, identifiers};
@@ -31,7 +32,7 @@ pub(super) struct Pool<'a> {
     base: Vec<f64>,
     used: Vec<bool>,
     covered: FxHashSet<u32>,
-    said: Vec<FxHashSet<String>>,
+    said: Vec<Words>,
 }
 
 impl<'a> Pool<'a> {
@@ -114,7 +115,7 @@ impl<'a> Pool<'a> {
         self.said.push(words(text));
     }
 
-    fn mark(&mut self, at: usize, words: FxHashSet<String>) {
+    fn mark(&mut self, at: usize, words: Words) {
         self.used[at] = true;
         self.said.push(words);
         let ids = &self.ids[at];
@@ -171,14 +172,15 @@ impl Eq for Valued {}
 /// The identifiers of each unit; and for each identifier the last message that
 /// names it, and the number of such messages.
 fn index(units: &[Unit]) -> (Vec<Vec<u32>>, Vec<(usize, u32)>) {
-    let mut names: FxHashMap<String, u32> = FxHashMap::default();
+    let mut names: FxHashMap<&str, u32> = FxHashMap::default();
     let mut seen_in: Vec<(usize, u32)> = Vec::new();
-    let own = |unit: &Unit| {
+    let mut ids = Vec::with_capacity(units.len());
+    for unit in units {
         let code = matches!(unit.kind, Kind::Change | Kind::Action);
         let mut own: Vec<u32> = Vec::new();
         for identifier in identifiers(&unit.text, IdentifierOptions { code }) {
             let next = names.len() as u32;
-            let id = *names.entry(identifier.text.to_owned()).or_insert(next);
+            let id = *names.entry(identifier.text).or_insert(next);
             if id == next {
                 seen_in.push((usize::MAX, 0));
             }
@@ -190,9 +192,9 @@ fn index(units: &[Unit]) -> (Vec<Vec<u32>>, Vec<(usize, u32)>) {
                 own.push(id);
             }
         }
-        own
-    };
-    (units.iter().map(own).collect(), seen_in)
+        ids.push(own);
+    }
+    (ids, seen_in)
 }
 
 fn base(unit: &Unit, messages: f64) -> f64 {
@@ -212,20 +214,30 @@ fn base(unit: &Unit, messages: f64) -> f64 {
     kind + user + distilled + number + 2.0 * unit.message as f64 / messages
 }
 
-/// The words of a text, without case and punctuation.
-pub(super) fn words(text: &str) -> FxHashSet<String> {
+/// The words of a text, without case and punctuation: their hashes, ordered.
+pub(super) type Words = Vec<u64>;
+
+pub(super) fn words(text: &str) -> Words {
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    words.map(str::to_lowercase).collect()
+    let mut words: Words = words.map(|word| FxBuildHasher.hash_one(word.to_lowercase())).collect();
+    words.sort_unstable();
+    words.dedup();
+    words
 }
 
 /// Whether two texts have nearly the same words.
-pub(super) fn alike(a: &FxHashSet<String>, b: &FxHashSet<String>) -> bool {
+pub(super) fn alike(a: &Words, b: &Words) -> bool {
     let (small, large) = if a.len() <= b.len() { (a, b) } else { (b, a) };
     // Even if all words of the smaller text were common, there would be too
     // few.
     if (small.len() as f64) < SAME * large.len() as f64 {
         return false;
     }
-    let common = small.iter().filter(|word| large.contains(*word)).count();
+    let mut rest = large.iter().peekable();
+    let mut stands = |word: &u64| {
+        while rest.next_if(|other| *other < word).is_some() {}
+        rest.next_if_eq(&word).is_some()
+    };
+    let common = small.iter().filter(|word| stands(word)).count();
     common as f64 >= SAME * (a.len() + b.len() - common) as f64
 }

@@ -3,7 +3,7 @@
 //! Invariant: the result is at most as long as requested, counted exactly;
 //! `None` if not even the empty format fits.
 
-use super::pool::{Pool, alike, words};
+use super::pool::{Pool, Words, alike, words};
 use super::units::{Kind, Unit};
 use super::units::{cut, distilled, read};
 use crate::strategy::{Digest, Produced, SessionState, TaskMessage};
@@ -112,14 +112,14 @@ fn without_contradicted(state: &SessionState, units: &[Unit]) -> SessionState {
         None => true,
     };
     let filtered = |list: &[String]| {
-        let mut kept: Vec<String> = Vec::new();
+        let mut kept: Vec<(String, Words)> = Vec::new();
         for text in list.iter().filter(|text| stands(text)) {
             let own = words(text);
-            if !kept.iter().any(|other| alike(&own, &words(other))) {
-                kept.push(text.clone());
+            if !kept.iter().any(|(_, other)| alike(&own, other)) {
+                kept.push((text.clone(), own));
             }
         }
-        kept
+        kept.into_iter().map(|(text, _)| text).collect()
     };
     SessionState {
         logos: filtered(&state.logos),
@@ -137,7 +137,9 @@ fn subject(text: &str) -> Option<(String, String)> {
         "it", "this", "that", "there", "here", "what", "error", "warning", "note", "he", "she",
         "they",
     ];
-    let (at, verb) = VERBS.iter().filter_map(|verb| Some((text.find(verb)?, *verb))).min()?;
+    let mut begins = memchr::memchr2_iter(b' ', b':', text.as_bytes());
+    let verb = |at: usize| VERBS.into_iter().find(|verb| text[at..].starts_with(verb));
+    let (at, verb) = begins.find_map(|at| Some((at, verb(at)?)))?;
     let key = text[..at].trim().to_lowercase();
     let key = key.strip_prefix("the ").unwrap_or(&key).to_owned();
     let count = key.split_whitespace().count();

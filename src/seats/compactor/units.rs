@@ -155,9 +155,16 @@ fn is_report(line: &str) -> bool {
         "--- fail",
     ];
     let line = line.trim_start_matches([' ', '\t', 'E', '>']);
-    let head = cut(line, 60).to_ascii_lowercase();
-    WORDS.iter().any(|word| head.starts_with(word))
-        || (head.contains("error: ") && !head.contains(['=', '→', '"']))
+    let head = cut(line, 60);
+    let is = |text: Option<&[u8]>, word: &str| {
+        text.is_some_and(|text| text.eq_ignore_ascii_case(word.as_bytes()))
+    };
+    let bytes = head.as_bytes();
+    let begins = |word: &&str| is(bytes.get(..word.len()), word);
+    let tells = |at: usize| at.checked_sub(5).is_some_and(|from| is(bytes.get(from..at), "error"));
+    WORDS.iter().any(begins)
+        || memchr::memchr_iter(b':', bytes).any(|at| tells(at) && bytes.get(at + 1) == Some(&b' '))
+            && !head.contains(['=', '→', '"'])
 }
 
 /// The text, or the two ends of a long text, each with its position.

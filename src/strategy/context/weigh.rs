@@ -27,6 +27,9 @@ impl Context {
 
     /// Size of the visible entries.
     pub fn messages_weight(&self) -> Weight {
+        if self.hidden.is_empty() {
+            return self.total;
+        }
         let mut weight = self.total - self.hidden_weight_before(self.seen);
         for id in self.hidden_by_name() {
             weight -= self.weight_of(id);

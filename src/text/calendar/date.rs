@@ -61,15 +61,26 @@ pub struct DateSpan {
 
 /// The month that a word names in full or shortened, `1..=12`.
 pub fn month(word: &str) -> Option<i8> {
-    if !(SHORTEST..=LONGEST).contains(&word.len()) {
-        return None;
-    }
-    let at = MONTHS.iter().position(|name| {
-        name.eq_ignore_ascii_case(word)
-            || name[..3].eq_ignore_ascii_case(word)
-            || *name == "September" && word.eq_ignore_ascii_case("sept")
-    })?;
-    i8::try_from(at + 1).ok()
+    // No two months begin with the same three letters, and most words with those of none.
+    let month = match word.as_bytes().first_chunk::<3>()?.map(|byte| byte | 0x20) {
+        [b'j', b'a', b'n'] => 1,
+        [b'f', b'e', b'b'] => 2,
+        [b'm', b'a', b'r'] => 3,
+        [b'a', b'p', b'r'] => 4,
+        [b'm', b'a', b'y'] => 5,
+        [b'j', b'u', b'n'] => 6,
+        [b'j', b'u', b'l'] => 7,
+        [b'a', b'u', b'g'] => 8,
+        [b's', b'e', b'p'] => 9,
+        [b'o', b'c', b't'] => 10,
+        [b'n', b'o', b'v'] => 11,
+        [b'd', b'e', b'c'] => 12,
+        _ => return None,
+    };
+    let names = word.len() == 3
+        || MONTHS[month as usize - 1].eq_ignore_ascii_case(word)
+        || month == 9 && word.eq_ignore_ascii_case("sept");
+    names.then_some(month)
 }
 
 /// Lengths of the names of months and days: in full `September` and `Wednesday`
@@ -83,7 +94,9 @@ pub fn weekday(word: &str) -> Option<Weekday> {
         return None;
     }
     let fits = |name: &&str| name.get(..word.len()).is_some_and(|n| n.eq_ignore_ascii_case(word));
-    let at = WEEKDAYS.iter().position(fits)?;
+    // A look at the first letter spares most words the comparison with seven names.
+    let begins = |name: &&str| name.as_bytes()[0] == word.as_bytes()[0].to_ascii_uppercase();
+    let at = WEEKDAYS.iter().position(|name| begins(name) && fits(name))?;
     Weekday::from_monday_zero_offset(i8::try_from(at).ok()?).ok()
 }
 

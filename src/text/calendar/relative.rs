@@ -222,6 +222,12 @@ fn month_of(date: Date) -> String {
     format!("{} {}", MONTHS[date.month() as usize - 1], date.year())
 }
 
+/// Whether a text has an expression that is relative to the day on which it is
+/// said; some of them mean no day.
+pub(crate) fn is_relative(text: &str) -> bool {
+    RELATIVE.is_match(text)
+}
+
 /// Relative expressions of a text that is said on a day.
 pub(crate) fn relative(text: &str, said: Date) -> Vec<Resolved> {
     let mut out = Vec::new();

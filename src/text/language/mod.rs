@@ -10,7 +10,6 @@ use std::cell::RefCell;
 use std::sync::LazyLock;
 
 use frostem::{Algorithm, Stemmer};
-use memchr::memmem;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Words too common to show what a text is about.
@@ -35,13 +34,14 @@ pub fn is_stop(word: &str) -> bool {
 /// The list is searched as a text, since most words that are asked for stand in
 /// none.
 pub fn is_in(list: &str, word: &str) -> bool {
-    let (listed, ends) = (list.as_bytes(), |byte: Option<&u8>| byte.is_none_or(|b| *b == b' '));
-    !word.is_empty()
-        && !word.contains(' ')
-        && memmem::find_iter(listed, word).any(|at| {
-            ends(at.checked_sub(1).map(|before| &listed[before]))
-                && ends(listed.get(at + word.len()))
-        })
+    let (listed, word) = (list.as_bytes(), word.as_bytes());
+    let ends = |byte: Option<&u8>| byte.is_none_or(|b| *b == b' ');
+    let Some(first) = word.first().filter(|_| !word.contains(&b' ')) else { return false };
+    memchr::memchr_iter(*first, listed).any(|at| {
+        ends(at.checked_sub(1).map(|before| &listed[before]))
+            && listed[at..].starts_with(word)
+            && ends(listed.get(at + word.len()))
+    })
 }
 
 /// Kana, Han with its extensions, and hangul: scripts whose words are compared

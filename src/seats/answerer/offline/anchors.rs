@@ -5,14 +5,54 @@
 //! its message and of the results that follow it, since an agent names what it
 //! works on in the call and finds the answer in the result.
 
+use memchr::memmem::Finder;
+
 use super::index::Index;
 use crate::model::Role;
 
 /// Most names of a question that count.
 const MOST: usize = 8;
 
-/// The names that a question quotes: in backquotes, or in curly quotes.
-pub(super) fn quoted(question: &str) -> Vec<String> {
+/// A name that a question quotes, with what finds it.
+#[derive(Clone, Debug)]
+pub(super) struct Name {
+    whole: Finder<'static>,
+    /// The last part of a path or of a field.
+    tail: Option<Finder<'static>>,
+}
+
+impl Name {
+    fn new(name: &str) -> Self {
+        let tail = tail(name).map(|tail| Finder::new(tail).into_owned());
+        Self { whole: Finder::new(name).into_owned(), tail }
+    }
+
+    /// Whether a text has the name: as it is, or the last part of a path or of a
+    /// field, which is all that a summary may keep.
+    fn is_in(&self, text: &str) -> bool {
+        self.whole.find(text.as_bytes()).is_some()
+            || self.tail.as_ref().is_some_and(|tail| bounded(text, tail))
+    }
+
+    /// Whether a text has the name as the key of a value.
+    fn is_key(&self, text: &str) -> bool {
+        self.whole.find_iter(text.as_bytes()).any(|at| {
+            let begins = !text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+            let rest = text[at + self.whole.needle().len()..].trim_start_matches(['"', '\'']);
+            let rest = rest.trim_start();
+            let assigns = rest.starts_with('=') && !rest.starts_with("==");
+            begins && (assigns || rest.starts_with(':') && !rest.starts_with("::"))
+        })
+    }
+}
+
+/// The names that a question quotes.
+pub(super) fn names(question: &str) -> Vec<Name> {
+    quoted(question).iter().map(|name| Name::new(name)).collect()
+}
+
+/// The texts in backquotes, and those in curly quotes.
+fn quoted(question: &str) -> Vec<String> {
     let mut names = Vec::new();
     let mut rest = question;
     while let Some(open) = rest.find(['`', '“']) {
@@ -29,12 +69,6 @@ pub(super) fn quoted(question: &str) -> Vec<String> {
     names
 }
 
-/// Whether a text has a name: as it is, or the last part of a path or of a
-/// field, which is all that a summary may keep.
-pub(super) fn has(text: &str, name: &str) -> bool {
-    text.contains(name) || tail(name).is_some_and(|tail| bounded(text, tail))
-}
-
 fn tail(name: &str) -> Option<&str> {
     if name.contains(char::is_whitespace) {
         return None;
@@ -47,16 +81,18 @@ fn tail(name: &str) -> Option<&str> {
 }
 
 /// Whether a name stands in a text as a word of its own.
-fn bounded(text: &str, name: &str) -> bool {
+fn bounded(text: &str, name: &Finder<'_>) -> bool {
     let word = |c: char| c.is_alphanumeric() || c == '_';
-    text.match_indices(name)
-        .any(|(at, _)| !text[..at].ends_with(word) && !text[at + name.len()..].starts_with(word))
+    let alone = |at: usize| {
+        !text[..at].ends_with(word) && !text[at + name.needle().len()..].starts_with(word)
+    };
+    name.find_iter(text.as_bytes()).any(alone)
 }
 
 /// Where the names of a question stand in a context.
 #[derive(Debug, Default)]
-pub(super) struct Anchors {
-    names: Vec<String>,
+pub(super) struct Anchors<'a> {
+    names: &'a [Name],
     /// For each passage, how many names its message or the call before it has.
     scopes: Vec<u32>,
     /// The passages of the scope that holds most names, the newest one.
@@ -64,16 +100,16 @@ pub(super) struct Anchors {
     end: usize,
 }
 
-impl Anchors {
-    pub(super) fn new(index: &Index, question: &str) -> Anchors {
-        let names = if index.speakers.is_empty() { quoted(question) } else { Vec::new() };
-        if names.is_empty() {
+impl<'a> Anchors<'a> {
+    /// Looks for the names that a question quotes.
+    pub(super) fn new(index: &Index, names: &'a [Name]) -> Self {
+        if names.is_empty() || !index.speakers.is_empty() {
             return Anchors::default();
         }
         let mut scopes: Vec<u32> = Vec::with_capacity(index.entries.len());
         let (mut call, mut started, mut newest) = (0u64, 0, (0, 0));
         for (at, entry) in index.entries.iter().enumerate() {
-            let own = mask(&names, &entry.analysed.text);
+            let own = mask(names, &entry.analysed.text);
             if entry.role != Role::Tool {
                 (call, started) = (own, at);
             }
@@ -106,14 +142,14 @@ impl Anchors {
             return (0.0, 0.0);
         }
         let all = self.names.len() as f64;
-        let own = f64::from(mask(&self.names, sentence).count_ones());
+        let own = f64::from(mask(self.names, sentence).count_ones());
         (own / all, f64::from(self.scopes[passage]) / all)
     }
 
     /// Whether a sentence has one of the names as the key of a value: `"limit": 3`,
     /// `limit = 3`.
     pub(super) fn keyed(&self, sentence: &str) -> bool {
-        self.names.iter().any(|name| is_key(sentence, name))
+        self.names.iter().any(|name| name.is_key(sentence))
     }
 
     /// The passages with most names, the newest first.
@@ -128,17 +164,8 @@ impl Anchors {
     }
 }
 
-fn is_key(text: &str, name: &str) -> bool {
-    text.match_indices(name).any(|(at, _)| {
-        let begins = !text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
-        let rest = text[at + name.len()..].trim_start_matches(['"', '\'']).trim_start();
-        let assigns = rest.starts_with('=') && !rest.starts_with("==");
-        begins && (assigns || rest.starts_with(':') && !rest.starts_with("::"))
-    })
-}
-
-fn mask(names: &[String], text: &str) -> u64 {
-    let held = names.iter().enumerate().filter(|(_, name)| has(text, name));
+fn mask(names: &[Name], text: &str) -> u64 {
+    let held = names.iter().enumerate().filter(|(_, name)| name.is_in(text));
     held.fold(0, |mask, (at, _)| mask | 1 << at)
 }
 
@@ -155,15 +182,16 @@ mod tests {
     #[test]
     fn a_name_is_a_key_where_a_value_follows() {
         for text in ["{\"limit\": 3}", "limit = 3", "limit: 3", "'limit' : 3"] {
-            assert!(is_key(text, "limit"), "{text}");
+            assert!(Name::new("limit").is_key(text), "{text}");
         }
         for text in ["the limit is 3", "limit == 3", "limit::new()", "\"rate_limit\": 3", ""] {
-            assert!(!is_key(text, "limit"), "{text}");
+            assert!(!Name::new("limit").is_key(text), "{text}");
         }
     }
 
     #[test]
     fn a_path_may_be_shortened_to_its_file_and_a_field_to_its_end() {
+        let has = |text: &str, name: &str| Name::new(name).is_in(text);
         assert!(has("changed lexer.rs", "src/lexer.rs") && has("\"status\": 1", "order.status"));
         assert!(!has("old_lexer.rs", "src/lexer.rs") && !has("toml", "app.toml"));
     }

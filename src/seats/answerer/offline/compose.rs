@@ -33,13 +33,14 @@ pub(super) fn answer(
     (text, question): (&str, &Question),
     counter: &Counter,
 ) -> String {
-    let mut ranked = rank(index, question, text);
-    if is_unknown(&ranked) {
+    let mut ranked = rank(index, question);
+    let best = ranked.iter().min_by(|a, b| question.order(a, b));
+    if best.is_none_or(|best| is_unknown(best, &ranked)) {
         return UNKNOWN.to_owned();
     }
     states::keep(index, text, &mut ranked);
     keep_quoted(question, &mut ranked);
-    ranked.truncate(CANDIDATES);
+    keep_best(question, &mut ranked);
     let holds = !question.first && (question.now || !question.past);
     if index.speakers.is_empty() && holds && question.sought != 0 {
         keep_newest(index, question, &mut ranked);
@@ -54,6 +55,16 @@ pub(super) fn answer(
         lines.pop();
     }
     if lines.is_empty() { UNKNOWN.to_owned() } else { lines.join("\n") }
+}
+
+/// Keeps as many sentences as an answer is chosen from, the best first.
+fn keep_best(question: &Question, ranked: &mut Vec<Ranked>) {
+    let order = |a: &Ranked, b: &Ranked| question.order(a, b);
+    if ranked.len() > CANDIDATES {
+        ranked.select_nth_unstable_by(CANDIDATES, order);
+        ranked.truncate(CANDIDATES);
+    }
+    ranked.sort_unstable_by(order);
 }
 
 /// For a question about the value or the state of a name that it quotes, keeps
@@ -176,7 +187,7 @@ fn line(index: &Index, question: &Question, at: usize, told: &str) -> String {
     let label = index.entry(at).speaker.map(|speaker| index.speakers[speaker].as_str());
     let spoken = label.filter(|_| question.ask != Ask::Who).and_then(|l| text.strip_prefix(l));
     let spoken = spoken.map_or(text, |spoken| spoken.trim_start_matches([':', '：', ' ']));
-    let text = spoken.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = spaced(spoken);
     let asks_date = matches!(question.ask, Ask::When | Ask::HowLong);
     let Some(said) = index.entry(at).date.filter(|_| asks_date && !text.is_empty()) else {
         return text;
@@ -188,6 +199,22 @@ fn line(index: &Index, question: &Question, at: usize, told: &str) -> String {
     means.retain(|means| !told.contains(means));
     means.dedup();
     if means.is_empty() { text } else { format!("{}: {text}", means.join("; ")) }
+}
+
+/// A text with one space in place of all white space between two words.
+fn spaced(text: &str) -> String {
+    let single = |pair: &[u8]| pair != b"  ";
+    if text.bytes().all(|b| matches!(b, b' '..=b'~')) && text.as_bytes().windows(2).all(single) {
+        return text.trim_matches(' ').to_owned();
+    }
+    let mut out = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(word);
+    }
+    out
 }
 
 /// The longest beginning of a line that fits a budget; whole words only, if the

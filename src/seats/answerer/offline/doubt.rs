@@ -15,20 +15,15 @@ const BOUND: f64 = 0.35;
 /// Gap between speakers at which its influence is capped.
 const GAP: f64 = 3.0;
 
-/// Whether the best sentences give no reason to answer.
-pub(super) fn is_unknown(ranked: &[Ranked]) -> bool {
-    doubt(ranked).is_none_or(|doubt| doubt > BOUND)
-}
-
-fn doubt(ranked: &[Ranked]) -> Option<f64> {
-    let best = ranked.first()?;
+/// Whether the best sentence gives no reason to answer, given all of them.
+pub(super) fn is_unknown(best: &Ranked, ranked: &[Ranked]) -> bool {
     let signs = &best.signs;
     let other = f64::from(u8::from(signs.other));
-    Some(
+    let doubt =
         1.997 - 0.460 * signs.own - 0.857 * signs.block + 1.722 * other + 0.801 * gap(ranked)
             - 1.101 * signs.asked
-            - 0.1813 * best.score,
-    )
+            - 0.1813 * best.score;
+    doubt > BOUND
 }
 
 /// How much better the best sentence of other speakers fits than the best

@@ -31,6 +31,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
@@ -67,6 +68,9 @@ type Asked = Vec<(Vec<String>, Arc<Question>)>;
 #[derive(Debug, Default)]
 struct Memo {
     texts: FxHashMap<Arc<str>, Arc<Analysed>>,
+    /// The same by the places of these texts in memory, which they keep as long
+    /// as they are held here: most are found without a look at their words.
+    places: FxHashMap<usize, Arc<Analysed>>,
     bytes: usize,
     numbers: Numbers,
 }
@@ -89,7 +93,13 @@ impl Offline {
 
     fn index(&self, passages: &[Passage]) -> Index {
         let memo = self.memo();
-        let analysed = passages.iter().map(|passage| analysed(&memo, passage)).collect();
+        let known: Vec<Option<Arc<Analysed>>> = {
+            let memo = memo.lock().expect("no holder panics");
+            passages.iter().map(|passage| memo.known(&passage.text)).collect()
+        };
+        let each = passages.iter().zip(known);
+        let analysed = each.map(|(one, known)| known.unwrap_or_else(|| analysed(&memo, one)));
+        let analysed = analysed.collect();
         let numbers = memo.lock().expect("no holder panics").numbers.len();
         Index::new(passages, analysed, numbers)
     }
@@ -117,19 +127,37 @@ impl Offline {
     }
 }
 
-/// The analysis of a passage, from the cache if possible: the same messages are
-/// part of hundreds of contexts.
+impl Memo {
+    /// The analysis of a text, if it is known: the same messages are part of
+    /// hundreds of contexts.
+    fn known(&self, text: &Arc<str>) -> Option<Arc<Analysed>> {
+        self.places.get(&place(text)).or_else(|| self.texts.get(text)).cloned()
+    }
+
+    fn keep(&mut self, text: &Arc<str>, analysed: &Arc<Analysed>) {
+        if let Entry::Vacant(vacant) = self.texts.entry(Arc::clone(text)) {
+            vacant.insert(Arc::clone(analysed));
+            self.places.insert(place(text), Arc::clone(analysed));
+            self.bytes += text.len();
+        }
+    }
+}
+
+/// Where a text stands in memory.
+fn place(text: &Arc<str>) -> usize {
+    text.as_ptr().addr()
+}
+
+/// Analyses a passage, unless another context did by now, and keeps the analysis.
 fn analysed(memo: &Mutex<Memo>, passage: &Passage) -> Arc<Analysed> {
-    let known = || memo.lock().expect("no holder panics").texts.get(&passage.text).cloned();
-    if let Some(known) = known() {
+    let known = memo.lock().expect("no holder panics").known(&passage.text);
+    if let Some(known) = known {
         return known;
     }
     let mut analysed = Analysed::new(&passage.text);
     analysed.number(&mut memo.lock().expect("no holder panics").numbers);
     let analysed = Arc::new(analysed.collected());
-    let mut memo = memo.lock().expect("no holder panics");
-    memo.bytes += passage.text.len();
-    memo.texts.insert(Arc::clone(&passage.text), Arc::clone(&analysed));
+    memo.lock().expect("no holder panics").keep(&passage.text, &analysed);
     analysed
 }
 

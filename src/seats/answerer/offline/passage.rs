@@ -2,12 +2,16 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+
+use jiff::civil::Date;
 
 use super::calls::rendered;
 use super::cut::pieces;
 use super::sought::{Forms, Value, values};
 use super::words::{Numbers, Term, Word, term, words};
+use crate::text::calendar::relative::{is_relative, relative};
+use crate::text::dates;
 use crate::text::language::{cardinal, is_stop, ordinal};
 
 /// Largest number of sentences in a block, which is the unit of retrieval.
@@ -70,6 +74,19 @@ pub(super) struct Sentence {
     pub prose: bool,
     /// Values in the sentence.
     pub values: Vec<Value>,
+    /// Whether it names a date, and whether it may name one from another day;
+    /// read when a question asks for it.
+    dated: OnceLock<(bool, bool)>,
+}
+
+impl Sentence {
+    /// Whether a text, which is this sentence's, names a date, or one told from
+    /// the day on which it was said.
+    pub(super) fn is_dated(&self, text: &str, said: Option<Date>) -> bool {
+        let read = || (!dates(text).is_empty(), is_relative(text));
+        let (named, told) = *self.dated.get_or_init(read);
+        named || told && said.is_some_and(|said| !relative(text, said).is_empty())
+    }
 }
 
 /// A passage with its speaker, sentences and terms.
@@ -240,6 +257,7 @@ fn sentence(text: &str, place: Range<usize>, body: usize) -> Sentence {
     Sentence {
         asks: spelt.ends_with(['?', '？']),
         values: values(spelt),
+        dated: OnceLock::new(),
         prose: is_prose(spelt, found.len(), functional),
         place,
         terms: counted,

@@ -1,5 +1,6 @@
 //! Analyses what a question asks for.
 
+use super::anchors::{self, Name};
 use super::sought::{DEFINED, Forms, Value, sought, values};
 use super::words::{Term, term, words};
 use crate::text::language::{is_in, is_stop};
@@ -33,6 +34,8 @@ pub(super) struct Question {
     pub speakers: Vec<usize>,
     /// Dates in the question.
     pub dates: Vec<PartialDate>,
+    /// The names that it quotes.
+    pub names: Vec<Name>,
     /// Whether it asks for the current state.
     pub now: bool,
     /// Whether its first auxiliary verb is in the present tense.
@@ -96,6 +99,7 @@ impl Question {
             terms,
             speakers: named,
             dates: dates.into_iter().map(|d| d.date).collect(),
+            names: anchors::names(text),
             now: any(NOW),
             last: any("last") || any(NOW),
             of_name: any("value state status") || text.contains('“'),

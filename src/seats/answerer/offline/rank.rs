@@ -1,5 +1,7 @@
 //! Ranks the sentences of a context by how well they answer a question.
 
+use std::cmp::Ordering;
+
 use jiff::civil::Date;
 
 use super::anchors::Anchors;
@@ -7,8 +9,7 @@ use super::index::{Block, Index, Posting};
 use super::question::{Ask, Question};
 use super::signs::{Signs, score};
 use crate::model::Role;
-use crate::text::calendar::relative::{holds, relative};
-use crate::text::dates;
+use crate::text::calendar::relative::holds;
 
 /// Number of blocks whose sentences are ranked: more blocks find no more
 /// answers.
@@ -54,14 +55,14 @@ struct Found<'a> {
     rarest: f64,
     /// Score of each sentence.
     sentences: Vec<f64>,
-    anchors: Anchors,
+    anchors: Anchors<'a>,
     /// Score of each block, and a bit for each term in it.
     blocks: Vec<(f64, u64)>,
 }
 
-/// The sentences that fit best, the best first.
-pub(super) fn rank(index: &Index, question: &Question, text: &str) -> Vec<Ranked> {
-    let found = Found::new(index, question, text);
+/// The sentences that may answer, with their scores.
+pub(super) fn rank(index: &Index, question: &Question) -> Vec<Ranked> {
+    let found = Found::new(index, question);
     if found.anchors.missing() {
         return Vec::new();
     }
@@ -69,19 +70,21 @@ pub(super) fn rank(index: &Index, question: &Question, text: &str) -> Vec<Ranked
     for block in found.best_blocks() {
         found.weigh(block, &mut out);
     }
-    // Of two equal sentences the later one is preferred, unless the question
-    // asks for the first.
-    let order = |a: &Ranked, b: &Ranked| {
-        let later = b.sentence.cmp(&a.sentence);
-        let alike = if question.first { later.reverse() } else { later };
-        b.score.total_cmp(&a.score).then(alike)
-    };
-    out.sort_by(order);
     out
 }
 
+impl Question {
+    /// The order of two sentences, the better one first. Of two equal ones the
+    /// later is preferred, unless the question asks for the first.
+    pub(super) fn order(&self, a: &Ranked, b: &Ranked) -> Ordering {
+        let later = b.sentence.cmp(&a.sentence);
+        let alike = if self.first { later.reverse() } else { later };
+        b.score.total_cmp(&a.score).then(alike)
+    }
+}
+
 impl<'a> Found<'a> {
-    fn new(index: &'a Index, question: &'a Question, text: &str) -> Self {
+    fn new(index: &'a Index, question: &'a Question) -> Self {
         let postings = question.terms.iter().map(|&term| index.posting(term));
         let postings: Vec<Posting> = postings.collect();
         let rarity: Vec<f64> = postings.iter().map(|posting| index.rarity(posting)).collect();
@@ -91,7 +94,7 @@ impl<'a> Found<'a> {
             total: rarity.iter().sum::<f64>().max(f64::MIN_POSITIVE),
             rarest: rarity.iter().copied().fold(f64::MIN_POSITIVE, f64::max),
             rarity,
-            anchors: Anchors::new(index, text),
+            anchors: Anchors::new(index, &question.names),
             sentences: vec![0.0; index.sentences.len()],
             blocks: vec![(0.0, 0); index.blocks.len()],
         };
@@ -298,8 +301,8 @@ impl<'a> Found<'a> {
 
     /// Whether a sentence contains a date, or one relative to its own day.
     fn is_dated_at(&self, at: usize) -> bool {
-        let (day, text) = (self.index.entry(at).date, self.index.text(at));
-        day.is_some_and(|day| !relative(text, day).is_empty()) || !dates(text).is_empty()
+        let index = self.index;
+        index.sentence(at).is_dated(index.text(at), index.entry(at).date)
     }
 }
 

@@ -61,14 +61,14 @@ pub(super) fn values(text: &str) -> Vec<Value> {
             .trim_end_matches(['-', '#'])
     });
     let mut out = definitions(text);
-    let mut before = "";
-    for piece in pieces {
+    // The piece before, and whether it is a month.
+    let mut before = ("", false);
+    for piece in pieces.filter(|piece| !piece.is_empty()) {
+        let is_month = month(piece).is_some();
         let written_out = piece.len() > 5 && weekday(piece).is_some()
-            || month(piece).is_some() && is_day(before)
-            || month(before).is_some() && is_day(piece);
-        if !piece.is_empty() {
-            before = piece;
-        }
+            || is_month && is_day(before.0)
+            || before.1 && is_day(piece);
+        before = (piece, is_month);
         let forms = forms(piece) | if written_out { DATE } else { 0 };
         if forms != 0 {
             out.push(Value { forms, spelt: spelt(piece) });
@@ -103,6 +103,10 @@ fn forms(token: &str) -> Forms {
     }
     if bytes.len() > 128 || !token.is_ascii() {
         return 0;
+    }
+    // A plain word, as most are.
+    if bytes.iter().all(u8::is_ascii_alphabetic) {
+        return if token == "localhost" { HOST } else { 0 };
     }
     let count = |of: fn(&u8) -> bool| bytes.iter().filter(|b| of(b)).count();
     let (digits, letters) = (count(u8::is_ascii_digit), count(u8::is_ascii_alphabetic));
@@ -189,10 +193,9 @@ fn is_number(token: &str) -> bool {
 fn is_version(token: &str) -> bool {
     let token = token.strip_prefix(['v', 'V']).unwrap_or(token);
     let core = token.split(['-', '+']).next().unwrap_or("");
-    let parts: Vec<&str> = core.split('.').collect();
-    (2..=4).contains(&parts.len())
-        && parts
-            .iter()
+    (2..=4).contains(&core.split('.').count())
+        && core
+            .split('.')
             .all(|p| !p.is_empty() && p.len() <= 4 && p.bytes().all(|b| b.is_ascii_digit()))
 }
 
@@ -213,6 +216,9 @@ fn is_file(token: &str) -> bool {
 fn is_host(token: &str) -> bool {
     let rest = token.split_once("://").map_or(token, |(_, rest)| rest);
     let name = rest.split(['/', ':']).next().unwrap_or("");
+    if !name.contains('.') {
+        return name == "localhost";
+    }
     let parts: Vec<&str> = name.split('.').collect();
     let sound = parts.iter().all(|p| {
         !p.is_empty()
@@ -221,8 +227,7 @@ fn is_host(token: &str) -> bool {
     let last = parts.last().copied().unwrap_or("");
     sound
         && (parts.len() >= 2 && last.len() >= 2 && last.bytes().all(|b| b.is_ascii_alphabetic())
-            || parts.len() == 4 && parts.iter().all(|p| p.parse::<u8>().is_ok())
-            || name == "localhost")
+            || parts.len() == 4 && parts.iter().all(|p| p.parse::<u8>().is_ok()))
 }
 
 /// Words that indicate the form of the requested value: terms of software, and

@@ -113,6 +113,10 @@ fn continues(text: &str, at: usize, c: char) -> bool {
 fn word(text: &str, place: Range<usize>, out: &mut Vec<Word>) {
     let spelt = &text[place.clone()];
     out.push(Word { place: place.clone(), lower: lower(spelt) });
+    // A plain word has no parts.
+    if spelt.bytes().skip(1).all(|b| b.is_ascii_lowercase()) {
+        return;
+    }
     let parts = parts(spelt);
     if parts.len() > 1 {
         for part in parts {

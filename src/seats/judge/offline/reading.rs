@@ -9,8 +9,6 @@ use crate::text::normal::{is_word, runs_into_name};
 /// Number of words in its clause that a negation denies.
 const REACH: usize = 8;
 
-/// Words that deny the following words in their clause.
-const NEGATIONS: &str = "cannot instead neither never no none nor not unlike without";
 /// Abbreviations whose full stop does not end a sentence: `St. Louis`.
 const TITLES: &str = "Dr Jr Mr Mrs Ms Mt Prof Sr St";
 /// Units of time for which `a` means one: `a week`.
@@ -162,7 +160,7 @@ impl<'a> Reader<'a> {
         let cardinal = cardinal(&lower);
         term.word = bare(lower);
         // In `a week` the article means one.
-        let one = || is_in("a an", &term.word) && is_in(DURATIONS, &self.lower(at + 1));
+        let one = || matches!(&*term.word, "a" | "an") && is_in(DURATIONS, &self.lower(at + 1));
         let number = cardinal
             .map(|value| self.spelled(at, value))
             .or_else(|| Some((ordinal(&term.word)?, at + 1)))
@@ -232,5 +230,18 @@ fn deny(terms: &mut [Term]) {
 /// Whether a word denies the following words, also beyond the end of its
 /// clause.
 pub(super) fn denies(term: &Term) -> bool {
-    !term.is_number && is_in(NEGATIONS, &term.word)
+    let denies = matches!(
+        term.word.as_str(),
+        "cannot"
+            | "instead"
+            | "neither"
+            | "never"
+            | "no"
+            | "none"
+            | "nor"
+            | "not"
+            | "unlike"
+            | "without"
+    );
+    denies && !term.is_number
 }
