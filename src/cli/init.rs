@@ -2,6 +2,7 @@
 
 mod settings;
 
+use std::ffi::OsString;
 use std::path::{Component, Path};
 
 use clap::Args;
@@ -39,6 +40,11 @@ pub struct Arguments {
     #[arg(long, value_name = "URL|CRATE")]
     source: Option<String>,
 
+    /// Also run `recap bench` with them at once, which writes the baseline that later runs are
+    /// compared with
+    #[arg(long)]
+    baseline: bool,
+
     /// Overwrite files that are there
     #[arg(long)]
     force: bool,
@@ -73,6 +79,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             "note: recap is in no registry: give --source URL, the address that you cloned it from, \
              or set the variable {VARIABLE} of your repository to it\n"
         ));
+    }
+    if arguments.baseline {
+        wire::print(&summary)?;
+        let bench = ["recap", "bench"].map(OsString::from);
+        return super::dispatch(config::parse(bench.to_vec())?);
     }
     summary.push_str(&format!(
         "next: recap bench (the first run writes {}, which later ones are compared with: commit it)\n",

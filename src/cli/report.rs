@@ -34,7 +34,7 @@ pub struct Rendering {
     pub format: Vec<String>,
 
     /// Keep the sessions' words out of the files that are rendered, as in `recap bench --no-text`;
-    /// what the run kept stays in cells.jsonl, texts.jsonl and manifest.json
+    /// what the run kept stays in cells.jsonl, times.jsonl, texts.jsonl and manifest.json
     #[arg(long, help_heading = headings::REPORT)]
     no_text: bool,
 

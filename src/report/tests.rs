@@ -278,6 +278,7 @@ fn the_simulated_bill_stands_against_the_recorded_one_worst_first() {
 fn many_sessions_are_cut_to_the_worst() {
     let errors: Vec<f64> = (0..15).map(|n| f64::from(n) / 100.0).collect();
     let shown = wide(&validated(&errors), 100);
+    let shown = &shown[shown.find(" The simulated bill").unwrap()..];
     assert!(shown.contains("and 3 more: validation.csv."), "{shown}");
     assert!(shown.contains("session-14  !+14.0 %") && !shown.contains("session-2  "), "{shown}");
 }

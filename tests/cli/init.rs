@@ -194,6 +194,15 @@ fn the_first_run_makes_the_baseline_and_a_change_for_the_worse_fails_against_it(
 }
 
 #[test]
+fn the_baseline_is_made_at_once_where_it_is_asked_for() {
+    let desk = Desk::new();
+    let ran = desk.good(&["init", &session(), "--baseline"]);
+    assert!(ran.err.contains("wrote recap-baseline.json"), "{ran:?}");
+    let again = desk.good(&["bench", "--quiet"]);
+    assert!(again.out.contains("gate against recap-baseline.json: passed"), "{again:?}");
+}
+
+#[test]
 fn a_typo_in_a_rule_is_refused_with_a_baseline_and_without() {
     let desk = Desk::new();
     desk.good(&["init", &session()]);

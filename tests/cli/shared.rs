@@ -120,7 +120,7 @@ fn a_run_is_rendered_for_sharing_afterwards() {
     desk.good(&[&bench[..], &["--out", "run"]].concat());
     desk.good(&["report", "run", "--no-text"]);
     // What the run kept for itself stays.
-    for name in ["cells.jsonl", "texts.jsonl", "manifest.json"] {
+    for name in ["cells.jsonl", "times.jsonl", "texts.jsonl", "manifest.json"] {
         std::fs::remove_file(desk.path(&format!("run/{name}"))).unwrap();
     }
     assert_eq!(left(&desk, "run"), [""; 0]);

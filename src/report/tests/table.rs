@@ -39,6 +39,13 @@ fn the_table_shows_ranks_controls_stand_ins_overflows_and_failures() {
     empty                    0 %  0…0         −0.02  $3.71  −91 %    0.06×      –  1.1k  control
     a…b: lowest and highest session or project; too few for an interval.
 
+    Session by session with prune
+    session    requests  today  with it  facts kept  answers kept  compactions  refused
+    session-2        14      –        –           –             –            –        –
+    session-1        13      –        –           –             –            –        –
+    session-0        12      –        –           –             –            –        –
+    Every other strategy: sessions.csv.
+
     What the figures show
     - what is written in the place of the history keeps no more at the cuts than an empty text would:
       continuation −0.01
