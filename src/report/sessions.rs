@@ -91,9 +91,12 @@ pub(super) fn parts(report: &Report) -> Vec<Part> {
             && Some(&row.billed_as) == payer
     };
     let rows: Vec<&SessionRow> = sorted(report).into_iter().filter(of).collect();
+    // A column that no session fills says nothing.
+    let filled = |measure: &Measure| rows.iter().any(|row| row.figure(measure).is_some());
+    let shown: Vec<_> = SHOWN.iter().filter(|(measure, _)| filled(measure)).collect();
     let cells = |row: &&SessionRow| {
         let facts = &report.transcripts[row.unit];
-        let figures = SHOWN.iter().map(|(measure, _)| {
+        let figures = shown.iter().map(|(measure, _)| {
             row.figure(measure).map_or_else(absent, |x| number::of(measure.unit, x))
         });
         let mut cells = vec![
@@ -105,7 +108,7 @@ pub(super) fn parts(report: &Report) -> Vec<Part> {
         cells
     };
     let mut heads = vec![names("session"), figures("requests"), figures("today")];
-    heads.extend(SHOWN.iter().map(|(_, head)| figures(head)));
+    heads.extend(shown.iter().map(|(_, head)| figures(head)));
     let title = format!("Session by session with {}", place.strategy);
     let table = Table::new(&title, &heads, rows.iter().take(MOST).map(cells).collect());
     let more = match rows.len().checked_sub(MOST) {
