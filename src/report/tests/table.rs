@@ -40,10 +40,10 @@ fn the_table_shows_ranks_controls_stand_ins_overflows_and_failures() {
     a…b: lowest and highest session or project; too few for an interval.
 
     Session by session with prune
-    session    requests  today  with it  facts kept  answers kept  compactions  refused
-    session-2        14      –        –           –             –            –        –
-    session-1        13      –        –           –             –            –        –
-    session-0        12      –        –           –             –            –        –
+    session    requests  today
+    session-2        14      –
+    session-1        13      –
+    session-0        12      –
     Every other strategy: sessions.csv.
 
     What the figures show
