@@ -203,7 +203,7 @@ fn notes(comparison: &Comparison) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if comparison.family > 0 {
+    if measures().any(|measure| measure.p_holm.is_some()) {
         notes.push(format!(
             "Tested: {} over {}, corrected by Holm; everything else is described.",
             comparison.primary.id(),

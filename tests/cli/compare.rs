@@ -149,4 +149,5 @@ fn the_page_shows_both_runs_in_one_picture_and_has_no_script() {
     assert!(page.contains("default-src 'none'") && !page.contains("<script"));
     assert!(!page.contains("mine|<b>") && page.contains("mine|&#60;b&#62;"));
     assert!(page.contains("No row could be tested on continuity"), "{page}");
+    assert!(!page.contains("Tested: "), "{page}");
 }
