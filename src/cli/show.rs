@@ -3,7 +3,6 @@
 
 mod cut;
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,9 +15,13 @@ use crate::bench;
 use crate::model::{CellKey, LedgerState, NULL, Transcript, suggest};
 use crate::pricing::{Agents, PriceList};
 use crate::replay::{NativeWindow, Plan, ReplaySession, Subject};
+use crate::report::document::{Part, Table, figures, names, words};
 use crate::run::{Seats, Windows};
 use crate::strategy::{AskedFrom, Context, Preset, StoredFile};
 use crate::text::{counted, form_for, grouped};
+
+/// Characters of a message that say which one it is.
+const BEGINNING: usize = 80;
 
 /// Options of `recap show`.
 #[derive(Debug, Args)]
@@ -92,8 +95,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let counter = wire::counter(arguments.tokens);
     let seats = Seats::offline(&counter);
     if arguments.cutting.cut.is_some() {
-        let text = cut::shown(arguments, &dataset.name, transcript, (preset, seats), counter)?;
-        wire::print_exact(&text)?;
+        let parts = cut::shown(arguments, &dataset.name, transcript, (preset, seats), counter)?;
+        wire::print_document(&parts)?;
         return Ok(Exit::Done);
     }
     let subject = Subject::new(&dataset.name, transcript, counter);
@@ -116,15 +119,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     Work::new(1)?
         .run(session.run_to_request(request))?
         .map_err(|e| Failure::with_code(Exit::Incomplete, e.to_string()))?;
-    let mut text = header(&subject, &plan, request, session.context());
-    if !arguments.diff {
-        entries(&mut text, session.context(), &subject);
-    }
-    differences(&mut text, session.context(), &subject);
+    let mut parts = header(&subject, &plan, request, session.context());
+    parts.extend(context_parts(session.context(), &subject, arguments.diff));
     if let Some(folder) = &arguments.files {
-        kept(&mut text, folder, &session.stored(), &plan.preset.name)?;
+        parts.extend(kept(folder, &session.stored(), &plan.preset.name)?);
     }
-    wire::print_exact(&text)?;
+    wire::print_document(&parts)?;
     Ok(Exit::Done)
 }
 
@@ -148,14 +148,9 @@ fn preset(arguments: &Arguments) -> Result<Preset, Failure> {
 }
 
 /// Writes the files of a system, and lists them.
-fn kept(
-    text: &mut String,
-    folder: &Path,
-    files: &[StoredFile],
-    preset: &str,
-) -> Result<(), Failure> {
+fn kept(folder: &Path, files: &[StoredFile], preset: &str) -> Result<[Part; 2], Failure> {
     if files.is_empty() {
-        return Err(Failure::usage(format!("`{preset}` keeps no files of its own by then"))
+        return Err(Failure::usage(format!("`{preset}` has not written any files at this point"))
             .help("leave out --files; its context is what is shown"));
     }
     let refused = |path: &Path, problem: &dyn std::fmt::Display| {
@@ -165,7 +160,7 @@ fn kept(
     if std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(refused(folder, &"the folder is not empty"));
     }
-    let _ = writeln!(text, "\n--- kept by {preset} in {}", folder.display());
+    let mut rows = Vec::new();
     for file in files {
         // Ids of a recording may be any text: no part of a path may lead elsewhere.
         let parts = file.path.split('/').map(file_name);
@@ -173,9 +168,11 @@ fn kept(
         let parent = path.parent().expect("it lies in the folder");
         std::fs::create_dir_all(parent).map_err(|e| refused(parent, &e))?;
         std::fs::write(&path, &file.content).map_err(|e| refused(&path, &e))?;
-        let _ = writeln!(text, "{} bytes  {}", file.content.len(), path.display());
+        rows.push(vec![grouped(file.content.len() as u64), path.display().to_string()]);
     }
-    Ok(())
+    let heads = [figures("bytes"), words("file")];
+    let heading = format!("files that {preset} has written");
+    Ok([Part::Heading(heading), Part::Table(Table::new("files", &heads, rows))])
 }
 
 /// A part of a path, changed so that it is a valid name on every system.
@@ -232,10 +229,10 @@ fn plan(
     }
 }
 
-fn header(subject: &Subject, plan: &Plan, request: u32, context: &Context) -> String {
+fn header(subject: &Subject, plan: &Plan, request: u32, context: &Context) -> Vec<Part> {
     let facts = &subject.facts.requests[request as usize];
-    let mut text = format!(
-        "{} · {} · window {} ({} tokens) · request {request} of {}, before message {}\n",
+    let title = format!(
+        "{} · {} · window {} ({} tokens) · request {request} of {}, before message {}",
         plan.key.transcript,
         plan.key.strategy,
         plan.key.window,
@@ -243,82 +240,80 @@ fn header(subject: &Subject, plan: &Plan, request: u32, context: &Context) -> St
         subject.facts.requests.len(),
         subject.facts.messages[facts.message as usize].id,
     );
-    let _ = writeln!(
-        text,
+    let sent = format!(
         "sent: {} in {}; the whole conversation: {} in {}",
         counted(context.weight().tokens, "token"),
         counted(context.message_count(), "message"),
         counted(facts.tokens_full, "token"),
         facts.message,
     );
-    preamble(&mut text, subject, context);
-    text
+    vec![Part::Title(title), Part::Text(sent)]
 }
 
-fn preamble(text: &mut String, subject: &Subject, context: &Context) {
-    let _ = writeln!(
-        text,
+/// What is sent, message by message unless only the differences are wanted, and
+/// what differs from the whole conversation as recorded.
+fn context_parts(context: &Context, subject: &Subject, only_differences: bool) -> Vec<Part> {
+    let hidden = subject.facts.hidden_tokens;
+    let mut parts = vec![Part::Text(format!(
         "preamble: {}, of which {} {} counted by the provider and not in the recording",
         counted(context.preamble_weight().tokens, "token"),
-        grouped(subject.facts.hidden_tokens),
-        form_for(subject.facts.hidden_tokens, "was", "were"),
-    );
+        grouped(hidden),
+        form_for(hidden, "was", "were"),
+    ))];
+    if !only_differences {
+        parts.extend(entries(context, subject));
+    }
+    parts.push(Part::Heading("differences from the whole conversation".to_owned()));
+    parts.push(differences(context, subject));
+    parts
 }
 
-fn entries(text: &mut String, context: &Context, subject: &Subject) {
+fn entries(context: &Context, subject: &Subject) -> Vec<Part> {
     let preamble = subject.recording.transcript.preamble.sent();
-    if !preamble.is_empty() {
-        let _ = writeln!(text, "\n=== preamble\n{preamble}");
-    }
-    for (key, note) in context.notes() {
-        let _ = writeln!(text, "\n=== note {key}\n{note}");
-    }
-    for id in context.visible() {
-        let Some(entry) = context.entry(id) else { continue };
-        let what = match id.index() {
+    let preamble = (!preamble.is_empty()).then(|| Part::Quoted("preamble".to_owned(), preamble));
+    let notes = context.notes();
+    let notes = notes.map(|(key, note)| Part::Quoted(format!("note {key}"), note.to_owned()));
+    let entries = context.visible().filter_map(|id| context.entry(id)).map(|entry| {
+        let what = match entry.id.index() {
             None => "written by the strategy".to_owned(),
             Some(index) if entry.edited => {
                 format!("{}, edited", subject.facts.messages[index as usize].id)
             }
             Some(index) => subject.facts.messages[index as usize].id.clone(),
         };
-        let _ = writeln!(
-            text,
-            "\n=== {} · {what} · {} tokens\n{}",
-            entry.role.as_str(),
-            entry.weight.tokens,
-            entry.text
-        );
-    }
+        let tokens = counted(entry.weight.tokens, "token");
+        let head = format!("{} · {what} · {tokens}", entry.role.as_str());
+        Part::Quoted(head, entry.text.to_string())
+    });
+    preamble.into_iter().chain(notes).chain(entries).collect()
 }
 
-/// The differences from the whole conversation as recorded.
-fn differences(text: &mut String, context: &Context, subject: &Subject) {
-    let _ = writeln!(text, "\n--- differs from the whole conversation");
-    let mut same = true;
-    for index in 0..context.seen_count() {
+/// The messages that are not sent as they were recorded.
+fn differences(context: &Context, subject: &Subject) -> Part {
+    let changed = (0..context.seen_count()).filter_map(|index| {
         let word = match context.state(index) {
-            LedgerState::Verbatim => continue,
+            LedgerState::Verbatim => return None,
             LedgerState::Edited => "edited",
-            LedgerState::Folded => "folded",
+            LedgerState::Folded => "summarised",
             LedgerState::Gone => "gone",
         };
-        same = false;
         let facts = &subject.facts.messages[index as usize];
         let sent = subject.recording.transcript.messages[index as usize].sent();
-        let start: String =
-            sent.chars().take(80).map(|c| if c.is_control() { ' ' } else { c }).collect();
-        let _ = writeln!(
-            text,
-            "{word:7} {:9} {:>6} tokens  {}  {start}",
-            facts.role.as_str(),
-            facts.tokens,
-            facts.id
-        );
+        Some(vec![
+            word.to_owned(),
+            facts.role.as_str().to_owned(),
+            grouped(facts.tokens),
+            facts.id.clone(),
+            sent.chars().take(BEGINNING).collect(),
+        ])
+    });
+    let rows: Vec<Vec<String>> = changed.collect();
+    if rows.is_empty() {
+        return Part::Text("none: every message is sent as recorded".to_owned());
     }
-    if same {
-        text.push_str("nothing: every message is sent as recorded\n");
-    }
+    let heads =
+        [words("change"), words("role"), figures("tokens"), words("message"), names("text")];
+    Part::Table(Table::new("differences from the whole conversation", &heads, rows))
 }
 
 #[cfg(test)]
@@ -338,12 +333,11 @@ mod tests {
     fn files_are_written_below_a_folder_that_holds_nothing_else() {
         let base = std::env::temp_dir().join(format!("recap-kept-{}", std::process::id()));
         let file = |path: &str| StoredFile { path: path.to_owned(), content: b"x".to_vec() };
-        let mut text = String::new();
-        kept(&mut text, &base, &[file("sessions/../a.json")], "gencode").unwrap();
+        kept(&base, &[file("sessions/../a.json")], "gencode").unwrap();
         assert!(base.join("sessions/-/a.json").is_file());
-        assert!(kept(&mut text, &base, &[file("b")], "gencode").is_err(), "it is not empty");
+        assert!(kept(&base, &[file("b")], "gencode").is_err(), "it is not empty");
         assert!(!base.join("b").exists());
-        assert!(kept(&mut text, &base.join("c"), &[], "fifo").is_err(), "nothing is kept");
+        assert!(kept(&base.join("c"), &[], "fifo").is_err(), "nothing is kept");
         std::fs::remove_dir_all(&base).unwrap();
     }
 }

@@ -15,6 +15,7 @@ use jiff::Timestamp;
 use super::exit::Failure;
 use crate::llm::Now;
 use crate::replay::{WindowError, WindowSpec};
+use crate::report::document::{Part, terminal};
 use crate::report::{STYLES, Screen};
 use crate::text::{brief, harmless};
 use crate::tokens::Counter;
@@ -108,6 +109,13 @@ pub fn print(text: &str) -> Result<(), Failure> {
 /// the styles of its rows are kept.
 pub(super) fn print_table(text: &str) -> Result<(), Failure> {
     if color() { write_stdout(&styled(text)) } else { print(text) }
+}
+
+/// Prints recorded text among what is said about it: exact for programs, without
+/// control characters on a terminal.
+pub(super) fn print_document(parts: &[Part]) -> Result<(), Failure> {
+    let text = terminal(parts, screen(false));
+    if std::io::stdout().is_terminal() { print_table(&text) } else { write_stdout(&text) }
 }
 
 /// Prints text that programs read: exact for them, without control characters

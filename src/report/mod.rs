@@ -18,7 +18,7 @@ mod certainty;
 mod compactions_csv;
 mod comparison;
 mod cuts_csv;
-mod document;
+pub mod document;
 mod facts_csv;
 mod forgets;
 mod html;

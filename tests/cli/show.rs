@@ -4,7 +4,7 @@ use crate::desk::{Desk, session};
 
 /// What `show` prints below its last headline.
 fn differences(out: &str) -> &str {
-    out.split_once("--- differs from the whole conversation\n").expect("the headline is there").1
+    out.split_once(" differences from the whole conversation\n").expect("the headline is there").1
 }
 
 fn show(arguments: &[&str]) -> String {
@@ -21,7 +21,7 @@ fn the_context_of_a_request_is_printed_message_by_message() {
         assert!(out.contains(text), "{text}\n{out}");
     }
     assert!(!out.contains("Restart that queue"), "what came later is not sent\n{out}");
-    assert_eq!(differences(&out), "nothing: every message is sent as recorded\n");
+    assert_eq!(differences(&out), " none: every message is sent as recorded\n");
 }
 
 #[test]
@@ -33,9 +33,11 @@ fn the_last_request_is_the_default() {
 
 #[test]
 fn edited_folded_and_gone_messages_are_told_apart() {
-    for (strategy, word) in [("prune", "edited"), ("chunked-summary", "folded"), ("fifo", "gone")] {
+    for (strategy, word) in
+        [("prune", "edited"), ("chunked-summary", "summarised"), ("fifo", "gone")]
+    {
         let out = show(&[&session(), "--strategy", strategy, "--request", "44", "--diff"]);
-        let lines: Vec<&str> = differences(&out).lines().collect();
+        let lines: Vec<&str> = differences(&out).lines().skip(1).collect();
         assert!(lines.len() > 20, "{strategy}: {out}");
         let first: Vec<&str> = lines.iter().filter_map(|l| l.split_whitespace().next()).collect();
         assert!(first.iter().all(|w| *w == word), "{strategy}: {first:?}");
@@ -84,14 +86,19 @@ fn show_cut(arguments: &[&str]) -> String {
     Desk::new().good(&[&CUT, arguments].concat()).out
 }
 
-/// What it prints of the facts at stake.
+/// What it prints of the facts that the agent needed.
 fn stakes(out: &str) -> &str {
-    out.split_once("--- facts at stake\n").expect("the headline is there").1
+    out.split_once(" facts that the agent needed\n").expect("the headline is there").1
+}
+
+/// Without the ends of lines that a width made.
+fn in_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<&str>>().join(" ")
 }
 
 /// Facts in a state, as printed.
 fn in_state(out: &str, state: &str) -> usize {
-    let head = format!("{state} (");
+    let head = format!(" {state} (");
     let line = stakes(out).lines().find_map(|line| line.strip_prefix(&head));
     line.map_or(0, |rest| rest.split_once(')').unwrap().0.parse().unwrap())
 }
@@ -113,7 +120,7 @@ fn a_cut_shows_the_context_behind_it_and_each_fact_where_bench_finds_it() {
         out.replace(',', "").contains(&sent) && out.contains("written by the strategy · "),
         "{out}"
     );
-    assert!(!differences(&out).starts_with("nothing"), "{out}");
+    assert!(!differences(&out).starts_with(" none"), "{out}");
     for state in ["verbatim", "carried", "bare", "partial", "lost", "recovered"] {
         assert_eq!(in_state(&out, state).to_string(), row[state], "{state}\n{out}");
     }
@@ -123,8 +130,8 @@ fn a_cut_shows_the_context_behind_it_and_each_fact_where_bench_finds_it() {
     assert_eq!(own.len().to_string(), row["facts"]);
     for fact in own {
         let (name, request) = (&fact["fact"], &fact["request"]);
-        let line = format!("  {name} · {} · used by request {request}, number", fact["class"]);
-        assert!(stakes(&out).contains(&line), "{line}\n{out}");
+        let line = format!(" - {name} · {} · used by request {request}, number", fact["class"]);
+        assert!(in_one_line(stakes(&out)).contains(&line), "{line}\n{out}");
     }
 }
 
@@ -132,18 +139,16 @@ fn a_cut_shows_the_context_behind_it_and_each_fact_where_bench_finds_it() {
 fn the_worst_stands_first_with_where_it_stood_and_what_carries_the_rest() {
     let out = show_cut(&["4", "--strategy", "claude-code", "--diff"]);
     assert!(!out.contains("\n=== "), "{out}");
-    let (lost, carried) = stakes(&out).split_once("\ncarried (").expect("both are there");
-    assert!(lost.contains("\nlost (") && !carried.contains("\nlost ("), "{out}");
+    let (lost, carried) = stakes(&out).split_once("\n carried (").expect("both are there");
+    assert!(lost.contains("\n lost (") && !carried.contains("\n lost ("), "{out}");
     // A name in a failing test that the summary leaves out.
-    let stood = "    last stood in m0093 · tool · bash · ";
-    let line = lost.lines().find(|line| line.starts_with(stood)).expect("it is lost");
-    assert!(
-        line.contains(" tokens before the cut: \"…") && line.contains("store.counts"),
-        "{line}"
-    );
-    let written = carried.lines().find(|line| line.starts_with("    written: \"")).unwrap();
-    assert!(carried.contains("\n  QD-4458 · "), "{out}");
-    assert!(written.contains("QD-4458"), "{written}");
+    let (lost, carried) = (in_one_line(lost), in_one_line(carried));
+    let (_, stood) = lost.split_once("; last stood in m0093 · tool · bash · ").expect("it is lost");
+    let stood = stood.split("\" - ").next().unwrap();
+    assert!(stood.contains(" tokens before the cut: \"…") && stood.contains("store.counts"));
+    let (_, fact) = carried.split_once(" - QD-4458 · ").expect("it is carried");
+    let (_, written) = fact.split_once("; written: \"").unwrap();
+    assert!(written.split("\" - ").next().unwrap().contains("QD-4458"), "{written}");
 }
 
 #[test]

@@ -2,7 +2,6 @@
 //! recorded agent used next and could know only from before it.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
@@ -14,6 +13,7 @@ use super::Arguments;
 use crate::model::{CutExam, FactAtStake, NULL, Reference, ReferenceState, Transcript};
 use crate::probes::{Cuts, Place};
 use crate::replay::{CutSegment, Plan, RequestInspector, Subject, examine_and_look};
+use crate::report::document::Part;
 use crate::run::Seats;
 use crate::seats::compactor::Null;
 use crate::strategy::{Compactor, Context, Preset};
@@ -43,14 +43,14 @@ pub(super) struct CutSelection {
     depth: u32,
 }
 
-/// The text that is printed for a cut.
+/// What is printed for a cut: the facts first, then the context.
 pub(super) fn shown(
     arguments: &Arguments,
     dataset: &str,
     transcript: Transcript,
     (preset, seats): (Preset, Seats),
     counter: Arc<Counter>,
-) -> Result<String, Failure> {
+) -> Result<Vec<Part>, Failure> {
     let CutSelection { cuts, depth, .. } = arguments.cutting;
     if cuts == Cuts::Recorded && depth > 1 {
         return Err(Failure::usage("a recorded compaction is looked at as a first one")
@@ -79,20 +79,20 @@ pub(super) fn shown(
     let exam = examined.map_err(|e| Failure::with_code(Exit::Incomplete, e.to_string()))?.exam;
     let seen = seen.into_inner().expect("no look panics");
     let cut = part.cut(place, facts);
-    let mut text = header(arguments, &subject, place, &plan);
-    let _ = writeln!(
-        text,
+    let sent = format!(
         "sent: {} in {} at a window of {}; uncompressed: {}",
         counted(exam.tokens_after, "token"),
         counted(seen.messages, "message"),
         counted(exam.window, "token"),
         counted(cut.tokens_before, "token"),
     );
+    let mut parts = vec![title(arguments, &subject, place, &plan), Part::Text(sent)];
     let (subject, facts) = (&subject, &cut.facts[..]);
-    let stakes = FactTable { subject, part: &part, place, facts, exam: &exam, seen: &seen };
-    stakes.write_to(&mut text);
-    text.push('\n');
-    Ok(text + &seen.context)
+    let listed = FactList { subject, part: &part, place, facts, exam: &exam, seen: &seen };
+    parts.extend(listed.parts());
+    parts.push(Part::Heading("the context".to_owned()));
+    parts.extend(seen.context);
+    Ok(parts)
 }
 
 /// The requested cut, with the facts at stake there.
@@ -118,10 +118,10 @@ fn picked<'a>(
     })
 }
 
-fn header(arguments: &Arguments, subject: &Subject, place: &Place, plan: &Plan) -> String {
+fn title(arguments: &Arguments, subject: &Subject, place: &Place, plan: &Plan) -> Part {
     let facts = &subject.facts.requests[place.request as usize];
-    format!(
-        "{} · {} · cut {} of {}, depth {} · request {} of {}, before message {}\n",
+    Part::Title(format!(
+        "{} · {} · cut {} of {}, depth {} · request {} of {}, before message {}",
         plan.key.transcript,
         plan.key.strategy,
         arguments.cutting.cut.unwrap_or(0),
@@ -130,14 +130,14 @@ fn header(arguments: &Arguments, subject: &Subject, place: &Place, plan: &Plan) 
         place.request,
         subject.facts.requests.len(),
         subject.facts.messages[facts.message as usize].id,
-    )
+    ))
 }
 
 /// What the contexts after a cut showed.
 #[derive(Default)]
 struct SeenStates {
     /// The first context, as it is printed.
-    context: String,
+    context: Vec<Part>,
     /// Number of messages in that context.
     messages: u32,
     /// By position of the fact: the strategy's text that names it, at the
@@ -156,11 +156,7 @@ impl SeenStates {
         let subject = part.subject();
         if self.context.is_empty() {
             self.messages = context.message_count();
-            super::preamble(&mut self.context, subject, context);
-            if !diff {
-                super::entries(&mut self.context, context, subject);
-            }
-            super::differences(&mut self.context, context, subject);
+            self.context = super::context_parts(context, subject, diff);
         }
         let used = facts.iter().enumerate().filter(|(_, fact)| fact.request == request);
         for (number, _) in used {
@@ -195,8 +191,8 @@ fn quote(text: &str, place: Range<usize>) -> String {
     format!("\"{}{line}{}\"", cut(start > 0), cut(end < text.len()))
 }
 
-/// The facts at stake, with the state of each.
-struct FactTable<'a> {
+/// The facts that the agent needed, with the state of each.
+struct FactList<'a> {
     subject: &'a Subject,
     part: &'a CutSegment,
     place: &'a Place,
@@ -221,56 +217,55 @@ const STATES: [(ReferenceState, &str); 6] = [
     (ReferenceState::Verbatim, "its message is sent as recorded, or the part of it that holds it"),
 ];
 
-impl FactTable<'_> {
-    fn write_to(&self, text: &mut String) {
-        let _ = writeln!(text, "\n--- facts at stake");
+impl FactList<'_> {
+    fn parts(&self) -> Vec<Part> {
+        let mut parts = vec![Part::Heading("facts that the agent needed".to_owned())];
         let requests = counted(self.place.requests, "request");
         if self.facts.is_empty() {
-            let _ = writeln!(
-                text,
-                "none: nothing that the agent used in the {requests} behind the cut came only \
-                 from before it"
-            );
-            return;
+            parts.push(Part::Text(format!(
+                "none: nothing that the agent used in the {requests} after the cut came only from \
+                 before it"
+            )));
+            return parts;
         }
         let kept = self.exam.states.iter().filter(|state| state.is_kept()).count();
-        let _ = writeln!(
-            text,
-            "the agent used {} in the {requests} behind the cut that stood only before it; {kept} \
+        parts.push(Part::Text(format!(
+            "the agent used {} in the {requests} after the cut that stood only before it; {kept} \
              kept: verbatim or carried",
             counted(self.facts.len(), "identifier"),
-        );
+        )));
         for (state, meaning) in STATES {
             let those: Vec<usize> =
                 (0..self.facts.len()).filter(|at| self.exam.states[*at] == state).collect();
-            if those.is_empty() {
-                continue;
+            if !those.is_empty() {
+                let count = those.len();
+                parts.push(Part::Heading(format!("{} ({count}): {meaning}", state.as_str())));
+                parts.push(Part::List(those.into_iter().map(|at| self.fact(at, state)).collect()));
             }
-            let _ = writeln!(text, "\n{} ({}): {meaning}", state.as_str(), those.len());
-            those.into_iter().for_each(|number| self.fact(text, number, state));
         }
+        parts
     }
 
-    fn fact(&self, text: &mut String, number: usize, state: ReferenceState) {
+    fn fact(&self, number: usize, state: ReferenceState) -> String {
         let fact = &self.facts[number];
         let after = fact.request - self.place.request + 1;
-        let _ = writeln!(
-            text,
-            "  {} · {} · used by request {}, number {after} behind the cut",
+        let mut said = vec![format!(
+            "{} · {} · used by request {}, number {after} after the cut",
             fact.text,
             fact.class.as_str(),
             fact.request,
-        );
+        )];
         if self.exam.refused.contains(&(number as u32)) {
-            let _ = writeln!(text, "    the provider would refuse that request: over the window");
+            said.push("the provider would refuse that request: over the window".to_owned());
         } else if let Some(quote) = self.seen.quotes.get(&number)
             && matches!(state, ReferenceState::Carried | ReferenceState::Bare)
         {
-            let _ = writeln!(text, "    written: {quote}");
+            said.push(format!("written: {quote}"));
         }
         if state != ReferenceState::Carried {
-            let _ = writeln!(text, "    {}", self.last_position(number));
+            said.push(self.last_position(number));
         }
+        said.join("; ")
     }
 
     /// Where a fact occurred last before the cut.

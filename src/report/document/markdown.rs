@@ -22,6 +22,7 @@ fn part(part: &Part) -> String {
         Part::Labelled(label, text) => format!("**{label}** {}\n", prose(text)),
         Part::List(items) => items.iter().map(|item| format!("- {}\n", prose(item))).collect(),
         Part::Table(table) => rows(table),
+        Part::Quoted(head, text) => format!("#### {}\n\n{}\n", prose(head), prose(text)),
         Part::Folded(summary, inside) => folded(&prose(summary), &markdown(inside)),
     }
 }

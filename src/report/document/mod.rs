@@ -9,12 +9,12 @@ pub(super) mod markdown;
 mod terminal;
 
 pub(super) use html::html;
-pub(super) use terminal::{NARROWEST, shows_spread, terminal};
-pub use terminal::{STYLES, Screen};
+pub(super) use terminal::{NARROWEST, shows_spread};
+pub use terminal::{STYLES, Screen, terminal};
 
 /// One piece of a document.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Part {
+pub enum Part {
     Title(String),
     Heading(String),
     Text(String),
@@ -22,13 +22,16 @@ pub(super) enum Part {
     Labelled(&'static str, String),
     List(Vec<String>),
     Table(Table),
+    /// A recorded text as it stands, below a line that says where it is from. Markdown shows
+    /// its beginning; a terminal that takes colours gets it without control characters.
+    Quoted(String, String),
     /// Parts that a reader opens where the format allows it, below a heading elsewhere.
     Folded(String, Vec<Part>),
 }
 
 /// A table, whose cells stand in the order of its heads.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Table {
+pub struct Table {
     /// What it shows, for those who cannot see it.
     pub(super) name: String,
     pub(super) heads: Vec<Head>,
@@ -37,20 +40,20 @@ pub(super) struct Table {
 
 /// Rows below a line that says what they are; the line is empty where all are alike.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Group {
+pub struct Group {
     pub(super) title: &'static str,
     pub(super) rows: Vec<Row>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Row {
+pub struct Row {
     pub(super) cells: Vec<Cell>,
     /// Whether it steps back behind the others.
     pub(super) dim: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Cell {
+pub struct Cell {
     pub(super) text: String,
     /// What is known of the spread of the figure, which a narrow table goes without.
     pub(super) spread: Option<String>,
@@ -58,7 +61,7 @@ pub(super) struct Cell {
 
 /// The head of a column.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Head {
+pub struct Head {
     /// In one line, or in two where that saves room; a word that is divided ends in `-`.
     pub(super) words: [&'static str; 2],
     /// Whether its cells are figures, which stand against their right edge.
@@ -68,7 +71,7 @@ pub(super) struct Head {
 
 /// What becomes of a column where the table is wider than its place.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Narrow {
+pub enum Narrow {
     Whole,
     /// It is left out; the highest number first.
     LeftOut(u8),
@@ -79,17 +82,17 @@ pub(super) enum Narrow {
 }
 
 /// A column of words.
-pub(super) const fn words(head: &'static str) -> Head {
+pub const fn words(head: &'static str) -> Head {
     Head { words: [head, ""], right: false, narrow: Narrow::Whole }
 }
 
 /// A column of figures.
-pub(super) const fn figures(head: &'static str) -> Head {
+pub const fn figures(head: &'static str) -> Head {
     Head { right: true, ..words(head) }
 }
 
 /// A column of names, which are cut where there is no room.
-pub(super) const fn names(head: &'static str) -> Head {
+pub const fn names(head: &'static str) -> Head {
     Head { narrow: Narrow::Cut, ..words(head) }
 }
 
@@ -107,7 +110,7 @@ impl Head {
 
 impl Table {
     /// A table whose rows are all alike.
-    pub(super) fn new(name: &str, heads: &[Head], rows: Vec<Vec<String>>) -> Self {
+    pub fn new(name: &str, heads: &[Head], rows: Vec<Vec<String>>) -> Self {
         let row = |cells: Vec<String>| Row {
             cells: cells.into_iter().map(Cell::from).collect(),
             dim: false,

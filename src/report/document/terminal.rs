@@ -6,6 +6,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::{Head, Narrow, Part, Table};
 use crate::report::plain;
+use crate::text::harmless;
 
 /// Between two columns.
 const GAP: &str = "  ";
@@ -45,7 +46,7 @@ impl Screen {
 }
 
 /// The parts in order, with an empty line before a heading.
-pub(in crate::report) fn terminal(parts: &[Part], screen: Screen) -> String {
+pub fn terminal(parts: &[Part], screen: Screen) -> String {
     let mut out = String::new();
     write_parts(&mut out, parts, screen);
     out
@@ -70,6 +71,11 @@ fn write_parts(out: &mut String, parts: &[Part], screen: Screen) {
                 }
             }
             Part::Table(table) => write_table(out, table, screen),
+            Part::Quoted(head, text) => {
+                let text = if screen.color { harmless(text) } else { text.into() };
+                heading(out, &format!("=== {head}"), screen);
+                writeln!(out, "{text}").expect("a string takes everything");
+            }
         }
     }
 }
