@@ -12,9 +12,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use recap::llm::providers::OpenAiChat;
-use recap::llm::{Call, Client, Endpoint, Limits, Llm, Model, Options, Question, Settings};
-use recap::model::{Seat, Timing};
+use recap_core::model::{ModelRole, Timing};
+use recap_llm::providers::OpenAiChat;
+use recap_llm::{Call, Client, Endpoint, Limits, Llm, Model, Options, Question, Settings};
 
 #[path = "../tests/common/server.rs"]
 mod server;
@@ -71,7 +71,7 @@ fn measure(base: &str) -> (Duration, Vec<Timing>) {
                 let question = Question::of("", number.to_string(), 16);
                 let request = live.model().request(question);
                 tokio::spawn(async move {
-                    live.call(Call { seat: Seat::Judge, replicate: 0, request }).await
+                    live.call(Call { role: ModelRole::Judge, replicate: 0, request }).await
                 })
             })
             .collect();

@@ -4,8 +4,8 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use recap::probes::{MiningRules, mine};
-use recap::tokens::Counter;
+use recap_core::tokens::Counter;
+use recap_exam::probes::{MiningRules, mine};
 
 #[allow(dead_code, reason = "each bench uses a part of the generator")]
 mod common;

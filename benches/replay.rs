@@ -1,17 +1,17 @@
-//! Requests a second that are replayed, by preset and length of the
-//! transcript: a preset whose work per request grows with the history shows
+//! Requests a second that are replayed, by strategy and length of the
+//! transcript: a strategy whose work per request grows with the history shows
 //! as a falling rate. `bill/` shows what billing adds.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use recap::model::CellKey;
-use recap::pricing::{Agent, Agents, PriceList};
-use recap::replay::{Plan, Subject, WindowSpec, replay};
-use recap::seats::compactor::Offline;
-use recap::strategy::{Preset, builtin, builtin_names};
-use recap::tokens::Counter;
+use recap_billing::pricing::{Agent, Agents, PriceList};
+use recap_core::model::CellKey;
+use recap_core::tokens::Counter;
+use recap_exam::roles::compactor::Offline;
+use recap_replay::{Plan, PreparedSession, WindowSpec, replay};
+use recap_strategy::{Strategy, builtin, builtin_names};
 use tokio::runtime::{Builder, Runtime};
 
 #[allow(dead_code, reason = "each bench uses a part of the generator")]
@@ -19,26 +19,26 @@ mod common;
 
 /// Messages of the transcripts.
 const LENGTHS: [usize; 4] = [250, 500, 1000, 2000];
-/// Small enough that every preset has to act, and often.
+/// Small enough that every strategy has to act, and often.
 const WINDOW: &str = "25%";
 
 /// A transcript, and the same one as compacted by its agent.
 struct Subjects {
-    whole: Subject,
-    compacted: Subject,
+    whole: PreparedSession,
+    compacted: PreparedSession,
 }
 
-fn plan(subject: &Subject, preset: &Arc<Preset>, agents: Arc<[Agent]>) -> Plan {
+fn plan(subject: &PreparedSession, strategy: &Arc<Strategy>, agents: Arc<[Agent]>) -> Plan {
     let window: WindowSpec = WINDOW.parse().expect("the constant is a window");
     Plan {
         key: CellKey {
             dataset: "bench".to_owned(),
             transcript: subject.facts.transcript.clone(),
-            strategy: preset.name.clone(),
+            strategy: strategy.name.clone(),
             window: WINDOW.to_owned(),
             replicate: 0,
         },
-        preset: Arc::clone(preset),
+        strategy: Arc::clone(strategy),
         window: window.tokens(&subject.recording.sizes, 0).expect("a share always fits"),
         scaled: true,
         seed: 1,
@@ -49,13 +49,13 @@ fn plan(subject: &Subject, preset: &Arc<Preset>, agents: Arc<[Agent]>) -> Plan {
 }
 
 /// Who pays: one model under Anthropic's rules.
-fn payer() -> Arc<[Agent]> {
+fn billing_model() -> Arc<[Agent]> {
     let agents = Agents::new(Arc::new(PriceList::bundled()), vec!["claude-sonnet-5-5".to_owned()]);
     agents.of(None, &[]).into()
 }
 
 fn subjects(counter: &Arc<Counter>) -> Vec<Subjects> {
-    let ready = |transcript| Subject::new("bench", transcript, Arc::clone(counter));
+    let ready = |transcript| PreparedSession::new("bench", transcript, Arc::clone(counter));
     let subjects = LENGTHS.map(common::session::generated).map(|session| Subjects {
         whole: ready(session.clone()),
         compacted: ready(common::session::compacted(session)),
@@ -69,12 +69,13 @@ fn replays(criterion: &mut Criterion) {
     let offline = Offline::new(Arc::clone(&counter));
     let subjects = subjects(&counter);
     for name in builtin_names() {
-        let preset = builtin(name, &[]).expect("it is listed").expect("built-in presets are valid");
-        let preset = Arc::new(preset);
+        let strategy =
+            builtin(name, &[]).expect("it is listed").expect("built-in strategies are valid");
+        let strategy = Arc::new(strategy);
         let mut group = criterion.benchmark_group(format!("replay/{name}"));
         for Subjects { whole, compacted } in &subjects {
-            let subject = if preset.replays_recording() { compacted } else { whole };
-            let plan = plan(subject, &preset, payer());
+            let subject = if strategy.replays_recording() { compacted } else { whole };
+            let plan = plan(subject, &strategy, billing_model());
             group.throughput(Throughput::Elements(subject.facts.requests.len() as u64));
             let id = BenchmarkId::from_parameter(subject.facts.messages.len());
             group.bench_with_input(id, subject, |bencher, subject| {
@@ -85,19 +86,20 @@ fn replays(criterion: &mut Criterion) {
     }
 }
 
-/// The same replay with one payer and with none.
+/// The same replay with one billing model and with none.
 fn bills(criterion: &mut Criterion) {
     let runtime: Runtime = Builder::new_current_thread().build().expect("a runtime needs nothing");
     let counter = Arc::new(Counter::default());
     let offline = Offline::new(Arc::clone(&counter));
     let session = common::session::generated(1_000);
-    let subject = Subject::new("bench", session, Arc::clone(&counter));
+    let subject = PreparedSession::new("bench", session, Arc::clone(&counter));
     for name in ["full", "fifo", "sliding-window", "prune", "snapshot-dedup", "continuation"] {
-        let preset = builtin(name, &[]).expect("it is listed").expect("built-in presets are valid");
-        let preset = Arc::new(preset);
+        let strategy =
+            builtin(name, &[]).expect("it is listed").expect("built-in strategies are valid");
+        let strategy = Arc::new(strategy);
         let mut group = criterion.benchmark_group(format!("bill/{name}"));
-        for (who, agents) in [("nobody", Arc::new([]) as Arc<[Agent]>), ("one", payer())] {
-            let plan = plan(&subject, &preset, agents);
+        for (who, agents) in [("nobody", Arc::new([]) as Arc<[Agent]>), ("one", billing_model())] {
+            let plan = plan(&subject, &strategy, agents);
             group.bench_function(who, |bencher| {
                 bencher.iter(|| runtime.block_on(replay(&subject, &plan, &offline)));
             });

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use recap::tokens::Counter;
+use recap_core::tokens::Counter;
 
 #[allow(dead_code, reason = "each bench uses a part of the generator")]
 mod common;

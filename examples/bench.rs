@@ -1,5 +1,5 @@
 //! What `recap bench DIR --out RUN` does, as a program of its own, with three
-//! presets at a quarter of each session:
+//! strategies at a quarter of each session:
 //!
 //! ```sh
 //! cargo run --example bench -- tests/fixtures/invoice-export reports/mine
@@ -9,13 +9,13 @@ use std::error::Error;
 use std::path::Path;
 
 use recap::bench::{Bench, Results};
-use recap::dataset::{LoadOptions, load};
-use recap::report::Screen;
+use recap_formats::{LoadOptions, load};
+use recap_report::Screen;
 
-/// Compares three presets on the sessions of `input`, and writes the run folder.
+/// Compares three strategies on the sessions of `input`, and writes the run folder.
 pub async fn compare(input: &Path, out: &Path) -> Result<Results, Box<dyn Error>> {
     let bench = Bench::new([load(input, &LoadOptions::default())?])
-        .presets(["fifo", "prune", "continuation"])
+        .strategies(["fifo", "prune", "continuation"])
         .windows(["25%".parse()?]);
     let run = bench.plan()?.prepare().await?;
     let mut folder = run.create(out)?;

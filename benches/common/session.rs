@@ -1,7 +1,7 @@
 //! Working sessions of any length: the same mixture of exchanges, reads,
 //! repeated test runs and names used again, whatever the length.
 
-use recap::model::{Block, Message, RecordedCompaction, RecordedTrigger, Role, Transcript};
+use recap_core::model::{Block, Message, RecordedCompaction, RecordedTrigger, Role, Transcript};
 use serde_json::{Value as Json, json};
 
 use super::Author;

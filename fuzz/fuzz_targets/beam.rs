@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use recap::dataset::{LoadOptions, load};
+use recap_formats::{LoadOptions, load};
 use recap_fuzz::{files, home, put, told, written_and_read_again};
 
 fuzz_target!(|input: &[u8]| {

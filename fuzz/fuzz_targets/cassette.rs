@@ -5,9 +5,9 @@
 use std::sync::{Arc, LazyLock};
 
 use libfuzzer_sys::fuzz_target;
-use recap::llm::Cassette;
-use recap::llm::cassette::Mode;
-use recap::pricing::{ModelPrices, PriceList};
+use recap_llm::Cassette;
+use recap_llm::cassette::Mode;
+use recap_billing::pricing::{ModelPrices, PriceList};
 use recap_fuzz::{home, put, told, told_text};
 
 /// The prices of a model, by the bundled list.

@@ -4,9 +4,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use recap::dataset::load_labels;
-use recap::run::{grade, sample};
-use recap::seats::judge::Offline;
+use recap_formats::load_labels;
+use recap_replay::run::{grade, sample};
+use recap_exam::roles::judge::Offline;
 use recap_fuzz::{block_on, files, home, put, told};
 
 fuzz_target!(|input: &[u8]| {

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use recap::dataset::{CARD_FILE, LoadOptions, PROBES_FILE, TRANSCRIPTS_FILE, audit_probes, load};
+use recap_formats::{CARD_FILE, LoadOptions, PROBES_FILE, TRANSCRIPTS_FILE, audit_probes, load};
 use recap_fuzz::{files, home, put, told, written_and_read_again};
 
 fuzz_target!(|input: &[u8]| {

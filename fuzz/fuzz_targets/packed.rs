@@ -7,8 +7,8 @@ use std::io::Write;
 
 use flate2::{Compression, write::GzEncoder};
 use libfuzzer_sys::fuzz_target;
-use recap::dataset::{LoadOptions, load_reader};
-use recap::strategy::read_archive;
+use recap_formats::{LoadOptions, load_reader};
+use recap_strategy::read_archive;
 use recap_fuzz::{import, told, told_text};
 
 fuzz_target!(|input: &[u8]| {

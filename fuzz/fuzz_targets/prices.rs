@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use recap::pricing::{Moment, PriceList};
+use recap_billing::pricing::{Moment, PriceList};
 use recap_fuzz::{text, told_text};
 
 fuzz_target!(|input: &[u8]| {

@@ -5,9 +5,9 @@
 use std::sync::{Arc, OnceLock};
 
 use libfuzzer_sys::fuzz_target;
-use recap::dataset::{LoadOptions, load_reader};
-use recap::strategy::{Recording, take_answer};
-use recap::tokens::Counter;
+use recap_formats::{LoadOptions, load_reader};
+use recap_strategy::{Recording, take_answer};
+use recap_core::tokens::Counter;
 use recap_fuzz::{text, told_text};
 
 /// Six messages: `m0` to `m5`, with a call `c1` in `m1`.

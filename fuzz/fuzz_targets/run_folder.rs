@@ -6,11 +6,11 @@
 use std::collections::BTreeMap;
 
 use libfuzzer_sys::fuzz_target;
-use recap::gate::{self, Baseline};
-use recap::measure::measure;
-use recap::model::Report;
-use recap::report::{self, Source, Texts};
-use recap::run::{Folder, Loaded};
+use recap_measure::gate::{self, Baseline};
+use recap_measure::measure;
+use recap_core::model::Report;
+use recap_report::{self as report, Source, Texts};
+use recap_replay::run::{Folder, Loaded};
 use recap_fuzz::{files, home, put, text, told, told_text};
 
 struct Stored<'a>(&'a BTreeMap<String, String>);

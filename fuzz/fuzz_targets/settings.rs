@@ -5,8 +5,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use recap::cli::{Failure, bench_with};
-use recap::gate;
-use recap::replay::WindowSpec;
+use recap_measure::gate;
+use recap_replay::WindowSpec;
 use recap_fuzz::{text, told, told_text};
 
 fuzz_target!(|input: &[u8]| {

@@ -13,9 +13,9 @@ use std::sync::OnceLock;
 use std::task::{Context, Poll, Waker};
 
 use recap::cli::Failure;
-use recap::dataset::{Dataset, LoadOptions, ProbeAudit, load, load_reader, write_native};
-use recap::probes::{Kept, Place};
-use recap::questions::generate;
+use recap_formats::{Dataset, LoadOptions, ProbeAudit, load, load_reader, write_native};
+use recap_exam::probes::{Kept, Place};
+use recap_exam::questions::generate;
 
 /// The line between the files of an input that stands for several.
 pub const CUT: &[u8] = b"\n%%%\n";

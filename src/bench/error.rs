@@ -1,7 +1,7 @@
 //! What can go wrong on the way from data sets to a report.
 
 use super::SelectionError;
-use crate::run::{FolderError, RunError};
+use recap_replay::run::{FolderError, RunError};
 
 /// Why a comparison could not be planned, run or written.
 #[derive(Debug, thiserror::Error)]
@@ -17,7 +17,7 @@ pub enum BenchError {
     /// The data sets are empty, or the limit is 0.
     #[error("no transcript is selected")]
     NoTranscript,
-    /// A preset cannot be loaded.
+    /// A strategy cannot be loaded.
     #[error(transparent)]
     Selection(#[from] SelectionError),
     /// The run stopped.

@@ -1,15 +1,15 @@
 //! Follows the advice of a run: a saving that is a mean over single compactions is
-//! checked by replaying the recommended preset through the whole sessions.
+//! checked by replaying the recommended strategy through the whole sessions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::BenchError;
-use crate::measure::{SessionFigures, advice, advises, session_figures};
-use crate::model::{
-    Cell, Followed, FollowedSession, Manifest, Sessions, SizeFigures, Standing, TranscriptFacts,
+use recap_core::model::{
+    Cell, Followed, FollowedSession, Manifest, RowKind, Sessions, SizeFigures, TranscriptFacts,
     catalogue,
 };
-use crate::run::{Billable, Finished, Prepared, RunSpec, Seats};
+use recap_measure::{SessionFigures, advice, advises, session_figures};
+use recap_replay::run::{Billable, Finished, ModelRoles, Prepared, RunSpec};
 
 /// What following needs of the sessions; `None` for a run that gives no advice, or
 /// is a part of another one.
@@ -22,22 +22,22 @@ pub(super) fn billable(manifest: &Manifest, prepared: &Prepared) -> Option<Billa
 /// a model that nobody asked for.
 pub(super) async fn follow(
     sessions: &Billable,
-    (spec, seats): (&RunSpec, &Seats),
+    (spec, roles): (&RunSpec, &ModelRoles),
     manifest: &Manifest,
     finished: &Finished,
 ) -> Result<Option<Followed>, BenchError> {
     let Finished { transcripts, sessions: results, .. } = finished;
-    // Void replies take a model, whose presets are not followed.
+    // Unusable replies take a model, whose strategies are not followed.
     let advice = advice(manifest, transcripts, results, &BTreeSet::new());
     let Some((chosen, at @ SizeFigures { window: Some(window), .. })) = advice.chosen() else {
         return Ok(None);
     };
-    let preset = spec.presets.iter().find(|preset| preset.name == chosen.strategy);
-    let ranked = chosen.standing == Standing::Ranked;
-    let Some(preset) = preset.filter(|preset| ranked && !preset.uses_compactor()) else {
+    let strategy = spec.strategies.iter().find(|strategy| strategy.name == chosen.strategy);
+    let ranked = chosen.row_kind == RowKind::Ranked;
+    let Some(strategy) = strategy.filter(|strategy| ranked && !strategy.uses_compactor()) else {
         return Ok(None);
     };
-    let cells = sessions.follow(spec, seats, preset, *window).await?;
+    let cells = sessions.follow(spec, roles, strategy, *window).await?;
     Ok(Some(Followed {
         strategy: chosen.strategy.clone(),
         from: at.from,

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::clock::PROFILE;
-use crate::dataset::Dataset;
-use crate::model::{
+use recap_core::clock::PROFILE;
+use recap_core::model::{
     INSTRUMENT, MARGIN, Manifest, OFFLINE, Planned, Prices, Provenance, Source, Transcript,
 };
-use crate::run::{RunSpec, Seats};
-use crate::strategy::Preset;
-use crate::tokens::Counter;
+use recap_core::tokens::Counter;
+use recap_formats::Dataset;
+use recap_replay::run::{ModelRoles, RunSpec};
+use recap_strategy::Strategy;
 
 fn title(datasets: &[Dataset]) -> String {
     let names: Vec<&str> = datasets.iter().map(|d| d.name.as_str()).collect();
@@ -23,9 +23,9 @@ fn agent(datasets: &[Dataset]) -> Option<String> {
     first.agent.clone().filter(|_| others.iter().all(|other| other.agent == first.agent))
 }
 
-/// The manifest of a run before its seats are filled.
+/// The manifest of a run before its roles are filled.
 pub(super) fn of_plan(spec: &RunSpec, datasets: &[Dataset], counter: &Counter) -> Manifest {
-    let preset = |p: &Arc<Preset>| Provenance { name: p.name.clone(), hash: p.hash.clone() };
+    let strategy = |p: &Arc<Strategy>| Provenance { name: p.name.clone(), hash: p.hash.clone() };
     let files = datasets.iter().flat_map(|d| &d.files);
     Manifest {
         title: title(datasets),
@@ -44,7 +44,7 @@ pub(super) fn of_plan(spec: &RunSpec, datasets: &[Dataset], counter: &Counter) -
         transcripts: files
             .map(|(name, hash)| Provenance { name: name.clone(), hash: hash.clone() })
             .collect(),
-        presets: spec.presets.iter().map(preset).collect(),
+        strategies: spec.strategies.iter().map(strategy).collect(),
         compactor: OFFLINE.to_owned(),
         answerer: OFFLINE.to_owned(),
         judge: OFFLINE.to_owned(),
@@ -63,14 +63,14 @@ pub(super) fn of_plan(spec: &RunSpec, datasets: &[Dataset], counter: &Counter) -
     }
 }
 
-/// The same with the names of the models in the seats.
-pub(super) fn with_seats(manifest: Manifest, spec: &RunSpec, seats: &Seats) -> Manifest {
+/// The same with the names of the models in the roles.
+pub(super) fn with_roles(manifest: Manifest, spec: &RunSpec, roles: &ModelRoles) -> Manifest {
     Manifest {
-        compactor: seats.compactor.name().to_owned(),
-        answerer: seats.answerer.name().to_owned(),
-        judge: seats.judge.name().to_owned(),
-        embedder: embedder(spec, seats),
-        source: match (seats.answerer.source(), seats.judge.source()) {
+        compactor: roles.compactor.name().to_owned(),
+        answerer: roles.answerer.name().to_owned(),
+        judge: roles.judge.name().to_owned(),
+        embedder: embedder(spec, roles),
+        source: match (roles.answerer.source(), roles.judge.source()) {
             (Source::Model, Source::Model) => Source::Model,
             _ => Source::Lexical,
         },
@@ -78,10 +78,10 @@ pub(super) fn with_seats(manifest: Manifest, spec: &RunSpec, seats: &Seats) -> M
     }
 }
 
-/// What ranks closed sessions, where a preset searches them.
-fn embedder(spec: &RunSpec, seats: &Seats) -> Option<String> {
-    let searched = spec.presets.iter().any(|preset| preset.searches_sessions());
-    let name = seats.embedder.as_ref().map_or(OFFLINE, |embedder| embedder.name());
+/// What ranks closed sessions, where a strategy searches them.
+fn embedder(spec: &RunSpec, roles: &ModelRoles) -> Option<String> {
+    let searched = spec.strategies.iter().any(|strategy| strategy.searches_sessions());
+    let name = roles.embedder.as_ref().map_or(OFFLINE, |embedder| embedder.name());
     searched.then(|| name.to_owned())
 }
 
@@ -92,17 +92,17 @@ fn priced(spec: &RunSpec, datasets: &[Dataset]) -> Prices {
     let agents = &spec.agents;
     let list = agents.list();
     let transcripts = || datasets.iter().flat_map(|d| &d.transcripts);
-    let payers = transcripts().flat_map(|t| {
+    let billing_models = transcripts().flat_map(|t| {
         let recorded = t.model.as_deref();
         let others = t.other_models.values().map(|model| agents.recorded(Some(model)));
         agents.of(recorded, &[]).into_iter().chain([agents.recorded(recorded)]).chain(others)
     });
-    let payers = payers.chain(spec.compactor.as_deref().cloned());
-    let payers = payers.map(|agent| (agent.model.clone(), agent.model));
+    let billing_models = billing_models.chain(spec.compactor.as_deref().cloned());
+    let billing_models = billing_models.map(|agent| (agent.model.clone(), agent.model));
     let recorded = transcripts().flat_map(recorded_models);
     let recorded =
         recorded.filter_map(|named| Some((named.clone(), list.priced(&named)?.id.clone())));
-    let models: BTreeMap<String, String> = payers.chain(recorded).collect();
+    let models: BTreeMap<String, String> = billing_models.chain(recorded).collect();
     let models = models.into_iter().filter_map(|(name, id)| Some((name, list.entry(&id)?.clone())));
     Prices {
         name: list.name.clone(),

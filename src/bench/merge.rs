@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::clear;
-use crate::model::{CallRow, Manifest, Planned, Sessions, Shard};
-use crate::run::{Folder, FolderError, Loaded, unlike};
+use recap_core::model::{CallRow, Manifest, Planned, Sessions, Shard};
+use recap_replay::run::{Folder, FolderError, Loaded, unlike};
 
 /// Why shards cannot be put together.
 #[derive(Debug, thiserror::Error)]
@@ -102,7 +102,7 @@ pub fn merge(shards: &[PathBuf], out: &Path) -> Result<(), MergeError> {
     sessions.close();
     transcripts.sort_by(|a, b| (&a.dataset, &a.transcript).cmp(&(&b.dataset, &b.transcript)));
     let mut calls = distinct(calls);
-    calls.sort_by(|a, b| (a.seat, &a.model, &a.key).cmp(&(b.seat, &b.model, &b.key)));
+    calls.sort_by(|a, b| (a.role, &a.model, &a.key).cmp(&(b.role, &b.model, &b.key)));
     let manifest = manifest(&parts);
     let mut folder = Folder::create(out, &manifest)?;
     clear(&folder)?;
@@ -114,7 +114,7 @@ pub fn merge(shards: &[PathBuf], out: &Path) -> Result<(), MergeError> {
 }
 
 /// Each call once, as one process makes it: of those that several shards made
-/// the quickest, as for merged cassettes, under the first seat.
+/// the quickest, as for merged cassettes, under the first role.
 fn distinct(calls: Vec<CallRow>) -> Vec<CallRow> {
     let mut distinct: BTreeMap<String, CallRow> = BTreeMap::new();
     for call in calls {
@@ -124,12 +124,12 @@ fn distinct(calls: Vec<CallRow>) -> Vec<CallRow> {
             }
             Entry::Occupied(mut known) => {
                 let known = known.get_mut();
-                let seat = known.seat.min(call.seat);
+                let role = known.role.min(call.role);
                 let order = call.outcome.cmp(&known.outcome);
                 if order.then(call.timing.quickest(&known.timing)).is_lt() {
                     *known = call;
                 }
-                known.seat = seat;
+                known.role = role;
             }
         }
     }
@@ -203,11 +203,11 @@ fn manifest(parts: &[Part<'_>]) -> Manifest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{CallOutcome, LatencySource, Seat, Timing};
+    use recap_core::model::{CallOutcome, LatencySource, ModelRole, Timing};
 
-    fn call(seat: Seat, key: &str, outcome: CallOutcome, total_ms: f64) -> CallRow {
+    fn call(role: ModelRole, key: &str, outcome: CallOutcome, total_ms: f64) -> CallRow {
         CallRow {
-            seat,
+            role,
             model: "openai/m".to_owned(),
             key: key.to_owned(),
             replicate: 0,
@@ -221,16 +221,18 @@ mod tests {
     }
 
     #[test]
-    fn a_call_of_several_shards_is_one_the_quickest_under_the_first_seat() {
+    fn a_call_of_several_shards_is_one_the_quickest_under_the_first_role() {
         use CallOutcome::{Replied, Unavailable};
         let merged = distinct(vec![
-            call(Seat::Answerer, "a", Replied, 9.0),
-            call(Seat::Judge, "a", Replied, 5.0),
-            call(Seat::Judge, "b", Unavailable, 0.0),
-            call(Seat::Judge, "b", Replied, 7.0),
+            call(ModelRole::Answerer, "a", Replied, 9.0),
+            call(ModelRole::Judge, "a", Replied, 5.0),
+            call(ModelRole::Judge, "b", Unavailable, 0.0),
+            call(ModelRole::Judge, "b", Replied, 7.0),
         ]);
-        let expected =
-            [call(Seat::Answerer, "a", Replied, 5.0), call(Seat::Judge, "b", Replied, 7.0)];
+        let expected = [
+            call(ModelRole::Answerer, "a", Replied, 5.0),
+            call(ModelRole::Judge, "b", Replied, 7.0),
+        ];
         assert_eq!(merged, expected);
     }
 }

@@ -6,7 +6,7 @@
 //!
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! let dataset = load("sessions".as_ref(), &LoadOptions::default())?;
-//! let bench = Bench::new([dataset]).presets(["fifo", "prune"]).windows(["25%".parse()?]);
+//! let bench = Bench::new([dataset]).strategies(["fifo", "prune"]).windows(["25%".parse()?]);
 //! let run = bench.plan()?.prepare().await?;
 //! let mut folder = run.create("reports/mine".as_ref())?;
 //! let results = run.run(&mut folder, &()).await?.measure();
@@ -16,7 +16,7 @@
 //! ```
 //!
 //! Invariant: `recap bench` does nothing else. The command line reads options,
-//! keys and prices, fills the seats with models, and prints.
+//! keys and prices, fills the roles with models, and prints.
 
 mod error;
 mod follow;
@@ -35,18 +35,18 @@ pub use native::native_sizes;
 pub use plan::BenchPlan;
 pub use results::{Results, clear};
 pub use run::{BenchRun, Outcome};
-pub use selection::{SelectionError, preset, preset_text};
+pub use selection::{SelectionError, strategy, strategy_text};
 pub use shard::Part;
 
 use std::sync::Arc;
 
-use crate::dataset::Dataset;
-use crate::model::{Probe, Shard};
-use crate::pricing::PriceList;
-use crate::probes::Cuts;
-use crate::replay::WindowSpec;
-use crate::strategy::Preset;
-use crate::tokens::Counter;
+use recap_billing::pricing::PriceList;
+use recap_core::model::{Probe, Shard};
+use recap_core::tokens::Counter;
+use recap_exam::probes::Cuts;
+use recap_formats::Dataset;
+use recap_replay::WindowSpec;
+use recap_strategy::Strategy;
 use selection::Selection;
 
 /// Cuts of a session where nothing else is asked for.
@@ -65,7 +65,7 @@ pub struct Bench {
     shard: Option<Shard>,
     no_text: bool,
     selection: Selection,
-    only: Option<Vec<Arc<Preset>>>,
+    only: Option<Vec<Arc<Strategy>>>,
     windows: Vec<WindowSpec>,
     prices: Option<Arc<PriceList>>,
     agent_models: Vec<String>,
@@ -150,33 +150,33 @@ impl Bench {
         Self { no_text, ..self }
     }
 
-    /// Adds presets: names of built-in ones, TOML files, `all`, or one of the
+    /// Adds strategies: names of built-in ones, TOML files, `all`, or one of the
     /// groups `mechanisms`, `systems` and `agents`. Without any, the seven
     /// mechanisms run, and with recordings what widely used agents do, with a
     /// data set (of a version, or with questions of its own) the five published
     /// systems. The controls `full`, `empty` and
     /// `id-list` always run, and so does `evidence` where there are probes.
     #[must_use]
-    pub fn presets<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
+    pub fn strategies<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
         self.selection.names.extend(names.into_iter().map(Into::into));
         self
     }
 
-    /// Adds presets with a changed value, each written as `PRESET.KEY=VALUE`.
+    /// Adds strategies with a changed value, each written as `STRATEGY.KEY=VALUE`.
     #[must_use]
     pub fn changes<S: Into<String>>(mut self, changes: impl IntoIterator<Item = S>) -> Self {
         self.selection.changes.extend(changes.into_iter().map(Into::into));
         self
     }
 
-    /// Runs these presets and nothing else: no controls, and no nulls.
+    /// Runs these strategies and nothing else: no controls, and none without its summaries.
     #[must_use]
-    pub fn only(self, presets: Vec<Arc<Preset>>) -> Self {
-        Self { only: Some(presets), ..self }
+    pub fn only(self, strategies: Vec<Arc<Strategy>>) -> Self {
+        Self { only: Some(strategies), ..self }
     }
 
     /// Adds windows; one that is there already is not added again. Without any,
-    /// each data set has its own ([`Windows::or_default`](crate::run::Windows::or_default)).
+    /// each data set has its own ([`Windows::or_default`](recap_replay::run::Windows::or_default)).
     #[must_use]
     pub fn windows(mut self, windows: impl IntoIterator<Item = WindowSpec>) -> Self {
         for window in windows {
@@ -206,7 +206,7 @@ impl Bench {
         self
     }
 
-    /// The model in the compactor's seat, as the price list names it; `None`:
+    /// The model in the compactor's role, as the price list names it; `None`:
     /// the offline compactor. It bills the calls of compactions.
     #[must_use]
     pub fn compactor_model(self, model: Option<String>) -> Self {
@@ -234,7 +234,7 @@ impl Bench {
         Self { questions, ..self }
     }
 
-    /// Repetitions of the presets that call a compactor.
+    /// Repetitions of the strategies that call a compactor.
     #[must_use]
     pub fn replicates(self, replicates: u32) -> Self {
         Self { replicates, ..self }
@@ -246,7 +246,7 @@ impl Bench {
         Self { seed, ..self }
     }
 
-    /// Whether the presets' numbers of tokens and characters scale with the
+    /// Whether the strategies' numbers of tokens and characters scale with the
     /// window.
     #[must_use]
     pub fn scaled(self, scaled: bool) -> Self {
@@ -259,11 +259,11 @@ impl Bench {
         Self { jobs, ..self }
     }
 
-    /// Loads the presets and chooses the windows, the payers and the sessions.
+    /// Loads the strategies and chooses the windows, the billing models and the sessions.
     /// Nothing is replayed, sent or written.
     ///
     /// # Errors
-    /// If no transcript is selected, two have the same name, or a preset cannot
+    /// If no transcript is selected, two have the same name, or a strategy cannot
     /// be loaded.
     pub fn plan(self) -> Result<BenchPlan, BenchError> {
         plan::plan(self)

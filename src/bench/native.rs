@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::Transcript;
-use crate::pricing::Agents;
-use crate::replay::{NativeFrom, NativeWindow, WindowSpec};
-use crate::run::{Sample, Windows};
-use crate::text::counted;
+use recap_billing::pricing::Agents;
+use recap_core::model::Transcript;
+use recap_core::text::counted;
+use recap_replay::run::{Sample, Windows};
+use recap_replay::{NativeFrom, NativeWindow, WindowSpec};
 
 /// Warnings about native windows: sessions whose prompts were larger than their
 /// model's limit is said to be.
@@ -62,8 +62,8 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::model::{Message, Role, Usage};
-    use crate::pricing::PriceList;
+    use recap_billing::pricing::PriceList;
+    use recap_core::model::{Message, Role, Usage};
 
     /// A session of a model with a limit of 200,000, and its only prompt.
     fn sample(dataset: &str, id: &str, input: u64) -> Sample {

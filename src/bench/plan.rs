@@ -5,37 +5,39 @@ use std::sync::Arc;
 
 use super::selection::DataContents;
 use super::{Bench, BenchError, Part, Questions, manifest, native, shard};
-use crate::dataset::{Dataset, write_probes};
-use crate::model::{Manifest, Probe, Transcript};
-use crate::pricing::{Agents, PriceList};
-use crate::probes::Cuts;
-use crate::run::{Conceal, CutQuestions, Finished, Folder, RunSpec, Sample, Seats, Windows};
-use crate::text::counted;
-use crate::tokens::Counter;
+use recap_billing::pricing::{Agents, PriceList};
+use recap_core::model::{Manifest, Probe, Transcript};
+use recap_core::text::counted;
+use recap_core::tokens::Counter;
+use recap_exam::probes::Cuts;
+use recap_formats::{Dataset, write_probes};
+use recap_replay::run::{
+    Conceal, CutQuestions, Finished, Folder, ModelRoles, RunSpec, Sample, Windows,
+};
 
-/// A comparison whose presets, windows and sessions are settled.
+/// A comparison whose strategies, windows and sessions are settled.
 #[derive(Clone)]
 pub struct BenchPlan {
-    /// Presets, windows and settings.
+    /// Strategies, windows and settings.
     pub spec: RunSpec,
     /// The sessions.
     pub samples: Vec<Sample>,
-    /// What the run is made of, as far as it is known: the seats and the cells
+    /// What the run is made of, as far as it is known: the roles and the cells
     /// come with [`BenchPlan::prepare`].
     pub manifest: Manifest,
     /// The calls of models that every shard is expected to make; empty where the
     /// run is not divided.
     pub(super) shard_calls: Vec<u64>,
     pub(super) counter: Arc<Counter>,
-    pub(super) seats: Seats,
+    pub(super) roles: ModelRoles,
     pub(super) conceal: Option<Arc<Conceal>>,
 }
 
 impl BenchPlan {
-    /// Fills the seats; without this the offline models sit in all of them.
+    /// Fills the roles; without this the offline models sit in all of them.
     #[must_use]
-    pub fn seats(self, seats: Seats) -> Self {
-        Self { seats, ..self }
+    pub fn roles(self, roles: ModelRoles) -> Self {
+        Self { roles, ..self }
     }
 
     /// The part of the run that this is, with its share of the calls of models;
@@ -60,14 +62,14 @@ impl BenchPlan {
         self
     }
 
-    /// Replays everything and keeps nothing, so that the calls of the seats can
+    /// Replays everything and keeps nothing, so that the calls of the roles can
     /// be counted.
     ///
     /// # Errors
     /// As for [`BenchPlan::prepare`].
     pub async fn dry_run(self) -> Result<Finished, BenchError> {
         let run = self.prepare().await?;
-        Ok(run.run(&mut Folder::nowhere(), &()).await?.finished)
+        Ok(run.run(&mut Folder::discard(), &()).await?.finished)
     }
 }
 
@@ -94,9 +96,9 @@ pub(super) fn plan(bench: Bench) -> Result<BenchPlan, BenchError> {
             && samples.iter().any(|s| !s.transcript.compactions.is_empty()),
         recordings,
     };
-    let presets = match &bench.only {
+    let strategies = match &bench.only {
         Some(only) => only.clone(),
-        None => bench.selection.presets(contents)?,
+        None => bench.selection.strategies(contents)?,
     };
     let prices = bench.prices.unwrap_or_else(|| Arc::new(PriceList::bundled()));
     let mut warnings = unpriced(&prices, &bench.agent_models);
@@ -104,31 +106,32 @@ pub(super) fn plan(bench: Bench) -> Result<BenchPlan, BenchError> {
     let spec = RunSpec {
         compactor: bench.compactor_model.map(|model| Arc::new(agents.named(&model))),
         agents,
-        presets,
+        strategies,
         windows,
         replicates: bench.replicates,
         seed: bench.seed,
         scaled: bench.scaled,
-        nulls: bench.only.is_none(),
+        without_summaries: bench.only.is_none(),
         cuts: bench.cuts,
         questions: questions.0,
         depth: depth(bench.cuts, bench.depth),
         jobs: bench.jobs,
     };
     warnings.extend(native::warnings(&spec.windows, &samples, &spec.agents));
-    let left_out = || spec.nulls && !spec.presets.iter().any(|p| p.replays_recording());
+    let left_out =
+        || spec.without_summaries && !spec.strategies.iter().any(|p| p.replays_recording());
     warnings.extend(unreadable.filter(|_| left_out()));
     let mut manifest = manifest::of_plan(&spec, &datasets, &bench.counter);
     manifest.questions = questions.1;
-    manifest.named = bench.selection.named(&spec.presets);
+    manifest.named = bench.selection.named(&spec.strategies);
     manifest.warnings.extend(warnings);
     manifest.shard = bench.shard;
     let (samples, shard_calls) = match bench.shard {
         Some(part) => shard::of_shard(samples, part, &spec),
         None => (samples, Vec::new()),
     };
-    let (seats, counter) = (Seats::offline(&bench.counter), bench.counter);
-    Ok(BenchPlan { spec, samples, manifest, shard_calls, counter, seats, conceal })
+    let (roles, counter) = (ModelRoles::offline(&bench.counter), bench.counter);
+    Ok(BenchPlan { spec, samples, manifest, shard_calls, counter, roles, conceal })
 }
 
 /// A recorded compaction is examined as a first one.
@@ -201,7 +204,7 @@ fn unreadable(samples: &[Sample]) -> Option<String> {
     let reasons: Vec<String> = samples.iter().filter_map(reason).collect();
     let first = reasons.first()?;
     Some(format!(
-        "the preset recorded is left out: what the agent had behind its own compactions cannot be \
+        "the strategy recorded is left out: what the agent had behind its own compactions cannot be \
          repeated in {} of {} ({first})",
         reasons.len(),
         counted(samples.len(), "transcript")

@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use crate::gate;
-use crate::measure::measure;
-use crate::model::{Manifest, Report};
-use crate::report::{self, FORMATS, Screen, Source, Texts};
-use crate::run::{Finished, Folder, FolderError, GATE, Loaded, REPLIES, RunTexts};
+use recap_core::model::{Manifest, Report};
+use recap_measure::gate;
+use recap_measure::measure;
+use recap_replay::run::{Finished, Folder, FolderError, GATE, Loaded, REPLIES, RunTexts};
+use recap_report::{self as report, FORMATS, Screen, Source, Texts};
 
 /// The summary of a run that is small enough to be committed: gates of later
 /// runs compare with it.
@@ -48,7 +48,8 @@ impl Results {
     /// # Errors
     /// If a file cannot be written.
     pub fn write(&self, folder: &Folder, formats: &[&str]) -> Result<(), FolderError> {
-        let texts = self.texts.as_ref().map(|texts| texts as &dyn Texts);
+        let texts = self.texts.as_ref().map(PageTexts);
+        let texts = texts.as_ref().map(|texts| texts as &dyn Texts);
         let source = Source { report: &self.report, texts };
         for format in report::formats(formats) {
             folder.write_with(format.file, |out| (format.render)(&source, out))?;
@@ -75,9 +76,12 @@ impl From<Loaded> for Results {
     }
 }
 
-impl Texts for RunTexts {
+/// The texts of a run, for its page.
+struct PageTexts<'a>(&'a RunTexts);
+
+impl Texts for PageTexts<'_> {
     fn get(&self, hash: &str) -> Option<Cow<'_, str>> {
-        RunTexts::get(self, hash)
+        self.0.get(hash)
     }
 }
 

@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use super::results::clear_rendered;
 use super::{BenchError, BenchPlan, Results, clear, follow, manifest};
-use crate::model::Manifest;
-use crate::run::{
-    Conceal, Finished, Folder, Observer, Prepared, RunSpec, Seats, prepare, run as run_cells,
+use recap_core::model::Manifest;
+use recap_replay::run::{
+    Conceal, Finished, Folder, ModelRoles, Observer, Prepared, RunSpec, prepare, run as run_cells,
 };
 
 /// A run that is ready to begin.
 pub struct BenchRun {
     spec: RunSpec,
-    seats: Seats,
+    roles: ModelRoles,
     prepared: Prepared,
     manifest: Manifest,
     conceal: Option<Arc<Conceal>>,
@@ -26,20 +26,20 @@ impl BenchPlan {
     /// # Errors
     /// If no window fits any transcript.
     pub async fn prepare(self) -> Result<BenchRun, BenchError> {
-        let BenchPlan { spec, samples, manifest, counter, seats, conceal, .. } = self;
-        let prepared = prepare(&spec, samples, &seats, counter).await?;
+        let BenchPlan { spec, samples, manifest, counter, roles, conceal, .. } = self;
+        let prepared = prepare(&spec, samples, &roles, counter).await?;
         // Another shard may have sessions that fit.
         if manifest.shard.is_none() {
             prepared.refuse_nothing()?;
         }
-        let mut manifest = manifest::with_seats(manifest, &spec, &seats);
+        let mut manifest = manifest::with_roles(manifest, &spec, &roles);
         manifest.warnings.extend(prepared.set_aside());
         manifest.planned = prepared.planned().clone();
         if let Some(conceal) = &conceal {
             manifest.no_text = true;
             manifest = conceal.manifest(&manifest);
         }
-        Ok(BenchRun { spec, seats, prepared, manifest, conceal })
+        Ok(BenchRun { spec, roles, prepared, manifest, conceal })
     }
 }
 
@@ -84,11 +84,11 @@ impl BenchRun {
         folder: &mut Folder,
         observer: &dyn Observer,
     ) -> Result<Outcome, BenchError> {
-        let Self { spec, seats, prepared, mut manifest, .. } = self;
+        let Self { spec, roles, prepared, mut manifest, .. } = self;
         let billable = follow::billable(&manifest, &prepared);
-        let finished = run_cells(&spec, prepared, &seats, folder, observer).await?;
+        let finished = run_cells(&spec, prepared, &roles, folder, observer).await?;
         if let Some(sessions) = billable {
-            let by = (&spec, &seats);
+            let by = (&spec, &roles);
             manifest.followed = follow::follow(&sessions, by, &manifest, &finished).await?;
             folder.write_manifest(&manifest)?;
         }

@@ -1,13 +1,13 @@
-//! Which presets run.
+//! Which strategies run.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::model::suggest;
-use crate::strategy::{Preset, PresetError, PresetText, builtin_names};
+use recap_core::model::suggest;
+use recap_strategy::{Strategy, StrategyError, StrategyText, builtin_names};
 
-/// The mechanisms, from simple to elaborate (semantics §40).
+/// The mechanisms, from simple to elaborate (how-it-works §40).
 const MECHANISMS: &[&str] = &[
     "fifo",
     "sliding-window",
@@ -25,7 +25,7 @@ const SYSTEMS: &[&str] = &["arachne", "gencode", "lis", "zoea", "gsv"];
 const AGENTS: &[&str] =
     &["claude-code", "codex", "opencode", "gemini-cli", "anthropic-context-editing"];
 
-/// Names that stand for several presets.
+/// Names that stand for several strategies.
 const GROUPS: [(&str, &[&str]); 3] =
     [("mechanisms", MECHANISMS), ("systems", SYSTEMS), ("agents", AGENTS)];
 
@@ -38,7 +38,7 @@ const WITH_PROBES: &str = "evidence";
 /// The control that equals `full` where no vendor's compaction is recorded.
 const WITH_COMPACTIONS: &str = "recorded";
 
-/// Why a preset cannot run.
+/// Why a strategy cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum SelectionError {
     /// It is neither built in nor a file.
@@ -53,14 +53,14 @@ pub enum SelectionError {
     #[error("the control `evidence` needs probes")]
     NoProbes,
     /// Rows with the same name could not be told apart.
-    #[error("two presets are named `{0}`")]
+    #[error("two strategies are named `{0}`")]
     SameName(String),
-    /// A change is not written as `PRESET.KEY=VALUE`.
-    #[error("`{0}` is not PRESET.KEY=VALUE")]
+    /// A change is not written as `STRATEGY.KEY=VALUE`.
+    #[error("`{0}` is not STRATEGY.KEY=VALUE")]
     Change(String),
-    /// A preset file, or a changed value, is wrong.
+    /// A strategy file, or a changed value, is wrong.
     #[error(transparent)]
-    Preset(#[from] PresetError),
+    Strategy(#[from] StrategyError),
 }
 
 /// What the data of a run contain.
@@ -84,32 +84,32 @@ impl DataContents {
     }
 }
 
-/// The presets that were asked for.
+/// The strategies that were asked for.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Selection {
-    /// Names, files, `all`, or a group of presets.
+    /// Names, files, `all`, or a group of strategies.
     pub names: Vec<String>,
-    /// `PRESET.KEY=VALUE`, for a preset each.
+    /// `STRATEGY.KEY=VALUE`, for a strategy each.
     pub changes: Vec<String>,
 }
 
 impl Selection {
-    /// The presets of the run, controls included, in the order in which they
+    /// The strategies of the run, controls included, in the order in which they
     /// were named.
     ///
     /// # Errors
     /// If one cannot be loaded, or two have the same name.
-    pub fn presets(&self, data: DataContents) -> Result<Vec<Arc<Preset>>, SelectionError> {
+    pub fn strategies(&self, data: DataContents) -> Result<Vec<Arc<Strategy>>, SelectionError> {
         let names = self.with_controls(data)?;
-        let mut presets = Vec::new();
+        let mut strategies = Vec::new();
         for name in &names {
-            presets.push(preset(name, &[])?);
+            strategies.push(strategy(name, &[])?);
         }
         for change in &self.changes {
-            presets.push(changed(change, &names)?);
+            strategies.push(changed(change, &names)?);
         }
-        unique(&presets)?;
-        Ok(presets.into_iter().map(Arc::new).collect())
+        unique(&strategies)?;
+        Ok(strategies.into_iter().map(Arc::new).collect())
     }
 
     /// The names with the controls first, each once. `evidence` runs only where
@@ -140,37 +140,37 @@ impl Selection {
         Ok(names)
     }
 
-    /// Names of the presets that were named or made by a change. `all` stands
-    /// for every preset but the controls.
-    pub fn named(&self, presets: &[Arc<Preset>]) -> Vec<String> {
+    /// Names of the strategies that were named or made by a change. `all` stands
+    /// for every strategy but the controls.
+    pub fn named(&self, strategies: &[Arc<Strategy>]) -> Vec<String> {
         let all = self.names.iter().any(|name| name == "all");
-        // The name inside a preset file is independent of the file's name.
+        // The name inside a strategy file is independent of the file's name.
         let members = |name: &String| match GROUPS.iter().find(|(group, _)| group == name) {
             Some((_, members)) => members.iter().map(|member| (*member).to_owned()).collect(),
-            None => preset(name, &[]).map(|preset| vec![preset.name]).unwrap_or_default(),
+            None => strategy(name, &[]).map(|strategy| vec![strategy.name]).unwrap_or_default(),
         };
         let loaded: Vec<String> = self.names.iter().flat_map(members).collect();
-        let made = presets.len() - self.changes.len();
-        let asked = |(at, preset): &(usize, &Arc<Preset>)| {
-            *at >= made || loaded.contains(&preset.name) || (all && !preset.control)
+        let made = strategies.len() - self.changes.len();
+        let asked = |(at, strategy): &(usize, &Arc<Strategy>)| {
+            *at >= made || loaded.contains(&strategy.name) || (all && !strategy.control)
         };
-        let each = presets.iter().enumerate().filter(asked);
-        each.map(|(_, preset)| preset.name.clone()).collect()
+        let each = strategies.iter().enumerate().filter(asked);
+        each.map(|(_, strategy)| strategy.name.clone()).collect()
     }
 }
 
-/// Refuses two presets with the same name, which could not be told apart.
-fn unique(presets: &[Preset]) -> Result<(), SelectionError> {
-    for (at, preset) in presets.iter().enumerate() {
-        if presets[..at].iter().any(|p| p.name == preset.name) {
-            return Err(SelectionError::SameName(preset.name.clone()));
+/// Refuses two strategies with the same name, which could not be told apart.
+fn unique(strategies: &[Strategy]) -> Result<(), SelectionError> {
+    for (at, strategy) in strategies.iter().enumerate() {
+        if strategies[..at].iter().any(|p| p.name == strategy.name) {
+            return Err(SelectionError::SameName(strategy.name.clone()));
         }
     }
     Ok(())
 }
 
-/// The changed preset for `PRESET.KEY=VALUE`.
-fn changed(change: &str, selected: &[String]) -> Result<Preset, SelectionError> {
+/// The changed strategy for `STRATEGY.KEY=VALUE`.
+fn changed(change: &str, selected: &[String]) -> Result<Strategy, SelectionError> {
     let malformed = || SelectionError::Change(change.to_owned());
     let (path, value) = change.split_once('=').ok_or_else(malformed)?;
     let by_name = selected.iter().filter_map(|name| {
@@ -181,29 +181,29 @@ fn changed(change: &str, selected: &[String]) -> Result<Preset, SelectionError> 
         Some(found) => found,
         None => path.split_once('.').map(|(n, k)| (n.to_owned(), k)).ok_or_else(malformed)?,
     };
-    let mut preset = preset(&name, &[(key.trim().to_owned(), value.trim().to_owned())])?;
-    preset.name = format!("{}[{}={}]", preset.name, key.trim(), value.trim());
-    Ok(preset)
+    let mut strategy = strategy(&name, &[(key.trim().to_owned(), value.trim().to_owned())])?;
+    strategy.name = format!("{}[{}={}]", strategy.name, key.trim(), value.trim());
+    Ok(strategy)
 }
 
-/// A built-in preset, or one in a TOML file, with changed values by key.
+/// A built-in strategy, or one in a TOML file, with changed values by key.
 ///
 /// # Errors
-/// If there is no such preset, or it is wrong.
-pub fn preset(name: &str, overrides: &[(String, String)]) -> Result<Preset, SelectionError> {
-    Ok(preset_text(name)?.preset(overrides, &BTreeMap::new())?)
+/// If there is no such strategy, or it is wrong.
+pub fn strategy(name: &str, overrides: &[(String, String)]) -> Result<Strategy, SelectionError> {
+    Ok(strategy_text(name)?.strategy(overrides, &BTreeMap::new())?)
 }
 
-/// The text of a built-in preset, or of one in a TOML file.
+/// The text of a built-in strategy, or of one in a TOML file.
 ///
 /// # Errors
-/// If there is no such preset, or its file cannot be read.
-pub fn preset_text(name: &str) -> Result<PresetText, SelectionError> {
-    if let Some(found) = PresetText::builtin(name) {
+/// If there is no such strategy, or its file cannot be read.
+pub fn strategy_text(name: &str) -> Result<StrategyText, SelectionError> {
+    if let Some(found) = StrategyText::builtin(name) {
         return Ok(found);
     }
     if name.ends_with(".toml") || Path::new(name).is_file() {
-        return Ok(PresetText::read(Path::new(name))?);
+        return Ok(StrategyText::read(Path::new(name))?);
     }
     let suggestion = suggest(name, builtin_names());
     Err(SelectionError::Unknown { name: name.to_owned(), suggestion })

@@ -6,16 +6,16 @@
 
 use std::fmt;
 
-use crate::model::Shard;
-use crate::probes::Cuts;
-use crate::run::{CutQuestions, RunSpec, Sample};
+use recap_core::model::Shard;
+use recap_exam::probes::Cuts;
+use recap_replay::run::{CutQuestions, RunSpec, Sample};
 
 /// Bytes that a message adds to the estimated cost of its session beside its
 /// text: the rows that are written for it.
 const MESSAGE: u64 = 500;
 
 /// The estimated cost of a session's cells: replaying is linear in the text and
-/// in the number of messages, and every session has the same presets.
+/// in the number of messages, and every session has the same strategies.
 fn cost(sample: &Sample) -> u64 {
     let messages = &sample.transcript.messages;
     messages.iter().map(|message| message.sent().len() as u64 + MESSAGE).sum()
@@ -24,16 +24,17 @@ fn cost(sample: &Sample) -> u64 {
 /// The calls of models that a session's cells make, as far as it is known before
 /// anything is replayed; at least one.
 ///
-/// Each question is answered and graded once in a cell and once by a preset at
-/// its cut; each cell that compacts, and each cut of its preset, asks for a
+/// Each question is answered and graded once in a cell and once by a strategy at
+/// its cut; each cell that compacts, and each cut of its strategy, asks for a
 /// summary. Counting exactly what a dry run counts would take a replay of all
 /// sessions in every process, which is the work that the parts divide.
 fn calls(sample: &Sample, spec: &RunSpec) -> u64 {
     let windows = spec.windows.of(&sample.dataset).len() as u64;
-    let presets = spec.presets.len() as u64;
-    let compacting = spec.presets.iter().filter(|preset| preset.uses_compactor()).count() as u64;
+    let strategies = spec.strategies.len() as u64;
+    let compacting =
+        spec.strategies.iter().filter(|strategy| strategy.uses_compactor()).count() as u64;
     let repeated = compacting * u64::from(spec.replicates);
-    let cells = (presets - compacting + repeated) * windows;
+    let cells = (strategies - compacting + repeated) * windows;
     let transcript = &sample.transcript;
     let cuts = match spec.cuts {
         Cuts::None => 0,
@@ -52,7 +53,7 @@ fn calls(sample: &Sample, spec: &RunSpec) -> u64 {
             given.get(&key).map_or(0, |own| own.len() as u64)
         }
     };
-    1 + 2 * (cells * own + presets * asked) + repeated * windows + compacting * cuts
+    1 + 2 * (cells * own + strategies * asked) + repeated * windows + compacting * cuts
 }
 
 /// A part of a run's sessions, with its share of the calls of models.

@@ -12,14 +12,14 @@ use super::exit::Failure;
 use super::wire;
 use super::work::Work;
 use crate::bench::Questions;
-use crate::dataset::{Dataset, DatasetError, load_probes};
-use crate::llm::{DryRunCalls, Llm};
-use crate::model::{Probe, Transcript};
-use crate::pricing::PriceList;
-use crate::probes::{Cuts, Place, places};
-use crate::questions::Author;
-use crate::text::counted;
-use crate::tokens::{Counter, Sizes};
+use recap_billing::pricing::PriceList;
+use recap_core::model::{Probe, Transcript};
+use recap_core::text::counted;
+use recap_core::tokens::{Counter, Sizes};
+use recap_exam::probes::{Cuts, Place, places};
+use recap_exam::questions::Author;
+use recap_formats::{Dataset, DatasetError, load_probes};
+use recap_llm::{DryRunCalls, Llm};
 
 /// A session, and the cuts at which its questions are asked.
 pub(super) type CutSession<'a> = (&'a Transcript, Vec<Place>);

@@ -9,25 +9,25 @@ use super::config;
 use super::exchange::Exchange;
 use super::exit::{Exit, Failure};
 use super::progress::{Progress, Verbosity};
-use super::seating::{Asked, ProbeMode, Seating};
+use super::role_options::{Asked, ProbeMode, RoleOptions};
 use super::strategies;
 use super::work::{Stopped, Work};
 use super::{authoring, dry_run, gating, headings, inputs, models, recordings, report, wire};
 use crate::bench::{Bench, BenchPlan, Outcome, Questions, Results};
-use crate::dataset::LoadOptions;
-use crate::model::Shard;
-use crate::pricing::PriceList;
-use crate::probes::Cuts;
-use crate::report::format_names;
-use crate::run::{Finished, Folder, Loaded, REPLIES};
-use crate::text::counted;
-use crate::tokens::Counter;
+use recap_billing::pricing::PriceList;
+use recap_core::model::Shard;
+use recap_core::text::counted;
+use recap_core::tokens::Counter;
+use recap_exam::probes::Cuts;
+use recap_formats::LoadOptions;
+use recap_replay::run::{Finished, Folder, Loaded, REPLIES};
+use recap_report::format_names;
 
 /// Options of `recap bench` and `recap replay`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// A bundled data set, a native data set folder, or any file or folder of a known transcript
-    /// format; `-` reads standard input [default: quickstart]
+    /// A bundled data set, or files or folders of a known format; `-` reads standard input
+    /// [default: quickstart]
     #[arg(value_name = "INPUT")]
     inputs: Vec<String>,
 
@@ -38,16 +38,16 @@ pub struct Arguments {
     #[command(flatten)]
     settings: config::Settings,
 
-    /// Print the plan with the calls, tokens and dollars that models would take, as expected and
-    /// in the worst case, and stop; nothing is sent or written
+    /// Print the plan with the calls, tokens and dollars that models would take, and stop; nothing
+    /// is sent or written
     #[arg(long)]
     dry_run: bool,
 
-    /// Print the summary, or with --dry-run the plan, as JSON, and nothing else, on standard output
+    /// Print only the summary, or with --dry-run the plan, as JSON
     #[arg(long)]
     json: bool,
 
-    /// Show every column, note and limit, instead of what an answer needs
+    /// Show every column, note and limit
     #[arg(long, conflicts_with = "json")]
     wide: bool,
 
@@ -62,12 +62,12 @@ pub struct Arguments {
     #[command(flatten, next_help_heading = headings::STRATEGIES)]
     selection: strategies::Selection,
 
-    #[command(flatten, next_help_heading = headings::SEATS)]
-    seating: Seating,
+    #[command(flatten, next_help_heading = headings::ROLES)]
+    role_options: RoleOptions,
 
-    /// Context limit to assume: tokens (16000, 16k), a share of each transcript's messages (25%),
-    /// or native, the limit of the model that was recorded; repeat for a sweep [default: native
-    /// where requests of the data set report their tokens, as recordings of agents do, else 50%]
+    /// Context limit to assume: tokens (16000, 16k), a share of each session's messages (25%), or
+    /// native, the limit of the recorded model; repeat for several [default: native where requests
+    /// report their tokens, else 50%]
     #[arg(long, value_name = "TOKENS|SHARE|native", help_heading = headings::REPLAY)]
     window: Vec<String>,
 
@@ -78,7 +78,7 @@ pub struct Arguments {
     #[command(flatten, next_help_heading = headings::REPLAY)]
     cutting: CutOptions,
 
-    /// Repetitions of presets that call a compactor [default: 1, or 3 where a model compacts]
+    /// Repetitions of strategies that call a compactor [default: 1, or 3 where a model compacts]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = headings::REPLAY)]
     replicates: Option<u32>,
 
@@ -86,12 +86,12 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = headings::REPLAY)]
     seed: u64,
 
-    /// Cells at a time [default: the number of cores, or with models --concurrency if that is more]
+    /// Cells at a time [default: the cores, or with models --concurrency if that is more]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = headings::REPLAY)]
     jobs: Option<u16>,
 
     /// Model whose prices and cache rules bill the sessions; repeat for a row each [default: the
-    /// model that each recording names]
+    /// recorded model]
     #[arg(long, value_name = "MODEL", help_heading = headings::BILL)]
     agent_model: Vec<String>,
 
@@ -103,30 +103,28 @@ pub struct Arguments {
     #[arg(long, value_enum, help_heading = headings::REPLAY)]
     tokens: Option<wire::TokenCounting>,
 
-    /// Use only the first N transcripts of each input
+    /// Use only the first N sessions of each input
     #[arg(long, value_name = "N", help_heading = headings::REPLAY)]
     limit: Option<usize>,
 
-    /// Replay only part I of N of the sessions, by their size, and leave a folder for `recap
-    /// merge`
+    /// Replay only part I of N of the sessions, for `recap merge`
     #[arg(long, value_name = "I/N", requires = "out",
           conflicts_with_all = ["json", "open", "fail_on", "baseline"], help_heading = headings::REPLAY)]
     shard: Option<Shard>,
 
-    /// Make every sidechain (subagent) a transcript of its own
+    /// Make every subagent's conversation a session of its own
     #[arg(long, help_heading = headings::REPLAY)]
     sidechains: bool,
 
     #[command(flatten, next_help_heading = headings::REPLAY)]
     reading: inputs::ReadOptions,
 
-    /// Run folder: a new or empty one, or that of an earlier run, which is replaced unless it is
-    /// resumed [default: reports/TIME-NAME]
+    /// Run folder: new, empty, or that of an earlier run, which is replaced or resumed [default:
+    /// reports/TIME-NAME]
     #[arg(long, value_name = "DIR", help_heading = headings::REPORT)]
     out: Option<PathBuf>,
 
-    /// Go on with the interrupted run in --out: what it finished, and every reply of a model that
-    /// had arrived, is taken over; without a run there one begins
+    /// Go on with the interrupted run in --out, if there is one
     #[arg(long, requires = "out", help_heading = headings::REPORT)]
     resume: bool,
 
@@ -134,13 +132,12 @@ pub struct Arguments {
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_values = format_names(), help_heading = headings::REPORT)]
     format: Vec<String>,
 
-    /// Open the page when the run is done
+    /// Open the page
     #[arg(long, conflicts_with = "json", help_heading = headings::REPORT)]
     open: bool,
 
-    /// Leave the sessions' words out of the page and the run folder: messages, and what was asked,
-    /// expected and answered, are absent; identifiers that were looked for are named by their class
-    /// and a hash (path-3f2a91c0), and so are secrets, addresses, paths and users wherever they stand
+    /// Leave the sessions' words out of the page and the run folder; identifiers are named by class
+    /// and hash (path-3f2a91c0)
     #[arg(long, help_heading = headings::REPORT)]
     no_text: bool,
 
@@ -151,14 +148,13 @@ pub struct Arguments {
 /// Where compactions are made to happen.
 #[derive(Debug, Args)]
 struct CutOptions {
-    /// Make a compaction happen at so many places of each session, spread evenly over its tokens,
-    /// and look for what the agent used next; `all` places that allow it, where the agent
-    /// `recorded` its own compactions, or `none`
+    /// Force a compaction at so many places of each session, spread evenly over its tokens; at
+    /// `all` places that allow it, where the agent `recorded` its own, or `none`
     #[arg(long, value_name = "N|all|recorded|none", default_value = "5")]
     cuts: Cuts,
 
-    /// What happens at these places: 1 is the first compaction of the session; 3 a session three
-    /// times as large as the window, compacted along the way as in production
+    /// 1 is the first compaction of the session; 3 a session three times as large as the window,
+    /// compacted along the way
     #[arg(long, value_name = "N", default_value = "1",
           value_parser = clap::value_parser!(u32).range(1..=100))]
     depth: u32,
@@ -169,18 +165,18 @@ pub(super) fn run(arguments: &Arguments, ask: ProbeMode) -> Result<Exit, Failure
     let prices = Arc::new(models::prices(arguments.prices.as_deref())?);
     let counter = wire::counter(arguments.tokens);
     let mut plan = arguments.bench(ask, &prices, &counter)?.plan()?;
-    if let (Some(shard), Some(model)) = (arguments.shard, arguments.seating.author()) {
+    if let (Some(shard), Some(model)) = (arguments.shard, arguments.role_options.author()) {
         let both = format!("--questions {model} with --shard {shard}");
         return Err(Failure::usage(both).help(
             "let it write them once with `recap probes generate INPUT --model MODEL -o FILE`, and \
              give that FILE to every shard",
         ));
     }
-    arguments.seating.refuse(ask, &plan.spec.presets)?;
+    arguments.role_options.refuse(ask, &plan.spec.strategies)?;
     let gate = arguments.gating.before(&mut plan.manifest, &plan.samples)?;
     if arguments.dry_run {
         let json = arguments.json;
-        let plan = dry_run::plan(plan, (&arguments.seating, &prices), &counter, json)?;
+        let plan = dry_run::plan(plan, (&arguments.role_options, &prices), &counter, json)?;
         if json {
             wire::print_exact(&plan)?
         } else {
@@ -188,31 +184,31 @@ pub(super) fn run(arguments: &Arguments, ask: ProbeMode) -> Result<Exit, Failure
         }
         return Ok(Exit::Done);
     }
-    let seating = match plan.part() {
+    let role_options = match plan.part() {
         Some(part) => {
-            let seating = arguments.seating.of_part(part)?;
-            if let Some(limits) = seating.line.described() {
+            let role_options = arguments.role_options.of_part(part)?;
+            if let Some(limits) = role_options.line.described() {
                 wire::say(&format!("{part}: {limits}"));
             }
-            seating
+            role_options
         }
-        None => arguments.seating.clone(),
+        None => arguments.role_options.clone(),
     };
     // What a resumed run has paid for is not known here, so only the cap on each call holds.
     if !arguments.resume {
-        dry_run::refuse_over_cap(&plan, (&seating, &prices), &counter)?;
+        dry_run::refuse_over_cap(&plan, (&role_options, &prices), &counter)?;
     }
-    if let Some(model) = seating.author() {
-        let line = (&seating.line, model);
+    if let Some(model) = role_options.author() {
+        let line = (&role_options.line, model);
         let (_, words) = authoring::estimate(line, &prices, &dry_run::unasked(&plan))?;
         wire::say(words.trim_end());
     }
-    let (seats, mut exchange) = seating.fill(&counter, &prices, plan.spec.seed)?;
-    if let Some((model, exchange)) = seating.author().zip(exchange.as_mut()) {
+    let (roles, mut exchange) = role_options.fill(&counter, &prices, plan.spec.seed)?;
+    if let Some((model, exchange)) = role_options.author().zip(exchange.as_mut()) {
         plan = written(plan, model, exchange)?;
     }
     plan.manifest.warnings.extend(exchange.iter().flat_map(|e| e.warnings.clone()));
-    replay(arguments, plan.seats(seats), exchange.as_ref(), &gate)
+    replay(arguments, plan.roles(roles), exchange.as_ref(), &gate)
 }
 
 /// The plan with the questions of a model.
@@ -363,7 +359,7 @@ impl Arguments {
         let latest = self.latest.then(recordings::latest).transpose()?;
         let latest = latest.map(|path| vec![path.to_string_lossy().into_owned()]);
         let datasets = inputs::load(latest.as_ref().unwrap_or(&self.inputs), &self.reading())?;
-        let questions = match (ask, self.seating.questions()) {
+        let questions = match (ask, self.role_options.questions()) {
             (ProbeMode::Nothing, _) | (_, Asked::None) => Questions::None,
             // A model writes them once the plan stands; a dry run assumes as many as these.
             (_, Asked::Auto | Asked::Model(_)) => Questions::Auto,
@@ -374,23 +370,23 @@ impl Arguments {
             .limit(self.limit)
             .shard(self.shard)
             .no_text(self.no_text)
-            .presets(&self.selection.strategy)
+            .strategies(&self.selection.strategy)
             .changes(&self.selection.set)
             .windows(windows)
             .prices(Arc::clone(prices))
             .agent_models(&self.agent_model)
-            .compactor_model(self.seating.compactor_id()?)
+            .compactor_model(self.role_options.compactor_id()?)
             .counter(Arc::clone(counter))
             .cuts(self.cutting.cuts, self.cutting.depth)
             .questions(questions)
             .replicates(self.replicates())
             .seed(self.seed)
             .scaled(!self.no_scale)
-            .jobs(self.jobs.map_or_else(|| self.seating.jobs(), usize::from)))
+            .jobs(self.jobs.map_or_else(|| self.role_options.jobs(), usize::from)))
     }
 
     fn replicates(&self) -> u32 {
-        self.replicates.unwrap_or(if self.seating.has_compactor() { 3 } else { 1 })
+        self.replicates.unwrap_or(if self.role_options.has_compactor() { 3 } else { 1 })
     }
 
     fn reading(&self) -> LoadOptions {

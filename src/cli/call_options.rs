@@ -10,8 +10,8 @@ use clap::{Args, ValueEnum};
 use super::exit::{Exit, Failure};
 use super::{headings, wire};
 use crate::bench::Part;
-use crate::llm::cassette::{Mode, Scrub};
-use crate::llm::{Budget, Cassette, Client, Limits, Options};
+use recap_llm::cassette::{Mode, Scrub};
+use recap_llm::{Budget, Cassette, Client, Limits, Options};
 
 /// How models are called.
 #[derive(Clone, Debug, Args)]
@@ -21,7 +21,7 @@ pub struct CallOptions {
     #[arg(long, value_name = "FILE")]
     cassette: Option<PathBuf>,
 
-    /// Add every call to the cassette; those that it holds are read from it
+    /// Add every call to the cassette; calls that it holds are not sent
     #[arg(long, requires = "cassette", conflicts_with = "replay")]
     record: bool,
 
@@ -29,8 +29,8 @@ pub struct CallOptions {
     #[arg(long, requires = "cassette")]
     replay: bool,
 
-    /// Largest cost of all calls to models: a call that could exceed it is not made, and `recap
-    /// bench` makes none where they are expected to cost more
+    /// Largest cost of all calls to models: no call that could exceed it is made, and `recap bench`
+    /// makes none where more is expected
     #[arg(long, value_name = "USD", value_parser = dollars)]
     max_cost: Option<f64>,
 
@@ -50,8 +50,8 @@ pub struct CallOptions {
     #[arg(long, value_name = "SECONDS", default_value = "120")]
     timeout: NonZero<u32>,
 
-    /// Whether keys, tokens, passwords, private keys and e-mail addresses are replaced by
-    /// placeholders before text is sent [default: yes, but for servers on this machine]
+    /// Whether keys, tokens, passwords and e-mail addresses are replaced by placeholders before
+    /// text is sent [default: yes, but for servers on this machine]
     #[arg(long, value_name = "yes|no", value_enum)]
     pub(super) redact: Option<Redact>,
 }
@@ -175,7 +175,7 @@ impl CallOptions {
         })
     }
 
-    /// Refuses options of model calls where no seat has a model: they would have no effect.
+    /// Refuses options of model calls where no role has a model: they would have no effect.
     pub(super) fn refuse_idle(&self) -> Result<(), Failure> {
         let idle = [
             (self.cassette.is_some(), "--cassette"),

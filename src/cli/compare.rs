@@ -7,11 +7,11 @@ use clap::{Args, ValueEnum};
 use super::exit::{Exit, Failure};
 use super::wire;
 use crate::bench::Results;
-use crate::gate::{self, Baseline, Head};
-use crate::measure::{self, MEASURES, Run, is_at_cuts};
-use crate::model::{Manifest, Report, Unit, suggest};
-use crate::report::{comparison_html, comparison_json, comparison_md, comparison_table};
-use crate::run::Loaded;
+use recap_core::model::{Manifest, Report, Unit, suggest};
+use recap_measure::gate::{self, Baseline, Head};
+use recap_measure::{self as measure, MEASURES, Run, is_at_cuts};
+use recap_replay::run::Loaded;
+use recap_report::{comparison_html, comparison_json, comparison_md, comparison_table};
 
 /// Options of `recap compare`.
 #[derive(Debug, Args)]
@@ -24,10 +24,10 @@ pub struct Arguments {
     #[arg(value_name = "RUN_B")]
     b: PathBuf,
 
-    /// Compare a preset of A with another one of B; repeat for several [default: each preset with
+    /// Compare a strategy of A with another one of B; repeat for several [default: each strategy with
     /// its namesake]
-    #[arg(long, value_name = "PRESET_A=PRESET_B")]
-    preset: Vec<String>,
+    #[arg(long, value_name = "STRATEGY_A=STRATEGY_B")]
+    strategy: Vec<String>,
 
     /// How it is printed
     #[arg(long, value_enum, default_value = "table")]
@@ -48,7 +48,7 @@ enum Format {
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let (a, b) = (read(&arguments.a)?, read(&arguments.b)?);
-    let pairs = pairs(&arguments.preset, &a.0.manifest, &b.0.manifest)?;
+    let pairs = pairs(&arguments.strategy, &a.0.manifest, &b.0.manifest)?;
     let differ = gate::unlike(&a.1, &b.1);
     if !differ.is_empty() {
         let what =
@@ -67,7 +67,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     comparison.notes.splice(0..0, half.into_iter().chain(notes));
     if comparison.rows.is_empty() {
         return Err(Failure::with_code(Exit::Nothing, "the runs have no row in common").help(
-            "run both with the same presets and windows, or pair presets with --preset A=B",
+            "run both with the same strategies and windows, or pair strategies with --strategy A=B",
         ));
     }
     match arguments.format {
@@ -93,28 +93,28 @@ fn read(path: &Path) -> Result<(Report, Baseline), Failure> {
     Ok((report, baseline))
 }
 
-/// The pairs of presets given by `--preset`.
+/// The pairs of strategies given by `--strategy`.
 fn pairs(typed: &[String], a: &Manifest, b: &Manifest) -> Result<Vec<(String, String)>, Failure> {
-    let has = |manifest: &Manifest, name: &str| manifest.presets.iter().any(|p| p.name == name);
+    let has = |manifest: &Manifest, name: &str| manifest.strategies.iter().any(|p| p.name == name);
     let pair = |typed: &String| {
         // A name may contain `=` itself: `prune[protect=20000]`.
         let halves = typed.match_indices('=').map(|(at, _)| (&typed[..at], &typed[at + 1..]));
         let mut known = halves.filter(|(x, y)| has(a, x) && has(b, y));
         let found = known.next().map(|(x, y)| (x.to_owned(), y.to_owned()));
         found.ok_or_else(|| {
-            Failure::usage(format!("`--preset {typed}` is not a preset of A, `=` and one of B"))
+            Failure::usage(format!("`--strategy {typed}` is not a strategy of A, `=` and one of B"))
                 .help(paired_help(typed, a, b))
         })
     };
     typed.iter().map(pair).collect()
 }
 
-/// Which half of a pair is not a preset of its run, with similar names.
+/// Which half of a pair is not a strategy of its run, with similar names.
 fn paired_help(typed: &str, a: &Manifest, b: &Manifest) -> String {
     let Some((first, second)) = typed.split_once('=') else {
-        return "for example `--preset fifo=prune`".to_owned();
+        return "for example `--strategy fifo=prune`".to_owned();
     };
-    let names = |run: &Manifest| run.presets.iter().map(|p| p.name.clone()).collect::<Vec<_>>();
+    let names = |run: &Manifest| run.strategies.iter().map(|p| p.name.clone()).collect::<Vec<_>>();
     let halves = [("A", first, names(a)), ("B", second, names(b))];
     let wrong = halves.iter().filter(|(_, name, known)| !known.iter().any(|own| own == name));
     let missing = wrong.map(|(run, name, known)| {
@@ -125,14 +125,14 @@ fn paired_help(typed: &str, a: &Manifest, b: &Manifest) -> String {
 
 /// Settings that differ, and the measures that cannot be compared because of it.
 fn unlike_settings(a: &Manifest, b: &Manifest) -> (Vec<String>, Vec<&'static str>) {
-    let seats = [
+    let roles = [
         ("compactor", &a.compactor, &b.compactor),
         ("answerer", &a.answerer, &b.answerer),
         ("judge", &a.judge, &b.judge),
     ];
-    let differ = seats.into_iter().filter(|(_, a, b)| a != b);
+    let differ = roles.into_iter().filter(|(_, a, b)| a != b);
     let mut notes: Vec<String> =
-        differ.map(|(seat, a, b)| format!("The {seat} is {a} in A and {b} in B")).collect();
+        differ.map(|(role, a, b)| format!("The {role} is {a} in A and {b} in B")).collect();
     let (head_a, head_b) = (Head::of(a), Head::of(b));
     let mut left_out = Vec::new();
     if !head_a.same_prices(&head_b) {

@@ -17,8 +17,8 @@ use toml::{Table, Value};
 use super::Cli;
 use super::exit::Failure;
 use super::wire;
-use crate::model::suggest;
-use crate::text::{excerpt, harmless};
+use recap_core::model::suggest;
+use recap_core::text::{excerpt, harmless};
 
 /// The settings file, read from the working directory.
 pub(super) const FILE: &str = "recap.toml";
@@ -32,7 +32,7 @@ const KEYS_OF: &str = "bench";
 /// Options that are not keys: the path of the file itself, and those that end the program.
 const NO_KEYS: [&str; 3] = ["config", "help", "version"];
 
-/// Seats that are not needed where no probes are asked, so that one file serves
+/// Roles that are not needed where no probes are asked, so that one file serves
 /// both `bench` and `replay`.
 const ASKED_ONLY: [&str; 4] = ["answerer", "judge", "embedder", "questions"];
 
@@ -42,8 +42,7 @@ const PREFIX: &str = "RECAP_";
 /// Where settings come from.
 #[derive(Debug, Args)]
 pub struct Settings {
-    /// Settings to read: keys are the long options' names, and `inputs` [default: recap.toml, if
-    /// it is there]; every option may also be a variable of the environment (RECAP_FAIL_ON)
+    /// Settings to read [default: recap.toml, if it is there]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 }

@@ -4,9 +4,9 @@ use clap::{Args, Subcommand};
 
 use super::exit::{Exit, Failure};
 use super::wire;
-use crate::dataset::{Dataset, FORMATS, Format, Tried, bundled, bundled_names};
-use crate::model::suggest;
-use crate::text::counted;
+use recap_core::model::suggest;
+use recap_core::text::counted;
+use recap_formats::{Dataset, FORMATS, Format, Tried, bundled, bundled_names};
 
 /// Options of `recap datasets`.
 #[derive(Debug, Args)]

@@ -1,6 +1,6 @@
 //! `--dry-run`: what a run would do, and what its models would cost.
 //!
-//! With models in the seats the run is replayed as it would be, with the
+//! With models in the roles the run is replayed as it would be, with the
 //! offline compactor in place of the model, and every request is counted
 //! instead of sent. The length of a reply is not known beforehand: both the
 //! expected cost and the worst case are reported.
@@ -14,36 +14,36 @@ use serde::Serialize;
 use super::authoring::{self, CutSession};
 use super::exit::Failure;
 use super::model_name::TYPICAL_THINKING;
-use super::seating::Seating;
+use super::role_options::RoleOptions;
 use super::wire;
 use super::work::Work;
 use crate::bench::{BenchPlan, native_sizes};
-use crate::llm::{DryRunCall, DryRunCalls, call_usd};
-use crate::model::{Seat, Usage};
-use crate::pricing::{ModelPrices, PriceList};
-use crate::questions::TYPICAL_QUESTIONS_TOKENS;
-use crate::run::{RunSpec, Sample, Windows};
-use crate::seats::answerer::TYPICAL_ANSWER_TOKENS;
-use crate::seats::judge::{TYPICAL_VERDICT_TOKENS, typical_tokens};
-use crate::strategy::Preset;
-use crate::text::{counted, grouped};
-use crate::tokens::Counter;
+use recap_billing::pricing::{ModelPrices, PriceList};
+use recap_core::model::{ModelRole, Usage};
+use recap_core::text::{counted, grouped};
+use recap_core::tokens::Counter;
+use recap_exam::questions::TYPICAL_QUESTIONS_TOKENS;
+use recap_exam::roles::answerer::TYPICAL_ANSWER_TOKENS;
+use recap_exam::roles::judge::{TYPICAL_VERDICT_TOKENS, typical_tokens};
+use recap_llm::{DryRunCall, DryRunCalls, call_usd};
+use recap_replay::run::{RunSpec, Sample, Windows};
+use recap_strategy::Strategy;
 
 /// The plan of a run, in words or as JSON.
 pub(super) fn plan(
     plan: BenchPlan,
-    (seating, prices): (&Seating, &Arc<PriceList>),
+    (role_options, prices): (&RoleOptions, &Arc<PriceList>),
     counter: &Arc<Counter>,
     json: bool,
 ) -> Result<String, Failure> {
     let work = PlannedWork::of(&plan.spec, &plan.samples);
-    let cells = cells(&work, &plan.spec, &plan.samples, seating);
-    if !seating.has_models() {
-        seating.line.refuse_idle()?;
-        let idle = "0 calls to a model: every seat is offline, nothing is spent\n";
+    let cells = cells(&work, &plan.spec, &plan.samples, role_options);
+    if !role_options.has_models() {
+        role_options.line.refuse_idle()?;
+        let idle = "0 calls to a model: every role is offline, nothing is spent\n";
         return Ok(if json { Estimate::default().json(work) } else { cells + idle });
     }
-    let planned = rehearsed(plan, (seating, prices), counter)?;
+    let planned = rehearsed(plan, (role_options, prices), counter)?;
     Ok(if json { planned.bill.json(work) } else { cells + &planned.describe() })
 }
 
@@ -51,17 +51,17 @@ pub(super) fn plan(
 /// with its money spent and little graded.
 pub(super) fn refuse_over_cap(
     plan: &BenchPlan,
-    (seating, prices): (&Seating, &Arc<PriceList>),
+    (role_options, prices): (&RoleOptions, &Arc<PriceList>),
     counter: &Arc<Counter>,
 ) -> Result<(), Failure> {
-    let Some(cap) = seating.line.max_cost().filter(|_| seating.has_models()) else {
+    let Some(cap) = role_options.line.max_cost().filter(|_| role_options.has_models()) else {
         return Ok(());
     };
-    if seating.line.is_replay() {
+    if role_options.line.is_replay() {
         return Ok(());
     }
     let less = "ask for less: --limit, fewer strategies, windows or --replicates";
-    rehearsed(plan.clone(), (seating, prices), counter)?.bill.within(cap, less)
+    rehearsed(plan.clone(), (role_options, prices), counter)?.bill.within(cap, less)
 }
 
 /// What a rehearsal of a run counted.
@@ -86,21 +86,21 @@ impl Planned {
 /// Makes a run with its calls counted instead of sent.
 fn rehearsed(
     plan: BenchPlan,
-    (seating, prices): (&Seating, &Arc<PriceList>),
+    (role_options, prices): (&RoleOptions, &Arc<PriceList>),
     counter: &Arc<Counter>,
 ) -> Result<Planned, Failure> {
     let calls = Arc::new(DryRunCalls::default());
-    let (seats, mut exchange) = seating.dry_run(counter, prices, &calls)?;
-    if let Some(model) = seating.author()
+    let (roles, mut exchange) = role_options.dry_run(counter, prices, &calls)?;
+    if let Some(model) = role_options.author()
         && let Some(llm) = exchange.llm(model)?
     {
         authoring::rehearse(&llm, &unasked(&plan))?;
     }
-    Work::new(plan.spec.jobs.min(wire::cores()))?.run(plan.seats(seats).dry_run())??;
+    Work::new(plan.spec.jobs.min(wire::cores()))?.run(plan.roles(roles).dry_run())??;
     Ok(Planned {
         bill: Estimate::of(&calls, prices, wire::now()),
         has_cassette: exchange.has_cassette(),
-        has_author: seating.author().is_some(),
+        has_author: role_options.author().is_some(),
     })
 }
 
@@ -118,11 +118,11 @@ struct PlannedWork {
     transcripts: usize,
     /// The number of their requests.
     requests: usize,
-    /// The names of the presets.
-    presets: Vec<String>,
+    /// The names of the strategies.
+    strategies: Vec<String>,
     /// The labels of the windows.
     windows: Vec<String>,
-    /// The number of cells: session, preset, window and repetition.
+    /// The number of cells: session, strategy, window and repetition.
     cells: u64,
     /// The number of probes of the data sets.
     probes: usize,
@@ -131,12 +131,12 @@ struct PlannedWork {
 impl PlannedWork {
     fn of(spec: &RunSpec, samples: &[Sample]) -> Self {
         let places: usize = samples.iter().map(|s| spec.windows.of(&s.dataset).len()).sum();
-        let repeated = |p: &Arc<Preset>| if p.uses_compactor() { spec.replicates } else { 1 };
-        let repetitions: u32 = spec.presets.iter().map(repeated).sum();
+        let repeated = |p: &Arc<Strategy>| if p.uses_compactor() { spec.replicates } else { 1 };
+        let repetitions: u32 = spec.strategies.iter().map(repeated).sum();
         Self {
             transcripts: samples.len(),
             requests: samples.iter().map(|s| s.transcript.requests().count()).sum(),
-            presets: spec.presets.iter().map(|preset| preset.name.clone()).collect(),
+            strategies: spec.strategies.iter().map(|strategy| strategy.name.clone()).collect(),
             windows: spec.windows.labels(),
             cells: u64::from(repetitions) * places as u64,
             probes: samples.iter().map(|s| s.probes.len()).sum(),
@@ -145,9 +145,14 @@ impl PlannedWork {
 }
 
 /// Transcripts, cells and probes, in words.
-fn cells(work: &PlannedWork, spec: &RunSpec, samples: &[Sample], seating: &Seating) -> String {
-    let searches = spec.presets.iter().any(|preset| preset.recovery.is_some());
-    let searched = match (seating.has_answerer(), seating.has_embedder()) {
+fn cells(
+    work: &PlannedWork,
+    spec: &RunSpec,
+    samples: &[Sample],
+    role_options: &RoleOptions,
+) -> String {
+    let searches = spec.strategies.iter().any(|strategy| strategy.recovery.is_some());
+    let searched = match (role_options.has_answerer(), role_options.has_embedder()) {
         _ if !searches => "",
         // The offline answerer searches for the same words in a dry run.
         (false, true) => ", once more with a recovery channel",
@@ -170,7 +175,7 @@ fn cells(work: &PlannedWork, spec: &RunSpec, samples: &[Sample], seating: &Seati
         "{} with {}\n{} × {}: {}\n{native}{probes}",
         counted(work.transcripts, "transcript"),
         counted(work.requests, "request"),
-        counted(work.presets.len(), "preset"),
+        counted(work.strategies.len(), "strategy"),
         windows(&spec.windows),
         counted(work.cells, "cell"),
     )
@@ -204,7 +209,7 @@ impl ReplyTokens {
     }
 }
 
-/// The calls that one seat would make to one model.
+/// The calls that one role would make to one model.
 #[derive(Debug, Serialize)]
 struct SeatEstimate {
     #[serde(skip)]
@@ -230,7 +235,7 @@ impl SeatEstimate {
 struct PlanJson<'a> {
     #[serde(flatten)]
     work: PlannedWork,
-    /// Empty where every seat is offline.
+    /// Empty where every role is offline.
     calls: Vec<SeatCalls<'a>>,
     /// Dollars with replies of the expected length; absent if a model has no price.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -243,17 +248,17 @@ struct PlanJson<'a> {
 /// [`SeatEstimate`] with whom it is for.
 #[derive(Serialize)]
 struct SeatCalls<'a> {
-    seat: Seat,
+    role: ModelRole,
     model: &'a str,
     #[serde(flatten)]
     share: &'a SeatEstimate,
 }
 
-/// The calls that all seats would make.
+/// The calls that all roles would make.
 #[derive(Default)]
 pub(super) struct Estimate {
-    shares: BTreeMap<(Seat, String), SeatEstimate>,
-    /// Mean tokens of a summary by the stand-in.
+    shares: BTreeMap<(ModelRole, String), SeatEstimate>,
+    /// Mean tokens of a summary by the offline summary.
     summary: Option<u64>,
     /// Whether any model reasons before it replies.
     thinks: bool,
@@ -263,10 +268,11 @@ impl Estimate {
     /// What the calls cost.
     pub(super) fn of(planned: &DryRunCalls, prices: &PriceList, at: Timestamp) -> Self {
         let summary = planned.mean_summary();
-        let (mut shares, mut thinks) = (BTreeMap::<(Seat, String), SeatEstimate>::new(), false);
+        let (mut shares, mut thinks) =
+            (BTreeMap::<(ModelRole, String), SeatEstimate>::new(), false);
         for call in planned.calls() {
             let share = shares
-                .entry((call.seat, call.model.clone()))
+                .entry((call.role, call.model.clone()))
                 .or_insert_with(|| SeatEstimate::new(prices.priced(&call.model)));
             let usd = |output| {
                 let usage = Usage { input: call.prompt, output, ..Usage::default() };
@@ -283,15 +289,15 @@ impl Estimate {
         Self { shares, summary, thinks }
     }
 
-    /// Calls, tokens and dollars, seat by seat.
+    /// Calls, tokens and dollars, role by role.
     pub(super) fn describe(&self, recorded: &str) -> String {
         let calls: u64 = self.shares.values().map(|share| share.calls).sum();
         let mut text = format!("{} to models{recorded}:\n", counted(calls, "call"));
-        for ((seat, model), share) in &self.shares {
+        for ((role, model), share) in &self.shares {
             text += &format!(
                 "  {} {model}: {}, {} tokens of prompts; replies of about {} tokens, {}; of at \
                  most {}, {}\n",
-                seat.as_str(),
+                role.as_str(),
                 counted(share.calls, "call"),
                 grouped(share.prompt),
                 grouped(share.expected.tokens),
@@ -313,7 +319,7 @@ impl Estimate {
     }
 
     /// Refuses calls that are expected to cost more than `cap`, with what to do
-    /// instead. What has no price is refused where the seats are filled.
+    /// instead. What has no price is refused where the roles are filled.
     pub(super) fn within(&self, cap: f64, less: &str) -> Result<(), Failure> {
         let (expected, worst) = self.totals();
         match expected.zip(worst).filter(|(expected, _)| *expected > cap) {
@@ -326,7 +332,7 @@ impl Estimate {
             ))
             .help(format!(
                 "raise --max-cost ({} is the most that they can cost), or {less}; --dry-run shows \
-                 the calls of each seat",
+                 the calls of each role",
                 dollars(Some(worst)),
             ))),
         }
@@ -335,7 +341,7 @@ impl Estimate {
     /// The work and its calls as one JSON object.
     fn json(&self, work: PlannedWork) -> String {
         let calls = self.shares.iter();
-        let calls = calls.map(|((seat, model), share)| SeatCalls { seat: *seat, model, share });
+        let calls = calls.map(|((role, model), share)| SeatCalls { role: *role, model, share });
         let (expected_usd, worst_usd) = self.totals();
         let plan = PlanJson { work, calls: calls.collect(), expected_usd, worst_usd };
         let text = serde_json::to_string_pretty(&plan).expect("names, numbers and lists");
@@ -344,18 +350,18 @@ impl Estimate {
 
     /// The assumptions behind the expected replies.
     fn assumed(&self) -> String {
-        let has = |wanted| self.shares.keys().any(|(seat, _)| *seat == wanted);
+        let has = |wanted| self.shares.keys().any(|(role, _)| *role == wanted);
         let mut lengths = Vec::new();
-        if let Some(tokens) = self.summary.filter(|_| has(Seat::Compactor)) {
+        if let Some(tokens) = self.summary.filter(|_| has(ModelRole::Compactor)) {
             lengths.push(format!(
                 "a summary {} tokens, as the offline compactor wrote on average in this dry run",
                 grouped(tokens)
             ));
         }
-        if has(Seat::Answerer) {
+        if has(ModelRole::Answerer) {
             lengths.push(format!("an answer {TYPICAL_ANSWER_TOKENS} tokens"));
         }
-        if has(Seat::Judge) {
+        if has(ModelRole::Judge) {
             lengths.push(format!("a verdict {TYPICAL_VERDICT_TOKENS} tokens"));
         }
         if self.thinks {
@@ -375,12 +381,12 @@ impl Estimate {
 
 /// Expected number of tokens of a reply.
 fn expected(call: &DryRunCall, summary: Option<u64>) -> u64 {
-    let words = match call.seat {
-        Seat::Compactor => summary.unwrap_or(call.bound),
-        Seat::Answerer => TYPICAL_ANSWER_TOKENS,
-        Seat::Judge => typical_tokens(call.bound),
-        Seat::Embedder => 0,
-        Seat::Author => TYPICAL_QUESTIONS_TOKENS,
+    let words = match call.role {
+        ModelRole::Compactor => summary.unwrap_or(call.bound),
+        ModelRole::Answerer => TYPICAL_ANSWER_TOKENS,
+        ModelRole::Judge => typical_tokens(call.bound),
+        ModelRole::Embedder => 0,
+        ModelRole::Author => TYPICAL_QUESTIONS_TOKENS,
     };
     words.min(call.bound) + call.room.min(TYPICAL_THINKING)
 }
@@ -411,11 +417,11 @@ mod tests {
         PriceList::parse("a list", &list.to_string()).unwrap()
     }
 
-    fn describe(model: &str, calls: &[(Seat, u64, u64)], summaries: &[u64]) -> String {
+    fn describe(model: &str, calls: &[(ModelRole, u64, u64)], summaries: &[u64]) -> String {
         let planned = DryRunCalls::default();
-        for &(seat, bound, room) in calls {
+        for &(role, bound, room) in calls {
             let model = model.to_owned();
-            planned.add(DryRunCall { seat, model, prompt: 100_000, bound, room });
+            planned.add(DryRunCall { role, model, prompt: 100_000, bound, room });
         }
         summaries.iter().for_each(|tokens| planned.add_summary(*tokens));
         Estimate::of(&planned, &prices(), Timestamp::UNIX_EPOCH).describe("")
@@ -425,7 +431,7 @@ mod tests {
     fn what_replies_are_expected_to_take_stands_beside_the_worst_case() {
         // A prompt costs $0.10. Of the bound of 120 and the room of 8,192 an
         // answer takes 30 and thinking 300: $0.0033 against $0.08312.
-        let text = describe("openai/m", &[(Seat::Answerer, 120, 8_192); 10], &[]);
+        let text = describe("openai/m", &[(ModelRole::Answerer, 120, 8_192); 10], &[]);
         let line = "  answerer openai/m: 10 calls, 1,000,000 tokens of prompts; replies of about \
                     3,300 tokens, $1.03; of at most 83,120, $1.83\n";
         assert!(text.contains(line), "{text}");
@@ -437,27 +443,27 @@ mod tests {
     }
 
     #[test]
-    fn summaries_are_expected_to_be_as_long_as_those_of_the_stand_in() {
-        let text = describe("openai/m", &[(Seat::Compactor, 4_000, 0)], &[500, 700]);
+    fn summaries_are_expected_as_long_as_offline_ones() {
+        let text = describe("openai/m", &[(ModelRole::Compactor, 4_000, 0)], &[500, 700]);
         assert!(text.contains(": 1 call, "), "{text}");
         assert!(text.contains("replies of about 600 tokens, $0.11; of at most 4,000"), "{text}");
         assert!(text.contains("a summary 600 tokens, as the offline compactor wrote"), "{text}");
-        // Nothing is known of a stand-in that wrote nothing.
-        let text = describe("openai/m", &[(Seat::Compactor, 4_000, 0)], &[]);
+        // Nothing is known of an offline summary that wrote nothing.
+        let text = describe("openai/m", &[(ModelRole::Compactor, 4_000, 0)], &[]);
         assert!(text.contains("replies of about 4,000 tokens, $0.14; of at most 4,000"), "{text}");
     }
 
     #[test]
     fn a_rubric_takes_its_points_and_no_more_than_its_bound() {
         for (bound, tokens) in [(400, 40), (448, 88), (20, 20)] {
-            let text = describe("openai/m", &[(Seat::Judge, bound, 0)], &[]);
+            let text = describe("openai/m", &[(ModelRole::Judge, bound, 0)], &[]);
             assert!(text.contains(&format!("replies of about {tokens} tokens")), "{bound}: {text}");
         }
     }
 
     #[test]
     fn a_model_without_a_price_costs_what_nobody_knows() {
-        let text = describe("openai/other", &[(Seat::Judge, 400, 0)], &[]);
+        let text = describe("openai/other", &[(ModelRole::Judge, 400, 0)], &[]);
         assert!(text.contains("price unknown; of at most 400, price unknown"), "{text}");
         assert!(text.contains("what they cost is not known: a model has no price"), "{text}");
     }

@@ -9,15 +9,15 @@ use super::call_options::{CallOptions, Redact};
 use super::exit::{Exit, Failure};
 use super::model_name::{self, ModelName};
 use super::wire;
-use crate::llm::cassette::{Mode, Scrub};
-use crate::llm::{
+use recap_billing::pricing::PriceList;
+use recap_core::text::counted;
+use recap_core::tokens::Counter;
+use recap_llm::cassette::{Mode, Scrub};
+use recap_llm::{
     CallError, Calls, Cassette, Client, DryRunCalls, DryRunModel, Endpoint, FailedCalls,
     FailureRecorder, Halt, Key, Limits, Live, Llm, Memoized, Model, Scrubbed,
 };
-use crate::pricing::PriceList;
-use crate::run::REPLIES;
-use crate::text::counted;
-use crate::tokens::Counter;
+use recap_replay::run::REPLIES;
 
 /// Finds the server of a model.
 type FindServer = fn(&ModelName, &PriceList) -> Result<Endpoint, Failure>;
@@ -110,7 +110,7 @@ impl Exchange {
         dry_run || self.calls.cassette().is_some()
     }
 
-    /// The model with a name, the same for all seats that name it; `None`: offline.
+    /// The model with a name, the same for all roles that name it; `None`: offline.
     pub fn llm(&mut self, typed: &str) -> Result<Option<Arc<dyn Llm>>, Failure> {
         let Some(name) = model_name::parse(typed)? else { return Ok(None) };
         if let Some(known) = self.models.get(typed) {

@@ -4,12 +4,12 @@
 use std::fmt;
 
 use crate::bench::{BenchError, SelectionError};
-use crate::dataset::{DatasetError, Problem};
-use crate::llm::LiveError;
-use crate::llm::cassette::CassetteError;
-use crate::run::{FolderError, RunError};
-use crate::strategy::PresetError;
-use crate::text::{brief, harmless};
+use recap_core::text::{brief, harmless};
+use recap_formats::{DatasetError, Problem};
+use recap_llm::LiveError;
+use recap_llm::cassette::CassetteError;
+use recap_replay::run::{FolderError, RunError};
+use recap_strategy::StrategyError;
 
 /// How the program ends, with the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,8 +97,8 @@ impl From<DatasetError> for Failure {
     }
 }
 
-impl From<PresetError> for Failure {
-    fn from(error: PresetError) -> Self {
+impl From<StrategyError> for Failure {
+    fn from(error: StrategyError) -> Self {
         Failure::usage(error.to_string())
             .help("`recap strategies list` names the built-in ones, `recap strategies show NAME` their keys")
     }
@@ -115,12 +115,12 @@ impl From<SelectionError> for Failure {
                 .help("leave it out, or give a data set with a probes.jsonl"),
             SelectionError::SameName(_) => Failure::usage(message).help("give yours another `name`"),
             SelectionError::Change(change) => {
-                Failure::usage(format!("`--set {change}` is not PRESET.KEY=VALUE")).help(
+                Failure::usage(format!("`--set {change}` is not STRATEGY.KEY=VALUE")).help(
                     "for example `--set prune.protect=20000`, or `--set arachne.2.share=0.9` for \
                      its second stage",
                 )
             }
-            SelectionError::Preset(error) => error.into(),
+            SelectionError::Strategy(error) => error.into(),
         }
     }
 }

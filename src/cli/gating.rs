@@ -8,12 +8,14 @@ use clap::{Args, ValueEnum};
 use super::exit::{Exit, Failure};
 use super::{headings, wire};
 use crate::bench::Results;
-use crate::gate::{self, Baseline, MAX_UNSCORED, Parsed, RuleError, Scope, Terms, write_baseline};
-use crate::model::{
+use recap_core::model::{
     CheckOutcome, Gate, Manifest, Report, Session, TranscriptFacts, UndecidedPolicy, suggest,
 };
-use crate::run::{Loaded, Sample};
-use crate::text::{counted, harmless};
+use recap_core::text::{counted, harmless};
+use recap_measure::gate::{
+    self, Baseline, GateSettings, MAX_UNSCORED, Parsed, RuleError, Scope, write_baseline,
+};
+use recap_replay::run::{Loaded, Sample};
 
 /// Whether enough probes were answered and graded; prints a message if not.
 pub(super) fn mostly_graded(measured: &Report, max_unscored: f64) -> bool {
@@ -30,29 +32,27 @@ pub(super) fn mostly_graded(measured: &Report, max_unscored: f64) -> bool {
 /// What may not be found in a run.
 #[derive(Debug, Args)]
 pub(super) struct GateOptions {
-    /// Exit with 1 where MEASURE[KIND]@PRESET on DATASET at WINDOW is below (<, <=) or above
-    /// (>, >=) a number or `baseline`: `continuity@lis < 80`, `kept_at_cut@prune < 0.5`; repeat for
-    /// several
+    /// Exit with 1 where MEASURE[KIND]@STRATEGY on DATASET at WINDOW is below (<, <=) or above (>,
+    /// >=) a number or `baseline` (`kept_at_cut@prune < 0.5`); repeat for several
     #[arg(long, value_name = "RULE")]
     fail_on: Vec<String>,
 
-    /// What rules with `baseline` compare with, such as `recall < baseline - 0.02`: a run folder, or
-    /// the baseline.json that a run leaves in it. A file NAME.json that is not there is made by this
-    /// run, for those that follow
+    /// What rules with `baseline` compare with (`recall < baseline - 0.02`): a run folder, or the
+    /// baseline.json in it. A file NAME.json that is not there is made by this run
     #[arg(long, value_name = "RUN|FILE")]
     baseline: Option<PathBuf>,
 
-    /// What becomes of a gate that the data leave open [default: no verdict, exit 3]
+    /// How to treat an undecided gate [default: no verdict, exit 3]
     #[arg(long, value_enum, value_name = "pass|fail")]
     undecided: Option<Undecided>,
 
-    /// Share of probes without an answer or a grade above which there is no verdict
+    /// Share of questions without answer or grade above which there is no verdict
     #[arg(long, value_name = "SHARE", default_value_t = MAX_UNSCORED, value_parser = share)]
     max_unscored: f64,
 
-    /// The preset that every other one is tested against, never `full` [default: fifo, else
+    /// The strategy that every other one is tested against, never `full` [default: fifo, else
     /// recorded]
-    #[arg(long, value_name = "PRESET", help_heading = headings::COMPARISON)]
+    #[arg(long, value_name = "STRATEGY", help_heading = headings::COMPARISON)]
     comparator: Option<String>,
 
     /// How much worse still counts as no worse, as a share of the measure's range [default: 0.05]
@@ -121,11 +121,11 @@ impl GateOptions {
     fn rules(&self, manifest: &mut Manifest, ids: &[(&str, &str)]) -> Result<GateRules, Failure> {
         let mut datasets: Vec<String> = ids.iter().map(|(set, _)| (*set).to_owned()).collect();
         datasets.dedup();
-        let presets: Vec<String> =
-            manifest.presets.iter().map(|preset| preset.name.clone()).collect();
-        self.settle(manifest, &presets)?;
+        let strategies: Vec<String> =
+            manifest.strategies.iter().map(|strategy| strategy.name.clone()).collect();
+        self.settle(manifest, &strategies)?;
         let scope = Scope {
-            presets: &presets,
+            strategies: &strategies,
             named: &manifest.named,
             windows: &manifest.windows,
             datasets: &datasets,
@@ -168,15 +168,15 @@ impl GateOptions {
     }
 
     /// Puts the comparator and the margin into the manifest.
-    fn settle(&self, manifest: &mut Manifest, presets: &[String]) -> Result<(), Failure> {
+    fn settle(&self, manifest: &mut Manifest, strategies: &[String]) -> Result<(), Failure> {
         if let Some(comparator) = &self.comparator {
             if comparator == "full" {
                 return Err(Failure::usage("`full` is the ceiling: no test is made against it")
-                    .help("every row is compared with `full` anyway; name another preset"));
+                    .help("every row is compared with `full` anyway; name another strategy"));
             }
-            if !presets.contains(comparator) {
+            if !strategies.contains(comparator) {
                 return Err(Failure::usage(format!("the comparator `{comparator}` does not run"))
-                    .help(suggest(comparator, presets.iter().map(String::as_str))));
+                    .help(suggest(comparator, strategies.iter().map(String::as_str))));
             }
             manifest.comparator = Some(comparator.clone());
         }
@@ -201,7 +201,7 @@ impl GateRules {
         let first =
             first.map(|path| Baseline::of(format!("{}, made by this run", name(path)), report));
         let baseline = self.baseline.as_ref().or(first.as_ref());
-        let terms = Terms {
+        let terms = GateSettings {
             named: &self.named,
             max_unscored: self.max_unscored,
             undecided: self.undecided,
@@ -315,7 +315,7 @@ pub(super) fn describe(gate: &Gate) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Check, RuleFindings};
+    use recap_core::model::{Check, RuleFindings};
 
     fn gate(findings: &[CheckOutcome], undecided: UndecidedPolicy) -> Gate {
         let check = |finding: &CheckOutcome| Check {

@@ -13,11 +13,11 @@ use super::call_options::CallOptions;
 use super::exchange::Exchange;
 use super::exit::{Exit, Failure};
 use super::{headings, inputs, models, wire};
-use crate::dataset::{Dataset, write_probes};
-use crate::model::{OFFLINE, Probe, ProbeKind};
-use crate::probes::Cuts;
-use crate::questions;
-use crate::text::counted;
+use recap_core::model::{OFFLINE, Probe, ProbeKind};
+use recap_core::text::counted;
+use recap_exam::probes::Cuts;
+use recap_exam::questions;
+use recap_formats::{Dataset, write_probes};
 
 /// Depth of the cuts that questions are made for: that which `recap bench`
 /// examines by default.
@@ -40,10 +40,9 @@ pub struct GenerateArguments {
     #[command(flatten)]
     reading: inputs::ReadOptions,
 
-    /// Who writes the questions: `offline`, from the recorded calls alone, or provider/model, which
-    /// also answers its questions with and without the conversation, so that only those stay that
-    /// need it; the cost is told before the first call
-    #[arg(long, value_name = "MODEL", default_value = OFFLINE, help_heading = headings::SEATS)]
+    /// Who writes the questions: `offline`, from the recording alone, or provider/model, which also
+    /// answers them with and without the conversation, so that only those stay that need it
+    #[arg(long, value_name = "MODEL", default_value = OFFLINE, help_heading = headings::ROLES)]
     model: String,
 
     /// Tell what the model would cost, and call none

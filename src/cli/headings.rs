@@ -2,14 +2,14 @@
 //! it, so those of a flattened struct are given with the flattened field, and
 //! single options name theirs.
 
-/// Options that select the presets to compare.
+/// Options that select the strategies to compare.
 pub(super) const STRATEGIES: &str = "Strategies";
 /// Options of a search.
 pub(super) const SEARCH: &str = "Search";
 /// Options of the replay.
 pub(super) const REPLAY: &str = "Replay";
-/// Options that select the models in the seats.
-pub(super) const SEATS: &str = "Models in the seats";
+/// Options that select the models in the roles.
+pub(super) const ROLES: &str = "Model roles";
 /// Options of model calls.
 pub(super) const CALLS: &str = "Calls of models";
 /// Options that select the prices of the sessions.

@@ -8,11 +8,11 @@ use indicatif::ProgressBar;
 
 use super::exit::{Exit, Failure};
 use super::{inputs, wire};
-use crate::dataset::{
+use recap_core::model::suggest;
+use recap_core::text::counted;
+use recap_formats::{
     DatasetError, Export, FORMATS, ImportOptions, Imported, LoadOptions, Problem, import,
 };
-use crate::model::suggest;
-use crate::text::counted;
 
 /// Options of `recap import`.
 #[derive(Debug, Args)]
@@ -29,7 +29,7 @@ pub struct Arguments {
     #[arg(long, short, value_name = "DIR")]
     out: PathBuf,
 
-    /// Make every sidechain (subagent) a transcript of its own
+    /// Make every subagent's conversation a session of its own
     #[arg(long)]
     sidechains: bool,
 
@@ -37,8 +37,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FORMAT", default_value = "native")]
     to: To,
 
-    /// Replace keys, tokens, passwords, e-mail addresses and names of users by pseudonyms, the same
-    /// one wherever a value stands
+    /// Replace keys, tokens, passwords, e-mail addresses and names of users by pseudonyms
     #[arg(long)]
     redact: bool,
 

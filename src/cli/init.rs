@@ -35,13 +35,12 @@ pub struct Arguments {
     #[arg(long)]
     comment: bool,
 
-    /// Where the workflow installs recap from: the address of its git repository, or a crate's name
-    /// [default: the variable RECAP_REPOSITORY of the repository in which the workflow runs]
+    /// Where the workflow installs recap from: a git repository, or a crate's name [default: the
+    /// variable RECAP_REPOSITORY of your repository]
     #[arg(long, value_name = "URL|CRATE")]
     source: Option<String>,
 
-    /// Also run `recap bench` with them at once, which writes the baseline that later runs are
-    /// compared with
+    /// Also run `recap bench` at once, which writes the baseline of later runs
     #[arg(long)]
     baseline: bool,
 
@@ -161,7 +160,7 @@ fn install(typed: Option<&str>) -> Result<String, Failure> {
 /// The files that determine the recorded calls, for `hashFiles`. A name that
 /// could break the expression is left out: then calls are found by the rest.
 fn hashed(typed: &[String]) -> String {
-    let mut globs = vec!["recap.toml".to_owned(), "presets/**".to_owned()];
+    let mut globs = vec!["recap.toml".to_owned(), "strategies/**".to_owned()];
     let plain = |c: char| c.is_alphanumeric() || "-_./ ".contains(c);
     let inside = typed.iter().filter(|input| stays_inside(input) && input.chars().all(plain));
     globs.extend(inside.filter(|input| Path::new(input).exists()).map(|input| {
@@ -196,7 +195,7 @@ mod tests {
     #[test]
     fn only_names_that_an_expression_can_hold_are_hashed() {
         let all = ["tests/it's", "../out.jsonl", "/abs", "}}", "absent.jsonl"].map(str::to_owned);
-        assert_eq!(hashed(&all), "'recap.toml', 'presets/**'");
-        assert_eq!(hashed(&["./src/".to_owned()]), "'recap.toml', 'presets/**', 'src/**'");
+        assert_eq!(hashed(&all), "'recap.toml', 'strategies/**'");
+        assert_eq!(hashed(&["./src/".to_owned()]), "'recap.toml', 'strategies/**', 'src/**'");
     }
 }

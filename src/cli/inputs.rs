@@ -5,8 +5,8 @@ use std::path::Path;
 use clap::Args;
 
 use super::exit::{Exit, Failure};
-use crate::dataset::{self, Dataset, DatasetError, LoadOptions, Problem};
-use crate::model::alike;
+use recap_core::model::alike;
+use recap_formats::{self as dataset, Dataset, DatasetError, LoadOptions, Problem};
 
 /// The data set that runs when no INPUT is given.
 pub(super) const DEFAULT: &str = "quickstart";

@@ -7,8 +7,8 @@ use clap::Args;
 use super::exit::{Exit, Failure};
 use super::{headings, report, wire};
 use crate::bench::{MergeError, merge};
-use crate::llm::cassette::Merged;
-use crate::text::counted;
+use recap_core::text::counted;
+use recap_llm::cassette::Merged;
 
 /// The file of all shards' calls in the folder of the run.
 const CASSETTE: &str = "cassette.jsonl";
@@ -20,8 +20,7 @@ pub struct Arguments {
     #[arg(required = true, value_name = "SHARD")]
     shards: Vec<PathBuf>,
 
-    /// The cassettes that the shards recorded, where they did: put together in DIR/cassette.jsonl,
-    /// from which the whole run can be replayed
+    /// The cassettes that the shards recorded: put together in DIR/cassette.jsonl
     #[arg(long, value_name = "FILE", num_args = 1.., help_heading = headings::CALLS)]
     cassettes: Vec<PathBuf>,
 

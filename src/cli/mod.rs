@@ -24,7 +24,7 @@ mod probes;
 mod progress;
 mod recordings;
 mod report;
-mod seating;
+mod role_options;
 mod shell;
 mod show;
 mod strategies;
@@ -33,7 +33,7 @@ mod wire;
 mod work;
 
 use clap::{Parser, Subcommand};
-use seating::ProbeMode;
+use role_options::ProbeMode;
 
 #[doc(hidden)]
 pub use config::bench_with;
@@ -65,7 +65,7 @@ enum Command {
     Tune(tune::Arguments),
     /// Convert foreign logs into a native data set
     Import(import::Arguments),
-    /// Print the exact context of one request or behind a cut, and what differs from the whole
+    /// Print the exact context of a request or after a cut, and what differs from the whole
     /// conversation
     Show(show::Arguments),
     /// List, show or check strategies

@@ -5,13 +5,13 @@ use std::str::FromStr;
 
 use super::exit::Failure;
 use super::wire;
-use crate::llm::providers::{Anthropic, Gemini, OpenAiChat, OpenAiEmbeddings, OpenAiResponses};
-use crate::llm::{Endpoint, Key, Model, Provider, Settings};
-use crate::model::{OFFLINE, suggest};
-use crate::pricing::PriceList;
+use recap_billing::pricing::PriceList;
+use recap_core::model::{OFFLINE, suggest};
+use recap_llm::providers::{Anthropic, Gemini, OpenAiChat, OpenAiEmbeddings, OpenAiResponses};
+use recap_llm::{Endpoint, Key, Model, Provider, Settings};
 use serde_json::Value as Json;
 
-/// Default number of tokens for reasoning: what most requests of the seats take
+/// Default number of tokens for reasoning: what most requests of the roles take
 /// at the providers' default effort, with a margin.
 const ROOM: u64 = 8_192;
 
@@ -117,7 +117,7 @@ impl FromStr for ModelName {
     }
 }
 
-/// Parses a model; `None` for a seat that stays offline.
+/// Parses a model; `None` for a role that stays offline.
 pub(super) fn parse(typed: &str) -> Result<Option<ModelName>, Failure> {
     if typed == OFFLINE {
         return Ok(None);
@@ -341,8 +341,8 @@ mod tests {
         let error = |typed, variables| endpoint(typed, variables).unwrap_err().to_string();
         assert!(error("openai/m", &[]).contains("OPENAI_API_KEY is not set"));
         assert!(error("gemini/m", &[]).contains("GEMINI_API_KEY or GOOGLE_API_KEY is not set"));
-        let nowhere = error("lab/m", &[]);
-        assert!(nowhere.contains("LAB_BASE_URL") && nowhere.contains("ollama"), "{nowhere}");
+        let discard = error("lab/m", &[]);
+        assert!(discard.contains("LAB_BASE_URL") && discard.contains("ollama"), "{discard}");
         let broken = error("openai/m", &[("OPENAI_API_KEY", "sk canary")]);
         assert!(broken.contains("OPENAI_API_KEY") && !broken.contains("canary"), "{broken}");
         assert!(error("openai/m", &[("OPENAI_BASE_URL", "here")]).contains("OPENAI_BASE_URL"));

@@ -7,8 +7,8 @@ use jiff::Timestamp;
 
 use super::exit::{Exit, Failure};
 use super::wire;
-use crate::pricing::{ModelPrices, Moment, PriceList, Rates, Unpriced};
-use crate::prompt_cache::Rules;
+use recap_billing::pricing::{ModelPrices, Moment, PriceList, Rates, Unpriced};
+use recap_billing::prompt_cache::Rules;
 
 /// Options of `recap models`.
 #[derive(Debug, Args)]

@@ -8,10 +8,10 @@ use clap::{Args, Subcommand};
 use super::exit::{Exit, Failure};
 use super::work::Work;
 use super::{generate, inputs, wire};
-use crate::dataset::{Dataset, KindCoverage, ProbeAudit, audit_probes, bundled};
-use crate::model::{Probe, ProbeKind};
-use crate::questions::{Controls, controls};
-use crate::text::counted;
+use recap_core::model::{Probe, ProbeKind};
+use recap_core::text::counted;
+use recap_exam::questions::{Controls, controls};
+use recap_formats::{Dataset, KindCoverage, ProbeAudit, audit_probes, bundled};
 
 /// Options of `recap probes`.
 #[derive(Debug, Args)]

@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
 use super::wire;
-use crate::model::{CallOutcome, CallRow};
-use crate::run::{Event, Observer};
-use crate::text::{brief, counted, harmless};
+use recap_core::model::{CallOutcome, CallRow};
+use recap_core::text::{brief, counted, harmless};
+use recap_replay::run::{Event, Observer};
 
 /// How much of the progress is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,7 +118,7 @@ impl Progress {
 }
 
 impl State {
-    /// The calls and dollars so far; empty where every seat is offline.
+    /// The calls and dollars so far; empty where every role is offline.
     fn spent(&self) -> String {
         match (self.calls, self.usd) {
             (0, _) => String::new(),

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use super::exit::{Exit, Failure};
 use super::wire;
-use crate::text::{counted, harmless};
+use recap_core::text::{counted, harmless};
 
 /// Folders below this depth are not looked into.
 const DEPTH: usize = 6;

@@ -8,9 +8,9 @@ use super::config;
 use super::exit::{Exit, Failure};
 use super::{gating, headings, wire};
 use crate::bench::Results;
-use crate::model::{Report, TranscriptFacts, suggest};
-use crate::report::{self, Source, format_names};
-use crate::run::{Folder, Loaded, RunTexts};
+use recap_core::model::{Report, TranscriptFacts, suggest};
+use recap_replay::run::{Folder, Loaded, RunTexts};
+use recap_report::{self as report, Source, format_names};
 
 /// Options of `recap report`.
 #[derive(Debug, Args)]
@@ -33,8 +33,7 @@ pub struct Rendering {
           help_heading = headings::REPORT)]
     pub format: Vec<String>,
 
-    /// Keep the sessions' words out of the files that are rendered, as in `recap bench --no-text`;
-    /// what the run kept stays in cells.jsonl, times.jsonl, texts.jsonl and manifest.json
+    /// Leave the sessions' words out of the rendered files; the run's journal stays as it is
     #[arg(long, help_heading = headings::REPORT)]
     no_text: bool,
 
@@ -42,7 +41,7 @@ pub struct Rendering {
     #[arg(long, help_heading = headings::REPORT)]
     open: bool,
 
-    /// Show every column, note and limit, instead of what an answer needs
+    /// Show every column, note and limit
     #[arg(long, help_heading = headings::REPORT)]
     wide: bool,
 
@@ -155,7 +154,7 @@ fn table(measured: &Report, folder: &Folder, wide: bool) -> String {
     let page = folder.path().join("report.html");
     let last = if page.exists() { page } else { folder.path().to_owned() };
     let screen = wire::screen(wide);
-    let table = crate::report::table(measured, screen);
+    let table = recap_report::table(measured, screen);
     let gate = measured.gate.as_ref().map(gating::describe).unwrap_or_default();
     format!("{table}{gate} page     {}\n", last.display())
 }

@@ -12,13 +12,13 @@ use super::exit::{Exit, Failure};
 use super::work::Work;
 use super::{inputs, wire};
 use crate::bench;
-use crate::model::{CellKey, LedgerState, NULL, Transcript, suggest};
-use crate::pricing::{Agents, PriceList};
-use crate::replay::{NativeWindow, Plan, ReplaySession, Subject};
-use crate::report::document::{Part, Table, figures, names, words};
-use crate::run::{Seats, Windows};
-use crate::strategy::{AskedFrom, Context, Preset, StoredFile};
-use crate::text::{counted, form_for, grouped};
+use recap_billing::pricing::{Agents, PriceList};
+use recap_core::model::{CellKey, LedgerState, NO_SUMMARY, Transcript, suggest};
+use recap_core::text::{counted, form_for, grouped};
+use recap_replay::run::{ModelRoles, Windows};
+use recap_replay::{NativeWindow, Plan, PreparedSession, ReplaySession};
+use recap_report::document::{Part, Table, figures, names, words};
+use recap_strategy::{AskedFrom, Context, StoredFile, Strategy};
 
 /// Characters of a message that say which one it is.
 const BEGINNING: usize = 80;
@@ -29,12 +29,11 @@ pub struct Arguments {
     /// The session: a file, a folder, or a bundled data set
     session: String,
 
-    /// Which transcript, where the input holds several
+    /// Which session, where the input holds several
     #[arg(long, value_name = "ID")]
     transcript: Option<String>,
 
-    /// The preset; with --cut also `null:NAME`, the same with an empty text in the place of what its
-    /// model writes
+    /// The strategy; with --cut also `no-summary:NAME`, the same without its summaries
     #[arg(long, value_name = "NAME|FILE")]
     strategy: String,
 
@@ -69,19 +68,19 @@ pub struct Arguments {
     #[arg(long)]
     diff: bool,
 
-    /// Write what the system would keep on its own disk by then (session files, memories, archives)
-    /// into this folder, which must be new or empty
+    /// Write what the system would keep on its own disk by then into this folder, which must be new
+    /// or empty
     #[arg(long, value_name = "FOLDER")]
     files: Option<PathBuf>,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let typed = arguments.window.as_deref().map(wire::window).transpose()?;
-    let preset = preset(arguments)?;
-    if preset.asked_from == AskedFrom::Evidence {
+    let strategy = strategy(arguments)?;
+    if strategy.asked_from == AskedFrom::Evidence {
         return Err(Failure::usage(format!(
             "`{}` is put to each probe's own evidence and sends no requests",
-            preset.name
+            strategy.name
         ))
         .help("show another strategy; `recap bench` lists its answers in probes.csv"));
     }
@@ -93,13 +92,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         windows.of(&dataset.name).first().expect("it has one of its own, or that asked for");
     let transcript = pick(dataset.transcripts, arguments.transcript.as_deref())?;
     let counter = wire::counter(arguments.tokens);
-    let seats = Seats::offline(&counter);
+    let roles = ModelRoles::offline(&counter);
     if arguments.cutting.cut.is_some() {
-        let parts = cut::shown(arguments, &dataset.name, transcript, (preset, seats), counter)?;
+        let parts = cut::shown(arguments, &dataset.name, transcript, (strategy, roles), counter)?;
         wire::print_document(&parts)?;
         return Ok(Exit::Done);
     }
-    let subject = Subject::new(&dataset.name, transcript, counter);
+    let subject = PreparedSession::new(&dataset.name, transcript, counter);
     let last = subject.facts.requests.len() as u32;
     let request = arguments.request.unwrap_or(last.saturating_sub(1));
     if request >= last {
@@ -111,9 +110,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let agents = Agents::new(Arc::new(PriceList::bundled()), Vec::new());
     let native = NativeWindow::of(&subject.recording.transcript, &agents).tokens;
     let tokens = window.tokens(&subject.recording.sizes, native).map_err(wire::too_small)?;
-    let plan = plan(arguments, &subject, (window.label(), tokens), preset, seats.offline);
-    let own = seats.compactor.counting(&subject.recording.counter);
-    let compactor = own.unwrap_or(seats.compactor);
+    let plan = plan(arguments, &subject, (window.label(), tokens), strategy, roles.offline);
+    let own = roles.compactor.counting(&subject.recording.counter);
+    let compactor = own.unwrap_or(roles.compactor);
     let mut session = ReplaySession::open(&subject, &plan, compactor.as_ref())
         .map_err(|e| Failure::with_code(Exit::Incomplete, e.to_string()))?;
     Work::new(1)?
@@ -122,16 +121,16 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let mut parts = header(&subject, &plan, request, session.context());
     parts.extend(context_parts(session.context(), &subject, arguments.diff));
     if let Some(folder) = &arguments.files {
-        parts.extend(kept(folder, &session.stored(), &plan.preset.name)?);
+        parts.extend(kept(folder, &session.stored(), &plan.strategy.name)?);
     }
     wire::print_document(&parts)?;
     Ok(Exit::Done)
 }
 
-/// The preset that the user named.
-fn preset(arguments: &Arguments) -> Result<Preset, Failure> {
-    let Some(name) = arguments.strategy.strip_prefix(NULL) else {
-        return Ok(bench::preset(&arguments.strategy, &[])?);
+/// The strategy that the user named.
+fn strategy(arguments: &Arguments) -> Result<Strategy, Failure> {
+    let Some(name) = arguments.strategy.strip_prefix(NO_SUMMARY) else {
+        return Ok(bench::strategy(&arguments.strategy, &[])?);
     };
     if arguments.cutting.cut.is_none() {
         return Err(Failure::usage(format!(
@@ -140,18 +139,22 @@ fn preset(arguments: &Arguments) -> Result<Preset, Failure> {
         ))
         .help("add --cut 1"));
     }
-    let preset = bench::preset(name, &[])?;
-    preset.null().ok_or_else(|| {
-        Failure::usage(format!("no model writes text for `{name}`, so it has no null"))
-            .help(format!("show `{name}` itself"))
+    let strategy = bench::strategy(name, &[])?;
+    strategy.without_summary().ok_or_else(|| {
+        Failure::usage(format!(
+            "no model writes text for `{name}`, so there is nothing to leave out"
+        ))
+        .help(format!("show `{name}` itself"))
     })
 }
 
 /// Writes the files of a system, and lists them.
-fn kept(folder: &Path, files: &[StoredFile], preset: &str) -> Result<[Part; 2], Failure> {
+fn kept(folder: &Path, files: &[StoredFile], strategy: &str) -> Result<[Part; 2], Failure> {
     if files.is_empty() {
-        return Err(Failure::usage(format!("`{preset}` has not written any files at this point"))
-            .help("leave out --files; its context is what is shown"));
+        return Err(Failure::usage(format!(
+            "`{strategy}` has not written any files at this point"
+        ))
+        .help("leave out --files; its context is what is shown"));
     }
     let refused = |path: &Path, problem: &dyn std::fmt::Display| {
         Failure::usage(format!("{}: {problem}", path.display()))
@@ -171,7 +174,7 @@ fn kept(folder: &Path, files: &[StoredFile], preset: &str) -> Result<[Part; 2], 
         rows.push(vec![grouped(file.content.len() as u64), path.display().to_string()]);
     }
     let heads = [figures("bytes"), words("file")];
-    let heading = format!("files that {preset} has written");
+    let heading = format!("files that {strategy} has written");
     Ok([Part::Heading(heading), Part::Table(Table::new("files", &heads, rows))])
 }
 
@@ -205,20 +208,20 @@ fn pick(transcripts: Vec<Transcript>, wanted: Option<&str>) -> Result<Transcript
 
 fn plan(
     arguments: &Arguments,
-    subject: &Subject,
+    subject: &PreparedSession,
     (label, window): (&str, u64),
-    preset: Preset,
+    strategy: Strategy,
     offline: bool,
 ) -> Plan {
     Plan {
         key: CellKey {
             dataset: subject.facts.dataset.clone(),
             transcript: subject.facts.transcript.clone(),
-            strategy: preset.name.clone(),
+            strategy: strategy.name.clone(),
             window: label.to_owned(),
             replicate: 0,
         },
-        preset: Arc::new(preset),
+        strategy: Arc::new(strategy),
         window,
         scaled: !arguments.no_scale,
         seed: arguments.seed,
@@ -229,7 +232,7 @@ fn plan(
     }
 }
 
-fn header(subject: &Subject, plan: &Plan, request: u32, context: &Context) -> Vec<Part> {
+fn header(subject: &PreparedSession, plan: &Plan, request: u32, context: &Context) -> Vec<Part> {
     let facts = &subject.facts.requests[request as usize];
     let title = format!(
         "{} · {} · window {} ({} tokens) · request {request} of {}, before message {}",
@@ -252,7 +255,11 @@ fn header(subject: &Subject, plan: &Plan, request: u32, context: &Context) -> Ve
 
 /// What is sent, message by message unless only the differences are wanted, and
 /// what differs from the whole conversation as recorded.
-fn context_parts(context: &Context, subject: &Subject, only_differences: bool) -> Vec<Part> {
+fn context_parts(
+    context: &Context,
+    subject: &PreparedSession,
+    only_differences: bool,
+) -> Vec<Part> {
     let hidden = subject.facts.hidden_tokens;
     let mut parts = vec![Part::Text(format!(
         "preamble: {}, of which {} {} counted by the provider and not in the recording",
@@ -268,7 +275,7 @@ fn context_parts(context: &Context, subject: &Subject, only_differences: bool) -
     parts
 }
 
-fn entries(context: &Context, subject: &Subject) -> Vec<Part> {
+fn entries(context: &Context, subject: &PreparedSession) -> Vec<Part> {
     let preamble = subject.recording.transcript.preamble.sent();
     let preamble = (!preamble.is_empty()).then(|| Part::Quoted("preamble".to_owned(), preamble));
     let notes = context.notes();
@@ -289,7 +296,7 @@ fn entries(context: &Context, subject: &Subject) -> Vec<Part> {
 }
 
 /// The messages that are not sent as they were recorded.
-fn differences(context: &Context, subject: &Subject) -> Part {
+fn differences(context: &Context, subject: &PreparedSession) -> Part {
     let changed = (0..context.seen_count()).filter_map(|index| {
         let word = match context.state(index) {
             LedgerState::Verbatim => return None,

@@ -1,4 +1,4 @@
-//! `recap strategies`, and the options that choose presets.
+//! `recap strategies`, and the options that choose strategies.
 
 mod show;
 
@@ -10,35 +10,35 @@ use clap::{Args, Subcommand};
 use super::exit::{Exit, Failure};
 use super::wire;
 use super::work::Work;
-use crate::bench::preset;
-use crate::dataset::bundled;
-use crate::model::CellKey;
-use crate::replay::{Plan, Subject, UNKNOWN_LIMIT, WindowSpec};
-use crate::run::{Conduct, Seats, try_out};
-use crate::strategy::{Preset, builtin_names};
-use crate::text::counted;
+use crate::bench::strategy;
+use recap_core::model::CellKey;
+use recap_core::text::counted;
+use recap_formats::bundled;
+use recap_replay::run::{ConformanceReport, ModelRoles, check_conformance};
+use recap_replay::{Plan, PreparedSession, UNKNOWN_LIMIT, WindowSpec};
+use recap_strategy::{Strategy, builtin_names};
 
-/// The bundled data set on which `check` runs a preset.
+/// The bundled data set on which `check` runs a strategy.
 const TRIED_ON: &str = "quickstart";
 
 /// Number of consecutive sessions of one kind in it.
 const PER_KIND: usize = 2;
 
-/// The window at which `check` runs a preset.
+/// The window at which `check` runs a strategy.
 const TRIED_AT: &str = "25%";
 
-/// Which presets, with which overrides.
+/// Which strategies, with which overrides.
 #[derive(Debug, Args)]
 pub struct Selection {
-    /// A preset by name, or a TOML file of your own; several are separated by commas, or repeated.
-    /// `mechanisms`, `systems` and `agents` stand for their presets, `all` for every built-in one;
-    /// full, empty and id-list always run, evidence where there are probes [default: mechanisms,
-    /// with agents for recordings and with systems for data sets]
+    /// A strategy by name, or a TOML file; several are separated by commas, or repeated.
+    /// `mechanisms`, `systems` and `agents` stand for their strategies, `all` for every built-in
+    /// one; controls always run [default: mechanisms, with agents for recordings, with systems for
+    /// data sets]
     #[arg(long, value_name = "NAME|FILE", value_delimiter = ',')]
     pub strategy: Vec<String>,
 
     /// Override a value; the row is named after it (`--set prune.protect=20000`)
-    #[arg(long, value_name = "PRESET.KEY=VALUE")]
+    #[arg(long, value_name = "STRATEGY.KEY=VALUE")]
     pub set: Vec<String>,
 }
 
@@ -51,27 +51,24 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// List the built-in presets (the default)
+    /// List the built-in strategies (the default)
     List,
-    /// Print a preset: its stages, its prompts, and its effective numbers at a window
+    /// Print a strategy: its stages, prompts, and effective numbers at a window
     Show {
-        /// A built-in preset, or a file of your own
+        /// A built-in strategy, or a file of your own
         name: String,
-        /// The window for which its numbers are printed: tokens (200000, 200k), or a share (25%) of
-        /// the window that the preset is written for [default: native, that window; 200k where it
-        /// names none]
+        /// The window for which its numbers are printed: tokens (200k), or a share (25%) of the
+        /// window that it is written for [default: native, that window, else 200k]
         #[arg(long, value_name = "TOKENS|SHARE|native")]
         window: Option<String>,
-        /// Print its file instead, to save and change: a prompt that no file beside the new one
-        /// holds stays the built-in one
+        /// Print its file instead, to save and change
         #[arg(long, conflicts_with = "window")]
         toml: bool,
     },
-    /// Check a preset, and try it on synthetic sessions: it runs through, keeps calls with their
-    /// results, does the same twice and after being saved and restored; a preset with a command
-    /// runs its program
+    /// Check a strategy, and try it on bundled sessions: it runs through, keeps calls with their
+    /// results, and does the same twice and after being restored; a command is run
     Check {
-        /// A file of your own, or a built-in preset
+        /// A file of your own, or a built-in strategy
         #[arg(value_name = "NAME|FILE")]
         name: String,
     },
@@ -88,42 +85,42 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Checks a preset by running it on bundled sessions, one of each kind.
+/// Checks a strategy by running it on bundled sessions, one of each kind.
 fn check(name: &str) -> Result<String, Failure> {
-    let preset = Arc::new(preset(name, &[])?);
-    let stages = counted(preset.stages.len(), "stage");
-    let mut text = format!("{}: {stages}, no error\n", preset.name);
-    if preset.stages.is_empty() {
+    let strategy = Arc::new(strategy(name, &[])?);
+    let stages = counted(strategy.stages.len(), "stage");
+    let mut text = format!("{}: {stages}, no error\n", strategy.name);
+    if strategy.stages.is_empty() {
         return Ok(text);
     }
     let dataset = bundled(TRIED_ON).expect("it ships with the program")?;
     let (counter, mut work) = (wire::counter(None), Work::new(1)?);
-    let seats = Seats::offline(&counter);
+    let roles = ModelRoles::offline(&counter);
     let mut all = Vec::new();
     for transcript in dataset.transcripts.into_iter().step_by(PER_KIND) {
-        let subject = Subject::new(&dataset.name, transcript, Arc::clone(&counter));
-        let plan = tried(&preset, &subject)?;
-        let tried = work.run(try_out(&subject, &plan, seats.compactor.as_ref()))?;
+        let subject = PreparedSession::new(&dataset.name, transcript, Arc::clone(&counter));
+        let plan = tried(&strategy, &subject)?;
+        let tried = work.run(check_conformance(&subject, &plan, roles.compactor.as_ref()))?;
         let id = &subject.facts.transcript;
         all.push(tried.map_err(|e| {
-            Failure::with_code(Exit::Incomplete, format!("{}, tried on {id}: {e}", preset.name))
+            Failure::with_code(Exit::Incomplete, format!("{}, tried on {id}: {e}", strategy.name))
         })?);
     }
     conduct(&mut text, &all);
     Ok(text)
 }
 
-fn tried(preset: &Arc<Preset>, subject: &Subject) -> Result<Plan, Failure> {
+fn tried(strategy: &Arc<Strategy>, subject: &PreparedSession) -> Result<Plan, Failure> {
     let window: WindowSpec = TRIED_AT.parse().expect("it is a share");
     Ok(Plan {
         key: CellKey {
             dataset: subject.facts.dataset.clone(),
             transcript: subject.facts.transcript.clone(),
-            strategy: preset.name.clone(),
+            strategy: strategy.name.clone(),
             window: window.label().to_owned(),
             replicate: 0,
         },
-        preset: Arc::clone(preset),
+        strategy: Arc::clone(strategy),
         window: window.tokens(&subject.recording.sizes, UNKNOWN_LIMIT).map_err(wire::too_small)?,
         scaled: true,
         seed: 0,
@@ -134,8 +131,8 @@ fn tried(preset: &Arc<Preset>, subject: &Subject) -> Result<Plan, Failure> {
 }
 
 /// The result of the check, in words.
-fn conduct(text: &mut String, all: &[Conduct]) {
-    let sum = |count: fn(&Conduct) -> u64| all.iter().map(count).sum::<u64>();
+fn conduct(text: &mut String, all: &[ConformanceReport]) {
+    let sum = |count: fn(&ConformanceReport) -> u64| all.iter().map(count).sum::<u64>();
     let [verbatim, edited, folded, gone] =
         [0, 1, 2, 3].map(|state| all.iter().map(|one| one.messages[state]).sum::<u64>());
     let compactions = sum(|one| one.compactions);
@@ -177,13 +174,13 @@ fn list() -> Result<String, Failure> {
     let mut text = String::new();
     let width = builtin_names().map(str::len).max().unwrap_or_default();
     for name in builtin_names() {
-        let preset = preset(name, &[])?;
-        let kind = match (preset.control, preset.uses_compactor()) {
+        let strategy = strategy(name, &[])?;
+        let kind = match (strategy.control, strategy.uses_compactor()) {
             (true, _) => "control",
             (_, true) => "compactor",
             _ => "model-free",
         };
-        let _ = writeln!(text, "{name:width$}  {kind:11} {}", preset.summary);
+        let _ = writeln!(text, "{name:width$}  {kind:11} {}", strategy.summary);
     }
     Ok(text)
 }

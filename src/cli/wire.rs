@@ -1,4 +1,4 @@
-//! The composition root: creates the seats, the clock and the terminal output.
+//! The composition root: creates the roles, the clock and the terminal output.
 
 #![allow(
     clippy::disallowed_methods,
@@ -13,12 +13,12 @@ use clap::ValueEnum;
 use jiff::Timestamp;
 
 use super::exit::Failure;
-use crate::llm::Now;
-use crate::replay::{WindowError, WindowSpec};
-use crate::report::document::{Part, terminal};
-use crate::report::{STYLES, Screen};
-use crate::text::{brief, harmless};
-use crate::tokens::Counter;
+use recap_core::text::{brief, harmless};
+use recap_core::tokens::Counter;
+use recap_llm::Now;
+use recap_replay::{WindowError, WindowSpec};
+use recap_report::document::{Part, terminal};
+use recap_report::{STYLES, Screen};
 
 /// Columns assumed where the output is not a terminal.
 const DEFAULT_WIDTH: usize = 100;

@@ -1,4 +1,4 @@
-//! The space that follows from the numbers of a preset: each of them at half
+//! The space that follows from the numbers of a strategy: each of them at half
 //! and twice what the author wrote.
 
 use toml::{Table, Value};
@@ -22,12 +22,12 @@ const WHOLE: f64 = 1.0;
 /// five quarters, at most 1. A trigger `above` without a share is one at the
 /// whole. Stages that only a user's command starts, hours, and numbers of a
 /// program of one's own stay.
-pub(super) fn axes(preset: &Table) -> Vec<Axis> {
+pub(super) fn axes(strategy: &Table) -> Vec<Axis> {
     let mut axes = Vec::new();
-    if let Some(Value::Float(budget)) = preset.get("budget") {
+    if let Some(Value::Float(budget)) = strategy.get("budget") {
         axes.push(Axis { key: "budget".to_owned(), values: shares(*budget) });
     }
-    let stages = preset.get("stage").and_then(Value::as_array);
+    let stages = strategy.get("stage").and_then(Value::as_array);
     for (at, stage) in stages.into_iter().flatten().enumerate() {
         let Some(stage) = stage.as_table() else { continue };
         if !started_by_word(stage) && stage.get("enabled") != Some(&Value::Boolean(false)) {
@@ -81,10 +81,10 @@ fn distinct(values: impl Iterator<Item = Value>) -> Vec<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::strategy::PresetText;
+    use recap_strategy::StrategyText;
 
     fn keys(name: &str) -> Vec<(String, String)> {
-        let table = PresetText::builtin(name).unwrap().table(&[]).unwrap();
+        let table = StrategyText::builtin(name).unwrap().table(&[]).unwrap();
         let shown = |axis: Axis| (axis.key, Value::Array(axis.values).to_string());
         axes(&table).into_iter().map(shown).collect()
     }

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::split::{Cluster, SessionKey};
-use crate::measure::{
+use recap_core::model::catalogue;
+use recap_measure::{
     Clusters, Estimate, Owner, PooledUnit, SessionFigures, estimate, groups, pooled,
 };
-use crate::model::catalogue;
 
 /// The share of waits below the figure that is told.
 const WAITS_WITHIN: f64 = 0.95;

@@ -2,10 +2,10 @@
 
 use super::figures::{Figures, Objective};
 use super::recommend::AUTHOR;
-use crate::measure::{Clusters, Estimate, FEWEST_FOR_AN_INTERVAL};
-use crate::model::{Ranged, TunedDifference, TunedHeldBack};
-use crate::text::counted;
-use crate::wording::number;
+use recap_core::model::{Ranged, TunedDifference, TunedHeldBack};
+use recap_core::text::counted;
+use recap_core::wording::number;
+use recap_measure::{Clusters, Estimate, FEWEST_FOR_AN_INTERVAL};
 
 /// Largest p at which a difference is called one.
 const LEVEL: f64 = 0.05;
@@ -95,7 +95,7 @@ fn signed(x: f64, show: fn(f64) -> String) -> String {
 mod tests {
     use super::super::figures::testkit::{sessions, told};
     use super::*;
-    use crate::measure::SessionFigures;
+    use recap_measure::SessionFigures;
 
     fn compared(n: usize, figures: &[(f64, f64, f64, f64)]) -> TunedHeldBack {
         let each = figures.iter().cycle().take(n).enumerate();

@@ -1,9 +1,9 @@
 //! Which setting is recommended, and what became of each.
 
 use super::figures::Figures;
-use crate::model::{TunedHeldBack, TunedStatus};
-use crate::text::counted;
-use crate::wording::number;
+use recap_core::model::{TunedHeldBack, TunedStatus};
+use recap_core::text::counted;
+use recap_core::wording::number;
 
 /// The setting that is recommended, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,11 +6,11 @@ use super::recommend::{Recommended, Searched};
 use super::settings::Settings;
 use super::space::Space;
 use super::split::{Split, sessions};
-use crate::measure::{Clusters, estimate};
-use crate::model::{
+use recap_core::model::{
     OFFLINE, Ranged, TUNED_VERSION, Tuned, TunedHeldBack, TunedSetting, TunedSplit,
 };
-use crate::text::counted;
+use recap_core::text::counted;
+use recap_measure::{Clusters, estimate};
 
 /// Everything that a result is made of.
 pub struct Search<'a> {
@@ -57,7 +57,7 @@ pub fn tuned(search: &Search<'_>, recommended: &Recommended) -> Tuned {
         refused: search.settings.refused.clone(),
         recommended: recommended.setting,
         because: recommended.because.clone(),
-        preset_file: None,
+        strategy_file: None,
         held_back: search.held_back.clone(),
         notes: notes(search),
     }
@@ -76,8 +76,8 @@ fn setting(search: &Search<'_>, at: usize) -> TunedSetting {
     TunedSetting {
         number: at,
         label: own.label(search.settings.author()),
-        preset: own.preset.name.clone(),
-        hash: own.preset.hash.clone(),
+        strategy: own.strategy.name.clone(),
+        hash: own.strategy.hash.clone(),
         window: own.window.as_ref().map(|window| window.label().to_owned()),
         compactor: own.compactor.clone(),
         status: search.searched.status(at),
@@ -103,7 +103,7 @@ fn notes(search: &Search<'_>) -> Vec<String> {
     }
     if search.settings.all.iter().any(Space::is_offline) {
         notes.push(format!(
-            "summaries are written by the {OFFLINE} stand-in, not by a model: what is kept, and \
+            "summaries are written by the {OFFLINE} offline summary, not by a model: what is kept, and \
              so which setting is best, may differ with a model (--compactor)"
         ));
     }

@@ -9,13 +9,13 @@ use super::figures::Objective;
 use super::settings::Setting;
 use super::split::{Cluster, SessionKey};
 use crate::bench::{Bench, BenchError, Outcome};
-use crate::dataset::Dataset;
-use crate::measure::{SessionFigures, session_figures};
-use crate::replay::WindowSpec;
-use crate::run::{Finished, Observer, RunError, Seats, Windows};
-use crate::strategy::{Preset, builtin};
+use recap_formats::Dataset;
+use recap_measure::{SessionFigures, session_figures};
+use recap_replay::WindowSpec;
+use recap_replay::run::{Finished, ModelRoles, Observer, RunError, Windows};
+use recap_strategy::{Strategy, builtin};
 
-/// The preset that answers are compared with.
+/// The strategy that answers are compared with.
 const FULL: &str = "full";
 /// What all runs of a search have in common.
 #[derive(Clone, Debug)]
@@ -82,10 +82,10 @@ impl Runs {
         groups
     }
 
-    /// The presets of a group, and the whole conversation where answers are
+    /// The strategies of a group, and the whole conversation where answers are
     /// compared with it.
-    fn presets(&self, group: &Group) -> Vec<Arc<Preset>> {
-        let own = group.settings.iter().map(|at| Arc::clone(&self.settings[*at].preset));
+    fn strategies(&self, group: &Group) -> Vec<Arc<Strategy>> {
+        let own = group.settings.iter().map(|at| Arc::clone(&self.settings[*at].strategy));
         let full = (self.objective == Objective::Continuity).then(|| builtin(FULL, &[])).flatten();
         let full = full.and_then(Result::ok).map(Arc::new);
         own.chain(full).collect()
@@ -93,7 +93,7 @@ impl Runs {
 
     /// Replays a group on the sessions of some clusters, in a folder below
     /// `folder`. `model` is the group's compactor as the price list names it;
-    /// `None`: the stand-in. What an interrupted run left there is taken over.
+    /// `None`: the offline summary. What an interrupted run left there is taken over.
     /// `None` without a session that fits the window.
     ///
     /// # Errors
@@ -102,7 +102,7 @@ impl Runs {
         &self,
         group: &Group,
         clusters: &[Cluster],
-        (seats, model): (Seats, Option<String>),
+        (roles, model): (ModelRoles, Option<String>),
         folder: &Path,
         observer: &dyn Observer,
     ) -> Result<Option<Outcome>, BenchError> {
@@ -110,10 +110,10 @@ impl Runs {
         if datasets.is_empty() {
             return Ok(None);
         }
-        let bench = self.bench.clone().on(datasets).only(self.presets(group));
+        let bench = self.bench.clone().on(datasets).only(self.strategies(group));
         let bench = bench.compactor_model(model);
         let plan = bench.windows([group.window.clone()]).plan()?;
-        let mut run = match plan.seats(seats).prepare().await {
+        let mut run = match plan.roles(roles).prepare().await {
             // A session that is too small for the window tells nothing.
             Err(BenchError::Run(RunError::Windows { .. })) => return Ok(None),
             prepared => prepared?,
@@ -128,7 +128,7 @@ impl Runs {
         let Finished { transcripts, sessions, .. } = finished;
         let mut figures = Vec::new();
         for mut one in session_figures(manifest, transcripts, sessions, self.objective.measure()) {
-            let named = |at: &&usize| self.settings[**at].preset.name == one.strategy;
+            let named = |at: &&usize| self.settings[**at].strategy.name == one.strategy;
             let Some(setting) = group.settings.iter().find(named) else { continue };
             one.quality = one.quality.map(|(of, to)| (of / self.objective.most(), to));
             figures.push((*setting, one));

@@ -9,9 +9,9 @@ use rand_chacha::ChaCha8Rng;
 
 use super::space::{Space, SpaceError};
 use crate::bench::SelectionError;
-use crate::model::OFFLINE;
-use crate::replay::WindowSpec;
-use crate::strategy::Preset;
+use recap_core::model::OFFLINE;
+use recap_replay::WindowSpec;
+use recap_strategy::Strategy;
 
 /// Largest number of combinations that are all listed before some are drawn.
 const LISTED: u64 = 20_000;
@@ -22,8 +22,8 @@ const TRIES: usize = 20;
 /// One choice of values.
 #[derive(Clone, Debug)]
 pub struct Setting {
-    /// The changed preset. Its name tells the changes.
-    pub preset: Arc<Preset>,
+    /// The changed strategy. Its name tells the changes.
+    pub strategy: Arc<Strategy>,
     /// The window; `None`: that of the run.
     pub window: Option<WindowSpec>,
     /// The compactor, as typed.
@@ -38,7 +38,7 @@ impl Setting {
         let window = |setting: &Setting| setting.window.as_ref().map(|w| w.label().to_owned());
         window(self) == window(other)
             && self.compactor == other.compactor
-            && alike(&self.preset, &other.preset)
+            && alike(&self.strategy, &other.strategy)
     }
 
     /// What distinguishes it from the author's setting, in a few words.
@@ -56,7 +56,7 @@ impl Setting {
     }
 }
 
-/// The settings that take part, and those that the preset refuses.
+/// The settings that take part, and those that the strategy refuses.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The author's first, then others in the order of their values.
@@ -80,7 +80,7 @@ impl Settings {
         seed: u64,
     ) -> Result<Self, SpaceError> {
         let author = space.setting(&vec![None; space.axes.len()], 0, 0, compactor);
-        let author = author.map_err(SelectionError::Preset)?;
+        let author = author.map_err(SelectionError::Strategy)?;
         let mut found: BTreeMap<Vec<usize>, Setting> = BTreeMap::new();
         let mut refused = Vec::new();
         for place in draws(space, most.saturating_mul(TRIES), seed) {
@@ -118,14 +118,14 @@ impl Settings {
     }
 }
 
-/// Whether two presets do the same, whatever they are called and however their
+/// Whether two strategies do the same, whatever they are called and however their
 /// files are written.
-fn alike(a: &Preset, b: &Preset) -> bool {
-    let nameless = |preset: &Preset| {
-        let mut preset = preset.clone();
-        preset.name.clear();
-        preset.hash.clear();
-        preset
+fn alike(a: &Strategy, b: &Strategy) -> bool {
+    let nameless = |strategy: &Strategy| {
+        let mut strategy = strategy.clone();
+        strategy.name.clear();
+        strategy.hash.clear();
+        strategy
     };
     nameless(a) == nameless(b)
 }
@@ -146,30 +146,30 @@ impl Space {
         window: usize,
         other: usize,
         compactor: &str,
-    ) -> Result<Setting, crate::strategy::PresetError> {
-        let author = self.text.preset(&[], &self.prompts)?;
+    ) -> Result<Setting, recap_strategy::StrategyError> {
+        let author = self.text.strategy(&[], &self.prompts)?;
         let mut changes = self.changes(chosen);
         // A value that the author wrote, or left to its default, is no change.
         changes.retain(|change| {
-            let alone = self.text.preset(std::slice::from_ref(change), &self.prompts);
-            !alone.is_ok_and(|preset| alike(&preset, &author))
+            let alone = self.text.strategy(std::slice::from_ref(change), &self.prompts);
+            !alone.is_ok_and(|strategy| alike(&strategy, &author))
         });
-        let mut preset = self.text.preset(&changes, &self.prompts)?;
+        let mut strategy = self.text.strategy(&changes, &self.prompts)?;
         if !changes.is_empty() {
             let told: Vec<String> = changes.iter().map(|(k, v)| format!("{k}={v}")).collect();
-            preset.name = format!("{}[{}]", preset.name, told.join(" "));
+            strategy.name = format!("{}[{}]", strategy.name, told.join(" "));
         }
         Ok(Setting {
-            preset: Arc::new(preset),
+            strategy: Arc::new(strategy),
             window: self.windows.get(window).cloned(),
             compactor: self.compactors.get(other).map_or(compactor, String::as_str).to_owned(),
             changes,
         })
     }
 
-    /// Whether a setting is billed and written by the offline stand-in.
+    /// Whether a setting is billed and written by the offline summary.
     pub fn is_offline(setting: &Setting) -> bool {
-        setting.compactor == OFFLINE && setting.preset.uses_compactor()
+        setting.compactor == OFFLINE && setting.strategy.uses_compactor()
     }
 }
 
@@ -218,7 +218,7 @@ mod tests {
         let space = space("[vary]\nreserve = [800, 1200, 1600]");
         let settings = Settings::draw(&space, 10, OFFLINE, 1).unwrap();
         assert_eq!(labels(&settings), ["as its author has it", "reserve=1200", "reserve=1600"]);
-        assert_eq!(settings.all[1].preset.name, "arachne[reserve=1200]");
+        assert_eq!(settings.all[1].strategy.name, "arachne[reserve=1200]");
         assert_eq!((settings.combinations, settings.refused.len()), (3, 0));
     }
 
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_combination_that_the_preset_refuses_is_told_with_the_reason() {
+    fn a_combination_that_the_strategy_refuses_is_told_with_the_reason() {
         // The target is 0.6 of the window.
         let space = space("[vary]\n\"1.when.share\" = [0.5, 0.8]");
         let settings = Settings::draw(&space, 10, OFFLINE, 1).unwrap();

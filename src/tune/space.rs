@@ -1,4 +1,4 @@
-//! What is searched: a preset, and the values that its keys may take.
+//! What is searched: a strategy, and the values that its keys may take.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,10 +7,10 @@ use serde::Deserialize;
 use toml::{Spanned, Table, Value};
 
 use super::derived;
-use crate::bench::{SelectionError, preset_text};
-use crate::model::OFFLINE;
-use crate::replay::WindowSpec;
-use crate::strategy::PresetText;
+use crate::bench::{SelectionError, strategy_text};
+use recap_core::model::OFFLINE;
+use recap_replay::WindowSpec;
+use recap_strategy::StrategyText;
 
 /// Largest number of values of one key.
 const MOST_VALUES: usize = 100;
@@ -19,7 +19,7 @@ const MOST_SETTINGS: u64 = 1_000;
 /// Longest prompt that is read, in bytes.
 const LONGEST_PROMPT: usize = 16 << 20;
 
-/// A key of a preset with the values that it may take.
+/// A key of a strategy with the values that it may take.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
     /// The key as `--set` has it.
@@ -31,10 +31,10 @@ pub struct Axis {
 /// What is searched.
 #[derive(Clone, Debug)]
 pub struct Space {
-    /// The base as typed: the name of a preset, or its file.
+    /// The base as typed: the name of a strategy, or its file.
     pub base: String,
     /// The text of the base.
-    pub text: PresetText,
+    pub text: StrategyText,
     /// The keys that vary, in the order of their names.
     pub axes: Vec<Axis>,
     /// Windows to choose from; empty: that of the run.
@@ -46,14 +46,14 @@ pub struct Space {
     pub prompts: BTreeMap<String, String>,
     /// Largest number of settings, if the space says so.
     pub most: Option<usize>,
-    /// Whether the values follow from the preset's own numbers.
+    /// Whether the values follow from the strategy's own numbers.
     pub derived: bool,
 }
 
 /// Why a space cannot be searched.
 #[derive(Debug, thiserror::Error)]
 pub enum SpaceError {
-    /// The preset cannot be found or read.
+    /// The strategy cannot be found or read.
     #[error(transparent)]
     Base(#[from] SelectionError),
     /// Something in the file is wrong.
@@ -81,11 +81,11 @@ struct Wire {
 }
 
 impl Space {
-    /// The space in a file, or that which follows from the numbers of a preset.
-    /// A file with the key `base` is a space, any other one is a preset.
+    /// The space in a file, or that which follows from the numbers of a strategy.
+    /// A file with the key `base` is a space, any other one is a strategy.
     ///
     /// # Errors
-    /// If there is no such preset, or the file is wrong.
+    /// If there is no such strategy, or the file is wrong.
     pub fn find(name: &str) -> Result<Self, SpaceError> {
         let path = Path::new(name);
         if name.ends_with(".toml") || path.is_file() {
@@ -100,15 +100,15 @@ impl Space {
                 return Self::parse(name, &text, &folder);
             }
         }
-        Self::of_preset(name, &preset_text(name)?)
+        Self::of_strategy(name, &strategy_text(name)?)
     }
 
-    /// The space that follows from a preset's own numbers ([`derived`]).
-    fn of_preset(name: &str, text: &PresetText) -> Result<Self, SpaceError> {
-        let table = text.table(&[]).map_err(SelectionError::Preset)?;
+    /// The space that follows from a strategy's own numbers ([`derived`]).
+    fn of_strategy(name: &str, text: &StrategyText) -> Result<Self, SpaceError> {
+        let table = text.table(&[]).map_err(SelectionError::Strategy)?;
         let axes = derived::axes(&table);
         if axes.is_empty() {
-            let problem = "no stage of this preset has a number that could be varied: write a \
+            let problem = "no stage of this strategy has a number that could be varied: write a \
                            space with `base` and `[vary]`";
             return Err(SpaceError::File { place: name.to_owned(), problem: problem.to_owned() });
         }
@@ -124,7 +124,7 @@ impl Space {
         })
     }
 
-    /// Reads a space. Presets and prompts are files beside it, or built in.
+    /// Reads a space. Strategies and prompts are files beside it, or built in.
     ///
     /// # Errors
     /// If something in it is wrong; the first such thing is named with its line.
@@ -157,8 +157,8 @@ impl Space {
                            `compactors`";
             return Err(source.wrong(wire.base.span().start, problem));
         }
-        let uses_compactor = base.1.preset(&[], &BTreeMap::new());
-        let uses_compactor = uses_compactor.map_err(SelectionError::Preset)?.uses_compactor();
+        let uses_compactor = base.1.strategy(&[], &BTreeMap::new());
+        let uses_compactor = uses_compactor.map_err(SelectionError::Strategy)?.uses_compactor();
         if let (false, Some(first)) = (uses_compactor, wire.compactors.first()) {
             let problem = format!("`{}` calls no compactor: leave them out", base.0);
             return Err(source.wrong(first.span().start, problem));
@@ -205,16 +205,16 @@ impl Source<'_> {
         SpaceError::File { place: format!("{}, line {line}", self.file), problem: problem.into() }
     }
 
-    /// A preset beside the space where there is such a file, else a built-in
+    /// A strategy beside the space where there is such a file, else a built-in
     /// one.
-    fn base(&self, base: &Spanned<String>) -> Result<(String, PresetText), SpaceError> {
+    fn base(&self, base: &Spanned<String>) -> Result<(String, StrategyText), SpaceError> {
         let beside = self.beside(base.get_ref());
         let name = if base.get_ref().ends_with(".toml") || beside.is_file() {
             beside.to_string_lossy().into_owned()
         } else {
             base.get_ref().clone()
         };
-        match preset_text(&name) {
+        match strategy_text(&name) {
             Ok(text) => Ok((name, text)),
             Err(SelectionError::Unknown { name, suggestion }) => {
                 let problem = format!("strategy `{name}` is not known; {suggestion}");
@@ -265,7 +265,7 @@ impl Source<'_> {
         &self,
         axis: &Axis,
         at: usize,
-        base: &PresetText,
+        base: &StrategyText,
         prompts: &mut BTreeMap<String, String>,
     ) -> Result<(), SpaceError> {
         for value in &axis.values {
@@ -294,7 +294,7 @@ impl Source<'_> {
 
     /// Refuses a key that the base does not have. What single values are
     /// refused for is found when the settings are made.
-    fn is_key(&self, axis: &Axis, base: &PresetText, at: usize) -> Result<(), SpaceError> {
+    fn is_key(&self, axis: &Axis, base: &StrategyText, at: usize) -> Result<(), SpaceError> {
         let Some(first) = axis.values.first() else { return Ok(()) };
         match base.table(&[(axis.key.clone(), first.to_string())]) {
             Ok(_) => Ok(()),
@@ -309,7 +309,7 @@ impl Source<'_> {
             let window: WindowSpec = one
                 .get_ref()
                 .parse()
-                .map_err(|e: crate::replay::WindowError| wrong(e.to_string()))?;
+                .map_err(|e: recap_replay::WindowError| wrong(e.to_string()))?;
             if windows.iter().any(|known| known.label() == window.label()) {
                 return Err(wrong(format!("window {} is listed twice", window.label())));
             }

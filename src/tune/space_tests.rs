@@ -120,11 +120,11 @@ fn prompts_are_files_beside_the_space_or_the_bases_own() {
 }
 
 #[test]
-fn a_preset_gives_a_space_of_its_own_numbers() {
+fn a_strategy_gives_a_space_of_its_own_numbers() {
     let space = Space::find("arachne").unwrap();
     assert!(space.derived && space.axes.iter().any(|axis| axis.key == "1.target.share"));
     let none = Space::find("full").unwrap_err().to_string();
-    assert!(none.contains("full: no stage of this preset has a number"), "{none}");
+    assert!(none.contains("full: no stage of this strategy has a number"), "{none}");
     let unknown = Space::find("nothing-like-it").unwrap_err().to_string();
     assert!(unknown.contains("`nothing-like-it` is not known"), "{unknown}");
     let absent = Space::find("absent.toml").unwrap_err().to_string();

@@ -6,8 +6,8 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-use crate::dataset::Dataset;
-use crate::model::Transcript;
+use recap_core::model::Transcript;
+use recap_formats::Dataset;
 
 /// Data set and id of a session.
 pub type SessionKey = (String, String);

@@ -31,11 +31,11 @@ fn what_a_compaction_saves_at_a_size_is_that_of_the_rows_in_the_file() {
 /// The saving at each size is the mean over its rows in `cuts.csv`.
 #[track_caller]
 fn assert_saving_is_that_of_the_cuts(desk: &Desk, advice: &Json) {
-    let presets = advice["presets"].as_array().unwrap();
-    let names: Vec<&str> = presets.iter().map(|one| one["strategy"].as_str().unwrap()).collect();
+    let strategies = advice["strategies"].as_array().unwrap();
+    let names: Vec<&str> = strategies.iter().map(|one| one["strategy"].as_str().unwrap()).collect();
     assert_eq!(names, ["continuation", "prune"]);
     let rows = desk.csv("run/cuts.csv");
-    for size in presets[1]["sizes"].as_array().unwrap() {
+    for size in strategies[1]["sizes"].as_array().unwrap() {
         let inside = |tokens: f64| {
             (size["from"].as_f64().unwrap()..size["to"].as_f64().unwrap()).contains(&tokens)
         };
@@ -59,7 +59,7 @@ fn assert_saving_is_that_of_the_cuts(desk: &Desk, advice: &Json) {
 
 /// A session of another agent, whose own compactions are recorded.
 #[test]
-fn the_advised_preset_is_followed_through_the_session_and_its_bill_is_that_of_a_replay() {
+fn the_advised_strategy_is_followed_through_the_session_and_its_bill_is_that_of_a_replay() {
     let Some(input) = shared("data/pi-sessions") else { return };
     let input = input.to_str().unwrap();
     let desk = Desk::new();
@@ -103,10 +103,10 @@ fn sessions_too_short_for_a_compaction_need_none_and_are_no_error() {
 }
 
 #[test]
-fn stand_ins_alone_decide_nothing() {
+fn offline_summaries_alone_decide_nothing() {
     let desk = Desk::new();
     let advice = advised(&desk, &["--strategy", "continuation"]);
-    assert_eq!(advice["because"], "only-stand-ins");
+    assert_eq!(advice["because"], "only-offline-summaries");
     let answer = advice["before_the_limit"].as_str().unwrap();
     assert!(answer.contains("every strategy here needs a model"), "{answer}");
 }

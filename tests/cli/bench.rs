@@ -142,19 +142,19 @@ fn bench_asks_the_probes_of_a_data_set_and_replay_does_not() {
     );
     desk.good(&["bench", "set", "--out", "run"]);
     let asked = desk.csv("run/probes.csv");
-    let presets = desk.csv("run/summary.csv");
-    let own = presets.iter().filter(|row| row["dataset"] == "set").count();
-    assert_eq!(asked.len(), own, "one row per preset");
+    let strategies = desk.csv("run/summary.csv");
+    let own = strategies.iter().filter(|row| row["dataset"] == "set").count();
+    assert_eq!(asked.len(), own, "one row per strategy");
     assert!(asked.iter().all(|row| row["probe"] == "p" && row["expected"] == "this one"));
-    assert!(presets.iter().any(|row| row["strategy"] == "evidence"));
+    assert!(strategies.iter().any(|row| row["strategy"] == "evidence"));
     let sections = ["Questions: what can still be answered</h2>", "id=\"probe-data\""];
     let page = desk.read("run/report.html");
     assert!(sections.iter().all(|section| page.contains(section)), "the page shows them");
 
     desk.good(&["replay", "set", "--out", "replayed"]);
     assert!(desk.csv("replayed/probes.csv").is_empty());
-    let presets = desk.csv("replayed/summary.csv");
-    assert!(presets.iter().all(|row| row["strategy"] != "evidence" && row["recall"].is_empty()));
+    let strategies = desk.csv("replayed/summary.csv");
+    assert!(strategies.iter().all(|row| row["strategy"] != "evidence" && row["recall"].is_empty()));
     let page = desk.read("replayed/report.html");
     assert!(!sections.iter().any(|section| page.contains(section)), "nothing was asked");
     assert!(page.contains("How far to trust it"));
@@ -200,7 +200,7 @@ fn a_dry_run_says_what_it_would_do_and_writes_nothing() {
     let desk = Desk::with_sessions();
     let before = desk.list(".");
     let ran = desk.good(&["bench", "pi.jsonl", "--dry-run", "--window", "50%", "--window", "25%"]);
-    assert!(ran.out.contains("15 presets × 2 windows (50%, 25%): 30 cells"), "{}", ran.out);
+    assert!(ran.out.contains("15 strategies × 2 windows (50%, 25%): 30 cells"), "{}", ran.out);
     assert_eq!(desk.list("."), before);
 }
 
@@ -217,7 +217,7 @@ fn a_dry_run_as_json_has_the_numbers_of_the_plan() {
     let whole = plan(&[]);
     let cells = desk.read("run/cells.jsonl").lines().filter(|l| l.starts_with("{\"cell\"")).count();
     assert_eq!(whole["cells"], cells);
-    assert_eq!(whole["cells"], 2 * whole["presets"].as_array().unwrap().len());
+    assert_eq!(whole["cells"], 2 * whole["strategies"].as_array().unwrap().len());
     assert_eq!(whole["windows"], serde_json::json!(["50%"]));
     assert_eq!((&whole["transcripts"], &whole["probes"]), (&2.into(), &0.into()));
     assert_eq!(whole["calls"], serde_json::json!([]));
@@ -226,10 +226,13 @@ fn a_dry_run_as_json_has_the_numbers_of_the_plan() {
     let twice = plan(&["--strategy", "session-state", "--replicates", "2"]);
     assert_eq!(twice["cells"].as_u64(), whole["cells"].as_u64().map(|cells| cells + 2 * 2));
     // The page tells of every field.
-    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/clusters.md"));
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/ci.md"));
     let page = page.unwrap();
+    let (_, plan) = page.split_once("\n### Plan\n").unwrap();
+    let cells = plan.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+    let told: Vec<&str> = cells.flat_map(|cell| cell.split(", ")).collect();
     for key in whole.as_object().unwrap().keys() {
-        assert!(page.contains(&format!("| `{key}` |")), "{key}");
+        assert!(told.contains(&format!("`{key}`").as_str()), "{key}");
     }
 }
 
@@ -260,7 +263,7 @@ fn recordings_of_agents_are_replayed_at_their_native_window_and_chats_at_a_half(
     assert!(ran.out.contains("all data sets · native window"), "{}", ran.out);
     let planned = desk.good(&["bench", "chats", "pi.jsonl", "--strategy", "fifo", "--dry-run"]).out;
     assert!(
-        planned.contains(" presets × the window of each data set (native, 50%): "),
+        planned.contains(" strategies × the window of each data set (native, 50%): "),
         "{planned}"
     );
     assert!(planned.contains("the native window is 200000 tokens in 1 session\n"), "{planned}");
@@ -323,9 +326,9 @@ fn a_limit_of_nothing_selects_nothing() {
 #[test]
 fn dollars_of_requests_and_compactions_add_up_to_the_bill_of_each_agent_model() {
     let desk = Desk::with_sessions();
-    let payers = ["--agent-model", "claude-opus-4-6", "--agent-model", "a-local-model"];
+    let billing_models = ["--agent-model", "claude-opus-4-6", "--agent-model", "a-local-model"];
     let common = ["replay", "claude-code.jsonl", "--out", "run"];
-    let ran = desk.good(&[&common[..], &payers[..]].concat());
+    let ran = desk.good(&[&common[..], &billing_models[..]].concat());
     assert!(ran.out.contains("claude-opus-4-6"), "{}", ran.out);
     assert!(ran.out.contains(" unknown "), "{}", ran.out);
     let usd = |text: &str| text.parse::<f64>().unwrap_or(0.0);

@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 
 use crate::desk::{Desk, fixture, session};
 use crate::questions;
-use crate::seats::talk;
+use crate::roles::talk;
 use crate::server::{Act, Received, Server};
 
 /// Commands of tables that are a form with a word to fill in, and no command.
@@ -18,19 +18,24 @@ const FORMS: [&str; 4] = [
     "recap models show NAME",
     "recap strategies check FILE",
 ];
+/// The figures, beside the script that takes them.
+const FIGURES: &str = "reports/figures.md";
 /// The command whose page shows how it fails, and its code.
 const FAILS: (&str, i32) = ("recap strategies check mine.toml", 3);
-/// Pages without a command, or with the help of all.
-const WITHOUT: [&str; 2] = ["commands.md", "SUMMARY.md"];
+/// The table of contents, the one page without a command.
+const CONTENTS: &str = "SUMMARY.md";
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// A page of the book, or the README.
+/// A page of the book, or a document by its path.
 fn read(page: &str) -> String {
-    let path = if page == "README.md" { root().join(page) } else { root().join("docs").join(page) };
-    std::fs::read_to_string(path).unwrap()
+    let page = match page {
+        "README.md" | FIGURES => root().join(page),
+        page => root().join("docs").join(page),
+    };
+    std::fs::read_to_string(page).unwrap()
 }
 
 /// The fenced blocks of a page, each with its language.
@@ -55,11 +60,12 @@ fn blocks(text: &str) -> Vec<(&str, String)> {
     blocks
 }
 
-/// The first block of a page in a language.
-fn block(page: &str, language: &str) -> String {
+/// The first block of a page in a language that holds a text.
+fn block(page: &str, language: &str, holds: &str) -> String {
     let text = read(page);
-    let found = blocks(&text).into_iter().find(|(own, _)| *own == language);
-    found.unwrap_or_else(|| panic!("{page} has no {language}")).1
+    let mut found = blocks(&text).into_iter();
+    let found = found.find(|(own, block)| *own == language && block.contains(holds));
+    found.unwrap_or_else(|| panic!("{page} has no {language} with {holds}")).1
 }
 
 /// The commands of a page, in their order: those of its blocks, and those of tables that name
@@ -99,7 +105,7 @@ fn reply(context: &str, text: &str, schema: Option<&str>) -> String {
     }
 }
 
-/// A model for every seat and dialect.
+/// A model for every role and dialect.
 fn model(request: &Received) -> Act {
     let body = &request.body;
     if request.path.ends_with("/embeddings") {
@@ -222,23 +228,27 @@ impl Home {
 fn every_page_with_a_command_is_run() {
     let entries = std::fs::read_dir(root().join("docs")).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let pages = names.filter(|name| name.ends_with(".md") && !WITHOUT.contains(&name.as_str()));
-    let mut found: Vec<String> = pages.filter(|page| !commands(page).is_empty()).collect();
-    found.sort();
+    let mut pages: Vec<String> =
+        names.filter(|name| name.ends_with(".md") && name != CONTENTS).collect();
+    pages.sort();
     // Each has a test below.
     let known = [
-        "bill.md",
         "ci.md",
-        "figures.md",
+        "cost.md",
+        "files.md",
         "first-steps.md",
-        "installing.md",
-        "judge.md",
+        "how-it-works.md",
         "models.md",
         "program.md",
         "questions.md",
-        "tune.md",
+        "reference.md",
+        "result.md",
+        "strategies.md",
     ];
-    assert_eq!(found, known);
+    assert_eq!(pages, known);
+    for page in known.into_iter().chain(["README.md", FIGURES]) {
+        assert!(!commands(page).is_empty(), "{page}");
+    }
 }
 
 #[test]
@@ -268,8 +278,8 @@ fn the_commands_about_bills_run() {
     let price = json!({"claude-opus-4-5": {"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-5,
         "mode": "chat", "litellm_provider": "anthropic"}});
     home.desk.file("mine.json", price.to_string());
-    home.runs("bill.md");
-    home.runs("figures.md");
+    home.runs("cost.md");
+    home.runs(FIGURES);
 }
 
 #[test]
@@ -290,14 +300,27 @@ fn the_commands_about_shards_run() {
 }
 
 #[test]
-fn the_commands_about_installing_run() {
-    Home::new().runs("installing.md");
+fn the_commands_about_results_and_files_run() {
+    let home = Home::new();
+    for page in ["result.md", "how-it-works.md", "files.md", "reference.md"] {
+        home.runs(page);
+    }
 }
 
 #[test]
-fn the_commands_about_judges_and_models_run() {
+fn the_commands_about_models_run() {
+    Home::new().runs("models.md");
+}
+
+#[test]
+fn the_commands_about_questions_and_judges_run() {
     let home = Home::new();
-    home.runs("models.md");
+    let data = root().join("tests/fixtures/dataset");
+    home.prepare(&format!(
+        "cp {0}/locomo.json locomo10.json && mkdir -p BEAM/chats && cp -r {0}/beam \
+                           BEAM/chats/100K && cp -r DATA my-data-set",
+        data.display()
+    ));
     home.prepare("recap bench DATA --strategy fifo --answerer openai/gpt-5.4 --out reports/RUN");
     let evouna = r#"[{"question": "q", "golden_answer": "a", "answer_x": "a", "judge_x": true, "improper": false}]"#;
     home.desk.file("NQ.json", evouna);
@@ -306,32 +329,26 @@ fn the_commands_about_judges_and_models_run() {
         "id\tQuestion\tModel answer\tAcceptable?\tannotator1\n1\twho\tx\tYes\tYes\n",
     );
     home.desk.file("NQ301_BEM.tsv", "Question\tGold answers\tModel answer\nwho\tx\tx\n");
-    home.runs("judge.md");
-}
-
-#[test]
-fn the_commands_about_questions_run() {
-    let home = Home::new();
-    let data = root().join("tests/fixtures/dataset");
-    home.prepare(&format!(
-        "cp {0}/locomo.json locomo10.json && mkdir -p BEAM/chats && cp -r {0}/beam \
-                           BEAM/chats/100K && cp -r DATA my-data-set",
-        data.display()
-    ));
     home.runs("questions.md");
 }
 
 #[test]
-fn the_commands_about_programs_and_searches_run() {
+fn the_commands_about_programs_run() {
     let home = Home::new();
-    home.desk.file("mine.toml", block("program.md", "toml"));
-    home.desk.file("mine.py", block("program.md", "python"));
+    home.desk.file("mine.toml", block("program.md", "toml", "command"));
+    home.desk.file("mine.py", block("program.md", "python", "compact"));
     home.runs("program.md");
+}
+
+#[test]
+fn the_commands_about_strategies_run() {
+    let home = Home::new();
+    // A search needs a second session.
     home.prepare("cp -r DATA SESSIONS/two");
-    let space = block("tune.md", "toml");
+    let space = block("strategies.md", "toml", "[vary]");
     for prompt in ["prompts/continuation.md", "short.md"] {
         assert!(space.contains(prompt), "{space}");
     }
     home.desk.file("space.toml", space).file("short.md", "Say briefly what was done.\n");
-    home.runs("tune.md");
+    home.runs("strategies.md");
 }

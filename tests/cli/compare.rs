@@ -16,12 +16,12 @@ fn two_runs() -> &'static Desk {
 fn make_two_runs() -> Desk {
     let desk = Desk::new();
     for (out, last) in [("a", 8), ("b", 40)] {
-        let preset = format!(
+        let strategy = format!(
             "version = 1\nname = \"mine|<b>\"\nsummary = \"s\"\nsource = \"mine\"\n\n[[stage]]\n\
              mechanism = \"sliding-window\"\nat = \"request\"\nwhen = \"always\"\nlast = {last}\n\
              keep_pairs = true\n"
         );
-        desk.file("mine.toml", preset);
+        desk.file("mine.toml", strategy);
         let only = if out == "a" { "fifo" } else { "prune" };
         desk.good(&[
             "bench",
@@ -91,7 +91,7 @@ fn the_table_and_markdown_say_the_same_and_no_name_is_markup() {
 }
 
 #[test]
-fn a_run_is_a_tie_with_itself_and_presets_of_it_can_be_paired() {
+fn a_run_is_a_tie_with_itself_and_strategies_of_it_can_be_paired() {
     let desk = two_runs();
     let json = |arguments: &[&str]| -> Json {
         serde_json::from_str(&desk.good(&[arguments, &["--format", "json"]].concat()).out).unwrap()
@@ -103,7 +103,7 @@ fn a_run_is_a_tie_with_itself_and_presets_of_it_can_be_paired() {
         let continuity = &row["measures"][0];
         assert_eq!(continuity["outcome"], "tie", "{continuity}");
     }
-    let paired = json(&["compare", "a", "a", "--preset", "fifo=mine|<b>"]);
+    let paired = json(&["compare", "a", "a", "--strategy", "fifo=mine|<b>"]);
     let row = &paired["rows"][0];
     assert_eq!((&row["strategy_a"], &row["strategy_b"]), (&"fifo".into(), &"mine|<b>".into()));
 }
@@ -121,8 +121,8 @@ fn runs_that_are_about_something_else_are_refused_by_name() {
     bench(&session(), "window", &["--window", "16k"]);
     assert!(desk.refused(&["compare", "a", "other"]).contains("only a has the session"));
     assert!(desk.refused(&["compare", "a", "counted"]).contains("tokens are counted by"));
-    let error = desk.refused(&["compare", "a", "a", "--preset", "fifo=prune"]);
-    assert!(error.contains("not a preset of A"), "{error}");
+    let error = desk.refused(&["compare", "a", "a", "--strategy", "fifo=prune"]);
+    assert!(error.contains("not a strategy of A"), "{error}");
     let ran = desk.recap(&["compare", "a", "window"]);
     assert_eq!((ran.code, ran.out.as_str()), (4, ""), "{ran:?}");
     bench(&session(), "billed", &["--agent-model", "claude-opus-4-6"]);
@@ -144,7 +144,7 @@ fn runs_that_are_about_something_else_are_refused_by_name() {
 fn the_page_shows_both_runs_in_one_picture_and_has_no_script() {
     let page = two_runs().good(&["compare", "a", "b", "--format", "html"]).out;
     assert!(page.starts_with("<!DOCTYPE html>"), "{page}");
-    // The legend, and the preset in the drawings for a screen and a telephone.
+    // The legend, and the strategy in the drawings for a screen and a telephone.
     assert!(page.matches("class=\"before ranked\"").count() >= 3, "{page}");
     assert!(page.contains("default-src 'none'") && !page.contains("<script"));
     assert!(!page.contains("mine|<b>") && page.contains("mine|&#60;b&#62;"));

@@ -19,8 +19,8 @@ format = ["csv", "json"]
 no-text = true
 "#;
 
-/// Presets of the run that are no controls.
-fn presets(desk: &Desk) -> Vec<String> {
+/// Strategies of the run that are no controls.
+fn strategies(desk: &Desk) -> Vec<String> {
     let rows = desk.csv("run/summary.csv").into_iter().map(|row| row["strategy"].clone());
     let mut names: Vec<String> =
         rows.filter(|name| !["full", "empty", "id-list"].contains(&&**name)).collect();
@@ -37,7 +37,7 @@ fn settings_beside_the_working_folder_are_read_and_named() {
     let manifest = desk.json("run/manifest.json");
     assert_eq!(manifest["windows"], serde_json::json!(["30%"]));
     assert_eq!(manifest["seed"], 7);
-    assert_eq!(presets(&desk), ["fifo", "prune"]);
+    assert_eq!(strategies(&desk), ["fifo", "prune"]);
     let files = desk.list("run");
     assert!(!files.iter().any(|f| f == "texts.jsonl" || f == "report.html"), "{files:?}");
 }
@@ -51,7 +51,7 @@ fn flags_beat_the_environment_which_beats_the_file() {
     let manifest = desk.json("run/manifest.json");
     assert_eq!(manifest["windows"], serde_json::json!(["60%"]), "the flag's, and no other");
     assert_eq!(manifest["seed"], 8, "the variable's");
-    assert_eq!(presets(&desk), ["zoea"], "the flag's");
+    assert_eq!(strategies(&desk), ["zoea"], "the flag's");
     assert!(desk.list("run").contains(&"texts.jsonl".to_owned()), "the variable's");
     let ran = desk.recap_with(&variables, &["bench"]);
     assert_eq!(ran.code, 0, "{ran:?}");

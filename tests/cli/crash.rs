@@ -1,21 +1,23 @@
-//! Seats that fail: a compactor that panics, since no preset can be made to,
+//! Roles that fail: a compactor that panics, since no strategy can be made to,
 //! and a provider that is down.
 
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use recap::clock::PROFILE;
-use recap::dataset::{LoadOptions, bundled, load};
-use recap::model::{
+use recap_billing::pricing::{Agents, PriceList};
+use recap_core::clock::PROFILE;
+use recap_core::model::{
     Cell, CellOutcome, CellRows, Expectation, INSTRUMENT, Judgement, Manifest, NoAnswer, Prices,
     Probe, ProbeKind, Sessions, Source, Verdict,
 };
-use recap::pricing::{Agents, PriceList};
-use recap::run::{Event, Folder, Loaded, Observer, RunSpec, Sample, Seats, Windows, prepare, run};
-use recap::seats::answerer::{Answerer, Shown};
-use recap::seats::judge::{Grading, Judge};
-use recap::strategy::{Compactor, FailedCall, Reply, Task, builtin};
-use recap::tokens::Counter;
+use recap_core::tokens::Counter;
+use recap_exam::roles::answerer::{Answerer, Shown};
+use recap_exam::roles::judge::{Grading, Judge};
+use recap_formats::{LoadOptions, bundled, load};
+use recap_replay::run::{
+    Event, Folder, Loaded, ModelRoles, Observer, RunSpec, Sample, Windows, prepare, run,
+};
+use recap_strategy::{Compactor, FailedCall, Reply, Task, builtin};
 
 use crate::desk::{Desk, fixture};
 
@@ -43,7 +45,7 @@ impl Observer for Errors {
     }
 }
 
-/// A provider that is down, in both seats.
+/// A provider that is down, in both roles.
 struct Mute;
 
 #[async_trait]
@@ -90,7 +92,7 @@ fn manifest() -> Manifest {
         depth: 0,
         replicates: 1,
         transcripts: Vec::new(),
-        presets: Vec::new(),
+        strategies: Vec::new(),
         compactor: "panicking".into(),
         answerer: "mute".into(),
         judge: "mute".into(),
@@ -101,38 +103,38 @@ fn manifest() -> Manifest {
         profile: PROFILE,
         named: Vec::new(),
         comparator: None,
-        margin: recap::model::MARGIN,
+        margin: recap_core::model::MARGIN,
         no_text: false,
         shard: None,
         followed: None,
         agent: None,
-        planned: recap::model::Planned::default(),
+        planned: recap_core::model::Planned::default(),
         warnings: Vec::new(),
     }
 }
 
-fn spec(window: &str, presets: &[&str]) -> RunSpec {
-    let preset = |name: &&str| Arc::new(builtin(name, &[]).unwrap().unwrap());
+fn spec(window: &str, strategies: &[&str]) -> RunSpec {
+    let strategy = |name: &&str| Arc::new(builtin(name, &[]).unwrap().unwrap());
     RunSpec {
-        presets: presets.iter().map(preset).collect(),
+        strategies: strategies.iter().map(strategy).collect(),
         windows: Windows::Same(vec![window.parse().unwrap()]),
-        nulls: true,
-        cuts: recap::probes::Cuts::None,
+        without_summaries: true,
+        cuts: recap_exam::probes::Cuts::None,
         depth: 0,
         replicates: 1,
         seed: 1,
         scaled: true,
-        questions: recap::run::CutQuestions::None,
+        questions: recap_replay::run::CutQuestions::None,
         jobs: 2,
         agents: Arc::new(Agents::new(Arc::new(PriceList::bundled()), Vec::new())),
         compactor: None,
     }
 }
 
-fn seats() -> Seats {
+fn roles() -> ModelRoles {
     let (answerer, judge) = (Arc::new(Mute), Arc::new(Mute));
     let compactor = Arc::new(Panicking);
-    Seats { compactor, offline: true, answerer, judge, embedder: None, calls: None }
+    ModelRoles { compactor, offline: true, answerer, judge, embedder: None, calls: None }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -144,8 +146,8 @@ async fn a_cell_that_panics_fails_alone_and_the_others_are_kept() {
     let counter = Arc::new(Counter::default());
     let mut folder = Folder::create(&desk.path("run"), &manifest()).unwrap();
     let errors = Errors::default();
-    let prepared = prepare(&spec, samples, &seats(), counter).await.unwrap();
-    let finished = run(&spec, prepared, &seats(), &mut folder, &errors).await.unwrap();
+    let prepared = prepare(&spec, samples, &roles(), counter).await.unwrap();
+    let finished = run(&spec, prepared, &roles(), &mut folder, &errors).await.unwrap();
 
     let failed = |o: &CellOutcome| matches!(o, CellOutcome::Failed { .. });
     let outcomes = finished.sessions.cells().map(|c| (failed(&c.outcome), c.key.strategy));
@@ -172,7 +174,7 @@ async fn a_window_that_is_too_small_is_found_before_there_is_a_folder() {
     let transcript = loaded.transcripts[0].clone();
     let samples = vec![Sample { dataset: "pi".into(), transcript, probes: Vec::new() }];
     let counter = Arc::new(Counter::default());
-    let prepared = prepare(&spec("300", &["full"]), samples, &seats(), counter).await.unwrap();
+    let prepared = prepare(&spec("300", &["full"]), samples, &roles(), counter).await.unwrap();
     let refused = prepared.refuse_nothing().unwrap_err();
     assert!(refused.to_string().contains("at least 2000"), "{refused}");
 }
@@ -195,8 +197,8 @@ async fn a_provider_that_is_down_leaves_probes_unscored_never_wrong() {
     let spec = spec("25%", &["full", "empty"]);
     let counter = Arc::new(Counter::default());
     let mut folder = Folder::create(&desk.path("run"), &manifest()).unwrap();
-    let prepared = prepare(&spec, samples, &seats(), counter).await.unwrap();
-    let finished = run(&spec, prepared, &seats(), &mut folder, &()).await.unwrap();
+    let prepared = prepare(&spec, samples, &roles(), counter).await.unwrap();
+    let finished = run(&spec, prepared, &roles(), &mut folder, &()).await.unwrap();
     for cell in finished.sessions.cells() {
         let rows = &cell.rows().unwrap().probes;
         assert_eq!(rows.len(), 1);

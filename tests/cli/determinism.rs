@@ -46,6 +46,6 @@ fn answers_and_grades_are_the_same_to_the_byte_however_many_jobs() {
     }
     let [a, b] = ["a", "b"].map(|run| desk.read(&format!("{run}/probes.csv")));
     assert!(a == b);
-    // Six presets, and nobody asked for nothing.
+    // Six strategies, and nobody asked for nothing.
     assert!(desk.csv("a/probes.csv").len() >= 6 * 30);
 }

@@ -59,15 +59,15 @@ fn a_figure_that_is_missing_never_passes() {
 }
 
 #[test]
-fn a_stand_in_is_gated_by_its_size_and_not_by_its_quality() {
+fn a_offline_summary_is_gated_by_its_size_and_not_by_its_quality() {
     let desk = Desk::new();
     let rules = ["--strategy", "lis", "--fail-on", "reference_recall@lis < 0.1"];
     let ran = bench(&desk, &rules);
     assert_eq!(ran.code, 3, "{ran:?}");
-    assert!(ran.out.contains("offline stand-in"), "{}", ran.out);
+    assert!(ran.out.contains("offline summary"), "{}", ran.out);
     let ran = desk.recap(&["report", "run", "--fail-on", "kept_at_cut@lis < 0.1"]);
     assert_eq!(ran.code, 3, "{ran:?}");
-    assert!(ran.out.contains("offline stand-in"), "{}", ran.out);
+    assert!(ran.out.contains("offline summary"), "{}", ran.out);
     let ran = bench(&desk, &["--strategy", "lis", "--fail-on", "tokens_sent@lis > 1000M"]);
     assert_eq!(ran.code, 0, "{ran:?}");
 }
@@ -79,7 +79,7 @@ fn rules_that_cannot_be_read_or_do_not_fit_the_run_are_refused_before_anything_r
         ("recal@fifo < 0.5", "column 1: `recal` is no measure"),
         ("recall[rule] < 0.5", "column 8: `recall` has no kind of probe `rule`"),
         ("overflows[fact] > 0", "column 1: `overflows` is not counted by kind"),
-        ("recall@fife < 0.5", "column 8: the run has no preset `fife`"),
+        ("recall@fife < 0.5", "column 8: the run has no strategy `fife`"),
         ("recall at 16k < 0.5", "column 11: the run has no window `16k`"),
         ("recall on lis < 0.5", "column 11: the run has no data set `lis`"),
         ("recall = 0.5", "column 8: `=` is not expected here"),
@@ -96,13 +96,13 @@ fn rules_that_cannot_be_read_or_do_not_fit_the_run_are_refused_before_anything_r
         assert!(error.contains(told), "{rule}: {error}");
     }
     let error = Desk::new().refused(&["bench", &session(), "--fail-on", "recall < 0.5"]);
-    assert!(error.contains("names no preset") && error.contains("`recall@PRESET`"), "{error}");
+    assert!(error.contains("names no strategy") && error.contains("`recall@STRATEGY`"), "{error}");
     let suggested = Desk::new().refused(&["bench", "--fail-on", "reference_recal@fifo < 1"]);
     assert!(suggested.contains("did you mean `reference_recall`"), "{suggested}");
 }
 
 #[test]
-fn all_names_every_preset_but_the_controls() {
+fn all_names_every_strategy_but_the_controls() {
     let desk = Desk::new();
     let ran = desk.recap(&[
         "bench",
@@ -120,7 +120,7 @@ fn all_names_every_preset_but_the_controls() {
     let checks = gate["rules"][0]["checks"].as_array().unwrap();
     let rows = desk.csv("run/summary.csv");
     let controls = ["full", "empty", "id-list", "id-list-words", "recorded", "evidence"];
-    let judged = |name: &str| !controls.contains(&name) && !name.starts_with("null:");
+    let judged = |name: &str| !controls.contains(&name) && !name.starts_with("no-summary:");
     let rest = rows.iter().filter(|row| judged(&row["strategy"]));
     assert_eq!(checks.len(), rest.filter(|row| row["dataset"] != "ALL").count());
 }
@@ -168,12 +168,12 @@ fn the_comparator_must_run_and_is_never_the_ceiling() {
 
 /// A strategy of the user's that keeps so many messages.
 fn keeps(desk: &Desk, last: u32) {
-    let preset = format!(
+    let strategy = format!(
         "version = 1\nname = \"mine\"\nsummary = \"The last {last} messages.\"\nsource = \"mine\"\n\n\
          [[stage]]\nmechanism = \"sliding-window\"\nat = \"request\"\nwhen = \"always\"\n\
          last = {last}\nkeep_pairs = true\n"
     );
-    desk.file("mine.toml", preset);
+    desk.file("mine.toml", strategy);
 }
 
 fn mine(desk: &Desk, input: &str, out: &str, more: &[&str]) -> Ran {
@@ -351,7 +351,7 @@ fn a_baseline_that_is_about_something_else_is_refused_by_name_before_anything_ru
     refuse(&["--tokens", "exact"], "tokens are counted by");
     refuse(&["--agent-model", "claude-opus-4-6"], "prices, or who is billed, differ");
     refuse(&["quickstart"], "only this run has the session");
-    let own = format!("\"instrument\":{}", recap::model::INSTRUMENT);
+    let own = format!("\"instrument\":{}", recap_core::model::INSTRUMENT);
     desk.file("base/baseline.json", base.replacen(&own, "\"instrument\":4", 1));
     refuse(&[], "version 4 of the instrument");
     desk.file("base/baseline.json", "{}");

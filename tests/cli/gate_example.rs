@@ -1,4 +1,4 @@
-//! The worked example: green with the preset that is there, red with the change.
+//! The worked example: green with the strategy that is there, red with the change.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ const FOLDER: &str = "tests/fixtures/gate-example";
 /// A desk on which the example lies.
 fn example() -> Desk {
     let desk = Desk::new();
-    for name in ["recap.toml", "presets/mine.toml", "change/mine.toml"] {
+    for name in ["recap.toml", "strategies/mine.toml", "change/mine.toml"] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(FOLDER).join(name);
         desk.file(name, std::fs::read(path).unwrap());
     }
@@ -28,7 +28,7 @@ fn the_example_is_green_and_a_change_for_the_worse_turns_it_red_with_the_reason(
     assert!(!junit.contains("<failure") && !junit.contains("<error"), "{junit}");
     assert!(junit.contains("mine: fact"), "{junit}");
 
-    desk.file("presets/mine.toml", desk.read("change/mine.toml"));
+    desk.file("strategies/mine.toml", desk.read("change/mine.toml"));
     let ran = desk.recap(&["bench", "--out", "run"]);
     assert_eq!(ran.code, 1, "{ran:?}");
     let report = desk.read("run/report.md");

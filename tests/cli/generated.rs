@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use recap::model::catalogue;
+use recap_core::model::catalogue;
 
 use crate::desk::Desk;
 use crate::generated_parts::hold;
@@ -27,60 +27,121 @@ fn bench_without_arguments_prints_the_table_of_the_readme_and_the_path_of_the_pa
     hold("README.md", "table", &format!("```text\n{table}\n```\n"));
 }
 
-/// The commands that a command lists in its help.
-fn commands(help: &str) -> Vec<&str> {
-    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
-    let listed = listed.take_while(|line| !line.is_empty());
-    // What explains a command may take several lines.
-    let named = listed.filter_map(|line| line.strip_prefix("  "));
-    let named = named.filter(|line| !line.starts_with(' '));
-    named.filter_map(|line| line.split(' ').next()).filter(|name| *name != "help").collect()
+/// An entry of a part of the help: an argument, an option or a command, and what it says.
+type Entry = (String, String);
+
+/// The short help of a command: its usage, and its parts with their entries, a line each.
+struct Help {
+    about: String,
+    usage: String,
+    parts: Vec<(String, Vec<Entry>)>,
 }
 
-/// Help without the lines that name the command itself.
-fn options(help: &str) -> Option<&str> {
-    help.split_once("\nUsage: ").and_then(|(_, rest)| rest.split_once('\n')).map(|(_, rest)| rest)
-}
-
-/// The help of a command, as wide as where there is no terminal.
-fn help_of(desk: &Desk, path: &[&str]) -> String {
-    let ran = desk.recap_with(&[("COLUMNS", "100")], &[path, &["--help"]].concat());
-    assert_eq!(ran.code, 0, "{ran:?}");
-    ran.out
-}
-
-/// Writes the help of a command and of those under it.
-fn describe(desk: &Desk, path: &[&str], page: &mut String) {
-    let help = help_of(desk, path);
-    let name = [&["recap"], path].concat().join(" ");
-    if path == ["replay"] && options(&help) == options(&help_of(desk, &["bench"])) {
-        let (about, _) = help.split_once('\n').unwrap();
-        writeln!(page, "## {name}\n\n{about}. Arguments and options: those of `recap bench`.\n")
-            .unwrap();
-        return;
+impl Help {
+    /// The help as wide as it takes for an entry a line.
+    fn of(desk: &Desk, path: &[&str]) -> Help {
+        let ran = desk.recap_with(&[("COLUMNS", "5000")], &[path, &["-h"]].concat());
+        assert_eq!(ran.code, 0, "{ran:?}");
+        let (about, rest) = ran.out.split_once("\n\nUsage: ").unwrap();
+        let (usage, rest) = rest.split_once("\n\n").unwrap_or((rest, ""));
+        let mut parts: Vec<(String, Vec<Entry>)> = Vec::new();
+        for line in rest.lines().filter(|line| !line.is_empty()) {
+            match line.strip_suffix(':').filter(|_| !line.starts_with(' ')) {
+                Some(head) => parts.push((head.to_owned(), Vec::new())),
+                None => {
+                    let (name, says) = line.trim().split_once("  ").unwrap_or((line.trim(), ""));
+                    let entry = (name.to_owned(), says.trim().to_owned());
+                    parts.last_mut().unwrap_or_else(|| panic!("{line}")).1.push(entry);
+                }
+            }
+        }
+        for (_, entries) in &mut parts {
+            entries.retain(|(name, _)| !name.ends_with("--help") && !name.ends_with("--version"));
+            entries.retain(|(name, _)| name != "help");
+        }
+        parts.retain(|(_, entries)| !entries.is_empty());
+        let usage = usage.replace(" [OPTIONS]", "");
+        let usage = usage.lines().map(str::trim).collect::<Vec<_>>().join("`, `");
+        Help { about: about.trim().to_owned(), usage, parts }
     }
-    writeln!(page, "## {name}\n\n```text\n{}\n```\n", help.trim_end()).unwrap();
-    for command in commands(&help) {
-        describe(desk, &[path, &[command]].concat(), page);
+
+    /// The commands under it.
+    fn commands(&self) -> Vec<&str> {
+        let listed = self.parts.iter().filter(|(head, _)| head == "Commands");
+        listed.flat_map(|(_, entries)| entries.iter().map(|(name, _)| name.as_str())).collect()
+    }
+
+    /// Everything but the commands.
+    fn own(&self) -> impl Iterator<Item = &(String, Vec<Entry>)> {
+        self.parts.iter().filter(|(head, _)| head != "Commands")
+    }
+}
+
+/// Writes the help of a command and of those under it; what `bench` says in the same words is
+/// named alone.
+fn describe(desk: &Desk, path: &[&str], bench: &Help, page: &mut String) {
+    let help = Help::of(desk, path);
+    let is_bench = path == ["bench"];
+    let known: BTreeSet<&Entry> = bench.parts.iter().flat_map(|(_, entries)| entries).collect();
+    if help.own().next().is_some() || help.commands().is_empty() {
+        let name = [&["recap"], path].concat().join(" ");
+        match help.usage == name {
+            true => writeln!(page, "### {name}\n\n{}.\n", help.about).unwrap(),
+            false => writeln!(page, "### {name}\n\n{}: `{}`\n", help.about, help.usage).unwrap(),
+        }
+        let mut shared = Vec::new();
+        for (head, entries) in help.own() {
+            let is_shared = |entry: &&Entry| !is_bench && known.contains(entry);
+            let own: Vec<&Entry> = entries.iter().filter(|entry| !is_shared(entry)).collect();
+            shared.extend(entries.iter().filter(is_shared).map(|(name, _)| name));
+            if is_bench && !own.is_empty() {
+                writeln!(page, "{head}:\n").unwrap();
+            }
+            for (name, says) in &own {
+                writeln!(page, "- `{name}`: {says}").unwrap();
+            }
+            if is_bench {
+                page.push('\n');
+            }
+        }
+        if path == ["replay"] {
+            let of = help.own().flat_map(|(_, entries)| entries).count();
+            assert_eq!((shared.len(), of), (known.len(), known.len()), "as bench");
+            writeln!(page, "Arguments and options are those of `recap bench`.").unwrap();
+        } else if !shared.is_empty() {
+            let short = shared.into_iter().map(|name| {
+                let option = name.split(' ').find(|word| word.starts_with("--")).unwrap_or(name);
+                format!("`{}`", option.trim_end_matches(','))
+            });
+            let short = short.collect::<Vec<_>>().join(", ");
+            writeln!(page, "- As in `recap bench`: {short}").unwrap();
+        }
+        page.push('\n');
+    }
+    for command in help.commands() {
+        describe(desk, &[path, &[command]].concat(), bench, page);
     }
 }
 
 // With Parquet the formats' default is another.
 #[cfg(not(feature = "parquet"))]
 #[test]
-fn the_page_of_commands_is_what_help_prints() {
-    let mut page = String::new();
-    describe(&Desk::new(), &[], &mut page);
-    // A line that ends with blanks would be changed by editors.
-    let lines: Vec<&str> = page.lines().map(str::trim_end).collect();
-    hold("docs/commands.md", "help", &format!("{}\n", lines.join("\n")));
+fn the_commands_of_the_reference_are_what_help_prints() {
+    let (desk, mut page) = (Desk::new(), String::new());
+    let bench = Help::of(&desk, &["bench"]);
+    for command in Help::of(&desk, &[]).commands() {
+        describe(&desk, &[command], &bench, &mut page);
+    }
+    let lines: Vec<&str> = page.trim_end().lines().map(str::trim_end).collect();
+    let page = lines.join("\n").replace("\n\n\n", "\n\n");
+    hold("docs/reference.md", "help", &format!("{page}\n"));
 }
 
-/// Columns that the tables under a heading of the page name in their first cells.
+/// Columns that the lists under a heading of the page name before what they say.
 fn described(page: &str, heading: &str) -> BTreeSet<String> {
     let lines = page.lines().skip_while(|line| *line != format!("### {heading}")).skip(1);
     let lines = lines.take_while(|line| !line.starts_with('#'));
-    let cells = lines.filter_map(|line| line.strip_prefix("| `")?.split(" | ").next());
+    let cells = lines.filter_map(|line| line.strip_prefix("- `")?.split(": ").next());
     let names = cells.flat_map(|cell| cell.split(", ").map(|name| name.trim_matches('`')));
     names.map(str::to_owned).collect()
 }

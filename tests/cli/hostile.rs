@@ -6,7 +6,7 @@ mod corpus;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use recap::report::FORMATS;
+use recap_report::FORMATS;
 
 use crate::desk::{Desk, Ran};
 
@@ -106,14 +106,14 @@ fn no_color_and_no_terminal_give_plain_text() {
     assert!(!format!("{}{}", ran.out, ran.err).contains('\u{1b}'));
 }
 
-/// A run over a native data set in which every word is hostile, with a preset
+/// A run over a native data set in which every word is hostile, with a strategy
 /// file that is too, and what the program printed.
 static CORPUS: LazyLock<(Desk, Ran)> = LazyLock::new(|| {
     let desk = Desk::new();
     corpus::dataset(&desk.path("data"));
-    desk.file(corpus::PRESET_FILE, corpus::preset());
-    let presets = ["full", "fifo", "continuation", corpus::PRESET_FILE];
-    let chosen = presets.iter().flat_map(|preset| ["--strategy", preset]);
+    desk.file(corpus::STRATEGY_FILE, corpus::strategy());
+    let strategies = ["full", "fifo", "continuation", corpus::STRATEGY_FILE];
+    let chosen = strategies.iter().flat_map(|strategy| ["--strategy", strategy]);
     let run = ["bench", "data", "--out", "run", "--window", "8k"];
     let ran = desk.good(&run.into_iter().chain(chosen).collect::<Vec<&str>>());
     (desk, ran)

@@ -100,7 +100,7 @@ fn the_workflow_installs_runs_and_keeps_whatever_the_gate_says() {
         assert!(condition.starts_with("always()"), "{name} would not see a red gate");
     }
     let key = steps[3].1["with"]["key"].as_str().unwrap();
-    assert_eq!(key, "recap-calls-${{ hashFiles('recap.toml', 'presets/**') }}");
+    assert_eq!(key, "recap-calls-${{ hashFiles('recap.toml', 'strategies/**') }}");
     desk.good(&["init", "--force", "--comment", "--source", "https://example.com/you/recap"]);
     let workflow = yaml(&desk);
     assert_eq!(workflow["permissions"]["pull-requests"], "write");
@@ -155,11 +155,11 @@ const REFUSED: &str = "overflows > baseline";
 
 /// A strategy of the user's that drops the oldest messages above a share of the window.
 fn drops_above(desk: &Desk, share: &str, more: &str) {
-    let preset = format!(
+    let strategy = format!(
         "version = 1\nname = \"mine\"\nsummary = \"x\"\nsource = \"x\"\n{more}[[stage]]\nmechanism = \"fifo\"\n\
          at = \"request\"\nunit = \"message\"\nwhen = {{ above = \"window\", share = {share} }}\n"
     );
-    desk.file("mine.toml", preset);
+    desk.file("mine.toml", strategy);
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn a_typo_in_a_rule_is_refused_with_a_baseline_and_without() {
     for made in [false, true] {
         for (rule, typo, told) in [
             (BILL, "cost_us > baseline * 1.1", "`cost_us` is no measure"),
-            (BILL, "cost_usd@fife > baseline * 1.1", "the run has no preset `fife`"),
+            (BILL, "cost_usd@fife > baseline * 1.1", "the run has no strategy `fife`"),
             (REFUSED, "overflows > base", "a number, or `baseline`, is missing"),
         ] {
             desk.file("recap.toml", written.replace(rule, typo));

@@ -200,11 +200,11 @@ fn a_program_that_was_started_ends_with_the_run() {
         "import os, time\nopen('pid', 'w').write(str(os.getpid()))\ntime.sleep(600)\n",
     );
     let stage = "[[stage]]\nmechanism = \"command\"\ncommand = [\"python3\", \"mine.py\"]\n";
-    let preset = format!(
+    let strategy = format!(
         "version = 1\nname = \"mine\"\nsummary = \"Sleeps.\"\nsource = \"a test\"\n\n{stage}\
          at = \"request\"\nwhen = \"always\"\n"
     );
-    desk.file("mine.toml", preset);
+    desk.file("mine.toml", strategy);
     let session = session();
     let commands: [&[&str]; 3] = [
         &["bench", &session, "--strategy", "mine.toml", "--out", "run"],

@@ -204,7 +204,7 @@ fn a_model_grades_every_distinct_answer_once_and_nothing_else_changes() {
     assert_eq!(server.requests(), distinct.len());
     let calls = desk.csv("new/calls.csv");
     assert_eq!(calls.len(), server.requests());
-    assert!(calls.iter().all(|call| call["seat"] == "judge" && call["model"] == "openai/m"));
+    assert!(calls.iter().all(|call| call["role"] == "judge" && call["model"] == "openai/m"));
     let manifest = desk.json("new/manifest.json");
     assert_eq!(
         (&manifest["judge"], &manifest["answerer"]),
@@ -281,7 +281,7 @@ fn judging_again_never_writes_into_the_run_nor_takes_a_word_for_a_folder() {
         &["judge", "run", "--out", "./run/../run/"],
         &["judge", "run", "--judge", "no-such/model"],
         &["judge", "run", "--max-cost", "1"],
-        &["judge", "nowhere"],
+        &["judge", "discard"],
     ] {
         desk.refused(arguments);
     }

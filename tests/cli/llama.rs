@@ -41,8 +41,8 @@ impl Drop for Llama {
     }
 }
 
-/// The preset `continuation` with bounds for so small a talk.
-fn preset(desk: &Desk) {
+/// The strategy `continuation` with bounds for so small a talk.
+fn strategy(desk: &Desk) {
     let strategies = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("strategies");
     let prompt = std::fs::read(strategies.join("prompts/continuation.md")).unwrap();
     let mut own = std::fs::read_to_string(strategies.join("continuation.toml")).unwrap();
@@ -106,14 +106,14 @@ fn bench_against_a_real_server_is_recorded_and_replayed() {
     let Some(python) = tool("RECAP_PYTHON_TOOLS", "python") else { return };
     let desk = Desk::new();
     data(&desk);
-    preset(&desk);
-    let seats =
+    strategy(&desk);
+    let roles =
         ["--compactor", "openai/smol", "--answerer", "openai/smol", "--judge", "openai/smol"];
     let rows =
         ["--strategy", "session-state", "--window", "60%", "--no-scale", "--replicates", "1"];
     let small = ["--set", "session-state.max_tokens=160", "--timeout", "300"];
     let tape = ["--cassette", "tape.jsonl"];
-    let common = [&["bench", "talk"], &seats[..], &rows, &small, &tape].concat();
+    let common = [&["bench", "talk"], &roles[..], &rows, &small, &tape].concat();
     let server = Llama::start(&python);
     let variables = [("OPENAI_BASE_URL", server.base.as_str())];
     let recorded =
@@ -123,12 +123,12 @@ fn bench_against_a_real_server_is_recorded_and_replayed() {
     drop(server);
     assert!(
         !desk.read("a/cells.jsonl").contains("\"failed\""),
-        "a preset that cannot run proves nothing"
+        "a strategy that cannot run proves nothing"
     );
 
     let calls = desk.csv("a/calls.csv");
-    for seat in ["compactor", "answerer", "judge"] {
-        assert!(calls.iter().any(|call| call["seat"] == seat), "{seat}: {calls:?}");
+    for role in ["compactor", "answerer", "judge"] {
+        assert!(calls.iter().any(|call| call["role"] == role), "{role}: {calls:?}");
     }
     for call in &calls {
         let count = |name: &str| call[name].parse::<u64>().unwrap();

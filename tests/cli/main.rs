@@ -26,7 +26,6 @@ mod llama;
 mod mistyped;
 mod models;
 mod plurals;
-mod presets;
 mod priced;
 mod questions;
 mod ray;
@@ -36,7 +35,7 @@ mod recordings;
 mod recovery;
 mod refusals;
 mod report;
-mod seats;
+mod roles;
 #[path = "../common/server.rs"]
 mod server;
 mod set_aside;
@@ -44,6 +43,7 @@ mod shards;
 mod shared;
 mod show;
 mod shown;
+mod strategies;
 mod terminal;
 #[path = "../common/tools.rs"]
 mod test_tools;

@@ -7,7 +7,7 @@ fn a_mistyped_name_is_answered_with_the_one_that_was_meant() {
     let desk = Desk::with_run(&["--strategy", "fifo", "--cuts", "none"]);
     let copied = desk.good(&["bench", &session(), "--quiet", "--out", "b", "--strategy", "prune"]);
     assert_eq!(copied.code, 0);
-    desk.file("mine.toml", desk_preset("fifa")).file("gone.toml", desk_preset("fifo"));
+    desk.file("mine.toml", desk_strategy("fifa")).file("gone.toml", desk_strategy("fifo"));
     desk.file("settings.toml", "stratgy = [\"fifo\"]\n");
     let session = session();
     for (arguments, meant) in [
@@ -35,7 +35,7 @@ fn a_mistyped_name_is_answered_with_the_one_that_was_meant() {
         (&["report", "run", "--fail-on", "recall[fct] < 1"], "`fact`"),
         (&["report", "run", "--fail-on", "kept_at_cut at 51% < 1"], "`50%`"),
         (
-            &["compare", "run", "b", "--preset", "fifa=prune"],
+            &["compare", "run", "b", "--strategy", "fifa=prune"],
             "A has no `fifa`: did you mean `fifo`?",
         ),
     ] {
@@ -65,8 +65,8 @@ fn a_list_of_names_stays_short() {
     assert!(ran.lines().all(|line| line.len() < 400), "{ran}");
 }
 
-/// A preset of one stage.
-fn desk_preset(mechanism: &str) -> String {
+/// A strategy of one stage.
+fn desk_strategy(mechanism: &str) -> String {
     format!(
         "version = 1\nname = \"mine\"\nsummary = \"s\"\nsource = \"own\"\n\n[[stage]]\n\
          mechanism = \"{mechanism}\"\nat = \"request\"\nwhen = {{ above = \"window\", share = 0.9 }}\n"

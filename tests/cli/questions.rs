@@ -23,8 +23,8 @@ fn questions_are_written_once_and_never_over_a_file() {
     assert_eq!(desk.read("made.jsonl"), before);
     let printed = desk.good(&["probes", "generate", &session()]).out;
     assert_eq!(printed, before, "the same recording gives the same questions");
-    let nowhere = desk.refused(&["probes", "generate", &session(), "--out", "gone/made.jsonl"]);
-    assert!(nowhere.contains("cannot write gone/made.jsonl"), "{nowhere}");
+    let discard = desk.refused(&["probes", "generate", &session(), "--out", "gone/made.jsonl"]);
+    assert!(discard.contains("cannot write gone/made.jsonl"), "{discard}");
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn a_file_of_questions_gives_what_making_them_gives() {
     assert_eq!((none.as_str(), absent.as_str()), ("", ""), "nothing was asked");
 }
 
-/// At depth 3 the window is so small that requests of presets that summarise
+/// At depth 3 the window is so small that requests of strategies that summarise
 /// nothing are refused.
 #[test]
 fn a_refused_request_keeps_neither_facts_nor_answers_in_any_file() {
@@ -241,7 +241,7 @@ fn a_model_writes_the_questions_of_a_run_and_the_cassette_keeps_them() {
     };
     assert_ne!(asked("a").0, "", "its question was asked: {ran:?}");
     let calls = desk.csv("a/calls.csv");
-    assert!(calls.iter().any(|call| call["seat"] == "author"), "its calls are billed");
+    assert!(calls.iter().any(|call| call["role"] == "author"), "its calls are billed");
     assert_eq!(calls.len(), server.requests(), "every request is one row");
 
     drop(server);

@@ -72,7 +72,7 @@ fn a_cluster_that_loses_a_node_makes_the_run_of_one_process() {
     ended("kill", 0, &["5 of 5 tasks, 5 begun, 1 begun again", "s per task around it"]);
     assert_eq!(told["kill"]["nodes"], 2, "a node is gone");
     assert_same(&desk, "whole", "run");
-    // 5 sessions × 5 presets in 3 tasks; the options of a gate are those of the whole run.
+    // 5 sessions × 5 strategies in 3 tasks; the options of a gate are those of the whole run.
     ended("ship", 1, &["3 of 3 tasks, 3 begun, 0 begun again"]);
     let read = |run: &str| desk.read(&format!("{run}/facts.csv"));
     assert_eq!(read("sent"), read("whole"));

@@ -1,4 +1,4 @@
-//! Presets whose answerer may search what was dropped.
+//! Strategies whose answerer may search what was dropped.
 
 use serde_json::{Value as Json, json};
 
@@ -137,7 +137,7 @@ fn sessions_are_ranked_by_the_embeddings_of_their_summaries_each_embedded_once()
     let calls = desk.csv("near/calls.csv");
     assert_eq!((calls.len(), server.requests()), (5, 5), "the question and four summaries");
     for call in &calls {
-        let told = ["seat", "model", "uncached", "output", "cost_usd"].map(|name| &*call[name]);
+        let told = ["role", "model", "uncached", "output", "cost_usd"].map(|name| &*call[name]);
         assert_eq!(told, ["embedder", EMBEDDED[1], "7", "0", ""], "{call:?}");
     }
     let line = format!("Closed sessions are ranked by the embeddings of {}", EMBEDDED[1]);

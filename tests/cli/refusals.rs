@@ -136,7 +136,7 @@ fn an_override_that_is_wrong_is_refused_with_what_is_allowed() {
     let refuse = |set: &str| Desk::new().refused(&["bench", "--set", set]);
     assert_says(&refuse("prune.protekt=1"), &["strategies/prune.toml", "protekt", "protect"]);
     assert_says(&refuse("prune.protect=many"), &["strategies/prune.toml", "protect"]);
-    assert_says(&refuse("prune"), &["PRESET.KEY=VALUE", "prune.protect=20000"]);
+    assert_says(&refuse("prune"), &["STRATEGY.KEY=VALUE", "prune.protect=20000"]);
     assert_says(&refuse("pruned.protect=1"), &["`pruned`", "prune"]);
     assert_says(&refuse("prune.9.protect=1"), &["strategies/prune.toml"]);
     assert_says(&refuse("prune.protect="), &["strategies/prune.toml", "protect"]);

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use crate::desk::Desk;
-use recap::model::INSTRUMENT;
+use recap_core::model::INSTRUMENT;
 
 /// Every file of the run, by name.
 fn files(desk: &Desk) -> Vec<(String, String)> {

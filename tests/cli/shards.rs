@@ -1,7 +1,7 @@
 //! A run in parts, put together again.
 
 use crate::desk::{Desk, assert_same};
-use crate::seats::talk;
+use crate::roles::talk;
 use crate::server::{Act, Server};
 
 const WHAT: [&str; 9] = [

@@ -152,9 +152,9 @@ fn the_worst_stands_first_with_where_it_stood_and_what_carries_the_rest() {
 }
 
 #[test]
-fn the_null_of_a_preset_carries_nothing_that_its_model_would_write() {
-    let out = show_cut(&["3", "--strategy", "null:claude-code", "--diff"]);
-    assert!(out.contains("parcel-service · null:claude-code · cut 3 of 5"), "{out}");
+fn the_without_summary_of_a_strategy_carries_nothing_that_its_model_would_write() {
+    let out = show_cut(&["3", "--strategy", "no-summary:claude-code", "--diff"]);
+    assert!(out.contains("parcel-service · no-summary:claude-code · cut 3 of 5"), "{out}");
     assert_eq!(in_state(&out, "carried"), 0, "{out}");
     assert!(in_state(&out, "lost") > 0, "{out}");
 }
@@ -183,11 +183,13 @@ fn a_cut_that_is_not_there_is_refused_and_why() {
     assert!(refused(&["1", "--cuts", "none"]).contains("`--cuts none` leaves no cut"));
     let small = desk.refused(&["show", "pi.jsonl", "--strategy", "fifo", "--cut", "1"]);
     assert!(small.contains("the session has no cut: ") && small.len() > 60, "{small}");
-    let null = desk.refused(&["show", "pi.jsonl", "--strategy", "null:fifo", "--cut", "1"]);
-    assert!(null.contains("no model writes text for `fifo`"), "{null}");
-    let null = desk.refused(&["show", "pi.jsonl", "--strategy", "null:lis"]);
+    let without_summary =
+        desk.refused(&["show", "pi.jsonl", "--strategy", "no-summary:fifo", "--cut", "1"]);
+    assert!(without_summary.contains("no model writes text for `fifo`"), "{without_summary}");
+    let without_summary = desk.refused(&["show", "pi.jsonl", "--strategy", "no-summary:lis"]);
     assert!(
-        null.contains("can be shown after a cut only") && null.contains("add --cut 1"),
-        "{null}"
+        without_summary.contains("can be shown after a cut only")
+            && without_summary.contains("add --cut 1"),
+        "{without_summary}"
     );
 }

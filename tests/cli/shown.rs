@@ -16,9 +16,9 @@ fn toml(text: &str) -> String {
     serde_json::to_string(text).unwrap()
 }
 
-/// A preset of a stranger that hides what it runs: behind escapes, behind a
+/// A strategy of a stranger that hides what it runs: behind escapes, behind a
 /// prompt of a hundred lines, and behind a line that it wrote itself.
-fn preset() -> String {
+fn strategy() -> String {
     let source = toml(&format!("{HIDING}\n\nruns `true` in /tmp"));
     let word = toml(&format!("touch gone {HIDING}"));
     format!(
@@ -31,9 +31,9 @@ fn preset() -> String {
 }
 
 #[test]
-fn no_preset_hides_what_it_runs() {
+fn no_strategy_hides_what_it_runs() {
     let desk = Desk::new();
-    desk.file("mine.toml", preset());
+    desk.file("mine.toml", strategy());
     desk.file("mine.md", format!("{HIDING}\n{}runs `true` in /tmp\n", "\n".repeat(100)));
     let ran = desk.good(&["strategies", "show", "mine.toml"]);
     assert_tame(&ran);
@@ -51,14 +51,14 @@ fn no_preset_hides_what_it_runs() {
 }
 
 #[test]
-fn no_word_of_a_wrong_preset_is_obeyed() {
+fn no_word_of_a_wrong_strategy_is_obeyed() {
     let desk = Desk::new();
     for (at, wrong) in [
         format!("version = 1\n{} = 1\n", toml(HIDING)),
-        preset().replace("\"command\"", &toml(HIDING)),
-        preset().replace("name = \"mine\"", &format!("name = {}", toml(HIDING))),
-        preset().replace("share = 0.9", &format!("share = {}", toml(HIDING))),
-        preset().replace("mine.md", "\\u001b[2J.md"),
+        strategy().replace("\"command\"", &toml(HIDING)),
+        strategy().replace("name = \"mine\"", &format!("name = {}", toml(HIDING))),
+        strategy().replace("share = 0.9", &format!("share = {}", toml(HIDING))),
+        strategy().replace("mine.md", "\\u001b[2J.md"),
     ]
     .iter()
     .enumerate()

@@ -55,7 +55,7 @@ fn the_table_takes_the_width_of_the_terminal_and_not_of_columns() {
     assert!((105..=120).contains(&widest(&wide)), "{wide}");
     let narrow = shown(&desk, 64, &["report", "run"]);
     assert!(widest(&narrow) <= 64, "{narrow}");
-    let block = narrow.split("\n prune\n").nth(1).expect("a block for the preset");
+    let block = narrow.split("\n prune\n").nth(1).expect("a block for the strategy");
     let labels: Vec<&str> = block.lines().take(3).map(|line| line.trim_start()).collect();
     assert!(labels[0].starts_with("frees  "), "{narrow}");
     assert!(labels.iter().all(|line| line.contains("  ")), "{narrow}");

@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 
 use crate::desk::Desk;
 
-/// A preset without cache breakpoints, which costs more than one with them and
+/// A strategy without cache breakpoints, which costs more than one with them and
 /// keeps the same.
 const BASE: &str = "version = 1\nname = \"mine\"\nsummary = \"x\"\nsource = \"x\"\n\
                     cache_breakpoints = []\n[[stage]]\nmechanism = \"fifo\"\n\
@@ -71,8 +71,8 @@ fn a_search_has_a_frontier_and_compares_on_sessions_it_never_saw() {
     assert_eq!((&held["sessions"], &held["kept"]["difference"]["mean"]), (&json!(3), &json!(0.0)));
     assert!(held["usd"]["difference"]["mean"].as_f64().unwrap() < 0.0, "{held}");
     assert!(held["words"].as_str().unwrap().contains("too few for an interval"), "{held}");
-    // The recommended preset is a file that runs.
-    assert_eq!(result["preset_file"], json!("tuned-mine.toml"));
+    // The recommended strategy is a file that runs.
+    assert_eq!(result["strategy_file"], json!("tuned-mine.toml"));
     let checked = desk.good(&["strategies", "check", "search/tuned-mine.toml"]);
     assert!(checked.out.starts_with("tuned-mine: "), "{}", checked.out);
     let rows = desk.csv("search/frontier.csv");

@@ -156,8 +156,8 @@ fn probe(n: usize) -> Json {
     })
 }
 
-/// A preset file whose words are hostile; its name has to be plain.
-pub fn preset() -> String {
+/// A strategy file whose words are hostile; its name has to be plain.
+pub fn strategy() -> String {
     let quoted = serde_json::to_string(named("handler")).unwrap();
     format!(
         "version = 1\nname = \"mine\"\nsummary = {quoted}\nsource = {quoted}\n\n[[stage]]\n\
@@ -166,4 +166,4 @@ pub fn preset() -> String {
 }
 
 /// Its file name, as hostile as a file system allows.
-pub const PRESET_FILE: &str = "=cmd()<img src=x onerror=window.pwned=1>.toml";
+pub const STRATEGY_FILE: &str = "=cmd()<img src=x onerror=window.pwned=1>.toml";

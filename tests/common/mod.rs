@@ -6,14 +6,15 @@ pub mod talk;
 
 use std::sync::Arc;
 
+use proptest::prelude::Strategy as Arbitrary;
 use proptest::prelude::*;
-use recap::model::{
+use recap_core::model::{
     Block, CellKey, LedgerState, Message, RecordedCompaction, RecordedTrigger, Role, Transcript,
 };
-use recap::replay::{Plan, ReplaySession, Subject};
-use recap::seats::compactor::Offline;
-use recap::strategy::{Compactor, Preset};
-use recap::tokens::Counter;
+use recap_core::tokens::Counter;
+use recap_exam::roles::compactor::Offline;
+use recap_replay::{Plan, PreparedSession, ReplaySession};
+use recap_strategy::{Compactor, Strategy};
 use serde_json::json;
 
 pub use recordings::shared;
@@ -72,30 +73,30 @@ pub fn small() -> Transcript {
     Transcript { id: "small".into(), messages: messages.collect(), ..Transcript::default() }
 }
 
-pub fn subject(transcript: Transcript) -> Subject {
-    Subject::new("test", transcript, Arc::new(Counter::default()))
+pub fn subject(transcript: Transcript) -> PreparedSession {
+    PreparedSession::new("test", transcript, Arc::new(Counter::default()))
 }
 
 pub fn offline() -> Offline {
     Offline::new(Arc::new(Counter::default()))
 }
 
-pub fn preset(toml: &str) -> Preset {
+pub fn strategy(toml: &str) -> Strategy {
     let head = "version = 1\nname = \"test\"\nsummary = \"\"\nsource = \"\"\n";
-    Preset::parse("test.toml", &format!("{head}{toml}"), &[], &|_| Some("Summarise.".into()))
+    Strategy::parse("test.toml", &format!("{head}{toml}"), &[], &|_| Some("Summarise.".into()))
         .unwrap()
 }
 
-pub fn plan(preset: Preset, window: u64) -> Plan {
+pub fn plan(strategy: Strategy, window: u64) -> Plan {
     Plan {
         key: CellKey {
             dataset: "test".into(),
             transcript: "small".into(),
-            strategy: preset.name.clone(),
+            strategy: strategy.name.clone(),
             window: window.to_string(),
             replicate: 0,
         },
-        preset: Arc::new(preset),
+        strategy: Arc::new(strategy),
         window,
         scaled: true,
         seed: 1,
@@ -156,7 +157,7 @@ enum Turn {
     Thought,
 }
 
-fn prose() -> impl Strategy<Value = String> {
+fn prose() -> impl Arbitrary<Value = String> {
     prop_oneof![
         Just(String::new()),
         "[a-z]{1,8}( [a-z]{1,8}){0,40}",
@@ -169,7 +170,7 @@ fn prose() -> impl Strategy<Value = String> {
 }
 
 /// What users of some systems type, and what looks like it.
-fn command() -> impl Strategy<Value = &'static str> {
+fn command() -> impl Arbitrary<Value = &'static str> {
     prop::sample::select(vec![
         "/new",
         "/clear",
@@ -185,7 +186,7 @@ fn command() -> impl Strategy<Value = &'static str> {
     ])
 }
 
-fn turn() -> impl Strategy<Value = Turn> {
+fn turn() -> impl Arbitrary<Value = Turn> {
     prop_oneof![
         3 => prose().prop_map(Turn::User),
         1 => command().prop_map(|said| Turn::User(said.to_owned())),
@@ -200,7 +201,7 @@ fn turn() -> impl Strategy<Value = Turn> {
 /// A session by chance: parallel calls, interrupted calls, empty texts,
 /// harness messages, reasoning, images, commands, a recorded compaction, and
 /// times from seconds to days apart, or none.
-pub fn any_transcript() -> impl Strategy<Value = Transcript> {
+pub fn any_transcript() -> impl Arbitrary<Value = Transcript> {
     let pauses = prop::sample::select(vec![0, 1, 30, 5_000, 40_000, 100_000]);
     let clock = prop::option::of(prop::collection::vec(pauses, 60));
     let turns = prop::collection::vec(turn(), 1..60);

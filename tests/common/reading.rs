@@ -5,11 +5,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use recap::dataset::Dataset;
-use recap::model::{Probe, ProbeKind, Role, Transcript, Verdict};
-use recap::seats::answerer::{Answerer, Offline, Passage, Shown};
-use recap::seats::judge::{Grading, Offline as Judge};
-use recap::tokens::Counter;
+use recap_core::model::{Probe, ProbeKind, Role, Transcript, Verdict};
+use recap_core::tokens::Counter;
+use recap_exam::roles::answerer::{Answerer, Offline, Passage, Shown};
+use recap_exam::roles::judge::{Grading, Offline as Judge};
+use recap_formats::Dataset;
 
 /// Messages on either side of the evidence.
 const AROUND: usize = 2;
@@ -24,7 +24,7 @@ fn shown(transcript: &Transcript, probe: &Probe, full: bool) -> Shown {
     let messages = transcript.messages[..until].iter().enumerate();
     let kept = messages.filter(|(at, _)| full || near(*at)).map(|(_, m)| m);
     let passage =
-        |m: &recap::model::Message| Passage { role: m.role, at: m.at, text: m.sent().into() };
+        |m: &recap_core::model::Message| Passage { role: m.role, at: m.at, text: m.sent().into() };
     let now = transcript.messages[..until].iter().rev().find_map(|m| m.at);
     Shown { passages: [preamble].into_iter().chain(kept.map(passage)).collect(), now }
 }

@@ -195,7 +195,7 @@ impl Drop for Server {
 }
 
 /// An address at which nobody listens.
-pub fn nowhere() -> String {
+pub fn discard() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     format!("http://{}", listener.local_addr().unwrap())
 }

@@ -1,9 +1,9 @@
 //! Conversations by hand for the suites that hold mechanisms against their
-//! seeds, and the built-in presets to run them through.
+//! seeds, and the built-in strategies to run them through.
 
-use recap::model::{Block, Role, Transcript};
-use recap::replay::{Plan, ReplaySession};
-use recap::strategy::{Record, builtin};
+use recap_core::model::{Block, Role, Transcript};
+use recap_replay::{Plan, ReplaySession};
+use recap_strategy::{Record, builtin};
 use serde_json::json;
 
 use super::{block_on, ledger, message, offline, plan, subject};
@@ -81,11 +81,11 @@ impl Talk {
     }
 }
 
-/// A built-in preset at a window, with overrides.
+/// A built-in strategy at a window, with overrides.
 pub fn real(name: &str, window: u64, overrides: &[(&str, &str)]) -> Plan {
     let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
     let overrides: Vec<_> = overrides.iter().map(own).collect();
-    plan(builtin(name, &overrides).expect("a built-in preset").unwrap(), window)
+    plan(builtin(name, &overrides).expect("a built-in strategy").unwrap(), window)
 }
 
 /// The same without scaling (`--no-scale`).

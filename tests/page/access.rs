@@ -23,7 +23,7 @@ static PAGE_OF_TWO: LazyLock<String> = LazyLock::new(|| {
     let run =
         ["bench", "--quiet", "--strategy", "full", "--strategy", "fifo", "--strategy", "prune"];
     desk.good(&[&run[..], &["--out", "a"]].concat());
-    desk.good(&["compare", "a", "a", "--preset", "fifo=prune", "--format", "html"]).out
+    desk.good(&["compare", "a", "a", "--strategy", "fifo=prune", "--format", "html"]).out
 });
 
 /// axe's script, out of the packages that `.ci/test` installs.

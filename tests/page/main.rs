@@ -22,9 +22,9 @@ use site::Site;
 static PAGE: LazyLock<String> = LazyLock::new(|| {
     let desk = Desk::new();
     hostile::dataset(&desk.path("data"));
-    desk.file(hostile::PRESET_FILE, hostile::preset());
-    let presets = ["full", "empty", "fifo", "prune", "continuation", hostile::PRESET_FILE];
-    let chosen = presets.iter().flat_map(|preset| ["--strategy", preset]);
+    desk.file(hostile::STRATEGY_FILE, hostile::strategy());
+    let strategies = ["full", "empty", "fifo", "prune", "continuation", hostile::STRATEGY_FILE];
+    let chosen = strategies.iter().flat_map(|strategy| ["--strategy", strategy]);
     let run = ["bench", "data", "--quiet", "--out", "run", "--window", "8k", "--window", "25%"];
     desk.good(&run.into_iter().chain(chosen).collect::<Vec<&str>>());
     desk.read("run/report.html")

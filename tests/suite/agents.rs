@@ -1,13 +1,13 @@
-//! Presets of agents in production: each does what its public source says. The
+//! Strategies of agents in production: each does what its public source says. The
 //! numbers are those of the sources, at a tenth or a hundredth of their window.
 
 use std::sync::{Arc, Mutex};
 
 use crate::common::talk::{Talk, last, real};
 use crate::common::{block_on, ledger, replayed, subject};
-use recap::model::{Role, Transcript};
-use recap::replay::{Plan, ReplaySession};
-use recap::strategy::{
+use recap_core::model::{Role, Transcript};
+use recap_replay::{Plan, ReplaySession};
+use recap_strategy::{
     CallUsage, Compactor, FailedCall, Produced, Reply, Task, TaskMessage, builtin,
 };
 
@@ -298,7 +298,7 @@ fn each_of_them_names_where_it_is_from_and_of_when() {
         "anchored-summary",
         "inspect-trim",
     ] {
-        let preset = builtin(name, &[]).unwrap().unwrap();
-        assert!(preset.source.contains("202"), "{name}: {}", preset.source);
+        let strategy = builtin(name, &[]).unwrap().unwrap();
+        assert!(strategy.source.contains("202"), "{name}: {}", strategy.source);
     }
 }

@@ -3,21 +3,23 @@
 
 use std::sync::{Arc, Mutex};
 
-use crate::common::{block_on, offline, plan, preset, small};
+use crate::common::{block_on, offline, plan, small, strategy};
 use async_trait::async_trait;
-use recap::clock::PROFILE;
-use recap::model::{
+use recap_billing::pricing::{Agents, PriceList};
+use recap_core::clock::PROFILE;
+use recap_core::model::{
     Answer, Cell, CellOutcome, CellRows, Expectation, Judgement, LedgerState, Manifest, NoAnswer,
     Prices, Probe, ProbeKind, SnapshotPart, Source, Verdict,
 };
-use recap::pricing::{Agents, PriceList};
-use recap::replay::{Probed, Replayed, Subject, replay};
-use recap::run::{Finished, Folder, RunSpec, Sample, Seats, Windows, judge_again, prepare, run};
-use recap::seats::answerer::{Answerer, Searched, Shown};
-use recap::seats::finder::Finder;
-use recap::seats::judge::{Grading, Judge};
-use recap::strategy::builtin;
-use recap::tokens::Counter;
+use recap_core::tokens::Counter;
+use recap_exam::roles::answerer::{Answerer, Searched, Shown};
+use recap_exam::roles::finder::Finder;
+use recap_exam::roles::judge::{Grading, Judge};
+use recap_replay::run::{
+    Finished, Folder, ModelRoles, RunSpec, Sample, Windows, judge_again, prepare, run,
+};
+use recap_replay::{PreparedSession, Probed, Replayed, replay};
+use recap_strategy::builtin;
 
 /// A question that message `evidence` of `small` answers, asked after `asked_at`.
 fn probe(id: &str, asked_at: u32, evidence: &[u32]) -> Probe {
@@ -33,13 +35,13 @@ fn probe(id: &str, asked_at: u32, evidence: &[u32]) -> Probe {
     }
 }
 
-fn asked(probes: Vec<Probe>) -> Subject {
-    Subject::new("test", small(), Arc::new(Counter::default())).with_probes(probes)
+fn asked(probes: Vec<Probe>) -> PreparedSession {
+    PreparedSession::new("test", small(), Arc::new(Counter::default())).with_probes(probes)
 }
 
-fn replayed(subject: &Subject, toml: &str, window: u64) -> (CellRows, Vec<Probed>) {
+fn replayed(subject: &PreparedSession, toml: &str, window: u64) -> (CellRows, Vec<Probed>) {
     let Replayed { cell, probed, .. } =
-        block_on(replay(subject, &plan(preset(toml), window), &offline()));
+        block_on(replay(subject, &plan(strategy(toml), window), &offline()));
     (cell.rows().unwrap_or_else(|| panic!("{:?}", cell.outcome)).clone(), probed)
 }
 
@@ -191,7 +193,7 @@ pub fn manifest() -> Manifest {
     Manifest {
         title: "small".into(),
         version: "0".into(),
-        instrument: recap::model::INSTRUMENT,
+        instrument: recap_core::model::INSTRUMENT,
         seed: 1,
         tokens: "o200k".into(),
         windows: Vec::new(),
@@ -201,7 +203,7 @@ pub fn manifest() -> Manifest {
         depth: 0,
         replicates: 1,
         transcripts: Vec::new(),
-        presets: Vec::new(),
+        strategies: Vec::new(),
         compactor: "offline".into(),
         answerer: "counting".into(),
         judge: "counting".into(),
@@ -212,32 +214,33 @@ pub fn manifest() -> Manifest {
         profile: PROFILE,
         named: Vec::new(),
         comparator: None,
-        margin: recap::model::MARGIN,
+        margin: recap_core::model::MARGIN,
         no_text: false,
         shard: None,
         followed: None,
         agent: None,
-        planned: recap::model::Planned::default(),
+        planned: recap_core::model::Planned::default(),
         warnings: Vec::new(),
     }
 }
 
-/// What a run over `small` left, with this seat as answerer and judge.
-fn run_with(seat: &Arc<Counting>, presets: &[&str], probes: Vec<Probe>) -> Finished {
-    let (answerer, judge) = (Arc::clone(seat), Arc::clone(seat));
+/// What a run over `small` left, with this role as answerer and judge.
+fn run_with(role: &Arc<Counting>, strategies: &[&str], probes: Vec<Probe>) -> Finished {
+    let (answerer, judge) = (Arc::clone(role), Arc::clone(role));
     let compactor = Arc::new(offline());
-    let seats = Seats { compactor, offline: true, answerer, judge, embedder: None, calls: None };
-    let preset = |name: &&str| Arc::new(builtin(name, &[]).unwrap().unwrap());
+    let roles =
+        ModelRoles { compactor, offline: true, answerer, judge, embedder: None, calls: None };
+    let strategy = |name: &&str| Arc::new(builtin(name, &[]).unwrap().unwrap());
     let spec = RunSpec {
-        presets: presets.iter().map(preset).collect(),
+        strategies: strategies.iter().map(strategy).collect(),
         windows: Windows::Same(vec!["100k".parse().unwrap(), "200k".parse().unwrap()]),
-        nulls: true,
-        cuts: recap::probes::Cuts::None,
+        without_summaries: true,
+        cuts: recap_exam::probes::Cuts::None,
         depth: 0,
         replicates: 1,
         seed: 1,
         scaled: true,
-        questions: recap::run::CutQuestions::None,
+        questions: recap_replay::run::CutQuestions::None,
         jobs: 2,
         agents: Arc::new(Agents::new(Arc::new(PriceList::bundled()), Vec::new())),
         compactor: None,
@@ -249,24 +252,24 @@ fn run_with(seat: &Arc<Counting>, presets: &[&str], probes: Vec<Probe>) -> Finis
     let mut folder = Folder::create(&folder.path().join("run"), &manifest()).unwrap();
     block_on(async {
         let counter = Arc::new(Counter::default());
-        let prepared = prepare(&spec, samples, &seats, counter).await.unwrap();
-        run(&spec, prepared, &seats, &mut folder, &()).await.unwrap()
+        let prepared = prepare(&spec, samples, &roles, counter).await.unwrap();
+        run(&spec, prepared, &roles, &mut folder, &()).await.unwrap()
     })
 }
 
 #[test]
 fn one_context_is_asked_once_in_a_run_and_one_answer_graded_once() {
-    let seat = Arc::new(Counting::default());
+    let role = Arc::new(Counting::default());
     let probes = vec![probe("p", 10, &[0]), probe("q", 10, &[9])];
-    let finished = run_with(&seat, &["full", "fifo", "empty", "evidence"], probes);
+    let finished = run_with(&role, &["full", "fifo", "empty", "evidence"], probes);
 
     // Both probes to the whole conversation, which `fifo` leaves whole at both
     // windows; both to the empty one; one each to its own evidence.
-    let mut asked = seat.asked.lock().unwrap().clone();
+    let mut asked = role.asked.lock().unwrap().clone();
     asked.sort_unstable();
     assert_eq!(asked, [1, 1, 2, 2]);
     // The whole, nothing, and its evidence: three answers a probe.
-    assert_eq!(*seat.graded.lock().unwrap(), 6);
+    assert_eq!(*role.graded.lock().unwrap(), 6);
     let of = |strategy: &str| -> Vec<Cell> {
         finished.sessions.cells().filter(|c| c.key.strategy == strategy).collect()
     };
@@ -287,9 +290,9 @@ fn one_context_is_asked_once_in_a_run_and_one_answer_graded_once() {
 /// Seed 003: retrieve older memories through the tools: all before the question
 #[test]
 fn with_a_recovery_channel_each_probe_is_asked_twice_and_the_archive_ends_at_its_request() {
-    let seat = Arc::new(Counting::default());
+    let role = Arc::new(Counting::default());
     let probes = vec![probe("p", 4, &[0]), probe("q", 10, &[9]), probe("r", 10, &[9])];
-    let finished = run_with(&seat, &["full", "sliding-window-search"], probes);
+    let finished = run_with(&role, &["full", "sliding-window-search"], probes);
 
     // One at the third request, two at the end, once for both windows; what is
     // asked without the channel is what `full` shows too, and shared with it.
@@ -298,8 +301,8 @@ fn with_a_recovery_channel_each_probe_is_asked_twice_and_the_archive_ends_at_its
         asked.sort_unstable();
         asked
     };
-    assert_eq!((sorted(&seat.asked), sorted(&seat.searched)), (vec![1, 2], vec![1, 2]));
-    assert_eq!(*seat.broadcasts.lock().unwrap(), [4, 4], "the user's second message");
+    assert_eq!((sorted(&role.asked), sorted(&role.searched)), (vec![1, 2], vec![1, 2]));
+    assert_eq!(*role.broadcasts.lock().unwrap(), [4, 4], "the user's second message");
     let facts = &finished.transcripts[0].messages;
     let all = |end: usize| facts[..end].iter().map(|m| m.tokens).sum::<u64>();
     for cell in finished.sessions.cells() {
@@ -328,6 +331,6 @@ fn with_a_recovery_channel_each_probe_is_asked_twice_and_the_archive_ends_at_its
             row.recovered.iter_mut().for_each(|recovered| recovered.judgement.rationale.clear());
         }
     }
-    block_on(judge_again(&finished.transcripts, (&mut cells, &mut []), &*seat, 2));
+    block_on(judge_again(&finished.transcripts, (&mut cells, &mut []), &*role, 2));
     assert!(finished.sessions.cells().eq(cells));
 }

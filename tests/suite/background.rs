@@ -1,14 +1,14 @@
-//! Compactions that work while the conversation goes on (semantics §25).
+//! Compactions that work while the conversation goes on (how-it-works §25).
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
-use crate::common::{block_on, ledger, message, plan, preset, sent, subject, text};
+use crate::common::{block_on, ledger, message, plan, sent, strategy, subject, text};
 use async_trait::async_trait;
-use recap::model::{CellOutcome, CellRows, LatencySource, Role, Transcript};
-use recap::pricing::{Agent, PriceList};
-use recap::replay::{Plan, ReplaySession, replay};
-use recap::strategy::{CallUsage, Compactor, CompactorError, FailedCall, Produced, Reply, Task};
+use recap_billing::pricing::{Agent, PriceList};
+use recap_core::model::{CellOutcome, CellRows, LatencySource, Role, Transcript};
+use recap_replay::{Plan, ReplaySession, replay};
+use recap_strategy::{CallUsage, Compactor, CompactorError, FailedCall, Produced, Reply, Task};
 
 /// A model that takes 50 seconds a call and refuses some of them.
 #[derive(Default)]
@@ -71,7 +71,7 @@ fn folding() -> Plan {
     let stage = "[[stage]]\nmechanism = \"continuation\"\nat = \"append\"\nbackground = true\n\
                  when = { messages = 4 }\nkeep_last = 2\nkeep_summaries = \"last\"\n\
                  request = \"fresh\"\nmax_tokens = 100\nprompt = \"p.md\"";
-    plan(preset(stage), 100_000)
+    plan(strategy(stage), 100_000)
 }
 
 fn rows(messages: usize, compactor: &dyn Compactor) -> CellRows {
@@ -126,7 +126,7 @@ fn calls_are_billed_to_their_own_compaction_where_another_took_effect_first() {
                   request = \"fresh\"\nmax_tokens = 100\nprompt = \"p.md\"\n\
                   [[stage]]\nmechanism = \"sliding-window\"\nat = \"request\"\n\
                   when = { messages = 5 }\nlast = 5";
-    let mut plan = plan(preset(stages), 100_000);
+    let mut plan = plan(strategy(stages), 100_000);
     let prices = PriceList::bundled().find("claude-sonnet-5-5").unwrap().clone();
     let model = prices.id.clone();
     let prices = Some(Arc::new(prices));
@@ -186,6 +186,6 @@ fn what_hides_messages_for_one_request_is_no_work_for_the_background() {
     let stage = "version = 1\nname = \"t\"\nsummary = \"\"\nsource = \"\"\n[[stage]]\nat = \
                  \"request\"\nwhen = \"always\"\nmechanism = \"sliding-window\"\nlast = 4\n\
                  background = true";
-    let refused = recap::strategy::Preset::parse("t.toml", stage, &[], &|_| None).unwrap_err();
+    let refused = recap_strategy::Strategy::parse("t.toml", stage, &[], &|_| None).unwrap_err();
     assert!(refused.to_string().contains("background"), "{refused}");
 }

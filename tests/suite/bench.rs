@@ -4,8 +4,8 @@ use std::path::Path;
 
 use assert_cmd::cargo::cargo_bin_cmd;
 use recap::bench::{Bench, BenchError, SelectionError};
-use recap::dataset::{Dataset, LoadOptions, load};
-use recap::report::Screen;
+use recap_formats::{Dataset, LoadOptions, load};
+use recap_report::Screen;
 
 #[path = "../../examples/bench.rs"]
 #[allow(dead_code)]
@@ -30,8 +30,8 @@ fn the_example_leaves_what_recap_bench_leaves() {
 
     let mut recap = cargo_bin_cmd!("recap");
     recap.arg("bench").arg(fixture()).arg("--out").arg(&program).args(["--quiet"]);
-    for preset in ["fifo", "prune", "continuation"] {
-        recap.args(["--strategy", preset]);
+    for strategy in ["fifo", "prune", "continuation"] {
+        recap.args(["--strategy", strategy]);
     }
     recap.args(["--window", "25%"]).assert().success();
 
@@ -47,7 +47,7 @@ fn the_example_leaves_what_recap_bench_leaves() {
         assert!(own == theirs, "{name}");
     }
     let summary = std::fs::read_to_string(library.join("summary.csv")).unwrap();
-    assert!(summary.lines().count() > 6, "the controls and three presets");
+    assert!(summary.lines().count() > 6, "the controls and three strategies");
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn what_cannot_be_planned_is_told_by_its_kind() {
     assert!(matches!(refused(Bench::new([dataset()]).limit(Some(0))), BenchError::NoTranscript));
     let twice = refused(Bench::new([dataset(), dataset()]));
     assert!(matches!(twice, BenchError::GivenTwice { .. }), "{twice}");
-    let unknown = refused(Bench::new([dataset()]).presets(["fifoo"]));
+    let unknown = refused(Bench::new([dataset()]).strategies(["fifoo"]));
     let BenchError::Selection(SelectionError::Unknown { name, suggestion }) = unknown else {
         panic!("{unknown}");
     };
@@ -67,7 +67,7 @@ fn what_cannot_be_planned_is_told_by_its_kind() {
 }
 
 #[test]
-fn windows_and_payers_count_once_and_in_the_order_given() {
+fn windows_and_billing_models_count_once_and_in_the_order_given() {
     let typed = ["200k", "Native", " 25%", "native", "200k"].map(|typed| typed.parse().unwrap());
     let models = ["gpt-5.4", " gpt-5.4 ", "claude-opus-4-6"];
     let plan = Bench::new([dataset()]).windows(typed).agent_models(models).plan().unwrap();

@@ -4,15 +4,15 @@
 use crate::common;
 use std::sync::Arc;
 
-use crate::common::{block_on, message, offline, plan, preset, subject, text};
+use crate::common::{block_on, message, offline, plan, strategy, subject, text};
 use jiff::{SignedDuration, Timestamp};
-use recap::model::{
+use recap_billing::pricing::{Agent, Agents, ModelPrices, PriceList, Tariff};
+use recap_core::model::{
     Bill, Block, Buckets, CacheRules, CellOutcome, CellRows, Exogenous, LatencySource, Message,
     Role, Transcript, Usage,
 };
-use recap::pricing::{Agent, Agents, ModelPrices, PriceList, Tariff};
-use recap::replay::{Subject, replay, validate};
-use recap::strategy::{Preset, builtin};
+use recap_replay::{PreparedSession, replay, validate};
+use recap_strategy::{Strategy, builtin};
 use serde_json::json;
 
 /// Anthropic's rules without a minimum, in round prices: 1 for input, 1.25 and
@@ -38,8 +38,8 @@ fn agent(prices: ModelPrices) -> Agent {
     Agent { billed_as: model.clone(), model, prices: Some(Arc::new(prices)), others: Vec::new() }
 }
 
-fn rows(subject: &Subject, preset: Preset, window: u64, agent: &Agent) -> CellRows {
-    let mut plan = plan(preset, window);
+fn rows(subject: &PreparedSession, strategy: Strategy, window: u64, agent: &Agent) -> CellRows {
+    let mut plan = plan(strategy, window);
     plan.agents = Arc::new([agent.clone()]);
     match block_on(replay(subject, &plan, &offline())).cell.outcome {
         CellOutcome::Done(rows) => *rows,
@@ -47,7 +47,7 @@ fn rows(subject: &Subject, preset: Preset, window: u64, agent: &Agent) -> CellRo
     }
 }
 
-fn named(name: &str) -> Preset {
+fn named(name: &str) -> Strategy {
     builtin(name, &[]).unwrap().unwrap()
 }
 
@@ -61,7 +61,7 @@ fn parts(buckets: &Buckets) -> (u64, u64, u64, u64) {
 }
 
 /// USD of prompts, outputs and calls.
-fn usd(subject: &Subject, bill: &Bill, agent: &Agent) -> f64 {
+fn usd(subject: &PreparedSession, bill: &Bill, agent: &Agent) -> f64 {
     let mut tariff = Tariff::new(agent.prices.as_ref().unwrap());
     let mut sum = 0.0;
     for (facts, request) in subject.facts.requests.iter().zip(&bill.requests) {
@@ -126,7 +126,7 @@ fn an_hour_is_written_where_the_recording_wrote_for_an_hour() {
 }
 
 #[test]
-fn a_recorded_cold_start_is_replayed_for_every_preset() {
+fn a_recorded_cold_start_is_replayed_for_every_strategy() {
     let usage = |read, write| Usage { cache_read: read, cache_write_5m: write, ..Usage::default() };
     let mut transcript = turns(&[0, 1, 60, 61, 120, 121, 180, 181]);
     for (at, (read, write)) in [(1, (0, 10)), (3, (10, 20)), (5, (0, 50)), (7, (50, 20))] {
@@ -167,9 +167,9 @@ fn a_turn_of_more_blocks_than_the_provider_looks_back_over_is_read_still() {
     messages.extend(results);
     messages.push(message(17, Role::Assistant, vec![text(10)]));
     let subject = subject(Transcript { id: "fan".into(), messages, ..Transcript::default() });
-    let read = |preset: Preset| billed(&rows(&subject, preset, 10_000, &claude()))[1].read;
+    let read = |strategy: Strategy| billed(&rows(&subject, strategy, 10_000, &claude()))[1].read;
     assert_eq!(read(named("full")), 10, "the breakpoint of the request before still stands");
-    let newest = preset("cache_breakpoints = [\"preamble\", \"newest\"]\n");
+    let newest = strategy("cache_breakpoints = [\"preamble\", \"newest\"]\n");
     assert_eq!(read(newest), 0, "a moving breakpoint alone looks back over 20 blocks");
 }
 
@@ -188,8 +188,8 @@ fn a_changed_model_reads_nothing_of_the_other_ones_cache_and_takes_its_own_price
         "prompt_cache_min_tokens": 0,
     });
     let dear = agent(ModelPrices::read("claude-dear", &dear).unwrap());
-    let payer = Agent { others: vec![dear.clone()], ..claude() };
-    let rows = rows(&subject, named("full"), 1_000, &payer);
+    let billing_model = Agent { others: vec![dear.clone()], ..claude() };
+    let rows = rows(&subject, named("full"), 1_000, &billing_model);
     let found: Vec<_> = billed(&rows).iter().map(parts).collect();
     // 10, 30 and 50 tokens: the second prompt is the other model's first, and
     // the third finds what the first left.
@@ -198,7 +198,7 @@ fn a_changed_model_reads_nothing_of_the_other_ones_cache_and_takes_its_own_price
         rows.bills[0].requests.iter().map(|r| r.as_ref().unwrap().model).collect();
     assert_eq!(models, [0, 1, 0]);
     assert_eq!(rows.bills[0].models().collect::<Vec<_>>(), ["claude-round", "claude-dear"]);
-    // A payer that was asked for takes every request.
+    // A billing model that was asked for takes every request.
     let asked = super::bill::rows(&subject, named("full"), 1_000, &claude());
     assert_eq!(parts(&billed(&asked)[1]), (0, 10, 20, 0));
 }
@@ -218,8 +218,8 @@ fn the_head_breakpoint_stands_behind_what_harnesses_put_in_front() {
     let told = |plan: &str, agent: &Agent| {
         let set = |key: &str, value: &str| (key.to_owned(), value.to_owned());
         let keys = [set("cache_breakpoints", plan), set("last", "2")];
-        let preset = builtin("sliding-window", &keys).unwrap().unwrap();
-        rows(&subject, preset, 100_000, agent)
+        let strategy = builtin("sliding-window", &keys).unwrap().unwrap();
+        rows(&subject, strategy, 100_000, agent)
     };
     let [preamble, head] = ["[\"preamble\"]", "[\"head\"]"].map(|plan| told(plan, &claude()));
     assert_eq!(billed(&preamble)[5].read, 600);
@@ -254,16 +254,17 @@ fn calls_of_compactions_are_told_with_the_head_breakpoint_as_well() {
     assert!(global < hidden, "{global} of {hidden}");
     let told = |plan: &str| {
         let keys = [("cache_breakpoints".to_owned(), plan.to_owned())];
-        let preset = builtin("claude-code", &keys).unwrap().unwrap();
-        rows(&subject, preset, 24_000, &claude())
+        let strategy = builtin("claude-code", &keys).unwrap().unwrap();
+        rows(&subject, strategy, 24_000, &claude())
     };
     let plans = ["[\"preamble\", \"newest\"]", "[\"head\", \"newest\"]"];
     let [preamble, head] = plans.map(told);
     assert!(!head.bills[0].calls.is_empty(), "it compacts");
-    let calls = |rows: &CellRows, of: fn(&recap::model::PromptBill) -> Buckets| -> Vec<Buckets> {
-        rows.bills[0].calls.iter().map(|call| of(&call.prompt)).collect()
-    };
-    let as_told = calls(&preamble, recap::model::PromptBill::head_breakpoint);
+    let calls =
+        |rows: &CellRows, of: fn(&recap_core::model::PromptBill) -> Buckets| -> Vec<Buckets> {
+            rows.bills[0].calls.iter().map(|call| of(&call.prompt)).collect()
+        };
+    let as_told = calls(&preamble, recap_core::model::PromptBill::head_breakpoint);
     assert_eq!(as_told, calls(&head, |prompt| prompt.billed));
 }
 
@@ -314,10 +315,10 @@ fn a_sliding_window_sends_less_and_costs_more_and_large_cuts_cost_less() {
     let table = [
         ("full", named("full")),
         ("sliding-window", named("sliding-window")),
-        ("large cuts", preset(step)),
+        ("large cuts", strategy(step)),
     ]
-    .map(|(name, preset)| {
-        let rows = rows(&subject, preset, 24_000, &claude());
+    .map(|(name, strategy)| {
+        let rows = rows(&subject, strategy, 24_000, &claude());
         let sent: u64 = rows.requests.iter().map(|r| r.tokens_sent).sum();
         let breaks = rows.requests.iter().filter(|r| r.cache_break).count();
         let cost = usd(&subject, &rows.bills[0], &claude());

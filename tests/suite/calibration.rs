@@ -6,24 +6,24 @@ use crate::common;
 use std::sync::Arc;
 
 use crate::common::{block_on, call, message, offline, plan, result, shared, text, words};
-use recap::dataset::{LoadOptions, load};
-use recap::model::{
+use recap_billing::pricing::{Agents, PriceList};
+use recap_core::model::{
     Block, CellOutcome, CellRows, PreambleChange, RecordedCompaction, RecordedTrigger, Role,
     TokensSource, Transcript, Usage, Validation,
 };
-use recap::pricing::{Agents, PriceList};
-use recap::replay::{Subject, replay, validate};
-use recap::seats::compactor::Offline;
-use recap::strategy::{Compactor, Task, TaskMessage, builtin};
-use recap::tokens::{Calibrate, Counter, readings};
+use recap_core::tokens::{Calibrate, Counter, readings};
+use recap_exam::roles::compactor::Offline;
+use recap_formats::{LoadOptions, load};
+use recap_replay::{PreparedSession, replay, validate};
+use recap_strategy::{Compactor, Task, TaskMessage, builtin};
 
-fn counted(transcript: Transcript, calibrate: Calibrate) -> Subject {
-    Subject::new("test", transcript, Arc::new(Counter::default().calibrating(calibrate)))
+fn counted(transcript: Transcript, calibrate: Calibrate) -> PreparedSession {
+    PreparedSession::new("test", transcript, Arc::new(Counter::default().calibrating(calibrate)))
 }
 
-fn rows(subject: &Subject, strategy: &str) -> CellRows {
-    let preset = builtin(strategy, &[]).unwrap().unwrap();
-    match block_on(replay(subject, &plan(preset, 1_000_000), &offline())).cell.outcome {
+fn rows(subject: &PreparedSession, strategy: &str) -> CellRows {
+    let strategy = builtin(strategy, &[]).unwrap().unwrap();
+    match block_on(replay(subject, &plan(strategy, 1_000_000), &offline())).cell.outcome {
         CellOutcome::Done(rows) => *rows,
         CellOutcome::Failed { error } => panic!("{error}"),
     }
@@ -82,7 +82,7 @@ fn session() -> Transcript {
 }
 
 #[test]
-fn the_size_of_a_stretch_is_what_the_preset_recorded_sends() {
+fn the_size_of_a_stretch_is_what_the_strategy_recorded_sends() {
     let subject = counted(session(), Calibrate::Never);
     let recording = &subject.recording;
     let found = readings(&recording.transcript, &recording.exact, &recording.counter);
@@ -247,7 +247,7 @@ fn the_offline_compactor_keeps_to_its_bound_in_the_providers_tokens() {
     assert!(usage(&raw).output * 3 / 2 > 400, "{:?}", usage(&raw));
 }
 
-fn validated(subject: &Subject) -> Validation {
+fn validated(subject: &PreparedSession) -> Validation {
     let agents = Agents::new(Arc::new(PriceList::bundled()), Vec::new());
     block_on(validate(subject, &agents, &offline())).unwrap()
 }

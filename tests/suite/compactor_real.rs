@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::common::shared;
-use recap::dataset::{LoadOptions, load};
-use recap::model::Transcript;
-use recap::seats::compactor::Offline;
-use recap::strategy::{Compactor, Produced, Task, TaskMessage};
-use recap::tokens::{Counter, Sizes};
+use recap_core::model::Transcript;
+use recap_core::tokens::{Counter, Sizes};
+use recap_exam::roles::compactor::Offline;
+use recap_formats::{LoadOptions, load};
+use recap_strategy::{Compactor, Produced, Task, TaskMessage};
 
 const HEADINGS: [&str; 5] = [
     "What we accomplished so far",
@@ -28,11 +28,8 @@ fn head(transcript: &Transcript, counter: &Counter, tokens: u64) -> Vec<TaskMess
         sum += weight.tokens;
         sum <= tokens
     });
-    let task = |(m, weight): (&recap::model::Message, &recap::tokens::Weight)| TaskMessage {
-        role: m.role,
-        text: m.sent(),
-        images: m.images(),
-        tokens: weight.tokens,
+    let task = |(m, weight): (&recap_core::model::Message, &recap_core::tokens::Weight)| {
+        TaskMessage { role: m.role, text: m.sent(), images: m.images(), tokens: weight.tokens }
     };
     taken.map(task).collect()
 }

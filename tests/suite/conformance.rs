@@ -1,12 +1,12 @@
-//! The contract of every built-in preset, on sessions by chance.
+//! The contract of every built-in strategy, on sessions by chance.
 
-use crate::common::{any_transcript, block_on, ledger, offline, plan, preset, sent, subject};
+use crate::common::{any_transcript, block_on, ledger, offline, plan, sent, strategy, subject};
 use proptest::prelude::*;
-use recap::model::{CellOutcome, LedgerState};
-use recap::replay::{Plan, ReplaySession, Subject, WindowSpec, replay};
-use recap::strategy::{Preset, Sent, builtin, builtin_names, pairs_are_whole};
+use recap_core::model::{CellOutcome, LedgerState};
+use recap_replay::{Plan, PreparedSession, ReplaySession, WindowSpec, replay};
+use recap_strategy::{Sent, Strategy, builtin, builtin_names, pairs_are_whole};
 
-/// Every preset but the control that is asked and never replayed.
+/// Every strategy but the control that is asked and never replayed.
 fn replayed() -> impl Iterator<Item = &'static str> {
     builtin_names().filter(|name| *name != "evidence")
 }
@@ -24,7 +24,7 @@ proptest! {
     #![proptest_config(cases())]
 
     #[test]
-    fn every_preset_runs_through_and_twice_the_same(transcript in any_transcript(), part in 0usize..4) {
+    fn every_strategy_runs_through_and_twice_the_same(transcript in any_transcript(), part in 0usize..4) {
         let subject = subject(transcript);
         let window: WindowSpec = "30%".parse().unwrap();
         let tokens = window.tokens(&subject.recording.sizes, 0).unwrap();
@@ -100,8 +100,8 @@ proptest! {
 
 /// At every request: the prompt is that of the context, and what it has in
 /// common with the one before is what one sees by comparing them.
-fn prompts_follow_the_context(subject: &Subject, plan: &Plan) {
-    let name = &plan.preset.name;
+fn prompts_follow_the_context(subject: &PreparedSession, plan: &Plan) {
+    let name = &plan.strategy.name;
     let compactor = offline();
     let mut before = Vec::new();
     for request in 0..subject.facts.requests.len() as u32 {
@@ -125,8 +125,8 @@ fn prompts_follow_the_context(subject: &Subject, plan: &Plan) {
 
 /// Replays twice side by side, one of them saved, dropped and restored before
 /// every message. Says whether anything was ever changed.
-fn saved_and_restored_everywhere(subject: &Subject, plan: &Plan) -> bool {
-    let name = &plan.preset.name;
+fn saved_and_restored_everywhere(subject: &PreparedSession, plan: &Plan) -> bool {
+    let name = &plan.strategy.name;
     let compactor = offline();
     let mut straight = ReplaySession::open(subject, plan, &compactor).unwrap();
     let mut resumed = ReplaySession::open(subject, plan, &compactor).unwrap();
@@ -152,8 +152,8 @@ fn saved_and_restored_everywhere(subject: &Subject, plan: &Plan) -> bool {
 }
 
 #[test]
-fn every_preset_compacts_the_bundled_session_and_survives_restoring() {
-    let dataset = recap::dataset::bundled("quickstart").unwrap().unwrap();
+fn every_strategy_compacts_the_bundled_session_and_survives_restoring() {
+    let dataset = recap_formats::bundled("quickstart").unwrap().unwrap();
     let subject = subject(dataset.transcripts.into_iter().next().unwrap());
     let window: WindowSpec = "25%".parse().unwrap();
     let tokens = window.tokens(&subject.recording.sizes, 0).unwrap();
@@ -168,7 +168,7 @@ fn every_preset_compacts_the_bundled_session_and_survives_restoring() {
 
 #[test]
 fn fifo_that_keeps_the_first_user_message_is_sent_and_restored_like_any_view() {
-    let dataset = recap::dataset::bundled("quickstart").unwrap().unwrap();
+    let dataset = recap_formats::bundled("quickstart").unwrap().unwrap();
     let mut transcript = dataset.transcripts.into_iter().next().unwrap();
     transcript.messages.truncate(120);
     let subject = subject(transcript);
@@ -183,19 +183,19 @@ fn fifo_that_keeps_the_first_user_message_is_sent_and_restored_like_any_view() {
 }
 
 #[test]
-fn preset_names_are_kebab_case_and_those_of_their_files() {
+fn strategy_names_are_kebab_case_and_those_of_their_files() {
     for name in replayed() {
-        let preset = builtin(name, &[]).unwrap().unwrap();
-        assert_eq!(preset.name, name);
+        let strategy = builtin(name, &[]).unwrap().unwrap();
+        assert_eq!(strategy.name, name);
         assert!(name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'));
-        assert!(!preset.summary.is_empty() && !preset.source.is_empty(), "{name}");
+        assert!(!strategy.summary.is_empty() && !strategy.source.is_empty(), "{name}");
     }
 }
 
-/// The presets that cut pairs, by declaration.
-fn breaking() -> Vec<Preset> {
+/// The strategies that cut pairs, by declaration.
+fn breaking() -> Vec<Strategy> {
     let stage = |mechanism: &str| {
-        preset(&format!(
+        strategy(&format!(
             "[[stage]]\nat = \"request\"\nwhen = \"always\"\nkeep_pairs = false\n\
              breaks_pairs = true\nmechanism = {mechanism}"
         ))
@@ -214,8 +214,8 @@ proptest! {
     #[test]
     fn each_request_says_whether_its_pairs_are_whole(transcript in any_transcript()) {
         let subject = subject(transcript);
-        for preset in breaking() {
-            let (plan, compactor) = (plan(preset, 1_000), offline());
+        for strategy in breaking() {
+            let (plan, compactor) = (plan(strategy, 1_000), offline());
             let replayed = block_on(replay(&subject, &plan, &compactor));
             let CellOutcome::Done(rows) = replayed.cell.outcome else { panic!("it failed") };
             for (number, row) in (0u32..).zip(rows.requests.iter()) {

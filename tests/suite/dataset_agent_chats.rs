@@ -2,7 +2,7 @@
 //! (QwenLM/qwen-code, `chatRecordingService.ts`), Kimi CLI (MoonshotAI/kimi-cli,
 //! `soul/context.py`) and Aider (Aider-AI/aider).
 
-use recap::model::{Piece, Role, Transcript};
+use recap_core::model::{Piece, Role, Transcript};
 use serde_json::{Value as Json, json};
 
 use crate::outline::{lines, outline, refused, try_read, usages};

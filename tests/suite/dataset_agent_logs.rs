@@ -2,8 +2,8 @@
 //! (github/copilot-sdk, `session-events.ts`)
 //! and Amp (txcript, `docs/formats/amp.md`).
 
-use recap::dataset::{Dataset, DatasetError, LoadOptions, load_reader};
-use recap::model::{Block, RecordedTrigger, Transcript};
+use recap_core::model::{Block, RecordedTrigger, Transcript};
+use recap_formats::{Dataset, DatasetError, LoadOptions, load_reader};
 use serde_json::{Value as Json, json};
 
 use crate::outline::{lines, outline};

@@ -7,10 +7,8 @@ use std::path::{Path, PathBuf};
 
 use crate::common::shared;
 use flate2::{Compression, write::GzEncoder};
-use recap::dataset::{
-    Dataset, DatasetError, LoadOptions, Problem, load, load_reader, write_native,
-};
-use recap::model::{Expectation, Probe, ProbeKind, Role};
+use recap_core::model::{Expectation, Probe, ProbeKind, Role};
+use recap_formats::{Dataset, DatasetError, LoadOptions, Problem, load, load_reader, write_native};
 
 fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/dataset").join(name)

@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use recap::dataset::{Dataset, DatasetError, LoadOptions, load};
-use recap::model::{CellOutcome, LatencySource, Piece, RecordedTrigger, Role, Transcript};
-use recap::replay::replay;
+use recap_core::model::{CellOutcome, LatencySource, Piece, RecordedTrigger, Role, Transcript};
+use recap_formats::{Dataset, DatasetError, LoadOptions, load};
+use recap_replay::replay;
 use serde_json::{Value as Json, json};
 
 use crate::common::talk::real;

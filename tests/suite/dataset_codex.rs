@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use recap::dataset::{Dataset, DatasetError, LoadOptions, Problem, load, load_reader};
-use recap::model::{Block, Piece, RecordedTrigger, Role, Transcript, Usage};
+use recap_core::model::{Block, Piece, RecordedTrigger, Role, Transcript, Usage};
+use recap_formats::{Dataset, DatasetError, LoadOptions, Problem, load, load_reader};
 use serde_json::{Value as Json, json};
 
 /// A record; the n-th line of a log stands at its n-th second.
@@ -65,7 +65,7 @@ fn refused(log: &str) -> DatasetError {
 
 /// One word for each message, with the prompt of the responses that have one.
 fn outline(transcript: &Transcript) -> Vec<String> {
-    let word = |m: &recap::model::Message| match (m.tool_result(), m.usage) {
+    let word = |m: &recap_core::model::Message| match (m.tool_result(), m.usage) {
         (Some((call, _)), _) => format!("result:{call}"),
         (None, Some(usage)) => format!("{}:{}", m.role.as_str(), usage.prompt()),
         (None, None) => m.role.as_str().to_owned(),

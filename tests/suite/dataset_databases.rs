@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use recap::dataset::{Dataset, DatasetError, LoadOptions, load};
-use recap::model::Role;
+use recap_core::model::Role;
+use recap_formats::{Dataset, DatasetError, LoadOptions, load};
 use rusqlite::{Connection, params};
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;

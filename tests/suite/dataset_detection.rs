@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use recap::dataset::{
+use recap_formats::{
     Dataset, DatasetError, LoadOptions, MAX_HEAD, Problem, bundled, load, load_reader,
 };
 use serde_json::{Value as Json, json};
@@ -107,7 +107,7 @@ fn lengthen(value: &mut Json) -> bool {
 /// Who said something, and which results belong to which calls.
 fn turns(dataset: &Dataset) -> Vec<(String, &'static str, Vec<String>)> {
     let messages = dataset.transcripts.iter().flat_map(|transcript| &transcript.messages);
-    let turn = |message: &recap::model::Message| {
+    let turn = |message: &recap_core::model::Message| {
         let calls = message.calls().map(str::to_owned).collect();
         (message.id.clone(), message.role.as_str(), calls)
     };

@@ -1,8 +1,8 @@
 //! Formats that were written from documentation: requests to Anthropic's
 //! Messages API, and lists of turns.
 
-use recap::dataset::{LoadOptions, load_reader};
-use recap::model::{Role, Transcript};
+use recap_core::model::{Role, Transcript};
+use recap_formats::{LoadOptions, load_reader};
 use serde_json::{Value as Json, json};
 
 use crate::outline::{outline, refused, try_read, usages};

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use recap::dataset::{
+use recap_formats::{
     Dataset, DatasetError, FORMATS, Head, LoadOptions, MAX_LINE, Problem, load, load_reader,
 };
 

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use recap::dataset::{Dataset, Export, ImportOptions, LoadOptions, import, load, load_reader};
-use recap::model::Transcript;
+use recap_core::model::Transcript;
+use recap_formats::{Dataset, Export, ImportOptions, LoadOptions, import, load, load_reader};
 use serde_json::{Value as Json, json};
 
 use crate::outline::{lines, outline};

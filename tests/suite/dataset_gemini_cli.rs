@@ -1,8 +1,8 @@
 //! Sessions of Gemini CLI: both forms of its files, and what is sent after a
 //! compression.
 
-use recap::dataset::{Dataset, DatasetError, LoadOptions, load_reader};
-use recap::model::{Block, Piece, RecordedTrigger, Role, Transcript};
+use recap_core::model::{Block, Piece, RecordedTrigger, Role, Transcript};
+use recap_formats::{Dataset, DatasetError, LoadOptions, load_reader};
 use serde_json::{Value as Json, json};
 
 use crate::outline::outline;

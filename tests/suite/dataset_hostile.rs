@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use recap::dataset::{Dataset, DatasetError, LoadOptions, load, load_reader, write_native};
+use recap_formats::{Dataset, DatasetError, LoadOptions, load, load_reader, write_native};
 use serde_json::{Value as Json, json};
 
 /// Reads a recording.
@@ -223,6 +223,6 @@ fn very_many_stale_values_are_checked_in_linear_time() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("labels.jsonl");
     std::fs::write(&file, asked.to_string()).unwrap();
-    let labels = recap::dataset::load_labels(&file).unwrap();
+    let labels = recap_formats::load_labels(&file).unwrap();
     assert_eq!(labels.cases[0].asked.stale.len(), n);
 }

@@ -3,10 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use recap::dataset::{
-    Dataset, Export, ImportOptions, Imported, LoadOptions, Problem, import, load,
-};
-use recap::model::{Message, Transcript};
+use recap_core::model::{Message, Transcript};
+use recap_formats::{Dataset, Export, ImportOptions, Imported, LoadOptions, Problem, import, load};
 use serde_json::json;
 
 fn fixtures() -> PathBuf {

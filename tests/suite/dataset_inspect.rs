@@ -2,8 +2,8 @@
 
 use std::io::{Cursor, Write};
 
-use recap::dataset::{Dataset, DatasetError, LoadOptions, Problem, TooMuch, load_reader};
-use recap::model::{Block, Piece, Role, Transcript};
+use recap_core::model::{Block, Piece, Role, Transcript};
+use recap_formats::{Dataset, DatasetError, LoadOptions, Problem, TooMuch, load_reader};
 use serde_json::{Value as Json, json};
 use zip::CompressionMethod;
 use zip::write::{SimpleFileOptions, ZipWriter};

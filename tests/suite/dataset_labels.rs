@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use crate::common::shared;
-use recap::dataset::load_labels;
-use recap::model::ProbeKind;
+use recap_core::model::ProbeKind;
+use recap_formats::load_labels;
 use serde_json::{Value as Json, json};
 
 fn schema() -> Json {

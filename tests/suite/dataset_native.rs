@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use jsonschema::Validator;
-use recap::dataset::{Dataset, LoadOptions, Problem, load, write_native};
-use recap::model::{
+use recap_core::model::{
     Block, Message, Piece, Preamble, PreambleChange, RecordedCall, RecordedCompaction, Role,
     SidechainRequest, ToolDefinition, Transcript, Usage,
 };
+use recap_formats::{Dataset, LoadOptions, Problem, load, write_native};
 use serde_json::{Value as Json, json};
 
 fn root(name: &str) -> PathBuf {

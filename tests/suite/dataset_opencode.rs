@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use jiff::Timestamp;
-use recap::dataset::{Dataset, DatasetError, LoadOptions, Problem, load};
-use recap::model::{Block, Piece, RecordedTrigger, Role, Transcript, Usage};
+use recap_core::model::{Block, Piece, RecordedTrigger, Role, Transcript, Usage};
+use recap_formats::{Dataset, DatasetError, LoadOptions, Problem, load};
 use serde_json::{Value as Json, json};
 
 fn fixture() -> Json {
@@ -33,7 +33,7 @@ fn refused(export: &Json) -> String {
 
 /// One word a message.
 fn outline(transcript: &Transcript) -> Vec<String> {
-    let word = |m: &recap::model::Message| match m.tool_result() {
+    let word = |m: &recap_core::model::Message| match m.tool_result() {
         Some((call, _)) => format!("result:{call}"),
         None => m.role.as_str().to_owned(),
     };
@@ -248,7 +248,7 @@ fn ids_that_a_scrubber_made_equal_are_told_apart_by_their_order() {
     }
     let (known, equal) = (read(&fixture()), read(&all));
     let texts = |transcript: &Transcript| -> Vec<(Role, String)> {
-        let said = |m: &recap::model::Message| match m.tool_result() {
+        let said = |m: &recap_core::model::Message| match m.tool_result() {
             Some((_, text)) => (m.role, text.to_owned()),
             None => (m.role, m.sent()),
         };

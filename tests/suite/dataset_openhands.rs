@@ -1,7 +1,7 @@
 //! Events of OpenHands: actions, observations and condensations.
 
-use recap::dataset::{Dataset, DatasetError, LoadOptions, load_reader};
-use recap::model::{Block, Piece, RecordedTrigger, Role, Transcript};
+use recap_core::model::{Block, Piece, RecordedTrigger, Role, Transcript};
+use recap_formats::{Dataset, DatasetError, LoadOptions, load_reader};
 use serde_json::{Value as Json, json};
 
 use crate::outline::outline;

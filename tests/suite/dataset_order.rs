@@ -1,6 +1,6 @@
 //! The order of a log is that of its lines; timestamps say nothing of it.
 
-use recap::dataset::{Dataset, LoadOptions, load_reader};
+use recap_formats::{Dataset, LoadOptions, load_reader};
 use serde_json::{Value as Json, json};
 
 /// Requests of the session.

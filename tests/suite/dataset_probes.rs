@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use recap::dataset::{
+use recap_core::model::{Expectation, Probe, ProbeKind};
+use recap_formats::{
     Dataset, DatasetError, LoadOptions, ProbeAudit, ProbeFlaw, Problem, audit_probes, load,
     write_native,
 };
-use recap::model::{Expectation, Probe, ProbeKind};
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 
@@ -344,7 +344,7 @@ fn the_command_says_where_there_are_no_probes_or_no_data() {
     let (code, out, err) = check(empty.path());
     assert_eq!((code, out.as_str()), (Some(4), ""), "{err}");
     assert!(err.contains("has no probes"), "{err}");
-    let (code, _, err) = check(&empty.path().join("nowhere"));
+    let (code, _, err) = check(&empty.path().join("discard"));
     assert_eq!(code, Some(2));
     assert!(err.contains("no such file"), "{err}");
 }

@@ -2,9 +2,9 @@
 
 use crate::common::shared;
 use jiff::Timestamp;
-use recap::clock::{PROFILE, Timeline};
-use recap::dataset::{Dataset, LoadOptions, load, write_native};
-use recap::model::{RecordedTrigger, Role, Transcript};
+use recap_core::clock::{PROFILE, Timeline};
+use recap_core::model::{RecordedTrigger, Role, Transcript};
+use recap_formats::{Dataset, LoadOptions, load, write_native};
 
 fn data(name: &str) -> Option<Dataset> {
     let path = shared(&format!("data/{name}"))?;
@@ -405,7 +405,7 @@ fn recorded_compactions_stand_where_the_reported_prompt_falls() {
     for transcript in &dataset.transcripts {
         for compaction in transcript.compactions.iter().filter(|c| c.summary.is_some()) {
             let (before, after) = transcript.messages.split_at(compaction.after as usize);
-            let prompt = |m: &recap::model::Message| m.usage.map(|u| u.prompt());
+            let prompt = |m: &recap_core::model::Message| m.usage.map(|u| u.prompt());
             let last = before.iter().rev().find_map(prompt);
             let last = last.expect("a request stands before");
             // SOURCE.md: 149k to 174k before, 43k to 67k after.

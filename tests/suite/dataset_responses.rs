@@ -1,7 +1,7 @@
 //! Requests to OpenAI's Responses API. Structure of openai/openai-python,
 //! `src/openai/types/responses`; the talk is invented.
 
-use recap::model::Role;
+use recap_core::model::Role;
 use serde_json::{Value as Json, json};
 
 use crate::outline::{outline, read, try_read, usages};

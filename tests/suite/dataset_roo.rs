@@ -1,8 +1,8 @@
 //! Tasks of Roo and Kilo: what they condensed of the messages that they keep,
 //! in the structure of RooCodeInc/Roo-Code, `src/core/condense/index.ts`.
 
-use recap::dataset::{Dataset, LoadOptions, load, load_reader};
-use recap::model::{Piece, RecordedCompaction, Role, Transcript};
+use recap_core::model::{Piece, RecordedCompaction, Role, Transcript};
+use recap_formats::{Dataset, LoadOptions, load, load_reader};
 use serde_json::{Value as Json, json};
 
 use crate::outline::outline;

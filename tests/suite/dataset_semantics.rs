@@ -1,9 +1,9 @@
-//! The rules for transcripts (semantics §1 to §8), on small logs written by hand.
+//! The rules for transcripts (how-it-works §1 to §8), on small logs written by hand.
 
 use std::path::Path;
 
-use recap::dataset::{Dataset, DatasetError, LoadOptions, load, load_reader};
-use recap::model::{Block, Message, RecordedTrigger, Role, Transcript, Usage};
+use recap_core::model::{Block, Message, RecordedTrigger, Role, Transcript, Usage};
+use recap_formats::{Dataset, DatasetError, LoadOptions, load, load_reader};
 use serde_json::{Value as Json, json};
 
 /// A Claude Code record with everything that all of them carry.

@@ -1,7 +1,7 @@
 //! Trajectories of SWE-agent, with commands in fences and with tool calls.
 
-use recap::dataset::{Dataset, DatasetError, LoadOptions, load_reader};
-use recap::model::{Block, Transcript};
+use recap_core::model::{Block, Transcript};
+use recap_formats::{Dataset, DatasetError, LoadOptions, load_reader};
 use serde_json::{Value as Json, json};
 
 use crate::outline::outline;

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use recap::dataset::{Dataset, DatasetError, LoadOptions, Problem, TooMuch, load_reader};
+use recap_formats::{Dataset, DatasetError, LoadOptions, Problem, TooMuch, load_reader};
 
 const MIB: u64 = 1 << 20;
 

@@ -10,30 +10,41 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 /// Documents with numbered sections, under `docs`.
-const NUMBERED: [&str; 3] = ["semantics", "measures", "cuts"];
+const NUMBERED: [&str; 2] = ["how-it-works", "reference"];
 /// Folders whose sources name sections.
 const SOURCES: [&str; 5] = ["src", "tests", "benches", "fuzz", "datasets/generator"];
 /// Documents whose links are followed, beside those under `docs`.
-const LINKING: [&str; 7] = [
+const LINKING: [&str; 9] = [
     "README.md",
+    "CONTRIBUTING.md",
     "SECURITY.md",
     "CHANGELOG.md",
     "benches/README.md",
     "datasets/README.md",
     "strategies/README.md",
     "reports/README.md",
+    "reports/figures.md",
 ];
+/// Most words of the README and the pages under `docs` together, code and tables included.
+const MOST_WORDS: usize = 25_000;
+/// Most words of single documents.
+const MOST_WORDS_OF: [(&str, usize); 3] =
+    [("README.md", 1_000), ("CONTRIBUTING.md", 900), ("benches/README.md", 400)];
+/// Most lines of the README.
+const MOST_LINES: usize = 120;
 
 /// One section, or several of one document.
 static REFERENCE: LazyLock<Regex> = LazyLock::new(|| {
     let one = "§[0-9]+";
-    let pattern = format!(r"\b({}) ({one}(?:(?:,| and| to) {one})*)", NUMBERED.join("|"));
+    let names = NUMBERED.join("|");
+    let pattern = format!(r"(?i)\b({names}) ({one}(?:(?:,| and| to) {one})*)");
     Regex::new(&pattern).unwrap()
 });
 /// What looks like a section and names none of these documents, or not in their form.
 static STRAY: LazyLock<Regex> = LazyLock::new(|| {
-    let all = "semantics|measures|cuts|strategies|interface|style|architecture";
-    let pattern = format!(r"`(?:{all})` §?[0-9]|\b(?:strategies|interface|style|architecture) §");
+    let others = "semantics|measures|cuts|strategies|interface|style|architecture";
+    let names = NUMBERED.join("|");
+    let pattern = format!(r"(?i)`(?:{names}|{others})` §?[0-9]|\b(?:{others}) §");
     Regex::new(&pattern).unwrap()
 });
 /// A line end within a comment.
@@ -85,7 +96,7 @@ fn sections(text: &str) -> BTreeSet<u32> {
 }
 
 /// The name by which a heading can be linked to, as on code forges.
-pub fn anchor(heading: &str) -> String {
+fn anchor(heading: &str) -> String {
     let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
     kept.collect::<String>().to_lowercase().replace(' ', "-")
 }
@@ -108,10 +119,11 @@ fn faults(text: &str, known: &BTreeMap<&str, BTreeSet<u32>>) -> Vec<String> {
     let mut faults: Vec<String> =
         STRAY.find_iter(&text).map(|found| found.as_str().to_owned()).collect();
     for found in REFERENCE.captures_iter(&text) {
+        let name = found[1].to_lowercase();
         for number in found[2].split('§').skip(1) {
             let number = number.trim_end_matches(|c: char| !c.is_ascii_digit());
-            if !known[&found[1]].contains(&number.parse().unwrap()) {
-                faults.push(format!("{} §{number}", &found[1]));
+            if !known[name.as_str()].contains(&number.parse().unwrap()) {
+                faults.push(format!("{name} §{number}"));
             }
         }
     }
@@ -197,6 +209,24 @@ fn pages_of_the_book_link_to_pages_of_the_book_only() {
     }
 }
 
+/// The words of a text, as `wc -w` counts them.
+fn words(path: &Path) -> usize {
+    fs::read_to_string(path).unwrap().split_whitespace().count()
+}
+
+#[test]
+fn the_documents_stay_short() {
+    let readme = root().join("README.md");
+    let all: usize = pages().iter().chain([&readme]).map(|page| words(page)).sum();
+    assert!(all <= MOST_WORDS, "README and docs have {all} words, at most {MOST_WORDS}");
+    for (document, most) in MOST_WORDS_OF {
+        let of = words(&root().join(document));
+        assert!(of <= most, "{document} has {of} words, at most {most}");
+    }
+    let lines = fs::read_to_string(&readme).unwrap().lines().count();
+    assert!(lines <= MOST_LINES, "README.md has {lines} lines, at most {MOST_LINES}");
+}
+
 #[test]
 fn every_link_of_a_document_leads_to_a_file_and_a_heading() {
     let linking = LINKING.iter().map(|path| root().join(path));
@@ -213,20 +243,21 @@ fn every_link_of_a_document_leads_to_a_file_and_a_heading() {
 #[test]
 fn references_are_found_in_all_their_forms() {
     let known = BTreeMap::from([
-        ("semantics", BTreeSet::from([1, 8])),
-        ("measures", BTreeSet::from([4])),
-        ("cuts", BTreeSet::new()),
+        ("how-it-works", BTreeSet::from([1, 8])),
+        ("reference", BTreeSet::from([4])),
     ]);
     let section = |name: &str, numbers: &str| format!("{name} §{numbers}");
     for (text, expected) in [
-        (section("semantics", "1 to §8"), vec![]),
-        (format!("/// a ({})", section("measures", "4, rule a")), vec![]),
-        (format!("//! (measures\n//! §{}): a", 5), vec![section("measures", "5")]),
-        (section("semantics", "1 and §2"), vec![section("semantics", "2")]),
-        (section("cuts", "2, money"), vec![section("cuts", "2")]),
+        (section("how-it-works", "1 to §8"), vec![]),
+        (section("How-it-works", "8: a"), vec![]),
+        (format!("/// a ({})", section("reference", "4, rule a")), vec![]),
+        (format!("//! (reference\n//! §{}): a", 5), vec![section("reference", "5")]),
+        (section("how-it-works", "1 and §2"), vec![section("how-it-works", "2")]),
+        (section("Reference", "2, money"), vec![section("reference", "2")]),
         (section("RFC 9110", "15"), vec![]),
-        (format!("`{}` 13", "semantics"), vec![format!("`{}` 1", "semantics")]),
+        (format!("`{}` 13", "reference"), vec![format!("`{}` 1", "reference")]),
         (section("strategies", "4"), vec![format!("{} §", "strategies")]),
+        (section("semantics", "4"), vec![format!("{} §", "semantics")]),
     ] {
         assert_eq!(faults(&text, &known), expected, "{text}");
     }

@@ -6,9 +6,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::common::{call, ledger, message, offline, plan, result, sent, small, subject, text};
-use recap::model::{CellOutcome, CellRows, Role, Transcript};
-use recap::replay::{ReplaySession, replay};
-use recap::strategy::Preset;
+use recap_core::model::{CellOutcome, CellRows, Role, Transcript};
+use recap_replay::{ReplaySession, replay};
+use recap_strategy::Strategy;
 use serde_json::Value as Json;
 use tempfile::TempDir;
 
@@ -37,7 +37,7 @@ def talk(compact):
             break
 "#;
 
-/// A folder with a program, and the preset that names it.
+/// A folder with a program, and the strategy that names it.
 struct Folder(TempDir);
 
 impl Folder {
@@ -50,7 +50,7 @@ impl Folder {
     fn with(program: &str, stage: &str) -> Self {
         let folder = Self(tempfile::tempdir().unwrap());
         folder.write("program.py", &format!("{PRELUDE}\n{program}\n"));
-        folder.write("mine.toml", &preset("[\"python3\", \"program.py\"]", stage));
+        folder.write("mine.toml", &strategy("[\"python3\", \"program.py\"]", stage));
         folder
     }
 
@@ -62,12 +62,12 @@ impl Folder {
         fs::read_to_string(self.0.path().join(name)).unwrap()
     }
 
-    fn preset(&self) -> Preset {
-        Preset::load(&self.0.path().join("mine.toml"), &[]).unwrap()
+    fn strategy(&self) -> Strategy {
+        Strategy::load(&self.0.path().join("mine.toml"), &[]).unwrap()
     }
 
     fn outcome(&self, transcript: Transcript) -> CellOutcome {
-        let (subject, plan) = (subject(transcript), plan(self.preset(), 1_000));
+        let (subject, plan) = (subject(transcript), plan(self.strategy(), 1_000));
         go(replay(&subject, &plan, &offline())).cell.outcome
     }
 
@@ -90,7 +90,8 @@ impl Folder {
     /// Ledger, and what is sent, at a request of [`small`].
     #[track_caller]
     fn at(&self, request: u32) -> (String, Vec<(String, String)>) {
-        let (subject, plan, compactor) = (subject(small()), plan(self.preset(), 1_000), offline());
+        let (subject, plan, compactor) =
+            (subject(small()), plan(self.strategy(), 1_000), offline());
         let mut session = ReplaySession::open(&subject, &plan, &compactor).unwrap();
         go(async {
             session.run_to_request(request).await.unwrap();
@@ -100,7 +101,7 @@ impl Folder {
     }
 }
 
-fn preset(command: &str, stage: &str) -> String {
+fn strategy(command: &str, stage: &str) -> String {
     format!(
         "version = 1\nname = \"mine\"\nsummary = \"\"\nsource = \"\"\n\
          [[stage]]\nmechanism = \"command\"\ncommand = {command}\n{stage}"
@@ -293,7 +294,7 @@ fn the_programs_own_computing_counts_and_its_start_does_not() {
 #[track_caller]
 fn fails(program: &str, parts: &[&str]) {
     let error = Folder::new(program).error();
-    assert_says(&error, &["preset `mine`"]);
+    assert_says(&error, &["strategy `mine`"]);
     assert_says(&error, parts);
 }
 
@@ -301,12 +302,12 @@ fn fails(program: &str, parts: &[&str]) {
 fn a_program_that_cannot_be_started_is_named() {
     let folder = Folder::new("");
     let stage = "at = \"request\"\nwhen = \"always\"\n";
-    folder.write("mine.toml", &preset("[\"no-such-program-at-all\"]", stage));
+    folder.write("mine.toml", &strategy("[\"no-such-program-at-all\"]", stage));
     assert_says(
         &folder.error(),
         &["at its start", "`no-such-program-at-all` cannot be started", "PATH"],
     );
-    folder.write("mine.toml", &preset("[\"./program.py\"]", stage));
+    folder.write("mine.toml", &strategy("[\"./program.py\"]", stage));
     assert_says(&folder.error(), &["`./program.py` cannot be started", "ermission denied"]);
 }
 
@@ -506,14 +507,15 @@ fn no_process_is_left_whatever_happens() {
 #[test]
 fn no_process_is_left_when_a_session_is_dropped_or_cut_off() {
     let folder = Folder::new(&format!("{PARENT}talk(lambda m: keep(*m['context']))"));
-    let (subject_, plan_, compactor) = (subject(small()), plan(folder.preset(), 1_000), offline());
+    let (subject_, plan_, compactor) =
+        (subject(small()), plan(folder.strategy(), 1_000), offline());
     go(async {
         let mut session = ReplaySession::open(&subject_, &plan_, &compactor).unwrap();
         session.run_to_request(3).await.unwrap();
     });
     assert_gone(&folder);
     let folder = Folder::new(&format!("{PARENT}talk(lambda m: time.sleep(600))"));
-    let plan_ = plan(folder.preset(), 1_000);
+    let plan_ = plan(folder.strategy(), 1_000);
     go(async {
         tokio::select! {
             _ = replay(&subject_, &plan_, &compactor) => panic!("the program never answers"),
@@ -581,7 +583,7 @@ fn the_same_session_gives_the_same_rows() {
 #[test]
 fn a_restored_session_goes_on_with_a_fresh_program_that_is_sent_everything() {
     let folder = Folder::with(DROPPER, "at = \"request\"\nwhen = { messages = 12 }\n");
-    let (subject, plan, compactor) = (subject(long(12)), plan(folder.preset(), 1_000), offline());
+    let (subject, plan, compactor) = (subject(long(12)), plan(folder.strategy(), 1_000), offline());
     go(async {
         let mut straight = ReplaySession::open(&subject, &plan, &compactor).unwrap();
         let mut resumed = ReplaySession::open(&subject, &plan, &compactor).unwrap();
@@ -624,37 +626,38 @@ fn what_a_program_is_sent_grows_with_the_session_and_not_faster() {
     assert!((1.8..2.2).contains(&growth), "{once} to {twice} bytes");
 }
 
-// The preset.
+// The strategy.
 
 #[test]
 fn an_edited_program_is_another_row() {
     let folder = Folder::new("talk(keep)");
-    let plain = folder.preset().hash;
-    assert_eq!(plain, folder.preset().hash);
+    let plain = folder.strategy().hash;
+    assert_eq!(plain, folder.strategy().hash);
     folder.write("unnamed.py", "anything");
-    assert_eq!(plain, folder.preset().hash);
+    assert_eq!(plain, folder.strategy().hash);
     folder.write("program.py", "something else");
-    assert_ne!(plain, folder.preset().hash);
+    assert_ne!(plain, folder.strategy().hash);
     let stage = "at = \"request\"\nwhen = \"always\"\nfiles = [\"unnamed.py\"]\n";
-    folder.write("mine.toml", &preset("[\"python3\", \"program.py\"]", stage));
-    let with_file = folder.preset().hash;
+    folder.write("mine.toml", &strategy("[\"python3\", \"program.py\"]", stage));
+    let with_file = folder.strategy().hash;
     folder.write("unnamed.py", "anything else");
-    assert_ne!(with_file, folder.preset().hash);
+    assert_ne!(with_file, folder.strategy().hash);
     folder.write(
         "mine.toml",
-        &preset("[\"python3\", \"program.py\"]", &stage.replace("unnamed", "absent")),
+        &strategy("[\"python3\", \"program.py\"]", &stage.replace("unnamed", "absent")),
     );
-    let refused = Preset::load(&folder.0.path().join("mine.toml"), &[]).unwrap_err().to_string();
+    let refused = Strategy::load(&folder.0.path().join("mine.toml"), &[]).unwrap_err().to_string();
     assert_says(&refused, &["stage 1", "`absent.py` cannot be read"]);
 }
 
 #[test]
-fn a_preset_of_a_program_is_checked_before_anything_runs() {
+fn a_strategy_of_a_program_is_checked_before_anything_runs() {
     let folder = Folder::new("");
     let refused = |command: &str, more: &str, says: &str| {
         let stage = format!("at = \"request\"\nwhen = \"always\"\n{more}\n");
-        folder.write("mine.toml", &preset(command, &stage));
-        let error = Preset::load(&folder.0.path().join("mine.toml"), &[]).unwrap_err().to_string();
+        folder.write("mine.toml", &strategy(command, &stage));
+        let error =
+            Strategy::load(&folder.0.path().join("mine.toml"), &[]).unwrap_err().to_string();
         assert_says(&error, &["stage 1", says]);
     };
     refused("[]", "", "must name a program");
@@ -662,13 +665,13 @@ fn a_preset_of_a_program_is_checked_before_anything_runs() {
     refused("[\"x\"]", "timeouts = { call = 0 }", "seconds above 0");
     refused("[\"x\"]", "timeouts = { calls = 1 }", "calls");
     refused("[\"x\"]", "keep = 3", "unknown field `keep`");
-    let text = preset("[\"x\"]", "at = \"request\"\nwhen = \"always\"\n");
-    let error = Preset::parse("mine.toml", &text, &[], &|_| None).unwrap_err().to_string();
-    assert_says(&error, &["only from a preset file of your own"]);
+    let text = strategy("[\"x\"]", "at = \"request\"\nwhen = \"always\"\n");
+    let error = Strategy::parse("mine.toml", &text, &[], &|_| None).unwrap_err().to_string();
+    assert_says(&error, &["only from a strategy file of your own"]);
 }
 
 #[test]
-fn parameters_reach_the_program_and_it_runs_beside_its_preset() {
+fn parameters_reach_the_program_and_it_runs_beside_its_strategy() {
     let folder = Folder::with(
         "open('seen', 'w').write(sys.stdin.readline())\n\
          say({'type': 'ready'})\n\
@@ -678,7 +681,7 @@ fn parameters_reach_the_program_and_it_runs_beside_its_preset() {
     folder.rows(small());
     let open: Json = serde_json::from_str(&folder.read("seen")).unwrap();
     let expected = serde_json::json!({
-        "type": "open", "protocol": 1, "recap": env!("CARGO_PKG_VERSION"), "preset": "mine",
+        "type": "open", "protocol": 1, "recap": env!("CARGO_PKG_VERSION"), "strategy": "mine",
         "stage": 1, "window": 1_000, "budget": 1_000,
         "parameters": {"keep": 3, "words": ["a"]},
     });
@@ -686,10 +689,10 @@ fn parameters_reach_the_program_and_it_runs_beside_its_preset() {
 }
 
 #[test]
-fn no_built_in_preset_runs_a_program() {
-    for name in recap::strategy::builtin_names() {
-        let preset = recap::strategy::builtin(name, &[]).unwrap().unwrap();
-        assert_eq!(preset.commands().count(), 0, "{name}");
+fn no_built_in_strategy_runs_a_program() {
+    for name in recap_strategy::builtin_names() {
+        let strategy = recap_strategy::builtin(name, &[]).unwrap().unwrap();
+        assert_eq!(strategy.commands().count(), 0, "{name}");
     }
     assert!(Path::new(env!("CARGO_MANIFEST_DIR")).join("strategies").is_dir());
 }

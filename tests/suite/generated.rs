@@ -1,32 +1,27 @@
 //! The tables of the documents that are made from the library and from the
 //! tests; `tests/common/generated.rs` says how they are written anew.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 
-use recap::dataset::{self, FORMATS, Tried};
-use recap::measure::{Purpose, agent_settings};
-use recap::model::{Column, ProbeKind, catalogue};
-use recap::report;
-use recap::strategy::{MECHANISMS, MechanismSpec, Preset, builtin, builtin_names};
+use recap_core::model::{Column, Direction, ProbeKind, Unit, catalogue};
+use recap_formats::{self as dataset, FORMATS, Tried};
+use recap_measure::agent_settings;
+use recap_report as report;
+use recap_strategy::{MECHANISMS, MechanismSpec, Strategy, builtin, builtin_names};
 
-use crate::docs::{anchor, root, rust_files};
+use crate::docs::{root, rust_files};
 use crate::generated_parts::hold;
 
 /// The numbers by which tests name the published designs: Arachne, GenCode, Lis,
 /// Zoea Nova and GSV.
 const DESIGNS: [&str; 5] = ["000", "001", "002", "003", "004"];
 
-/// A table with these column heads.
-pub fn table(heads: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
-    let mut table = format!("| {} |\n|{}\n", heads.join(" | "), "---|".repeat(heads.len()));
-    for row in rows {
-        let cells: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|")).collect();
-        writeln!(table, "| {} |", cells.join(" | ")).unwrap();
-    }
-    table
+/// A list of entries, each a name and what is said of it.
+pub fn list(entries: impl IntoIterator<Item = (String, String)>) -> String {
+    entries.into_iter().map(|(name, says)| format!("- {name}: {says}\n")).collect()
 }
 
 /// Names as code.
@@ -34,100 +29,146 @@ pub fn code<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     names.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// Every measure of the catalogue; one row stands for those of all kinds of probes.
-fn measures() -> String {
-    let rows = catalogue::all().filter_map(|measure| {
+/// The sections of the reference whose measures are listed in them.
+const OWN_SECTIONS: [&str; 8] = ["0", "1", "2", "3", "4", "5", "6", "7"];
+/// The document of the other measures, those at cuts.
+const OF_CUTS: &str = "how-it-works";
+
+/// Of a measure that is a bound of another one's interval, that one.
+fn bounded(id: &str) -> Option<&'static str> {
+    let base = id.strip_suffix("_lo").or(id.strip_suffix("_hi"))?;
+    catalogue::find(base).map(|measure| measure.id)
+}
+
+/// The name of a measure, with a mark where it has no column.
+fn marked(id: &str, column: Column) -> String {
+    match column {
+        Column::Csv => code([id]),
+        Column::JsonOnly => format!("{}¹", code([id])),
+    }
+}
+
+/// An entry for each measure of a section; one stands for those of all kinds of questions, and
+/// bounds of intervals are named in one.
+fn measures(belongs: impl Fn(&str) -> bool) -> String {
+    let mut list = String::new();
+    let mut bounds: BTreeMap<bool, Vec<&str>> = BTreeMap::new();
+    for measure in catalogue::all().filter(|measure| belongs(measure.section)) {
+        if let Some(base) = bounded(measure.id) {
+            let of = bounds.entry(measure.column == Column::JsonOnly).or_default();
+            if !of.contains(&base) {
+                of.push(base);
+            }
+            continue;
+        }
         let id = match measure.kind {
             None | Some(ProbeKind::Abstain) => measure.id.to_owned(),
             Some(ProbeKind::Fact) => measure.id.replace("fact", "<kind>"),
-            Some(_) => return None,
+            Some(_) => continue,
         };
-        let (document, number) = measure.section.split_once(" §").unwrap();
-        let text = fs::read_to_string(root().join(format!("docs/{document}.md"))).unwrap();
-        let heads = text.lines().filter_map(|line| line.strip_prefix("## "));
-        let mut heads = heads.filter(|head| head.starts_with(&format!("{number}. ")));
-        let head = heads.next().unwrap_or_else(|| panic!("no section {}", measure.section));
-        Some(vec![
-            match measure.column {
-                Column::Csv => code([id.as_str()]),
-                Column::JsonOnly => format!("{} ¹", code([id.as_str()])),
-            },
-            measure.unit.as_str().to_owned(),
-            measure.direction.as_str().to_owned(),
-            measure.meaning.to_owned(),
-            format!("[{}]({document}.md#{})", measure.section, anchor(head)),
-        ])
-    });
-    table(&["measure", "counts in", "better", "stands for", "defined in"], rows)
+        let better = match measure.direction {
+            Direction::Higher => " ↑",
+            Direction::Lower => " ↓",
+            Direction::Neutral => "",
+        };
+        let (id, unit) = (marked(&id, measure.column), measure.unit.as_str());
+        // The unit says it.
+        let meaning = match measure.unit {
+            Unit::Share => measure.meaning.strip_prefix("share of ").unwrap_or(measure.meaning),
+            _ => measure.meaning,
+        };
+        writeln!(list, "- {id} ({unit}{better}): {meaning}").unwrap();
+    }
+    for (json_only, of) in bounds {
+        let mark = if json_only { "¹" } else { "" };
+        let names = code(of);
+        writeln!(list, "- `…_lo`{mark}, `…_hi`{mark}: bounds of the 95 % interval of {names}")
+            .unwrap();
+    }
+    list
 }
 
 #[test]
-fn the_table_of_measures_is_the_catalogue() {
-    hold("docs/measures.md", "measures", &measures());
+fn the_lists_of_measures_are_the_catalogue() {
+    let mut listed = BTreeSet::new();
+    for number in OWN_SECTIONS {
+        let section = format!("reference §{number}");
+        let belongs = |of: &str| of == section;
+        listed.extend(catalogue::all().filter(|of| belongs(of.section)).map(|of| of.id));
+        hold("docs/reference.md", &format!("measures-{number}"), &measures(belongs));
+    }
+    let belongs = |of: &str| of.split(" §").next() == Some(OF_CUTS);
+    listed.extend(catalogue::all().filter(|of| belongs(of.section)).map(|of| of.id));
+    hold("docs/reference.md", "measures-cuts", &measures(belongs));
+    assert!(catalogue::all().all(|measure| listed.contains(measure.id)));
 }
 
-/// The built-in presets of a group.
-fn presets(belongs: impl Fn(&Preset) -> bool) -> String {
+/// The built-in strategies of a group.
+fn strategies(belongs: impl Fn(&Strategy) -> bool) -> String {
     let all = builtin_names().map(|name| builtin(name, &[]).unwrap().unwrap());
-    let mut group: Vec<Preset> = all.filter(belongs).collect();
+    let mut group: Vec<Strategy> = all.filter(belongs).collect();
     // The sources of the published designs begin with their number.
-    group.sort_by_key(|preset| {
-        (preset.source.get(..8).unwrap_or("").to_owned(), preset.name.clone())
+    group.sort_by_key(|strategy| {
+        (strategy.source.get(..8).unwrap_or("").to_owned(), strategy.name.clone())
     });
-    let rows = group.iter().map(|preset| {
-        let writes = if preset.uses_compactor() { "yes" } else { "no" };
-        vec![
-            code([preset.name.as_str()]),
-            preset.summary.clone(),
-            writes.to_owned(),
-            preset.source.clone(),
-        ]
-    });
-    table(&["preset", "what it does", "calls a model", "source of its numbers"], rows)
+    list(group.iter().map(|strategy| {
+        let mark = if strategy.uses_compactor() { "†" } else { "" };
+        let name = code([strategy.name.as_str()]) + mark;
+        match source(strategy) {
+            None => (name, strategy.summary.clone()),
+            Some(source) if source.len() == 3 => {
+                (format!("{name} ({source})"), strategy.summary.clone())
+            }
+            Some(source) => (name, format!("{} Source: {source}", strategy.summary)),
+        }
+    }))
+}
+
+/// Where the numbers of a strategy are from: of the published designs the design.
+fn source(strategy: &Strategy) -> Option<String> {
+    match strategy.source.strip_prefix("seed ") {
+        _ if strategy.control => None,
+        Some(rest) => {
+            let number = rest.get(..3).unwrap();
+            assert!(DESIGNS.contains(&number), "{}", strategy.name);
+            Some(number.to_owned())
+        }
+        None => Some(strategy.source.clone()),
+    }
 }
 
 #[test]
-fn the_tables_of_presets_are_the_built_in_files() {
-    let is_seed = |preset: &Preset| preset.source.starts_with("seed ");
-    hold("docs/presets.md", "controls", &presets(|p| p.control));
-    hold("docs/presets.md", "designs", &presets(|p| !p.control && is_seed(p)));
-    hold("docs/presets.md", "agents", &presets(|p| !p.control && !is_seed(p)));
+fn the_tables_of_strategies_are_the_built_in_files() {
+    let is_seed = |strategy: &Strategy| strategy.source.starts_with("seed ");
+    hold("docs/strategies.md", "controls", &strategies(|p| p.control));
+    hold("docs/strategies.md", "designs", &strategies(|p| !p.control && is_seed(p)));
+    hold("docs/strategies.md", "agents", &strategies(|p| !p.control && !is_seed(p)));
 }
 
 #[test]
 fn the_table_of_settings_is_the_built_in_file() {
-    let rows = agent_settings().iter().map(|one| {
-        let when = match one.purpose {
-            Purpose::Threshold => "when",
-            Purpose::Strategy => "how",
-        };
-        let offered = match one.strategies.as_slice() {
-            [] => "–".to_owned(),
-            names => code(names.iter().map(String::as_str)),
-        };
-        let read = format!("[{}]({}), {}", one.version, one.source, one.checked);
-        let note = one.note.clone().unwrap_or_default();
-        let line = code([one.line.as_str()]);
-        vec![
-            code([one.agent.as_str()]),
-            when.to_owned(),
-            line,
-            one.file.clone(),
-            offered,
-            note,
-            read,
-        ]
+    // Those that no strategy replays are never offered.
+    let offered = agent_settings().iter().filter(|one| !one.strategies.is_empty());
+    let settings = offered.map(|one| {
+        let names = code(one.strategies.iter().map(String::as_str));
+        let line = format!("{} in {}", code([one.line.as_str()]), one.file);
+        let note = one.note.iter().map(|note| format!(". {}", note.trim_end_matches('.')));
+        let note: String = note.collect();
+        (names, format!("{line}{note} ([{}]({})).", one.version, one.source))
     });
-    let heads = ["agent", "sets", "line", "where", "offered for", "to be known", "read in"];
-    hold("docs/compacting.md", "settings", &table(&heads, rows));
+    hold("docs/result.md", "settings", &list(settings));
 }
 
 #[test]
-fn every_setting_is_of_a_format_and_of_presets_that_there_are() {
-    let presets: BTreeSet<&str> = builtin_names().collect();
+fn every_setting_is_of_a_format_and_of_strategies_that_there_are() {
+    let strategies: BTreeSet<&str> = builtin_names().collect();
     for one in agent_settings() {
         assert!(FORMATS.iter().any(|format| format.name == one.agent), "{}", one.agent);
-        assert!(one.strategies.iter().all(|name| presets.contains(name.as_str())), "{}", one.name);
+        assert!(
+            one.strategies.iter().all(|name| strategies.contains(name.as_str())),
+            "{}",
+            one.name
+        );
         let line = one.line.replace("{tokens}", "1").replace("{fraction}", "0.5");
         let line = line.replace("{reserve}", "1");
         // Lines of JSON are members of an object.
@@ -147,7 +188,7 @@ fn parameters(mechanism: &MechanismSpec, more: &str) -> Vec<String> {
         "version = 1\nname = \"a\"\nsummary = \"b\"\nsource = \"c\"\n[[stage]]\n\
          mechanism = \"{name}\"\nat = \"request\"\nwhen = \"always\"\n{more}\nnot_there = 1\n"
     );
-    let error = Preset::parse("a.toml", &text, &[], &|_| None).unwrap_err().to_string();
+    let error = Strategy::parse("a.toml", &text, &[], &|_| None).unwrap_err().to_string();
     let (_, says) =
         error.split_once("unknown field `not_there`, ").unwrap_or_else(|| panic!("{error}"));
     says.split('`').skip(1).step_by(2).map(str::to_owned).collect()
@@ -171,27 +212,23 @@ fn all_parameters(mechanism: &MechanismSpec) -> Vec<String> {
 
 #[test]
 fn the_table_of_mechanisms_is_the_registry() {
-    let rows = MECHANISMS.iter().map(|mechanism| {
-        let writes = if mechanism.uses_compactor { "yes" } else { "no" };
-        let parameters = all_parameters(mechanism);
-        vec![
-            code([mechanism.name]),
-            mechanism.summary.to_owned(),
-            writes.to_owned(),
-            code(parameters.iter().map(String::as_str)),
-            code(mechanism.scales.iter().copied()),
-        ]
+    let mechanisms = MECHANISMS.iter().map(|mechanism| {
+        let mark = if mechanism.uses_compactor { "†" } else { "" };
+        let scales = match mechanism.scales {
+            [] => String::new(),
+            names => format!(" [{}]", code(names.iter().copied())),
+        };
+        (code([mechanism.name]) + mark, mechanism.summary.to_owned() + &scales)
     });
-    let heads = ["mechanism", "what it does", "calls a model", "parameters", "of these scale"];
-    hold("docs/preset-files.md", "mechanisms", &table(&heads, rows));
+    hold("docs/strategies.md", "mechanisms", &list(mechanisms));
 }
 
 #[test]
 fn every_parameter_of_a_mechanism_is_told_in_detail() {
-    let page = fs::read_to_string(root().join("docs/preset-files.md")).unwrap();
-    let (_, section) = page.split_once("\n## Parameters\n").unwrap();
+    let page = fs::read_to_string(root().join("docs/strategies.md")).unwrap();
+    let (_, section) = page.split_once("\n### Parameters\n").unwrap();
     for mechanism in MECHANISMS {
-        let row = format!("| `{}` |", mechanism.name);
+        let row = format!("- `{}`: ", mechanism.name);
         let row = section.lines().find(|line| line.starts_with(&row));
         let row = row.unwrap_or_else(|| panic!("no row for {}", mechanism.name));
         for parameter in all_parameters(mechanism) {
@@ -202,31 +239,32 @@ fn every_parameter_of_a_mechanism_is_told_in_detail() {
 
 #[test]
 fn the_table_of_formats_that_are_read_is_the_registry() {
-    let rows = dataset::FORMATS.iter().map(|format| {
-        let (files, compared) = match format.tried {
-            Tried::Own => ("its own".to_owned(), "what is written is read back"),
-            Tried::Documentation => ("0".to_owned(), "nothing: from documentation"),
-            Tried::On { files, compared } => (files.to_string(), compared),
+    let formats = dataset::FORMATS.iter().map(|format| {
+        let tried = match format.tried {
+            Tried::Own => "recap's own".to_owned(),
+            Tried::Documentation => "0 real files".to_owned(),
+            Tried::On { files: 1, .. } => "1 real file".to_owned(),
+            Tried::On { files, .. } => format!("{files} real files"),
         };
-        vec![code([format.name]), format.describe.to_owned(), files, compared.to_owned()]
+        (format!("{} ({tried})", code([format.name])), format.describe.to_owned())
     });
-    let head = ["name", "what it is", "real files read", "equal to an independent count"];
-    hold("docs/formats.md", "formats", &table(&head, rows));
+    hold("docs/files.md", "formats", &list(formats));
 }
 
 #[test]
 fn the_table_of_rendered_files_is_the_registry() {
     // Parquet is there in some builds only.
     let rendered = report::FORMATS.iter().filter(|format| format.name != "parquet");
-    let rows = rendered
-        .map(|format| vec![code([format.file]), code([format.name]), format.about.to_owned()]);
-    hold("docs/files.md", "rendered", &table(&["file", "`--format`", "holds"], rows));
+    let files = rendered.map(|format| {
+        (format!("{} ({})", code([format.file]), code([format.name])), format.about.to_owned())
+    });
+    hold("docs/files.md", "rendered", &list(files));
 }
 
 /// Every Rust file of the package's sources and tests, by path.
 fn files() -> Vec<PathBuf> {
     let mut files = Vec::new();
-    ["src", "tests"].iter().for_each(|folder| rust_files(&root().join(folder), &mut files));
+    ["crates", "tests"].iter().for_each(|folder| rust_files(&root().join(folder), &mut files));
     files.sort();
     files
 }

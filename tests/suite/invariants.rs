@@ -1,4 +1,4 @@
-//! What holds for every built-in preset, told from what is sent and from the
+//! What holds for every built-in strategy, told from what is sent and from the
 //! recording alone: calls stand with their results, sizes over the window are
 //! counted, each message is in one state, and no word comes from nowhere.
 
@@ -9,13 +9,13 @@ use std::sync::Mutex;
 use async_trait::async_trait;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use recap::model::{Block, LedgerState, Transcript};
-use recap::replay::{Plan, ReplaySession, Subject, WindowSpec};
-use recap::seats::compactor::Offline;
-use recap::strategy::{
-    Compactor, Digest, EntryId, FailedCall, Preset, Produced, Reply, Task, builtin, builtin_names,
+use recap_core::model::{Block, LedgerState, Transcript};
+use recap_core::tokens::Counter;
+use recap_exam::roles::compactor::Offline;
+use recap_replay::{Plan, PreparedSession, ReplaySession, WindowSpec};
+use recap_strategy::{
+    Compactor, Digest, EntryId, FailedCall, Produced, Reply, Strategy, Task, builtin, builtin_names,
 };
-use recap::tokens::Counter;
 
 use crate::common::{any_transcript, block_on, ledger, offline, plan, subject};
 
@@ -41,15 +41,15 @@ const FRAMES: &[&str] = &[
     "### Extracted from context compaction",
 ];
 
-/// Every preset but the control that is asked and never replayed.
-fn presets() -> impl Iterator<Item = Preset> {
+/// Every strategy but the control that is asked and never replayed.
+fn strategies() -> impl Iterator<Item = Strategy> {
     let names = builtin_names().filter(|name| *name != "evidence");
     names.map(|name| builtin(name, &[]).unwrap().unwrap())
 }
 
-/// Whether a preset declares that it may part a call from its result.
-fn parts_pairs(preset: &Preset) -> bool {
-    preset.stages.iter().any(|stage| stage.breaks_pairs)
+/// Whether a strategy declares that it may part a call from its result.
+fn parts_pairs(strategy: &Strategy) -> bool {
+    strategy.stages.iter().any(|stage| stage.breaks_pairs)
 }
 
 /// The offline compactor, and all that it wrote.
@@ -84,14 +84,14 @@ impl Compactor for Scribe {
 struct Sources {
     /// What was recorded.
     recording: String,
-    /// The preset's file and its prompts, and the frames.
-    preset: String,
+    /// The strategy's file and its prompts, and the frames.
+    strategy: String,
     /// Words that were found in one of them.
     known: HashSet<String>,
 }
 
 impl Sources {
-    fn new(transcript: &Transcript, preset: &str) -> Sources {
+    fn new(transcript: &Transcript, strategy: &str) -> Sources {
         let mut recording = vec![transcript.preamble.sent()];
         for message in &transcript.messages {
             recording.push(message.sent());
@@ -103,15 +103,15 @@ impl Sources {
         }
         recording.extend(transcript.compactions.iter().filter_map(|c| c.summary.clone()));
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("strategies");
-        let file = std::fs::read_to_string(folder.join(format!("{preset}.toml"))).unwrap();
+        let file = std::fs::read_to_string(folder.join(format!("{strategy}.toml"))).unwrap();
         let prompts = file.lines().filter_map(|line| {
             let path = line.split_once("prompts/")?.1.split('"').next()?;
             Some(std::fs::read_to_string(folder.join("prompts").join(path)).unwrap())
         });
         let frames = FRAMES.iter().map(|frame| (*frame).to_owned());
         let texts: Vec<String> = prompts.chain(frames).collect();
-        let preset = format!("{file}\n{}", texts.join("\n"));
-        Sources { recording: recording.join("\n"), preset, known: HashSet::new() }
+        let strategy = format!("{file}\n{}", texts.join("\n"));
+        Sources { recording: recording.join("\n"), strategy, known: HashSet::new() }
     }
 
     /// The words of a text that none of the sources has, numbers apart.
@@ -123,7 +123,7 @@ impl Sources {
                 continue;
             }
             let has = self.recording.contains(word)
-                || self.preset.contains(word)
+                || self.strategy.contains(word)
                 || written.lock().unwrap().contains(word);
             if has {
                 self.known.insert(word.to_owned())
@@ -187,8 +187,8 @@ fn states_hold(session: &ReplaySession<'_>, transcript: &Transcript) -> Result<(
 }
 
 /// Replays a session, and looks at what would be sent behind every so many messages.
-fn invariants_hold(subject: &Subject, plan: &Plan, every: u32) {
-    let name = &plan.preset.name;
+fn invariants_hold(subject: &PreparedSession, plan: &Plan, every: u32) {
+    let name = &plan.strategy.name;
     let transcript = &subject.recording.transcript;
     let scribe = Scribe { offline: offline(), written: Mutex::default() };
     let mut sources = Sources::new(transcript, name);
@@ -200,7 +200,7 @@ fn invariants_hold(subject: &Subject, plan: &Plan, every: u32) {
             if !context.seen_count().is_multiple_of(every) && context.seen_count() != last {
                 continue;
             }
-            if !parts_pairs(&plan.preset) {
+            if !parts_pairs(&plan.strategy) {
                 assert_eq!(
                     parted(&session, transcript),
                     BTreeSet::new(),
@@ -221,8 +221,8 @@ fn invariants_hold(subject: &Subject, plan: &Plan, every: u32) {
 
 /// What is over the window, or would be with the response, is counted as an
 /// overflow and nothing else is. Sizes are counted from the texts.
-fn overflows_are_counted(subject: &Subject, plan: &Plan, requests: &[u32]) {
-    let name = &plan.preset.name;
+fn overflows_are_counted(subject: &PreparedSession, plan: &Plan, requests: &[u32]) {
+    let name = &plan.strategy.name;
     let compactor = offline();
     let counter = Counter::default();
     for &request in requests {
@@ -240,14 +240,14 @@ fn overflows_are_counted(subject: &Subject, plan: &Plan, requests: &[u32]) {
     }
 }
 
-fn at_share(subject: &Subject, preset: Preset, share: &str) -> Plan {
+fn at_share(subject: &PreparedSession, strategy: Strategy, share: &str) -> Plan {
     let window: WindowSpec = share.parse().unwrap();
-    plan(preset, window.tokens(&subject.recording.sizes, 0).unwrap())
+    plan(strategy, window.tokens(&subject.recording.sizes, 0).unwrap())
 }
 
 /// The beginnings of a coding, an assistant's and a game session of the bundled data.
-fn bundled() -> Vec<Subject> {
-    let dataset = recap::dataset::bundled("quickstart").unwrap().unwrap();
+fn bundled() -> Vec<PreparedSession> {
+    let dataset = recap_formats::bundled("quickstart").unwrap().unwrap();
     let transcripts = dataset.transcripts.into_iter().step_by(2);
     let begin = |mut transcript: Transcript| {
         transcript.messages.truncate(60);
@@ -257,20 +257,20 @@ fn bundled() -> Vec<Subject> {
 }
 
 #[test]
-fn bundled_sessions_keep_the_invariants_under_every_preset() {
+fn bundled_sessions_keep_the_invariants_under_every_strategy() {
     for subject in bundled() {
-        for preset in presets() {
-            invariants_hold(&subject, &at_share(&subject, preset, "25%"), 12);
+        for strategy in strategies() {
+            invariants_hold(&subject, &at_share(&subject, strategy, "25%"), 12);
         }
     }
 }
 
 #[test]
-fn sizes_over_the_window_are_counted_under_every_preset() {
+fn sizes_over_the_window_are_counted_under_every_strategy() {
     for subject in bundled() {
         let last = subject.facts.requests.len() as u32 - 1;
-        for preset in presets() {
-            let plan = at_share(&subject, preset, "25%");
+        for strategy in strategies() {
+            let plan = at_share(&subject, strategy, "25%");
             overflows_are_counted(&subject, &plan, &[last / 2, last]);
         }
     }
@@ -285,10 +285,10 @@ proptest! {
     })]
 
     #[test]
-    fn sessions_by_chance_keep_the_invariants_under_every_preset(transcript in any_transcript()) {
+    fn sessions_by_chance_keep_the_invariants_under_every_strategy(transcript in any_transcript()) {
         let subject = subject(transcript);
-        for preset in presets() {
-            invariants_hold(&subject, &at_share(&subject, preset, "30%"), 5);
+        for strategy in strategies() {
+            invariants_hold(&subject, &at_share(&subject, strategy, "30%"), 5);
         }
     }
 }

@@ -4,14 +4,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::common::shared;
-use recap::dataset::load_labels;
-use recap::measure::{Graded, agreement};
-use recap::model::{
+use recap_core::model::{
     Expectation, JudgeReport, JudgeRow, Label, LabelledCase, LabelledQuestion, ProbeKind, Trust,
 };
-use recap::report::{Screen, calibration_table};
-use recap::run::grade;
-use recap::seats::judge::{Haystack, Judge, Offline, Sought};
+use recap_exam::roles::judge::{Haystack, Judge, Offline, Sought};
+use recap_formats::load_labels;
+use recap_measure::{Graded, agreement};
+use recap_replay::run::grade;
+use recap_report::{Screen, calibration_table};
 use serde_json::Value as Json;
 
 /// The folder of real data, where it is there.

@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use recap::llm::cassette::{Mode, Scrub};
-use recap::llm::{
+use recap_billing::pricing::PriceList;
+use recap_core::model::{CallOutcome, CallRow, LatencySource, ModelRole, Timing, Usage};
+use recap_llm::cassette::{Mode, Scrub};
+use recap_llm::{
     Answered, Call, CallError, Calls, Cassette, Fault, FaultKind, Finish, Llm, Memoized, Model,
     Question, Reply, Settings, Tokens,
 };
-use recap::model::{CallOutcome, CallRow, LatencySource, Seat, Timing, Usage};
-use recap::pricing::PriceList;
 use tempfile::TempDir;
 use tokio::sync::Semaphore;
 
@@ -81,8 +81,8 @@ fn model() -> Model {
     Model { provider: "openai".to_owned(), name: "gpt-5.4".to_owned(), settings }
 }
 
-fn call(seat: Seat, text: &str) -> Call {
-    Call { seat, replicate: 0, request: model().request(Question::of("", text, 9)) }
+fn call(role: ModelRole, text: &str) -> Call {
+    Call { role, replicate: 0, request: model().request(Question::of("", text, 9)) }
 }
 
 fn scrub() -> Scrub {
@@ -121,7 +121,7 @@ const QUESTIONS: [&str; 5] = ["b", "a", "long", "reject", "filter"];
 async fn asked(once: &Memoized) -> Vec<Result<Answered, CallError>> {
     let mut answers = Vec::new();
     for question in QUESTIONS {
-        answers.push(once.call(call(Seat::Judge, question)).await);
+        answers.push(once.call(call(ModelRole::Judge, question)).await);
     }
     answers
 }
@@ -166,7 +166,7 @@ async fn an_interrupted_recording_goes_on_where_it_stopped() {
     let (_folder, file) = file();
     let inner = Scripted::open();
     let first = calls(cassette(&file, Mode::Record), "02");
-    once(&inner, &first).call(call(Seat::Judge, "a")).await.unwrap();
+    once(&inner, &first).call(call(ModelRole::Judge, "a")).await.unwrap();
     // Killed: nothing is finished.
     drop(first);
     let second = calls(cassette(&file, Mode::Record), "02");
@@ -181,7 +181,7 @@ async fn a_replay_calls_nobody_and_names_what_it_lacks() {
     let inner = Scripted::open();
     let replay = calls(cassette(&file, Mode::Replay), "02");
     for once in [once(&inner, &replay), replayed(&replay)] {
-        let error = once.call(call(Seat::Answerer, "Which port?")).await.unwrap_err();
+        let error = once.call(call(ModelRole::Answerer, "Which port?")).await.unwrap_err();
         let told = error.to_string();
         assert!(told.contains("answerer of openai/gpt-5.4, replicate 0, key "), "{told}");
         assert!(told.contains("asked \"Which port?\""), "{told}");
@@ -195,11 +195,11 @@ async fn two_who_ask_the_same_wait_for_one_answer() {
     let inner = Scripted::new(0);
     let calls = calls(None, "02");
     let once = Arc::new(once(&inner, &calls));
-    let ask = |seat| {
+    let ask = |role| {
         let once = Arc::clone(&once);
-        tokio::spawn(async move { once.call(call(seat, "a")).await })
+        tokio::spawn(async move { once.call(call(role, "a")).await })
     };
-    let (judge, compactor) = (ask(Seat::Judge), ask(Seat::Compactor));
+    let (judge, compactor) = (ask(ModelRole::Judge), ask(ModelRole::Compactor));
     while inner.asked() == 0 {
         tokio::task::yield_now().await;
     }
@@ -207,11 +207,11 @@ async fn two_who_ask_the_same_wait_for_one_answer() {
     let (judge, compactor) = (judge.await.unwrap(), compactor.await.unwrap());
     assert_eq!(judge, compactor);
     assert!(!judge.unwrap().recorded);
-    assert_eq!(once.call(call(Seat::Answerer, "a")).await, compactor);
+    assert_eq!(once.call(call(ModelRole::Answerer, "a")).await, compactor);
     assert_eq!(inner.asked(), 1);
     let rows = calls.take();
     assert_eq!(rows.len(), 1);
-    assert_eq!((rows[0].seat, rows[0].source), (Seat::Compactor, LatencySource::Live));
+    assert_eq!((rows[0].role, rows[0].source), (ModelRole::Compactor, LatencySource::Live));
 }
 
 #[tokio::test]
@@ -221,7 +221,7 @@ async fn whoever_waits_takes_over_from_one_who_was_dropped() {
     let once = Arc::new(once(&inner, &calls));
     let ask = || {
         let once = Arc::clone(&once);
-        tokio::spawn(async move { once.call(call(Seat::Judge, "a")).await })
+        tokio::spawn(async move { once.call(call(ModelRole::Judge, "a")).await })
     };
     let (first, second) = (ask(), ask());
     while inner.asked() == 0 {
@@ -238,7 +238,7 @@ async fn what_failed_for_the_run_is_told_to_both_and_may_be_tried_later() {
     let inner = Scripted::new(0);
     let calls = calls(None, "02");
     let once = once(&inner, &calls);
-    let ask = || once.call(call(Seat::Judge, "down"));
+    let ask = || once.call(call(ModelRole::Judge, "down"));
     let open = async {
         while inner.asked() == 0 {
             tokio::task::yield_now().await;
@@ -259,7 +259,7 @@ async fn what_was_turned_down_is_not_asked_again() {
     let calls = calls(None, "02");
     let once = once(&inner, &calls);
     for _ in 0..2 {
-        let error = once.call(call(Seat::Judge, "reject")).await.unwrap_err();
+        let error = once.call(call(ModelRole::Judge, "reject")).await.unwrap_err();
         assert!(matches!(error, CallError::Rejected(_)));
     }
     assert_eq!(inner.asked(), 1);
@@ -271,7 +271,7 @@ async fn a_repetition_is_a_call_of_its_own() {
     let calls = calls(None, "02");
     let once = once(&inner, &calls);
     for replicate in [0, 1, 0] {
-        once.call(Call { replicate, ..call(Seat::Judge, "a") }).await.unwrap();
+        once.call(Call { replicate, ..call(ModelRole::Judge, "a") }).await.unwrap();
     }
     assert_eq!((inner.asked(), calls.take().len()), (2, 2));
 }
@@ -283,14 +283,14 @@ async fn every_call_that_was_sent_has_a_row_with_its_price() {
     let once = once(&inner, &calls);
     // The first that is asked fails.
     for question in ["down", "a", "long", "reject", "filter", "halt", "a"] {
-        let _ = once.call(call(Seat::Judge, question)).await;
+        let _ = once.call(call(ModelRole::Judge, question)).await;
     }
-    once.call(call(Seat::Compactor, "b")).await.unwrap();
+    once.call(call(ModelRole::Compactor, "b")).await.unwrap();
     let rows = calls.take();
     let of =
         |outcome| -> Vec<&CallRow> { rows.iter().filter(|row| row.outcome == outcome).collect() };
     assert_eq!(rows.len(), 6);
-    assert_eq!(rows[0].seat, Seat::Compactor);
+    assert_eq!(rows[0].role, ModelRole::Compactor);
     assert!(rows[1..].is_sorted_by(|a, b| a.key < b.key));
     let whole = of(CallOutcome::Replied);
     assert_eq!(whole.len(), 2);

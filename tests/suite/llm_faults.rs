@@ -7,14 +7,14 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use crate::server::{Act, Received, Server, chat, nowhere};
-use recap::llm::providers::OpenAiChat;
-use recap::llm::{
+use crate::server::{Act, Received, Server, chat, discard};
+use recap_billing::pricing::{ModelPrices, PriceList};
+use recap_core::model::ModelRole;
+use recap_llm::providers::OpenAiChat;
+use recap_llm::{
     Answered, Budget, Call, CallError, Client, Endpoint, FaultKind, Finish, Key, Limits, Live,
     LiveError, Llm, Model, Options, Question, RetryPolicy, Settings,
 };
-use recap::model::Seat;
-use recap::pricing::{ModelPrices, PriceList};
 use serde_json::json;
 
 const KEY: &str = "sk-canary-0123456789";
@@ -56,7 +56,7 @@ fn live(base: &str) -> Live {
 
 fn question(text: &str) -> Call {
     let request = model().request(Question::of("be brief", text, 50));
-    Call { seat: Seat::Judge, replicate: 0, request }
+    Call { role: ModelRole::Judge, replicate: 0, request }
 }
 
 async fn ask(live: &Live, text: &str) -> Result<Answered, CallError> {
@@ -236,7 +236,7 @@ async fn a_fault_at_any_place_ends_as_it_should_and_touches_no_other_call() {
 
 #[tokio::test]
 async fn three_calls_that_find_nobody_end_the_asking() {
-    let live = live(&nowhere());
+    let live = live(&discard());
     for _ in 0..3 {
         let error = ask(&live, "anybody?").await.unwrap_err();
         let CallError::Unavailable { attempts: 3, why } = error else { panic!("{error:?}") };
@@ -354,7 +354,7 @@ async fn what_may_have_been_billed_is_spent_and_what_was_not_sent_is_not() {
         assert_eq!(client.spent_usd() > 0.003, costs, "{}", client.spent_usd());
     }
     let client = Client::new(capped(1.0)).unwrap();
-    let endpoint = endpoint(&nowhere(), Some(prices()));
+    let endpoint = endpoint(&discard(), Some(prices()));
     let live = client.live(model(), endpoint, Limits::default()).unwrap();
     assert!(ask(&live, "hello").await.is_err());
     assert_eq!(client.spent_usd(), 0.0);

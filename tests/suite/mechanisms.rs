@@ -3,20 +3,20 @@
 //! stand before messages 1, 3, 5, 8 and 10.
 
 use crate::common;
-use crate::common::{any_transcript, block_on, offline, plan, preset, replayed, small};
+use crate::common::{any_transcript, block_on, offline, plan, replayed, small, strategy};
 use proptest::prelude::*;
-use recap::model::{RecordedCompaction, RecordedTrigger, Role};
-use recap::replay::{ReplaySession, Subject};
-use recap::strategy::{Context, EntryId};
+use recap_core::model::{RecordedCompaction, RecordedTrigger, Role};
+use recap_replay::{PreparedSession, ReplaySession};
+use recap_strategy::{Context, EntryId};
 
 fn rows(toml: &str, window: u64) -> Vec<String> {
-    replayed(small(), &plan(preset(toml), window), &offline())
+    replayed(small(), &plan(strategy(toml), window), &offline())
 }
 
 const ALL: [&str; 5] = ["V", "VVV", "VVVVV", "VVVVVVVV", "VVVVVVVVVV"];
 
 #[test]
-fn a_preset_without_stages_sends_everything() {
+fn a_strategy_without_stages_sends_everything() {
     assert_eq!(rows("", 1_000), ALL);
 }
 
@@ -84,7 +84,7 @@ fn fifo_by_message_always_keeps_the_newest_message_with_its_call_and_all_of_its_
 }
 
 #[test]
-fn fifo_by_message_keeps_the_first_user_message_where_the_preset_says_so() {
+fn fifo_by_message_keeps_the_first_user_message_where_the_strategy_says_so() {
     // Before 5, 91 over, the call and its result free 111; before 10, 333 over,
     // messages 1 to 7 free 353.
     let first = ["V", "VVV", "V..VV", "V....VVV", "V.......VV"];
@@ -97,8 +97,9 @@ fn fifo_by_message_cuts_a_session_of_a_single_user_message_where_exchanges_canno
     for at in [4, 9] {
         single.messages[at] = common::message(at, Role::Assistant, vec![common::text(10)]);
     }
-    let last =
-        |toml: &str| replayed(single.clone(), &plan(preset(toml), 200), &offline()).pop().unwrap();
+    let last = |toml: &str| {
+        replayed(single.clone(), &plan(strategy(toml), 200), &offline()).pop().unwrap()
+    };
     assert_eq!(last(FIFO), "VVVVVVVVVV");
     // Of 383, messages 0 to 4 free 141, too little by 42, so the calls of 5 go
     // with both of their results.
@@ -111,7 +112,8 @@ fn fifo_by_message_drops_a_late_result_with_its_call_and_not_what_stands_between
     let mut late = small();
     late.messages[2] = common::message(2, Role::User, vec![common::text(10)]);
     late.messages[4] = common::message(4, Role::Tool, vec![common::result("A", 100)]);
-    let at = |window| replayed(late.clone(), &plan(preset(&by_message(false)), window), &offline());
+    let at =
+        |window| replayed(late.clone(), &plan(strategy(&by_message(false)), window), &offline());
     // Before 8, 83 over, messages 0 and 1 free 121 with the late result.
     assert_eq!(at(280)[3], "..VV.VVV");
     // Before 5, 11 over, the call of the newest result stays: 0 and 2 go.
@@ -120,7 +122,12 @@ fn fifo_by_message_drops_a_late_result_with_its_call_and_not_what_stands_between
 
 /// What is shown of `before` if the fewest groups go, one after the other, that
 /// bring it to `target`: a message, or a call with its results.
-fn dropped_one_by_one(subject: &Subject, before: &Context, target: u64, first: bool) -> Vec<u32> {
+fn dropped_one_by_one(
+    subject: &PreparedSession,
+    before: &Context,
+    target: u64,
+    first: bool,
+) -> Vec<u32> {
     let mut shown: Vec<u32> = before.visible().filter_map(EntryId::index).collect();
     let tokens = |of: &[u32]| {
         let weight = |&at: &u32| before.entry(EntryId::message(at)).unwrap().weight.tokens;
@@ -158,7 +165,7 @@ proptest! {
         ][earlier];
         let subject = common::subject(transcript);
         let plans = [earlier.to_owned(), format!("{earlier}{}", by_message(first))];
-        let plans = plans.map(|toml| plan(preset(&toml), window));
+        let plans = plans.map(|toml| plan(strategy(&toml), window));
         let compactor = offline();
         for request in 0..subject.facts.requests.len() as u32 {
             let sessions = plans.each_ref().map(|plan| {
@@ -267,7 +274,7 @@ fn recorded_repeats_the_vendors_compaction_and_clearing() {
     let mut transcript = small();
     transcript.compactions =
         vec![compaction(4, 0, None, &["A"]), compaction(9, 8, Some("They read x and y."), &[])];
-    let rows = replayed(transcript, &plan(preset(stage), 1_000), &offline());
+    let rows = replayed(transcript, &plan(strategy(stage), 1_000), &offline());
     assert_eq!(rows, ["V", "VVV", "VVEVV", "VVEVVVVV", "FFFFFFFFVV"]);
 }
 

@@ -1,7 +1,7 @@
 //! What tests read of a recording, and compare of an imported session.
 
-use recap::dataset::{Dataset, DatasetError, LoadOptions, load_reader};
-use recap::model::Transcript;
+use recap_core::model::Transcript;
+use recap_formats::{Dataset, DatasetError, LoadOptions, load_reader};
 use serde_json::Value as Json;
 
 pub fn try_read(text: &str) -> Result<Dataset, DatasetError> {

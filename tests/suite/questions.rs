@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use recap::model::{Block, Expectation, Message, Probe, ProbeKind, Role, Transcript};
-use recap::probes::{Kept, Place};
-use recap::questions::generate;
+use recap_core::model::{Block, Expectation, Message, Probe, ProbeKind, Role, Transcript};
+use recap_exam::probes::{Kept, Place};
+use recap_exam::questions::generate;
 use serde_json::{Value as Json, json};
 
 /// A session that is put together message by message.
@@ -267,7 +267,7 @@ fn plans_are_asked_by_the_list_at_the_cut() {
 }
 
 #[test]
-fn standing_instructions_are_asked_word_by_word_and_as_behaviour() {
+fn row_kind_instructions_are_asked_word_by_word_and_as_behaviour() {
     let rules = "# Rules\n- Never commit keys of customers to the main branch\n- Build with make";
     let asked = Session::default()
         .user("Add a lexer. Always run the linter before you commit anything. Don't worry about speed.")

@@ -11,13 +11,13 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use crate::common::shared;
-use recap::dataset::{Dataset, LoadOptions, load};
-use recap::model::{Expectation, Message, Probe, ProbeKind, Transcript};
-use recap::probes::{Cuts, Kept, Place, places};
-use recap::questions::generate;
-use recap::seats::answerer::{Answerer, Offline, Passage, Shown};
-use recap::seats::judge::{Grading, Offline as Judge};
-use recap::tokens::{Counter, Sizes};
+use recap_core::model::{Expectation, Message, Probe, ProbeKind, Transcript};
+use recap_core::tokens::{Counter, Sizes};
+use recap_exam::probes::{Cuts, Kept, Place, places};
+use recap_exam::questions::generate;
+use recap_exam::roles::answerer::{Answerer, Offline, Passage, Shown};
+use recap_exam::roles::judge::{Grading, Offline as Judge};
+use recap_formats::{Dataset, LoadOptions, load};
 
 /// Recordings that the rules were made on.
 const FITTED: [&str; 2] = ["claude-code-sessions", "codex-rollouts"];

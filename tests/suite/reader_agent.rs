@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use recap::dataset::{LoadOptions, load};
-use recap::model::ProbeKind;
+use recap_core::model::ProbeKind;
+use recap_formats::{LoadOptions, load};
 
 use crate::reading::{Row, Rows, measured};
 
@@ -23,7 +23,7 @@ fn mean(rows: &Rows, full: bool) -> f64 {
     score / n
 }
 
-/// The figure in `docs/judge.md`, and that of the evidence alone: to the third
+/// The figure in `docs/questions.md`, and that of the evidence alone: to the third
 /// decimal, so that no change of a rule goes unseen.
 #[test]
 fn sessions_of_agents_are_read() {
@@ -46,6 +46,6 @@ fn sessions_of_agents_are_read() {
     }
     let found = [true, false].map(|full| format!("{:.3}", mean(&rows, full)));
     assert_eq!(found, ["0.778", "0.903"]);
-    let page = include_str!("../../docs/judge.md");
+    let page = include_str!("../../docs/questions.md");
     assert!(page.contains("On the bundled sessions it gets 0.78 from the whole conversation"));
 }

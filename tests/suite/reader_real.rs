@@ -9,11 +9,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::common::shared;
-use recap::dataset::{Dataset, LoadOptions, load};
-use recap::model::{Probe, ProbeKind, Transcript, Verdict};
-use recap::seats::answerer::{ANSWER_TOKENS, Answerer, Offline, Passage, Shown};
-use recap::seats::judge::{Grading, Offline as Judge};
-use recap::tokens::Counter;
+use recap_core::model::{Probe, ProbeKind, Transcript, Verdict};
+use recap_core::tokens::Counter;
+use recap_exam::roles::answerer::{ANSWER_TOKENS, Answerer, Offline, Passage, Shown};
+use recap_exam::roles::judge::{Grading, Offline as Judge};
+use recap_formats::{Dataset, LoadOptions, load};
 
 fn data(name: &str) -> Option<Dataset> {
     let path = shared(&format!("data/{name}"))?;
@@ -27,7 +27,7 @@ fn data(name: &str) -> Option<Dataset> {
 fn shown(transcript: &Transcript, keeps: impl Fn(usize) -> bool) -> Shown {
     let messages = transcript.messages.iter().enumerate().filter(|(at, _)| keeps(*at));
     let passage =
-        |m: &recap::model::Message| Passage { role: m.role, at: m.at, text: m.sent().into() };
+        |m: &recap_core::model::Message| Passage { role: m.role, at: m.at, text: m.sent().into() };
     let passages = messages.map(|(_, message)| passage(message)).collect();
     Shown { passages, now: transcript.messages.iter().rev().find_map(|m| m.at) }
 }

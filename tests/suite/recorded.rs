@@ -1,13 +1,13 @@
-//! The preset `recorded` on logs by hand: after each vendor's own compaction
+//! The strategy `recorded` on logs by hand: after each vendor's own compaction
 //! it sends what that vendor's agent had, to the letter.
 
 use std::path::Path;
 
 use crate::common::talk::real;
 use crate::common::{block_on, offline, subject};
-use recap::dataset::{LoadOptions, load};
-use recap::model::{CellOutcome, LatencySource, Transcript};
-use recap::replay::{ReplaySession, replay};
+use recap_core::model::{CellOutcome, LatencySource, Transcript};
+use recap_formats::{LoadOptions, load};
+use recap_replay::{ReplaySession, replay};
 use serde_json::{Value as Json, json};
 
 #[track_caller]

@@ -1,13 +1,13 @@
-//! The preset `recorded` on real recordings, which are not part of the
+//! The strategy `recorded` on real recordings, which are not part of the
 //! repository: its prompts against those that the providers reported.
 
 use std::sync::Arc;
 
-use recap::clock::COMPACTOR;
-use recap::dataset::{LoadOptions, load};
-use recap::model::{CellOutcome, RecordedTrigger, Transcript};
-use recap::replay::{Subject, replay};
-use recap::tokens::{Calibrate, Counter};
+use recap_core::clock::COMPACTOR;
+use recap_core::model::{CellOutcome, RecordedTrigger, Transcript};
+use recap_core::tokens::{Calibrate, Counter};
+use recap_formats::{LoadOptions, load};
+use recap_replay::{PreparedSession, replay};
 use serde_json::Value as Json;
 
 use crate::common::talk::real;
@@ -22,7 +22,7 @@ fn sessions(folder: &str) -> Option<Vec<Transcript>> {
 /// Prompts in the provider's tokens: predicted and reported, by request.
 fn prompts(transcript: Transcript) -> Vec<(u32, u64, u64)> {
     let counter = Counter::default().calibrating(Calibrate::WhereReported);
-    let subject = Subject::new("d", transcript, Arc::new(counter));
+    let subject = PreparedSession::new("d", transcript, Arc::new(counter));
     let plan = real("recorded", 1_000_000, &[]);
     let replayed = block_on(replay(&subject, &plan, &offline()));
     let CellOutcome::Done(rows) = replayed.cell.outcome else { panic!("it failed") };
@@ -82,7 +82,7 @@ fn every_summary_of_claude_code_is_sent_to_the_letter() {
             .filter(|r| r["isCompactSummary"] == true)
             .map(|r| r["message"]["content"].as_str().unwrap().to_owned())
             .collect();
-        let subject = Subject::new("d", transcript, Arc::new(Counter::default()));
+        let subject = PreparedSession::new("d", transcript, Arc::new(Counter::default()));
         let plan = real("recorded", 1_000_000, &[]);
         let texts = block_on(replay(&subject, &plan, &offline())).texts;
         for summary in &summaries {
@@ -100,7 +100,7 @@ fn a_session_with_an_encrypted_summary_has_no_such_row() {
         all.into_iter().filter(|t| !t.compactions.is_empty()).collect();
     assert_eq!(encrypted.len(), 1);
     for transcript in encrypted {
-        let subject = Subject::new("d", transcript, Arc::new(Counter::default()));
+        let subject = PreparedSession::new("d", transcript, Arc::new(Counter::default()));
         let plan = real("recorded", 1_000_000, &[]);
         let outcome = block_on(replay(&subject, &plan, &offline())).cell.outcome;
         let CellOutcome::Failed { error } = outcome else { panic!("it ran through") };

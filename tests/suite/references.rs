@@ -19,9 +19,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::common::shared;
-use recap::dataset::{LoadOptions, load};
-use recap::model::{Exam, Message, Reference, Transcript};
-use recap::probes::{Cuts, Mining, MiningRules, Survival, mine, places};
+use recap_core::model::{Exam, Message, Reference, Transcript};
+use recap_exam::probes::{Cuts, Mining, MiningRules, Survival, mine, places};
+use recap_formats::{LoadOptions, load};
 
 /// Share of the labelled references that were needed, doubtful ones counted
 /// half against: needed / (needed + coincidence + doubtful / 2).
@@ -54,7 +54,7 @@ fn sessions() -> Option<Vec<Transcript>> {
     Some(set.transcripts)
 }
 
-/// Tokens of a message as it is sent (semantics §9).
+/// Tokens of a message as it is sent (how-it-works §9).
 fn size(message: &Message) -> u64 {
     recap_vocabulary::count(&message.sent()) as u64
 }

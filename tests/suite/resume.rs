@@ -5,16 +5,16 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use recap::dataset::{LoadOptions, load};
-use recap::model::{CellKey, Manifest, Planned};
-use recap::pricing::{Agents, PriceList};
-use recap::run::{
-    Event, Finished, Folder, FolderError, Loaded, Observer, Prepared, RunSpec, Sample, Seats,
+use recap_billing::pricing::{Agents, PriceList};
+use recap_core::model::{CellKey, Manifest, Planned};
+use recap_core::tokens::Counter;
+use recap_exam::roles::{answerer, compactor, judge};
+use recap_formats::{LoadOptions, load};
+use recap_replay::run::{
+    Event, Finished, Folder, FolderError, Loaded, ModelRoles, Observer, Prepared, RunSpec, Sample,
     Windows, prepare, run,
 };
-use recap::seats::{answerer, compactor, judge};
-use recap::strategy::builtin;
-use recap::tokens::Counter;
+use recap_strategy::builtin;
 use tokio::sync::Notify;
 
 use crate::asking::manifest;
@@ -43,28 +43,28 @@ impl Observer for Stop {
 }
 
 fn spec() -> RunSpec {
-    let presets = ["full", "fifo", "continuation"];
+    let strategies = ["full", "fifo", "continuation"];
     RunSpec {
-        presets: presets
+        strategies: strategies
             .iter()
             .map(|name| Arc::new(builtin(name, &[]).unwrap().unwrap()))
             .collect(),
         windows: Windows::Same(vec!["25%".parse().unwrap(), "40%".parse().unwrap()]),
-        nulls: true,
+        without_summaries: true,
         cuts: "2".parse().unwrap(),
         depth: 1,
         replicates: 1,
         seed: 1,
         scaled: true,
-        questions: recap::run::CutQuestions::None,
+        questions: recap_replay::run::CutQuestions::None,
         jobs: 2,
         agents: Arc::new(Agents::new(Arc::new(PriceList::bundled()), Vec::new())),
         compactor: None,
     }
 }
 
-fn seats(counter: &Arc<Counter>) -> Seats {
-    Seats {
+fn roles(counter: &Arc<Counter>) -> ModelRoles {
+    ModelRoles {
         compactor: Arc::new(compactor::Offline::new(Arc::clone(counter))),
         offline: true,
         answerer: Arc::new(answerer::Offline::new(Arc::clone(counter))),
@@ -83,7 +83,7 @@ async fn prepared(counter: &Arc<Counter>) -> Prepared {
         transcript,
         probes: Vec::new(),
     });
-    prepare(&spec(), samples.collect(), &seats(counter), Arc::clone(counter)).await.unwrap()
+    prepare(&spec(), samples.collect(), &roles(counter), Arc::clone(counter)).await.unwrap()
 }
 
 fn planned(prepared: &Prepared) -> Manifest {
@@ -102,11 +102,11 @@ async fn ready() -> Ready {
 async fn go_on(path: &Path, ready: &Ready, stop: &Stop) -> Option<Finished> {
     let (prepared, counter) = ready.clone();
     let (mut folder, _) = Folder::resume(path, planned(&prepared)).unwrap();
-    let (spec, seats) = (spec(), seats(&counter));
+    let (spec, roles) = (spec(), roles(&counter));
     tokio::select! {
         biased;
         () = stop.reached.notified() => None,
-        ran = run(&spec, prepared, &seats, &mut folder, stop) => Some(ran.unwrap()),
+        ran = run(&spec, prepared, &roles, &mut folder, stop) => Some(ran.unwrap()),
     }
 }
 
@@ -173,10 +173,10 @@ async fn what_is_planned_is_what_a_run_brings() {
     assert_eq!(keys, there);
     assert_eq!(planned.cells().count(), there.len(), "none is planned twice");
     assert_eq!(planned.len(), there.len() as u64);
-    let standing = planned.cells().all(|(key, standing)| {
-        finished.sessions.cells().any(|cell| cell.key == key && cell.standing == standing)
+    let row_kind = planned.cells().all(|(key, row_kind)| {
+        finished.sessions.cells().any(|cell| cell.key == key && cell.row_kind == row_kind)
     });
-    assert!(standing);
+    assert!(row_kind);
     assert_eq!(planned.missing(&finished.sessions), None);
 }
 
@@ -186,7 +186,7 @@ async fn a_plan_of_billions_of_cells_is_refused() {
     let path = desk.path().join("run");
     go_on(&path, &ready().await, &Stop::default()).await.unwrap();
     let mut manifest = Loaded::read(&path).unwrap().manifest;
-    manifest.planned.presets[0].replicates = u32::MAX;
+    manifest.planned.strategies[0].replicates = u32::MAX;
     Folder::open(&path).unwrap().write_manifest(&manifest).unwrap();
     let error = Loaded::read(&path).unwrap_err().to_string();
     assert!(error.ends_with("it plans more than 2000000 cells"), "{error}");

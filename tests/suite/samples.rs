@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use crate::common::{offline, plan, sent, subject};
 use crate::test_tools::tool;
 use jsonschema::Validator;
-use recap::model::{CellOutcome, CellRows, Transcript};
-use recap::replay::{ReplaySession, Subject, WindowSpec, replay};
-use recap::strategy::Preset;
+use recap_core::model::{CellOutcome, CellRows, Transcript};
+use recap_replay::{PreparedSession, ReplaySession, WindowSpec, replay};
+use recap_strategy::Strategy;
 use serde_json::{Value as Json, json};
 
 /// Runs a program and writes down what is said, as `< line` to it and `> line` from it.
@@ -35,8 +35,8 @@ fn samples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("strategies/samples")
 }
 
-fn sample(name: &str) -> Preset {
-    Preset::load(&samples().join(name).with_extension("toml"), &[]).unwrap()
+fn sample(name: &str) -> Strategy {
+    Strategy::load(&samples().join(name).with_extension("toml"), &[]).unwrap()
 }
 
 fn go<T>(future: impl Future<Output = T>) -> T {
@@ -54,18 +54,18 @@ fn there(program: &str) -> bool {
 
 /// A synthetic coding session with calls, results and reported usage.
 fn session() -> Transcript {
-    let dataset = recap::dataset::bundled("quickstart").unwrap().unwrap();
+    let dataset = recap_formats::bundled("quickstart").unwrap().unwrap();
     dataset.transcripts.into_iter().next().unwrap()
 }
 
-fn tokens(subject: &Subject) -> u64 {
+fn tokens(subject: &PreparedSession) -> u64 {
     "25%".parse::<WindowSpec>().unwrap().tokens(&subject.recording.sizes, 0).unwrap()
 }
 
 #[track_caller]
-fn rows(preset: Preset) -> CellRows {
+fn rows(strategy: Strategy) -> CellRows {
     let subject = subject(session());
-    let plan = plan(preset, tokens(&subject));
+    let plan = plan(strategy, tokens(&subject));
     let mut rows = match go(replay(&subject, &plan, &offline())).cell.outcome {
         CellOutcome::Done(rows) => *rows,
         CellOutcome::Failed { error } => panic!("{error}"),
@@ -75,9 +75,9 @@ fn rows(preset: Preset) -> CellRows {
 }
 
 /// What is sent at the end.
-fn last(preset: Preset) -> Vec<(String, String)> {
+fn last(strategy: Strategy) -> Vec<(String, String)> {
     let subject = subject(session());
-    let (plan, compactor) = (plan(preset, tokens(&subject)), offline());
+    let (plan, compactor) = (plan(strategy, tokens(&subject)), offline());
     let mut session = ReplaySession::open(&subject, &plan, &compactor).unwrap();
     go(async {
         session.run_to_end().await.unwrap();
@@ -122,8 +122,8 @@ fn the_sample_in_node_does_the_same_as_that_in_python() {
     assert_eq!(last(sample("keep-last-node")), last(sample("keep-last-python")));
 }
 
-/// A preset in a folder of its own whose program is a sample behind the tap.
-fn tapped(folder: &Path, program: &str) -> Preset {
+/// A strategy in a folder of its own whose program is a sample behind the tap.
+fn tapped(folder: &Path, program: &str) -> Strategy {
     fs::write(folder.join("tap.py"), TAP).unwrap();
     let program = samples().join(program);
     let text = fs::read_to_string(samples().join("keep-last-python.toml")).unwrap();
@@ -132,7 +132,7 @@ fn tapped(folder: &Path, program: &str) -> Preset {
     assert!(text.contains(own));
     let text = text.replace(own, &format!("command = {command}"));
     fs::write(folder.join("tapped.toml"), text).unwrap();
-    Preset::load(&folder.join("tapped.toml"), &[]).unwrap()
+    Strategy::load(&folder.join("tapped.toml"), &[]).unwrap()
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn langchains_trim_messages_runs_as_a_strategy() {
     assert!(text.contains(own));
     let command = json!([python, "langchain_trim.py"]).to_string();
     fs::write(&path, text.replace(own, &command)).unwrap();
-    let rows = rows(Preset::load(&path, &[]).unwrap());
+    let rows = rows(Strategy::load(&path, &[]).unwrap());
     assert!(rows.compactions.len() > 1, "{:?}", rows.compactions);
     for row in &rows.compactions {
         assert!(row.tokens_after <= rows.window / 2, "{} of {}", row.tokens_after, rows.window);
@@ -263,9 +263,9 @@ fn the_program_of_the_documentation_runs_and_parts_a_pair_as_it_says() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("mine.toml"), block(SECTION, "toml")).unwrap();
     fs::write(folder.path().join("mine.py"), block(SECTION, "python")).unwrap();
-    let preset = Preset::load(&folder.path().join("mine.toml"), &[]).unwrap();
+    let strategy = Strategy::load(&folder.path().join("mine.toml"), &[]).unwrap();
     let subject = subject(session());
-    let plan = plan(preset, tokens(&subject));
+    let plan = plan(strategy, tokens(&subject));
     let CellOutcome::Failed { error } = go(replay(&subject, &plan, &offline())).cell.outcome else {
         panic!("ten messages never begin with a result");
     };

@@ -1,4 +1,4 @@
-//! Seed 000 (Arachne) as a whole: the preset `arachne`, its two thresholds in
+//! Seed 000 (Arachne) as a whole: the strategy `arachne`, its two thresholds in
 //! one session, its saved state.
 //! Each test names its sentence.
 //!
@@ -10,7 +10,7 @@
 //!   concern" in the design; the recorded message was accepted.
 //! - states across conversations, a schema for research agents: "out of scope" in the design.
 //!
-//! Where presets depart from it:
+//! Where strategies depart from it:
 //!
 //! - `fifo`: looked at before every request instead of once per user message: agents make many
 //!   requests in a turn, and as a mechanism of its own it has no other net.
@@ -28,9 +28,9 @@
 use crate::common;
 use crate::common::talk::{Talk, at_last, real};
 use crate::common::{block_on, offline, subject};
-use recap::model::{CellOutcome, CellRows, Transcript};
-use recap::replay::{Plan, replay};
-use recap::strategy::EntryId;
+use recap_core::model::{CellOutcome, CellRows, Transcript};
+use recap_replay::{Plan, replay};
+use recap_strategy::EntryId;
 use serde_json::Value as Json;
 
 const WINDOW: u64 = 10_000;

@@ -4,24 +4,24 @@
 
 use crate::common;
 use crate::common::talk::{Talk, at_last, at_request, even, last, real, shown};
-use crate::common::{block_on, offline, plan, preset, subject};
-use recap::model::{
+use crate::common::{block_on, offline, plan, strategy, subject};
+use recap_core::model::{
     CellOutcome, CellRows, PreambleChange, RecordedCompaction, RecordedTrigger, Transcript,
 };
-use recap::replay::{Plan, replay};
-use recap::strategy::builtin;
+use recap_replay::{Plan, replay};
+use recap_strategy::builtin;
 
-/// The preset `fifo` with the seed's unit, as the fallback of `arachne` has it.
+/// The strategy `fifo` with the seed's unit, as the fallback of `arachne` has it.
 fn by_exchange(window: u64) -> Plan {
     real("fifo", window, &[("unit", "exchange")])
 }
 
 /// Seed 000: the hard FIFO behind compression
 #[test]
-fn the_fallback_of_every_preset_of_the_seed_drops_whole_exchanges() {
+fn the_fallback_of_every_strategy_of_the_seed_drops_whole_exchanges() {
     for name in ["arachne", "session-state", "session-state-system"] {
-        let preset = builtin(name, &[]).unwrap().unwrap();
-        let fallback = preset.stages.last().unwrap();
+        let strategy = builtin(name, &[]).unwrap().unwrap();
+        let fallback = strategy.stages.last().unwrap();
         assert_eq!(fallback.mechanism.name, "fifo", "{name}");
         assert_eq!(fallback.parameters["unit"].as_str(), Some("exchange"), "{name}");
     }
@@ -135,7 +135,7 @@ fn dropped_messages_can_still_be_folded_later() {
                   [[stage]]\nmechanism = \"continuation\"\nat = \"append\"\nwhen = \"recorded\"\n\
                   keep_last = 2\nmax_tokens = 20\nkeep_summaries = \"all\"\nrequest = \"fresh\"\n\
                   prompt = \"p\"";
-    let plan = plan(preset(stages), 1_000);
+    let plan = plan(strategy(stages), 1_000);
     assert_eq!(at_request(&talk, &plan, 4, common::ledger), "..VVVVVVV");
     assert_eq!(last(&talk, &plan), "FFFFFFFFFVV");
 }
@@ -150,5 +150,5 @@ fn what_a_stage_before_it_hides_frees_nothing() {
     let stages = "[[stage]]\nmechanism = \"sliding-window\"\nat = \"request\"\nwhen = \"always\"\n\
                   last = 5\n[[stage]]\nmechanism = \"fifo\"\nat = \"request\"\n\
                   when = { above = \"window\", share = 0.15 }";
-    assert_eq!(last(&talk, &plan(preset(stages), 1_000)), "....VVV");
+    assert_eq!(last(&talk, &plan(strategy(stages), 1_000)), "....VVV");
 }

@@ -5,18 +5,18 @@
 //! What replay cannot express of it:
 //!
 //! - streaming load, CompactionPart markers: "not implemented" in the design.
-//! - `model` of the compression settings: it is the compactor's seat: `--compactor`.
+//! - `model` of the compression settings: it is the compactor's role: `--compactor`.
 //! - "summary generation < 5 seconds", "pruning speed < 100ms", "60-70% reduction": targets,
 //!   measured by every run: `latency_ms`, `cpu_ms`, `message_ratio`.
 //!
-//! Where presets depart from it:
+//! Where strategies depart from it:
 //!
 //! - `gencode`: layer 2 follows where layer 1 was not enough, as the layer table has it; in the
 //!   chart (`gencode-as-written`) a context that is pruned is never compacted, so it overflows
 //!   once tool output is used up.
 //! - `prune`: runs above 20k as in the layer table; `prune-chart` follows the chart. At exactly
 //!   20k nothing happens (table and chart say ">"; step 1 of the algorithm would prune).
-//! - `prune`, `prune-chart`, `continuation`: reported usage is simulated from what the preset
+//! - `prune`, `prune-chart`, `continuation`: reported usage is simulated from what the strategy
 //!   itself sent. Cache writes count as input: the design's sum leaves them out, and its
 //!   trigger would depend on the provider's cache.
 //! - `continuation`: all summaries stay; to the letter (`continuation-as-written`) the first is
@@ -25,9 +25,9 @@
 use crate::common;
 use crate::common::talk::{Talk, at_last, even, last, real, unscaled};
 use crate::common::{block_on, message, offline, subject};
-use recap::model::{Block, CellOutcome, CellRows, Role, Transcript};
-use recap::replay::{Plan, ReplaySession, replay};
-use recap::strategy::{Content, ContentPart, GencodeSession, builtin};
+use recap_core::model::{Block, CellOutcome, CellRows, Role, Transcript};
+use recap_replay::{Plan, ReplaySession, replay};
+use recap_strategy::{Content, ContentPart, GencodeSession, builtin};
 use serde_json::Value as Json;
 
 /// Claude Sonnet in the seed's table: 191,808 usable tokens.
@@ -73,8 +73,8 @@ fn saved(transcript: &Transcript, plan: &Plan) -> (GencodeSession, Json) {
 #[test]
 fn under_usable_the_strategy_is_none() {
     let four = Talk::new("").user(1).uses("read", &[40_000; 4]).close();
-    for preset in ["gencode", "gencode-as-written"] {
-        assert_eq!(last(&four, &real(preset, NATIVE, &[])), "V".repeat(11), "{preset}");
+    for strategy in ["gencode", "gencode-as-written"] {
+        assert_eq!(last(&four, &real(strategy, NATIVE, &[])), "V".repeat(11), "{strategy}");
     }
 }
 
@@ -137,8 +137,8 @@ fn with_compression_disabled_nothing_is_done() {
 #[test]
 fn as_written_one_summary_is_left_of_two_compactions_and_gencode_keeps_both() {
     let talk = chat(34).close();
-    let summaries = |preset, overrides: &[(&str, &str)]| {
-        at_last(&talk, &real(preset, NATIVE, overrides), |session| {
+    let summaries = |strategy, overrides: &[(&str, &str)]| {
+        at_last(&talk, &real(strategy, NATIVE, overrides), |session| {
             let context = session.context();
             let written = context.visible().filter(|id| id.index().is_none());
             written.map(|id| context.entry(id).unwrap().text.into_owned()).collect::<Vec<_>>()
@@ -154,14 +154,14 @@ fn as_written_one_summary_is_left_of_two_compactions_and_gencode_keeps_both() {
 
 /// Seed 001: tuning guide
 #[test]
-fn the_tuning_guides_presets_have_its_numbers() {
-    for (preset, minimum, protect) in [
+fn the_tuning_guides_strategies_have_its_numbers() {
+    for (strategy, minimum, protect) in [
         ("gencode-low-cost", 10_000, 20_000),
         ("gencode", 20_000, 40_000),
         ("gencode-high-quality", 30_000, 60_000),
     ] {
-        let preset = builtin(preset, &[]).unwrap().unwrap();
-        let prune = &preset.stages[0];
+        let strategy = builtin(strategy, &[]).unwrap().unwrap();
+        let prune = &strategy.stages[0];
         assert_eq!(prune.parameters["protect"].as_integer(), Some(protect));
         assert!(prune.when.to_string().ends_with(&format!("and over {minimum}")), "{}", prune.when);
     }

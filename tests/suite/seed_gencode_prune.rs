@@ -4,9 +4,9 @@
 
 use crate::common::talk::{Talk, at_last, last, real, records, unscaled};
 use crate::common::{block_on, offline, replayed, subject, words};
-use recap::model::{Block, CellOutcome, Transcript};
-use recap::replay::{Plan, replay};
-use recap::strategy::{EntryId, builtin};
+use recap_core::model::{Block, CellOutcome, Transcript};
+use recap_replay::{Plan, replay};
+use recap_strategy::{EntryId, builtin};
 use serde_json::json;
 
 /// The seed's thresholds are meant for 200,000.
@@ -153,7 +153,7 @@ fn what_is_cleared_stays_cleared_and_is_not_counted_again() {
 #[test]
 fn pruning_is_free() {
     let plan = gencode(&[]);
-    assert!(!plan.preset.uses_compactor());
+    assert!(!plan.strategy.uses_compactor());
     let subject = subject(reads(1, &[30_000, 30_000]));
     let CellOutcome::Done(rows) = block_on(replay(&subject, &plan, &offline())).cell.outcome else {
         panic!("the cell runs");
@@ -181,8 +181,8 @@ fn usable_is_the_window_less_the_smaller_of_output_limit_and_32k() {
     ];
     for (window, limit, usable) in table {
         let limit = [("output_limit".to_owned(), limit.to_owned())];
-        let preset = builtin("prune-chart", &limit).unwrap().unwrap();
-        assert_eq!(preset.usable(window, false), usable);
+        let strategy = builtin("prune-chart", &limit).unwrap().unwrap();
+        assert_eq!(strategy.usable(window, false), usable);
     }
 }
 

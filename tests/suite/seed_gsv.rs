@@ -5,14 +5,14 @@
 //!
 //! What replay cannot express of it:
 //!
-//! - the agent edits MEMORY.md as it goes: the text is a file beside the preset, the same
+//! - the agent edits MEMORY.md as it goes: the text is a file beside the strategy, the same
 //!   throughout; what a recorded agent wrote into such a file is in its messages.
 //! - main sessions and others by who speaks (channel, peer, session key): recordings name none:
 //!   a session is main unless it is a sidechain, a subagent's conversation beside one.
 //! - reading an archive or a file anew in the conversation: the recorded agent did not ask for
 //!   it.
 //!
-//! Where presets depart from it:
+//! Where strategies depart from it:
 //!
 //! - `chunked-summary`: the design gives no defaults for reserveTokens and keepRecentTokens:
 //!   16k and 20k at 200k are ours, so is the bound of 1,000 tokens for a reply.
@@ -32,10 +32,10 @@ use std::sync::Mutex;
 use crate::common::talk::{even, real, unscaled};
 use crate::common::{block_on, ledger, message, plan, sent, subject};
 use async_trait::async_trait;
-use recap::model::{Block, Role, Transcript};
-use recap::replay::{Plan, ReplaySession};
-use recap::strategy::{
-    CallUsage, Compactor, CompactorError, Digest, FailedCall, Preset, Produced, Reply, Task,
+use recap_core::model::{Block, Role, Transcript};
+use recap_replay::{Plan, ReplaySession};
+use recap_strategy::{
+    CallUsage, Compactor, CompactorError, Digest, FailedCall, Produced, Reply, Strategy, Task,
     read_archive,
 };
 use serde_json::json;
@@ -491,7 +491,7 @@ fn a_new_session_counts_its_own_images() {
     }
 }
 
-/// The preset as its file has it, with the commented stage of MEMORY.md.
+/// The strategy as its file has it, with the commented stage of MEMORY.md.
 fn with_memory_md(text: &str) -> Plan {
     let file = include_str!("../../strategies/gsv.toml");
     let (before, stage) = file.split_once("# [[stage]]\n").expect("the stage is there");
@@ -503,8 +503,9 @@ fn with_memory_md(text: &str) -> Plan {
         }
         _ => None,
     };
-    let preset = Preset::parse("gsv.toml", &format!("{before}[[stage]]\n{stage}"), &[], &prompt);
-    plan(preset.unwrap(), 200_000)
+    let strategy =
+        Strategy::parse("gsv.toml", &format!("{before}[[stage]]\n{stage}"), &[], &prompt);
+    plan(strategy.unwrap(), 200_000)
 }
 
 /// Seed 004: MEMORY.md in main sessions only

@@ -2,7 +2,7 @@
 //! notices, commands. `seed_lis_prune` has its first stage by itself.
 //! Each test names its sentence.
 //!
-//! Where presets depart from it:
+//! Where strategies depart from it:
 //!
 //! - `prune-once`: sizes of single results are exact counts: a recording seldom holds the
 //!   provider's figure for each message. The size of the context is the simulated report, never
@@ -59,10 +59,10 @@ use async_trait::async_trait;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use recap::model::{CellOutcome, CellRows, Expectation, Probe, ProbeKind, Role, Transcript};
-use recap::pricing::{Agent, PriceList};
-use recap::replay::{Plan, ReplaySession, Subject, replay};
-use recap::strategy::{
+use recap_billing::pricing::{Agent, PriceList};
+use recap_core::model::{CellOutcome, CellRows, Expectation, Probe, ProbeKind, Role, Transcript};
+use recap_replay::{Plan, PreparedSession, ReplaySession, replay};
+use recap_strategy::{
     Breakpoint, CallUsage, Compactor, CompactorError, EntryId, FailedCall, Produced, Reply, Task,
     builtin,
 };
@@ -277,7 +277,7 @@ fn calls_and_results_stay_together_at_the_split() {
     let scribe = Scribe::taking(3.5);
     let plan = lis(&[("keep_recent", "5")]);
     let landed = after(talk.says(1).user(1), &plan, &scribe, 10, |session| {
-        recap::strategy::pairs_are_whole(session.context()).unwrap();
+        recap_strategy::pairs_are_whole(session.context()).unwrap();
         ledger(session)
     });
     assert_eq!(landed, "FFFFFVVVVV");
@@ -342,7 +342,7 @@ fn saved_and_restored_in_flight_it_lands_all_the_same() {
 /// What is sent and stored in the end, saved and restored before each message
 /// or not.
 fn end(
-    subject: &Subject,
+    subject: &PreparedSession,
     plan: &Plan,
     scribe: &Scribe,
     saved: bool,
@@ -405,10 +405,10 @@ fn the_prune_boundary_stays_where_it_was_across_a_compaction() {
 /// Seed 002: prompt caching, 4 breakpoints
 #[test]
 fn the_four_breakpoints_are_system_summary_prune_boundary_and_end() {
-    let preset = builtin("lis", &[]).unwrap().unwrap();
+    let strategy = builtin("lis", &[]).unwrap().unwrap();
     let expected =
         [Breakpoint::Preamble, Breakpoint::Summary, Breakpoint::PruneBoundary, Breakpoint::Newest];
-    assert_eq!(preset.breakpoints, expected);
+    assert_eq!(strategy.breakpoints, expected);
 }
 
 /// An agent whose provider takes breakpoints.
@@ -452,7 +452,7 @@ fn pruning_is_told_in_the_seeds_words() {
     let talk = Talk::new("sys").user(98).uses("read", &[8_000, 2_000]).says(1).end();
     let plan = unscaled(real("lis", 100_000, &[]));
     let rows = rows(talk, &plan, &Scribe::default());
-    let calls = 2 * recap::tokens::Counter::default().count(&call());
+    let calls = 2 * recap_core::tokens::Counter::default().count(&call());
     // 10,000 tokens of output become 2,000 and one word.
     let context = 1 + 98 + calls + 1 + 2_000 + 1;
     assert_eq!(context / 100, 21, "{context}");
@@ -831,7 +831,7 @@ fn a_session_keeps_the_tokens_of_its_messages_its_responses_and_its_summary() {
 /// what is left of the last one
 #[test]
 fn the_reported_size_is_adjusted_when_a_compaction_lands() {
-    let summary = recap::tokens::Counter::default().count(&format!("{PARENT} 0"));
+    let summary = recap_core::tokens::Counter::default().count(&format!("{PARENT} 0"));
     // Requests have 1,001, 5,001 and 9,001 tokens. The summary of messages 0 to
     // 4, 9,000 tokens, lands before the fourth request, or before the fifth.
     for (seconds, at, reported) in [(1.0, 3, 9_001), (100.0, 4, 9_111)] {
@@ -861,7 +861,7 @@ fn each_breakpoint_is_what_a_request_reads_up_to_in_the_bill() {
         // Behind the compaction, behind the two runs of pruning, and in the end.
         [read[4], read[6], read[8], read[9]]
     };
-    let counter = recap::tokens::Counter::default();
+    let counter = recap_core::tokens::Counter::default();
     let summary = counter.count(&format!("{PARENT} 0"));
     let call = |at: u32| {
         let message = &talk.messages[at as usize];
@@ -927,15 +927,15 @@ fn a_message_that_comes_during_a_tool_loop_is_sent_where_it_was_recorded() {
     let talk = Talk::new("").user(10).calls(&[("a", "read")]).asks("/new").result("a", 10).says(1);
     after(talk.user(1).says(1), &lis(&[]), &Scribe::taking(1.0), 7, |session| {
         assert_eq!(ledger(session), "FVVVVVV");
-        recap::strategy::pairs_are_whole(session.context()).unwrap();
+        recap_strategy::pairs_are_whole(session.context()).unwrap();
     });
 }
 
 /// Seed 002: summary kept for future semantic search
 #[test]
 fn what_was_closed_can_be_searched_by_its_summary() {
-    let preset = builtin("lis", &[]).unwrap().unwrap();
-    assert_eq!(preset.recovery.map(|spec| spec.name), Some("sessions"));
+    let strategy = builtin("lis", &[]).unwrap().unwrap();
+    assert_eq!(strategy.recovery.map(|spec| spec.name), Some("sessions"));
     let probe = |id: &str, asked_at| Probe {
         id: id.into(),
         transcript: "talk".into(),

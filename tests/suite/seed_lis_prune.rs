@@ -3,9 +3,9 @@
 
 use crate::common::talk::{Talk, at_last, at_request, last, real, records, unscaled};
 use crate::common::{offline, replayed, sent};
-use recap::model::{Block, Transcript};
-use recap::replay::Plan;
-use recap::strategy::EntryId;
+use recap_core::model::{Block, Transcript};
+use recap_replay::Plan;
+use recap_strategy::EntryId;
 use serde_json::json;
 
 /// The seed's budget is 150k; the thresholds are meant for it.
@@ -190,7 +190,7 @@ fn a_scaled_threshold_is_at_least_one_token() {
 
 /// Seed 002: `--no-scale` (ours)
 #[test]
-fn without_scaling_the_numbers_are_the_presets_own() {
+fn without_scaling_the_numbers_are_the_strategies_own() {
     let half = unscaled(real("prune-once", 75_000, &[]));
     assert_eq!(last(&reads(&[4_000, 4_000]), &half), "VVVVVVV");
     assert_eq!(last(&reads(&[4_000, 4_001]), &half), "VVEVEVV");

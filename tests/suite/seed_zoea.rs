@@ -11,10 +11,10 @@
 //! - searches by the agent itself: its responses are recorded: only who answers the questions
 //!   can search.
 //!
-//! Where presets depart from it:
+//! Where strategies depart from it:
 //!
 //! - `sliding-window`, `snapshot-dedup`: pairs are kept whole, since providers refuse orphans;
-//!   the presets ending in `-zoea` do as the design does.
+//!   the strategies ending in `-zoea` do as the design does.
 //! - `snapshot-dedup`: `tools = "auto"`, so that it acts on sessions other than the game's.
 //!   Kept pairs leave the context for good: a superseded snapshot never comes back, so every
 //!   request is the same as if it were hidden.
@@ -31,10 +31,10 @@
 
 use crate::common;
 use crate::common::talk::{Talk, at_last, at_request, last, real, shown, unscaled};
-use crate::common::{ledger, plan, preset, replayed};
-use recap::model::{Role, Transcript};
-use recap::strategy::{Archived, Channel, EntryId};
-use recap::tokens::Counter;
+use crate::common::{ledger, plan, replayed, strategy};
+use recap_core::model::{Role, Transcript};
+use recap_core::tokens::Counter;
+use recap_strategy::{Archived, Channel, EntryId};
 
 const SEVEN: [&str; 7] = [
     "get_ship",
@@ -193,7 +193,7 @@ fn all_other_messages_and_results_are_preserved_in_chronological_order() {
 }
 
 /// The stages of getContextMemories(): window first, then deduplication.
-fn both(last: u32) -> recap::replay::Plan {
+fn both(last: u32) -> recap_replay::Plan {
     let stage = |mechanism: &str, rest: &str| {
         format!(
             "[[stage]]\nmechanism = \"{mechanism}\"\nat = \"request\"\nwhen = \"always\"\n\
@@ -202,7 +202,7 @@ fn both(last: u32) -> recap::replay::Plan {
     };
     let window = stage("sliding-window", &format!("last = {last}"));
     let dedup = stage("snapshot-dedup", "tools = [\"get_ship\"]");
-    plan(preset(&format!("{window}{dedup}")), 200_000)
+    plan(strategy(&format!("{window}{dedup}")), 200_000)
 }
 
 /// Seed 003: fetch the N most recent, then apply snapshot compaction
@@ -230,7 +230,7 @@ fn a_result_whose_call_lies_outside_the_window_resolves_to_no_tool() {
 }
 
 /// The whole system as the seed has it, pairs parted and all.
-fn to_the_letter() -> recap::replay::Plan {
+fn to_the_letter() -> recap_replay::Plan {
     let parted = ["2", "3"].map(|stage| {
         [(format!("{stage}.keep_pairs"), "false"), (format!("{stage}.breaks_pairs"), "true")]
     });
@@ -258,7 +258,7 @@ fn the_whole_system_sends_only_what_a_provider_takes() {
     // The cut after 20 rows lies between a call and its result.
     let talk = Talk::new("Play.").user(1).uses("mine", &[1; 6]).uses("get_ship", &[1; 5]).says(1);
     let talk = talk.end();
-    let valid = |plan: &recap::replay::Plan| {
+    let valid = |plan: &recap_replay::Plan| {
         at_last(&talk, plan, |session| session.last_request().unwrap().valid)
     };
     assert!(valid(&real("zoea", 200_000, &[])));
@@ -316,7 +316,7 @@ fn past() -> Vec<Archived> {
 fn older_memories_are_found_with_three_search_tools() {
     let plan = real("zoea", 200_000, &[]);
     let past = past();
-    let channel = Channel::new(plan.preset.recovery.expect("it has a channel"), &past);
+    let channel = Channel::new(plan.strategy.recovery.expect("it has a channel"), &past);
     let found = |tool: &str, query: &str| -> Vec<u32> {
         channel.call(tool, query).iter().map(|hit| hit.message).collect()
     };
@@ -333,7 +333,7 @@ fn older_memories_are_found_with_three_search_tools() {
 fn what_is_found_carries_role_source_content_reasoning_and_timestamp() {
     let plan = real("zoea", 200_000, &[]);
     let past = past();
-    let channel = Channel::new(plan.preset.recovery.expect("it has a channel"), &past);
+    let channel = Channel::new(plan.strategy.recovery.expect("it has a channel"), &past);
     let [mined, _] = channel.call("zoea_search_messages", "iron ore")[..] else { panic!("two") };
     assert_eq!((mined.role, mined.source.as_deref()), (Role::Tool, Some("mine")));
     assert_eq!(&*mined.content, "iron ore: 3 units");

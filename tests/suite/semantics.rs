@@ -4,14 +4,14 @@
 //! mechanisms, 24 beside the context, 34 and 35 in `references` and `probes`.
 
 use crate::common;
-use crate::common::{block_on, offline, plan, preset, replayed, small, subject};
-use recap::model::{Block, CellOutcome, CellRows, Role, Transcript, Usage};
-use recap::replay::{ReplaySession, replay};
-use recap::tokens::Counter;
+use crate::common::{block_on, offline, plan, replayed, small, strategy, subject};
+use recap_core::model::{Block, CellOutcome, CellRows, Role, Transcript, Usage};
+use recap_core::tokens::Counter;
+use recap_replay::{ReplaySession, replay};
 
 fn rows(transcript: Transcript, toml: &str, window: u64) -> CellRows {
     let subject = subject(transcript);
-    let replayed = block_on(replay(&subject, &plan(preset(toml), window), &offline()));
+    let replayed = block_on(replay(&subject, &plan(strategy(toml), window), &offline()));
     match replayed.cell.outcome {
         CellOutcome::Done(rows) => *rows,
         CellOutcome::Failed { error } => panic!("{error}"),
@@ -80,7 +80,7 @@ fn rule_11_a_placeholder_output_is_counted_and_not_believed() {
 
 #[test]
 fn rule_12_a_budget_is_the_window_a_share_of_it_or_what_is_usable() {
-    let budget = |toml: &str| preset(toml).budget_tokens(200_000, true);
+    let budget = |toml: &str| strategy(toml).budget_tokens(200_000, true);
     assert_eq!(budget(""), 200_000);
     // Arachne's second reading: 70 % of 85 % is 0.595 of the window.
     assert_eq!(budget("budget = 0.85"), 170_000);
@@ -89,7 +89,7 @@ fn rule_12_a_budget_is_the_window_a_share_of_it_or_what_is_usable() {
 }
 
 #[test]
-fn rule_13_reported_usage_is_what_this_preset_sent_and_the_recorded_output() {
+fn rule_13_reported_usage_is_what_this_strategy_sent_and_the_recorded_output() {
     let rows = rows(small(), "estimator = \"chars/4\"", 1_000);
     let (one, _) = calls();
     let estimated: Vec<u64> = rows.requests.iter().map(|r| r.estimated.unwrap()).collect();
@@ -120,7 +120,7 @@ fn rule_13_what_a_view_hid_counts_again_when_it_is_lifted() {
     // Before 8 the last response reported 141 and 22 tokens: the first exchange
     // is hidden, and 4 to 7 are sent. Before 10 that exchange counts again and
     // everything before 9 is hidden: the 498 characters of 4 to 7, which are 125
-    // tokens to the preset. Messages 8 and 9 came after the report.
+    // tokens to the strategy. Messages 8 and 9 came after the report.
     assert_eq!(rows.requests[3].tokens_sent, 210 + two);
     assert_eq!(rows.requests[4].tokens_sent, 10);
     assert_eq!(rows.requests[4].estimated, Some((210 + two) - 125 + 10));
@@ -134,23 +134,23 @@ fn rule_14_tokens_scale_down_and_stay_at_least_one_while_counts_do_not() {
              when = {{ above = \"window\", share = 0.0, and_over = 10 }}"
         )
     };
-    let ledger = |toml: String| replayed(small(), &plan(preset(&toml), 1_000), &offline());
+    let ledger = |toml: String| replayed(small(), &plan(strategy(&toml), 1_000), &offline());
     // 1,500 of a native window of 10,000 protect 150 of 1,000.
     assert_eq!(ledger(prune("native_window = 10_000"))[3], "VVEVVVEV");
     // Without a native window nothing scales, and everything is protected.
     assert_eq!(ledger(prune(""))[3], "VVVVVVVV");
-    let scale = preset("native_window = 200_000").scale(1_000, true);
+    let scale = strategy("native_window = 200_000").scale(1_000, true);
     assert_eq!((scale.number(1), scale.number(399), scale.number(0)), (1, 1, 0));
-    assert_eq!(preset("native_window = 200_000").scale(1_000, false).number(399), 399);
+    assert_eq!(strategy("native_window = 200_000").scale(1_000, false).number(399), 399);
 }
 
 #[test]
 fn rule_14_the_output_limit_scales_so_that_a_small_window_has_usable_tokens() {
     let usable = |limit: u64, window, scaled| {
         let toml = format!("native_window = 200_000\noutput_limit = {limit}\nbudget = \"usable\"");
-        let preset = preset(&toml);
-        assert_eq!(preset.budget_tokens(window, scaled), preset.usable(window, scaled));
-        preset.usable(window, scaled)
+        let strategy = strategy(&toml);
+        assert_eq!(strategy.budget_tokens(window, scaled), strategy.usable(window, scaled));
+        strategy.usable(window, scaled)
     };
     // 8,192 of 200,000 are 409.6 of 10,000 and 204.8 of 5,000.
     assert_eq!(usable(8_192, 10_000, true), 10_000 - 409);
@@ -160,16 +160,19 @@ fn rule_14_the_output_limit_scales_so_that_a_small_window_has_usable_tokens() {
     assert_eq!(usable(64_000, 10_000, true), 8_400);
     assert_eq!(usable(8_192, 10_000, false), 1_808);
     assert_eq!(usable(8_192, 5_000, false), 0);
-    let without_native_window = preset("output_limit = 8192");
+    let without_native_window = strategy("output_limit = 8192");
     assert_eq!(without_native_window.usable(10_000, true), 1_808);
 }
 
 #[test]
 fn rule_14_bounds_tails_savings_and_characters_scale_and_lines_do_not() {
     let at = |stages: &str, window| {
-        let preset = preset(&format!("native_window = 200_000\n[[stage]]\n{stages}"));
-        let effective = preset.effective(&preset.stages[0], window, true);
-        assert_eq!(preset.effective(&preset.stages[0], window, false), preset.stages[0].parameters);
+        let strategy = strategy(&format!("native_window = 200_000\n[[stage]]\n{stages}"));
+        let effective = strategy.effective(&strategy.stages[0], window, true);
+        assert_eq!(
+            strategy.effective(&strategy.stages[0], window, false),
+            strategy.stages[0].parameters
+        );
         effective
     };
     let summary = "mechanism = \"summary\"\nat = \"request\"\nwhen = \"always\"\nprompt = \"p\"\n\
@@ -219,7 +222,7 @@ fn rule_15_a_stage_is_looked_at_where_it_says() {
         let toml = format!(
             "[[stage]]\nmechanism = \"prune\"\nat = \"{point}\"\nwhen = \"always\"\nprotect = 0"
         );
-        replayed(small(), &plan(preset(&toml), 1_000), &offline())
+        replayed(small(), &plan(strategy(&toml), 1_000), &offline())
     };
     let everything = ["V", "VVV", "VVVVV", "VVVVVVVV", "VVVVVVVVVV"];
     assert_eq!(at("open"), everything);
@@ -237,7 +240,7 @@ fn rule_21_a_view_computes_from_the_full_store_and_lets_messages_come_back() {
                   when = { above = \"window\", share = 1.0 }\n\
                   [[stage]]\nmechanism = \"prune\"\nat = \"response\"\nprotect = 0\n\
                   when = { tool_tokens = 250 }";
-    let rows = replayed(small(), &plan(preset(stages), 300), &offline());
+    let rows = replayed(small(), &plan(strategy(stages), 300), &offline());
     assert_eq!(rows[3], "....VVVV");
     assert_eq!(rows[4], "VVEVVVEEVV");
 }
@@ -251,7 +254,7 @@ fn rule_21_what_a_later_stage_hid_is_lifted_before_an_earlier_one_looks() {
                   when = { above = \"window\", share = 0.9 }\n\
                   [[stage]]\nmechanism = \"fifo\"\nat = \"user-turn\"\n\
                   when = { above = \"window\", share = 0.4 }";
-    let rows = replayed(small(), &plan(preset(stages), 300), &offline());
+    let rows = replayed(small(), &plan(strategy(stages), 300), &offline());
     assert_eq!(rows[2], "....V");
     assert_eq!(rows[4], "VVEVVVEEVV");
 }
@@ -261,7 +264,7 @@ fn rule_21_a_hidden_message_is_gone_for_that_request_and_stays_stored() {
     let stage =
         "[[stage]]\nmechanism = \"sliding-window\"\nat = \"request\"\nwhen = \"always\"\nlast = 2";
     let subject = subject(small());
-    let plan = plan(preset(stage), 1_000);
+    let plan = plan(strategy(stage), 1_000);
     let compactor = offline();
     let mut session = ReplaySession::open(&subject, &plan, &compactor).unwrap();
     block_on(session.run_to_request(4)).unwrap();
@@ -276,7 +279,7 @@ fn rule_37_and_43_ids_and_times_are_simulated_and_seeded() {
                  prompt = \"prompts/p.md\"\nrequest = \"fresh\"\nkeep_summaries = \"all\"";
     let records = |seed| {
         let subject = subject(small());
-        let mut plan = plan(preset(stage), 1_000);
+        let mut plan = plan(strategy(stage), 1_000);
         plan.seed = seed;
         let compactor = offline();
         let mut session = ReplaySession::open(&subject, &plan, &compactor).unwrap();
@@ -295,7 +298,7 @@ fn a_system_prompt_that_changes_is_counted_from_its_message_on() {
     let mut transcript = small();
     transcript.preamble.system = vec![common::words(50)];
     transcript.preamble_changes =
-        vec![recap::model::PreambleChange { before: 5, system: vec![common::words(80)] }];
+        vec![recap_core::model::PreambleChange { before: 5, system: vec![common::words(80)] }];
     let before = sent(&rows(small(), "", 1_000));
     let after = sent(&rows(transcript, "", 1_000));
     let added: Vec<u64> = after.iter().zip(before).map(|(a, b)| a - b).collect();

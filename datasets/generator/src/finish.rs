@@ -1,7 +1,7 @@
 //! From a written session to a transcript with probes that hold.
 
-use recap::model::{Expectation, MessageIndex, Probe, ProbeKind, Transcript};
-use recap::text::Normal;
+use recap_core::model::{Expectation, MessageIndex, Probe, ProbeKind, Transcript};
+use recap_core::text::Normal;
 
 use super::GenerateError;
 use super::near::{FEWEST_NEAR_MISSES, same_shape};

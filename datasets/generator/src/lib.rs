@@ -90,8 +90,8 @@ mod voice;
 
 use std::ops::RangeInclusive;
 
-use recap::dataset::{Dataset, ProbeAudit};
-use recap::model::{Probe, Transcript};
+use recap_core::model::{Probe, Transcript};
+use recap_formats::{Dataset, ProbeAudit};
 use thiserror::Error;
 
 pub use calendar::Calendar;

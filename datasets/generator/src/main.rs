@@ -8,10 +8,10 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use recap::cli::{Exit, Failure, print};
-use recap::dataset::write_native;
-use recap::model::suggest;
-use recap::text::counted;
-use recap::tokens::Counter;
+use recap_core::model::suggest;
+use recap_core::text::counted;
+use recap_core::tokens::Counter;
+use recap_formats::write_native;
 use recap_generator::{
     GenerateError, KINDS, Recipe, RecipeError, RecipeSession, WrittenSession, kind,
 };

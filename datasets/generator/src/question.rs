@@ -1,6 +1,6 @@
 //! What a session will be asked.
 
-use recap::model::{Expectation, ProbeKind};
+use recap_core::model::{Expectation, ProbeKind};
 
 use super::script::Place;
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use recap::dataset::Dataset;
-use recap::model::{Probe, Transcript};
+use recap_core::model::{Probe, Transcript};
+use recap_formats::Dataset;
 use serde::Deserialize;
 use thiserror::Error;
 

@@ -1,8 +1,8 @@
 //! A session while it is being written.
 
 use jiff::civil::Date;
-use recap::model::{Block, Message, MessageIndex, Role, ToolDefinition, Transcript};
-use recap::tokens::Counter;
+use recap_core::model::{Block, Message, MessageIndex, Role, ToolDefinition, Transcript};
+use recap_core::tokens::Counter;
 use serde_json::Value as Json;
 
 use super::calendar::Calendar;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use recap::dataset::LoadOptions;
-use recap::model::{Block, Expectation, ProbeKind, Role};
-use recap::tokens::Counter;
+use recap_core::model::{Block, Expectation, ProbeKind, Role};
+use recap_core::tokens::Counter;
+use recap_formats::LoadOptions;
 
 use super::near::{FEWEST_NEAR_MISSES, same_shape};
 use super::*;
@@ -166,8 +166,8 @@ fn a_written_data_set_reads_back_as_it_was() {
         };
         let dataset = recipe.dataset().unwrap();
         let folder = tempfile::tempdir().unwrap();
-        recap::dataset::write_native(&dataset, folder.path()).unwrap();
-        let read = recap::dataset::load(folder.path(), &LoadOptions::default()).unwrap();
+        recap_formats::write_native(&dataset, folder.path()).unwrap();
+        let read = recap_formats::load(folder.path(), &LoadOptions::default()).unwrap();
         assert_eq!(read.warnings, Vec::<String>::new());
         assert_eq!(read.transcripts, dataset.transcripts);
         assert_eq!(read.probes, dataset.probes);

@@ -6,8 +6,8 @@ use std::io::Write;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use recap::model::{Block, Role, Transcript, sent};
-use recap::tokens::Counter;
+use recap_core::model::{Block, Role, Transcript, sent};
+use recap_core::tokens::Counter;
 
 /// The names of the measures, in the order of [`Texture::values`].
 pub const MEASURES: [&str; 6] = [

@@ -4,11 +4,11 @@
 use std::collections::BTreeSet;
 
 use crate::cli::{inputs, wire};
-use crate::dataset::Dataset;
-use crate::model::{Support, Transcript};
-use crate::pricing::PriceList;
-use crate::probes::{MiningRules, mine};
-use crate::tokens::Sizes;
+use recap_billing::pricing::PriceList;
+use recap_core::model::{Support, Transcript};
+use recap_core::tokens::Sizes;
+use recap_exam::probes::{MiningRules, mine};
+use recap_formats::Dataset;
 
 const TEXT: &str = include_str!("recap.toml");
 
@@ -49,7 +49,7 @@ fn window(datasets: &[Dataset]) -> &'static str {
 }
 
 /// The rules for these data sets. All are about the whole replay, where figures
-/// move with thresholds and presets: at a cut a compaction is forced, whatever
+/// move with thresholds and strategies: at a cut a compaction is forced, whatever
 /// the threshold. They compare with a baseline, since nobody has measured yet
 /// which number is good here.
 fn rules(datasets: &[Dataset]) -> Vec<Rule> {

@@ -11,16 +11,17 @@ use super::super::gating::mostly_graded;
 use super::super::report;
 use super::{JudgeSeat, ProgressJudge, wait};
 use crate::bench::{self, Results};
-use crate::gate::MAX_UNSCORED;
-use crate::model::{Answer, CallRow, Cell, Manifest, Seat, Sessions, Source, TranscriptFacts};
-use crate::run::{Finished, Folder, Loaded, judge_again};
-use crate::seats::judge::Judge;
+use recap_core::model::{
+    Answer, CallRow, Cell, Manifest, ModelRole, Sessions, Source, TranscriptFacts,
+};
+use recap_exam::roles::judge::Judge;
+use recap_measure::gate::MAX_UNSCORED;
+use recap_replay::run::{Finished, Folder, Loaded, judge_again};
 
 /// Options of `recap judge RUN`.
 #[derive(Debug, Args)]
 pub struct RegradeArguments {
-    /// Folder of the run whose answers are graded again; nothing is replayed, answered or changed
-    /// in it
+    /// Folder of the run whose answers are graded again; it stays as it is
     #[arg(required = true)]
     run: Option<PathBuf>,
 
@@ -28,12 +29,12 @@ pub struct RegradeArguments {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 
-    /// Print the summary as JSON, and nothing else, on standard output
+    /// Print only the summary, as JSON
     #[arg(long)]
     json: bool,
 
     #[command(flatten)]
-    seat: JudgeSeat,
+    role: JudgeSeat,
 }
 
 pub(in crate::cli) fn run(arguments: &RegradeArguments) -> Result<Exit, Failure> {
@@ -41,10 +42,10 @@ pub(in crate::cli) fn run(arguments: &RegradeArguments) -> Result<Exit, Failure>
     let loaded = Loaded::read(path)?;
     check(&loaded)?;
     let out = out(path, arguments.out.as_deref())?;
-    let (judge, exchange) = arguments.seat.fill(loaded.manifest.seed)?;
+    let (judge, exchange) = arguments.role.fill(loaded.manifest.seed)?;
     let Loaded { manifest, mut transcripts, sessions, calls, texts, .. } = loaded;
     let (mut cells, mut cuts) = sessions.into_lists();
-    let at_once = arguments.seat.line.concurrency();
+    let at_once = arguments.role.line.concurrency();
     let counted = ProgressJudge::new(Arc::clone(&judge), answers_to_grade(&cells));
     let grading = judge_again(&transcripts, (&mut cells, &mut cuts), &counted, at_once);
     wait(grading)?;
@@ -141,10 +142,10 @@ fn judged(mut manifest: Manifest, judge: &dyn Judge) -> Manifest {
     manifest
 }
 
-/// The calls of the new run: those of the other seats, and those of this judge.
+/// The calls of the new run: those of the other roles, and those of this judge.
 fn with_calls(before: Vec<CallRow>, made: Vec<CallRow>) -> Vec<CallRow> {
-    let others = before.into_iter().filter(|call| call.seat != Seat::Judge);
+    let others = before.into_iter().filter(|call| call.role != ModelRole::Judge);
     let mut calls: Vec<CallRow> = others.chain(made).collect();
-    calls.sort_by(|a, b| (a.seat, &a.model, &a.key).cmp(&(b.seat, &b.model, &b.key)));
+    calls.sort_by(|a, b| (a.role, &a.model, &a.key).cmp(&(b.role, &b.model, &b.key)));
     calls
 }

@@ -10,13 +10,13 @@ use clap::Args;
 use super::super::exit::{Exit, Failure};
 use super::super::wire;
 use super::{JudgeSeat, ProgressJudge, wait};
-use crate::dataset::{DatasetError, Labels, load_labels};
-use crate::measure::{Graded, agreement};
-use crate::model::LabelledCase;
-use crate::report::{
+use recap_core::model::LabelledCase;
+use recap_formats::{DatasetError, Labels, load_labels};
+use recap_measure::{Graded, agreement};
+use recap_replay::run::{grade, sample};
+use recap_report::{
     calibration_csv, calibration_json, calibration_table, calls_csv, calls_table, verdicts_csv,
 };
-use crate::run::{grade, sample};
 
 /// Most violations that are printed: a file with the wrong format has one a line.
 const PRINTED: usize = 100;
@@ -29,7 +29,7 @@ pub struct CalibrateArguments {
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
-    /// Grade at most so many of the labelled answers: of every group its share
+    /// Grade at most so many of the answers, of every group its share
     #[arg(long, value_name = "N")]
     sample: Option<usize>,
 
@@ -37,7 +37,7 @@ pub struct CalibrateArguments {
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
 
-    /// Folder for calibration.csv and verdicts.csv, which holds every answer with its verdict
+    /// Folder for calibration.csv and verdicts.csv
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 
@@ -46,18 +46,18 @@ pub struct CalibrateArguments {
     json: bool,
 
     #[command(flatten)]
-    seat: JudgeSeat,
+    role: JudgeSeat,
 }
 
 pub(in crate::cli) fn run(arguments: &CalibrateArguments) -> Result<Exit, Failure> {
-    let (judge, exchange) = arguments.seat.fill(arguments.seed)?;
+    let (judge, exchange) = arguments.role.fill(arguments.seed)?;
     let CalibrationCases { cases, left_out } = calibration_cases(arguments)?;
     if cases.is_empty() {
         return Err(Failure::with_code(Exit::Nothing, "there is no answer to grade")
             .help("give a file with labelled answers, or a higher --sample"));
     }
     let counted = ProgressJudge::new(Arc::clone(&judge), cases.len());
-    let at_once = arguments.seat.line.concurrency();
+    let at_once = arguments.role.line.concurrency();
     let judgements = wait(grade(&counted, &cases, at_once))?;
     let (calls, ended) = match exchange {
         Some(exchange) => {

@@ -16,12 +16,12 @@ use clap::{Args, Subcommand};
 use super::call_options::CallOptions;
 use super::exchange::Exchange;
 use super::exit::{Exit, Failure};
-use super::seating::judges;
+use super::role_options::judges;
 use super::work::Work;
 use super::{headings, models, wire};
-use crate::model::{Judgement, OFFLINE, Source};
-use crate::seats::judge::{Grading, Judge, Offline};
-use crate::text::counted;
+use recap_core::model::{Judgement, OFFLINE, Source};
+use recap_core::text::counted;
+use recap_exam::roles::judge::{Grading, Judge, Offline};
 
 /// Options of `recap judge`.
 #[derive(Debug, Args)]
@@ -98,13 +98,12 @@ impl Judge for ProgressJudge {
     }
 }
 
-/// The judge's seat.
+/// The judge's role.
 #[derive(Debug, Args)]
 struct JudgeSeat {
-    /// Who judges: `offline`, or provider/model; two for a panel, and a third for what they
-    /// disagree on
+    /// Who grades the answers; two are a panel, a third decides where they disagree
     #[arg(long, value_name = "MODEL", default_values_t = [OFFLINE.to_owned()],
-          help_heading = headings::SEATS)]
+          help_heading = headings::ROLES)]
     judge: Vec<String>,
 
     #[command(flatten)]

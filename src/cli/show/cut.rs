@@ -10,15 +10,15 @@ use clap::Args;
 use super::super::exit::{Exit, Failure};
 use super::super::work::Work;
 use super::Arguments;
-use crate::model::{CutExam, FactAtStake, NULL, Reference, ReferenceState, Transcript};
-use crate::probes::{Cuts, Place};
-use crate::replay::{CutSegment, Plan, RequestInspector, Subject, examine_and_look};
-use crate::report::document::Part;
-use crate::run::Seats;
-use crate::seats::compactor::Null;
-use crate::strategy::{Compactor, Context, Preset};
-use crate::text::counted;
-use crate::tokens::Counter;
+use recap_core::model::{CutExam, FactAtStake, NO_SUMMARY, Reference, ReferenceState, Transcript};
+use recap_core::text::counted;
+use recap_core::tokens::Counter;
+use recap_exam::probes::{Cuts, Place};
+use recap_exam::roles::compactor::EmptySummary;
+use recap_replay::run::ModelRoles;
+use recap_replay::{CutSegment, Plan, PreparedSession, RequestInspector, examine_and_look};
+use recap_report::document::Part;
+use recap_strategy::{Compactor, Context, Strategy};
 
 /// Characters of a quote on either side of the fact.
 const AROUND: usize = 60;
@@ -26,19 +26,18 @@ const AROUND: usize = 60;
 /// Which cut is shown.
 #[derive(Debug, Args)]
 pub(super) struct CutSelection {
-    /// Show the context right behind a cut, and what of the facts at stake it keeps: the number of
-    /// the cut in the session at this depth, from 1, in the order of cuts.csv
+    /// Show the context right after a cut, and what of the facts at stake it keeps: the number of
+    /// the cut, from 1, in the order of cuts.csv
     #[arg(long, value_name = "K", conflicts_with_all = ["request", "window", "files"])]
     pub(super) cut: Option<u32>,
 
-    /// Where cuts are: so many places, `all` that allow one, or where the agent `recorded` its own
-    /// compactions, as in `recap bench`
+    /// Where cuts are, as in `recap bench`
     #[arg(long, value_name = "N|all|recorded", default_value = "5", requires = "cut")]
     cuts: Cuts,
 
-    /// 1 is the first compaction of an uncompressed session; 3 a session three times as large as
-    /// the window, compacted along the way
-    #[arg(long, value_name = "DEPTH", default_value_t = 1, requires = "cut",
+    /// 1 is the first compaction of the session; 3 a session three times as large as the window,
+    /// compacted along the way
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "cut",
           value_parser = clap::value_parser!(u32).range(1..=100))]
     depth: u32,
 }
@@ -48,7 +47,7 @@ pub(super) fn shown(
     arguments: &Arguments,
     dataset: &str,
     transcript: Transcript,
-    (preset, seats): (Preset, Seats),
+    (strategy, roles): (Strategy, ModelRoles),
     counter: Arc<Counter>,
 ) -> Result<Vec<Part>, Failure> {
     let CutSelection { cuts, depth, .. } = arguments.cutting;
@@ -56,18 +55,18 @@ pub(super) fn shown(
         return Err(Failure::usage("a recorded compaction is looked at as a first one")
             .help("leave out --depth"));
     }
-    let subject = Subject::with_cuts(dataset, transcript, counter, (cuts, depth));
+    let subject = PreparedSession::with_cuts(dataset, transcript, counter, (cuts, depth));
     let (place, facts) = picked(arguments, &subject)?;
-    if preset.replays_recording() && place.recorded.is_none() {
+    if strategy.replays_recording() && place.recorded.is_none() {
         return Err(Failure::usage("the recorded agent did not compact at this cut")
             .help("add --cuts recorded"));
     }
     let part = CutSegment::new(&subject, place, facts, &[]);
-    let plan = super::plan(arguments, &subject, ("cut", 0), preset, seats.offline);
-    let own = seats.compactor.counting(&subject.recording.counter);
-    let compactor: Arc<dyn Compactor> = match plan.key.strategy.starts_with(NULL) {
-        true => Arc::new(Null),
-        false => own.unwrap_or(seats.compactor),
+    let plan = super::plan(arguments, &subject, ("cut", 0), strategy, roles.offline);
+    let own = roles.compactor.counting(&subject.recording.counter);
+    let compactor: Arc<dyn Compactor> = match plan.key.strategy.starts_with(NO_SUMMARY) {
+        true => Arc::new(EmptySummary),
+        false => own.unwrap_or(roles.compactor),
     };
     let seen = Mutex::new(SeenStates::default());
     let look: RequestInspector<'_> = &|request, context| {
@@ -98,7 +97,7 @@ pub(super) fn shown(
 /// The requested cut, with the facts at stake there.
 fn picked<'a>(
     arguments: &Arguments,
-    subject: &'a Subject,
+    subject: &'a PreparedSession,
 ) -> Result<&'a (Place, Vec<Reference>), Failure> {
     let number = arguments.cutting.cut.unwrap_or(0);
     let count = subject.cuts.len();
@@ -118,7 +117,7 @@ fn picked<'a>(
     })
 }
 
-fn title(arguments: &Arguments, subject: &Subject, place: &Place, plan: &Plan) -> Part {
+fn title(arguments: &Arguments, subject: &PreparedSession, place: &Place, plan: &Plan) -> Part {
     let facts = &subject.facts.requests[place.request as usize];
     Part::Title(format!(
         "{} · {} · cut {} of {}, depth {} · request {} of {}, before message {}",
@@ -169,7 +168,7 @@ impl SeenStates {
 
 /// The strategy's own text that names a fact: where it supports the fact, if
 /// anywhere.
-fn carrier(fact: usize, context: &Context, subject: &Subject) -> Option<String> {
+fn carrier(fact: usize, context: &Context, subject: &PreparedSession) -> Option<String> {
     let entries = context.visible().filter_map(|id| context.entry(id));
     let own = entries.filter(|entry| entry.edited || entry.id.index().is_none());
     let written = own.map(|entry| entry.text);
@@ -193,7 +192,7 @@ fn quote(text: &str, place: Range<usize>) -> String {
 
 /// The facts that the agent needed, with the state of each.
 struct FactList<'a> {
-    subject: &'a Subject,
+    subject: &'a PreparedSession,
     part: &'a CutSegment,
     place: &'a Place,
     facts: &'a [FactAtStake],

@@ -6,37 +6,37 @@ use std::fmt::Write as _;
 use super::super::exit::Failure;
 use super::super::wire;
 use crate::bench;
-use crate::replay::UNKNOWN_LIMIT;
-use crate::strategy::{Gauge, Preset};
-use crate::text::one_line;
+use recap_core::text::one_line;
+use recap_replay::UNKNOWN_LIMIT;
+use recap_strategy::{Gauge, Strategy};
 
-/// The token budgets of a preset at a window.
-fn budgets(preset: &Preset, window: u64) -> String {
+/// The token budgets of a strategy at a window.
+fn budgets(strategy: &Strategy, window: u64) -> String {
     let (reserve, own) =
-        (preset.output_reserve(window, true), preset.output_reserve(window, false));
+        (strategy.output_reserve(window, true), strategy.output_reserve(window, false));
     let written = if reserve == own { String::new() } else { format!(" (written: {own})") };
     format!(
         "at a window of {window}: budget {}, usable {}, output reserve {reserve}{written}\n",
-        preset.budget_tokens(window, true),
-        preset.usable(window, true),
+        strategy.budget_tokens(window, true),
+        strategy.usable(window, true),
     )
 }
 
-/// The stages of a preset with the numbers for a window.
-fn stages(text: &mut String, preset: &Preset, window: u64) -> Result<(), Failure> {
+/// The stages of a strategy with the numbers for a window.
+fn stages(text: &mut String, strategy: &Strategy, window: u64) -> Result<(), Failure> {
     let gauge = Gauge {
         believed: None,
         window,
-        budget: preset.budget_tokens(window, true),
-        usable: preset.usable(window, true),
+        budget: strategy.budget_tokens(window, true),
+        usable: strategy.usable(window, true),
         tool_tokens: 0,
         messages: 0,
         turn: None,
         recorded: false,
     };
     let in_tokens = |tokens: u64| format!(" ({tokens} tokens)");
-    let built = preset.build(window, true).map_err(|e| Failure::usage(e.to_string()))?;
-    for (number, (stage, built)) in preset.stages.iter().zip(built).enumerate() {
+    let built = strategy.build(window, true).map_err(|e| Failure::usage(e.to_string()))?;
+    for (number, (stage, built)) in strategy.stages.iter().zip(built).enumerate() {
         let _ = writeln!(
             text,
             "\nstage {}: {} ({})",
@@ -50,7 +50,7 @@ fn stages(text: &mut String, preset: &Preset, window: u64) -> Result<(), Failure
             let target = in_tokens(gauge.share(of, share));
             let _ = writeln!(text, "  down to {share} of {}{target}", of.as_str());
         }
-        let effective = preset.effective(stage, window, true);
+        let effective = strategy.effective(stage, window, true);
         for (key, value) in &effective {
             let written = stage.parameters.get(key).filter(|written| *written != value);
             let written = written.map_or_else(String::new, |w| format!("  (written: {w})"));
@@ -60,10 +60,10 @@ fn stages(text: &mut String, preset: &Preset, window: u64) -> Result<(), Failure
     Ok(())
 }
 
-/// The programs that the preset runs. This is printed last, where the preset's
+/// The programs that the strategy runs. This is printed last, where the strategy's
 /// own texts cannot push it off the screen or continue it.
-fn programs(text: &mut String, preset: &Preset) {
-    for (folder, command) in preset.commands() {
+fn programs(text: &mut String, strategy: &Strategy) {
+    for (folder, command) in strategy.commands() {
         let words: Vec<Cow<'_, str>> = command.iter().map(|word| typed(word)).collect();
         let _ = writeln!(
             text,
@@ -84,43 +84,43 @@ fn typed(word: &str) -> Cow<'_, str> {
     }
 }
 
-/// The file of a preset, as it is written.
+/// The file of a strategy, as it is written.
 pub(super) fn file(name: &str) -> Result<String, Failure> {
-    Ok(bench::preset_text(name)?.as_written().to_owned())
+    Ok(bench::strategy_text(name)?.as_written().to_owned())
 }
 
-/// The preset with its numbers at a window, and its prompts.
+/// The strategy with its numbers at a window, and its prompts.
 pub(super) fn show(name: &str, window: Option<&str>) -> Result<String, Failure> {
-    let file = bench::preset_text(name)?;
-    let preset = bench::preset(name, &[])?;
-    let written = preset.native_window.unwrap_or(UNKNOWN_LIMIT);
+    let file = bench::strategy_text(name)?;
+    let strategy = bench::strategy(name, &[])?;
+    let written = strategy.native_window.unwrap_or(UNKNOWN_LIMIT);
     let window = window.map(wire::window).transpose()?;
-    let window = window.map_or(written, |window| window.of_preset(written));
+    let window = window.map_or(written, |window| window.of_strategy(written));
     let [name, summary, source] =
-        [&preset.name, &preset.summary, &preset.source].map(|t| one_line(t));
+        [&strategy.name, &strategy.summary, &strategy.source].map(|t| one_line(t));
     let mut text = format!("{name}\n{summary}\nsource: {source}\n");
-    let _ = writeln!(text, "hash: {}  estimator: {}", preset.hash, preset.estimator.as_str());
-    let breakpoints: Vec<&str> = preset.breakpoints.iter().map(|b| b.as_str()).collect();
+    let _ = writeln!(text, "hash: {}  estimator: {}", strategy.hash, strategy.estimator.as_str());
+    let breakpoints: Vec<&str> = strategy.breakpoints.iter().map(|b| b.as_str()).collect();
     let _ = writeln!(text, "cache breakpoints: {}", breakpoints.join(", "));
-    if preset.explicit_cache {
+    if strategy.explicit_cache {
         let _ = writeln!(text, "explicit cache content where there is any (Gemini): the preamble");
     }
-    if let Some(channel) = preset.recovery {
+    if let Some(channel) = strategy.recovery {
         let _ = writeln!(text, "recovery channel: {} ({})", channel.name, channel.summary);
     }
-    text.push_str(&budgets(&preset, window));
-    stages(&mut text, &preset, window)?;
-    if let Some(native) = preset.native_window.filter(|n| *n != window) {
+    text.push_str(&budgets(&strategy, window));
+    stages(&mut text, &strategy, window)?;
+    if let Some(native) = strategy.native_window.filter(|n| *n != window) {
         let _ = writeln!(
             text,
             "\nnumbers of tokens and characters are written for a window of {native}; above they are \
              scaled by {window}/{native}"
         );
     }
-    for (name, prompt) in preset.prompts() {
+    for (name, prompt) in strategy.prompts() {
         let from = if file.borrows(name) { " (built-in)" } else { "" };
         let _ = writeln!(text, "\n--- {}{from}\n{}", one_line(name), prompt.trim_end());
     }
-    programs(&mut text, &preset);
+    programs(&mut text, &strategy);
     Ok(text)
 }

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use super::wire;
 use crate::cli::exit::Failure;
-use crate::model::Tuned;
-use crate::report::{tuned_csv, tuned_json, tuned_svg, tuned_table};
-use crate::tune::{Search, preset_file};
+use crate::tune::{Search, strategy_file};
+use recap_core::model::Tuned;
+use recap_report::{tuned_csv, tuned_json, tuned_svg, tuned_table};
 
 /// The result for scripts.
 const RESULT: &str = "tune.json";
@@ -25,7 +25,7 @@ pub(super) fn write(
 ) -> Result<(), Failure> {
     if let Some(at) = tuned.recommended {
         let settings = &search.settings;
-        let file = preset_file(search.space, settings.author(), &settings.all[at])?;
+        let file = strategy_file(search.space, settings.author(), &settings.all[at])?;
         put(folder, &file.name, file.text.as_bytes())?;
         for (name, text) in &file.prompts {
             put(folder, name, text.as_bytes())?;
@@ -36,7 +36,7 @@ pub(super) fn write(
                 file.name, tuned.base
             ));
         }
-        tuned.preset_file = Some(file.name);
+        tuned.strategy_file = Some(file.name);
     }
     let result = tuned_json(&tuned);
     put(folder, RESULT, result.as_bytes())?;
@@ -49,13 +49,13 @@ pub(super) fn write(
     if json {
         return wire::print_exact(&result);
     }
-    let preset = tuned
-        .preset_file
+    let strategy = tuned
+        .strategy_file
         .as_deref()
-        .map(|name| format!("preset: recap bench --strategy {}\n", folder.join(name).display()));
+        .map(|name| format!("strategy: recap bench --strategy {}\n", folder.join(name).display()));
     let table = tuned_table(&tuned, wire::screen(true));
     let last = format!("result: {}\n", folder.join(RESULT).display());
-    wire::print_table(&format!("{table}\n{}{last}", preset.unwrap_or_default()))
+    wire::print_table(&format!("{table}\n{}{last}", strategy.unwrap_or_default()))
 }
 
 /// Writes a file below a folder.

@@ -1,4 +1,4 @@
-//! `recap tune`: a search over the parameters of a preset.
+//! `recap tune`: a search over the parameters of a strategy.
 
 mod files;
 mod options;
@@ -13,33 +13,32 @@ use clap::Args;
 use super::exchange::Exchange;
 use super::exit::{Exit, Failure};
 use super::progress::{Progress, Verbosity};
-use super::seating::{Asked, Seating};
+use super::role_options::{Asked, RoleOptions};
 use super::work::{Stopped, Work};
 use super::{authoring, bench, headings, inputs, model_name, models, wire};
 use crate::bench::{Bench, Questions};
-use crate::dataset::Dataset;
-use crate::measure::SessionFigures;
-use crate::model::OFFLINE;
-use crate::pricing::PriceList;
-use crate::probes::Cuts;
-use crate::run::{REPLIES, Seats};
-use crate::text::counted;
-use crate::tokens::Counter;
 use crate::tune::{
     AUTHOR, Cluster, Figures, Objective, Runs, Search, Searched, Settings, Space, SpaceError,
     Split, held_back, split, tuned,
 };
 use options::{ReplayOptions, SearchOptions};
+use recap_billing::pricing::PriceList;
+use recap_core::model::OFFLINE;
+use recap_core::text::counted;
+use recap_core::tokens::Counter;
+use recap_exam::probes::Cuts;
+use recap_formats::Dataset;
+use recap_measure::SessionFigures;
+use recap_replay::run::{ModelRoles, REPLIES};
 
 /// Options of `recap tune`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// Recorded sessions: a bundled data set, a native data set folder, or any file or folder of a
-    /// known transcript format [default: quickstart]
+    /// A bundled data set, or files or folders of a known format [default: quickstart]
     #[arg(value_name = "INPUT")]
     inputs: Vec<String>,
 
-    /// Print the result as JSON, and nothing else, on standard output
+    /// Print only the result, as JSON
     #[arg(long)]
     json: bool,
 
@@ -50,14 +49,13 @@ pub struct Arguments {
     #[command(flatten, next_help_heading = headings::SEARCH)]
     search: SearchOptions,
 
-    #[command(flatten, next_help_heading = headings::SEATS)]
-    seating: Seating,
+    #[command(flatten, next_help_heading = headings::ROLES)]
+    role_options: RoleOptions,
 
     #[command(flatten, next_help_heading = headings::REPLAY)]
     replay: ReplayOptions,
 
-    /// Model whose prices and cache rules bill the sessions [default: the model that each
-    /// recording names]
+    /// Model whose prices and cache rules bill the sessions [default: the recorded model]
     #[arg(long, value_name = "MODEL", help_heading = headings::BILL)]
     agent_model: Option<String>,
 
@@ -65,13 +63,12 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", help_heading = headings::BILL)]
     prices: Option<PathBuf>,
 
-    /// Folder of the search: a new or empty one, or that of a search to go on with [default:
+    /// Folder of the search: new, empty, or that of a search to go on with [default:
     /// reports/TIME-tune-NAME]
     #[arg(long, value_name = "DIR", help_heading = headings::REPORT)]
     out: Option<PathBuf>,
 
-    /// Go on with the search in --out: what finished there is taken over; without a search there
-    /// one begins
+    /// Go on with the search in --out, if there is one
     #[arg(long, requires = "out", help_heading = headings::REPORT)]
     resume: bool,
 }
@@ -138,12 +135,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 
 /// Who sits where, for each compactor, and the model's name in the price list.
 struct Desks {
-    by_compactor: BTreeMap<String, (Seats, Option<String>)>,
+    by_compactor: BTreeMap<String, (ModelRoles, Option<String>)>,
     exchange: Option<Exchange>,
 }
 
 impl Desks {
-    /// Fills the seats for every compactor of the settings.
+    /// Fills the roles for every compactor of the settings.
     fn fill(
         arguments: &Arguments,
         settings: &Settings,
@@ -154,11 +151,11 @@ impl Desks {
         names.sort();
         names.dedup();
         let seed = arguments.replay.seed;
-        let (seats, exchange) = arguments.seating.fill_each(&names, counter, prices, seed)?;
+        let (roles, exchange) = arguments.role_options.fill_each(&names, counter, prices, seed)?;
         let mut by_compactor = BTreeMap::new();
-        for (name, seats) in names.into_iter().zip(seats) {
+        for (name, roles) in names.into_iter().zip(roles) {
             let model = model_name::parse(&name)?.map(|model| model.id());
-            by_compactor.insert(name, (seats, model));
+            by_compactor.insert(name, (roles, model));
         }
         Ok(Self { by_compactor, exchange })
     }
@@ -297,7 +294,7 @@ impl Arguments {
 
     fn settings(&self, space: &Space) -> Result<Settings, Failure> {
         let most = self.search.settings.map(usize::from).or(space.most).unwrap_or(SETTINGS);
-        let compactor = self.seating.compactor();
+        let compactor = self.role_options.compactor();
         if let Some(first) = space.compactors.first().filter(|_| compactor != OFFLINE) {
             return Err(Failure::usage(format!(
                 "--compactor {compactor} beside `compactors` of the space, which begin with {first}"
@@ -332,7 +329,7 @@ impl Arguments {
         prices: &Arc<PriceList>,
         counter: &Arc<Counter>,
     ) -> Result<Bench, Failure> {
-        let questions = match (self.search.objective, self.seating.questions()) {
+        let questions = match (self.search.objective, self.role_options.questions()) {
             (Objective::Kept, Asked::Auto) => Questions::None,
             (Objective::Kept, _) => {
                 return Err(Failure::usage("--questions without --objective continuity")
@@ -351,7 +348,7 @@ impl Arguments {
                 ));
             }
         };
-        if self.search.objective == Objective::Kept && self.seating.has_readers() {
+        if self.search.objective == Objective::Kept && self.role_options.has_readers() {
             return Err(Failure::usage(
                 "--answerer, --judge or --embedder without --objective continuity",
             )
@@ -375,7 +372,7 @@ impl Arguments {
 
     /// Cells that wait for a model take no core.
     fn jobs(&self) -> usize {
-        self.replay.jobs.map_or_else(|| self.seating.jobs(), usize::from)
+        self.replay.jobs.map_or_else(|| self.role_options.jobs(), usize::from)
     }
 }
 

@@ -3,19 +3,19 @@
 use clap::Args;
 
 use super::{inputs, wire};
-use crate::probes::Cuts;
 use crate::tune::Objective;
+use recap_exam::probes::Cuts;
 
 /// What is searched.
 #[derive(Debug, Args)]
 pub(super) struct SearchOptions {
-    /// What is searched: a TOML file with `base` and `[vary]`, or a preset by name or file, whose
-    /// own numbers are varied around the author's
-    #[arg(long, value_name = "FILE|PRESET")]
+    /// What is searched: a TOML file with `base` and `[vary]`, or a strategy by name or file, whose
+    /// own numbers are varied
+    #[arg(long, value_name = "FILE|STRATEGY")]
     pub space: String,
 
-    /// Largest number of settings, the author's included; where the space has more, they are drawn
-    /// by the seed [default: 16, or `settings` of the space]
+    /// Largest number of settings, drawn by the seed where the space has more [default: 16, or
+    /// `settings` of the space]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(2..=1000))]
     pub settings: Option<u16>,
 
@@ -35,9 +35,7 @@ pub(super) struct SearchOptions {
 /// How sessions are replayed.
 #[derive(Debug, Args)]
 pub(super) struct ReplayOptions {
-    /// Context limit to assume where the space names none: tokens (16000, 16k), a share of each
-    /// transcript's messages (25%), or native, the limit of the model that was recorded [default:
-    /// native where requests of the data set report their tokens, else 50%]
+    /// Context limit to assume where the space names none, as in `recap bench`
     #[arg(long, value_name = "TOKENS|SHARE|native")]
     pub window: Option<String>,
 
@@ -45,16 +43,15 @@ pub(super) struct ReplayOptions {
     #[arg(long)]
     pub no_scale: bool,
 
-    /// Places of each session at which a compaction is made to happen: a number, `all`, or where
-    /// the agent `recorded` its own
+    /// Places of each session at which a compaction is forced, as in `recap bench`
     #[arg(long, value_name = "N|all|recorded", default_value = "5")]
     pub cuts: Cuts,
 
-    /// Depth of the cuts: 1 is the first compaction, 3 a session three times as large as the window
+    /// Depth of the cuts, as in `recap bench`
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub depth: u32,
 
-    /// Repetitions of presets that call a compactor
+    /// Repetitions of strategies that call a compactor
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub replicates: u32,
 
@@ -62,7 +59,7 @@ pub(super) struct ReplayOptions {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
 
-    /// Cells at a time [default: the number of cores, or with models --concurrency if that is more]
+    /// Cells at a time [default: the cores, or with models --concurrency if that is more]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub jobs: Option<u16>,
 

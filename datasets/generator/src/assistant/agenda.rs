@@ -1,6 +1,6 @@
 //! What comes up, and when.
 
-use recap::model::ProbeKind;
+use recap_core::model::ProbeKind;
 
 use super::bank::{Bank, Told};
 use super::session::Session;

@@ -2,8 +2,7 @@
 
 use jiff::ToSpan;
 use jiff::civil::{Date, Weekday};
-use recap::model::ProbeKind;
-use recap::text::calendar::MONTHS;
+use recap_core::model::ProbeKind;
 use serde::Deserialize;
 
 use crate::Stream;
@@ -75,7 +74,7 @@ pub fn ahead(random: &mut Stream, today: Date, least: i64, most: i64) -> Date {
 
 /// A day as people write it: `12 June`.
 pub fn day(date: Date) -> String {
-    format!("{} {}", date.day(), MONTHS[date.month() as usize - 1])
+    date.strftime("%-d %B").to_string()
 }
 
 /// The name of the day of the week.

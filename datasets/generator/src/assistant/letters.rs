@@ -46,7 +46,8 @@ impl Session<'_> {
         let more = self.detail("more.draft", &[("first", who.first())]);
         let said = [("id", id.as_str()), ("first", who.first()), ("about", &letter.about)];
         self.say_more("drafted", &said, &more);
-        let question = self.question(recap::model::ProbeKind::Artifact, "ask.draft", &gaps, &[&id]);
+        let question =
+            self.question(recap_core::model::ProbeKind::Artifact, "ask.draft", &gaps, &[&id]);
         self.asks.ask(question.from(&places));
     }
 

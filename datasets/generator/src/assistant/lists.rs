@@ -1,6 +1,6 @@
 //! Lists that are made and changed, and payments.
 
-use recap::model::ProbeKind;
+use recap_core::model::ProbeKind;
 use serde_json::{Value as Json, json};
 
 use super::bank::{cents, money};

@@ -26,7 +26,7 @@ mod tests;
 
 use std::collections::BTreeSet;
 
-use recap::model::ToolDefinition;
+use recap_core::model::ToolDefinition;
 use serde_json::{Value as Json, json};
 
 use self::agenda::{Agenda, Stage};

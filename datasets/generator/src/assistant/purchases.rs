@@ -1,7 +1,7 @@
 //! Things that are chosen among several, ordered, and come late.
 
 use jiff::civil::Date;
-use recap::model::ProbeKind;
+use recap_core::model::ProbeKind;
 use serde_json::{Value as Json, json};
 
 use super::bank::{Shape, ahead, cents, day, money};

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use jiff::civil::Date;
-use recap::model::ProbeKind;
+use recap_core::model::ProbeKind;
 
 use super::agenda::Agenda;
 use super::asks::Asks;

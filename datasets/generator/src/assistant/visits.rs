@@ -2,7 +2,7 @@
 
 use jiff::ToSpan;
 use jiff::civil::Date;
-use recap::model::ProbeKind;
+use recap_core::model::ProbeKind;
 use serde_json::json;
 
 use super::bank::{Shape, ahead, day, weekday};

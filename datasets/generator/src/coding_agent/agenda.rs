@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use recap::model::ProbeKind;
+use recap_core::model::ProbeKind;
 
 use super::facts::{self, PREFERENCES, RULES, Rule, TOPICS, Topic};
 use super::work::Work;

@@ -1,6 +1,6 @@
 //! Values that the user mentions by the way, and changes later.
 
-use recap::model::ProbeKind;
+use recap_core::model::ProbeKind;
 
 use crate::Stream;
 

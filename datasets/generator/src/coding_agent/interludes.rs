@@ -1,6 +1,6 @@
 //! What happens between the tasks: remarks, looks at the machines, the end.
 
-use recap::model::ProbeKind;
+use recap_core::model::ProbeKind;
 
 use super::ops::{self, ERRORS, SERVICES};
 use super::work::Work;

@@ -19,7 +19,7 @@ mod tasks;
 mod uses;
 mod work;
 
-use recap::model::ToolDefinition;
+use recap_core::model::ToolDefinition;
 use serde_json::json;
 
 use self::agenda::Agenda;

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use recap::model::ProbeKind;
+use recap_core::model::ProbeKind;
 
 use super::project::Task;
 use super::repo::Commit;

@@ -1,7 +1,7 @@
 //! What the commander mentions by the way: facts that change, standing orders,
 //! preferences, code words and a tone.
 
-use recap::model::ProbeKind;
+use recap_core::model::ProbeKind;
 
 use super::chatter::{clock, day};
 use super::world::{plate, registry};

@@ -1,6 +1,6 @@
 //! What is asked when all is said.
 
-use recap::model::ProbeKind;
+use recap_core::model::ProbeKind;
 
 use super::game::{Game, Record, gaps};
 use super::views::Key;

@@ -1,6 +1,6 @@
 //! Choices: the agent lays out what there is, the commander takes one.
 
-use recap::model::ProbeKind;
+use recap_core::model::ProbeKind;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 

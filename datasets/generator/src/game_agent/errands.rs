@@ -1,6 +1,6 @@
 //! Everything between two runs: repairs, mining, contracts, notes.
 
-use recap::model::ProbeKind;
+use recap_core::model::ProbeKind;
 use serde_json::json;
 
 use super::actions::{Move, look, look_with};

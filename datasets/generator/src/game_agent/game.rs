@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use recap::model::ProbeKind;
+use recap_core::model::ProbeKind;
 
 use super::actions::Move;
 use super::agenda::Agenda;

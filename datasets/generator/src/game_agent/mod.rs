@@ -6,7 +6,7 @@
 //! price that is paid. Others talk ([`chatter`]), and not all of it is true.
 //! The commander orders runs ([`trade`]) and errands ([`errands`]), takes
 //! decisions ([`council`]) and mentions facts and rules ([`agenda`]). The
-//! snapshot tools have the names of Zoea Nova's, so that the presets that know
+//! snapshot tools have the names of Zoea Nova's, so that the strategies that know
 //! those names act on such a session.
 
 mod actions;
@@ -26,7 +26,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use recap::model::ToolDefinition;
+use recap_core::model::ToolDefinition;
 
 use self::agenda::Agenda;
 use self::chatter::Chatter;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use recap::model::{Block, Probe, ProbeKind, Role, Transcript};
+use recap_core::model::{Block, Probe, ProbeKind, Role, Transcript};
 use serde_json::Value as Json;
 
 use super::*;

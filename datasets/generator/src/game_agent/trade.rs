@@ -1,6 +1,6 @@
 //! Runs between stations: flying, buying, selling.
 
-use recap::model::ProbeKind;
+use recap_core::model::ProbeKind;
 use serde_json::json;
 
 use super::actions::{failure, look};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use assert_cmd::cargo::cargo_bin_cmd;
 use clap::Parser;
 use recap::cli::{Cli, Exit, dispatch};
-use recap::dataset::{LoadOptions, audit_probes};
+use recap_formats::{LoadOptions, audit_probes};
 use tempfile::TempDir;
 
 use crate::hiding::{HIDING, is_obeyed};

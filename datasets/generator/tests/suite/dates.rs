@@ -1,7 +1,7 @@
 //! How often the offline reader is right about dates in sessions that no rule
 //! was made with. The strict offline judge grades.
 
-use recap::model::ProbeKind;
+use recap_core::model::ProbeKind;
 use recap_generator::Recipe;
 
 use crate::reading::measured;
@@ -10,7 +10,7 @@ use crate::reading::measured;
 /// with, and how many the reader gets right of the whole conversation.
 #[test]
 fn unseen_dates_are_read_as_often_as_the_book_says() {
-    let page = include_str!("../../../../docs/judge.md");
+    let page = include_str!("../../../../docs/questions.md");
     let mut found = Vec::new();
     for kind in ["coding-agent", "assistant", "game-agent"] {
         let session = |seed: u32| {
@@ -30,5 +30,5 @@ fn unseen_dates_are_read_as_often_as_the_book_says() {
     let (all, right_of_all) =
         found.iter().fold((0.0, 0.0), |(n, right), kind| (n + kind.0, right + kind.1));
     let said = format!("{right_of_all} of {all} dates");
-    assert!(page.contains(&said), "docs/judge.md does not say {said}");
+    assert!(page.contains(&said), "docs/questions.md does not say {said}");
 }

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use recap::dataset::{Dataset, LoadOptions, ProbeAudit, load, write_native};
-use recap::model::{Block, Expectation, Transcript, TranscriptFacts};
-use recap::replay::Subject;
-use recap::tokens::Counter;
+use recap_core::model::{Block, Expectation, Transcript, TranscriptFacts};
+use recap_core::tokens::Counter;
+use recap_formats::{Dataset, LoadOptions, ProbeAudit, load, write_native};
 use recap_generator::Recipe;
 use recap_generator::texture::{ASSISTANT, Bounds, CODING, Texture, bounds, quantile};
+use recap_replay::PreparedSession;
 use serde_json::Value as Json;
 
 use crate::recordings::shared;
@@ -30,7 +30,7 @@ fn recipe() -> Recipe {
 }
 
 fn facts(transcript: Transcript) -> Arc<TranscriptFacts> {
-    Subject::new("quickstart", transcript, Arc::new(Counter::default())).facts
+    PreparedSession::new("quickstart", transcript, Arc::new(Counter::default())).facts
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn every_session_has_the_questions_that_the_datasheet_promises() {
     }
 }
 
-/// measures §4: absent under 20 references or 10 requests.
+/// reference §4: absent under 20 references or 10 requests.
 #[test]
 fn every_coding_session_has_references_enough() {
     for transcript in of_kind("coding-agent") {

@@ -1,0 +1,121 @@
+//! The models whose prices and cache rules bill a session.
+
+use std::sync::Arc;
+
+use super::list::PriceList;
+use super::model::ModelPrices;
+use recap_core::model::RECORDED;
+
+/// Bills a recording that names no model (how-it-works §39).
+pub(super) const DEFAULT_AGENT_MODEL: &str = "claude-sonnet-5-5";
+
+/// A model that bills a session, with its prices.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Agent {
+    /// The name as asked for: a model's name, or [`RECORDED`].
+    pub billed_as: String,
+    /// Name of the model, in the price list if it is listed.
+    pub model: String,
+    /// Its prices; `None` if they are unknown, as is then the cost of the session.
+    pub prices: Option<Arc<ModelPrices>>,
+    /// The billing models for requests that another model answered, where the session
+    /// is billed as recorded; otherwise empty.
+    pub others: Vec<Agent>,
+}
+
+impl Agent {
+    /// The billing model for a request, by
+    /// [`RequestFacts::model`](recap_core::model::RequestFacts::model).
+    pub fn of_request(&self, model: u32) -> &Agent {
+        let other = (model as usize).checked_sub(1).and_then(|at| self.others.get(at));
+        other.unwrap_or(self)
+    }
+}
+
+/// The billing models of a run.
+#[derive(Clone, Debug)]
+pub struct Agents {
+    list: Arc<PriceList>,
+    asked: Vec<String>,
+}
+
+impl Agents {
+    /// The models asked for; none: each session is billed as the model that it
+    /// names, and one that names none as `DEFAULT_AGENT_MODEL`.
+    pub fn new(list: Arc<PriceList>, asked: Vec<String>) -> Self {
+        Self { list, asked }
+    }
+
+    /// The price list of the run.
+    pub fn list(&self) -> &PriceList {
+        &self.list
+    }
+
+    /// Names of the billing models, as asked for.
+    pub fn names(&self) -> Vec<String> {
+        if self.asked.is_empty() { vec![RECORDED.to_owned()] } else { self.asked.clone() }
+    }
+
+    /// The billing models of a session whose recording names this model, and `others`
+    /// for some of its requests.
+    pub fn of(&self, recorded: Option<&str>, others: &[String]) -> Vec<Agent> {
+        if self.asked.is_empty() {
+            let billed_as = RECORDED.to_owned();
+            let others = others.iter().map(|name| self.recorded(Some(name))).collect();
+            return vec![Agent { billed_as, others, ..self.recorded(recorded) }];
+        }
+        self.asked.iter().map(|name| self.named(name)).collect()
+    }
+
+    /// The recorded model, whether it has a price or not: another's would be a
+    /// wrong bill. A recording that names no model is billed as the default.
+    pub fn recorded(&self, recorded: Option<&str>) -> Agent {
+        self.named(recorded.unwrap_or(DEFAULT_AGENT_MODEL))
+    }
+
+    /// A model by its name, whether it is listed or not.
+    pub fn named(&self, name: &str) -> Agent {
+        let found = self.list.priced(name);
+        Agent {
+            billed_as: name.to_owned(),
+            model: found.map_or_else(|| name.to_owned(), |model| model.id.clone()),
+            prices: found.map(|model| Arc::new(model.clone())),
+            others: Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agents(asked: &[&str]) -> Agents {
+        let asked = asked.iter().map(|name| (*name).to_owned()).collect();
+        Agents::new(Arc::new(PriceList::bundled()), asked)
+    }
+
+    #[test]
+    fn a_session_is_billed_as_its_own_model_and_never_as_another() {
+        let of = |recorded| agents(&[]).of(recorded, &[]).remove(0);
+        assert_eq!(of(Some("claude-opus-4-6")).model, "claude-opus-4-6");
+        assert_eq!(of(None).model, DEFAULT_AGENT_MODEL);
+        assert_eq!(of(None).billed_as, "recorded");
+        assert!(of(None).prices.is_some());
+        for recorded in ["some-local-model", "my-gpt-5", "Claude-Sonnet-of-old", "default", ""] {
+            let agent = of(Some(recorded));
+            assert_eq!((agent.model.as_str(), agent.prices), (recorded, None));
+        }
+    }
+
+    #[test]
+    fn models_asked_for_pay_each_and_an_unknown_one_has_no_price() {
+        let billing_models =
+            agents(&["openai/gpt-5.4", "some-local-model"]).of(Some("claude-opus-4-6"), &[]);
+        assert_eq!(billing_models.len(), 2);
+        assert_eq!(
+            (billing_models[0].billed_as.as_str(), billing_models[0].model.as_str()),
+            ("openai/gpt-5.4", "gpt-5.4")
+        );
+        assert_eq!(billing_models[1].prices, None);
+    }
+}

@@ -1,0 +1,164 @@
+//! Converts tokens by bucket to dollars.
+
+use jiff::Timestamp;
+
+use super::model::{ModelPrices, Moment};
+use super::rates::Rates;
+use recap_core::model::Buckets;
+
+/// USD per token and second that an explicit cache is kept, by the beginning
+/// of the model's name. The price list has none; genai-prices 0.2.3 has
+/// $0.50 per million tokens and hour for these (its comments on Gemini).
+const STORAGE: &[(&str, f64)] = &[
+    ("gemini-3.6-flash", 0.5 / 1e6 / 3_600.0),
+    ("gemini-3.7-flash", 0.5 / 1e6 / 3_600.0),
+    ("gemini-3.8-flash", 0.5 / 1e6 / 3_600.0),
+];
+
+/// A model's prices for many requests: rates are looked up once for each tier,
+/// unless they change by the hour.
+#[derive(Clone, Debug)]
+pub struct Tariff<'a> {
+    model: &'a ModelPrices,
+    tiers: Vec<u64>,
+    known: Vec<Option<Rates>>,
+}
+
+impl<'a> Tariff<'a> {
+    /// The prices of a model.
+    pub fn new(model: &'a ModelPrices) -> Self {
+        let tiers = model.tiers();
+        let known = vec![None; tiers.len() + 1];
+        Self { model, tiers, known }
+    }
+
+    /// The rates of a request: those of the whole prompt's tier.
+    pub fn rates(&mut self, prompt_tokens: u64, at: Timestamp) -> Rates {
+        let moment = Moment { prompt_tokens, at };
+        if self.model.has_off_peak() {
+            return self.model.rates(&moment);
+        }
+        let tier = self.tiers.partition_point(|above| *above < prompt_tokens);
+        *self.known[tier].get_or_insert_with(|| self.model.rates(&moment))
+    }
+
+    /// The rates of every request whose prompt has at most `most` tokens;
+    /// `None` where they differ by tier or hour.
+    pub fn flat(&mut self, most: u64) -> Option<Rates> {
+        let varies = self.model.has_off_peak() || self.tiers.iter().any(|above| *above < most);
+        (!varies).then(|| self.rates(most, Timestamp::UNIX_EPOCH))
+    }
+
+    /// The input side of one request in USD: prompt and storage. `None` where
+    /// a rate is unknown.
+    ///
+    /// A provider without a price for reading or writing its cache bills such
+    /// tokens like any others: writing is free of a surcharge then.
+    pub fn prompt_usd(&mut self, buckets: &Buckets, at: Timestamp) -> Option<f64> {
+        let rates = self.rates(buckets.prompt(), at);
+        let input = rates.input?;
+        let write = rates.written()?;
+        let tokens = buckets.uncached as f64 * input
+            + buckets.read as f64 * rates.cache_read.unwrap_or(input)
+            + buckets.write as f64 * write
+            + buckets.write_1h as f64 * rates.cache_write_1h.unwrap_or(write);
+        match buckets.stored_token_seconds {
+            0 => Some(tokens),
+            stored => Some(tokens + stored as f64 * self.model.storage()?),
+        }
+    }
+
+    /// The cost of the output after a prompt of this size, in USD.
+    pub fn output_usd(&mut self, prompt_tokens: u64, output: u64, at: Timestamp) -> Option<f64> {
+        Some(output as f64 * self.rates(prompt_tokens, at).output?)
+    }
+}
+
+impl Rates {
+    /// USD for a token written to the cache: the input rate where that is free.
+    pub fn written(&self) -> Option<f64> {
+        self.cache_write.filter(|rate| *rate > 0.0).or(self.input)
+    }
+}
+
+impl ModelPrices {
+    /// The prompt's cost in USD, for a single request; see [`Tariff::prompt_usd`].
+    pub fn prompt_usd(&self, buckets: &Buckets, at: Timestamp) -> Option<f64> {
+        Tariff::new(self).prompt_usd(buckets, at)
+    }
+
+    /// The output's cost in USD, for a single request; see [`Tariff::output_usd`].
+    pub fn output_usd(&self, prompt_tokens: u64, output: u64, at: Timestamp) -> Option<f64> {
+        Tariff::new(self).output_usd(prompt_tokens, output, at)
+    }
+
+    fn storage(&self) -> Option<f64> {
+        let name = self.id.rsplit('/').next().unwrap_or(&self.id);
+        STORAGE.iter().find(|(start, _)| name.starts_with(start)).map(|(_, price)| *price)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pricing::PriceList;
+
+    fn usd(model: &str, buckets: Buckets) -> Option<f64> {
+        let list = PriceList::bundled();
+        // A Friday at a peak hour of DeepSeek's.
+        let at = "2026-11-20T02:00:00Z".parse().unwrap();
+        list.find(model).unwrap().prompt_usd(&buckets, at)
+    }
+
+    #[track_caller]
+    fn close(found: Option<f64>, expected: f64) {
+        assert!((found.unwrap() - expected).abs() < 1e-12, "{found:?}, expected {expected}");
+    }
+
+    #[test]
+    fn every_bucket_has_its_rate() {
+        // claude-opus-5-5, USD per million: 4, read 0.20, write 5, write 1 h 8.
+        let buckets = Buckets {
+            uncached: 1_000,
+            read: 100_000,
+            write: 2_000,
+            write_1h: 3_000,
+            stored_token_seconds: 0,
+        };
+        close(usd("claude-opus-5-5", buckets), 0.004 + 0.02 + 0.01 + 0.024);
+    }
+
+    #[test]
+    fn the_whole_prompt_chooses_the_tier_cached_parts_included() {
+        // claude-haiku-5-5 reads at 0.01, above 100k tokens at 0.05 per million.
+        let read = |read| usd("claude-haiku-5-5", Buckets { read, ..Buckets::default() });
+        close(read(100_000), 0.001);
+        close(read(100_001), 100_001.0 * 5e-8);
+    }
+
+    #[test]
+    fn a_tariff_remembers_the_rates_of_each_tier() {
+        let list = PriceList::bundled();
+        let haiku = list.find("claude-haiku-5-5").unwrap();
+        let mut tariff = Tariff::new(haiku);
+        let at = "2026-11-20T02:00:00Z".parse().unwrap();
+        for tokens in [1, 100_001, 100_000, 500_000, 2] {
+            let read = Buckets { read: tokens, ..Buckets::default() };
+            assert_eq!(tariff.prompt_usd(&read, at), haiku.prompt_usd(&read, at));
+        }
+    }
+
+    #[test]
+    fn a_free_write_costs_what_any_input_costs() {
+        let write = Buckets { write: 1_000, ..Buckets::default() };
+        close(usd("gpt-5.4", write), 0.0025);
+        close(usd("deepseek-v4-pro", write), 0.00132);
+    }
+
+    #[test]
+    fn storage_has_a_price_or_the_bill_has_none() {
+        let stored = Buckets { stored_token_seconds: 3_600_000_000, ..Buckets::default() };
+        close(usd("gemini-3.8-flash", stored), 0.5);
+        assert_eq!(usd("gemini-3.1-pro-preview", stored), None);
+    }
+}

@@ -1,0 +1,335 @@
+//! The cache rules of a model.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::prompt::Prompt;
+use super::{Anthropic, Automatic, GeminiExplicit, OpenAiMarked, PromptCache, gemini, openai};
+use crate::pricing::ModelPrices;
+use recap_core::model::{Buckets, CacheRules};
+
+/// Shortest prefix that Anthropic's models cache unless the price list gives
+/// another number.
+const ANTHROPIC_MINIMUM: u64 = 1_024;
+/// Shortest prefix that Gemini's models cache unless the price list gives
+/// another number (ai.google.dev: 1,024 to 4,096 by model).
+const GEMINI_MINIMUM: u64 = 4_096;
+
+/// A provider's cache rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rules {
+    /// [`Anthropic`], with the model's minimum.
+    Anthropic(u64),
+    /// [`Automatic::openai`], up to GPT-5.4, and of automatic caches of others.
+    OpenAiSteps,
+    /// [`Automatic::openai_wide`], of GPT-5.5.
+    OpenAiWideSteps,
+    /// [`OpenAiMarked`], from GPT-5.6 on.
+    OpenAiMarked,
+    /// [`Automatic::gemini`], with the model's minimum.
+    GeminiImplicit(u64),
+    /// [`GeminiExplicit`], with the model's minimum.
+    GeminiExplicit(u64),
+    /// [`Automatic::deepseek`], without parameters.
+    DeepSeek,
+    /// [`NoCache`]: the price list has no price for reading a cache.
+    None,
+}
+
+impl Rules {
+    /// The rules of a model. `explicit`: content is cached explicitly if the
+    /// provider offers that (Gemini).
+    ///
+    /// The rules follow from the family in the model's name, so that a reseller
+    /// (Bedrock, Vertex, Azure) does not change them. Unknown families get
+    /// OpenAI's older rules, which other automatic caches resemble (Mistral,
+    /// xAI).
+    pub fn of(model: &ModelPrices, explicit: bool) -> Self {
+        let id = model.id.to_lowercase();
+        let minimum = |default| model.cache_min_tokens.unwrap_or(default);
+        if !model.reads_cache() {
+            Rules::None
+        } else if id.contains("claude") {
+            Rules::Anthropic(minimum(ANTHROPIC_MINIMUM))
+        } else if id.contains("gemini") && explicit {
+            Rules::GeminiExplicit(minimum(GEMINI_MINIMUM))
+        } else if id.contains("gemini") {
+            Rules::GeminiImplicit(minimum(GEMINI_MINIMUM))
+        } else if id.contains("deepseek") {
+            Rules::DeepSeek
+        } else if model.cache_breakpoints {
+            Rules::OpenAiMarked
+        } else if reads_in_wide_steps(&id) {
+            Rules::OpenAiWideSteps
+        } else {
+            Rules::OpenAiSteps
+        }
+    }
+
+    /// The rules without the model's minimum, as bills name them.
+    pub fn named(self) -> CacheRules {
+        match self {
+            Rules::Anthropic(_) => CacheRules::Anthropic,
+            Rules::OpenAiSteps => CacheRules::OpenAiSteps,
+            Rules::OpenAiWideSteps => CacheRules::OpenAiWideSteps,
+            Rules::OpenAiMarked => CacheRules::OpenAiMarked,
+            Rules::GeminiImplicit(_) => CacheRules::GeminiImplicit,
+            Rules::GeminiExplicit(_) => CacheRules::GeminiExplicit,
+            Rules::DeepSeek => CacheRules::DeepSeek,
+            Rules::None => CacheRules::None,
+        }
+    }
+
+    /// A short description of the rules.
+    pub fn about(self) -> &'static str {
+        match self {
+            Rules::Anthropic(_) => {
+                "entries at up to 4 breakpoints, found within 20 blocks, for 5 minutes or an hour \
+                 after their last use; writing is charged"
+            }
+            Rules::OpenAiSteps => {
+                "automatic from 1,024 tokens on in steps of 128; taken to live for 10 idle \
+                 minutes; writing is free"
+            }
+            Rules::OpenAiWideSteps => {
+                "automatic from 1,408 tokens on in steps of 512; taken to live for 10 idle \
+                 minutes; writing is free"
+            }
+            Rules::OpenAiMarked => {
+                "entries at the newest message and up to 3 breakpoints, for 30 minutes; writing \
+                 is charged"
+            }
+            Rules::GeminiImplicit(_) => "automatic, without a promise; taken to live for an hour",
+            Rules::GeminiExplicit(_) => "explicit content, for an hour; storage is charged",
+            Rules::DeepSeek => "automatic, on disk; taken to live for 4 hours; writing is free",
+            Rules::None => "none: the list has no price for reading one",
+        }
+    }
+
+    /// Whether what is read depends on where requests set their breakpoints.
+    pub fn reads_at_breakpoints(self) -> bool {
+        matches!(self, Rules::Anthropic(_) | Rules::OpenAiMarked)
+    }
+
+    /// Whether only the preamble is cached, as content of its own.
+    pub fn caches_explicit_content(self) -> bool {
+        matches!(self, Rules::GeminiExplicit(_))
+    }
+
+    /// For how long what is not used stays in the cache; `None` where a request chooses, and
+    /// without a cache.
+    pub fn life(self) -> Option<SignedDuration> {
+        match self {
+            Rules::OpenAiSteps | Rules::OpenAiWideSteps => Some(Automatic::openai().life),
+            Rules::OpenAiMarked => Some(openai::LIFE),
+            Rules::GeminiImplicit(minimum) => Some(Automatic::gemini(minimum).life),
+            Rules::GeminiExplicit(_) => Some(gemini::LIFE),
+            Rules::DeepSeek => Some(Automatic::deepseek().life),
+            Rules::Anthropic(_) | Rules::None => None,
+        }
+    }
+
+    /// An empty cache under these rules.
+    pub fn cache(self) -> Box<dyn PromptCache> {
+        match self {
+            Rules::Anthropic(minimum) => Box::new(Anthropic::new(minimum)),
+            Rules::OpenAiSteps => Box::new(Automatic::openai()),
+            Rules::OpenAiWideSteps => Box::new(Automatic::openai_wide()),
+            Rules::OpenAiMarked => Box::new(OpenAiMarked::default()),
+            Rules::GeminiImplicit(minimum) => Box::new(Automatic::gemini(minimum)),
+            Rules::GeminiExplicit(minimum) => Box::new(GeminiExplicit::new(minimum)),
+            Rules::DeepSeek => Box::new(Automatic::deepseek()),
+            Rules::None => Box::new(NoCache),
+        }
+    }
+}
+
+/// Whether a model of that name reads its cache in steps of 512 tokens: GPT-5.5
+/// (1,152 of 1,152 reads of seven recordings of Codex are 384 above such a step).
+pub fn reads_in_wide_steps(model: &str) -> bool {
+    model.contains("gpt-5.5") || model.contains("gpt-5-5")
+}
+
+/// No cache: every token is billed in full.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoCache;
+
+impl PromptCache for NoCache {
+    fn request(&mut self, prompt: &Prompt, _at: Timestamp) -> Buckets {
+        Buckets::up_to(prompt.tokens(), 0, 0, 0)
+    }
+
+    fn is_warm(&self, _at: Timestamp) -> bool {
+        false
+    }
+
+    fn lose(&mut self, _left: u64, _shared: u64) {}
+
+    fn share(&mut self, _tokens: u64) {}
+
+    fn renew(&mut self, _at: Timestamp) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Life;
+    use super::super::testkit::{marked, minutes};
+    use super::*;
+    use crate::pricing::PriceList;
+
+    /// Caches that may lose their content at any time.
+    const PERISHABLE: [Rules; 6] = [
+        Rules::Anthropic(0),
+        Rules::OpenAiSteps,
+        Rules::OpenAiWideSteps,
+        Rules::OpenAiMarked,
+        Rules::GeminiImplicit(0),
+        Rules::DeepSeek,
+    ];
+
+    /// Blocks of 1,000 tokens with breakpoints behind the second and the last.
+    fn prompt(letters: &str) -> Prompt {
+        marked(letters, &[(1, Life::Minutes5), (letters.len() - 1, Life::Minutes5)])
+    }
+
+    #[test]
+    fn a_lost_cache_leaves_what_was_read_and_surely_what_others_keep_alive() {
+        for rules in PERISHABLE {
+            let mut cache = rules.cache();
+            cache.request(&prompt("pqab"), minutes(0));
+            assert!(cache.is_warm(minutes(1)), "{rules:?}");
+            // To the token, wherever blocks end.
+            cache.lose(1_700, 2_000);
+            assert!(!cache.is_warm(minutes(2)), "{rules:?}");
+            assert_eq!(cache.request(&prompt("pqabc"), minutes(2)).read, 1_700, "{rules:?}");
+            cache.lose(0, 2_000);
+            assert_eq!(cache.request(&prompt("pqabc"), minutes(3)).read, 0, "{rules:?}");
+            // The bound is for one request.
+            assert!(cache.request(&prompt("pqabc"), minutes(4)).read > 4_000, "{rules:?}");
+            // A prompt that the cache does not know has what others sent of it.
+            cache.lose(3_500, 2_000);
+            assert_eq!(cache.request(&prompt("xyz"), minutes(5)).read, 2_000, "{rules:?}");
+            cache.lose(9_000, 9_000);
+            assert_eq!(cache.request(&prompt("uvw"), minutes(6)).read, 3_000, "{rules:?}");
+        }
+    }
+
+    #[test]
+    fn what_others_keep_alive_is_read_and_takes_nothing_away() {
+        for rules in PERISHABLE {
+            let mut cache = rules.cache();
+            cache.share(1_500);
+            assert_eq!(cache.request(&prompt("pqab"), minutes(0)).read, 1_500, "{rules:?}");
+            cache.share(1_500);
+            assert!(cache.is_warm(minutes(1)), "{rules:?}");
+            assert!(cache.request(&prompt("pqab"), minutes(1)).read > 3_400, "{rules:?}");
+        }
+    }
+
+    #[test]
+    fn a_prefix_renewed_by_an_unrecorded_request_is_read_after_its_lifetime() {
+        let hours = |hours: i64| minutes(60 * hours);
+        for rules in PERISHABLE {
+            let read = |renewed: bool| {
+                let mut cache = rules.cache();
+                cache.request(&prompt("pqab"), hours(0));
+                if renewed {
+                    cache.renew(hours(5));
+                }
+                assert_eq!(cache.is_warm(hours(5)), renewed, "{rules:?}");
+                cache.request(&prompt("pqabc"), hours(5)).read
+            };
+            assert_eq!(read(false), 0, "{rules:?}");
+            assert!(read(true) >= 3_968, "{rules:?}");
+        }
+    }
+
+    #[test]
+    fn explicit_content_survives_restarts_and_use_does_not_extend_its_lifetime() {
+        let mut cache = Rules::GeminiExplicit(0).cache();
+        let preamble = marked("pqab", &[(1, Life::Minutes5)]);
+        assert_eq!(cache.request(&preamble, minutes(0)).read, 0);
+        cache.lose(0, 0);
+        assert_eq!(cache.request(&preamble, minutes(1)).read, 2_000);
+        cache.renew(minutes(59));
+        assert!(!cache.is_warm(minutes(60)));
+        assert_eq!(cache.request(&preamble, minutes(60)).read, 0);
+    }
+
+    #[test]
+    fn every_rule_is_parsed_from_its_name() {
+        let others = [Rules::GeminiExplicit(0), Rules::None];
+        for rules in PERISHABLE.into_iter().chain(others).map(Rules::named) {
+            let written = serde_json::json!(rules);
+            assert_eq!(written, rules.as_str());
+            assert_eq!(serde_json::from_value::<CacheRules>(written).unwrap(), rules);
+        }
+        assert_eq!(Rules::GeminiImplicit(7).named().as_str(), "gemini-implicit");
+        assert!(serde_json::from_value::<CacheRules>("lru".into()).is_err());
+    }
+
+    #[test]
+    fn a_model_has_the_rules_of_its_family_wherever_it_is_served() {
+        let list = PriceList::bundled();
+        let rules = |name: &str, explicit| Rules::of(list.find(name).unwrap(), explicit);
+        assert_eq!(rules("claude-opus-4-6", false), Rules::Anthropic(4_096));
+        assert_eq!(rules("claude-opus-5-5", true), Rules::Anthropic(512));
+        assert_eq!(rules("gpt-5.4", false), Rules::OpenAiSteps);
+        assert_eq!(rules("gpt-5.5", false), Rules::OpenAiWideSteps);
+        assert_eq!(rules("gpt-6.1-sol", false), Rules::OpenAiMarked);
+        assert_eq!(rules("gemini-3.8-flash", false), Rules::GeminiImplicit(4_096));
+        assert_eq!(rules("gemini-3.8-flash", true), Rules::GeminiExplicit(4_096));
+        assert_eq!(rules("deepseek-v4-pro", false), Rules::DeepSeek);
+        let bedrock = list.search("bedrock claude-opus-4-6").find(|m| m.is_priced());
+        if let Some(model) = bedrock {
+            assert!(matches!(Rules::of(model, false), Rules::Anthropic(_)), "{}", model.id);
+        }
+    }
+
+    #[test]
+    fn a_cache_that_nothing_was_sent_to_is_cold_even_if_it_is_renewed() {
+        for rules in PERISHABLE.into_iter().chain([Rules::GeminiExplicit(0), Rules::None]) {
+            let mut cache = rules.cache();
+            assert!(!cache.is_warm(minutes(0)), "{rules:?}");
+            cache.renew(minutes(0));
+            assert!(!cache.is_warm(minutes(0)), "{rules:?}");
+        }
+    }
+
+    #[test]
+    fn without_a_cache_every_token_of_every_request_is_billed_in_full() {
+        let mut cache = Rules::None.cache();
+        for at in [0, 1] {
+            let billed = cache.request(&prompt("pq"), minutes(at));
+            assert_eq!(billed, Buckets { uncached: 2_000, ..Buckets::default() });
+            assert!(!cache.is_warm(minutes(at)));
+        }
+    }
+
+    #[test]
+    fn bills_tell_the_rules_with_their_figures_and_what_is_charged() {
+        let all = PERISHABLE.into_iter().chain([Rules::GeminiExplicit(0), Rules::None]);
+        let told: Vec<&str> = all.map(Rules::about).collect();
+        let words: [&[&str]; 8] = [
+            &["4 breakpoints", "20 blocks", "5 minutes or an hour", "writing is charged"],
+            &["1,024 tokens", "steps of 128", "10 idle minutes", "writing is free"],
+            &["1,408 tokens", "steps of 512", "10 idle minutes", "writing is free"],
+            &["newest message", "3 breakpoints", "30 minutes", "writing is charged"],
+            &["automatic", "an hour"],
+            &["automatic", "4 hours", "writing is free"],
+            &["explicit", "an hour", "storage is charged"],
+            &["no price"],
+        ];
+        for (told, words) in told.into_iter().zip(words) {
+            words.iter().for_each(|word| assert!(told.contains(word), "{word}: {told}"));
+        }
+    }
+
+    #[test]
+    fn breakpoints_and_explicit_content_belong_to_some_rules_only() {
+        let all = PERISHABLE.into_iter().chain([Rules::GeminiExplicit(0), Rules::None]);
+        let at_breakpoints: Vec<Rules> = all.clone().filter(|r| r.reads_at_breakpoints()).collect();
+        assert_eq!(at_breakpoints, [Rules::Anthropic(0), Rules::OpenAiMarked]);
+        let explicit: Vec<Rules> = all.filter(|rules| rules.caches_explicit_content()).collect();
+        assert_eq!(explicit, [Rules::GeminiExplicit(0)]);
+    }
+}

@@ -1,0 +1,32 @@
+//! What the crates of recap share: plain data, and what is known of texts.
+//!
+//! In: nothing. Out: [`model`], the sessions that are read, the rows that are measured and
+//! the report that is made of them; [`text`], identifiers and where they stand; [`tokens`],
+//! sizes; [`clock`], simulated time; [`wording`], findings and recommendations in words.
+//!
+//! Next: `recap-formats` fills a `model::Transcript` from a file, `recap-replay` makes cells
+//! of it, `recap-measure` a `model::Report`, and `recap-report` prints that.
+//!
+//! Comments name rules by document and number: `how-it-works §13` and
+//! `reference §4` are sections of `docs/how-it-works.md` and
+//! `docs/reference.md`. The former has a glossary.
+
+// Where an invariant holds, `expect` says it. `clippy.toml` names what reads the environment and the
+// clock, opens a socket or starts a program: a module that may says so at its head.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::print_stdout,
+        clippy::print_stderr,
+        clippy::dbg_macro,
+        clippy::disallowed_methods,
+        clippy::disallowed_types
+    )
+)]
+
+pub mod clock;
+pub mod model;
+pub mod text;
+pub mod tokens;
+pub mod wording;

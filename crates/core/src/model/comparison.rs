@@ -1,0 +1,103 @@
+//! The comparison of two runs on the same data.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Primary, RowKind, TestOutcome};
+
+/// What differs between two runs, B less A.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// Name of run A (never a whole path).
+    pub a: String,
+    /// Name of run B.
+    pub b: String,
+    /// Names of the data sets.
+    pub title: String,
+    /// Number of transcripts that are in both runs.
+    pub transcripts: u64,
+    /// Id of the measure that is tested.
+    pub primary: Primary,
+    /// Number of tests, over which p is corrected.
+    pub family: u64,
+    /// Conclusions that the number of clusters and tests rules out, if any.
+    pub limit: Option<String>,
+    /// Strategies that are in A only.
+    pub only_a: Vec<String>,
+    /// Strategies that are in B only.
+    pub only_b: Vec<String>,
+    /// Settings that differ, and what is left out for that reason.
+    pub notes: Vec<String>,
+    /// The rows that are in both runs.
+    pub rows: Vec<ComparedRow>,
+}
+
+/// A strategy at a window in both runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ComparedRow {
+    /// Data set, or `ALL`.
+    pub dataset: String,
+    /// Plain strategy id in A.
+    pub strategy_a: String,
+    /// Plain strategy id in B; usually the same.
+    pub strategy_b: String,
+    /// Window label as typed.
+    pub window: String,
+    /// Whether the row is ranked.
+    pub row_kind: RowKind,
+    /// Measures that have a figure in both runs.
+    pub measures: Vec<ComparedMeasure>,
+    /// Probes that are right in both, in one, or in neither; absent without any.
+    pub probes: Option<ComparedProbes>,
+}
+
+/// A measure of one row in both runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ComparedMeasure {
+    /// The measure's id, as in `StrategyRow::values`.
+    pub measure: String,
+    /// Figure in A over the transcripts of both.
+    pub a: f64,
+    /// Figure in B over the transcripts of both.
+    pub b: f64,
+    /// Figure in B minus figure in A.
+    pub difference: f64,
+    /// Its 95 % interval.
+    pub interval: Option<(f64, f64)>,
+    /// Whether the interval holds for these sessions only.
+    pub these_sessions_only: bool,
+    /// Differences by cluster where there are too few for an interval.
+    pub dots: Vec<f64>,
+    /// Transcripts with a figure in both.
+    pub transcripts: u64,
+    /// Number of clusters of those transcripts.
+    pub clusters: u64,
+    /// Transcripts with a better figure in B; of a measure that only describes,
+    /// with a higher one.
+    pub better: u64,
+    /// Transcripts with a worse figure in B; of a measure that only describes,
+    /// with a lower one.
+    pub worse: u64,
+    /// Transcripts with the same figure in both runs.
+    pub alike: u64,
+    /// Sign-flip p; of the primary measure only.
+    pub p: Option<f64>,
+    /// That p after Holm's correction; of the primary measure only.
+    pub p_holm: Option<f64>,
+    /// Smallest difference found with a power of 0.8.
+    pub mde: Option<f64>,
+    /// The conclusion that the test allows; of the primary measure only.
+    pub outcome: Option<TestOutcome>,
+}
+
+/// Numbers of probes by the run in which they are right.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ComparedProbes {
+    /// Right in both runs.
+    pub both: u64,
+    /// Right in A only.
+    pub only_a: u64,
+    /// Right in B only.
+    pub only_b: u64,
+    /// Right in neither run.
+    pub neither: u64,
+}

@@ -1,0 +1,286 @@
+//! What all strategies of one transcript share: its messages, requests, references
+//! and probes, as far as measuring and drawing need them.
+use std::collections::BTreeSet;
+use std::fmt;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Calibration, Exogenous, IdentifierClass, MessageIndex, NoCut, ProbeFacts, ReceiptFacts, Role,
+    SIDECHAIN, TokensSource, Usage, Validation,
+};
+use crate::text::counted;
+
+/// The facts of a message that measures and charts need.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MessageFacts {
+    /// The message's id in the recording.
+    pub id: String,
+    /// Whom the message is attributed to.
+    pub role: Role,
+    /// When it was recorded.
+    pub at: Option<Timestamp>,
+    /// Tokens of the message, as the run counts.
+    pub tokens: u64,
+    /// Tool that it is a result of, or that it calls first.
+    pub tool: Option<String>,
+    /// Hash of its text in `texts.jsonl`.
+    pub text: String,
+}
+
+/// A request of the recording.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RequestFacts {
+    /// The assistant message that it produced.
+    pub message: MessageIndex,
+    /// Tokens of the preamble and every message before it: what `full` sends.
+    pub tokens_full: u64,
+    /// Output that the recording made: the provider's figure where it is
+    /// final, else counted.
+    pub output: u64,
+    /// Whether `output` is the provider's figure.
+    pub output_recorded: bool,
+    /// Time of the request on the simulated clock.
+    pub at: Timestamp,
+    /// What the provider reported for the recorded request.
+    pub recorded: Option<Usage>,
+    /// Whether it was billed: aborted requests report no tokens.
+    pub billed: bool,
+    /// The event in the recording's cache before it that the provider's rules
+    /// do not predict.
+    pub exogenous: Option<Exogenous>,
+    /// The model that answered: 0 is [`TranscriptFacts::model`], others are in
+    /// [`TranscriptFacts::other_models`], counted from 1.
+    #[serde(default, skip_serializing_if = "super::usage::is_main")]
+    pub model: u32,
+}
+
+/// What every strategy of one transcript shares.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TranscriptFacts {
+    /// Name of the data set.
+    pub dataset: String,
+    /// Id of the transcript.
+    pub transcript: String,
+    /// Project or developer: the unit of resampling where known.
+    pub cluster: Option<String>,
+    /// Tokens of the recorded preamble, the hidden part included.
+    pub preamble_tokens: u64,
+    /// Of those, tokens that the provider counted and the recording does not show.
+    pub hidden_tokens: u64,
+    /// The facts of every message, in order.
+    pub messages: Vec<MessageFacts>,
+    /// The facts of every request, in order.
+    pub requests: Vec<RequestFacts>,
+    /// The implicit probes: identifiers that the recorded agent used again.
+    pub exam: Exam,
+    /// The probes, in the order of their ids.
+    pub probes: Vec<ProbeFacts>,
+    /// Questions that are asked at cuts alone, in the order of their ids: those
+    /// made from the recording, or given for the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cut_questions: Vec<ProbeFacts>,
+    /// Compactions in the recording.
+    pub recorded_compactions: u32,
+    /// Model that answered most requests, as the recording names it.
+    pub model: Option<String>,
+    /// The other models that answered requests.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_models: Vec<String>,
+    /// How the tokens of this transcript are counted.
+    pub tokens_source: TokensSource,
+    /// How the provider's token count follows from ours; absent without recorded usage.
+    pub calibration: Option<Calibration>,
+    /// The simulated bill against the recorded one; absent without usage.
+    pub validation: Option<Validation>,
+    /// The reason why the run makes no cut in it (how-it-works §44); absent where it makes one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_cut: Option<NoCut>,
+    /// Its fingerprint before names were taken out of it (`--no-text`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub as_recorded: Option<String>,
+    /// Whether any time of the simulated clock is assumed rather than recorded.
+    pub clock_modelled: bool,
+    /// Requests of sidechains (subagents), each on its own prefix, with the
+    /// model that answered it where it is named.
+    pub sidechains: Vec<(Timestamp, Option<String>, Usage)>,
+    /// Records left out on import, by reason.
+    pub left_out: Vec<(String, u64)>,
+    /// What its receipt needs; absent in runs of versions that had none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receipt: Option<ReceiptFacts>,
+}
+
+impl TranscriptFacts {
+    /// Whether it is a subagent's conversation beside a session of its own.
+    pub fn is_sidechain(&self) -> bool {
+        self.transcript.contains(SIDECHAIN)
+    }
+
+    /// Every question: the probes, then those that are asked at cuts alone.
+    pub fn questions(&self) -> impl Iterator<Item = &ProbeFacts> + Clone {
+        self.probes.iter().chain(&self.cut_questions)
+    }
+
+    /// The question with this number in [`TranscriptFacts::questions`].
+    pub fn question(&self, number: u32) -> Option<&ProbeFacts> {
+        let number = number as usize;
+        let at_cuts = || self.cut_questions.get(number - self.probes.len());
+        self.probes.get(number).or_else(at_cuts)
+    }
+}
+
+impl TranscriptFacts {
+    /// Tokens of the run for one token of the exam. The distances in the exam
+    /// are exact counts, so that they depend on the transcript alone.
+    pub fn factor(&self) -> f64 {
+        match (self.tokens_source, &self.calibration) {
+            (TokensSource::Calibrated, Some(known)) => known.fits.first().map_or(1.0, |f| f.factor),
+            _ => 1.0,
+        }
+    }
+}
+
+/// One thing that the recorded agent used at a request and could only know
+/// from far back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reference {
+    /// Ordinal of the request, from 0.
+    pub request: u32,
+    /// The identifier, as the agent wrote it.
+    pub text: String,
+    /// What kind of identifier it is.
+    pub class: IdentifierClass,
+    /// Message that last held it before the request.
+    pub last_seen: MessageIndex,
+    /// Tokens from the end of that message to the request.
+    pub distance_tokens: u64,
+    /// Every message before the request in which it occurs, as sent by the
+    /// whole conversation; ascending.
+    pub sources: Vec<MessageIndex>,
+    /// Smallest tool result among the sources: what reading it again costs.
+    /// Absent where it never stood in a tool result (irrecoverable if lost).
+    pub refetch: Option<MessageIndex>,
+    /// Whether the recording itself read such a result again between the last
+    /// source and the request's own calls.
+    pub reread: bool,
+    /// The five rarest words near each of its ten newest sources, newest first:
+    /// a text that names the identifier must also hold two of these, in a
+    /// sentence, to count as carrying it. Only a replay needs them.
+    #[serde(skip)]
+    pub support: Vec<String>,
+}
+
+/// The references of one transcript: every strategy and window is tested on the same ones.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Exam {
+    /// Ascending by request, then by text.
+    pub references: Vec<Reference>,
+    /// Identifiers that the agent used although they occurred only before a
+    /// recorded boundary and not in its summary: the error of this measurement.
+    pub did_without: u32,
+    /// The most frequent words of the transcript, lower-case: each occurs in at
+    /// least a fifth of the messages. Only a replay needs them.
+    #[serde(skip)]
+    pub common: BTreeSet<String>,
+}
+
+/// Fewest references on which a figure rests (reference §4).
+pub const EXAM_REFERENCES: u64 = 20;
+/// Fewest requests with references on which it rests (reference §4).
+pub const EXAM_REQUESTS: u64 = 10;
+
+/// How much of the exam a measure rests on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Support {
+    /// References asked for.
+    pub references: u64,
+    /// Requests that ask for at least one of them.
+    pub requests: u64,
+}
+
+impl Support {
+    /// Every reference of the transcript.
+    pub fn whole(facts: &TranscriptFacts) -> Self {
+        Support::of(facts.exam.references.iter())
+    }
+
+    /// These references, ascending by request, and their requests.
+    pub fn of<'a>(references: impl Iterator<Item = &'a Reference>) -> Self {
+        let mut support = Support::default();
+        let mut last = None;
+        for reference in references {
+            support.references += 1;
+            support.requests += u64::from(last != Some(reference.request));
+            last = Some(reference.request);
+        }
+        support
+    }
+
+    /// Both exams together.
+    pub fn plus(self, other: Support) -> Self {
+        Support {
+            references: self.references + other.references,
+            requests: self.requests + other.requests,
+        }
+    }
+
+    /// Whether this is enough for a figure.
+    pub fn suffices(self) -> bool {
+        self.references >= EXAM_REFERENCES && self.requests >= EXAM_REQUESTS
+    }
+}
+
+impl fmt::Display for Support {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Support { references, requests } = *self;
+        write!(f, "{} at {}", counted(references, "reference"), counted(requests, "request"))
+    }
+}
+
+/// Hash of a list of parts. Their lengths are hashed too, so that the boundaries count.
+#[derive(Clone, Debug, Default)]
+pub struct Fingerprint(blake3::Hasher);
+
+/// Characters of a fingerprint: enough to tell two sessions apart.
+const LENGTH: usize = 16;
+
+impl Fingerprint {
+    /// Adds one part to the hash.
+    pub fn add(&mut self, part: &str) {
+        self.0.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
+    }
+
+    /// The hash in hexadecimal, shortened to the length of a fingerprint.
+    pub fn short(&self) -> String {
+        self.0.finalize().to_hex()[..LENGTH].to_owned()
+    }
+}
+
+impl TranscriptFacts {
+    /// Fingerprint of its messages, requests and references, as they were
+    /// recorded.
+    pub fn fingerprint(&self) -> String {
+        if let Some(recorded) = &self.as_recorded {
+            return recorded.clone();
+        }
+        let mut parts = Fingerprint::default();
+        for message in &self.messages {
+            [message.id.as_str(), message.role.as_str(), &message.text]
+                .into_iter()
+                .for_each(|part| parts.add(part));
+        }
+        self.requests.iter().for_each(|request| parts.add(&request.message.to_string()));
+        for reference in &self.exam.references {
+            parts.add(&reference.request.to_string());
+            parts.add(&reference.text);
+        }
+        parts.short()
+    }
+}

@@ -1,0 +1,202 @@
+//! What a measure is: an id, what it counts in, which way is better, and what it
+//! stands for. All of them are in the [catalogue](super::catalogue).
+use serde::{Deserialize, Serialize};
+
+use super::{Absent, ProbeKind, catalogue};
+
+/// What a measure counts in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Tokens of the run's counter.
+    Tokens,
+    /// A part of a whole, `0.0..=1.0` unless its meaning says otherwise.
+    Share,
+    /// A difference of shares, `-1.0..=1.0`.
+    Difference,
+    /// Points of a hundred, `0.0..=100.0`.
+    Points,
+    /// One figure over another.
+    Ratio,
+    /// A number of things.
+    Count,
+    /// Milliseconds.
+    Milliseconds,
+    /// US dollars at list prices.
+    Dollars,
+    /// The unit of the measure that ranks the rows.
+    Ranking,
+    /// A place among rows, from 1.
+    Place,
+    /// A word instead of a number.
+    Word,
+    /// Yes or no.
+    Flag,
+}
+
+impl Unit {
+    /// Whether it is a number that can be compared with an amount.
+    pub fn is_amount(self) -> bool {
+        !matches!(self, Unit::Place | Unit::Word | Unit::Flag)
+    }
+
+    /// The word for it in tables.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Unit::Tokens => "tokens",
+            Unit::Share => "share",
+            Unit::Difference => "difference of shares",
+            Unit::Points => "points of 100",
+            Unit::Ratio => "ratio",
+            Unit::Count => "count",
+            Unit::Milliseconds => "milliseconds",
+            Unit::Dollars => "US dollars",
+            Unit::Ranking => "as the measure that ranks",
+            Unit::Place => "place, from 1",
+            Unit::Word => "word",
+            Unit::Flag => "true or false",
+        }
+    }
+}
+
+/// Which way is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// More is better.
+    Higher,
+    /// Less is better.
+    Lower,
+    /// Neither: it describes.
+    Neutral,
+}
+
+impl Direction {
+    /// The word for it in tables.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Direction::Higher => "higher",
+            Direction::Lower => "lower",
+            Direction::Neutral => "–",
+        }
+    }
+}
+
+/// Whether `summary.csv` has a column for a measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Column {
+    /// In every run, filled or not.
+    Csv,
+    /// None: the gate, `summary.json` and the page know the measure.
+    JsonOnly,
+}
+
+/// What the gate has to know of a measure beyond what it is computed from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nature {
+    /// Nothing.
+    Plain,
+    /// It is counted by kind of probe as well.
+    ByKind,
+    /// Of cuts, and rests on when and how much a strategy compacts, or on the
+    /// transcripts alone.
+    Sizes,
+    /// Of cuts, and rests on graded answers.
+    Answers,
+    /// Of size or money, and rests on what was lost.
+    Loss,
+}
+
+/// A measure of a row of the comparison: a column of `summary.csv`.
+#[derive(Debug)]
+pub struct Measure {
+    /// Name of the column, and what gates and comparisons call it.
+    pub id: &'static str,
+    /// Short name for people; empty where the id will do.
+    pub(super) label: &'static str,
+    /// What it counts in.
+    pub unit: Unit,
+    /// Which way is better.
+    pub direction: Direction,
+    /// Whether it always has a column.
+    pub column: Column,
+    /// Where it is defined: a section of `docs/reference.md` or `docs/how-it-works.md`.
+    pub section: &'static str,
+    /// What it stands for, in a line.
+    pub meaning: &'static str,
+    /// The kind of probes that it is restricted to.
+    pub kind: Option<ProbeKind>,
+    /// What the gate has to know of it.
+    pub nature: Nature,
+}
+
+impl Measure {
+    /// The short name for people.
+    pub fn label(&self) -> &'static str {
+        if self.label.is_empty() { self.id } else { self.label }
+    }
+}
+
+impl PartialEq for Measure {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+}
+
+impl Eq for Measure {}
+
+/// A number, or the reason why there is none.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Value {
+    /// A measured or modelled number; `*_source` columns say which.
+    Known(f64),
+    /// No number, with the reason.
+    Absent(Absent),
+    /// A word instead of a number, such as a source or a verdict.
+    Text(String),
+}
+
+impl Value {
+    /// The number, if there is one.
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Value::Known(x) => Some(*x),
+            _ => None,
+        }
+    }
+}
+
+/// The measure that ranks the rows of a run (reference §8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Primary {
+    /// Where there are questions.
+    Continuity,
+    /// Without questions, where something was at stake at a cut.
+    KeptAtCut,
+    /// Where there is neither.
+    ReferenceRecall,
+}
+
+impl Primary {
+    /// The measure itself.
+    pub fn measure(self) -> &'static Measure {
+        match self {
+            Primary::Continuity => catalogue::CONTINUITY,
+            Primary::KeptAtCut => catalogue::KEPT_AT_CUT,
+            Primary::ReferenceRecall => catalogue::REFERENCE_RECALL,
+        }
+    }
+
+    /// The id of the measure.
+    pub fn id(self) -> &'static str {
+        self.measure().id
+    }
+
+    /// The largest value of the measure.
+    pub fn most(self) -> f64 {
+        match self {
+            Primary::Continuity => 100.0,
+            Primary::KeptAtCut | Primary::ReferenceRecall => 1.0,
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! The shared data types: plain data that every other module uses, without I/O.
+//!
+//! Invariant: nothing here reads a file, a clock or the environment, and
+//! nothing here knows a transcript format, a strategy or a report.
+
+/// Has reasons written as their words.
+macro_rules! written_as_words {
+    ($($reason:ty)*) => {
+        $(impl serde::Serialize for $reason {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        })*
+    };
+}
+
+mod absent;
+mod advice;
+mod answer;
+mod asked;
+mod bill;
+mod calibration;
+mod call;
+pub mod catalogue;
+mod cell;
+mod compaction;
+mod compared;
+mod comparison;
+mod cut;
+mod facts;
+mod finding;
+mod gate;
+mod judged;
+mod labelled;
+mod manifest;
+mod measure;
+mod no_answer;
+mod planned;
+mod probe;
+mod receipt;
+mod recommendation;
+mod recorded;
+mod reply;
+mod report;
+mod sessions;
+mod shard;
+mod suggest;
+#[cfg(any(test, feature = "testkit"))]
+mod testkit;
+mod transcript;
+mod tuned;
+mod unusable;
+mod usage;
+
+pub use crate::text::IdentifierClass;
+pub use absent::{Absent, SPREAD};
+pub use advice::{
+    Advice, Basis, CostlySession, Estimate, Followed, FollowedSession, Limits, Payback, Reason,
+    Setting, SizeFigures, StrategyAdvice, Through,
+};
+pub use answer::{Judgement, Source, Verdict, Vote};
+pub use asked::{
+    Agreement, Answer, ProbeFacts, ProbeRow, RIGHT, Recovered, Snapshot, SnapshotPart,
+};
+pub use bill::{Bill, BreakEven, Buckets, CacheRules, CallBill, PromptBill, RECORDED, RequestBill};
+pub use calibration::{BillErrors, Calibration, Exogenous, Fit, TokensSource, Validation};
+pub use call::{CallOutcome, CallRow, LatencySource, ModelRole, Timing};
+pub use cell::{
+    Cell, CellKey, CellOutcome, CellRows, LedgerState, LossRow, NATIVE, ReferenceOutcome,
+    ReferenceState, RequestRow, RowKind, SMALLEST_NATIVE, TimeProfile,
+};
+pub use compaction::{CompactionRow, is_of_size};
+pub use compared::{Family, TestOutcome, Tested};
+pub use comparison::{ComparedMeasure, ComparedProbes, ComparedRow, Comparison};
+pub use cut::{
+    Cut, CutBill, CutExam, CutOutcome, CutRow, FactAtStake, NO_SUMMARY, counts_refusals,
+};
+pub use facts::{
+    EXAM_REFERENCES, EXAM_REQUESTS, Exam, Fingerprint, MessageFacts, Reference, RequestFacts,
+    Support, TranscriptFacts,
+};
+pub use finding::{
+    Counts, DearBecause, Finding, Limit, Observation, OtherBill, Place, Problem, QUESTIONED,
+    SampleSizeLimit, Ungraded,
+};
+pub use gate::{
+    Check, CheckOutcome, Differs, Gate, Ground, Operator, RuleFindings, UndecidedPolicy,
+};
+pub use judged::{
+    JudgeReport, JudgeRow, PanelAgreement, TRUSTED_FALSE_ACCEPTS, TRUSTED_KAPPA, Trust,
+};
+pub use labelled::{Label, LabelledCase, LabelledQuestion, Outcome};
+pub use manifest::{MARGIN, Manifest, OFFLINE, PANEL, Prices, Provenance};
+pub use measure::{Column, Direction, Measure, Nature, Primary, Unit, Value};
+pub use no_answer::{NoAnswer, NoCut, NoGrade, NoReply, REQUESTS_AROUND_CUT};
+pub use planned::{Missing, Planned, PlannedStrategy, PlannedTranscript};
+pub use probe::{Expectation, Probe, ProbeKind};
+pub use receipt::{
+    Amount, Cause, CompactionFacts, Content, Hour, Origin, Rebuilt, Receipt, ReceiptFacts, Sender,
+    Spent, TokenKind,
+};
+pub use recommendation::{
+    Against, Alternative, AtStake, Choice, Chosen, NextStep, NoChoice, Priced, Range, RangeOf,
+    Recommendation, Replayed, RunnerUp, Savings, Sure,
+};
+pub use recorded::{Piece, RecordedCall, RecordedCompaction, RecordedTrigger};
+pub use reply::{ReplyFacts, Unusable};
+pub use report::{
+    AgainstFull, AgeBin, AgeUnit, Answered, AnsweredAtCuts, Forgetting, INSTRUMENT, Interval,
+    Report, SESSION_MEASURES, SessionRow, StrategyRow, UNRANKED, VALID_WITHIN, is_exam_doubtful,
+};
+pub use sessions::{Session, Sessions};
+pub use shard::{MOST_SHARDS, Shard};
+pub use suggest::{alike, suggest};
+pub use transcript::{
+    Block, Call, CallId, Message, MessageIndex, Preamble, PreambleChange, Role, SIDECHAIN,
+    ToolDefinition, Transcript, sent,
+};
+pub use tuned::{
+    Ranged, TUNED_VERSION, Tuned, TunedDifference, TunedHeldBack, TunedSetting, TunedSplit,
+    TunedStatus,
+};
+pub use unusable::{Repeated, RepeatedTexts, UnusableReplies, unusable_replies};
+pub use usage::{MOST_TOKENS, SidechainRequest, Usage};

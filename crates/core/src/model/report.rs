@@ -1,0 +1,328 @@
+//! The report that reporters and the gate read: measured values with their reasons.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Advice, CallRow, Family, Finding, Gate, Manifest, Measure, Missing, PanelAgreement, Primary,
+    ProbeKind, Receipt, Recommendation, RowKind, Sessions, TranscriptFacts, Value, catalogue,
+};
+
+/// Version of the instrument: mining rules, offline roles, judge prompts.
+/// Reports of different versions are never compared.
+pub const INSTRUMENT: u32 = 13;
+
+/// Whether the exam itself is doubtful: the share of the references that the
+/// recorded agent did without is a tenth or more.
+pub fn is_exam_doubtful(did_without: f64) -> bool {
+    did_without >= 0.1
+}
+
+/// Share of unusable replies of the compactor up to which a row is ranked: beyond it,
+/// what the row keeps is what its fallback keeps (how-it-works §47).
+pub(super) const UNUSABLE_WITHIN: f64 = 0.05;
+
+/// Largest difference of the reader's results from those under `full`, where
+/// all of the evidence is in the context (reference §6).
+pub const VALID_WITHIN: f64 = 0.05;
+
+/// The value that stands for the reason why a row of a ranked kind has no rank.
+pub const UNRANKED: &str = "unranked";
+
+/// The kind of an interval and its bounds (reference §7).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum Interval {
+    /// One or two transcripts: a block bootstrap over requests, this session only.
+    ThisSessionOnly {
+        /// Lower bound of the interval.
+        lo: f64,
+        /// Upper bound of the interval.
+        hi: f64,
+    },
+    /// Three to five: every value, no interval.
+    Dots {
+        /// Values by cluster, ascending.
+        values: Vec<f64>,
+    },
+    /// Six or more: 95 % t interval over clusters.
+    Student {
+        /// Lower bound of the interval.
+        lo: f64,
+        /// Upper bound of the interval.
+        hi: f64,
+    },
+    /// Twenty or more: the wider of BCa and t.
+    Wider {
+        /// Lower bound of the interval.
+        lo: f64,
+        /// Upper bound of the interval.
+        hi: f64,
+    },
+}
+
+impl Interval {
+    /// Both bounds, where there is an interval.
+    pub fn bounds(&self) -> Option<(f64, f64)> {
+        match self {
+            Interval::ThisSessionOnly { lo, hi }
+            | Interval::Student { lo, hi }
+            | Interval::Wider { lo, hi } => Some((*lo, *hi)),
+            Interval::Dots { .. } => None,
+        }
+    }
+}
+
+/// How a strategy compares with `full`, as far as n allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AgainstFull {
+    /// Too few transcripts for more than a description.
+    Descriptive,
+    /// The interval leaves the margin open.
+    Undecided,
+    /// Worse than `full` by more than the margin.
+    Inferior,
+    /// Within the margin, at 10 transcripts or more; rare, heavy losses may
+    /// have been missed.
+    ProvisionalNonInferior,
+    /// Within the margin, at 20 or more, and enough for such losses to show.
+    NonInferior,
+}
+
+impl AgainstFull {
+    /// The words for the table.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            AgainstFull::Descriptive => "descriptive",
+            AgainstFull::Undecided => "undecided",
+            AgainstFull::Inferior => "inferior",
+            AgainstFull::ProvisionalNonInferior => "provisional non-inferior",
+            AgainstFull::NonInferior => "non-inferior",
+        }
+    }
+}
+
+/// One row of the comparison: data set × strategy × window × agent model.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StrategyRow {
+    /// Data set, or `ALL`.
+    pub dataset: String,
+    /// The strategy's id, without markup.
+    pub strategy: String,
+    /// Window label as typed.
+    pub window: String,
+    /// The billing model whose prices and cache rules are used: [`super::Bill::billed_as`].
+    pub agent_model: String,
+    /// Whether the row is ranked.
+    pub row_kind: RowKind,
+    /// Place among the ranked rows of its window, from 1.
+    pub rank: Option<u32>,
+    /// Every measure by its id (the column name).
+    pub values: BTreeMap<String, Value>,
+    /// Intervals of `reference_recall`, `recall` and `continuity`, by id;
+    /// absent where the measure is.
+    pub intervals: BTreeMap<String, Interval>,
+    /// Paired difference to `full` in the report's primary measure, as far as
+    /// n allows.
+    pub verdict: Option<AgainstFull>,
+    /// The cells that failed, with their errors.
+    pub failed: Vec<String>,
+}
+
+impl StrategyRow {
+    /// Whether the row still sent everything that its primary measure asks for
+    /// exactly as recorded: nothing was at stake, and the figure says nothing
+    /// about quality (how-it-works §46).
+    pub fn risked_nothing(&self, primary: Primary) -> bool {
+        let exposed = match primary {
+            Primary::KeptAtCut => catalogue::EXPOSED_SHARE,
+            Primary::ReferenceRecall => catalogue::REFERENCE_EXPOSED,
+            Primary::Continuity => return false,
+        };
+        self.number(exposed) == Some(0.0)
+    }
+
+    /// Requests that are larger than the window, where a provider would have refused
+    /// more than one in a hundred; any, where the row does not count its requests.
+    pub fn refused_often(&self) -> Option<f64> {
+        let over = self.number(catalogue::OVERFLOWS)?;
+        let requests = self.number(catalogue::REQUESTS).unwrap_or(0.0);
+        (over > 0.01 * requests).then_some(over)
+    }
+
+    /// What the texts of the row's model add to what it keeps, with the bounds of
+    /// its interval where there is one.
+    pub fn added(&self) -> Option<(f64, Option<(f64, f64)>)> {
+        let [lo, hi] = [catalogue::ADDED_AT_CUT_LO, catalogue::ADDED_AT_CUT_HI];
+        Some((self.number(catalogue::ADDED_AT_CUT)?, self.number(lo).zip(self.number(hi))))
+    }
+
+    /// A measure's number, if it is there.
+    pub fn number(&self, measure: &Measure) -> Option<f64> {
+        self.number_of(measure.id)
+    }
+
+    /// The number of a measure whose id was read from a text, if it is there.
+    pub fn number_of(&self, id: &str) -> Option<f64> {
+        self.values.get(id).and_then(Value::number)
+    }
+}
+
+/// The unit of an age.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AgeUnit {
+    /// Compactions since it was last mentioned.
+    Compactions,
+    /// Tokens of messages since it was last mentioned.
+    Tokens,
+}
+
+/// The share that is right of everything of one age.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AgeBin {
+    /// Smallest age in the bin.
+    pub from: u64,
+    /// First age above the bin; `None` for an open bin.
+    pub to: Option<u64>,
+    /// Graded probes of that age.
+    pub probes: u64,
+    /// Mean score of those probes.
+    pub recall: Option<f64>,
+    /// References of that age.
+    pub references: u64,
+    /// Share of them that is kept and supported.
+    pub reference_recall: Option<f64>,
+}
+
+/// Recall against age: the forgetting curve of one strategy at one window, over
+/// everything that was asked in the run (reference §5).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Forgetting {
+    /// The strategy's id, without markup.
+    pub strategy: String,
+    /// Window label as typed.
+    pub window: String,
+    /// What the age is counted in.
+    pub age: AgeUnit,
+    /// Bins by age; those without anything are left out.
+    pub bins: Vec<AgeBin>,
+}
+
+/// Questions of one kind at cuts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Answered {
+    /// Answered right with the whole conversation.
+    pub before: u64,
+    /// Of these, still answered right.
+    pub after: u64,
+}
+
+/// Which kinds of questions a strategy still answers at cuts, of those that the
+/// whole conversation answers right.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AnsweredAtCuts {
+    /// The strategy's id, without markup.
+    pub strategy: String,
+    /// Whether the row is ranked.
+    pub row_kind: RowKind,
+    /// The questions of each kind; none of a kind is left out.
+    pub kinds: BTreeMap<ProbeKind, Answered>,
+}
+
+/// The whole comparison: everything that reporters and the gate read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// What the run was made of.
+    pub manifest: Manifest,
+    /// Names of the data sets.
+    pub title: String,
+    /// Id of the measure that ranks: `continuity` where there are probes, else
+    /// `reference_recall` (how-it-works §40).
+    pub primary: Primary,
+    /// Rows in printing order.
+    pub rows: Vec<StrategyRow>,
+    /// Questions at cuts by kind; empty where none was asked.
+    pub answered_at_cuts: Vec<AnsweredAtCuts>,
+    /// Forgetting curves, by window as typed, strategy and unit of age.
+    pub forgetting: Vec<Forgetting>,
+    /// The one confirmatory family; absent where there is nothing to compare.
+    pub family: Option<Family>,
+    /// The findings of the gate, where there is one.
+    pub gate: Option<Gate>,
+    /// Which strategy to use and how certain that is; absent in a run without rows.
+    pub recommendation: Option<Recommendation>,
+    /// When to compact, before the context limit makes it necessary; absent where no
+    /// first compactions were tried at contexts of different sizes.
+    pub advice: Option<Advice>,
+    /// What an interrupted run lacks; absent where the run is complete.
+    pub missing: Option<Missing>,
+    /// What the figures show, and what a reader must know before using them:
+    /// problems of this run, then observations, the most telling first, then
+    /// limits.
+    pub findings: Vec<Finding>,
+    /// Facts of every transcript, sorted by data set and id.
+    pub transcripts: Vec<TranscriptFacts>,
+    /// What the sessions cost as recorded.
+    pub receipt: Receipt,
+    /// The same of each of [`Report::transcripts`].
+    pub receipts: Vec<Receipt>,
+    /// Figures of each session under each strategy, in the order of the table.
+    pub session_rows: Vec<SessionRow>,
+    /// Every cell and every cut, session by session.
+    pub sessions: Sessions,
+    /// Calls of real models, each once, by role, model and key; none where every
+    /// role is offline.
+    pub calls: Vec<CallRow>,
+    /// How far the judges of a panel agree; absent for a single judge.
+    pub panel: Option<PanelAgreement>,
+}
+
+/// The measures of a [`SessionRow`].
+pub const SESSION_MEASURES: [&Measure; 10] = [
+    catalogue::COST_USD,
+    catalogue::COST_SAVINGS,
+    catalogue::TOKENS_SENT,
+    catalogue::COMPACTIONS,
+    catalogue::OVERFLOWS,
+    catalogue::REFERENCE_RECALL,
+    catalogue::FACTS_AT_STAKE,
+    catalogue::KEPT_AT_CUT,
+    catalogue::QUESTIONS_AT_CUT,
+    catalogue::CONTINUITY_AT_CUT,
+];
+
+/// Figures of a session under a strategy, at a window and as one billing model is billed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SessionRow {
+    /// Position of the session among [`Report::transcripts`].
+    pub unit: usize,
+    /// Id of the strategy.
+    pub strategy: String,
+    /// Label of the window, as typed.
+    pub window: String,
+    /// Name of the billing model: [`crate::model::Bill::billed_as`].
+    pub billed_as: String,
+    /// The figures of [`SESSION_MEASURES`].
+    pub figures: Vec<Option<f64>>,
+}
+
+impl SessionRow {
+    /// The figure of one of [`SESSION_MEASURES`].
+    pub fn figure(&self, measure: &Measure) -> Option<f64> {
+        let at = SESSION_MEASURES.iter().position(|of| of.id == measure.id)?;
+        *self.figures.get(at)?
+    }
+}
+
+impl Report {
+    /// The facts of a transcript.
+    pub fn facts_of(&self, dataset: &str, transcript: &str) -> Option<&TranscriptFacts> {
+        let key = |facts: &TranscriptFacts| {
+            (&*facts.dataset, &*facts.transcript).cmp(&(dataset, transcript))
+        };
+        self.transcripts.binary_search_by(key).ok().map(|at| &self.transcripts[at])
+    }
+}

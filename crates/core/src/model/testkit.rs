@@ -1,0 +1,24 @@
+//! Parts of a run for tests.
+
+use super::{CutExam, ReferenceState};
+
+impl CutExam {
+    /// The result of one compaction with facts in these states, and defaults
+    /// for everything else.
+    pub fn of_states(window: u64, tokens_after: u64, states: Vec<ReferenceState>) -> Self {
+        Self {
+            window,
+            tokens_after,
+            compactions: 1,
+            states,
+            refused: Vec::new(),
+            blocking_ms: None,
+            latency_source: None,
+            bills: Vec::new(),
+            texts: Vec::new(),
+            replies: Vec::new(),
+            snapshot: None,
+            probes: Vec::new(),
+        }
+    }
+}

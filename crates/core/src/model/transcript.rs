@@ -1,0 +1,375 @@
+//! A recorded session, in the one shape that every importer produces.
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use super::{RecordedCompaction, SidechainRequest, Usage};
+
+/// One part of a message.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Block {
+    /// Text that a provider would send.
+    Text {
+        /// The text as the model saw it.
+        text: String,
+    },
+    /// The model's visible thinking: kept in the transcript, never sent and
+    /// never counted in a context (how-it-works §7).
+    Reasoning {
+        /// The thinking as recorded; may be empty where only a signature was.
+        text: String,
+    },
+    /// A tool call that the recorded agent made.
+    ToolCall {
+        /// The provider's id, unique within the transcript.
+        id: String,
+        /// The name of the called tool.
+        name: String,
+        /// The arguments, decoded from JSON.
+        arguments: Json,
+    },
+    /// The result of one call. A message holds at most one.
+    ToolResult {
+        /// Id of the [`Block::ToolCall`] that it answers.
+        call: String,
+        /// Text of the result as the model saw it.
+        text: String,
+        /// Images in the result, which have no text.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        images: u32,
+        /// Whether the tool reported a failure.
+        #[serde(default, skip_serializing_if = "is_false")]
+        is_error: bool,
+    },
+    /// A picture; its bytes are not kept.
+    Image {
+        /// MIME type where the recording names one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        media_type: Option<String>,
+    },
+}
+
+fn is_zero(n: &u32) -> bool {
+    *n == 0
+}
+
+fn is_false(b: &bool) -> bool {
+    !*b
+}
+
+/// One message: an assistant response, one tool result, or one user text
+/// (how-it-works §1).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Message {
+    /// Unique within the transcript.
+    pub id: String,
+    /// Who it is attributed to. Tool results have [`Role::Tool`].
+    pub role: Role,
+    /// When it was recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
+    /// Its parts in order.
+    pub blocks: Vec<Block>,
+    /// What the provider reported, on assistant messages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// Written by the harness in the agent's name (an API error, "no response
+    /// requested"): no model was called, so it is no request (how-it-works §4).
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub synthetic: bool,
+    /// Sent to several agents at once, this one among them (Zoea:
+    /// "swarm broadcasts").
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub broadcast: bool,
+}
+
+impl Message {
+    /// A message without usage.
+    pub fn new(
+        id: impl Into<String>,
+        role: Role,
+        at: Option<Timestamp>,
+        blocks: Vec<Block>,
+    ) -> Message {
+        let (usage, synthetic, broadcast) = (None, false, false);
+        Message { id: id.into(), role, at, blocks, usage, synthetic, broadcast }
+    }
+
+    /// Whether the recorded agent called its model just before this message.
+    pub fn is_request(&self) -> bool {
+        self.role == Role::Assistant && !self.synthetic
+    }
+
+    /// Whether this message opens an exchange: a user's words, not a tool result.
+    pub fn opens_exchange(&self) -> bool {
+        self.role == Role::User
+    }
+
+    /// Its first text block; empty where it has none.
+    pub fn first_text(&self) -> &str {
+        let text = self.blocks.iter().find_map(|block| match block {
+            Block::Text { text } => Some(text.as_str()),
+            _ => None,
+        });
+        text.unwrap_or_default()
+    }
+
+    /// The result block, if this message is a tool result.
+    pub fn tool_result(&self) -> Option<(&str, &str)> {
+        self.blocks.iter().find_map(|b| match b {
+            Block::ToolResult { call, text, .. } => Some((call.as_str(), text.as_str())),
+            _ => None,
+        })
+    }
+
+    /// Replaces the text of its tool result, if it has one.
+    pub fn replace_result(&mut self, with: &str) {
+        for block in &mut self.blocks {
+            if let Block::ToolResult { text, images, .. } = block {
+                with.clone_into(text);
+                *images = 0;
+            }
+        }
+    }
+
+    /// Ids of the tool calls that it makes, in order.
+    pub fn calls(&self) -> impl Iterator<Item = &str> {
+        self.blocks.iter().filter_map(|block| match block {
+            Block::ToolCall { id, .. } => Some(id.as_str()),
+            _ => None,
+        })
+    }
+
+    /// Visible thinking, which is never sent.
+    pub fn reasoning(&self) -> String {
+        let parts = self.blocks.iter().filter_map(|b| match b {
+            Block::Reasoning { text } if !text.is_empty() => Some(text.as_str()),
+            _ => None,
+        });
+        parts.collect::<Vec<_>>().join("\n")
+    }
+
+    /// The text that a provider would be sent: text, calls as JSON without blanks
+    /// and with their keys in the recorded order, results; one part a line
+    /// (how-it-works §7 and §9).
+    pub fn sent(&self) -> String {
+        sent(&self.blocks)
+    }
+
+    /// Images in the message, inside results included.
+    pub fn images(&self) -> u32 {
+        self.blocks
+            .iter()
+            .map(|b| match b {
+                Block::Image { .. } => 1,
+                Block::ToolResult { images, .. } => *images,
+                _ => 0,
+            })
+            .sum()
+    }
+}
+
+/// The text of blocks as a provider would be sent them.
+pub fn sent(blocks: &[Block]) -> String {
+    let mut out = String::new();
+    for block in blocks {
+        let part = match block {
+            Block::Text { text } | Block::ToolResult { text, .. } => Cow::Borrowed(text.as_str()),
+            Block::ToolCall { name, arguments, .. } => {
+                Cow::Owned(serde_json::json!({"name": name, "arguments": arguments}).to_string())
+            }
+            Block::Reasoning { .. } | Block::Image { .. } => continue,
+        };
+        if !out.is_empty() && !part.is_empty() {
+            out.push('\n');
+        }
+        out.push_str(&part);
+    }
+    out
+}
+
+/// A tool that the recorded agent could call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToolDefinition {
+    /// The name by which the model calls it.
+    pub name: String,
+    /// The description that the model is given.
+    #[serde(default)]
+    pub description: String,
+    /// JSON Schema of its arguments.
+    #[serde(default)]
+    pub parameters: Json,
+}
+
+/// Everything before the first message, sent with every request.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Preamble {
+    /// System prompt, one entry per block.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub system: Vec<String>,
+    /// The definitions of the tools that the agent could call.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<ToolDefinition>,
+    /// Content pinned by the user (files, media descriptions).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pinned: Vec<String>,
+}
+
+impl Preamble {
+    /// The text that a provider would be sent: system prompt, tools, pinned content.
+    pub fn sent(&self) -> String {
+        let mut parts: Vec<String> = self.system.clone();
+        parts.extend(self.tools.iter().map(|t| {
+            serde_json::json!({
+                "name": t.name, "description": t.description, "parameters": t.parameters,
+            })
+            .to_string()
+        }));
+        parts.extend(self.pinned.iter().cloned());
+        parts.join("\n")
+    }
+}
+
+/// A change of the system prompt within a session.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PreambleChange {
+    /// First message that was sent under the new system prompt.
+    pub before: MessageIndex,
+    /// The new system prompt.
+    pub system: Vec<String>,
+}
+
+/// Index of a call in [`Transcript::calls`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct CallId(pub u32);
+
+/// A tool call with the position of its result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// The provider's id of the call.
+    pub id: String,
+    /// The name of the called tool.
+    pub tool: String,
+    /// The assistant message that made it.
+    pub message: MessageIndex,
+    /// Its position among that message's blocks.
+    pub block: u32,
+    /// The message that holds the result; absent for an interrupted call.
+    pub result: Option<MessageIndex>,
+}
+
+/// A recorded session with everything that a replay needs of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Transcript {
+    /// Unique within a data set.
+    pub id: String,
+    /// Everything before the first message.
+    pub preamble: Preamble,
+    /// The conversation, uncompacted, in order.
+    pub messages: Vec<Message>,
+    /// Changes of the system prompt during the session.
+    pub preamble_changes: Vec<PreambleChange>,
+    /// Compactions that the vendor's agent made, in order.
+    pub compactions: Vec<RecordedCompaction>,
+    /// Model that answered most of the requests, as the recording names it.
+    pub model: Option<String>,
+    /// The model of each response that did not come from `model`.
+    pub other_models: BTreeMap<MessageIndex, String>,
+    /// The context limit that the recorded agent worked under, in tokens, where
+    /// the recording states it.
+    pub window: Option<u64>,
+    /// Project or developer: sessions that share it are one cluster (reference §7).
+    pub project: Option<String>,
+    /// Values that the recording itself carries (working directory, home,
+    /// branch, session id, version): never references, since no context has to
+    /// keep them.
+    pub metadata: Vec<String>,
+    /// Requests of subagents that are no transcripts of their own, in order.
+    pub sidechains: Vec<SidechainRequest>,
+    /// Records that were left out on import, by reason.
+    pub left_out: BTreeMap<String, u64>,
+}
+
+/// Separator between the id of a session and the number of a conversation of its subagent.
+pub const SIDECHAIN: &str = "#sidechain-";
+
+impl Transcript {
+    /// Whether it is a subagent's conversation beside a session of its own.
+    pub fn is_sidechain(&self) -> bool {
+        self.id.contains(SIDECHAIN)
+    }
+
+    /// Every call in order of appearance, with its result.
+    pub fn calls(&self) -> Vec<Call> {
+        let mut calls: Vec<Call> = Vec::new();
+        let mut open: BTreeMap<&str, usize> = BTreeMap::new();
+        for (at, message) in self.messages.iter().enumerate() {
+            for (block_at, block) in message.blocks.iter().enumerate() {
+                match block {
+                    Block::ToolCall { id, name, .. } => {
+                        open.insert(id, calls.len());
+                        calls.push(Call {
+                            id: id.clone(),
+                            tool: name.clone(),
+                            message: at as u32,
+                            block: block_at as u32,
+                            result: None,
+                        });
+                    }
+                    Block::ToolResult { call, .. } => {
+                        if let Some(&known) = open.get(call.as_str()) {
+                            calls[known].result = Some(at as u32);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        calls
+    }
+
+    /// The message with the result of each call that has one, by the call's id.
+    pub fn results(&self) -> FxHashMap<String, MessageIndex> {
+        self.calls().into_iter().filter_map(|call| Some((call.id, call.result?))).collect()
+    }
+
+    /// Indices of the messages before which the recorded agent called its model.
+    pub fn requests(&self) -> impl Iterator<Item = MessageIndex> + '_ {
+        (0u32..).zip(&self.messages).filter(|(_, m)| m.is_request()).map(|(i, _)| i)
+    }
+}
+
+/// Position of a message in [`Transcript::messages`](super::Transcript::messages), from 0.
+pub type MessageIndex = u32;
+
+/// Who a message is attributed to when it is sent to a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[derive(strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Role {
+    /// Instructions within the conversation itself.
+    System,
+    /// The person, or the harness on behalf of them.
+    User,
+    /// The recorded agent's model.
+    Assistant,
+    /// The result of one tool call.
+    Tool,
+}
+
+impl Role {
+    /// The lower-case name used in files.
+    pub fn as_str(self) -> &'static str {
+        self.into()
+    }
+}

@@ -1,0 +1,266 @@
+//! Finds unusable replies of a compactor (how-it-works §47): after one, the context holds
+//! what the strategy's fallback keeps, which says nothing about the strategy.
+//!
+//! A text that is returned for several inputs is found among all replies to one
+//! strategy at one window, in any order of its cells. Asking the same again is
+//! not a different input.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::report::UNUSABLE_WITHIN;
+use super::{ReplyFacts, Sessions, Unusable};
+
+/// Number of different inputs for which the same text makes all of the replies
+/// unusable (how-it-works §47).
+const INPUTS: usize = 3;
+/// Tokens from which an input deserves an account of its own (ours). Two short
+/// messages, folded one pair after the other, may well come to the same.
+const LARGE: u64 = 1_000;
+/// Smallest ratio of such an input to its reply (our choice). A standing
+/// summary to which nothing was added comes back as it was, and is most of what
+/// it replaces.
+const TIMES: u64 = 2;
+
+/// Bounds from which a reply that is cut off is held against its model (ours).
+/// Bounds scale with the window, and no model is told its own: one that is
+/// given less room is cut off for no fault of its own.
+const ROOM: u64 = 500;
+
+/// Texts that were returned for too many different inputs: for three large
+/// ones, or for three of any size and more than half of the time. Such a text
+/// is unusable wherever it occurs.
+#[derive(Clone, Debug, Default)]
+pub struct Repeated(BTreeSet<u64>);
+
+/// Where one text was returned.
+#[derive(Default)]
+struct Uses {
+    replies: usize,
+    inputs: BTreeSet<u64>,
+    large: BTreeSet<u64>,
+}
+
+impl Repeated {
+    /// Finds them among the replies to one strategy at one window.
+    pub fn among<'a>(replies: impl IntoIterator<Item = &'a ReplyFacts>) -> Self {
+        let mut all = 0;
+        let mut texts: BTreeMap<u64, Uses> = BTreeMap::new();
+        for reply in replies {
+            all += 1;
+            let Some(text) = reply.text else { continue };
+            let uses = texts.entry(text).or_default();
+            uses.replies += 1;
+            uses.inputs.insert(reply.input);
+            if reply.replaced >= LARGE && reply.replaced >= TIMES * reply.written {
+                uses.large.insert(reply.input);
+            }
+        }
+        let too_often = |uses: &Uses| {
+            uses.large.len() >= INPUTS || uses.inputs.len() >= INPUTS && uses.replies * 2 > all
+        };
+        Self(texts.into_iter().filter(|(_, uses)| too_often(uses)).map(|(text, _)| text).collect())
+    }
+
+    /// The reasons why a reply is unusable: none, one or two.
+    pub fn reasons(&self, reply: &ReplyFacts) -> impl Iterator<Item = Unusable> + use<> {
+        let repeated = reply.text.is_some_and(|text| self.0.contains(&text));
+        let own = reply.unusable.filter(|why| *why != Unusable::CutOff || reply.bound >= ROOM);
+        own.into_iter().chain(repeated.then_some(Unusable::Repeated))
+    }
+}
+
+/// The texts that the compactor repeated, by strategy and window, cuts included.
+#[derive(Clone, Debug, Default)]
+pub struct RepeatedTexts(BTreeMap<String, BTreeMap<String, Repeated>>);
+
+impl RepeatedTexts {
+    /// Finds them among all replies of a run.
+    pub fn of(sessions: &Sessions) -> Self {
+        let mut in_sessions: BTreeMap<String, BTreeMap<String, Vec<ReplyFacts>>> = BTreeMap::new();
+        let mut at_cuts: BTreeMap<String, Vec<ReplyFacts>> = BTreeMap::new();
+        for session in sessions.iter() {
+            for cell in session.cells() {
+                let of_strategy = in_sessions.entry(cell.key.strategy.clone()).or_default();
+                let own = of_strategy.entry(cell.key.window.clone()).or_default();
+                let compactions = cell.rows().into_iter().flat_map(|rows| &rows.compactions);
+                own.extend(compactions.flat_map(|compaction| &compaction.replies).cloned());
+            }
+            for row in session.cuts().iter().flat_map(|cut| &cut.rows) {
+                let replies = row.exam().into_iter().flat_map(|exam| &exam.replies);
+                at_cuts.entry(row.strategy.clone()).or_default().extend(replies.cloned());
+            }
+        }
+        // A cut belongs to every window of its strategy.
+        let found = in_sessions.into_iter().map(|(strategy, windows)| {
+            let of_cuts = at_cuts.remove(&strategy).unwrap_or_default();
+            let each = windows.into_iter();
+            let each =
+                each.map(|(window, own)| (window, Repeated::among(own.iter().chain(&of_cuts))));
+            (strategy, each.collect())
+        });
+        Self(found.collect())
+    }
+
+    /// Those of a strategy at a window.
+    pub fn of_row(&self, strategy: &str, window: &str) -> &Repeated {
+        static NONE: Repeated = Repeated(BTreeSet::new());
+        self.0.get(strategy).and_then(|windows| windows.get(window)).unwrap_or(&NONE)
+    }
+
+    /// Those of a strategy at its first window: what was repeated at cuts is among
+    /// those of every window.
+    pub fn at_cuts(&self, strategy: &str) -> &Repeated {
+        static NONE: Repeated = Repeated(BTreeSet::new());
+        self.0.get(strategy).and_then(|windows| windows.values().next()).unwrap_or(&NONE)
+    }
+}
+
+/// Numbers of unusable replies, by reason.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UnusableReplies {
+    /// Number of all replies.
+    pub replies: u64,
+    /// Number of the unusable replies.
+    pub unusable: u64,
+    /// Number of unusable replies for each reason; a reply may have two.
+    pub reasons: BTreeMap<Unusable, u64>,
+}
+
+impl UnusableReplies {
+    /// Counts one more reply.
+    pub fn add(&mut self, reply: &ReplyFacts, repeated: &Repeated) {
+        self.replies += 1;
+        self.unusable += u64::from(repeated.reasons(reply).next().is_some());
+        for reason in repeated.reasons(reply) {
+            *self.reasons.entry(reason).or_default() += 1;
+        }
+    }
+
+    /// Share of the replies that are unusable; `None` without replies.
+    pub fn share(&self) -> Option<f64> {
+        (self.replies > 0).then(|| self.unusable as f64 / self.replies as f64)
+    }
+
+    /// Whether more of them are unusable than a ranked row may have.
+    pub fn are_too_many(&self) -> bool {
+        self.share().is_some_and(|share| share > UNUSABLE_WITHIN)
+    }
+}
+
+/// Counts the unusable ones among all replies to one strategy at one window.
+pub fn unusable_replies<'a>(replies: impl IntoIterator<Item = &'a ReplyFacts>) -> UnusableReplies {
+    let replies: Vec<&ReplyFacts> = replies.into_iter().collect();
+    let repeated = Repeated::among(replies.iter().copied());
+    let mut found = UnusableReplies::default();
+    replies.into_iter().for_each(|reply| found.add(reply, &repeated));
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reply(input: u64, text: u64) -> ReplyFacts {
+        let (replaced, written, bound) = (1_000, 100, 500);
+        ReplyFacts { input, text: Some(text), replaced, written, bound, unusable: None }
+    }
+
+    fn failed(input: u64, why: Unusable) -> ReplyFacts {
+        ReplyFacts { text: None, written: 0, unusable: Some(why), ..reply(input, 0) }
+    }
+
+    fn found(replies: &[ReplyFacts]) -> (u64, u64, Vec<(Unusable, u64)>) {
+        let found = unusable_replies(replies);
+        (found.replies, found.unusable, found.reasons.into_iter().collect())
+    }
+
+    #[test]
+    fn what_the_call_says_is_counted_by_its_reason() {
+        let replies = [
+            reply(1, 1),
+            failed(2, Unusable::Empty),
+            failed(3, Unusable::Empty),
+            failed(4, Unusable::Refused),
+            failed(5, Unusable::CutOff),
+            failed(6, Unusable::WrongShape),
+            ReplyFacts { unusable: Some(Unusable::TooShort), ..reply(7, 7) },
+            reply(8, 8),
+        ];
+        let reasons = vec![
+            (Unusable::Empty, 2),
+            (Unusable::Refused, 1),
+            (Unusable::CutOff, 1),
+            (Unusable::WrongShape, 1),
+            (Unusable::TooShort, 1),
+        ];
+        assert_eq!(found(&replies), (8, 6, reasons));
+    }
+
+    #[test]
+    fn one_text_for_three_different_inputs_is_unusable_each_time() {
+        let others = (10..20).map(|at| reply(at, at));
+        let mut replies = vec![reply(1, 9), reply(2, 9), reply(3, 9), reply(3, 9)];
+        replies.extend(others);
+        assert_eq!(found(&replies), (14, 4, vec![(Unusable::Repeated, 4)]));
+        replies.reverse();
+        assert_eq!(found(&replies), (14, 4, vec![(Unusable::Repeated, 4)]));
+        let two = &[reply(1, 9), reply(2, 9), reply(3, 3), reply(4, 4), reply(5, 5)];
+        assert_eq!(found(two), (5, 0, vec![]));
+    }
+
+    #[test]
+    fn the_same_input_again_may_bring_the_same_text() {
+        assert_eq!(found(&[reply(1, 9), reply(1, 9), reply(1, 9), reply(2, 9)]), (4, 0, vec![]));
+    }
+
+    #[test]
+    fn small_inputs_may_come_to_the_same_unless_that_is_most_of_what_is_said() {
+        let small = |input, text| ReplyFacts { replaced: 999, ..reply(input, text) };
+        let half = [1, 2, 3].map(|input| small(input, 9));
+        let others = [4, 5, 6].map(|input| small(input, input));
+        assert_eq!(found(&[half, others].concat()), (6, 0, vec![]));
+        assert_eq!(
+            found(&[&half[..], &others[..2]].concat()),
+            (5, 3, vec![(Unusable::Repeated, 3)])
+        );
+        // What is repeated for large inputs is unusable for small ones as well.
+        let large = [1, 2, 3].map(|input| reply(input, 9));
+        let mixed = [&large[..], &[small(7, 9)], &others].concat();
+        assert_eq!(found(&mixed), (7, 4, vec![(Unusable::Repeated, 4)]));
+    }
+
+    #[test]
+    fn a_summary_that_stands_may_come_back_as_it_was() {
+        let row_kind = |input| ReplyFacts { replaced: 1_199, written: 600, ..reply(input, 9) };
+        let others = [4, 5, 6].map(|input| reply(input, input));
+        let stands = [1, 2, 3].map(row_kind);
+        assert_eq!(found(&[stands, others].concat()), (6, 0, vec![]));
+        let shorter = stands.map(|reply| ReplyFacts { replaced: 1_200, ..reply });
+        assert_eq!(found(&[shorter, others].concat()), (6, 3, vec![(Unusable::Repeated, 3)]));
+    }
+
+    #[test]
+    fn replies_without_a_text_repeat_nothing() {
+        let replies = [1, 2, 3].map(|input| failed(input, Unusable::Refused));
+        assert_eq!(found(&replies), (3, 3, vec![(Unusable::Refused, 3)]));
+    }
+
+    #[test]
+    fn a_reply_with_two_reasons_is_one_unusable_reply() {
+        let short = |input| ReplyFacts { unusable: Some(Unusable::TooShort), ..reply(input, 9) };
+        let replies = [short(1), short(2), reply(3, 9)];
+        assert_eq!(found(&replies), (3, 3, vec![(Unusable::TooShort, 2), (Unusable::Repeated, 3)]));
+    }
+
+    #[test]
+    fn one_in_twenty_is_let_through_and_no_more() {
+        let of = |all: u64| {
+            let good = (1..all).map(|at| reply(at, at));
+            unusable_replies(&good.chain([failed(0, Unusable::Empty)]).collect::<Vec<_>>())
+        };
+        assert!(!of(20).are_too_many());
+        assert!(of(19).are_too_many());
+        assert_eq!(unusable_replies(&[]).share(), None);
+        assert!(!unusable_replies(&[]).are_too_many());
+    }
+}

@@ -1,0 +1,41 @@
+//! Reading texts: specific identifiers and where they occur again;
+//! secrets, excerpts, and counts in words.
+//!
+//! Invariant: every function here is a pure function of its arguments and takes
+//! time linear in the text.
+
+pub mod bounded;
+mod counted;
+mod excerpt;
+pub mod generic;
+mod harmless;
+pub mod identifiers;
+pub mod language;
+pub mod normal;
+mod paths;
+pub mod redact;
+mod shapes;
+pub mod words;
+
+pub use bounded::{Needle, NeedleSet, contains_bounded};
+pub use counted::{counted, form_for, grouped};
+pub use excerpt::{brief, excerpt};
+pub use generic::{is_framework, is_generic, recompiled, restyled};
+pub use harmless::{harmless, harmless_data, is_command, one_line};
+pub use identifiers::{Identifier, IdentifierClass, IdentifierOptions, identifiers};
+pub use normal::Normal;
+pub use paths::Paths;
+pub use words::{around, words};
+
+/// The first cause of an error: those above it only say that there was one,
+/// and may name an address.
+pub fn first_cause(error: &dyn std::error::Error) -> String {
+    let mut cause = error.source();
+    while let Some(deeper) = cause.and_then(std::error::Error::source) {
+        cause = Some(deeper);
+    }
+    cause.map_or_else(|| "no reason given".to_owned(), ToString::to_string)
+}
+
+#[cfg(test)]
+mod tests;

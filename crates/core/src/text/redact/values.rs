@@ -1,0 +1,285 @@
+//! Values assigned to names that denote secrets.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// Longest value that is taken for a secret, in bytes.
+const LONGEST: usize = 512;
+
+/// Names that denote a secret, also at the end of a longer name. They are
+/// followed by the sign of assignment (shell, JSON, YAML, code, URL) or a
+/// command's argument, and the value's quote.
+static NAME: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(concat!(
+        r"(?i)(?:",
+        r"(password|passwd|passphrase|passwort|pwd|(?-i:[A-Z0-9]_PASS)",
+        r"|(?:db|user|smtp|imap|mail|mysql|pg|postgres|redis|ftp|ssh|admin|root|auth|login|proxy)_?pass)",
+        r"|secret|token|credentials?",
+        r"|(?:api|access|secret|private|signing|encryption|auth|account|master|license|service)",
+        r"[_-]?key",
+        r")",
+        r#"(?:\\{0,3}["'`]?\s{0,3}(:=|=>|={1,3}|:)[ \t]{0,3}(?:[bru]?\\{0,3}(["'`]))?"#,
+        r#"|[ \t]+(["'`])?)"#,
+    ))
+    .expect("it is valid")
+});
+
+/// Words in place of a value, and types of values.
+const WORDS: &[&str] = &[
+    "admin",
+    "any",
+    "apikey",
+    "bearer",
+    "bool",
+    "boolean",
+    "bytes",
+    "changeme",
+    "credential",
+    "credentials",
+    "default",
+    "disabled",
+    "dummy",
+    "empty",
+    "enabled",
+    "example",
+    "false",
+    "hidden",
+    "invalid",
+    "literal",
+    "masked",
+    "missing",
+    "none",
+    "null",
+    "object",
+    "optional",
+    "option",
+    "passphrase",
+    "password",
+    "placeholder",
+    "private",
+    "public",
+    "redacted",
+    "required",
+    "secret",
+    "string",
+    "text",
+    "token",
+    "true",
+    "undefined",
+    "unknown",
+    "valid",
+    "value",
+];
+
+/// Beginnings of values that are not secrets: a name of a type or an algorithm.
+static TYPE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?i)^(?:u?int[0-9]|float[0-9]|utf-?[0-9]|base[0-9]|sha-?[0-9]|hs[0-9]|rs[0-9]|es[0-9]|md5|oauth|bcrypt|argon|x509|vec|str[^a-z])",
+    )
+    .expect("it is valid")
+});
+
+/// A value with the syntax around it.
+struct Value<'a> {
+    text: &'a str,
+    /// Whether the name is that of a password, which people choose.
+    password: bool,
+    quoted: bool,
+    /// Whether it follows `=` directly, as in shells and URLs.
+    tight: bool,
+    /// Whether an environment variable is set to this value alone, so that a
+    /// word is not a variable's name.
+    set: bool,
+}
+
+/// Finds values that are assigned to such names.
+pub(super) fn assigned(text: &str, spans: &mut Vec<Range<usize>>) {
+    let mut ends = Ends::default();
+    for hit in NAME.captures_iter(text) {
+        let start = hit.get(0).expect("the whole match").end();
+        let sign = hit.get(2);
+        let whole = hit.get(0).expect("the whole match").start();
+        if sign.is_none() && !is_flag(text, whole) {
+            continue;
+        }
+        let quote = hit.get(3).or_else(|| hit.get(4)).map(|quote| quote.as_str());
+        let end = ends.after(text, start, quote.is_some());
+        let Some(length) = length(&text[start..end], &text[end..], quote) else { continue };
+        let range = start..start + length;
+        let value = Value {
+            text: &text[range.clone()],
+            password: hit.get(1).is_some(),
+            quoted: quote.is_some(),
+            tight: text[..start].ends_with('='),
+            set: is_set(text, whole, start, &range),
+        };
+        if value.is_secret() {
+            spans.push(range);
+        }
+    }
+}
+
+/// Whether a shell or a settings file sets a variable to this value:
+/// `NAME=value` with a name in capitals and nothing else after it.
+fn is_set(text: &str, name: usize, start: usize, value: &Range<usize>) -> bool {
+    let name = &text[name..start];
+    let capitals = name.ends_with('=') && !name.bytes().any(|byte| byte.is_ascii_lowercase());
+    let rest = &text[value.end..];
+    capitals && !name.contains(' ') && (rest.is_empty() || rest.starts_with([' ', '\n', '\r']))
+}
+
+/// Whether a name belongs to a flag of a command (`--api-key`).
+fn is_flag(text: &str, name: usize) -> bool {
+    let before = &text.as_bytes()[..name];
+    let part = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'-';
+    let length = before.iter().rev().take(32).take_while(part).count();
+    let start = &before[before.len() - length..];
+    start.starts_with(b"--")
+}
+
+/// The ends of values, in quotes and without. Values that begin within another
+/// one share its end, so that each character is read once.
+#[derive(Default)]
+struct Ends {
+    quoted: usize,
+    bare: usize,
+}
+
+impl Ends {
+    fn after(&mut self, text: &str, start: usize, quoted: bool) -> usize {
+        let last = if quoted { &mut self.quoted } else { &mut self.bare };
+        if *last < start {
+            let ends = |c: char| {
+                c.is_whitespace()
+                    || matches!(c, '"' | '\'' | '`' | '\\' | '<' | '>')
+                    || !quoted && matches!(c, ',' | ';' | '&' | '|')
+                    || !quoted && matches!(c, '(' | ')' | '{' | '}' | '[' | ']')
+            };
+            *last = text[start..].find(ends).map_or(text.len(), |length| start + length);
+        }
+        *last
+    }
+}
+
+/// Bytes of a value whose characters end there, if it ends as values do.
+fn length(value: &str, rest: &str, quote: Option<&str>) -> Option<usize> {
+    if value.len() > LONGEST || rest.starts_with("<EMAIL_") || rest.starts_with("<SECRET_") {
+        return None;
+    }
+    match quote {
+        // Prose in quotes is not a value; within JSON, the quote is escaped.
+        Some(quote) => (rest.starts_with(quote) || rest.starts_with('\\')).then_some(value.len()),
+        // A call, an index, a generic type.
+        None if rest.starts_with(['(', '[', '{', '<']) => None,
+        None => Some(value.trim_end_matches(['.', ':', '!', '?', '*']).len()),
+    }
+}
+
+impl Value<'_> {
+    fn is_secret(&self) -> bool {
+        let shortest = if self.password { 4 } else { 8 };
+        if self.text.len() < shortest || is_stand_in(self.text) {
+            return false;
+        }
+        let digits = self.text.bytes().filter(u8::is_ascii_digit).count();
+        let letters = self.text.bytes().filter(u8::is_ascii_alphabetic).count();
+        let wordy = |byte: u8| byte.is_ascii_alphabetic() || b"_-.:/".contains(&byte);
+        let words = self.text.bytes().all(wordy);
+        match (self.password, self.quoted) {
+            // People choose plain words as passwords; but labels are plain
+            // words as well, with capitals.
+            (true, true) => {
+                !words || (letters >= 8 && letters == self.text.len() && !self.is_title())
+            }
+            (true, false) if letters == 0 => digits >= 4,
+            (true, false) if self.set && letters == self.text.len() => letters >= 6,
+            (true, false) => !words && !self.is_name(),
+            (false, true) => letters > 0 && digits > 0 && !self.is_name() || self.is_random(),
+            (false, false) => letters > 0 && digits > 0 && !self.is_name() && self.is_random(),
+        }
+    }
+
+    /// Whether it is a name as in programs: words joined by `_`, `-`, `:` or
+    /// capitals, of which the last may be numbered.
+    fn is_name(&self) -> bool {
+        if self.password && self.quoted {
+            return false;
+        }
+        let stem = self.text.trim_end_matches(|c: char| c.is_ascii_digit());
+        // One word with a number is a password, if its name denotes one.
+        let joined = stem.contains(['_', '-', ':', '.', '/']) || case_changes(stem) > 0;
+        let wordy = stem.bytes().all(|b| b.is_ascii_alphabetic() || b"_-:./".contains(&b));
+        let constant = self.text.contains('_')
+            && self.text.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
+        wordy && (joined || !self.password) || constant
+    }
+
+    /// Whether letters and digits alternate as in no word.
+    fn is_random(&self) -> bool {
+        let bytes = self.text.as_bytes();
+        let changes = bytes.windows(2).filter(|w| {
+            w[0].is_ascii_digit() != w[1].is_ascii_digit()
+                && w.iter().all(u8::is_ascii_alphanumeric)
+        });
+        let changes = changes.count();
+        let tight = self.tight && bytes.iter().all(u8::is_ascii_alphanumeric);
+        changes >= 3
+            || (tight && changes == 2)
+            || (bytes.len() >= 20 && case_changes(self.text) >= 4)
+    }
+
+    /// Whether it is a label: a word with a capital.
+    fn is_title(&self) -> bool {
+        self.text.starts_with(|c: char| c.is_ascii_uppercase()) || case_changes(self.text) > 0
+    }
+}
+
+/// Whether a value is only an offline summary: it refers to the value, or says that
+/// there is none.
+pub(super) fn is_stand_in(text: &str) -> bool {
+    is_reference(text) || is_filler(text)
+}
+
+/// Whether it refers to a value elsewhere: a variable, a template, a path, an
+/// address.
+fn is_reference(text: &str) -> bool {
+    let template = text.starts_with(['$', '{', '%', '<', '*', '@', '&', '#', '!', '-', '(', '['])
+        || text.contains("${")
+        || text.contains("{{")
+        || text.contains("$(")
+        || text.contains("://")
+        || text.contains("...");
+    // The secret keys of AWS are 40 characters of base64, which has slashes.
+    let path =
+        text.starts_with(['/', '~', '.']) && (text.len() != 40 || text.contains(['.', '_', '-']));
+    let dotted = text.split('.').count() > 1
+        && text.split('.').all(|part| {
+            part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+                && part.len() <= 24
+                && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+        });
+    template || path || dotted
+}
+
+/// Whether it stands for a missing value.
+fn is_filler(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    let stem = lower.trim_end_matches(|c: char| c.is_ascii_digit());
+    let first = lower.chars().next();
+    WORDS.contains(&stem)
+        || lower.chars().all(|c| Some(c) == first)
+        || lower.starts_with("your")
+        || lower.contains("xxxx")
+        || lower.contains("****")
+        || lower.contains("redacted")
+        || lower.contains("placeholder")
+        || TYPE.is_match(text)
+}
+
+/// How often a capital letter follows a small one.
+pub(super) fn case_changes(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    bytes.windows(2).filter(|w| w[0].is_ascii_lowercase() && w[1].is_ascii_uppercase()).count()
+}

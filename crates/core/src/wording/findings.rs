@@ -1,0 +1,228 @@
+//! Each finding as a clause without a full stop.
+
+use std::fmt::{Display, Formatter, Result};
+
+use super::number::{dollars, error, percent};
+use super::{limits, observations, window};
+use crate::model::{
+    BillErrors, Finding, OtherBill, Place, Problem, TRUSTED_KAPPA, Ungraded, UnusableReplies,
+};
+use crate::text::{counted, form_for, grouped};
+
+impl Display for Place {
+    fn fmt(&self, out: &mut Formatter<'_>) -> Result {
+        write!(out, "{} at {}", self.strategy, window(&self.window))
+    }
+}
+
+impl Display for Finding {
+    fn fmt(&self, out: &mut Formatter<'_>) -> Result {
+        let words = match self {
+            Finding::Problem(problem) => words(problem),
+            Finding::Observation(observation) => observations::words(observation),
+            Finding::Limit(limit) => limits::words(limit),
+        };
+        out.write_str(&words)
+    }
+}
+
+fn words(problem: &Problem) -> String {
+    use Problem::*;
+    match problem {
+        Incomplete(missing) => missing.to_string(),
+        Notice(text) => text.clone(),
+        UnusableReplies { rows, ranked } => unusable_replies(rows, *ranked),
+        FailedCells { failed, cells, strategies } => format!(
+            "{failed} of {} failed ({}): their rows rest on other transcripts than the rest and \
+             are not ranked",
+            counted(*cells, "cell"),
+            strategies.join(", ")
+        ),
+        NothingCompacts { window: at, largest } => format!(
+            "nothing compacts at {}: the largest context seen is {}; choose a smaller --window",
+            window(at),
+            counted(*largest, "token")
+        ),
+        IdleCompactions { rows, by_size } => idle(rows, *by_size),
+        JudgesDisagree { judges, kappa, answers } => format!(
+            "the judges disagree: kappa {kappa:.2} between {} on {}, below {TRUSTED_KAPPA}; scores \
+             depend on who grades",
+            judges.join(" and "),
+            counted(*answers, "answer")
+        ),
+        Ungraded(ungraded) => without_grade(ungraded),
+        UngradedOtherwise { missing, answers, reasons } => format!(
+            "{missing} of {} {} missing or not graded for {}: see probes.csv",
+            counted(*answers, "answer"),
+            form_for(*missing, "is", "are"),
+            counted(*reasons, "other reason")
+        ),
+        UnevenQuestions => "what is not answered or not graded counts neither as right nor as \
+                            wrong: scores of different strategies rest on somewhat different \
+                            questions"
+            .to_owned(),
+        Unrecovered { missing, answers, reason } => format!(
+            "no answer came {missing} of {} with a recovery channel: {reason}",
+            counted(*answers, "time")
+        ),
+        SizeMatters { rows } => format!(
+            "with all of the evidence at hand the reader does better or worse than with the whole \
+             conversation, so scores owe something to the size of the context alone: {}",
+            joined(rows.iter().map(|(row, own, full)| {
+                (row, format!(" {} against {}", percent(*own), percent(*full)))
+            }))
+        ),
+        NarrowScale { window: at, floor, ceiling } => format!(
+            "at {} the whole conversation answers {} of the questions right and no history at all \
+             {}, which leaves little to tell strategies apart by",
+            window(at),
+            percent(*ceiling),
+            percent(*floor)
+        ),
+        NamesSuffice { best, kept, list } => format!(
+            "a list of bare names (control id-list) keeps {} of the facts where {best} keeps {}: \
+             names that survive are no proof that their meaning does, so look at the answers too",
+            percent(*list),
+            percent(*kept)
+        ),
+        ExamInDoubt { share } => format!(
+            "after its own compactions the recorded agent did without {} of what this exam would \
+             have asked for: read needed facts kept with that error in mind",
+            percent(*share)
+        ),
+        ThinExams { thin, transcripts, references, requests } => format!(
+            "{thin} of {} {} for fewer than {references} references or at fewer than {requests} \
+             requests: reference recall leaves {} out",
+            counted(*transcripts, "transcript"),
+            form_for(*thin, "asks", "ask"),
+            form_for(*thin, "it", "them")
+        ),
+        NotCut { sessions, of, example, why } => format!(
+            "{sessions} of {} {} not cut, for example {example}: {why}",
+            counted(*of, "session"),
+            form_for(*sessions, "is", "are")
+        ),
+        BreakpointUnknown { rows, more, least } => breakpoint(rows, *more, *least),
+        DefaultModel { sessions, of, billed_as } => format!(
+            "{sessions} of {} {} no model: {} billed as {}; --agent-model takes another",
+            counted(*of, "session"),
+            form_for(*sessions, "names", "name"),
+            form_for(*sessions, "it is", "they are"),
+            billed_as.join(", ")
+        ),
+        Unpriced { models } => format!(
+            "no price is known for {}, so nor is the bill: --prices takes a list that has one, \
+             --agent-model bills sessions as another model",
+            models.join(", ")
+        ),
+        UnbilledSummaries { unknown, of } => format!(
+            "the calls for {} of {} of the recorded agent are not on record: today's bill is too \
+             low by them",
+            grouped(*unknown),
+            counted(*of, "summary")
+        ),
+        BillOff { off, checked, worst, errors } => format!(
+            "the simulated bill is more than {} off the recorded one in {} of {} with reported \
+             usage (worst {worst}: {})",
+            percent(BillErrors::FAR_OFF),
+            grouped(*off),
+            counted(*checked, "session"),
+            bill_errors(errors)
+        ),
+    }
+}
+
+fn unusable_replies(rows: &[(Place, UnusableReplies)], ranked: bool) -> String {
+    let each = joined(rows.iter().map(|(row, found)| {
+        let reasons =
+            found.reasons.iter().map(|(reason, n)| format!("{} {}", grouped(*n), reason.words()));
+        let reasons = reasons.collect::<Vec<String>>().join(", ");
+        (row, format!(" {} of {} ({reasons})", grouped(found.unusable), grouped(found.replies)))
+    }));
+    match ranked {
+        true => format!("some replies of the compactor were unusable: {each}"),
+        false => format!(
+            "too many replies of the compactor were unusable, so these rows are not ranked, whatever \
+             their fallback kept: {each}"
+        ),
+    }
+}
+
+fn idle(rows: &[(Place, u64)], by_size: bool) -> String {
+    let one = rows.len() == 1;
+    let why = match by_size {
+        true if one => "its threshold lies below what it keeps, or hardly above",
+        true => "their thresholds lie below what they keep, or hardly above",
+        false => "each time the cache breaks for next to nothing",
+    };
+    let each = joined(rows.iter().map(|(row, times)| (row, format!(" {times} times in a row"))));
+    format!("compactions freed less than 5 % of the context: {each}; {why}")
+}
+
+/// For example "no answer came 3 of 8 times, to 2 of 4 probes: the model
+/// refused".
+fn without_grade(ungraded: &Ungraded) -> String {
+    let Ungraded { answered, throughout, missing, answers, probes, of, why } = ungraded;
+    let concerned = format!("{probes} of {}", counted(*of, "probe"));
+    let are = form_for(*probes, "is", "are");
+    match (answered, throughout) {
+        (false, true) => format!("{concerned} {are} not answered: {why}"),
+        (false, false) => {
+            let times = counted(*answers, "time");
+            format!("no answer came {missing} of {times}, to {concerned}: {why}")
+        }
+        (true, true) => format!("{concerned} {are} not graded: {why}"),
+        (true, false) => format!(
+            "{missing} of {}, to {concerned}, {} not graded: {why}",
+            counted(*answers, "answer"),
+            form_for(*missing, "is", "are")
+        ),
+    }
+}
+
+fn breakpoint(rows: &[OtherBill], more: usize, least: f64) -> String {
+    let each = joined(rows.iter().map(|bill| {
+        let billing_model =
+            bill.billed_as.as_ref().map(|name| format!(" as {name}")).unwrap_or_default();
+        let (own, other) = (dollars(bill.own), dollars(bill.other));
+        (
+            &bill.row,
+            format!(
+                "{billing_model} {other} instead of {own} ({})",
+                error(bill.other / bill.own - 1.0)
+            ),
+        )
+    }));
+    let more = match more {
+        0 => String::new(),
+        more => format!(", and {more} more by at least {}", percent(least)),
+    };
+    format!(
+        "recordings do not show where the agent sets its first cache breakpoint: bills take it \
+         behind tools and system prompt; behind everything in front of the conversation they would \
+         be: {each}{more} (cost_head_breakpoint_usd)"
+    )
+}
+
+/// For example "reads +4.0 %, dollars −10.0 %".
+fn bill_errors(errors: &BillErrors) -> String {
+    let each = [("reads", errors.reads), ("writes", errors.writes), ("dollars", errors.usd)];
+    let known = each.iter().filter_map(|(name, off)| Some(format!("{name} {}", error((*off)?))));
+    known.collect::<Vec<_>>().join(", ")
+}
+
+/// For example "a 3, b 4, at 25 %" if all rows have one window, else "a at 8k
+/// 3, b at 200k 4".
+fn joined<'a>(rows: impl Iterator<Item = (&'a Place, String)>) -> String {
+    let rows: Vec<(&Place, String)> = rows.collect();
+    let one = rows.windows(2).all(|pair| pair[0].0.window == pair[1].0.window);
+    let named = rows.iter().map(|(row, more)| match one {
+        true => format!("{}{more}", row.strategy),
+        false => format!("{row}{more}"),
+    });
+    let named = named.collect::<Vec<_>>().join(", ");
+    match rows.first() {
+        Some((row, _)) if one => format!("{named}, at {}", window(&row.window)),
+        _ => named,
+    }
+}

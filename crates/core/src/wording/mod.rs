@@ -1,0 +1,84 @@
+//! Findings, recommendations and numbers as text. All sentences about a run in
+//! the terminal, the page, `report.md` and `summary.json` come from this
+//! module, so that all of them are the same.
+
+mod advice;
+mod apply;
+mod findings;
+mod gate;
+mod limits;
+pub mod number;
+mod observations;
+mod recommendation;
+
+use std::fmt::{Display, Formatter, Result};
+
+pub use advice::{at_the_limit, before_the_limit, caveats, edge, reasons, size_words, summaries};
+pub use apply::{Apply, apply, to_apply};
+pub use recommendation::{Answer, answer, paragraph};
+
+use crate::model::{Missing, NATIVE, Primary};
+use crate::text::{counted, form_for};
+
+/// Largest number of missing cells and cuts that a sentence names.
+const NAMED: usize = 3;
+
+impl Display for Missing {
+    fn fmt(&self, out: &mut Formatter<'_>) -> Result {
+        let of = |missing: usize, planned: usize, what: &str| {
+            (missing > 0).then(|| format!("{missing} of {}", counted(planned, what)))
+        };
+        let parts =
+            [of(self.cells, self.planned_cells, "cell"), of(self.cuts, self.planned_cuts, "cut")];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        let all = self.cells + self.cuts;
+        let mut named = self.named[..self.named.len().min(NAMED)].join("; ");
+        if all > NAMED {
+            named += &format!("; and {} more", all - NAMED);
+        }
+        write!(
+            out,
+            "this run is incomplete: {} {} missing ({named}). `recap bench` with the same options, \
+             --out and --resume finishes it",
+            parts.join(" and "),
+            form_for(all, "is", "are")
+        )
+    }
+}
+
+/// A window as it is written behind "at": `25 %`, `200k`, `the native window`.
+pub fn window(label: &str) -> String {
+    match label.strip_suffix('%') {
+        _ if label == NATIVE => "the native window".to_owned(),
+        Some(share) => format!("{} %", share.trim_end()),
+        None => label.to_owned(),
+    }
+}
+
+/// A list in words: "a", "a and b", "a, b and c".
+pub fn listed(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// The figure of a measure that ranks: `53 %`.
+pub fn kept(by: Primary, figure: f64) -> String {
+    number::percent(figure / by.most())
+}
+
+/// A sentence with its first letter small, to stand behind another clause.
+pub(crate) fn uncapital(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    let first = letters.next().map(|c| c.to_lowercase().to_string()).unwrap_or_default();
+    first + letters.as_str()
+}
+
+/// A sentence with its first letter large.
+pub fn capital(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    let first = letters.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
+    first + letters.as_str()
+}

@@ -1,0 +1,369 @@
+//! The identifiers that requests use, before the messages before them are considered.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::declared::{Declared, binding};
+use super::edits::{Side, Sides};
+use super::occurrences::{Place, block_texts};
+use super::packages::Packages;
+use super::support::Rarity;
+use recap_core::model::{IdentifierClass, MessageIndex, Transcript};
+use recap_core::text::bounded::last_component;
+use recap_core::text::{
+    Identifier, IdentifierOptions, Needle, Paths, identifiers, is_generic, recompiled, restyled,
+};
+
+/// What makes an identifier a reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MiningRules {
+    /// Smallest number of tokens between the end of the message that last held
+    /// it and the request (reference §4: 4,000, whatever the window).
+    pub min_distance: u64,
+    /// Longest value that counts as a habit (a mode, a kind), in characters, if
+    /// the same tool argument held it before.
+    pub habit_length: usize,
+}
+
+impl Default for MiningRules {
+    fn default() -> MiningRules {
+        MiningRules { min_distance: 4_000, habit_length: 40 }
+    }
+}
+
+/// The identifiers that the requests use, before the messages before them are considered.
+pub(super) struct Candidates {
+    pub(super) texts: Vec<(String, IdentifierClass)>,
+    pub(super) needles: Vec<Needle>,
+    /// For each identifier, others from which it can be guessed: the last
+    /// segment of a dotted one, the same words in another style.
+    pub(super) hints: Vec<Vec<u32>>,
+    /// Ordinal of the request, its message, number of the identifier.
+    pub(super) uses: Vec<(u32, MessageIndex, u32)>,
+    /// The line that defines an identifier where a request first uses it: a
+    /// name of its own, unless an earlier message has the line.
+    pub(super) bound: FxHashMap<(u32, u32), String>,
+}
+
+impl Candidates {
+    pub(super) fn collect(
+        transcript: &Transcript,
+        paths: &Paths<'_>,
+        rules: &MiningRules,
+        rarity: &Rarity,
+    ) -> Candidates {
+        let mut all = Candidates {
+            texts: Vec::new(),
+            needles: Vec::new(),
+            hints: Vec::new(),
+            uses: Vec::new(),
+            bound: FxHashMap::default(),
+        };
+        let declared = Declared::new(transcript);
+        let packages = Packages::new(transcript);
+        let mut numbers: FxHashMap<String, u32> = FxHashMap::default();
+        let mut habits = Habits::new(rules.habit_length);
+        for (ordinal, request) in (0u32..).zip(transcript.requests()) {
+            let mut used = used(transcript, request, &mut habits);
+            let is_current = |word: &str| rarity.is_current(word);
+            used.retain(|Used { text, class, .. }| {
+                !packages.knows(text, *class)
+                    && !is_generic(text, *class, &is_current, &|name| declared.declares(name))
+            });
+            // The sort is stable: of several occurrences of one name the first counts.
+            used.sort_by(|a, b| (&a.text, a.class).cmp(&(&b.text, b.class)));
+            let mut spelled: FxHashSet<&str> = FxHashSet::default();
+            for Used { text, class, bound, .. } in &used {
+                if !spelled.insert(relative(text, *class, paths.roots())) {
+                    continue;
+                }
+                let number = all.number(text, *class, paths, &mut numbers);
+                all.hint(number, paths, &mut numbers);
+                all.uses.push((ordinal, request, number));
+                if let Some(line) = bound {
+                    all.bound.insert((ordinal, number), line.clone());
+                }
+            }
+        }
+        all
+    }
+
+    /// Numbers the hints of an identifier, once.
+    fn hint(&mut self, number: u32, paths: &Paths<'_>, numbers: &mut FxHashMap<String, u32>) {
+        let (text, class) = self.texts[number as usize].clone();
+        if self.hints[number as usize].is_empty() {
+            self.hints[number as usize] = hints(&text, class)
+                .iter()
+                .map(|(hint, class)| self.number(hint, *class, paths, numbers))
+                .collect();
+        }
+    }
+
+    fn number(
+        &mut self,
+        text: &str,
+        class: IdentifierClass,
+        paths: &Paths<'_>,
+        numbers: &mut FxHashMap<String, u32>,
+    ) -> u32 {
+        if let Some(&known) = numbers.get(text) {
+            return known;
+        }
+        let number = self.texts.len() as u32;
+        numbers.insert(text.to_owned(), number);
+        self.texts.push((text.to_owned(), class));
+        self.needles.push(Needle::new(text, class, paths));
+        self.hints.push(Vec::new());
+        number
+    }
+}
+
+/// The identifiers from which another can be guessed.
+fn hints(text: &str, class: IdentifierClass) -> Vec<(String, IdentifierClass)> {
+    let name = match class {
+        IdentifierClass::Path => {
+            return recompiled(text).map(|path| (path, class)).into_iter().collect();
+        }
+        IdentifierClass::Identifier => text,
+        IdentifierClass::Dotted => last_component(text, class).unwrap_or(text),
+        _ => return Vec::new(),
+    };
+    let own = (name != text).then(|| name.to_owned());
+    restyled(name).into_iter().chain(own).map(|hint| (hint, IdentifierClass::Identifier)).collect()
+}
+
+/// An identifier at its first occurrence in a message.
+struct Used {
+    text: String,
+    class: IdentifierClass,
+    /// The line that defines it there.
+    bound: Option<String>,
+    /// The side of an edit that it stands on.
+    side: Option<Side>,
+}
+
+/// The specific identifiers of one assistant message.
+fn used<'a>(
+    transcript: &'a Transcript,
+    request: MessageIndex,
+    habits: &mut Habits<'a>,
+) -> Vec<Used> {
+    let mut used: Vec<Used> = Vec::new();
+    let mut habitual: FxHashSet<&str> = FxHashSet::default();
+    let mut arguments = Vec::new();
+    for block in &transcript.messages[request as usize].blocks {
+        let first = used.len();
+        block_texts(block, &mut |place, text| {
+            if let Place::Argument { tool, key, listed } = place {
+                let again = habits.holds(tool, key, text);
+                arguments.push((tool, key, text, listed));
+                // An entry of a list that was sent before is sent again, and so is a
+                // text that was written to a file.
+                if has_word(key, AMOUNTS) || listed && again || habits.is_copy(text) {
+                    return;
+                }
+                if again {
+                    habitual.insert(text.trim());
+                }
+            }
+            named(place, text, &mut used);
+        });
+        drop_copied(&mut used, first);
+    }
+    for (tool, key, text, listed) in arguments {
+        habits.learn(tool, key, text, listed);
+    }
+    used.retain(|u| u.class == IdentifierClass::Path || !habitual.contains(u.text.as_str()));
+    used
+}
+
+/// Adds the identifiers of a text that name something by themselves.
+fn named(place: Place<'_>, text: &str, used: &mut Vec<Used>) {
+    let sides = Sides::of(place, text);
+    let options = IdentifierOptions { code: is_code(place, text) };
+    for Identifier { text: name, class, range } in identifiers(text, options) {
+        let (before, after) = (&text[..range.start], &text[range.end..]);
+        // An option of a program, and what a publisher put in the place of a secret.
+        let option = before.ends_with("--") && class != IdentifierClass::Path;
+        if option || is_mark(before, name, after) || is_drawn(class, before, after) {
+            continue;
+        }
+        let binds = place != Place::Said && class == IdentifierClass::Identifier;
+        let line = binds.then(|| binding(text, range.start, range.end)).flatten();
+        let (bound, side) = (line.map(str::to_owned), sides.at(range.start));
+        used.push(Used { text: name.to_owned(), class, bound, side });
+    }
+}
+
+/// Whether a name stands for a text that was taken out before the recording was
+/// published: `[REDACTED]`, `<EMAIL_ADDRESS>`.
+fn is_mark(before: &str, name: &str, after: &str) -> bool {
+    let bracketed = before.ends_with(['<', '[']) && after.starts_with(['>', ']']);
+    let capitals = !name.contains(|c: char| c.is_lowercase() || matches!(c, '/' | '.'));
+    let open = before.rfind(['<', '[']).map_or("", |at| &before[at + 1..]);
+    let within = open.len() < 80 && !open.contains(['>', ']']) && is_redacted(open);
+    bracketed && capitals || within || is_redacted(name)
+}
+
+/// Whether a name is one of very many figures on its line, as of a drawing, or in
+/// the list of a page's styles.
+fn is_drawn(class: IdentifierClass, before: &str, after: &str) -> bool {
+    match class {
+        IdentifierClass::Number | IdentifierClass::Hex => {
+            let ahead = &before[before.ceil_char_boundary(before.len().saturating_sub(NEAR))..];
+            let behind = &after[..after.floor_char_boundary(NEAR)];
+            let (ahead, behind) = (ahead.rsplit('\n').next(), behind.split('\n').next());
+            let pieces =
+                [ahead, behind].into_iter().flatten().flat_map(|text| text.split([' ', ',']));
+            pieces.filter(|piece| piece.contains(|c: char| c.is_ascii_digit())).count() >= FIGURES
+        }
+        IdentifierClass::Kebab | IdentifierClass::Quoted => {
+            let open = before.rfind("class=\"").max(before.rfind("className=\""));
+            open.is_some_and(|at| before.len() - at < 400 && before[at..].matches('"').count() == 1)
+        }
+        _ => false,
+    }
+}
+
+/// Bytes on either side in which a drawing shows, and fewest figures in them.
+const NEAR: usize = 200;
+const FIGURES: usize = 8;
+
+fn is_redacted(text: &str) -> bool {
+    let mut words = text.split(|c: char| !c.is_alphanumeric());
+    words.any(|word| word.eq_ignore_ascii_case("redacted"))
+}
+
+/// Drops what stands, of this block, in the old text of an edit or is copied from
+/// there to the new one.
+fn drop_copied(used: &mut Vec<Used>, first: usize) {
+    let old = used[first..].iter().filter(|u| u.side == Some(Side::Old));
+    let old: FxHashSet<String> = old.map(|u| u.text.clone()).collect();
+    let mut at = 0;
+    used.retain(|u| {
+        at += 1;
+        at <= first || u.side.is_none() || !old.contains(&u.text)
+    });
+}
+
+/// A one-line argument is code or a command, unless its key or its form says
+/// that it is prose; a longer one may be prose.
+fn is_code(place: Place<'_>, text: &str) -> bool {
+    let Place::Argument { key, .. } = place else {
+        return false;
+    };
+    let text = text.trim();
+    !text.contains('\n') && !has_word(key, PROSE) && !is_sentence(text)
+}
+
+/// Words in the keys of arguments that hold prose.
+const PROSE: &[&str] = &["description", "prompt", "subject", "query", "content", "message"];
+
+/// Words in the keys of arguments that state an amount.
+const AMOUNTS: &[&str] = &["offset", "limit", "timeout", "line", "lines", "depth"];
+
+/// Whether a key (`head_limit`, `headLimit`, `head-limit`) has one of these words.
+fn has_word(key: &str, words: &[&str]) -> bool {
+    let mut start = 0;
+    let mut lower = false;
+    let mut found = false;
+    let mut word = |range: &str| found |= words.iter().any(|word| range.eq_ignore_ascii_case(word));
+    for (at, c) in key.char_indices() {
+        if c.is_uppercase() && lower || !c.is_alphanumeric() {
+            word(&key[start..at]);
+            start = if c.is_alphanumeric() { at } else { at + c.len_utf8() };
+        }
+        lower = c.is_lowercase();
+    }
+    word(&key[start..]);
+    found
+}
+
+/// Whether a line is a sentence or a title: three words or more, a capital at
+/// the beginning, and none of the marks that commands and code are made with.
+fn is_sentence(line: &str) -> bool {
+    let mut first = line.chars();
+    first.next().is_some_and(char::is_uppercase)
+        && first.next().is_some_and(char::is_lowercase)
+        && line.split_whitespace().nth(2).is_some()
+        && !line.contains(['$', '|', '=', ';', '{', '}', '<', '>', '\\'])
+        && !line.contains(" -")
+}
+
+/// Short values that a tool argument held before, entries of lists, and texts
+/// of several lines, whichever tool they were given to.
+struct Habits<'a> {
+    length: usize,
+    values: FxHashSet<(&'a str, &'a str, &'a str)>,
+    texts: FxHashSet<&'a str>,
+}
+
+impl<'a> Habits<'a> {
+    fn new(length: usize) -> Habits<'a> {
+        Habits { length, values: FxHashSet::default(), texts: FxHashSet::default() }
+    }
+
+    fn holds(&self, tool: &'a str, key: &'a str, value: &'a str) -> bool {
+        self.values.contains(&(tool, key, value.trim()))
+    }
+
+    /// Whether a text of several lines was sent before, word for word: a
+    /// harness adds files to calls that an agent wrote before (a plan).
+    fn is_copy(&self, text: &str) -> bool {
+        self.texts.contains(text.trim())
+    }
+
+    fn learn(&mut self, tool: &'a str, key: &'a str, value: &'a str, listed: bool) {
+        let value = value.trim();
+        if value.contains('\n') {
+            self.texts.insert(value);
+        }
+        if listed || value.len() <= self.length && !value.contains('/') {
+            self.values.insert((tool, key, value));
+        }
+    }
+}
+
+/// A path relative to the working directory, so that two spellings of it in one
+/// request are one identifier.
+fn relative<'a>(text: &'a str, class: IdentifierClass, roots: &[&str]) -> &'a str {
+    if class != IdentifierClass::Path {
+        return text;
+    }
+    roots
+        .iter()
+        .find_map(|root| text.strip_prefix(root.trim_end_matches('/'))?.strip_prefix('/'))
+        .unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_read_by_its_words_however_they_are_joined() {
+        for key in ["limit", "head_limit", "headLimit", "HEAD-LIMIT", "Limit", "limitHead"] {
+            assert!(has_word(key, AMOUNTS), "{key}");
+        }
+        for key in ["", "limits", "limitation", "outline", "path", "off_set"] {
+            assert!(!has_word(key, AMOUNTS), "{key}");
+        }
+    }
+
+    #[test]
+    fn a_sentence_is_told_from_a_command_by_its_form() {
+        for line in ["Mending the well-known fault", "Run the tests again."] {
+            assert!(is_sentence(line), "{line}");
+        }
+        for line in [
+            "",
+            "cargo test well-known",
+            "Makefile all",
+            "Get-Item -Path well-known there",
+            "PATH=well-known make all now",
+            "NAME one two",
+            "Some | other | thing",
+        ] {
+            assert!(!is_sentence(line), "{line}");
+        }
+    }
+}

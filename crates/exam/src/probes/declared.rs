@@ -1,0 +1,173 @@
+//! Names that code declares: those that a project defines belong to it, however
+//! plain their words, and those that a new line defines are not known before.
+
+use std::sync::LazyLock;
+
+use regex::{Captures, Regex};
+use rustc_hash::FxHashSet;
+
+use super::occurrences::texts;
+use recap_core::model::Transcript;
+
+/// A function, type or member with its keyword, a field with its tag, or a
+/// branch in git's own words. Words begin as in ASCII, since the search for other
+/// beginnings is fifty times slower in a text with other letters; [`opens`] looks
+/// at those.
+static MADE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"(?x)
+        (?-u:\b)(?: func (?:\s* \( [^()\n]* \))? | function\*? | fn | def | class | struct | interface
+            | type | enum | trait | protocol ) \s+ (?<code>[A-Za-z_]\w*)
+        | (?-u:\b)(?: public | private | protected | static | abstract | override | async | pub
+            | readonly ) \s+ (?<member>[A-Za-z_]\w*) \s* [(<?:;=]
+        | (?-u:\b)(?<field>[A-Za-z_]\w*) \s+ [\w.*\[\]]+ \s+ `(?:json|yaml|toml):
+        | (?: On\ branch\ | checkout\ -b\ | switch\ -c\ | (?-u:\b)origin/ | HEAD\ ->\  )
+            (?<branch>[\w./-]*\w)",
+    )
+    .expect("the pattern is constant and valid")
+});
+
+/// A letter of any script.
+static LETTER: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"^\w").expect("the pattern is constant and valid"));
+
+/// The names that a text declares.
+fn made(text: &str) -> impl Iterator<Item = &str> {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        loop {
+            let found = MADE.captures_at(text, from)?;
+            let (whole, name) = (found.get(0)?, found.iter().flatten().nth(1)?);
+            if opens(text, whole.start()) || !begins_word(&found) {
+                from = whole.end();
+                return Some(name.as_str());
+            }
+            from = text.ceil_char_boundary(whole.start() + 1);
+        }
+    })
+}
+
+/// Whether no letter of another script than ASCII stands before a place.
+fn opens(text: &str, at: usize) -> bool {
+    let before = text[..at].chars().next_back().filter(|c| !c.is_ascii());
+    before.is_none_or(|c| !LETTER.is_match(c.encode_utf8(&mut [0; 4])))
+}
+
+/// Whether what was found has to begin a word: all but most of git's own words.
+fn begins_word(found: &Captures<'_>) -> bool {
+    found.name("branch").is_none() || found[0].starts_with("origin/")
+}
+
+/// Bytes before a place, and characters behind it, within which its line ends.
+const LONGEST: usize = 400;
+
+/// Keywords that bind a name within one function or file.
+const BINDERS: &[&str] = &["const", "let", "mut", "val", "var"];
+
+/// The names that the code in a transcript declares.
+pub(super) struct Declared<'a>(FxHashSet<&'a str>);
+
+impl<'a> Declared<'a> {
+    pub(super) fn new(transcript: &'a Transcript) -> Declared<'a> {
+        let mut names = FxHashSet::default();
+        for message in &transcript.messages {
+            texts(message, &mut |_, text| {
+                names.extend(made(text));
+            });
+        }
+        Declared(names)
+    }
+
+    /// Whether the project declares it, or the member at the end of a dotted name.
+    pub(super) fn declares(&self, text: &str) -> bool {
+        self.0.contains(text.rsplit('.').next().unwrap_or(text)) || self.0.contains(text)
+    }
+}
+
+/// The line on which the name that stands at the bytes `from..to` of `text` is
+/// bound: `const name = …`, `name := …`, `name = …`.
+pub(super) fn binding(text: &str, from: usize, to: usize) -> Option<&str> {
+    let start = line_start(text, from)?;
+    let end = text[to..].char_indices().take(LONGEST).find(|(_, c)| *c == '\n');
+    let end = end.map_or_else(|| text.len().min(to + LONGEST), |(at, _)| to + at);
+    let end = text.floor_char_boundary(end);
+    // In a patch `+` and `-` stand before the line.
+    let marks = text[start..from].len() - text[start..from].trim_start_matches(['+', '-']).len();
+    let start = start + marks;
+    let (before, after) = (text[start..from].trim(), text[to..end].trim_start());
+    let word = before.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    let listed = before.is_empty() || before.ends_with(',');
+    let walrus = after.starts_with(":=") || after.starts_with(',') && after.contains(":=");
+    let assigned = before.is_empty() && after.starts_with("= ");
+    let bound = BINDERS.contains(&word) || listed && walrus || assigned;
+    bound.then(|| text[start..end].trim())
+}
+
+/// The beginning of a line; `None` for a line that is too long to be code.
+fn line_start(text: &str, from: usize) -> Option<usize> {
+    let floor = text.floor_char_boundary(from.saturating_sub(LONGEST));
+    let end = text[floor..from].rfind('\n');
+    end.map(|end| floor + end + 1).or((floor == 0).then_some(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_declared_where_its_keyword_begins_a_word() {
+        let names = |text| made(text).collect::<Vec<_>>();
+        assert_eq!(names("fn one() {} éfn two() {} — fn three"), ["one", "three"]);
+        assert_eq!(names("ésuper\u{301}class Four type Five"), ["Five"]);
+        assert_eq!(names("éOn branch six éorigin/seven origin/eight"), ["six", "eight"]);
+        assert_eq!(names("éName string `json:\"n\"` Name2 string `json:\"n\"`"), ["Name2"]);
+    }
+
+    #[test]
+    fn a_name_is_bound_where_the_line_declares_or_assigns_it() {
+        for (text, bound) in [
+            ("a\n\tcurrentTree := &State{}\nb", Some("currentTree := &State{}")),
+            ("\tcurrentTree, err := open(x)", Some("currentTree, err := open(x)")),
+            ("  const currentTree = 1;", Some("const currentTree = 1;")),
+            ("let mut currentTree: u8 = 1;", Some("let mut currentTree: u8 = 1;")),
+            ("currentTree = load()", Some("currentTree = load()")),
+            ("-  const currentTree = 1;", Some("const currentTree = 1;")),
+            ("if currentTree == other {", None),
+            ("run(currentTree)", None),
+            ("func currentTree() {", None),
+        ] {
+            let from = text.find("currentTree").unwrap();
+            assert_eq!(binding(text, from, from + "currentTree".len()), bound, "{text}");
+        }
+    }
+
+    #[test]
+    fn only_a_name_that_begins_its_line_or_a_list_of_names_is_bound() {
+        for (text, bound) in [
+            ("err, currentTree := open(x)", Some("err, currentTree := open(x)")),
+            ("currentTree, other)", None),
+            ("currentTree.x := 1", None),
+            ("x.currentTree = load()", None),
+            ("currentTree == other", None),
+        ] {
+            let from = text.find("currentTree").unwrap();
+            assert_eq!(binding(text, from, from + "currentTree".len()), bound, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_line_is_looked_at_for_400_bytes_before_and_400_characters_behind_a_name() {
+        let bound = |text: &str| {
+            let from = text.find("currentTree").unwrap();
+            binding(text, from, from + "currentTree".len()).map(str::to_owned)
+        };
+        let line = "let currentTree = 1;";
+        assert_eq!(bound(&format!("{}\n{line}", "y".repeat(500))).as_deref(), Some(line));
+        // The end of the line before, "let" and a blank take five of the 400 bytes.
+        let indented = |blanks: usize| bound(&format!("\nx\n{}{line}", " ".repeat(blanks)));
+        assert_eq!(indented(395).as_deref(), Some(line));
+        assert_eq!(indented(396), None);
+        let long = bound(&format!("let currentTree = {}", "x".repeat(1_000))).unwrap();
+        assert_eq!(long.len(), "let currentTree".len() + 400);
+    }
+}

@@ -1,0 +1,26 @@
+//! Implicit probes, mined from a transcript.
+//!
+//! Invariant: the probes depend on the transcript alone, never on a window or a
+//! strategy, so every strategy is tested on the same ones.
+
+mod candidates;
+mod declared;
+mod edits;
+mod mining;
+mod occurrences;
+mod packages;
+mod place;
+mod rereads;
+mod support;
+mod survival;
+mod view;
+
+pub use candidates::MiningRules;
+pub use mining::{Mining, mine};
+pub use place::{Cuts, Kept, Place, Places, places};
+pub use survival::{Carrier, ContextView, Survival, Written};
+
+#[cfg(test)]
+mod mining_tests;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,64 @@
+//! The texts of a message that a provider would send (how-it-works §34).
+
+use serde_json::Value as Json;
+
+use recap_core::model::{Block, Message};
+
+/// The kind of text within a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place<'a> {
+    /// Text of the user or the assistant.
+    Said,
+    /// A string inside the arguments of a call.
+    Argument {
+        /// The tool that is called.
+        tool: &'a str,
+        /// The nearest object key above the string; empty for a bare string.
+        key: &'a str,
+        /// Whether it is an element of a list.
+        listed: bool,
+    },
+    /// The result of a tool.
+    Result,
+}
+
+/// Calls `each` with every text, decoded string argument and result of a
+/// message, in order; without reasoning and the names of tools and arguments.
+pub(super) fn texts<'a>(message: &'a Message, each: &mut dyn FnMut(Place<'a>, &'a str)) {
+    for block in &message.blocks {
+        block_texts(block, each);
+    }
+}
+
+/// The same of one block.
+pub(super) fn block_texts<'a>(block: &'a Block, each: &mut dyn FnMut(Place<'a>, &'a str)) {
+    match block {
+        Block::Text { text } => each(Place::Said, text),
+        Block::ToolResult { text, .. } => each(Place::Result, text),
+        Block::ToolCall { name, arguments, .. } => strings(name, "", false, arguments, each),
+        Block::Reasoning { .. } | Block::Image { .. } => {}
+    }
+}
+
+fn strings<'a>(
+    tool: &'a str,
+    key: &'a str,
+    listed: bool,
+    value: &'a Json,
+    each: &mut dyn FnMut(Place<'a>, &'a str),
+) {
+    match value {
+        Json::String(text) => each(Place::Argument { tool, key, listed }, text),
+        Json::Array(items) => {
+            for item in items {
+                strings(tool, key, true, item, each);
+            }
+        }
+        Json::Object(fields) => {
+            for (key, item) in fields {
+                strings(tool, key, listed, item, each);
+            }
+        }
+        Json::Null | Json::Bool(_) | Json::Number(_) => {}
+    }
+}

@@ -1,0 +1,353 @@
+//! Whether a reference survives in a context (reference §4, survival).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::mining::paths;
+use super::occurrences::texts;
+use super::support::supported;
+use recap_core::model::{
+    Exam, IdentifierClass, MessageIndex, Reference, ReferenceState, Transcript,
+};
+use recap_core::text::bounded::last_component;
+use recap_core::text::{Needle, NeedleSet, Paths};
+
+/// The parts of a context that the search for references needs.
+pub trait ContextView {
+    /// Whether the message is sent as recorded.
+    fn verbatim(&self, message: MessageIndex) -> bool;
+    /// The text of a message that is sent with a part replaced or removed.
+    fn edited(&self, message: MessageIndex) -> Option<&str>;
+    /// Whether a line stands in a message as it was recorded.
+    fn was_recorded(&self, message: MessageIndex, line: &str) -> bool;
+    /// A message before which no recorded message is sent.
+    fn oldest_sent(&self) -> MessageIndex;
+    /// Calls `each` with the stable id and the text of every stored synthetic
+    /// entry and preamble note that was written since `read`, and moves it on.
+    fn written_since(&self, read: &mut Written, each: &mut dyn FnMut(u32, &str));
+    /// The state of the text with an id of [`ContextView::written_since`].
+    fn carrier(&self, id: u32) -> Carrier<'_>;
+}
+
+/// How many texts of each kind have been read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// Number of synthetic entries that were read.
+    pub entries: u32,
+    /// Number of texts of preamble notes that were read.
+    pub notes: u32,
+}
+
+/// The current state of a text that a strategy put into the context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carrier<'a> {
+    /// It is sent, with this text; with the recorded message in whose place alone
+    /// it stands, if there is one.
+    Sent(&'a str, Option<MessageIndex>),
+    /// It is stored, but hidden at this request.
+    Hidden,
+    /// It will not be sent again.
+    Gone,
+}
+
+/// Looks up the references of an exam in the contexts of one cell.
+///
+/// A clone shares what was computed from the transcript; [`Survival::fresh`]
+/// gives another cell its own.
+#[derive(Clone, Debug)]
+pub struct Survival {
+    exam: Arc<Known>,
+    /// The synthetic entries and notes that contain each identifier: each text
+    /// is scanned once, so that a query costs only the carriers of its
+    /// identifier.
+    carriers: FxHashMap<u32, Vec<(u32, Carried)>>,
+    read: Written,
+}
+
+#[derive(Debug)]
+struct Known {
+    references: Vec<Reference>,
+    common: BTreeSet<String>,
+    /// Message of each request.
+    requests: Vec<MessageIndex>,
+    /// Number of each reference's identifier.
+    numbers: Vec<u32>,
+    names: Vec<Name>,
+    /// Every identifier and last component of one.
+    spellings: NeedleSet,
+    /// The identifier that each needle of `spellings` stands for, and in which form.
+    meaning: Vec<(u32, Carried)>,
+}
+
+/// One identifier of the exam.
+#[derive(Debug)]
+struct Name {
+    whole: Needle,
+    last: Option<Needle>,
+    /// Messages that contain its last component, ascending.
+    last_sources: Vec<MessageIndex>,
+}
+
+/// The form in which a carrier contains an identifier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Carried {
+    Nothing,
+    LastComponent,
+    Whole,
+}
+
+impl Survival {
+    /// Prepares the exam of `transcript`; one pass over its texts.
+    pub fn new(transcript: &Transcript, exam: &Exam) -> Survival {
+        let paths = paths(transcript);
+        let mut by_text: FxHashMap<&str, u32> = FxHashMap::default();
+        let mut names = Vec::new();
+        let mut numbers = Vec::new();
+        for reference in &exam.references {
+            let number = *by_text.entry(&reference.text).or_insert_with(|| {
+                names.push(Name::new(reference, &paths));
+                names.len() as u32 - 1
+            });
+            numbers.push(number);
+        }
+        locate(transcript, &mut names);
+        let (spellings, meaning) = spellings(&names);
+        Survival {
+            exam: Arc::new(Known {
+                references: exam.references.clone(),
+                common: exam.common.clone(),
+                requests: transcript.requests().collect(),
+                numbers,
+                names,
+                spellings,
+                meaning,
+            }),
+            carriers: FxHashMap::default(),
+            read: Written::default(),
+        }
+    }
+
+    /// The same exam for another cell, whose synthetic entries have other ids.
+    pub fn fresh(&self) -> Survival {
+        Survival {
+            exam: Arc::clone(&self.exam),
+            carriers: FxHashMap::default(),
+            read: Written::default(),
+        }
+    }
+
+    /// The state of the reference at position `reference` of the exam in the
+    /// context of its request.
+    ///
+    /// # Panics
+    ///
+    /// If the exam has no such reference.
+    pub fn state(&mut self, reference: usize, view: &dyn ContextView) -> ReferenceState {
+        let exam = Arc::clone(&self.exam);
+        let asked = &exam.references[reference];
+        let number = exam.numbers[reference];
+        let name = &exam.names[number as usize];
+        let sent = from(&asked.sources, view.oldest_sent());
+        if sent.iter().rev().any(|&at| view.verbatim(at)) {
+            return ReferenceState::Verbatim;
+        }
+        self.read_on(view);
+        match self.carried(asked, number, name, view) {
+            Found::Recorded => ReferenceState::Verbatim,
+            Found::Supported => ReferenceState::Carried,
+            Found::Bare => ReferenceState::Bare,
+            Found::LastComponent => ReferenceState::Partial,
+            Found::Nothing if name.last_stands(exam.requests[asked.request as usize], view) => {
+                ReferenceState::Partial
+            }
+            Found::Nothing => ReferenceState::Lost,
+        }
+    }
+
+    /// Whether a text holds the identifier of the reference at a position of the
+    /// exam.
+    ///
+    /// # Panics
+    ///
+    /// If the exam has no such reference.
+    pub fn is_in(&self, reference: usize, text: &str) -> bool {
+        self.place_in(reference, text).is_some()
+    }
+
+    /// Where a text first holds it, in bytes.
+    ///
+    /// # Panics
+    ///
+    /// If the exam has no such reference.
+    pub fn place_in(&self, reference: usize, text: &str) -> Option<Range<usize>> {
+        self.name(reference).whole.find(text)
+    }
+
+    /// Where a text first holds it among words that support it, in bytes.
+    ///
+    /// # Panics
+    ///
+    /// If the exam has no such reference.
+    pub fn supported_in(&self, reference: usize, text: &str) -> Option<Range<usize>> {
+        let Known { references, common, .. } = &*self.exam;
+        supported(&references[reference], common, &self.name(reference).whole, text)
+    }
+
+    fn name(&self, reference: usize) -> &Name {
+        &self.exam.names[self.exam.numbers[reference] as usize]
+    }
+
+    /// Records which identifiers the new texts since the last call contain.
+    fn read_on(&mut self, view: &dyn ContextView) {
+        let Survival { exam, carriers, read } = self;
+        view.written_since(read, &mut |id, text| {
+            let mut named: BTreeMap<u32, Carried> = BTreeMap::new();
+            exam.spellings.scan(text, |needle, _| {
+                let (number, carried) = exam.meaning[needle as usize];
+                let best = named.entry(number).or_insert(carried);
+                *best = carried.max(*best);
+            });
+            for (number, carried) in named {
+                carriers.entry(number).or_default().push((id, carried));
+            }
+        });
+    }
+
+    /// The best state that edited messages and synthetic entries give it.
+    fn carried(
+        &mut self,
+        asked: &Reference,
+        number: u32,
+        name: &Name,
+        view: &dyn ContextView,
+    ) -> Found {
+        let common = &self.exam.common;
+        // What an edit left of a message is recorded text, and nothing that was written.
+        let is_left = |text: &str, place: &Range<usize>, of: Option<MessageIndex>| {
+            of.is_some_and(|message| view.was_recorded(message, line(text, place)))
+        };
+        let judge = |carried: Carried, text: &str, of: Option<MessageIndex>| match carried {
+            Carried::Nothing => Found::Nothing,
+            Carried::LastComponent => Found::LastComponent,
+            Carried::Whole => match supported(asked, common, &name.whole, text) {
+                Some(place) if is_left(text, &place, of) => Found::Recorded,
+                Some(_) => Found::Supported,
+                None => Found::Bare,
+            },
+        };
+        let mut best = Found::Nothing;
+        for &at in from(&asked.sources, view.oldest_sent()).iter().rev() {
+            if let Some(text) = view.edited(at) {
+                best = best.max(judge(name.carried(text), text, Some(at)));
+            }
+        }
+        if let Some(carriers) = self.carriers.get_mut(&number) {
+            carriers.retain(|&(id, carried)| match view.carrier(id) {
+                Carrier::Sent(text, of) => {
+                    best = best.max(judge(carried, text, of));
+                    true
+                }
+                Carrier::Hidden => true,
+                Carrier::Gone => false,
+            });
+        }
+        best
+    }
+}
+
+/// The line around a place in a text.
+fn line<'a>(text: &'a str, place: &Range<usize>) -> &'a str {
+    let start = text[..place.start].rfind('\n').map_or(0, |at| at + 1);
+    let end = text[place.end..].find('\n').map_or(text.len(), |at| place.end + at);
+    &text[start..end]
+}
+
+/// The messages from `oldest` on; they are in ascending order.
+fn from(messages: &[MessageIndex], oldest: MessageIndex) -> &[MessageIndex] {
+    &messages[messages.partition_point(|&at| at < oldest)..]
+}
+
+/// The state that carriers give a reference, worst first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Found {
+    Nothing,
+    LastComponent,
+    Bare,
+    Supported,
+    Recorded,
+}
+
+impl Name {
+    fn new(reference: &Reference, paths: &Paths<'_>) -> Name {
+        let class = match reference.class {
+            IdentifierClass::Dotted => IdentifierClass::Identifier,
+            other => other,
+        };
+        Name {
+            whole: Needle::new(&reference.text, reference.class, paths),
+            last: last_component(&reference.text, reference.class)
+                .map(|last| Needle::new(last, class, &Paths::default())),
+            last_sources: Vec::new(),
+        }
+    }
+
+    /// Whether a message before `request` with the last component is sent.
+    fn last_stands(&self, request: MessageIndex, view: &dyn ContextView) -> bool {
+        let Some(last) = &self.last else {
+            return false;
+        };
+        let past = self.last_sources.partition_point(|&at| at < request);
+        from(&self.last_sources[..past], view.oldest_sent()).iter().rev().any(|&at| {
+            view.verbatim(at) || view.edited(at).is_some_and(|text| last.find(text).is_some())
+        })
+    }
+
+    fn carried(&self, text: &str) -> Carried {
+        if self.whole.find(text).is_some() {
+            return Carried::Whole;
+        }
+        let last = self.last.as_ref().and_then(|last| last.find(text));
+        last.map_or(Carried::Nothing, |_| Carried::LastComponent)
+    }
+}
+
+/// One set of all spellings that are searched for, and the meaning of each needle.
+fn spellings(names: &[Name]) -> (NeedleSet, Vec<(u32, Carried)>) {
+    let mut needles = Vec::new();
+    let mut meaning = Vec::new();
+    for (number, name) in (0u32..).zip(names) {
+        needles.push(&name.whole);
+        meaning.push((number, Carried::Whole));
+        if let Some(last) = &name.last {
+            needles.push(last);
+            meaning.push((number, Carried::LastComponent));
+        }
+    }
+    (NeedleSet::new(needles), meaning)
+}
+
+/// Finds the messages that hold the last components.
+fn locate(transcript: &Transcript, names: &mut [Name]) {
+    let mut owners = Vec::new();
+    let mut needles = Vec::new();
+    for (number, name) in names.iter().enumerate() {
+        if let Some(last) = &name.last {
+            owners.push(number);
+            needles.push(last.clone());
+        }
+    }
+    let set = NeedleSet::new(&needles);
+    for (index, message) in (0u32..).zip(&transcript.messages) {
+        texts(message, &mut |_, text| {
+            set.scan(text, |needle, _| {
+                let sources = &mut names[owners[needle as usize]].last_sources;
+                if sources.last() != Some(&index) {
+                    sources.push(index);
+                }
+            });
+        });
+    }
+}

@@ -1,0 +1,339 @@
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use recap_core::model::{
+    Block, Exam, IdentifierClass, Message, RecordedCompaction, RecordedTrigger, ReferenceState,
+    Role, ToolDefinition, Transcript,
+};
+
+mod bounds;
+mod survival;
+
+/// Messages that name nothing, of 5,000 tokens each by the sizes of [`exam`].
+pub(super) const FILLER: &str = "and so it went on";
+
+fn message(role: Role, blocks: Vec<Block>) -> Message {
+    Message {
+        id: String::new(),
+        role,
+        at: None,
+        blocks,
+        usage: None,
+        synthetic: false,
+        broadcast: false,
+    }
+}
+
+pub(super) fn said(role: Role, text: &str) -> Message {
+    message(role, vec![Block::Text { text: text.into() }])
+}
+
+pub(super) fn user(text: &str) -> Message {
+    said(Role::User, text)
+}
+
+pub(super) fn agent(text: &str) -> Message {
+    said(Role::Assistant, text)
+}
+
+pub(super) fn call(id: &str, tool: &str, arguments: serde_json::Value) -> Message {
+    message(Role::Assistant, vec![Block::ToolCall { id: id.into(), name: tool.into(), arguments }])
+}
+
+pub(super) fn result(call: &str, text: &str) -> Message {
+    message(
+        Role::Tool,
+        vec![Block::ToolResult {
+            call: call.into(),
+            text: text.into(),
+            images: 0,
+            is_error: false,
+        }],
+    )
+}
+
+pub(super) fn talk(messages: Vec<Message>) -> Transcript {
+    Transcript { id: "t".into(), messages, ..Transcript::default() }
+}
+
+/// Ten tokens a message, 5,000 for a filler.
+fn sizes(transcript: &Transcript) -> Vec<u64> {
+    transcript
+        .messages
+        .iter()
+        .map(|m| match &m.blocks[..] {
+            [Block::Text { text }] if text == FILLER => 5_000,
+            _ => 10,
+        })
+        .collect()
+}
+
+pub(super) fn exam(transcript: &Transcript) -> Exam {
+    mine(transcript, &sizes(transcript), &MiningRules::default())
+}
+
+pub(super) fn names(transcript: &Transcript) -> Vec<String> {
+    let references = exam(transcript).references;
+    references.into_iter().map(|r| r.text).collect()
+}
+
+pub(super) fn cut(after: u32, kept_from: u32, summary: &str) -> RecordedCompaction {
+    RecordedCompaction {
+        after,
+        kept_from,
+        summary: Some(summary.into()),
+        cleared: Vec::new(),
+        trigger: RecordedTrigger::Auto,
+        ..RecordedCompaction::default()
+    }
+}
+
+#[test]
+fn a_name_last_seen_far_back_is_a_reference() {
+    let t = talk(vec![
+        user("the fault is in drainShardQueue, near lease and epoch"),
+        user(FILLER),
+        agent("I open drainShardQueue."),
+    ]);
+    let exam = exam(&t);
+    assert_eq!(exam.references.len(), 1);
+    let reference = &exam.references[0];
+    assert_eq!(reference.text, "drainShardQueue");
+    assert_eq!(reference.class, IdentifierClass::Identifier);
+    assert_eq!((reference.request, reference.last_seen), (0, 0));
+    assert_eq!(reference.distance_tokens, 5_000);
+    assert_eq!(reference.sources, [0]);
+    assert_eq!(reference.refetch, None);
+    // Every word stands in one message: ties by order.
+    assert_eq!(reference.support, ["the", "fault", "near", "lease", "epoch"]);
+}
+
+#[test]
+fn a_name_nearer_than_4000_tokens_is_none() {
+    let t = talk(vec![
+        user("see drainShardQueue"),
+        user(FILLER),
+        user("well, drainShardQueue"),
+        agent("I open drainShardQueue."),
+    ]);
+    assert!(names(&t).is_empty());
+}
+
+#[test]
+fn distance_runs_from_the_end_of_the_last_message_that_held_it() {
+    let t = talk(vec![
+        user("see drainShardQueue"),
+        user(FILLER),
+        agent("drainShardQueue again"),
+        user(FILLER),
+        user("go"),
+        agent("I open drainShardQueue."),
+    ]);
+    let exam = exam(&t);
+    let distances: Vec<(u32, u64)> =
+        exam.references.iter().map(|r| (r.request, r.distance_tokens)).collect();
+    assert_eq!(distances, [(0, 5_000), (1, 5_010)]);
+    assert_eq!(exam.references[1].sources, [0, 2]);
+}
+
+#[test]
+fn one_identifier_counts_once_per_request() {
+    let mut t = talk(vec![
+        user("src/net/pool_guard.rs"),
+        user(FILLER),
+        agent("src/net/pool_guard.rs, src/net/pool_guard.rs, /w/p/src/net/pool_guard.rs"),
+    ]);
+    t.metadata = vec!["/w/p".into()];
+    assert_eq!(names(&t).len(), 1);
+}
+
+#[test]
+fn what_the_preamble_or_the_record_holds_is_no_reference() {
+    let text = "drainShardQueue lease-holder-77 fluxCapacitorPort /home/kim/work";
+    let mut t = talk(vec![user(text), user(FILLER), agent(text)]);
+    assert_eq!(names(&t).len(), 4);
+    t.preamble.system = vec!["call drainShardQueue".into()];
+    t.preamble.tools = vec![ToolDefinition {
+        name: "open".into(),
+        description: String::new(),
+        parameters: json!({"properties": {"fluxCapacitorPort": {"type": "string"}}}),
+    }];
+    t.preamble.pinned = vec!["lease-holder-77".into()];
+    t.metadata = vec!["/home/kim/work/shop".into()];
+    assert!(names(&t).is_empty());
+}
+
+#[test]
+fn the_day_of_the_recording_and_the_names_of_called_tools_are_known() {
+    let text = "2026-01-16, 2026-01-17 and fluxCapacitorRead";
+    let mut t = talk(vec![
+        user(text),
+        call("c", "fluxCapacitorRead", json!({})),
+        user(FILLER),
+        agent(text),
+    ]);
+    t.messages[0].at = Some("2026-01-16T09:00:00Z".parse().unwrap());
+    assert_eq!(names(&t), ["2026-01-17"]);
+}
+
+#[test]
+fn reasoning_is_neither_use_nor_source() {
+    let reasoning =
+        |text: &str| message(Role::Assistant, vec![Block::Reasoning { text: text.into() }]);
+    let t = talk(vec![
+        user("see drainShardQueue"),
+        user(FILLER),
+        reasoning("drainShardQueue"),
+        agent("I open drainShardQueue."),
+    ]);
+    let exam = exam(&t);
+    assert_eq!(exam.references.len(), 1);
+    assert_eq!(exam.references[0].sources, [0]);
+}
+
+#[test]
+fn numeric_arguments_and_their_string_forms_are_no_use() {
+    let arguments = json!({"offset": 48217, "limit": "48217", "note": ["see 48217"]});
+    let t = |arguments| talk(vec![user("48217"), user(FILLER), call("c", "read", arguments)]);
+    assert_eq!(names(&t(arguments)), ["48217"]);
+    let arguments = json!({"offset": 48217, "limit": "48217", "max_lines": "48217"});
+    assert!(names(&t(arguments)).is_empty());
+}
+
+#[test]
+fn a_short_value_that_the_same_argument_held_before_is_a_habit() {
+    let t = talk(vec![
+        user("mode fluxCapacitorFull"),
+        user(FILLER),
+        call("a", "grep", json!({"mode": "fluxCapacitorFull"})),
+        user(FILLER),
+        call("b", "grep", json!({"mode": "fluxCapacitorFull"})),
+        call("c", "find", json!({"mode": "fluxCapacitorFull"})),
+    ]);
+    let requests: Vec<u32> = exam(&t).references.iter().map(|r| r.request).collect();
+    assert_eq!(requests, [0]);
+}
+
+#[test]
+fn a_path_that_the_same_argument_held_before_is_still_a_reference() {
+    let read = |id| call(id, "read", json!({"path": "src/net/pool_guard.rs"}));
+    let t = talk(vec![read("a"), user(FILLER), read("b")]);
+    assert_eq!(names(&t), ["src/net/pool_guard.rs"]);
+}
+
+#[test]
+fn the_same_words_in_another_style_nearby_give_a_name_away() {
+    let t = |near: &str| {
+        talk(vec![
+            user("see drain_shard_queue and pool.drainShardQueue"),
+            user(FILLER),
+            user(near),
+            agent("set pool.drainShardQueue"),
+        ])
+    };
+    assert_eq!(names(&t("go")), ["pool.drainShardQueue"]);
+    assert!(names(&t("a drainShardQueue")).is_empty());
+    assert!(names(&t("a DRAIN_SHARD_QUEUE")).is_empty());
+}
+
+#[test]
+fn the_source_of_a_compiled_name_nearby_gives_it_away() {
+    let t = |near: &str| {
+        talk(vec![
+            user("net/pool_guard.js"),
+            user(FILLER),
+            user(near),
+            agent("import net/pool_guard.js"),
+        ])
+    };
+    assert_eq!(names(&t("net/pool_guard.py")), ["net/pool_guard.js"]);
+    assert!(names(&t("src/net/pool_guard.ts")).is_empty());
+}
+
+#[test]
+fn what_went_at_a_boundary_was_not_there() {
+    let mut t = talk(vec![
+        user("see drainShardQueue and fluxCapacitorPort"),
+        user("see leaseEpochGuard"),
+        user(FILLER),
+        agent("drainShardQueue, fluxCapacitorPort, leaseEpochGuard"),
+    ]);
+    t.compactions = vec![cut(2, 1, "we look at fluxCapacitorPort")];
+    let exam = exam(&t);
+    let kept: Vec<&str> = exam.references.iter().map(|r| r.text.as_str()).collect();
+    assert_eq!(kept, ["leaseEpochGuard"]);
+    // fluxCapacitorPort stood in the summary, drainShardQueue nowhere.
+    assert_eq!(exam.did_without, 1);
+}
+
+#[test]
+fn a_cleared_result_was_not_there_and_nothing_else_went() {
+    let mut t = talk(vec![
+        user("see leaseEpochGuard"),
+        call("c", "read", json!({"path": "x"})),
+        result("c", "drainShardQueue"),
+        user(FILLER),
+        agent("drainShardQueue, leaseEpochGuard"),
+    ]);
+    t.compactions =
+        vec![RecordedCompaction { summary: None, cleared: vec!["c".into()], ..cut(3, 3, "") }];
+    let exam = exam(&t);
+    let kept: Vec<&str> = exam.references.iter().map(|r| r.text.as_str()).collect();
+    assert_eq!(kept, ["leaseEpochGuard"]);
+    assert_eq!(exam.did_without, 1);
+}
+
+#[test]
+fn sources_are_those_of_the_whole_conversation() {
+    let mut t = talk(vec![
+        user("see drainShardQueue"),
+        user("see drainShardQueue"),
+        user(FILLER),
+        agent("drainShardQueue"),
+    ]);
+    t.compactions = vec![cut(1, 1, "so far")];
+    assert_eq!(exam(&t).references[0].sources, [0, 1]);
+}
+
+#[test]
+fn fetching_again_costs_the_smallest_result_that_held_it() {
+    let t = talk(vec![
+        call("a", "read", json!({"path": "x"})),
+        result("a", "long drainShardQueue"),
+        call("b", "read", json!({"path": "y"})),
+        result("b", "drainShardQueue"),
+        user(FILLER),
+        agent("drainShardQueue"),
+    ]);
+    let mut sizes = sizes(&t);
+    sizes[1] = 700;
+    let exam = mine(&t, &sizes, &MiningRules::default());
+    assert_eq!(exam.references[0].refetch, Some(3));
+    assert!(!exam.references[0].reread);
+}
+
+#[test]
+fn the_same_call_made_again_is_a_reread_whatever_part_it_reads() {
+    let read = |id, path, offset| call(id, "read", json!({"path": path, "offset": offset}));
+    let t = |again| {
+        talk(vec![
+            read("a", "lib", 0),
+            result("a", "fn drainShardQueue"),
+            user(FILLER),
+            again,
+            result("b", "nothing"),
+            agent("drainShardQueue"),
+        ])
+    };
+    let reread = |again| exam(&t(again)).references[0].reread;
+    assert!(reread(read("b", "lib", 90)));
+    assert!(!reread(read("b", "bin", 0)));
+}
+
+#[test]
+fn an_empty_transcript_has_an_empty_exam() {
+    assert_eq!(exam(&talk(Vec::new())), Exam::default());
+}

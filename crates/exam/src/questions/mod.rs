@@ -1,0 +1,71 @@
+//! Questions about a recording, made from the recording itself.
+//!
+//! At every cut the session is read as far as it goes there, and each kind of
+//! question looks for what it can ask: files, commands, rules, decisions,
+//! values that changed, plans, snapshots. The answer is in the recorded calls
+//! and texts, so no model is needed, and the same recording gives the same
+//! questions.
+//!
+//! Invariant: the questions depend on the transcript and the place alone, never
+//! on a strategy or a window.
+
+mod abstentions;
+mod acts;
+mod artifacts;
+mod author;
+mod captured;
+mod choose;
+mod commands;
+mod constraints;
+mod context;
+mod controls;
+mod decisions;
+mod draft;
+mod patch;
+mod plans;
+mod sentences;
+mod snapshots;
+mod updates;
+mod view;
+
+pub use author::{Author, QUESTION_PROMPT, TYPICAL_QUESTIONS_TOKENS, Written};
+pub use controls::{Controls, controls};
+
+use crate::probes::Place;
+use recap_core::model::{Probe, Transcript};
+
+/// Most places of a session that are asked about: with a cut at every request
+/// questions would repeat each other.
+const MOST_PLACES: usize = 20;
+
+/// The questions at these places, by place.
+pub fn generate(transcript: &Transcript, places: &[Place]) -> Vec<Probe> {
+    let acts = acts::acts(transcript);
+    let step = places.len().div_ceil(MOST_PLACES).max(1);
+    let mut probes: Vec<Probe> = Vec::new();
+    for place in places.iter().step_by(step) {
+        let view = view::View::new(transcript, &acts, place);
+        let drafts = drafts(&view);
+        let chosen = choose::choose(&view, place, drafts, &probes);
+        probes.extend(chosen);
+    }
+    // A recorded cut and another one may stand before the same request.
+    let mut seen = std::collections::BTreeSet::new();
+    probes.retain(|probe| seen.insert(probe.id.clone()));
+    probes
+}
+
+/// The questions of every kind, by their form.
+fn drafts(view: &view::View<'_>) -> Vec<Vec<draft::Draft>> {
+    let lists = plans::Lists::new(view);
+    let mut forms = artifacts::questions(view);
+    forms.extend(commands::questions(view));
+    forms.extend(constraints::questions(view));
+    forms.extend(decisions::questions(view));
+    forms.extend(updates::questions(view, &lists));
+    forms.extend(plans::questions(&lists));
+    forms.push(snapshots::questions(view));
+    let unanswerable = abstentions::questions(view, &forms);
+    forms.push(unanswerable);
+    forms
+}

@@ -1,0 +1,122 @@
+//! A session as it stands at a cut: the messages that may be compacted, and
+//! what the agent did in them.
+
+use rustc_hash::FxHashSet;
+
+use super::acts::{Act, Change, What};
+use super::context::preamble_text;
+use crate::probes::Place;
+use recap_core::model::{Block, MessageIndex, Role, Transcript};
+use recap_core::text::Normal;
+
+/// The part of a session that is asked about at a cut.
+pub(super) struct View<'a> {
+    pub transcript: &'a Transcript,
+    /// The calls whose message and result are both in the material, in order.
+    pub acts: Vec<&'a Act<'a>>,
+    /// The messages of the material that stand as recorded, in order.
+    pub messages: Vec<MessageIndex>,
+    /// Everything in these messages, for the search for other answers.
+    pub text: String,
+    /// The system prompt and the tools, which no compaction takes away.
+    preamble: Normal,
+}
+
+/// A change of a file, with the call that made it.
+pub(super) struct Made<'a> {
+    pub act: &'a Act<'a>,
+    pub change: &'a Change<'a>,
+    /// Path below the folder of the session, where it is known.
+    pub path: &'a str,
+}
+
+impl<'a> View<'a> {
+    pub fn new(transcript: &'a Transcript, acts: &'a [Act<'a>], place: &Place) -> View<'a> {
+        let kept = place.material.iter().filter(|kept| !kept.cleared);
+        let messages: Vec<MessageIndex> = kept.map(|kept| kept.message).collect();
+        let held: FxHashSet<MessageIndex> = messages.iter().copied().collect();
+        let is_held = |act: &&Act<'_>| {
+            held.contains(&act.message) && act.result.is_none_or(|at| held.contains(&at))
+        };
+        let acts = acts.iter().filter(is_held).collect();
+        let mut text = String::new();
+        for &at in &messages {
+            plain(&transcript.messages[at as usize].blocks, &mut text);
+        }
+        let preamble = Normal::new(&preamble_text(transcript, place.from));
+        View { transcript, acts, messages, text, preamble }
+    }
+
+    /// Whether the system prompt or a tool's description has one of these
+    /// values, so that a question for it needs no conversation.
+    pub fn told_before(&self, values: &[String]) -> bool {
+        values.iter().any(|value| self.preamble.contains(&Normal::new(value)))
+    }
+
+    /// The changes of files that did not fail, in order.
+    pub fn changes(&self) -> impl Iterator<Item = Made<'a>> + '_ {
+        let done = self.acts.iter().filter(|act| !act.failed && act.result.is_some());
+        done.flat_map(|&act| {
+            let changes = match &act.what {
+                What::Changed(changes) => changes.as_slice(),
+                _ => &[],
+            };
+            let path = |change: &'a Change<'a>| self.below(&change.path);
+            changes.iter().map(move |change| Made { act, change, path: path(change) })
+        })
+    }
+
+    /// A path without the folder that the session works in.
+    fn below(&self, path: &'a str) -> &'a str {
+        let folders = self.transcript.metadata.iter().filter(|text| text.starts_with('/'));
+        let rest = folders.filter_map(|folder| {
+            path.strip_prefix(folder.trim_end_matches('/'))?.strip_prefix('/')
+        });
+        rest.min_by_key(|rest| rest.len()).unwrap_or(path).trim_start_matches("./")
+    }
+
+    /// The texts of a role, each with its message, in order.
+    pub fn said(&self, role: Role) -> impl Iterator<Item = (MessageIndex, &'a str)> + '_ {
+        let all = self.messages.iter().map(|&at| (at, &self.transcript.messages[at as usize]));
+        let of_role = all.filter(move |(_, message)| message.role == role);
+        of_role.flat_map(|(at, message)| {
+            let texts = message.blocks.iter().filter_map(|block| match block {
+                Block::Text { text } => Some(text.as_str()),
+                _ => None,
+            });
+            texts.map(move |text| (at, text))
+        })
+    }
+}
+
+/// Adds the text of blocks as a person would read it: the texts in arguments
+/// without the escapes of JSON.
+fn plain(blocks: &[Block], out: &mut String) {
+    for block in blocks {
+        match block {
+            Block::Text { text } | Block::ToolResult { text, .. } => {
+                out.push_str(text);
+                out.push('\n');
+            }
+            Block::ToolCall { arguments, .. } => strings(arguments, out),
+            Block::Reasoning { .. } | Block::Image { .. } => {}
+        }
+    }
+}
+
+fn strings(value: &serde_json::Value, out: &mut String) {
+    use serde_json::Value as Json;
+    match value {
+        Json::String(text) => {
+            out.push_str(text);
+            out.push('\n');
+        }
+        Json::Array(items) => items.iter().for_each(|item| strings(item, out)),
+        Json::Object(fields) => fields.values().for_each(|item| strings(item, out)),
+        Json::Number(number) => {
+            out.push_str(&number.to_string());
+            out.push('\n');
+        }
+        Json::Null | Json::Bool(_) => {}
+    }
+}

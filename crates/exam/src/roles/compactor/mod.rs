@@ -1,0 +1,46 @@
+//! The compactor's role, which writes summaries.
+
+mod cues;
+mod files;
+pub(crate) mod llm;
+mod offline;
+mod pool;
+mod rehearsed;
+mod shapes;
+mod units;
+
+use async_trait::async_trait;
+
+use recap_strategy::{
+    CallUsage, Compactor, Digest, FailedCall, Produced, Reply, SessionState, Task,
+};
+
+pub use llm::Llm;
+pub use offline::Offline;
+pub use rehearsed::Rehearsed;
+
+/// Returns an empty text in the requested format: it shows what a strategy keeps without its
+/// summaries (how-it-works §45, a strategy without its summaries).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EmptySummary;
+
+#[async_trait]
+impl Compactor for EmptySummary {
+    async fn run(&self, task: &Task) -> Result<Reply, FailedCall> {
+        let produced = match task {
+            Task::SessionState { .. } => Produced::SessionState(SessionState::default()),
+            Task::Continuation { .. } => Produced::Continuation(String::new()),
+            Task::Digest { .. } => Produced::Digest(Digest::default()),
+        };
+        let input = task.messages().iter().map(|message| message.tokens).sum();
+        let usage = CallUsage { input, output: 0 };
+        Ok(Reply::unmodelled(produced, usage, usage.output))
+    }
+
+    fn name(&self) -> &str {
+        "without_summary"
+    }
+}
+
+#[cfg(test)]
+mod tests;

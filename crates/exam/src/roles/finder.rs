@@ -1,0 +1,138 @@
+//! Searches dropped messages for an answerer: a channel, and an embedder if
+//! results are ranked by meaning.
+
+use super::embedder::Embedder;
+use recap_core::model::NoAnswer;
+use recap_strategy::{Archived, ByMeaning, Channel, Tool};
+
+/// A recovery channel as the answerer uses it.
+#[derive(Clone, Copy)]
+pub struct Finder<'a> {
+    channel: Channel<'a>,
+    meaning: Option<(&'a Embedder, &'static ByMeaning)>,
+}
+
+impl<'a> Finder<'a> {
+    /// A channel that ranks by words.
+    pub fn new(channel: Channel<'a>) -> Self {
+        Self { channel, meaning: None }
+    }
+
+    /// A channel that ranks by meaning if it supports that and there is an
+    /// embedder.
+    pub fn by_meaning(channel: Channel<'a>, embedder: Option<&'a Embedder>) -> Self {
+        Self { channel, meaning: embedder.zip(channel.recovery().by_meaning()) }
+    }
+
+    /// The tools that the answerer may call.
+    pub fn tools(&self) -> &'static [Tool] {
+        self.meaning.map_or_else(|| self.channel.tools(), |(_, by)| by.tools)
+    }
+
+    /// Advice to the answerer on a good query.
+    pub fn advice(&self) -> &'static str {
+        self.meaning.map_or_else(|| self.channel.recovery().advice(), |(_, by)| by.advice)
+    }
+
+    /// The order of the results of a tool.
+    pub fn order(&self) -> &'static str {
+        self.channel.recovery().order()
+    }
+
+    /// Whether a whole question can be used as a query.
+    pub fn takes_questions(&self) -> bool {
+        self.channel.recovery().takes_questions()
+    }
+
+    /// The results of a tool for a query.
+    ///
+    /// # Errors
+    /// The results are ranked by meaning, and a text cannot be embedded. They
+    /// are not ranked by words instead, because the figures of a run must use
+    /// one ranking.
+    pub async fn call(&self, tool: &str, query: &str) -> Result<Vec<&'a Archived>, NoAnswer> {
+        let Some((embedder, by)) = self.meaning else { return Ok(self.channel.call(tool, query)) };
+        let past = self.channel.past();
+        let summaries: Vec<&str> = past.sessions.iter().map(|s| &*s.summary.content).collect();
+        if summaries.is_empty() {
+            return Ok(Vec::new());
+        }
+        let nearness = embedder.nearness(query, &summaries).await?;
+        Ok((by.call)(past, tool, query, &nearness))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::roles::testkit::{Scripted, rejected, said};
+    use recap_core::model::Role;
+    use recap_strategy::{ArchivedSession, RECOVERIES, RecoverySpec};
+
+    const SEARCH: &str = "search_sessions";
+
+    fn spec(name: &str) -> &'static RecoverySpec {
+        RECOVERIES.iter().find(|spec| spec.name == name).unwrap()
+    }
+
+    fn session(summary: &str) -> ArchivedSession {
+        let summary = Archived {
+            message: 0,
+            role: Role::User,
+            source: None,
+            content: summary.into(),
+            reasoning: None,
+            broadcast: false,
+            at: None,
+            tokens: 1,
+        };
+        ArchivedSession { summary, spans: vec![(0, 0)] }
+    }
+
+    fn contents(found: Result<Vec<&Archived>, NoAnswer>) -> Result<Vec<String>, String> {
+        let found = found.map_err(|why| why.to_string())?;
+        Ok(found.into_iter().map(|hit| hit.content.to_string()).collect())
+    }
+
+    #[tokio::test]
+    async fn where_a_model_embeds_sessions_are_ranked_by_its_vectors_and_not_by_words() {
+        let sessions = [session("They drank spirits."), session("They sold rum barrels as wood.")];
+        let channel = Channel::new(spec("sessions"), &[]).with_sessions(&sessions);
+        let by_words = Finder::by_meaning(channel, None).call(SEARCH, "rum").await;
+        assert_eq!(contents(by_words).unwrap(), ["They sold rum barrels as wood."]);
+        // Embeddings of the query and then of the sessions: cosines 0.8 and
+        // 0.6.
+        let embedder = Embedder::new(Arc::new(Scripted::saying(["[1, 0]", "[4, 3]", "[3, 4]"])));
+        let finder = Finder::by_meaning(channel, Some(&embedder));
+        let found = finder.call(SEARCH, "rum").await;
+        let expected = ["They drank spirits.", "They sold rum barrels as wood."];
+        assert_eq!(contents(found).unwrap(), expected);
+        assert!(finder.tools()[0].description.contains("in meaning"));
+        assert!(finder.advice().contains("in meaning") && finder.takes_questions());
+    }
+
+    #[tokio::test]
+    async fn a_failed_embedding_is_a_failed_search_and_never_one_by_words() {
+        let sessions = [session("They sold rum.")];
+        let channel = Channel::new(spec("sessions"), &[]).with_sessions(&sessions);
+        let replies = [said("[1]"), rejected(recap_llm::FaultKind::BadRequest)];
+        let embedder = Embedder::new(Arc::new(Scripted::new(replies)));
+        let found = Finder::by_meaning(channel, Some(&embedder)).call(SEARCH, "rum").await;
+        let why = "the search failed at test/scripted: the provider answered 400, bad request: no";
+        assert_eq!(contents(found), Err(why.to_owned()));
+    }
+
+    #[tokio::test]
+    async fn without_a_session_or_a_channel_of_sessions_nothing_is_embedded() {
+        let nobody = Embedder::new(Arc::new(Scripted::saying([])));
+        let none = Finder::by_meaning(Channel::new(spec("sessions"), &[]), Some(&nobody));
+        assert_eq!(contents(none.call(SEARCH, "rum").await).unwrap(), [""; 0]);
+        let message = [session("Rum is dear.").summary];
+        let search = Finder::by_meaning(Channel::new(spec("search"), &message), Some(&nobody));
+        let found = search.call("search_messages", "Rum").await;
+        assert_eq!(contents(found).unwrap(), ["Rum is dear."]);
+        assert!(search.tools()[0].description.contains("letter for letter"));
+    }
+}

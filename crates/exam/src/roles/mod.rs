@@ -1,0 +1,15 @@
+//! The models or offline summaries in the roles: compactor, answerer, judge, embedder.
+//!
+//! Invariant: a role sees only the content of its task, so a compactor has
+//! access to neither probes nor answers.
+
+pub mod answerer;
+pub(crate) mod ask;
+pub mod compactor;
+pub mod embedder;
+pub(crate) mod fence;
+pub mod finder;
+pub mod judge;
+
+#[cfg(test)]
+mod testkit;

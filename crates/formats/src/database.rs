@@ -1,0 +1,425 @@
+//! The stores of agents that keep their sessions in a SQLite database.
+//!
+//! Invariant: the original is only read, byte by byte, as any input is: it is
+//! copied, and SQLite opens the copy alone. Nothing of the schema runs (views,
+//! triggers, generated columns), and the work is bounded by the size of the file.
+
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{BufWriter, Read};
+use std::path::Path;
+
+use jiff::Timestamp;
+use rusqlite::config::DbConfig;
+use rusqlite::limits::Limit;
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OpenFlags, Statement};
+use serde::de::DeserializeOwned;
+use tempfile::TempDir;
+
+use super::error::{DatasetError, Problem};
+use super::source::{MAX_DOCUMENT, MAX_LINE, Origin, Source, parse};
+use super::unpack::{Allowance, Hashing};
+use recap_core::text::excerpt;
+
+/// First bytes of a database.
+const MAGIC: &[u8] = b"SQLite format 3\0";
+
+/// Largest store that is read, in bytes: those of busy users have some gigabytes.
+const MAX_DATABASE: u64 = 16 << 30;
+
+/// Instructions of SQLite for every byte of the store, and those that any store
+/// may take: a damaged tree may lead to the same rows without end.
+const WORK: (u64, u64) = (16, 1_000_000);
+
+/// Instructions after which the work is looked at.
+const STRIDE: i32 = 1_000;
+
+/// What follows the name of a database in that of its write-ahead log, which
+/// holds what was written last.
+const LOG: &str = "-wal";
+
+/// A table as the text of its definition tells it.
+pub(super) struct Table {
+    pub(super) name: String,
+    definition: String,
+}
+
+impl Table {
+    /// Whether the definition names all of these columns.
+    pub(super) fn has(&self, columns: &[&str]) -> bool {
+        let mut words = self.definition.split(|c: char| !c.is_alphanumeric() && c != '_');
+        let words: std::collections::BTreeSet<&str> = words.by_ref().collect();
+        columns.iter().all(|column| words.contains(column))
+    }
+}
+
+/// The tables of a database by its first bytes, in which the definitions stand
+/// as text. `None` where it is none.
+pub(super) fn tables(bytes: &[u8]) -> Option<Vec<Table>> {
+    bytes.starts_with(MAGIC).then(|| defined(bytes))
+}
+
+/// The tables whose definitions are in these bytes.
+pub(super) fn defined(bytes: &[u8]) -> Vec<Table> {
+    let text = String::from_utf8_lossy(bytes);
+    let mut tables: Vec<Table> = Vec::new();
+    for definition in text.split("CREATE TABLE ").skip(1) {
+        let rest = definition.trim_start_matches("IF NOT EXISTS ");
+        let rest = rest.trim_start_matches(['"', '`', '[', '\'']);
+        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+        if end > 0 {
+            let definition: String = rest.chars().take(MOST_DEFINED).collect();
+            tables.push(Table { name: rest[..end].to_owned(), definition });
+        }
+    }
+    tables
+}
+
+/// Most characters of the definition of a table.
+const MOST_DEFINED: usize = 16 << 10;
+
+impl Source<'_> {
+    /// Whether the input is a SQLite database. Nothing may have been read yet.
+    pub(super) fn is_database(&mut self) -> Result<bool, DatasetError> {
+        Ok(self.head(MAGIC.len())? == MAGIC)
+    }
+
+    /// The first bytes of the write-ahead log, if there is one.
+    pub(super) fn log_head(&self, most: usize) -> Result<Vec<u8>, DatasetError> {
+        let mut bytes = Vec::new();
+        if let Some(log) = self.log()? {
+            log.take(most as u64).read_to_end(&mut bytes).map_err(|e| self.io(e))?;
+        }
+        Ok(bytes)
+    }
+
+    fn log(&self) -> Result<Option<File>, DatasetError> {
+        let Some(origin) = self.origin() else {
+            return Ok(None);
+        };
+        let path = beside(&origin.path, LOG);
+        if !path.is_file() {
+            return Ok(None);
+        }
+        File::open(path).map(Some).map_err(|e| self.io(e))
+    }
+
+    /// Copies the rest of the input, and the write-ahead log beside it, and opens
+    /// the copy.
+    ///
+    /// # Errors
+    /// An input that is no whole database, is too large, or was written to while
+    /// it was copied.
+    pub(super) fn database(&mut self) -> Result<Database, DatasetError> {
+        let folder = tempfile::Builder::new().prefix("recap-").tempdir().map_err(|e| self.io(e))?;
+        let path = folder.path().join("store.db");
+        let mut file = BufWriter::new(File::create(&path).map_err(|e| self.io(e))?);
+        let mut size = self.copy_rest(&mut file, MAX_DATABASE)?;
+        file.into_inner().map_err(|e| self.io(e.into_error()))?;
+        if let Some(log) = self.log()? {
+            let mut hashing = Hashing::new(Box::new(log.take(MAX_DATABASE)));
+            let mut copy = File::create(beside(&path, LOG)).map_err(|e| self.io(e))?;
+            size += std::io::copy(&mut hashing, &mut copy).map_err(|e| self.io(e))?;
+            self.read_beside(LOG, hashing.hasher.finalize().to_hex().to_string());
+        }
+        if size > MAX_DATABASE {
+            let message = format!("it is larger than {MAX_DATABASE} bytes");
+            return Err(self.error(None, Problem::Database { message }));
+        }
+        let changed = self.origin().is_some_and(|origin| *origin != Origin::of(&origin.path));
+        if changed {
+            let message = "it was written to while it was copied".to_owned();
+            return Err(self.error(None, Problem::Database { message }));
+        }
+        let journal = self.origin().map(|origin| beside(&origin.path, "-journal"));
+        if journal.is_some_and(|path| std::fs::metadata(path).is_ok_and(|found| found.len() > 0)) {
+            self.warn("a change of the database was not finished: what it wrote may be missing");
+        }
+        let opened = Database::open(&path, size, self.allowance(), folder);
+        opened.map_err(|problem| self.error(None, problem))
+    }
+}
+
+fn beside(path: &Path, end: &str) -> std::path::PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(end);
+    name.into()
+}
+
+/// The copy of a store.
+pub(super) struct Database {
+    // Closed before its folder is removed.
+    connection: Connection,
+    size: u64,
+    allowance: Allowance,
+    unpacked: Cell<u64>,
+    _folder: TempDir,
+}
+
+/// The rows that a format needs of a table.
+pub(super) struct Wanted {
+    pub(super) table: &'static str,
+    /// The column by which rows are looked up; without one all are read.
+    pub(super) key: Option<&'static str>,
+    /// Columns that must be there, that which names a row first.
+    pub(super) columns: &'static [&'static str],
+    /// Columns that not every version has.
+    pub(super) optional: &'static [&'static str],
+    /// Columns in whose order rows come.
+    pub(super) order: &'static [&'static str],
+}
+
+impl Database {
+    fn open(
+        path: &Path,
+        size: u64,
+        allowance: Allowance,
+        folder: TempDir,
+    ) -> Result<Database, Problem> {
+        let open = || {
+            let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+            let mut connection = Connection::open_with_flags(path, flags)?;
+            connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, MAX_LINE as i32)?;
+            for (config, on) in [
+                (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
+                (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
+                (DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false),
+                (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),
+            ] {
+                connection.set_db_config(config, on)?;
+            }
+            let (each, free) = WORK;
+            let mut left = size.saturating_mul(each).saturating_add(free) / STRIDE as u64;
+            let is_spent = move || {
+                left = left.saturating_sub(1);
+                left == 0
+            };
+            connection.progress_handler(STRIDE, Some(is_spent))?;
+            connection.execute_batch("PRAGMA cell_size_check = ON; PRAGMA synchronous = OFF;")?;
+            Ok(connection)
+        };
+        let connection = open().map_err(|error: rusqlite::Error| broken("", &error))?;
+        let unpacked = Cell::new(0);
+        Ok(Database { connection, size, allowance, unpacked, _folder: folder })
+    }
+
+    /// Prepares to read a table, which must really be one.
+    ///
+    /// # Errors
+    /// A view in its place, and a column that is missing or computed.
+    pub(super) fn rows(&self, wanted: &Wanted) -> Result<Rows<'_>, Problem> {
+        let table = wanted.table;
+        let failed = |error: rusqlite::Error| broken(&format!("table `{table}`: "), &error);
+        let kind = "SELECT type FROM pragma_table_list(?1) WHERE schema = 'main'";
+        let kind = self.connection.query_row(kind, [table], |row| row.get::<_, String>(0));
+        let kind = kind.map_err(|error| match error {
+            rusqlite::Error::QueryReturnedNoRows => plain(format!("it has no table `{table}`")),
+            error => failed(error),
+        })?;
+        if kind != "table" {
+            return Err(plain(format!("`{table}` is a {}, no table", excerpt(&kind))));
+        }
+        let there = self.columns(table).map_err(failed)?;
+        for column in wanted.columns.iter().chain(&wanted.key) {
+            if !there.iter().any(|name| name == column) {
+                return Err(plain(format!("table `{table}` has no stored column `{column}`")));
+            }
+        }
+        let order = wanted.order.join(", ");
+        let mut from = format!("\"{table}\"");
+        if let Some(key) = wanted.key {
+            // An index of the copy's own: the recorded ones may be missing or damaged.
+            let mut columns = vec![key];
+            columns.extend(wanted.order.iter().filter(|column| **column != "rowid"));
+            let columns = columns.join(", ");
+            let index = format!("CREATE INDEX \"recap {table}\" ON \"{table}\" ({columns})");
+            self.connection.execute_batch(&index).map_err(failed)?;
+            from = format!("{from} INDEXED BY \"recap {table}\" WHERE {key} = ?1");
+        }
+        let names: Vec<&'static str> =
+            wanted.columns.iter().chain(wanted.optional).copied().collect();
+        let shown = names.iter().map(|name| match there.iter().any(|column| column == name) {
+            true => format!("\"{name}\""),
+            false => "NULL".to_owned(),
+        });
+        let shown: Vec<String> = shown.collect();
+        let sql = format!("SELECT {} FROM {from} ORDER BY {order}", shown.join(", "));
+        let statement = self.connection.prepare(&sql).map_err(failed)?;
+        Ok(Rows { statement, table, names })
+    }
+
+    /// The stored columns of a table: computed ones are hidden.
+    fn columns(&self, table: &str) -> rusqlite::Result<Vec<String>> {
+        let sql = "SELECT name FROM pragma_table_xinfo(?1) WHERE hidden = 0";
+        let mut columns = self.connection.prepare(sql)?;
+        columns.query_map([table], |row| row.get(0))?.collect()
+    }
+
+    /// Unpacks a cell that was packed with zstd; all of them together may be no
+    /// larger than a packed file of the store's size may be.
+    pub(super) fn unpack(&self, packed: &[u8]) -> Result<String, Problem> {
+        let most = self.allowance.most(self.size);
+        let decoder = zstd::stream::read::Decoder::with_buffer(packed);
+        let decoder = decoder.map_err(|e| plain(format!("a packed cell: {e}")))?;
+        let left = most.saturating_sub(self.unpacked.get()).min(MAX_DOCUMENT);
+        let mut bytes = Vec::new();
+        let read = decoder.take(left + 1).read_to_end(&mut bytes);
+        read.map_err(|e| plain(format!("a packed cell: {e}")))?;
+        self.unpacked.set(self.unpacked.get().saturating_add(bytes.len() as u64));
+        self.allowance.check(self.size, self.unpacked.get()).map_err(Problem::Unpacked)?;
+        if bytes.len() as u64 > MAX_DOCUMENT {
+            return Err(Problem::DocumentTooLong { limit: MAX_DOCUMENT });
+        }
+        String::from_utf8(bytes).map_err(|_| plain("a packed cell is no UTF-8 text".to_owned()))
+    }
+}
+
+/// A problem of a database.
+pub(super) fn plain(message: String) -> Problem {
+    Problem::Database { message }
+}
+
+/// What SQLite says of a place in a database.
+pub(super) fn broken(place: &str, error: &rusqlite::Error) -> Problem {
+    let message = match error.sqlite_error_code() {
+        Some(rusqlite::ErrorCode::OperationInterrupted) => {
+            "it takes more work than a store of its size can".to_owned()
+        }
+        Some(rusqlite::ErrorCode::TooBig) => format!("a cell is larger than {MAX_LINE} bytes"),
+        _ => error.to_string(),
+    };
+    plain(format!("{place}{message}"))
+}
+
+// The rows of a store's table, with their places in errors.
+
+/// A table that is being read.
+pub(super) struct Rows<'d> {
+    pub(super) statement: Statement<'d>,
+    pub(super) table: &'static str,
+    pub(super) names: Vec<&'static str>,
+}
+
+impl Rows<'_> {
+    /// Reads the rows with this key, or all of a table without one.
+    ///
+    /// # Errors
+    /// Damage, with the row before it, and what `read` refuses.
+    pub(super) fn each(
+        &mut self,
+        key: Option<&str>,
+        mut read: impl FnMut(&Row<'_>) -> Result<(), Problem>,
+    ) -> Result<(), Problem> {
+        let Rows { statement, table, names } = self;
+        let (mut last, mut held) = (String::new(), 0_u64);
+        let failed = |last: &str, error: rusqlite::Error| {
+            let after = match last {
+                "" => String::new(),
+                last => format!(", after row `{}`", excerpt(last)),
+            };
+            broken(&format!("table `{table}`{after}: "), &error)
+        };
+        let rows = match key {
+            Some(key) => statement.query([key]),
+            None => statement.query([]),
+        };
+        let mut rows = rows.map_err(|error| failed("", error))?;
+        while let Some(row) = rows.next().map_err(|error| failed(&last, error))? {
+            let row = Row { row, table, names };
+            held = held.saturating_add(row.bytes_held());
+            if held > MAX_DOCUMENT {
+                return Err(Problem::DocumentTooLong { limit: MAX_DOCUMENT });
+            }
+            read(&row)?;
+            last = row.name();
+        }
+        Ok(())
+    }
+}
+
+/// A row of a table.
+pub(super) struct Row<'r> {
+    row: &'r rusqlite::Row<'r>,
+    table: &'static str,
+    names: &'r [&'static str],
+}
+
+impl Row<'_> {
+    fn value(&self, column: &str) -> ValueRef<'_> {
+        let at = self.names.iter().position(|name| *name == column);
+        at.and_then(|at| self.row.get_ref(at).ok()).unwrap_or(ValueRef::Null)
+    }
+
+    fn bytes_held(&self) -> u64 {
+        let values = (0..self.names.len()).filter_map(|at| self.row.get_ref(at).ok());
+        let sizes = values.map(|value| match value {
+            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes.len() as u64,
+            _ => 8,
+        });
+        sizes.sum()
+    }
+
+    /// The name of the row in errors: its first column.
+    fn name(&self) -> String {
+        let first = self.names.first().copied().unwrap_or_default();
+        self.text(first).ok().flatten().unwrap_or_default()
+    }
+
+    /// A problem with a column of this row.
+    pub(super) fn problem(&self, column: &str, message: impl std::fmt::Display) -> Problem {
+        let (table, row) = (self.table, self.name());
+        plain(format!("table `{table}`, row `{}`, column `{column}`: {message}", excerpt(&row)))
+    }
+
+    /// A text, or a number as text.
+    pub(super) fn text(&self, column: &str) -> Result<Option<String>, Problem> {
+        match self.value(column) {
+            ValueRef::Null => Ok(None),
+            ValueRef::Integer(number) => Ok(Some(number.to_string())),
+            ValueRef::Real(number) => Ok(Some(number.to_string())),
+            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => match std::str::from_utf8(bytes) {
+                Ok(text) => Ok(Some(text.to_owned())),
+                Err(_) => {
+                    Err(plain(format!("table `{}`, column `{column}`: not UTF-8 text", self.table)))
+                }
+            },
+        }
+    }
+
+    /// A text that must be there.
+    pub(super) fn needed(&self, column: &str) -> Result<String, Problem> {
+        self.text(column)?.ok_or_else(|| self.problem(column, "it is empty"))
+    }
+
+    /// The bytes of a text or blob.
+    pub(super) fn bytes(&self, column: &str) -> Result<&[u8], Problem> {
+        match self.value(column) {
+            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Ok(bytes),
+            _ => Err(self.problem(column, "it is no text or blob")),
+        }
+    }
+
+    /// A whole number; anything else counts as none.
+    pub(super) fn integer(&self, column: &str) -> Option<i64> {
+        match self.value(column) {
+            ValueRef::Integer(number) => Some(number),
+            _ => None,
+        }
+    }
+
+    /// A time in seconds or milliseconds since 1970.
+    pub(super) fn time(&self, column: &str) -> Option<Timestamp> {
+        let number = self.integer(column)?;
+        // Seconds reach this number in the year 5138, milliseconds did in 1973.
+        match number.unsigned_abs() < 100_000_000_000 {
+            true => Timestamp::from_second(number).ok(),
+            false => Timestamp::from_millisecond(number).ok(),
+        }
+    }
+
+    /// A text that is JSON.
+    pub(super) fn json<T: DeserializeOwned>(&self, column: &str) -> Result<T, Problem> {
+        parse(&self.needed(column)?).map_err(|problem| self.problem(column, problem))
+    }
+}

@@ -1,0 +1,213 @@
+//! BEAM, "Beyond a Million Tokens": long chats in dated batches, with questions
+//! in a separate file (Tavakoli et al., arXiv 2510.27246).
+//!
+//! Choices: the generator's marker at the end of a message (`->-> 1,1`) states
+//! its position and is removed; all messages of a batch have the batch's date;
+//! the opening of a nugget ("LLM response should state:") is removed, since the
+//! nugget is what the answer has to contain. A chat is named after its folder.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use regex::Regex;
+use serde_json::Map;
+
+use super::prelude::*;
+use crate::check::Places;
+use crate::format::Beside;
+use recap_core::model::{Expectation, Probe, ProbeKind};
+
+/// The format of BEAM chats.
+pub(super) const FORMAT: Format = Format {
+    name: "beam",
+    describe: "BEAM chats (chat.json or chat_trunecated.json, with probing_questions.json beside it)",
+    tried: Tried::On { files: 15, compared: "messages, questions by type, evidence" },
+    sniff,
+    read: Read::All(read),
+    beside: Some(Beside {
+        // The published repository keeps them in a folder of their own.
+        questions: &["probing_questions.json", "probing_questions/probing_questions.json"],
+        // The authors' own evaluation reads the shorter chat where there is one.
+        instead: &["chat_trunecated.json", "chat_trunecated.json.gz"],
+        read: read_questions,
+    }),
+};
+
+fn sniff(head: &Head) -> bool {
+    let is_batch = |record: &Json| {
+        let turn = record.get(0).and_then(|b| b.get("turns")?.get(0)?.get(0));
+        turn.is_some_and(|message| message.get("role").is_some())
+    };
+    head.any(is_batch)
+}
+
+fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+    let batches: Vec<Batch> = source.document()?;
+    let mut draft = Draft::named(source.folder().unwrap_or(source.stem()));
+    for batch in batches {
+        chat(batch, &mut draft).map_err(|problem| source.error(None, problem))?;
+    }
+    Ok(vec![draft])
+}
+
+fn read_questions(source: &mut Source<'_>, drafts: &mut [Draft]) -> Result<(), DatasetError> {
+    let types: Map<String, Json> = source.document()?;
+    // One chat a file.
+    let Some(draft) = drafts.first_mut() else {
+        return Ok(());
+    };
+    let places = draft.places();
+    for (kind, questions) in types {
+        let read = probes(&kind, questions, &places, draft);
+        read.map_err(|problem| source.error(None, problem))?;
+    }
+    Ok(())
+}
+
+#[derive(Deserialize)]
+struct Batch {
+    time_anchor: Option<String>,
+    turns: Vec<Vec<WireMessage>>,
+}
+
+#[derive(Deserialize)]
+struct WireMessage {
+    role: String,
+    id: u64,
+    content: String,
+    time_anchor: Option<String>,
+}
+
+fn chat(batch: Batch, draft: &mut Draft) -> Result<(), Problem> {
+    let anchors = batch.turns.iter().flatten().map(|m| m.time_anchor.as_deref());
+    let anchor = anchors.chain([batch.time_anchor.as_deref()]).flatten().next();
+    let at = anchor.and_then(time);
+    draft.leave_out("date of a batch that cannot be read", u64::from(at.is_none()));
+    for wire in batch.turns.into_iter().flatten() {
+        let role = match wire.role.as_str() {
+            "user" => Role::User,
+            "assistant" => Role::Assistant,
+            _ => return Err(Problem::UnknownRole { role: wire.role }),
+        };
+        let text = without_marker(&wire.content);
+        draft.leave_out("position marker", u64::from(text.len() < wire.content.len()));
+        let blocks = vec![Block::Text { text: text.to_owned() }];
+        draft.push(Message::new(wire.id.to_string(), role, at, blocks), None);
+    }
+    Ok(())
+}
+
+/// A batch's date: `March-15-2024`.
+fn time(text: &str) -> Option<Timestamp> {
+    let date = Date::strptime("%B-%d-%Y", text.trim()).ok()?;
+    Some(date.to_zoned(TimeZone::UTC).ok()?.timestamp())
+}
+
+/// The text before the generator's marker (`->-> 1,1`, `->-> 2,N/A`, `->-> 1,5)`).
+fn without_marker(text: &str) -> &str {
+    static MARKER: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"\s*->->\s*\d+\s*,\s*(?:\d+|N/A)\)?\s*$").expect("the pattern is valid")
+    });
+    MARKER.find(text).map_or(text, |found| &text[..found.start()])
+}
+
+#[derive(Deserialize)]
+struct Question {
+    question: String,
+    answer: Option<String>,
+    #[serde(default)]
+    rubric: Vec<String>,
+    #[serde(default)]
+    source_chat_ids: Json,
+}
+
+/// The kinds of how-it-works §33.
+fn kind_of(name: &str) -> Option<ProbeKind> {
+    Some(match name {
+        "information_extraction" => ProbeKind::Fact,
+        "knowledge_update" => ProbeKind::Update,
+        "temporal_reasoning" => ProbeKind::Temporal,
+        "multi_session_reasoning" => ProbeKind::MultiHop,
+        "instruction_following" => ProbeKind::Constraint,
+        "preference_following" => ProbeKind::Preference,
+        "abstention" => ProbeKind::Abstain,
+        "event_ordering" => ProbeKind::Ordering,
+        "summarization" => ProbeKind::Summary,
+        "contradiction_resolution" => ProbeKind::Contradiction,
+        _ => return None,
+    })
+}
+
+fn probes(name: &str, questions: Json, places: &Places, draft: &mut Draft) -> Result<(), Problem> {
+    let kind =
+        kind_of(name).ok_or_else(|| Problem::shape(name, "not one of the ten question types"))?;
+    let questions: Vec<Question> = from_json(questions).map_err(|problem| problem.within(name))?;
+    for (n, question) in questions.into_iter().enumerate() {
+        let evidence = evidence(&question.source_chat_ids, places, draft);
+        draft.probes.push(Probe {
+            id: format!("{name}-{}", n + 1),
+            transcript: String::new(),
+            asked_at: draft.next_index().saturating_sub(1),
+            kind,
+            question: question.question,
+            expect: expectation(kind, question.answer, &question.rubric),
+            evidence,
+            stale: Vec::new(),
+        });
+    }
+    Ok(())
+}
+
+/// A rubric with one nugget about a value expects that value, or the whole gold
+/// answer; everything else is graded nugget by nugget, as published.
+fn expectation(kind: ProbeKind, answer: Option<String>, rubric: &[String]) -> Expectation {
+    use ProbeKind::{Abstain, Fact, MultiHop, Temporal, Update};
+    let nuggets: Vec<String> = rubric.iter().map(|nugget| nugget_of(nugget)).collect();
+    match kind {
+        Abstain => Expectation::Unanswerable,
+        Fact | Update | Temporal | MultiHop if nuggets.len() <= 1 => {
+            let whole = answer.filter(|answer| !nuggets.contains(answer));
+            Expectation::AnyOf(nuggets.into_iter().chain(whole).collect())
+        }
+        _ => Expectation::Rubric(nuggets),
+    }
+}
+
+/// A nugget without its opening words.
+fn nugget_of(text: &str) -> String {
+    static OPENING: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?i)^\s*(?:the )?LLM response should (?:state|contain|mention|include)\s*:\s*")
+            .expect("the pattern is valid")
+    });
+    OPENING.replace(text, "").trim().to_owned()
+}
+
+/// The evidence messages in the order of the chat: from a list of ids, or from
+/// lists and single ids by name. Ids of no message are counted.
+fn evidence(named: &Json, places: &Places, draft: &mut Draft) -> Vec<String> {
+    let mut open = vec![named];
+    let mut found = BTreeSet::new();
+    let mut unknown = 0;
+    while let Some(value) = open.pop() {
+        match value {
+            Json::Null => {}
+            Json::Array(items) => open.extend(items),
+            Json::Object(members) => open.extend(members.values()),
+            id => {
+                let id = id.as_str().map_or_else(|| id.to_string(), str::to_owned);
+                match places.get(&id) {
+                    Some(&at) => {
+                        found.insert(at);
+                    }
+                    None => unknown += 1,
+                }
+            }
+        }
+    }
+    let messages = &draft.transcript.messages;
+    let ids = found.into_iter().map(|at| messages[at].id.clone()).collect();
+    draft.leave_out("evidence that names no message", unknown);
+    ids
+}

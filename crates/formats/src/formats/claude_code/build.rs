@@ -1,0 +1,671 @@
+//! Turns the main chain of a log into a transcript.
+
+use std::collections::BTreeSet;
+
+use super::attachment::Added;
+use super::tree::Tree;
+use super::wire::{Body, CompactMetadata, Part, Record, Response};
+use crate::formats::content::ImageSource;
+use crate::formats::prelude::*;
+use recap_core::model::{SidechainRequest, ToolDefinition, Transcript};
+
+/// Why a record of the conversation is not in the transcript.
+pub(super) const ABANDONED: &str = "record on an abandoned branch";
+
+/// A problem with its line.
+type Fault = (u64, Problem);
+
+/// A result and its position.
+struct Placed {
+    record: usize,
+    part: Part,
+    id: String,
+}
+
+/// Builds one transcript out of the records at `members`; those of a sidechain
+/// have a `root`.
+pub(super) fn build(
+    records: &mut [Record],
+    tree: &mut Tree,
+    members: &[usize],
+    root: Option<usize>,
+) -> Result<Draft, Fault> {
+    let chain = tree
+        .main_chain(records, members, root)
+        .map_err(|problem| (members.first().map_or(1, |&m| records[m].line), problem))?;
+    // A sidechain may branch off the main chain; only its own records count.
+    let own: FxHashSet<usize> = members.iter().copied().collect();
+    let chain: Vec<usize> = chain.into_iter().filter(|at| own.contains(at)).collect();
+    let mut builder = Builder::new(records, tree, members, &chain);
+    facts(builder.records, &chain, &mut builder.draft.transcript);
+    for &at in &chain {
+        builder.emit(at)?;
+    }
+    builder.unanswered()?;
+    builder.count_left_out(members);
+    // The models of responses are those of messages: these must be there.
+    builder.models.name_models(&mut builder.draft.transcript);
+    Ok(builder.draft)
+}
+
+struct Builder<'a> {
+    records: &'a mut [Record],
+    tree: &'a Tree,
+    draft: Draft,
+    on_chain: FxHashSet<usize>,
+    /// Lines of each response on the chain, by its first line there.
+    responses: FxHashMap<usize, Vec<usize>>,
+    /// Results by the call that they answer.
+    results: FxHashMap<String, Vec<Placed>>,
+    /// User records off the chain that belong to a call (a skill's text).
+    attached: FxHashMap<String, Vec<usize>>,
+    /// Records that are in the transcript, with the index of their message (the
+    /// first, where there are several).
+    used: FxHashMap<usize, u32>,
+    /// Position of each record.
+    by_uuid: FxHashMap<String, usize>,
+    /// What the last boundary kept, until its summary is read.
+    kept: Option<Kept>,
+    models: Models,
+    /// Whether there is a response.
+    has_asked: bool,
+}
+
+impl<'a> Builder<'a> {
+    fn new(
+        records: &'a mut [Record],
+        tree: &'a Tree,
+        members: &[usize],
+        chain: &[usize],
+    ) -> Builder<'a> {
+        let by_uuid = members.iter().filter_map(|&at| Some((records[at].header.uuid.clone()?, at)));
+        let mut builder = Builder {
+            by_uuid: by_uuid.collect(),
+            kept: None,
+            models: Models::default(),
+            has_asked: false,
+            records,
+            tree,
+            draft: Draft::default(),
+            on_chain: chain.iter().copied().collect(),
+            responses: FxHashMap::default(),
+            results: FxHashMap::default(),
+            attached: FxHashMap::default(),
+            used: FxHashMap::default(),
+        };
+        builder.group_responses(members, chain);
+        builder.collect_results(members, chain);
+        builder
+    }
+
+    /// Groups the lines of one response: those that follow each other with
+    /// nothing but results between, and those off the chain (how-it-works §2).
+    fn group_responses(&mut self, members: &[usize], chain: &[usize]) {
+        let records = &*self.records;
+        let mut lines: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
+        let mut leads: FxHashMap<&str, usize> = FxHashMap::default();
+        // The first and the newest line of the response that may go on.
+        let mut open: Option<(usize, usize)> = None;
+        let mut apart = false;
+        for &at in chain {
+            let record = &records[at];
+            match &record.body {
+                Body::Assistant(response) => {
+                    let goes_on =
+                        |(_, newest): &(usize, usize)| record.continues(&records[*newest], apart);
+                    let lead = open.filter(goes_on).map_or(at, |(lead, _)| lead);
+                    lines.entry(lead).or_default().push(at);
+                    if let Some(id) = &response.id {
+                        leads.entry(id).or_insert(lead);
+                    }
+                    (open, apart) = (Some((lead, at)), false);
+                }
+                Body::User(_) if record.is_result() => apart = true,
+                Body::User(_) | Body::Compaction(_) => open = None,
+                _ => {}
+            }
+        }
+        for &at in members.iter().filter(|at| !self.on_chain.contains(at)) {
+            let Body::Assistant(Response { id: Some(id), .. }) = &records[at].body else {
+                continue;
+            };
+            if let Some(&lead) = leads.get(id.as_str())
+                && records[at].continues(&records[lead], false)
+            {
+                lines.entry(lead).or_default().push(at);
+            }
+        }
+        lines.values_mut().for_each(|lines| lines.sort_unstable());
+        self.responses = lines;
+    }
+
+    /// Takes the results out of their records, those on the chain first, so
+    /// that a branch cannot replace what the conversation holds.
+    fn collect_results(&mut self, members: &[usize], chain: &[usize]) {
+        let on_chain = &self.on_chain;
+        let off = members.iter().filter(|at| !on_chain.contains(at));
+        for at in chain.iter().chain(off).copied() {
+            let record = &mut self.records[at];
+            let uuid = record_id(record);
+            let Body::User(content) = &mut record.body else {
+                continue;
+            };
+            if let Some(call) = &record.header.source_tool_use
+                && !on_chain.contains(&at)
+            {
+                self.attached.entry(call.clone()).or_default().push(at);
+            }
+            let Content::Parts(parts) = content else {
+                continue;
+            };
+            let whole = parts.len() == 1;
+            let results = parts.extract_if(.., |part| part.kind == "tool_result");
+            for (n, part) in results.enumerate() {
+                let id = if whole { uuid.clone() } else { format!("{uuid}#{}", n + 1) };
+                let call = part.tool_use_id.clone().unwrap_or_default();
+                let placed = Placed { record: at, part, id };
+                self.results.entry(call).or_default().push(placed);
+            }
+        }
+    }
+
+    fn emit(&mut self, at: usize) -> Result<(), Fault> {
+        let record = &mut self.records[at];
+        match &mut record.body {
+            Body::Assistant(_) if self.used.contains_key(&at) => Ok(()),
+            Body::Assistant(_) => self.emit_response(at),
+            Body::User(content) if record.header.is_compact_summary == Some(true) => {
+                let summary = plain_text(std::mem::take(content));
+                self.emit_summary(at, summary);
+                Ok(())
+            }
+            Body::User(_) => self.emit_user(at),
+            Body::Compaction(_) | Body::MicroCompaction(_) => {
+                let line = record.line;
+                self.emit_compaction(at).map_err(|problem| (line, problem))
+            }
+            Body::Added(_) => self.emit_added(at),
+            Body::Progress(_) | Body::Queue(_) | Body::Other(_) => Ok(()),
+        }
+    }
+
+    /// What the harness added: words of the user, what was said about the whole
+    /// session in front of its first request, what a compaction put back, or a
+    /// message at its place.
+    fn emit_added(&mut self, at: usize) -> Result<(), Fault> {
+        let index = self.draft.next_index();
+        self.used.insert(at, index);
+        let line = self.records[at].line;
+        let body = std::mem::replace(&mut self.records[at].body, Body::Other(String::new()));
+        let Body::Added(added) = body else {
+            return Ok(());
+        };
+        let fault = |problem| (line, problem);
+        match added {
+            Added::Typed(content) => {
+                let blocks = blocks(content, &mut self.draft).map_err(fault)?;
+                if !blocks.is_empty() {
+                    let message = self.message(at, Role::User, blocks);
+                    self.draft.push(message, line);
+                }
+            }
+            Added::Told { text, row_kind } => {
+                let first = !self.has_asked && self.draft.transcript.compactions.is_empty();
+                // In front of the first message nothing belongs to one.
+                if first && (row_kind || index == 0) {
+                    self.draft.transcript.preamble.system.push(text);
+                } else if self.is_behind_summary() {
+                    self.put_back(text).map_err(fault)?;
+                } else {
+                    let message = self.message(at, Role::System, vec![Block::Text { text }]);
+                    self.draft.push(message, line);
+                }
+            }
+            Added::Prompt { system, tools } => self.prompt(system, tools),
+        }
+        Ok(())
+    }
+
+    /// Whether the newest compaction has its summary, and no message came since.
+    fn is_behind_summary(&self) -> bool {
+        let newest = self.draft.transcript.compactions.last();
+        newest.is_some_and(|c| c.summary.is_some() && c.after == self.draft.next_index())
+    }
+
+    /// Adds a text that the agent sent again behind its summary: only the
+    /// strategy `recorded` sends it.
+    fn put_back(&mut self, text: String) -> Result<(), Problem> {
+        self.draft.keep(1, text.len())?;
+        if let Some(last) = self.draft.transcript.compactions.last_mut() {
+            if let (true, Some(summary)) = (last.pieces.is_empty(), &last.summary) {
+                last.pieces.push(Piece::Text { role: Role::User, text: summary.clone() });
+            }
+            last.pieces.push(Piece::Text { role: Role::System, text });
+        }
+        Ok(())
+    }
+
+    /// The recorded system prompt, where it is there from the beginning.
+    fn prompt(&mut self, system: Vec<String>, tools: Vec<ToolDefinition>) {
+        let preamble = &mut self.draft.transcript.preamble;
+        if self.has_asked || !preamble.tools.is_empty() {
+            let same = system.iter().all(|text| preamble.system.contains(text));
+            self.draft.leave_out("system prompt of a later request", u64::from(!same));
+            return;
+        }
+        preamble.system.splice(0..0, system);
+        preamble.tools = tools;
+    }
+
+    /// One message from all lines of a response, then its results in the order
+    /// of its calls (how-it-works §2).
+    fn emit_response(&mut self, at: usize) -> Result<(), Fault> {
+        let lines = self.responses.remove(&at).unwrap_or_else(|| vec![at]);
+        let index = self.draft.next_index();
+        let mut message = self.message(at, Role::Assistant, Vec::new());
+        message.synthetic = self.records[at].is_synthetic();
+        self.has_asked |= !message.synthetic;
+        let mut calls: Vec<String> = Vec::new();
+        let mut known: FxHashSet<String> = FxHashSet::default();
+        let mut model = None;
+        for line in lines {
+            self.used.insert(line, index);
+            let record = &mut self.records[line];
+            let Body::Assistant(response) = &mut record.body else {
+                continue;
+            };
+            if !message.synthetic {
+                message.usage = merge_usage(message.usage, response);
+                model = model.or_else(|| response.model.take());
+            }
+            let content = std::mem::take(&mut response.content);
+            let blocks = blocks(content, &mut self.draft);
+            for block in blocks.map_err(|problem| (record.line, problem))? {
+                if let Block::ToolCall { id, .. } = &block {
+                    if !known.insert(id.clone()) {
+                        self.draft.leave_out("repeated tool call", 1);
+                        continue;
+                    }
+                    calls.push(id.clone());
+                }
+                message.blocks.push(block);
+            }
+        }
+        if let Some(model) = model {
+            self.models.add(&model, &message.id);
+        }
+        self.draft.push(message, self.records[at].line);
+        self.emit_results(&calls)
+    }
+
+    fn emit_results(&mut self, calls: &[String]) -> Result<(), Fault> {
+        let mut behind = Vec::new();
+        for call in calls {
+            for placed in self.results.remove(call).into_iter().flatten().enumerate() {
+                match placed {
+                    (0, first) => {
+                        behind.push(first.record);
+                        self.emit_result(call, first);
+                    }
+                    _ => self.draft.leave_out("repeated tool result", 1),
+                }
+            }
+            behind.extend(self.attached.remove(call).into_iter().flatten());
+        }
+        // Attachments of a result off the chain follow the results; on the
+        // chain they have a position of their own.
+        behind.retain(|at| !self.on_chain.contains(at));
+        behind.dedup();
+        behind.into_iter().try_for_each(|at| self.emit_user(at))
+    }
+
+    fn emit_result(&mut self, call: &str, placed: Placed) {
+        let index = self.draft.next_index();
+        self.used.entry(placed.record).or_insert(index);
+        let is_error = placed.part.is_error == Some(true);
+        let content = placed.part.content.unwrap_or_default();
+        let read = |part: Part| (part.kind, part.text);
+        let text = result_text(content, read, "image", &mut self.draft);
+        let record = &self.records[placed.record];
+        let at = record.header.timestamp;
+        let message = result_message(placed.id, call.to_owned(), text, is_error, at);
+        self.draft.push(message, record.line);
+    }
+
+    /// The user's words; results of the same record went to their calls.
+    fn emit_user(&mut self, at: usize) -> Result<(), Fault> {
+        let record = &mut self.records[at];
+        let line = record.line;
+        let Body::User(content) = &mut record.body else {
+            return Ok(());
+        };
+        let content = std::mem::take(content);
+        let blocks = blocks(content, &mut self.draft).map_err(|problem| (line, problem))?;
+        if blocks.is_empty() {
+            return Ok(());
+        }
+        let index = self.draft.next_index();
+        self.used.entry(at).or_insert(index);
+        let message = self.message(at, Role::User, blocks);
+        self.draft.push(message, line);
+        Ok(())
+    }
+
+    fn message(&self, at: usize, role: Role, blocks: Vec<Block>) -> Message {
+        let record = &self.records[at];
+        Message::new(record_id(record), role, record.header.timestamp, blocks)
+    }
+
+    /// Records a compaction; the messages continue. Nothing was kept unless the
+    /// record says so (how-it-works §6).
+    fn emit_compaction(&mut self, at: usize) -> Result<(), Problem> {
+        let after = self.draft.next_index();
+        let record = &self.records[at];
+        let mut compaction = RecordedCompaction {
+            after,
+            kept_from: after,
+            at: record.header.timestamp,
+            ..RecordedCompaction::default()
+        };
+        match &record.body {
+            Body::Compaction(metadata) => {
+                compaction.trigger = trigger(metadata.trigger.as_deref());
+                compaction.tokens_before = metadata.pre_tokens;
+                compaction.tokens_after = metadata.post_tokens;
+                compaction.duration_ms = metadata.waited();
+                let own = record.header.uuid.as_deref();
+                let kept = Kept::of(metadata, own, after, |uuid| self.index_of(uuid));
+                self.draft.keep(kept.len(), 0)?;
+                compaction.kept_from = kept.tail_from(after);
+                self.kept = Some(kept);
+            }
+            Body::MicroCompaction(metadata) => {
+                // Clearing results removes no messages: what was sent before still is.
+                let before = self.draft.transcript.compactions.last();
+                compaction.kept_from = before.map_or(0, |c| c.kept_from);
+                compaction.trigger = trigger(metadata.trigger.as_deref());
+                compaction.tokens_before = metadata.pre_tokens;
+                compaction.cleared = metadata.compacted_tool_ids.clone();
+            }
+            _ => return Ok(()),
+        }
+        self.used.insert(at, after);
+        self.draft.transcript.compactions.push(compaction);
+        Ok(())
+    }
+
+    fn index_of(&self, uuid: &str) -> Option<u32> {
+        self.by_uuid.get(uuid).and_then(|at| self.used.get(at)).copied()
+    }
+
+    /// Adds the summary to its compaction; without a compaction before it, the
+    /// session continues another file and begins with the summary.
+    fn emit_summary(&mut self, at: usize, summary: String) {
+        let after = self.draft.next_index();
+        self.used.insert(at, after);
+        let compactions = &mut self.draft.transcript.compactions;
+        match compactions.last_mut() {
+            Some(last) if last.summary.is_none() && last.cleared.is_empty() => {
+                let kept = self.kept.take().unwrap_or_default();
+                last.pieces = kept.pieces(last.kept_from, &summary);
+                last.summary = Some(summary);
+            }
+            _ => compactions.push(RecordedCompaction {
+                after,
+                kept_from: after,
+                summary: Some(summary),
+                at: self.records[at].header.timestamp,
+                ..RecordedCompaction::default()
+            }),
+        }
+    }
+
+    /// Handles the results without a call in the transcript: those on branches
+    /// are left out, and so is a result whose record says that the part before
+    /// it is not in the file.
+    fn unanswered(&mut self) -> Result<(), Fault> {
+        let results = std::mem::take(&mut self.results);
+        let mut rest: Vec<(String, Placed)> = results
+            .into_iter()
+            .flat_map(|(call, placed)| placed.into_iter().map(move |p| (call.clone(), p)))
+            .filter(|(_, placed)| self.on_chain.contains(&placed.record))
+            .collect();
+        rest.sort_by_key(|(_, placed)| placed.record);
+        for (call, placed) in rest {
+            if !self.tree.is_dangling(placed.record) {
+                let line = self.records[placed.record].line;
+                return Err((line, Problem::ResultWithoutCall { call }));
+            }
+            self.used.entry(placed.record).or_default();
+            let reason = "tool result whose call is not in the file";
+            self.draft.leave_out(reason, 1);
+        }
+        Ok(())
+    }
+
+    fn count_left_out(&mut self, members: &[usize]) {
+        for &at in members.iter().filter(|at| !self.used.contains_key(at)) {
+            let reason = match &self.records[at].body {
+                Body::Other(reason) => reason.as_str(),
+                Body::Progress(_) => "progress record",
+                Body::Queue(_) => "queue-operation record",
+                _ if self.on_chain.contains(&at) => "empty record",
+                _ => ABANDONED,
+            };
+            self.draft.leave_out(reason, 1);
+        }
+    }
+}
+
+// Content parts, token counts and triggers of a Claude Code log, in the
+// vocabulary of the model.
+
+/// The blocks of a message, without results, which were taken out before; kinds
+/// that the model does not have are counted as left out.
+fn blocks(content: Content<Part>, draft: &mut Draft) -> Result<Vec<Block>, Problem> {
+    content.blocks(|part| {
+        Ok(Some(match part.kind.as_str() {
+            "text" => Block::Text { text: part.text.ok_or_else(|| lacks("text", "text"))? },
+            // A redacted part has only ciphertext, but there was reasoning.
+            "thinking" | "redacted_thinking" => {
+                Block::Reasoning { text: part.thinking.unwrap_or_default() }
+            }
+            "tool_use" => Block::ToolCall {
+                id: part.id.ok_or_else(|| lacks("tool_use", "id"))?,
+                name: part.name.ok_or_else(|| lacks("tool_use", "name"))?,
+                arguments: part.input.unwrap_or_else(|| serde_json::json!({})),
+            },
+            "image" => Block::Image { media_type: part.source.and_then(ImageSource::media_type) },
+            other => {
+                draft.leave_out(format!("{other} part"), 1);
+                return Ok(None);
+            }
+        }))
+    })
+}
+
+fn lacks(kind: &str, field: &str) -> Problem {
+    Problem::lacks("message.content", kind, field)
+}
+
+/// The text of a summary.
+fn plain_text(content: Content<Part>) -> String {
+    match content {
+        Content::Text(text) => text,
+        Content::Parts(parts) => {
+            let texts: Vec<String> = parts.into_iter().filter_map(|p| p.text).collect();
+            texts.join("\n")
+        }
+    }
+}
+
+/// Token counts of one response out of those of its lines: the largest output
+/// (earlier lines hold a placeholder), final once a line has a stop reason.
+fn merge_usage(known: Option<Usage>, line: &Response) -> Option<Usage> {
+    let Some(wire) = &line.usage else {
+        return known;
+    };
+    let usage = Usage { output_final: line.is_final(), ..wire.disjoint() };
+    let Some(known) = known else {
+        return Some(usage);
+    };
+    let output_final = known.output_final || usage.output_final;
+    let larger = if usage.output >= known.output { usage } else { known };
+    Some(Usage { output_final, ..larger })
+}
+
+/// The trigger of a compaction.
+fn trigger(name: Option<&str>) -> RecordedTrigger {
+    match name {
+        Some("auto") => RecordedTrigger::Auto,
+        Some("manual") => RecordedTrigger::Manual,
+        _ => RecordedTrigger::Unknown,
+    }
+}
+
+// What the records of a session say about it.
+
+fn record_id(record: &Record) -> String {
+    let uuid = record.header.uuid.clone();
+    uuid.unwrap_or_else(|| format!("line-{}", record.line))
+}
+
+/// Project and the values that the records carry about themselves.
+fn facts(records: &[Record], chain: &[usize], transcript: &mut Transcript) {
+    let mut values = BTreeSet::new();
+    for &at in chain {
+        let header = &records[at].header;
+        let own =
+            [&header.session_id, &header.cwd, &header.version, &header.git_branch, &header.slug];
+        values.extend(own.into_iter().flatten().filter(|v| !v.is_empty()).cloned());
+        if let Some(cwd) = &header.cwd {
+            values.extend(home_of(cwd));
+            let project = &mut transcript.project;
+            *project = project.take().or_else(|| project_of(cwd));
+        }
+        if let Body::Assistant(response) = &records[at].body
+            && !records[at].is_synthetic()
+        {
+            values.extend(response.model.clone());
+        }
+    }
+    transcript.metadata = values.into_iter().collect();
+}
+
+/// What tells a response: its id, and the size of its prompt.
+type Identity = (String, u64);
+
+/// What subagents asked their models, by merged response (how-it-works §2), in
+/// the order of the files. Responses without usage were not billed.
+#[derive(Default)]
+pub(super) struct Asides {
+    requests: Vec<SidechainRequest>,
+    known: FxHashMap<Identity, usize>,
+}
+
+impl Asides {
+    /// Adds the requests of a subagent's records.
+    pub(super) fn add<'a>(&mut self, records: impl Iterator<Item = &'a Record>) {
+        for record in records {
+            let response = match &record.body {
+                Body::Assistant(response) if !record.is_synthetic() => response,
+                Body::Progress(response) => response,
+                _ => continue,
+            };
+            let Some(asked) = response.asked() else { continue };
+            let next = self.requests.len();
+            let identity = response.id.clone().map(|id| (id, asked.prompt()));
+            let place = identity.map_or(next, |key| *self.known.entry(key).or_insert(next));
+            let known = self.requests.get(place).map(|request| request.usage);
+            let Some(usage) = merge_usage(known, response) else { continue };
+            match self.requests.get_mut(place) {
+                Some(request) => request.usage = usage,
+                None => self.requests.push(SidechainRequest {
+                    at: record.header.timestamp,
+                    model: response.model.clone(),
+                    usage,
+                }),
+            }
+        }
+    }
+
+    pub(super) fn take(self) -> Vec<SidechainRequest> {
+        self.requests
+    }
+}
+
+// What a compaction of Claude Code kept besides its summary.
+//
+// A partial compaction keeps records verbatim. They stand behind their
+// anchor: the summary, where what came before them was summarised, or the
+// boundary itself, where what came after them was.
+
+/// The messages that a boundary kept.
+#[derive(Debug, Default)]
+struct Kept {
+    /// In order, each once.
+    messages: Vec<u32>,
+    /// Whether the summary comes after them.
+    summary_behind: bool,
+}
+
+impl Kept {
+    /// What the boundary with the id `own`, after `after` messages, kept.
+    /// Records that are not messages of the conversation are skipped.
+    fn of(
+        metadata: &CompactMetadata,
+        own: Option<&str>,
+        after: u32,
+        index_of: impl Fn(&str) -> Option<u32>,
+    ) -> Kept {
+        let segment = metadata.preserved_segment.as_ref();
+        let listed = metadata.preserved_messages.as_ref().filter(|kept| !kept.uuids.is_empty());
+        let mut messages: Vec<u32> = match (listed, segment) {
+            (Some(kept), _) => kept.uuids.iter().filter_map(|uuid| index_of(uuid)).collect(),
+            (None, Some(segment)) => {
+                let tail = segment.tail_uuid.as_deref().and_then(&index_of);
+                let end = tail.map_or(after, |tail| tail + 1);
+                index_of(&segment.head_uuid).map_or_else(Vec::new, |head| (head..end).collect())
+            }
+            (None, None) => Vec::new(),
+        };
+        messages.retain(|&message| message < after);
+        messages.sort_unstable();
+        messages.dedup();
+        let anchor = listed.and_then(|kept| kept.anchor_uuid.as_deref());
+        let anchor = anchor.or_else(|| segment?.anchor_uuid.as_deref());
+        Kept { messages, summary_behind: anchor.is_some() && anchor == own }
+    }
+
+    /// How many messages there are.
+    fn len(&self) -> usize {
+        self.messages.len()
+    }
+
+    /// The first message from which on everything after the summary was kept.
+    fn tail_from(&self, after: u32) -> u32 {
+        let mut from = after;
+        if !self.summary_behind {
+            while from > 0 && self.messages.binary_search(&(from - 1)).is_ok() {
+                from -= 1;
+            }
+        }
+        from
+    }
+
+    /// What was sent before that tail, if it was more than the summary.
+    fn pieces(&self, tail_from: u32, summary: &str) -> Vec<Piece> {
+        let apart = self.messages.iter().copied().take_while(|&message| message < tail_from);
+        let mut pieces: Vec<Piece> = apart.map(Piece::Message).collect();
+        if !pieces.is_empty() {
+            let at = if self.summary_behind { pieces.len() } else { 0 };
+            let text = Piece::Text { role: Role::User, text: summary.to_owned() };
+            pieces.insert(at, text);
+        }
+        pieces
+    }
+}
+
+#[cfg(test)]
+#[path = "build_tests.rs"]
+mod tests;

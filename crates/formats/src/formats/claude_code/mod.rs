@@ -1,0 +1,213 @@
+//! Sessions of Claude Code: the JSON-lines logs under `~/.claude/projects`.
+
+mod attachment;
+mod branch;
+mod build;
+mod tree;
+mod wire;
+
+use std::collections::BTreeMap;
+
+use self::build::Asides;
+use self::tree::Tree;
+use self::wire::{Body, Record};
+use super::content::warn_of_branches;
+use super::prelude::*;
+use super::qwen_code;
+use recap_core::model::SIDECHAIN;
+
+/// The format of Claude Code's session logs.
+pub(super) const FORMAT: Format = Format {
+    name: "claude-code",
+    describe: "Claude Code session (JSON lines, ~/.claude/projects/*/*.jsonl)",
+    tried: Tried::On {
+        files: 15,
+        compared: "tool results, requests, compactions with trigger and tokens before",
+    },
+    sniff,
+    read: Read::All(read),
+    beside: None,
+};
+
+fn sniff(head: &Head) -> bool {
+    let is_record = |record: &Json| {
+        let kind = record.get("type").and_then(Json::as_str);
+        matches!(kind, Some("user" | "assistant" | "system" | "progress"))
+            && record.get("sessionId").is_some()
+            && record.get("uuid").is_some()
+    };
+    head.any(is_record) && !head.any(qwen_code::is_record)
+}
+
+fn read(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+    let mut log = Log::read(source)?;
+    if let Some(agent) = log.records.iter().find(|record| record.is_conversation())
+        && !options.sidechains
+        && agent.is_sidechain()
+        && log.is_of_subagent()
+    {
+        let session = agent.header.session_id.as_deref().unwrap_or("it does not name");
+        source.warn(format!(
+            "the log of a subagent, whose session {session} is not beside it: \
+             read as a session of its own"
+        ));
+        log.records.iter_mut().for_each(|record| record.header.is_sidechain = None);
+    }
+    let Log { mut records, repeated } = log;
+    let mut tree = Tree::new(&records);
+    if tree.is_newest_first() {
+        records.reverse();
+        tree = Tree::new(&records);
+        source.warn("its newest record comes first; it was read from its end");
+    }
+    warn_of_lost_parents(source, tree.lost_parents(&records));
+    let (main, sidechains) = split(&records, &tree)
+        .map_err(|problem| source.error(records.first().map(|r| r.line), problem))?;
+    let stem = source.stem().to_owned();
+    let mut asides = Asides::default();
+    if !options.sidechains {
+        let of_agents = |r: &&Record| r.is_sidechain() || matches!(r.body, Body::Progress(_));
+        asides.add(records.iter().filter(of_agents));
+    }
+    let mut drafts = Vec::new();
+    let mut one = |id: String, members: &[usize], root: Option<usize>| {
+        let built = build::build(&mut records, &mut tree, members, root);
+        let mut draft = built.map_err(|(line, problem)| source.error(Some(line), problem))?;
+        draft.transcript.id = id;
+        if !draft.transcript.messages.is_empty() {
+            drafts.push(draft);
+        }
+        Ok::<(), DatasetError>(())
+    };
+    one(stem.clone(), &main, None)?;
+    if options.sidechains {
+        for (n, (&root, members)) in sidechains.iter().enumerate() {
+            one(format!("{stem}{SIDECHAIN}{}", n + 1), members, Some(root))?;
+        }
+    }
+    let skipped = match options.sidechains {
+        true => 0,
+        false => sidechains.values().map(|m| m.len() as u64).sum(),
+    };
+    let apart = subagents(source, options, &mut asides, sidechains.len(), &mut drafts)?;
+    for draft in &drafts {
+        warn_of_branches(source, draft, build::ABANDONED);
+    }
+    if let Some(first) = drafts.first_mut() {
+        first.leave_out("record written twice", repeated);
+        first.leave_out("torn last line", source.torn());
+        first.leave_out("sidechain record", skipped + apart);
+        first.transcript.sidechains = asides.take();
+    } else if skipped > 0 {
+        source.warn(format!("nothing but sidechain records ({skipped})"));
+    }
+    Ok(drafts)
+}
+
+/// Reads the logs of subagents that lie in files of their own: what they used, or
+/// the sessions that they are. One that cannot be read is named in a warning.
+/// Returns the number of records that are counted and not kept.
+fn subagents(
+    source: &mut Source<'_>,
+    options: &LoadOptions,
+    asides: &mut Asides,
+    sidechains: usize,
+    drafts: &mut Vec<Draft>,
+) -> Result<u64, DatasetError> {
+    let session = source.stem().to_owned();
+    let mut left_out = 0;
+    for (n, log) in source.subagents().to_vec().into_iter().enumerate() {
+        let mut own = source.open_subagent(&log)?;
+        let read = Log::read(&mut own).and_then(|mut read| {
+            own.settle_aside(read.records.len())?;
+            asides.add(read.records.iter().filter(|_| !options.sidechains));
+            if !options.sidechains {
+                return Ok((read.records.len() as u64, None));
+            }
+            read.records.iter_mut().for_each(|record| record.header.is_sidechain = None);
+            let mut tree = Tree::new(&read.records);
+            let all: Vec<usize> = (0..read.records.len()).collect();
+            let built = build::build(&mut read.records, &mut tree, &all, None);
+            let mut draft = built.map_err(|(line, problem)| own.error(Some(line), problem))?;
+            draft.transcript.id = format!("{session}{SIDECHAIN}{}", sidechains + n + 1);
+            Ok((0, Some(draft)))
+        });
+        let shown = log.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        match read {
+            Ok((records, draft)) => {
+                left_out += records;
+                drafts.extend(draft.filter(|draft| !draft.transcript.messages.is_empty()));
+            }
+            Err(error) => source.warn(format!("set aside: {shown}: {}", error.reason())),
+        }
+        let (hash, warnings) = own.finish()?;
+        warnings.into_iter().for_each(|text| source.warn(format!("{shown}: {text}")));
+        source.read_subagent(log, hash);
+    }
+    Ok(left_out)
+}
+
+/// The records of a log, in the order of the file.
+struct Log {
+    records: Vec<Record>,
+    /// Records that occur twice (a resumed session copies the one that it
+    /// continues) and were read once.
+    repeated: u64,
+}
+
+impl Log {
+    fn read(source: &mut Source<'_>) -> Result<Log, DatasetError> {
+        let mut records: Vec<Record> = Vec::new();
+        let mut uuids = FxHashSet::default();
+        let mut repeated = 0;
+        let read = |text: &str| {
+            let (header, body) = wire::read(text)?;
+            let record = Record { line: 0, header, body };
+            match record.is_conversation() && record.header.uuid.is_none() {
+                true => Err(Problem::shape("uuid", "a message must have one")),
+                false => Ok(record),
+            }
+        };
+        while let Some((line, record)) = source.next_record(read)? {
+            match &record.header.uuid {
+                Some(uuid) if !uuids.insert(uuid.clone()) => repeated += 1,
+                _ => records.push(Record { line, ..record }),
+            }
+        }
+        attachment::take_from_queue(&mut records);
+        Ok(Log { records, repeated })
+    }
+
+    /// Whether there is nothing of a main conversation.
+    fn is_of_subagent(&self) -> bool {
+        let mut messages = self.records.iter().filter(|record| record.is_conversation());
+        messages.all(Record::is_sidechain)
+    }
+}
+
+fn warn_of_lost_parents(source: &mut Source<'_>, lost: usize) {
+    if lost > 0 {
+        source.warn(format!(
+            "parents that are not in the file: {lost}; \
+             each record was put behind the message before it"
+        ));
+    }
+}
+
+/// Positions of the main records, and of each sidechain's by its root.
+type Split = (Vec<usize>, BTreeMap<usize, Vec<usize>>);
+
+fn split(records: &[Record], tree: &Tree) -> Result<Split, Problem> {
+    let mut main = Vec::new();
+    let mut sidechains: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    let mut roots = FxHashMap::default();
+    for (at, record) in records.iter().enumerate() {
+        if record.is_sidechain() {
+            let root = tree.sidechain_root(records, at, &mut roots)?;
+            sidechains.entry(root).or_default().push(at);
+        } else {
+            main.push(at);
+        }
+    }
+    Ok((main, sidechains))
+}

@@ -1,0 +1,374 @@
+//! Records of a Claude Code log in their format on disk, versions 1.0 to 2.1.
+//!
+//! Only fields that the importer reads are named: `toolUseResult` repeats a
+//! result with whole files and was never sent to the model.
+
+use super::attachment::{self, Added};
+use crate::formats::content::ImageSource;
+use crate::formats::prelude::*;
+
+#[derive(Deserialize)]
+struct Kind {
+    #[serde(rename = "type")]
+    kind: String,
+}
+
+/// The fields that every record has.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Header {
+    pub(super) uuid: Option<String>,
+    pub(super) parent_uuid: Option<String>,
+    pub(super) logical_parent_uuid: Option<String>,
+    pub(super) is_sidechain: Option<bool>,
+    pub(super) timestamp: Option<Timestamp>,
+    pub(super) session_id: Option<String>,
+    pub(super) cwd: Option<String>,
+    pub(super) version: Option<String>,
+    pub(super) git_branch: Option<String>,
+    pub(super) slug: Option<String>,
+    pub(super) is_compact_summary: Option<bool>,
+    pub(super) is_api_error_message: Option<bool>,
+    pub(super) request_id: Option<String>,
+    #[serde(rename = "sourceToolUseID")]
+    pub(super) source_tool_use: Option<String>,
+    subtype: Option<String>,
+}
+
+/// The content of a record.
+#[derive(Debug)]
+pub(super) enum Body {
+    User(Content<Part>),
+    Assistant(Response),
+    Compaction(CompactMetadata),
+    MicroCompaction(MicrocompactMetadata),
+    /// What the harness added to the conversation besides messages.
+    Added(Added),
+    /// A response of a subagent, shown as its progress: it is in no other record
+    /// where the subagent's log is not at hand.
+    Progress(Response),
+    /// What became of a prompt that was typed while the agent worked.
+    Queue(Queue),
+    /// Not part of the conversation; the reason under which it is counted.
+    Other(String),
+}
+
+/// One line of the log.
+#[derive(Debug)]
+pub(super) struct Record {
+    pub(super) line: u64,
+    pub(super) header: Header,
+    pub(super) body: Body,
+}
+
+impl Record {
+    /// Whether this is a message of the conversation.
+    pub(super) fn is_conversation(&self) -> bool {
+        matches!(self.body, Body::User(_) | Body::Assistant(_))
+    }
+
+    /// Whether it is neither a message nor context.
+    pub(super) fn is_side(&self) -> bool {
+        matches!(self.body, Body::Other(_) | Body::Progress(_) | Body::Queue(_))
+    }
+
+    pub(super) fn is_sidechain(&self) -> bool {
+        self.header.is_sidechain == Some(true)
+    }
+
+    /// Whether this is a user's record with nothing but results of calls.
+    pub(super) fn is_result(&self) -> bool {
+        match &self.body {
+            Body::User(Content::Parts(parts)) => {
+                !parts.is_empty() && parts.iter().all(|part| part.kind == "tool_result")
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether this is a slash command or what it printed.
+    pub(super) fn is_command(&self) -> bool {
+        match &self.body {
+            Body::Added(Added::Told { .. }) => self.header.subtype.is_some(),
+            Body::User(Content::Text(text)) => {
+                ["<command-", "<local-command-"].iter().any(|start| text.starts_with(start))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the harness wrote the message in the agent's name (how-it-works §4).
+    pub(super) fn is_synthetic(&self) -> bool {
+        let model = match &self.body {
+            Body::Assistant(response) => response.model.as_deref(),
+            _ => None,
+        };
+        model == Some("<synthetic>") || self.header.is_api_error_message == Some(true)
+    }
+
+    /// What the request of this record's response used, where that is reported.
+    pub(super) fn asked(&self) -> Option<Usage> {
+        match &self.body {
+            Body::Assistant(response) if !self.is_synthetic() => response.asked(),
+            _ => None,
+        }
+    }
+
+    /// Whether this is a further part of the response that `first` began, given
+    /// whether results stand between them: a proxy may give all responses one id.
+    pub(super) fn continues(&self, first: &Record, apart: bool) -> bool {
+        let (Body::Assistant(first_part), Body::Assistant(part)) = (&first.body, &self.body) else {
+            return false;
+        };
+        if part.id.is_none() || part.id != first_part.id {
+            return false;
+        }
+        if let (Some(one), Some(other)) = (&first.header.request_id, &self.header.request_id) {
+            return one == other;
+        }
+        if let (Some(one), Some(other)) = (first.asked(), self.asked())
+            && one.prompt() != other.prompt()
+        {
+            return false;
+        }
+        // Calls run while a response is written, so that results may stand
+        // within it; text after a result is the answer to it.
+        !apart || part.opens_with_call()
+    }
+}
+
+#[derive(Deserialize)]
+struct UserMessage {
+    role: String,
+    #[serde(default)]
+    content: Content<Part>,
+}
+
+/// The part of a response that one line holds.
+#[derive(Debug, Deserialize)]
+pub(super) struct Response {
+    role: String,
+    pub(super) id: Option<String>,
+    pub(super) model: Option<String>,
+    #[serde(default)]
+    pub(super) content: Content<Part>,
+    /// `null` until the response is complete; some recorders leave it out.
+    #[serde(default, deserialize_with = "present")]
+    pub(super) stop_reason: Option<Option<String>>,
+    pub(super) usage: Option<WireUsage>,
+}
+
+/// Tells a field that is `null` from one that is not there.
+fn present<'de, D: serde::Deserializer<'de>>(value: D) -> Result<Option<Option<String>>, D::Error> {
+    Option::deserialize(value).map(Some)
+}
+
+impl Response {
+    /// Whether its token count is final: the field says why it stopped, or is not recorded.
+    pub(super) fn is_final(&self) -> bool {
+        self.stop_reason.as_ref().is_none_or(Option::is_some)
+    }
+
+    /// What its request used.
+    pub(super) fn asked(&self) -> Option<Usage> {
+        self.usage.as_ref().map(WireUsage::disjoint).filter(|usage| usage.prompt() > 0)
+    }
+
+    fn opens_with_call(&self) -> bool {
+        match &self.content {
+            Content::Text(_) => false,
+            Content::Parts(parts) => parts.first().is_none_or(|part| part.kind == "tool_use"),
+        }
+    }
+}
+
+/// A change of the queue of prompts.
+#[derive(Debug, Deserialize)]
+pub(super) struct Queue {
+    pub(super) operation: String,
+    pub(super) content: Option<String>,
+}
+
+/// A part of a message's content; which fields there are depends on `kind`.
+#[derive(Debug, Deserialize)]
+pub(super) struct Part {
+    #[serde(rename = "type")]
+    pub(super) kind: String,
+    pub(super) text: Option<String>,
+    pub(super) thinking: Option<String>,
+    pub(super) id: Option<String>,
+    pub(super) name: Option<String>,
+    pub(super) input: Option<Json>,
+    pub(super) tool_use_id: Option<String>,
+    pub(super) content: Option<Content<Part>>,
+    pub(super) is_error: Option<bool>,
+    pub(super) source: Option<ImageSource>,
+}
+
+/// Anthropic's token counts: cached tokens are counted besides `input_tokens`.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(super) struct WireUsage {
+    pub(super) input_tokens: Option<u64>,
+    pub(super) cache_creation_input_tokens: Option<u64>,
+    pub(super) cache_read_input_tokens: Option<u64>,
+    pub(super) output_tokens: Option<u64>,
+    pub(super) cache_creation: Option<CacheCreation>,
+}
+
+impl WireUsage {
+    /// Anthropic counts cached tokens beside `input_tokens`, so nothing is
+    /// subtracted; writes without a lifetime are the five-minute default.
+    pub(super) fn disjoint(&self) -> Usage {
+        let written = self.cache_creation_input_tokens.unwrap_or(0);
+        let hour = self.cache_creation.as_ref().and_then(|c| c.ephemeral_1h_input_tokens);
+        let hour = hour.unwrap_or(0).min(written);
+        Usage {
+            input: self.input_tokens.unwrap_or(0),
+            cache_read: self.cache_read_input_tokens.unwrap_or(0),
+            cache_write_5m: written - hour,
+            cache_write_1h: hour,
+            output: self.output_tokens.unwrap_or(0),
+            output_final: false,
+            ..Usage::default()
+        }
+    }
+}
+
+/// Cache writes by their lifetime.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct CacheCreation {
+    pub(super) ephemeral_1h_input_tokens: Option<u64>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct CompactMetadata {
+    pub(super) trigger: Option<String>,
+    pub(super) pre_tokens: Option<u64>,
+    pub(super) post_tokens: Option<u64>,
+    pub(super) duration_ms: Option<f64>,
+    pub(super) preserved_segment: Option<PreservedSegment>,
+    pub(super) preserved_messages: Option<PreservedMessages>,
+}
+
+impl CompactMetadata {
+    /// How long the user waited: not at all while the session was idle. A
+    /// figure beyond a day is none.
+    pub(super) fn waited(&self) -> Option<f64> {
+        if self.trigger.as_deref().is_some_and(|trigger| trigger.contains("idle")) {
+            return None;
+        }
+        self.duration_ms.filter(|ms| (0.0..=86_400_000.0).contains(ms) && *ms > 0.0)
+    }
+}
+
+/// What a partial compaction kept: the records from a first to a last.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct PreservedSegment {
+    pub(super) head_uuid: String,
+    /// The record after which they were kept: the boundary, or its summary.
+    pub(super) anchor_uuid: Option<String>,
+    pub(super) tail_uuid: Option<String>,
+}
+
+/// The same as a list of records, since 2026.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct PreservedMessages {
+    pub(super) anchor_uuid: Option<String>,
+    #[serde(default)]
+    pub(super) uuids: Vec<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct MicrocompactMetadata {
+    pub(super) trigger: Option<String>,
+    pub(super) pre_tokens: Option<u64>,
+    #[serde(default)]
+    pub(super) compacted_tool_ids: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct WithMessage<M> {
+    message: M,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WithMetadata {
+    #[serde(default)]
+    compact_metadata: Option<CompactMetadata>,
+    #[serde(default)]
+    microcompact_metadata: Option<MicrocompactMetadata>,
+}
+
+/// Reads one line. Two passes: the fields of a record depend on its kind, and
+/// kinds that are not part of the conversation must not fail on fields that are
+/// not used.
+pub(super) fn read(text: &str) -> Result<(Header, Body), Problem> {
+    let kind = parse::<Kind>(text)?.kind;
+    let header: Header = match kind.as_str() {
+        "user" | "assistant" | "system" | "progress" | "attachment" => parse(text)?,
+        // Snapshots, summaries and queue operations are no part of the tree in
+        // every version, and need not have its fields.
+        _ => parse(text).unwrap_or_default(),
+    };
+    let body = match (kind.as_str(), header.subtype.as_deref()) {
+        ("user", _) => {
+            let message = parse::<WithMessage<UserMessage>>(text)?.message;
+            expect_role(&message.role, "user")?;
+            Body::User(message.content)
+        }
+        ("assistant", _) => {
+            let message = parse::<WithMessage<Response>>(text)?.message;
+            expect_role(&message.role, "assistant")?;
+            Body::Assistant(message)
+        }
+        ("system", Some("compact_boundary")) => {
+            let metadata = parse::<WithMetadata>(text)?.compact_metadata;
+            Body::Compaction(metadata.unwrap_or_default())
+        }
+        ("system", Some("microcompact_boundary")) => {
+            let metadata = parse::<WithMetadata>(text)?.microcompact_metadata;
+            Body::MicroCompaction(metadata.unwrap_or_default())
+        }
+        ("system", Some("local_command")) => attachment::local_command(text)?
+            .map_or_else(|| Body::Other("system/local_command record".to_owned()), Body::Added),
+        ("progress", _) if text.contains("\"agent_progress\"") => agent_progress(text)
+            .map_or_else(|| Body::Other("progress record".to_owned()), Body::Progress),
+        ("queue-operation", _) => parse(text)
+            .map_or_else(|_| Body::Other("queue-operation record".to_owned()), Body::Queue),
+        ("attachment", _) => match attachment::read(text)? {
+            (_, Some(added)) => Body::Added(added),
+            (kind, None) => Body::Other(format!("attachment/{kind} record, which is not sent")),
+        },
+        (kind, Some(subtype)) => Body::Other(format!("{kind}/{subtype} record")),
+        (kind, None) => Body::Other(format!("{kind} record")),
+    };
+    Ok((header, body))
+}
+
+/// The response of a subagent that a record of its progress shows, without its content.
+fn agent_progress(text: &str) -> Option<Response> {
+    #[derive(Deserialize)]
+    struct Progress {
+        data: WithMessage<WithMessage<Response>>,
+    }
+    let response = serde_json::from_str::<Progress>(text).ok()?.data.message.message;
+    let asked = response.role == "assistant" && response.asked().is_some();
+    asked.then_some(Response { content: Content::default(), ..response })
+}
+
+fn expect_role(role: &str, expected: &str) -> Result<(), Problem> {
+    if role == expected {
+        return Ok(());
+    }
+    match role {
+        "user" | "assistant" => Err(Problem::Inconsistent(format!(
+            "a record of type {expected} holds a message of role {role}"
+        ))),
+        _ => Err(Problem::UnknownRole { role: role.to_owned() }),
+    }
+}

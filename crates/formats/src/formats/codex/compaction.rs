@@ -1,0 +1,279 @@
+//! What a compaction of Codex CLI kept, and what replaced the rest (how-it-works
+//! §6).
+//!
+//! Records since 2025-11 contain the new context as a list. Older ones contain
+//! the summary alone, and the context follows from Codex's own rule
+//! (openai/codex, `codex-rs/core/src/codex/compact.rs`,
+//! `build_compacted_history`).
+
+use std::borrow::Cow;
+
+use super::wire::{Compacted, Kept, texts};
+use crate::formats::prelude::*;
+use recap_core::model::Transcript;
+
+/// The beginning of a summary that Codex sends as a message of its own
+/// (`templates/compact/summary_prefix.md`, since 2025-10).
+const SUMMARY_PREFIX: &str = "Another language model started to solve this problem";
+
+/// The text that Codex put around the user's messages and the summary before
+/// that (`templates/compact/history_bridge.md`).
+const BRIDGE: [&str; 2] = [
+    "You were originally given instructions from a user over one or more turns. Here were the \
+     user messages:\n\n",
+    "\n\nAnother language model started to solve this problem and produced a summary of its \
+     thinking process. You also have access to the state of the tools that were used by that \
+     language model. Use this to build on the work that has already been done and avoid \
+     duplicating work. Here is the summary produced by the other language model, use the \
+     information in this summary to assist with your own analysis:\n\n",
+];
+
+/// Tokens of user messages that Codex keeps, four bytes each
+/// (`COMPACT_USER_MESSAGE_MAX_TOKENS`).
+const USER_TOKENS: usize = 20_000;
+
+/// The beginnings of what the harness says in the user's name of the project and
+/// the environment (`is_session_prefix_message`). It is sent again after a
+/// compaction.
+const SURROUNDINGS: [&str; 3] =
+    ["<user_instructions>", "<environment_context>", "# AGENTS.md instructions"];
+
+/// The beginnings of what else it says in the user's name
+/// (`is_contextual_user_fragment`).
+const NOTES: [&str; 3] = ["<skill>", "<turn_aborted>", "<subagent_notification>"];
+
+/// Who speaks in the user's name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Says {
+    /// The user.
+    User,
+    /// The harness, of the project and the environment.
+    Surroundings,
+    /// The harness, of something that happened.
+    Note,
+}
+
+/// Who says a text in the user's name.
+pub(super) fn says(text: &str) -> Says {
+    let text = text.trim_start();
+    let begins = |starts: &[&str]| starts.iter().any(|start| text.starts_with(start));
+    match (begins(&SURROUNDINGS), begins(&NOTES)) {
+        (true, _) => Says::Surroundings,
+        (false, true) => Says::Note,
+        (false, false) => Says::User,
+    }
+}
+
+/// Why a context after a compaction cannot be told, for its row and for the
+/// warning, and what was left out.
+const ENCRYPTED: [&str; 3] = [
+    "the vendor encrypted its summary",
+    "the vendor encrypted the summaries of its compactions",
+    "encrypted summary",
+];
+const REMOVED: [&str; 3] = [
+    "its summary was taken out of the recording",
+    "the summaries of its compactions were taken out of the recording",
+    "summary that was taken out of the recording",
+];
+
+/// An index of the messages before a compaction. It grows with the messages:
+/// searching all of them at every compaction would take quadratic time.
+#[derive(Default)]
+pub(super) struct MessageLookup {
+    /// Number of messages, and of texts of the preamble, in the index.
+    seen: (usize, usize),
+    /// Messages of the user, each with the length of `by_users` before it.
+    users: Vec<(u32, usize)>,
+    /// The texts of the user's messages, separated by blank lines.
+    by_users: String,
+    /// Messages that can be kept alone, by their text.
+    alone: FxHashMap<(Role, String), Vec<u32>>,
+    preamble: FxHashSet<String>,
+}
+
+/// A compaction as it was read, and what is counted of it.
+pub(super) struct ReadCompaction {
+    pub(super) compaction: RecordedCompaction,
+    /// The warning about its summary, and what was left out, where that cannot
+    /// be read.
+    pub(super) unreadable: Option<(&'static str, &'static str)>,
+    /// Number of items that it kept apart from the messages.
+    pub(super) others: u64,
+}
+
+impl MessageLookup {
+    /// Adds new messages to the index.
+    fn add_new(&mut self, transcript: &Transcript) {
+        for (index, message) in (0u32..).zip(&transcript.messages).skip(self.seen.0) {
+            if message.role == Role::User {
+                self.users.push((index, self.by_users.len()));
+                if !self.by_users.is_empty() {
+                    self.by_users.push_str("\n\n");
+                }
+                self.by_users.push_str(&message.sent());
+            }
+            if is_alone(message) {
+                self.alone.entry((message.role, message.sent())).or_default().push(index);
+            }
+        }
+        let preamble = &transcript.preamble;
+        let texts = preamble.system.iter().chain(&preamble.pinned);
+        self.preamble.extend(texts.skip(self.seen.1).cloned());
+        self.seen = (transcript.messages.len(), preamble.system.len() + preamble.pinned.len());
+    }
+
+    /// Removes the messages from `from` on.
+    pub(super) fn forget(&mut self, taken: &[Message], from: usize) {
+        for message in taken.iter().take(self.seen.0.saturating_sub(from)) {
+            if is_alone(message)
+                && let Some(places) = self.alone.get_mut(&(message.role, message.sent()))
+            {
+                places.retain(|&place| (place as usize) < from);
+            }
+        }
+        let kept = self.users.partition_point(|(index, _)| (*index as usize) < from);
+        if let Some((_, length)) = self.users.get(kept) {
+            self.by_users.truncate(*length);
+        }
+        self.users.truncate(kept);
+        self.seen.0 = self.seen.0.min(from);
+    }
+
+    /// Reads a compaction behind the messages of a transcript.
+    pub(super) fn compaction(
+        &mut self,
+        transcript: &Transcript,
+        compacted: Compacted,
+    ) -> ReadCompaction {
+        self.add_new(transcript);
+        let after = transcript.messages.len() as MessageIndex;
+        let Compacted { message, replacement_history: history } = compacted;
+        let is_encrypted = history.iter().flatten().any(|item| item.kind == "compaction");
+        let (mut pieces, others) = match history {
+            Some(history) => self.listed(history),
+            None if message.is_empty() => (Vec::new(), 0),
+            None => (by_rule(self, &transcript.messages, &message), 0),
+        };
+        // In a redacted file an empty message may have text.
+        let summary = Some(message).filter(|message| !message.is_empty() && !is_encrypted);
+        let summary = summary.or_else(|| pieces.iter().find_map(summary_of));
+        let why = match summary {
+            _ if is_encrypted => Some(ENCRYPTED),
+            None => Some(REMOVED),
+            Some(_) => None,
+        };
+        let mut kept_from = after;
+        while kept_from > 0 && pieces.last() == Some(&Piece::Message(kept_from - 1)) {
+            pieces.pop();
+            kept_from -= 1;
+        }
+        let compaction = RecordedCompaction {
+            after,
+            kept_from,
+            summary,
+            pieces,
+            unreadable: why.map(|[reason, ..]| reason.to_owned()),
+            trigger: RecordedTrigger::Unknown,
+            ..RecordedCompaction::default()
+        };
+        ReadCompaction {
+            compaction,
+            unreadable: why.map(|[_, warning, what]| (warning, what)),
+            others,
+        }
+    }
+
+    /// The new context as the record lists it: messages of the old context (the
+    /// newest of several with the same text), and new texts. What the preamble
+    /// contains stays there. Also the number of items kept apart.
+    fn listed(&self, history: Vec<Kept>) -> (Vec<Piece>, u64) {
+        let mut pieces = Vec::with_capacity(history.len());
+        let mut before = u32::MAX;
+        let mut others = 0;
+        for item in history.into_iter().rev() {
+            let role = match item.role.as_str() {
+                "user" => Role::User,
+                "assistant" => Role::Assistant,
+                _ => Role::System,
+            };
+            if item.kind != "message" {
+                others += u64::from(item.kind != "compaction");
+                continue;
+            }
+            let mut own = texts(item.content);
+            own.retain(|text| !text.is_empty() && !self.preamble.contains(text));
+            if own.is_empty() {
+                continue;
+            }
+            let by_harness = role == Role::User && own.iter().all(|text| says(text) != Says::User);
+            let role = if by_harness { Role::System } else { role };
+            let key = (role, own.join("\n"));
+            let place = self.alone.get(&key).and_then(|places| {
+                let behind = places.partition_point(|&place| place < before);
+                places[..behind].last().copied()
+            });
+            before = place.unwrap_or(before);
+            let (role, text) = key;
+            pieces.push(place.map_or_else(|| Piece::Text { role, text }, Piece::Message));
+        }
+        pieces.reverse();
+        (pieces, others)
+    }
+}
+
+/// The summary, where a text is one that Codex sends as a message of its own.
+fn summary_of(piece: &Piece) -> Option<String> {
+    match piece {
+        Piece::Text { role: Role::User, text } if text.starts_with(SUMMARY_PREFIX) => {
+            Some(text.clone())
+        }
+        _ => None,
+    }
+}
+
+/// Whether a message can be kept alone: one that calls a tool cannot.
+fn is_alone(message: &Message) -> bool {
+    let apart = |block: &Block| matches!(block, Block::ToolCall { .. } | Block::ToolResult { .. });
+    !message.blocks.iter().any(apart)
+}
+
+/// The new context where only the summary is recorded: the user's newest
+/// messages, and the summary.
+fn by_rule(lookup: &MessageLookup, messages: &[Message], summary: &str) -> Vec<Piece> {
+    if !summary.starts_with(SUMMARY_PREFIX) {
+        let said = lookup.by_users.as_str();
+        let said = if said.is_empty() { "(none)".into() } else { cut(said, USER_TOKENS) };
+        let text = format!("{}{said}{}{summary}", BRIDGE[0], BRIDGE[1]);
+        return vec![Piece::Text { role: Role::User, text }];
+    }
+    let mut left = USER_TOKENS;
+    let mut newest = Vec::new();
+    for &(index, _) in lookup.users.iter().rev() {
+        let text = messages[index as usize].sent();
+        let tokens = text.len().div_ceil(4);
+        if tokens > left {
+            let text = cut(&text, left).into_owned();
+            newest.extend((left > 0).then_some(Piece::Text { role: Role::User, text }));
+            break;
+        }
+        left -= tokens;
+        newest.push(Piece::Message(index));
+    }
+    newest.reverse();
+    newest.push(Piece::Text { role: Role::User, text: summary.to_owned() });
+    newest
+}
+
+/// Shortens a text that is too long, keeping its beginning and end, as Codex
+/// does (`truncate_middle`): four bytes count as a token.
+fn cut(text: &str, tokens: usize) -> Cow<'_, str> {
+    let bytes = tokens * 4;
+    if text.len() <= bytes {
+        return Cow::Borrowed(text);
+    }
+    let head = text.floor_char_boundary(bytes / 2);
+    let tail = text.ceil_char_boundary(text.len() - (bytes - bytes / 2));
+    let removed = (tail - head).div_ceil(4);
+    Cow::Owned(format!("{}…{removed} tokens truncated…{}", &text[..head], &text[tail..]))
+}

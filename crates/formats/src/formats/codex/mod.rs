@@ -1,0 +1,418 @@
+//! Rollouts of Codex CLI: the JSON-lines logs under `~/.codex/sessions`.
+//!
+//! `response_item` records are the conversation; events repeat it, and only
+//! token counts and interruptions are read of them.
+
+mod compaction;
+mod wire;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use self::compaction::{MessageLookup, ReadCompaction, Says, says};
+
+use self::wire::{Body, Compacted, Counts, Item, Record, Session, Turn};
+pub(super) use self::wire::{
+    Output, WireAction, WireCall, WireMessage, WirePart, WireReasoning, WireResult, WireSearch,
+    texts,
+};
+use super::prelude::*;
+use recap_core::model::SidechainRequest;
+
+/// The format of Codex CLI's session logs.
+pub(super) const FORMAT: Format = Format {
+    name: "codex",
+    describe: "Codex CLI rollout (JSON lines, ~/.codex/sessions/*/*/*/rollout-*.jsonl)",
+    tried: Tried::On {
+        files: 4,
+        compared: "calls with results, requests, sums of prompts and outputs, largest prompt, compactions",
+    },
+    sniff,
+    read: Read::All(read),
+    beside: None,
+};
+
+fn sniff(head: &Head) -> bool {
+    head.any(|record| {
+        let kind = record.get("type").and_then(Json::as_str);
+        let known = ["session_meta", "response_item", "event_msg", "turn_context", "compacted"];
+        kind.is_some_and(|kind| known.contains(&kind))
+            && record.get("payload").is_some_and(Json::is_object)
+    })
+}
+
+fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+    let mut reader = Reader::new(source.stem());
+    while let Some((line, (at, body))) = source.next_record(wire::read)? {
+        if let Err(problem) = reader.record(Record { line, at, body }) {
+            source.set_aside(line, problem)?;
+        }
+    }
+    for (why, n) in &reader.unreadable {
+        source.warn(format!("{why}: {n}"));
+    }
+    let mut draft = reader.finish();
+    draft.leave_out("torn last line", source.torn());
+    Ok(vec![draft])
+}
+
+/// The response whose items are being read.
+struct Open {
+    /// The index of its message.
+    index: usize,
+    /// Whether its tokens were reported before its items, as until 2025; then
+    /// results may stand between its calls.
+    counted_first: bool,
+    /// Whether a result followed: without a count of its own, the next item is
+    /// another response.
+    answered: bool,
+}
+
+#[derive(Default)]
+struct Reader {
+    draft: Draft,
+    models: Models,
+    model: Option<String>,
+    metadata: BTreeSet<String>,
+    session_seen: bool,
+    open: Option<Open>,
+    /// Tokens of a response whose items have not been read yet.
+    pending: Option<Usage>,
+    total: Option<Counts>,
+    /// Prompt of the last response that was counted.
+    prompt: Option<u64>,
+    /// Ordinal of each call.
+    calls: FxHashMap<String, usize>,
+    /// Calls whose results have come.
+    answered: FxHashSet<String>,
+    /// The newest call that the provider gave no id.
+    unnamed: Option<String>,
+    /// Whether the model has answered: what stands before is the preamble's.
+    begun: bool,
+    /// Positions of the user's messages.
+    asked: Vec<usize>,
+    /// How often each context limit was reported.
+    windows: BTreeMap<u64, u64>,
+    /// Compactions whose summary cannot be read, by the reason.
+    unreadable: BTreeMap<&'static str, u64>,
+    /// The index of messages for compactions.
+    said: MessageLookup,
+}
+
+impl Reader {
+    fn new(stem: &str) -> Reader {
+        Reader { draft: Draft::named(stem), ..Reader::default() }
+    }
+
+    fn record(&mut self, record: Record) -> Result<(), Problem> {
+        let Record { line, at, body } = record;
+        match body {
+            Body::Session(session) => self.session(*session),
+            Body::Turn(turn) => self.turn(turn),
+            Body::Item(item) => return self.item(line, at, item),
+            Body::Tokens(None) => {}
+            Body::Tokens(Some(info)) => {
+                self.window(info.model_context_window);
+                let new = self.total.replace(info.total_token_usage) != self.total;
+                if let Some(usage) = info.last_token_usage.usage().filter(|_| new) {
+                    self.tokens(usage);
+                }
+            }
+            Body::Started(window) => self.window(window),
+            Body::Aborted => self.open = None,
+            Body::RolledBack(turns) => self.roll_back(turns),
+            Body::Compacted(compacted) => {
+                self.close();
+                return self.compaction(at, compacted);
+            }
+            Body::Other(reason) => self.draft.leave_out(reason, 1),
+        }
+        Ok(())
+    }
+
+    /// The record of a session. A session that continues another begins with
+    /// its own record and repeats that of the other.
+    fn session(&mut self, session: Session) {
+        let parent = session.parent();
+        let git = session.git.map_or([None, None], |git| [git.branch, git.commit_hash]);
+        if !self.session_seen {
+            self.draft.session.clone_from(&session.id);
+            self.draft.parent = parent;
+        }
+        let own = [session.id, session.cli_version, session.originator];
+        let own = own.into_iter().chain(git).flatten();
+        self.metadata.extend(own.filter(|value| !value.is_empty()));
+        if let Some(cwd) = session.cwd {
+            self.working_directory(cwd);
+        }
+        if std::mem::replace(&mut self.session_seen, true) {
+            return self.draft.leave_out("session_meta record", 1);
+        }
+        let system = session.base_instructions.map(|instructions| instructions.text);
+        self.draft.transcript.preamble.system.extend(system.filter(|text| !text.is_empty()));
+    }
+
+    fn working_directory(&mut self, cwd: String) {
+        let project = &mut self.draft.transcript.project;
+        *project = project.take().or_else(|| project_of(&cwd));
+        self.metadata.extend(home_of(&cwd));
+        self.metadata.insert(cwd);
+    }
+
+    fn turn(&mut self, turn: Turn) {
+        self.close();
+        if let Some(cwd) = turn.cwd.filter(|cwd| !self.metadata.contains(cwd)) {
+            self.working_directory(cwd);
+        }
+        if let Some(model) = turn.model {
+            self.metadata.insert(model.clone());
+            self.model = Some(model);
+        }
+    }
+
+    fn item(&mut self, line: u64, at: Option<Timestamp>, item: Item) -> Result<(), Problem> {
+        match item {
+            Item::Message { role, content } => match role.as_str() {
+                "assistant" => {
+                    for block in self.blocks(content)? {
+                        self.respond(line, at, block);
+                    }
+                }
+                "user" => self.input(line, at, Role::User, content)?,
+                "developer" | "system" => self.input(line, at, Role::System, content)?,
+                _ => return Err(Problem::UnknownRole { role }),
+            },
+            Item::Reasoning(text) => self.respond(line, at, Block::Reasoning { text }),
+            Item::Call { id, name, arguments: written } => {
+                let id = id.unwrap_or_else(|| {
+                    let id = format!("line-{line}");
+                    self.unnamed = Some(id.clone());
+                    id
+                });
+                let ordinal = self.calls.len();
+                if self.calls.contains_key(&id) {
+                    return Err(Problem::RepeatedCall { call: id });
+                }
+                self.calls.insert(id.clone(), ordinal);
+                let arguments = arguments(written, &mut self.draft);
+                self.respond(line, at, Block::ToolCall { id, name, arguments });
+            }
+            Item::Result { call, output } => match call.or_else(|| self.unnamed.take()) {
+                Some(call) => self.result(line, at, call, output)?,
+                None => self.draft.leave_out("tool result without the id of its call", 1),
+            },
+        }
+        Ok(())
+    }
+
+    /// Adds to the open response, or opens one.
+    fn respond(&mut self, line: u64, at: Option<Timestamp>, mut block: Block) {
+        self.draft.flatten(&mut block);
+        self.begun = true;
+        if self.open.as_ref().is_some_and(|open| open.answered && !open.counted_first) {
+            self.open = None;
+        }
+        let index = match &self.open {
+            Some(open) => open.index,
+            None => {
+                let index = self.draft.transcript.messages.len();
+                let usage = self.pending.take();
+                self.open = Some(Open { index, counted_first: usage.is_some(), answered: false });
+                self.push(line, at, Role::Assistant, Vec::new());
+                if let Some(model) = &self.model {
+                    self.models.add(model, &self.draft.transcript.messages[index].id);
+                }
+                self.draft.transcript.messages[index].usage = usage;
+                index
+            }
+        };
+        self.draft.transcript.messages[index].blocks.push(block);
+    }
+
+    /// Assigns counted tokens to their response: to the open one, if it lacks
+    /// them, else to the next.
+    fn tokens(&mut self, usage: Usage) {
+        self.prompt = Some(usage.prompt());
+        let open = self.open.take();
+        match open.map(|open| &mut self.draft.transcript.messages[open.index].usage) {
+            Some(lacking @ None) => *lacking = Some(usage),
+            _ => {
+                self.drop_pending();
+                self.pending = Some(usage);
+            }
+        }
+    }
+
+    /// Ends the open response: after an interruption, only its count may follow.
+    fn close(&mut self) {
+        self.open = None;
+        self.drop_pending();
+    }
+
+    fn drop_pending(&mut self) {
+        let dropped = u64::from(self.pending.take().is_some());
+        self.draft.leave_out("token count without a response", dropped);
+    }
+
+    /// A message to the model. Instructions before the first one are part of
+    /// the preamble, and so is what the harness says in the user's name of the
+    /// project and the environment before the first response (how-it-works §5).
+    fn input(
+        &mut self,
+        line: u64,
+        at: Option<Timestamp>,
+        role: Role,
+        content: Content<WirePart>,
+    ) -> Result<(), Problem> {
+        if let Some(open) = &mut self.open {
+            // Its count may still come, nothing else.
+            (open.answered, open.counted_first) = (true, false);
+        }
+        self.drop_pending();
+        let blocks = self.blocks(content)?;
+        if blocks.is_empty() {
+            self.draft.leave_out("empty message", 1);
+            return Ok(());
+        }
+        let starts = role == Role::System && self.draft.transcript.messages.is_empty();
+        let (mut notes, mut own) = (Vec::new(), Vec::new());
+        for block in blocks {
+            let preamble = &mut self.draft.transcript.preamble;
+            match (block, role) {
+                (Block::Text { text }, Role::System) if starts => preamble.system.push(text),
+                (_, Role::System) if starts => {}
+                (Block::Text { text }, Role::User) if says(&text) == Says::Surroundings => {
+                    match self.begun {
+                        false => preamble.pinned.push(text),
+                        true => notes.push(Block::Text { text }),
+                    }
+                }
+                (Block::Text { text }, Role::User) if says(&text) == Says::Note => {
+                    notes.push(Block::Text { text });
+                }
+                (block, _) => own.push(block),
+            }
+        }
+        let id = format!("line-{line}");
+        if !notes.is_empty() {
+            let id = if own.is_empty() { id.clone() } else { format!("{id}-harness") };
+            self.draft.push(Message::new(id, Role::System, at, notes), line);
+        }
+        if !own.is_empty() {
+            self.asked.extend((role == Role::User).then_some(self.draft.transcript.messages.len()));
+            self.draft.push(Message::new(id, role, at, own), line);
+        }
+        Ok(())
+    }
+
+    fn window(&mut self, tokens: Option<u64>) {
+        if let Some(tokens) = tokens.filter(|tokens| *tokens > 0) {
+            *self.windows.entry(tokens).or_default() += 1;
+        }
+    }
+
+    /// Takes back the last turns, as Codex does: from the user's message on, and
+    /// what the harness put right before it. What they cost stays.
+    fn roll_back(&mut self, turns: u32) {
+        self.close();
+        let left = self.asked.len().saturating_sub(turns as usize);
+        let Some(&from) = self.asked.get(left) else { return };
+        self.asked.truncate(left);
+        let transcript = &mut self.draft.transcript;
+        let before = transcript.messages[..from].iter().rev();
+        let from = from - before.take_while(|m| m.role == Role::System).count();
+        let taken = transcript.messages.split_off(from);
+        self.said.forget(&taken, from);
+        self.draft.lines.truncate(from);
+        transcript.compactions.retain(|compaction| compaction.after as usize <= from);
+        let requests = taken.iter().filter_map(|message| {
+            let model = self.models.of(&message.id).map(str::to_owned);
+            Some(SidechainRequest { at: message.at, model, usage: message.usage? })
+        });
+        transcript.sidechains.extend(requests);
+        self.draft.leave_out("message of a turn that was rolled back", taken.len() as u64);
+    }
+
+    fn result(
+        &mut self,
+        line: u64,
+        at: Option<Timestamp>,
+        call: String,
+        output: Output,
+    ) -> Result<(), Problem> {
+        if !self.calls.contains_key(&call) {
+            return Err(Problem::ResultWithoutCall { call });
+        }
+        if !self.answered.insert(call.clone()) {
+            return Err(Problem::RepeatedResult { call });
+        }
+        if let Some(open) = &mut self.open {
+            open.answered = true;
+        }
+        let (text, failed) = output.read();
+        let message = result_message(format!("line-{line}"), call, text, failed, at);
+        self.draft.push(message, line);
+        Ok(())
+    }
+
+    fn push(&mut self, line: u64, at: Option<Timestamp>, role: Role, blocks: Vec<Block>) {
+        self.draft.push(Message::new(format!("line-{line}"), role, at, blocks), line);
+    }
+
+    fn blocks(&mut self, content: Content<WirePart>) -> Result<Vec<Block>, Problem> {
+        content.blocks(|part| {
+            Ok(Some(match part.kind.as_str() {
+                kind @ ("input_text" | "output_text" | "text") => {
+                    let lacks = || Problem::lacks("payload.content", kind, "text");
+                    Block::Text { text: part.text.ok_or_else(lacks)? }
+                }
+                "input_image" => {
+                    Block::Image { media_type: part.image_url.as_deref().and_then(media_type) }
+                }
+                other => {
+                    self.draft.leave_out(format!("{other} part"), 1);
+                    return Ok(None);
+                }
+            }))
+        })
+    }
+
+    fn finish(mut self) -> Draft {
+        self.close();
+        self.order_results();
+        self.models.name_models(&mut self.draft.transcript);
+        let windows = self.windows.iter().max_by_key(|(_, n)| **n);
+        self.draft.transcript.window = windows.map(|(tokens, _)| *tokens);
+        self.draft.transcript.metadata = self.metadata.into_iter().collect();
+        self.draft
+    }
+
+    /// Notes a compaction.
+    ///
+    /// # Errors
+    /// Compactions that together keep more than can be held.
+    fn compaction(&mut self, at: Option<Timestamp>, compacted: Compacted) -> Result<(), Problem> {
+        let ReadCompaction { compaction, unreadable, others } =
+            self.said.compaction(&self.draft.transcript, compacted);
+        self.draft.leave_out("item that a compaction kept apart", others);
+        if let Some((why, what)) = unreadable {
+            *self.unreadable.entry(why).or_default() += 1;
+            self.draft.leave_out(what, 1);
+        }
+        let tokens_before = self.prompt;
+        self.draft.compact(RecordedCompaction { tokens_before, at, ..compaction })
+    }
+
+    /// Puts consecutive results in the order of their calls (how-it-works §2).
+    fn order_results(&mut self) {
+        let calls = &self.calls;
+        let lines = std::mem::take(&mut self.draft.lines);
+        let messages = std::mem::take(&mut self.draft.transcript.messages);
+        let mut placed: Vec<_> = messages.into_iter().zip(lines).collect();
+        for run in placed.chunk_by_mut(|(a, _), (b, _)| a.role == Role::Tool && b.role == a.role) {
+            run.sort_by_key(|(message, _)| {
+                message.tool_result().and_then(|(call, _)| calls.get(call).copied())
+            });
+        }
+        (self.draft.transcript.messages, self.draft.lines) = placed.into_iter().unzip();
+    }
+}

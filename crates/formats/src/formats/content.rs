@@ -1,0 +1,393 @@
+//! What several formats share: content that is a string or a list, and the
+//! values that a record contains about itself.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use rustc_hash::FxHashMap;
+use serde::de::{Deserialize, Deserializer, IgnoredAny, SeqAccess, Visitor};
+use serde_json::Value as Json;
+
+use crate::check::{DENSE_ARGUMENTS, Draft};
+use crate::error::Problem;
+use crate::source::{Source, parse};
+use recap_core::model::{Block, Message, Role, Transcript, Usage};
+
+/// Warns if more records of a log lie on abandoned branches, counted as
+/// `reason`, than on the one that is read: perhaps the file was sorted, and its
+/// last record was not the last one written.
+pub(super) fn warn_of_branches(source: &mut Source<'_>, draft: &Draft, reason: &str) {
+    let left = draft.transcript.left_out.get(reason).copied().unwrap_or(0);
+    let read = draft.transcript.messages.len() as u64;
+    if left > read {
+        source.warn(format!(
+            "{left} records lie on branches that the conversation left, {read} messages on the \
+             one that leads to the last record of the file, which is read"
+        ));
+    }
+}
+
+/// Which records lie on the branch that leads to the last one, given the id and
+/// the parent of each. Records without an id are on no branch of their own. A
+/// parent that is not in the file stands for the record before; without any
+/// parents the records are a list.
+///
+/// # Errors
+/// Parents that run in a circle.
+pub(super) fn branch_to_last<'a>(
+    records: impl Iterator<Item = (Option<&'a str>, Option<&'a str>)>,
+) -> Result<Vec<bool>, Problem> {
+    let records: Vec<_> = records.collect();
+    let mut places: FxHashMap<&str, usize> = FxHashMap::default();
+    let mut before = Vec::with_capacity(records.len());
+    let mut last = None;
+    for (at, (id, _)) in records.iter().enumerate() {
+        before.push(last);
+        if let Some(id) = id {
+            places.insert(id, at);
+            last = Some(at);
+        }
+    }
+    if records.iter().all(|(_, parent)| parent.is_none()) {
+        return Ok(vec![true; records.len()]);
+    }
+    let mut on: Vec<bool> = records.iter().map(|(id, _)| id.is_none()).collect();
+    while let Some(at) = last {
+        if std::mem::replace(&mut on[at], true) {
+            return Err(Problem::Inconsistent("the records' parents run in a circle".to_owned()));
+        }
+        last = records[at].1.and_then(|parent| places.get(parent).copied().or(before[at]));
+    }
+    Ok(on)
+}
+
+/// Content that may be written as plain text or as a list of parts.
+#[derive(Debug)]
+pub(super) enum Content<P> {
+    /// The content as plain text.
+    Text(String),
+    /// The content as a list of parts.
+    Parts(Vec<P>),
+}
+
+impl<P> Default for Content<P> {
+    fn default() -> Self {
+        Content::Parts(Vec::new())
+    }
+}
+
+impl<P> Content<P> {
+    /// Its blocks: one of a plain text, else what `read` makes of each part.
+    pub(super) fn blocks(
+        self,
+        read: impl FnMut(P) -> Result<Option<Block>, Problem>,
+    ) -> Result<Vec<Block>, Problem> {
+        match self {
+            Content::Text(text) => Ok(vec![Block::Text { text }]),
+            Content::Parts(parts) => {
+                parts.into_iter().map(read).filter_map(Result::transpose).collect()
+            }
+        }
+    }
+}
+
+// By hand: an untagged enum would copy every value once more and say "did not
+// match any variant" where the type of a part is wrong.
+impl<'de, P: Deserialize<'de>> Deserialize<'de> for Content<P> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ContentVisitor<P>(std::marker::PhantomData<P>);
+
+        impl<'de, P: Deserialize<'de>> Visitor<'de> for ContentVisitor<P> {
+            type Value = Content<P>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string or a list of content parts")
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Content::Text(text.to_owned()))
+            }
+
+            fn visit_string<E>(self, text: String) -> Result<Self::Value, E> {
+                Ok(Content::Text(text))
+            }
+
+            fn visit_unit<E>(self) -> Result<Self::Value, E> {
+                Ok(Content::default())
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+                let mut parts = Vec::new();
+                while let Some(part) = seq.next_element()? {
+                    parts.push(part);
+                }
+                Ok(Content::Parts(parts))
+            }
+        }
+
+        deserializer.deserialize_any(ContentVisitor(std::marker::PhantomData))
+    }
+}
+
+/// The source of an image; its bytes are not kept.
+#[derive(Debug, serde::Deserialize)]
+#[serde(untagged)]
+pub(super) enum ImageSource {
+    /// Anthropic's notation with a type.
+    Typed {
+        /// The image's MIME type.
+        #[serde(alias = "mediaType")]
+        media_type: String,
+    },
+    /// A notation of another format.
+    Other(IgnoredAny),
+}
+
+impl ImageSource {
+    pub(super) fn media_type(self) -> Option<String> {
+        match self {
+            ImageSource::Typed { media_type } => Some(media_type),
+            ImageSource::Other(_) => None,
+        }
+    }
+}
+
+/// The MIME type of an image in a data URL (RFC 2397).
+pub(super) fn media_type(url: &str) -> Option<String> {
+    let named = url.strip_prefix("data:")?.split([';', ',']).next()?;
+    (!named.is_empty()).then(|| named.to_owned())
+}
+
+/// Text and picture count of a tool result.
+#[derive(Debug, Default)]
+pub(super) struct ResultText {
+    pub(super) text: String,
+    pub(super) images: u32,
+}
+
+impl ResultText {
+    /// Adds a text part. Parts are separated by a line feed, since a model sees
+    /// them as separate blocks.
+    pub(super) fn add(&mut self, text: &str) {
+        if !self.text.is_empty() {
+            self.text.push('\n');
+        }
+        self.text.push_str(text);
+    }
+}
+
+/// The text of a tool result. `read` gives the kind of a part and its text, if it
+/// has one; pictures are of the kind `image`.
+pub(super) fn result_text<P>(
+    content: Content<P>,
+    read: fn(P) -> (String, Option<String>),
+    image: &str,
+    draft: &mut Draft,
+) -> ResultText {
+    let mut result = ResultText::default();
+    match content {
+        Content::Text(text) => result.text = text,
+        Content::Parts(parts) => {
+            for (kind, text) in parts.into_iter().map(read) {
+                match text {
+                    Some(text) if kind == "text" => result.add(&text),
+                    _ if kind == image => result.images += 1,
+                    _ => draft.leave_out(format!("{kind} part in a tool result"), 1),
+                }
+            }
+        }
+    }
+    result
+}
+
+/// The arguments of a call, which are JSON in a string. Invalid JSON is kept as text.
+pub(super) fn arguments(value: Json, draft: &mut Draft) -> Json {
+    match value {
+        Json::String(text) if text.trim().is_empty() => serde_json::json!({}),
+        Json::String(text) => parse(&text).unwrap_or_else(|problem| {
+            let why = match problem {
+                Problem::TooDense { .. } => DENSE_ARGUMENTS,
+                _ => "structure of undecodable arguments",
+            };
+            draft.leave_out(why, 1);
+            Json::String(text)
+        }),
+        Json::Null => serde_json::json!({}),
+        other => other,
+    }
+}
+
+/// A message with one tool result.
+pub(super) fn result_message(
+    id: String,
+    call: String,
+    result: ResultText,
+    is_error: bool,
+    at: Option<jiff::Timestamp>,
+) -> Message {
+    let block = Block::ToolResult { call, text: result.text, images: result.images, is_error };
+    Message::new(id, Role::Tool, at, vec![block])
+}
+
+/// Name of the project that a working directory belongs to: its last
+/// component, or that of the repository where the directory is one of its
+/// worktrees (`.worktrees/x`, `.claude/worktrees/x`).
+pub(super) fn project_of(cwd: &str) -> Option<String> {
+    let parts: Vec<&str> = cwd.split(['/', '\\']).filter(|p| !p.is_empty()).collect();
+    let cut = parts
+        .iter()
+        .position(|p| matches!(*p, ".worktrees" | ".claude" | "worktrees"))
+        .unwrap_or(parts.len());
+    parts[..cut].last().map(|&p| p.to_owned())
+}
+
+/// The home folder of a path, where its form shows one.
+pub(super) fn home_of(path: &str) -> Option<String> {
+    let parts: Vec<&str> = path.splitn(4, '/').collect();
+    match parts.as_slice() {
+        ["", "Users" | "home", user, ..] if !user.is_empty() => {
+            Some(format!("/{}/{user}", parts[1]))
+        }
+        ["", "root", ..] => Some("/root".to_owned()),
+        _ => {
+            let parts: Vec<&str> = path.splitn(4, '\\').collect();
+            match parts.as_slice() {
+                [drive, "Users", user, ..] if drive.ends_with(':') && !user.is_empty() => {
+                    Some(format!("{drive}\\Users\\{user}"))
+                }
+                _ => None,
+            }
+        }
+    }
+}
+
+/// OpenAI's usage; cached tokens are part of the prompt's.
+#[derive(serde::Deserialize)]
+pub(super) struct ChatUsage {
+    prompt_tokens: u64,
+    #[serde(default)]
+    completion_tokens: u64,
+    prompt_tokens_details: Option<PromptDetails>,
+}
+
+#[derive(serde::Deserialize)]
+struct PromptDetails {
+    cached_tokens: Option<u64>,
+}
+
+impl ChatUsage {
+    pub(super) fn disjoint(&self) -> Usage {
+        let details = self.prompt_tokens_details.as_ref();
+        let cached = details.and_then(|d| d.cached_tokens).unwrap_or(0);
+        usage_of(self.prompt_tokens, cached, self.completion_tokens)
+    }
+}
+
+/// The usage in disjoint buckets where what was cached is part of the prompt.
+pub(super) fn usage_of(prompt: u64, cached: u64, output: u64) -> Usage {
+    let cache_read = cached.min(prompt);
+    let input = prompt - cache_read;
+    Usage { input, cache_read, output, output_final: true, ..Usage::default() }
+}
+
+/// The ids of a session's calls or messages: some agents use one twice.
+#[derive(Default)]
+pub(super) struct Ids {
+    /// How often each was used, and the newest id that it became.
+    uses: FxHashMap<String, (u64, String)>,
+}
+
+impl Ids {
+    /// The id if it is free; else the id with a number.
+    pub(super) fn free(&mut self, id: String) -> String {
+        let (uses, newest) = self.uses.entry(id.clone()).or_default();
+        *uses += 1;
+        *newest = if *uses == 1 { id } else { format!("{id}#{uses}") };
+        newest.clone()
+    }
+
+    /// The newest id that this one became, where it was used.
+    pub(super) fn newest(&self, id: &str) -> Option<&str> {
+        self.uses.get(id).map(|(_, newest)| newest.as_str())
+    }
+}
+
+/// The model of each response.
+#[derive(Debug, Default)]
+pub(super) struct Models {
+    count: BTreeMap<String, u64>,
+    by_message: FxHashMap<String, String>,
+}
+
+impl Models {
+    /// Records the model of a response by the message's id. Messages that were
+    /// split off a response have the id with `#` and a number.
+    pub(super) fn add(&mut self, model: &str, message: &str) {
+        *self.count.entry(model.to_owned()).or_default() += 1;
+        self.by_message.insert(message.to_owned(), model.to_owned());
+    }
+
+    /// The model of a response, by the message's id.
+    pub(super) fn of(&self, message: &str) -> Option<&str> {
+        self.by_message.get(message).map(String::as_str)
+    }
+
+    /// Sets the transcript's model, that of most responses (of several, the
+    /// first in order), and the responses of other models.
+    pub(super) fn name_models(self, transcript: &mut Transcript) {
+        let best = self.count.iter().rev().max_by_key(|(_, n)| **n);
+        transcript.model = best.map(|(name, _)| name.clone());
+        let whole = |id: &str| id.split_once('#').map_or(id.to_owned(), |(id, _)| id.to_owned());
+        let answers = (0u32..).zip(&transcript.messages).filter(|(_, m)| m.role == Role::Assistant);
+        let named = answers.filter_map(|(at, message)| {
+            let model = self.by_message.get(&message.id);
+            Some((at, model.or_else(|| self.by_message.get(&whole(&message.id)))?.clone()))
+        });
+        let others = named.filter(|(_, model)| transcript.model.as_ref() != Some(model));
+        transcript.other_models = others.collect();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worktree_belongs_to_the_project_of_its_repository() {
+        let project = |cwd| project_of(cwd).unwrap_or_default();
+        assert_eq!(project("/Users/ada/work/engine"), "engine");
+        assert_eq!(project("/Users/ada/work/engine/.worktrees/fix-loop"), "engine");
+        assert_eq!(project("/home/ada/engine/.claude/worktrees/a/src"), "engine");
+        assert_eq!(project("C:\\Users\\ada\\engine"), "engine");
+        assert_eq!(project_of("/"), None);
+    }
+
+    #[test]
+    fn the_home_folder_is_told_from_the_form_of_a_path() {
+        let home = |path| home_of(path).unwrap_or_default();
+        assert_eq!(home("/Users/ada/work/engine"), "/Users/ada");
+        assert_eq!(home("/home/ada"), "/home/ada");
+        assert_eq!(home("/root/engine"), "/root");
+        assert_eq!(home("C:\\Users\\ada\\engine"), "C:\\Users\\ada");
+        assert_eq!(home_of("/srv/engine"), None);
+    }
+
+    #[test]
+    fn the_model_of_most_responses_is_told_and_where_another_one_answered() {
+        let mut models = Models::default();
+        for (model, message) in [("b", "1"), ("a", "2"), ("a", "3"), ("b", "4")] {
+            models.add(model, message);
+        }
+        let message = |id: &str| Message::new(id, Role::Assistant, None, Vec::new());
+        let ids = ["1", "2", "3", "4", "4#2", "unknown"];
+        let messages = ids.map(message).to_vec();
+        let mut transcript = Transcript { messages, ..Transcript::default() };
+        models.name_models(&mut transcript);
+        // Two and two: the first in order.
+        assert_eq!(transcript.model.as_deref(), Some("a"));
+        let others = [0, 3, 4].map(|at| (at, "b".to_owned()));
+        assert_eq!(transcript.other_models, others.into());
+        Models::default().name_models(&mut transcript);
+        assert_eq!((transcript.model, transcript.other_models.len()), (None, 0));
+    }
+}

@@ -1,0 +1,365 @@
+//! Sessions of Gemini CLI: one JSON document, or (since 2026) a log of events,
+//! one a line.
+
+mod log;
+mod wire;
+
+use std::collections::BTreeSet;
+
+use self::log::{ABANDONED, Boundary, Log, Slot};
+pub(super) use self::wire::{Part, Record, Session, Tokens, WireMessage};
+use self::wire::{WireCall, read_record};
+use super::content::warn_of_branches;
+use super::prelude::*;
+use crate::source::HEAD;
+
+/// The format of Gemini CLI's session files.
+pub(super) const FORMAT: Format = Format {
+    name: "gemini-cli",
+    describe: "Gemini CLI session (JSON or JSON lines, ~/.gemini/tmp/*/chats/session-*)",
+    tried: Tried::On {
+        files: 5,
+        compared: "messages, calls with results, requests, largest prompt, sum of outputs",
+    },
+    sniff,
+    read: Read::All(read),
+    beside: None,
+};
+
+fn sniff(head: &Head) -> bool {
+    let of_session = |record: &Json| {
+        let has = |key: &str| record.get(key).is_some_and(Json::is_string);
+        has("sessionId") && has("projectHash")
+    };
+    head.any(of_session)
+}
+
+fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+    let mut log = Log::default();
+    if Head::new(source.head(HEAD)?).spread {
+        log.record(Record::Session(source.document::<Session>()?));
+    } else {
+        while let Some((_, record)) = source.next_record(read_record)? {
+            log.record(record);
+        }
+    }
+    let mut draft = Reader::new(source.stem()).read(log).map_err(|p| source.error(None, p))?;
+    warn_of_branches(source, &draft, ABANDONED);
+    draft.leave_out("torn last line", source.torn());
+    Ok(vec![draft])
+}
+
+/// The session that these records make.
+///
+/// # Errors
+/// Compactions that keep more than can be held.
+pub(super) fn session_of(
+    stem: &str,
+    records: impl IntoIterator<Item = Record>,
+) -> Result<Draft, Problem> {
+    let mut log = Log::default();
+    records.into_iter().for_each(|record| log.record(record));
+    Reader::new(stem).read(log)
+}
+
+#[derive(Default)]
+struct Reader {
+    draft: Draft,
+    models: Models,
+    metadata: BTreeSet<String>,
+    calls: Ids,
+    /// Index of the first message of each turn, and the ids of its calls.
+    turns: Vec<(u32, Vec<String>)>,
+    /// The prompt that was reported last, by the number of turns.
+    reported: Vec<Option<u64>>,
+}
+
+impl Reader {
+    fn new(stem: &str) -> Reader {
+        Reader { draft: Draft::named(stem), reported: vec![None], ..Reader::default() }
+    }
+
+    fn read(mut self, log: Log) -> Result<Draft, Problem> {
+        let Log { session, turns, boundaries, left_out, .. } = log;
+        for (reason, count) in left_out {
+            self.draft.leave_out(reason, count);
+        }
+        self.session(session);
+        for turn in turns {
+            self.turn(turn);
+        }
+        self.turns.push((self.draft.next_index(), Vec::new()));
+        for boundary in boundaries {
+            self.boundary(boundary)?;
+        }
+        self.models.name_models(&mut self.draft.transcript);
+        self.draft.transcript.metadata = self.metadata.into_iter().collect();
+        Ok(self.draft)
+    }
+
+    fn session(&mut self, session: Session) {
+        // Sessions of one folder share the hash of its path.
+        let project = session.project_hash.as_deref().map(|hash| hash.chars().take(12).collect());
+        self.draft.transcript.project = project.filter(|hash: &String| !hash.is_empty());
+        self.metadata.extend(session.session_id);
+        self.metadata.extend(session.project_hash);
+        for folder in session.directories.into_iter().flatten() {
+            self.metadata.extend(home_of(&folder));
+            self.metadata.insert(folder);
+        }
+    }
+
+    fn turn(&mut self, turn: Turn) {
+        let id = turn.id.unwrap_or_else(|| format!("message-{}", self.turns.len() + 1));
+        let first = self.draft.next_index();
+        for reason in turn.left_out {
+            self.draft.leave_out(reason, 1);
+        }
+        let reasoning = turn.thoughts.into_iter().map(|text| Block::Reasoning { text });
+        let mut blocks: Vec<Block> = reasoning.chain(turn.said).collect();
+        let (mut results, mut ids) = (Vec::new(), Vec::new());
+        for call in turn.calls {
+            let Call { id, name, arguments, outcome } = call;
+            let id = self.calls.free(id);
+            blocks.push(Block::ToolCall { id: id.clone(), name, arguments });
+            results.extend(outcome.map(|outcome| (id.clone(), outcome)));
+            ids.push(id);
+        }
+        self.turns.push((first, ids));
+        let prompt = turn.usage.map(|usage| usage.prompt()).filter(|&prompt| prompt > 0);
+        self.reported.push(prompt.or(self.reported.last().copied().flatten()));
+        if let Some(model) = &turn.model {
+            self.models.add(model, &id);
+            self.metadata.insert(model.clone());
+        }
+        if blocks.is_empty() && turn.usage.is_none() {
+            self.draft.leave_out("empty message", 1);
+            return;
+        }
+        // The agent's own words, such as its answer to a summary.
+        let synthetic =
+            turn.role == Role::Assistant && turn.usage.is_none() && turn.model.is_none();
+        let usage = turn.usage.filter(|_| turn.role == Role::Assistant);
+        let message = Message::new(id, turn.role, turn.at, blocks);
+        self.draft.push(Message { usage, synthetic, ..message }, None);
+        for (call, Outcome { text, is_error, at }) in results {
+            let id = format!("result-{call}");
+            self.draft.push(result_message(id, call, text, is_error, at), None);
+        }
+    }
+
+    fn boundary(&mut self, boundary: Boundary) -> Result<(), Problem> {
+        let mut pieces = Vec::new();
+        for slot in boundary.front.iter() {
+            match slot {
+                Slot::Said(turn) => {
+                    let messages = self.turns[*turn].0..self.turns[turn + 1].0;
+                    pieces.extend(messages.map(Piece::Message));
+                }
+                Slot::Put(turn) if turn.text().is_empty() => {
+                    self.draft.leave_out("message without text in a summary", 1);
+                }
+                Slot::Put(turn) => pieces.push(Piece::Text { role: turn.role, text: turn.text() }),
+            }
+        }
+        let clears = !boundary.cleared.is_empty();
+        let call = |&(turn, call): &(usize, usize)| self.turns[turn].1[call].clone();
+        self.draft.compact(RecordedCompaction {
+            after: self.turns[boundary.after].0,
+            kept_from: self.turns[boundary.run].0,
+            summary: boundary.folded.filter(|text| !text.is_empty()),
+            cleared: boundary.cleared.iter().map(call).collect(),
+            pieces: if clears { Vec::new() } else { pieces },
+            // The file does not say whether the user asked for a summary.
+            trigger: if clears { RecordedTrigger::Auto } else { RecordedTrigger::Unknown },
+            tokens_before: self.reported[boundary.after],
+            at: boundary.at,
+            ..RecordedCompaction::default()
+        })
+    }
+}
+
+// A message of Gemini CLI, whichever way its file writes it.
+
+/// What the user or the model said, with the calls and their results.
+struct Turn {
+    id: Option<String>,
+    at: Option<Timestamp>,
+    role: Role,
+    /// Text and pictures.
+    said: Vec<Block>,
+    thoughts: Vec<String>,
+    calls: Vec<Call>,
+    usage: Option<Usage>,
+    model: Option<String>,
+    /// Kinds of parts that are not imported.
+    left_out: Vec<&'static str>,
+}
+
+struct Call {
+    id: String,
+    name: String,
+    arguments: Json,
+    outcome: Option<Outcome>,
+}
+
+/// What a tool returned.
+struct Outcome {
+    text: ResultText,
+    is_error: bool,
+    at: Option<Timestamp>,
+}
+
+/// A record as the log takes it.
+enum Arrived {
+    /// A message, perhaps with results of earlier calls.
+    Turn(Box<Turn>, Vec<Response>),
+    /// Results of earlier calls alone.
+    Responses(Vec<Response>),
+    /// A note to the user that the model never saw.
+    Note { kind: String },
+}
+
+/// The result of a call that another message made.
+struct Response {
+    call: String,
+    outcome: Outcome,
+}
+
+impl Arrived {
+    fn new(wire: WireMessage) -> Arrived {
+        let role = match wire.kind.as_str() {
+            "user" => Role::User,
+            "gemini" => Role::Assistant,
+            _ => return Arrived::Note { kind: wire.kind },
+        };
+        let thoughts = wire.thoughts.unwrap_or_default().into_iter();
+        let mut turn = Turn {
+            id: wire.id,
+            at: wire.timestamp,
+            role,
+            said: Vec::new(),
+            thoughts: thoughts.map(|t| joined(&t.subject, &t.description)).collect(),
+            calls: wire.tool_calls.unwrap_or_default().into_iter().map(Call::new).collect(),
+            usage: wire.tokens.map(|tokens| tokens.usage()),
+            model: wire.model,
+            left_out: Vec::new(),
+        };
+        let responses = turn.take(wire.content);
+        let nothing_else = turn.said.is_empty() && turn.left_out.is_empty();
+        if role == Role::User && nothing_else && !responses.is_empty() {
+            Arrived::Responses(responses)
+        } else {
+            Arrived::Turn(Box::new(turn), responses)
+        }
+    }
+}
+
+fn joined(subject: &str, description: &str) -> String {
+    [subject, description].into_iter().filter(|t| !t.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+impl Turn {
+    /// Takes the parts of the message; returns results of earlier calls.
+    fn take(&mut self, parts: Vec<Part>) -> Vec<Response> {
+        let recorded = self.thoughts.len();
+        let listed = self.calls.len();
+        let mut responses = Vec::new();
+        for part in parts {
+            match part {
+                Part { thought: true, text, .. } => {
+                    // They are listed with the message as well.
+                    self.thoughts.extend(text.filter(|_| recorded == 0));
+                }
+                Part { text: Some(text), .. } => {
+                    self.said.extend((!text.is_empty()).then_some(Block::Text { text }));
+                }
+                // So are calls.
+                Part { function_call: Some(call), .. } if listed == 0 => {
+                    let id = call.id.unwrap_or_else(|| format!("call-{}", self.calls.len() + 1));
+                    let call = Call { id, name: call.name, arguments: call.args, outcome: None };
+                    self.calls.push(call);
+                }
+                Part { function_call: Some(_), .. } => {}
+                Part { function_response: Some(response), .. } => match &response.id {
+                    Some(call) => responses.push(Response {
+                        call: call.clone(),
+                        outcome: outcome(
+                            vec![Part { function_response: Some(response), ..Part::default() }],
+                            None,
+                            self.at,
+                        ),
+                    }),
+                    None => self.left_out.push("function response without an id"),
+                },
+                Part { inline_data: Some(data), .. } | Part { file_data: Some(data), .. } => {
+                    match data.mime_type {
+                        Some(kind) if kind.starts_with("image/") => {
+                            self.said.push(Block::Image { media_type: Some(kind) });
+                        }
+                        _ => self.left_out.push("file part"),
+                    }
+                }
+                _ => self.left_out.push("part of an unknown kind"),
+            }
+        }
+        responses
+    }
+
+    /// What it says, without blanks at its ends.
+    fn text(&self) -> String {
+        recap_core::model::sent(&self.said).trim().to_owned()
+    }
+
+    /// Whether both are the same message. A compression gives the messages that
+    /// it keeps new ids.
+    fn is(&self, other: &Turn) -> bool {
+        let same_id = self.id.is_some() && self.id == other.id;
+        let ids = |turn: &Turn| turn.calls.iter().map(|call| call.id.clone()).collect::<Vec<_>>();
+        same_id
+            || (self.role == other.role && self.text() == other.text() && ids(self) == ids(other))
+    }
+}
+
+impl Call {
+    fn new(wire: WireCall) -> Call {
+        let there = !wire.result.is_empty();
+        let outcome = there.then(|| outcome(wire.result, wire.status.as_deref(), wire.timestamp));
+        let name = wire.name.unwrap_or_default();
+        let arguments = if wire.args.is_null() { serde_json::json!({}) } else { wire.args };
+        Call { id: wire.id, name, arguments, outcome }
+    }
+}
+
+/// What a tool returned: the text of its response and what stands beside it.
+fn outcome(parts: Vec<Part>, status: Option<&str>, at: Option<Timestamp>) -> Outcome {
+    let mut outcome = Outcome {
+        text: ResultText::default(),
+        is_error: matches!(status, Some("error" | "cancelled")),
+        at,
+    };
+    for part in parts {
+        if let Some(response) = part.function_response {
+            outcome.is_error |= response.response.get("error").is_some();
+            outcome.text.add(&response_text(&response.response));
+            let pictures = response.parts.iter().filter(|part| part.inline_data.is_some());
+            outcome.text.images += pictures.count() as u32;
+        } else if let Some(text) = part.text {
+            outcome.text.add(&text);
+        } else if part.inline_data.is_some() || part.file_data.is_some() {
+            outcome.text.images += 1;
+        }
+    }
+    outcome
+}
+
+/// The text of a function's response, which is an object.
+pub(super) fn response_text(response: &Json) -> String {
+    let text = ["output", "error"].iter().find_map(|key| response.get(key)?.as_str());
+    match (text, response) {
+        (Some(text), _) => text.to_owned(),
+        (None, Json::String(text)) => text.clone(),
+        (None, Json::Null) => String::new(),
+        (None, other) => other.to_string(),
+    }
+}

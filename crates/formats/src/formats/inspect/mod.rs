@@ -1,0 +1,430 @@
+//! Logs of Inspect (UK AI Security Institute): a JSON document, or the zip
+//! archive `.eval` with one document a sample.
+
+mod wire;
+
+use self::wire::{Event, Log, Output, Sample, Tool, WireMessage, with_attachments, without_nan};
+use super::prelude::*;
+use crate::source::HEAD;
+use crate::unpack::Archive;
+use recap_core::model::ToolDefinition;
+
+/// First bytes of a zip archive.
+const ZIP: &str = "PK\u{3}\u{4}";
+
+/// The format of Inspect's logs.
+pub(super) const FORMAT: Format = Format {
+    name: "inspect",
+    describe: "Inspect log (*.eval, or JSON)",
+    tried: Tried::On {
+        files: 1,
+        compared: "messages, calls with results, requests, cached tokens",
+    },
+    sniff,
+    read: Read::All(read),
+    beside: None,
+};
+
+fn sniff(head: &Head) -> bool {
+    let is_log = |record: &Json| {
+        let has = |key: &str| record.get(key).is_some_and(Json::is_object);
+        has("eval") && record.get("status").is_some_and(Json::is_string)
+    };
+    let of_samples = |name| head.text.contains(name);
+    let packed = head.text.starts_with(ZIP)
+        && ["header.json", "_journal/", "samples/"].into_iter().any(of_samples);
+    head.any(is_log) || packed
+}
+
+fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+    let is_archive = source.head(HEAD)?.starts_with(ZIP.as_bytes());
+    let mut reader = Reader { stem: source.stem().to_owned(), ..Reader::default() };
+    if is_archive {
+        let mut archive = Archive::open(source)?;
+        let read = reader.archive(&mut archive);
+        read.map_err(|problem| source.error(None, problem))?;
+    } else {
+        let text = source.text()?;
+        let log: Log = match parse::<Log>(&text) {
+            Ok(log) => log,
+            Err(Problem::Syntax { .. }) => source.parsed(&without_nan(&text))?,
+            Err(problem) => return Err(source.error(None, problem)),
+        };
+        drop(text);
+        reader.log(log).map_err(|problem| source.error(None, problem))?;
+    }
+    Ok(reader.drafts)
+}
+
+#[derive(Default)]
+struct Reader {
+    stem: String,
+    drafts: Vec<Draft>,
+}
+
+impl Reader {
+    fn log(&mut self, log: Log) -> Result<(), Problem> {
+        let samples = log.samples.unwrap_or_default();
+        let single = samples.len() == 1;
+        for sample in samples {
+            self.sample(sample, &log.eval, single)?;
+        }
+        Ok(())
+    }
+
+    fn archive(&mut self, archive: &mut Archive) -> Result<(), Problem> {
+        let header = ["header.json", "_journal/start.json"];
+        let header = header.into_iter().find(|name| archive.names().any(|other| other == *name));
+        let log: Log = match header {
+            Some(name) => document(&archive.text(name)?)?,
+            None => Log::default(),
+        };
+        let is_sample = |name: &&str| name.starts_with("samples/") && name.ends_with(".json");
+        let mut names: Vec<String> = archive.names().filter(is_sample).map(str::to_owned).collect();
+        names.sort();
+        let single = names.len() == 1;
+        for name in names {
+            let sample = document(&archive.text(&name)?)?;
+            self.sample(sample, &log.eval, single)?;
+        }
+        Ok(())
+    }
+
+    fn sample(&mut self, sample: Json, eval: &wire::Eval, single: bool) -> Result<(), Problem> {
+        let sample: Sample = from_json(with_attachments(sample))?;
+        let own = match &sample.id {
+            Json::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        let mut draft = Draft::named(match (single, sample.epoch) {
+            (true, _) => self.stem.clone(),
+            (false, Some(epoch)) => format!("{own}-epoch-{epoch}"),
+            (false, None) => own.clone(),
+        });
+        // Epochs of one sample are not independent sessions.
+        draft.transcript.project = eval.task.as_ref().map(|task| format!("{task}-{own}"));
+        let mut calls = Calls::of(sample.events)?;
+        draft.transcript.preamble.tools = std::mem::take(&mut calls.tools);
+        let mut ids = Ids::default();
+        let mut asked = Vec::new();
+        let mut places = FxHashMap::default();
+        let mut models = Models::default();
+        for (number, message) in (1..).zip(sample.messages) {
+            let own = message.id.clone();
+            let id = ids.free(own.clone().unwrap_or_else(|| format!("message-{number}")));
+            let made = own.as_ref().and_then(|id| calls.by_message.remove(id));
+            let message = calls.message(id, message, &mut draft)?;
+            places.entry(own.unwrap_or_default()).or_insert(message.id.clone());
+            if let Some(made) = made {
+                let model = made.output.model.clone().or_else(|| eval.model.clone());
+                model.iter().for_each(|model| models.add(model, &message.id));
+                let usage = made.output.usage.map(|usage| usage.usage());
+                let at = made.at.or(message.at);
+                draft.push(Message { usage, at, ..message }, None);
+                asked.push((draft.transcript.messages.len(), made.input));
+            } else {
+                draft.push(message, None);
+            }
+        }
+        draft.leave_out("model call outside the conversation", calls.by_message.len() as u64);
+        let before = draft.transcript.messages.len();
+        draft.leading_system_to_preamble();
+        let lead = before - draft.transcript.messages.len();
+        requests(asked, lead, &places, &mut draft)?;
+        models.name_models(&mut draft.transcript);
+        if draft.transcript.model.is_none() {
+            draft.transcript.model.clone_from(&eval.model);
+        }
+        self.drafts.push(draft);
+        Ok(())
+    }
+}
+
+/// Follows what each request sent. `asked` has the number of messages up to each
+/// answer, of which `lead` became the preamble.
+fn requests(
+    asked: Vec<(usize, Vec<WireMessage>)>,
+    lead: usize,
+    ids: &FxHashMap<String, String>,
+    draft: &mut Draft,
+) -> Result<(), Problem> {
+    let index = draft.places();
+    let place = |(own, id): (&String, &String)| Some((own.clone(), *index.get(id)? as u32));
+    let places: FxHashMap<String, MessageIndex> = ids.iter().filter_map(place).collect();
+    let mut requests = Requests::default();
+    for (number, input) in asked {
+        let at = (number - 1 - lead) as u32;
+        // Versions since 2026 keep the inputs elsewhere.
+        if !input.is_empty() && input.iter().all(|message| message.id.is_some()) {
+            requests.take(input, at, &places, draft)?;
+        }
+        let usage = draft.transcript.messages[at as usize].usage;
+        requests.prompt = usage.map(|usage| usage.prompt()).or(requests.prompt);
+    }
+    Ok(())
+}
+
+/// A text as one JSON document, in which Python may have written NaN.
+fn document<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Problem> {
+    match parse(text) {
+        Err(Problem::Syntax { .. }) => parse(&without_nan(text)),
+        other => other,
+    }
+}
+
+/// A call of the model.
+struct Made {
+    at: Option<jiff::Timestamp>,
+    output: Output,
+    input: Vec<WireMessage>,
+}
+
+/// What the events of a sample tell of its messages.
+#[derive(Default)]
+struct Calls {
+    /// By the id of the message that answered.
+    by_message: FxHashMap<String, Made>,
+    tools: Vec<ToolDefinition>,
+    /// When each call of a tool ended.
+    ended: FxHashMap<String, jiff::Timestamp>,
+    ids: Ids,
+}
+
+impl Calls {
+    fn of(events: Vec<Event>) -> Result<Calls, Problem> {
+        let mut calls = Calls::default();
+        for event in events {
+            let at = event.completed.or(event.timestamp);
+            match event.event.as_str() {
+                "model" => calls.made(event, at)?,
+                "tool" => {
+                    let id = event.id.as_ref().and_then(Json::as_str).map(str::to_owned);
+                    calls.ended.extend(id.zip(at));
+                }
+                _ => {}
+            }
+        }
+        Ok(calls)
+    }
+
+    fn made(&mut self, event: Event, at: Option<jiff::Timestamp>) -> Result<(), Problem> {
+        if self.tools.is_empty() && event.tools.is_array() {
+            let tools: Vec<Tool> = from_json(event.tools)?;
+            self.tools = tools.into_iter().map(definition).collect();
+        }
+        let some =
+            |value: Json| if value.is_null() { Json::Object(Default::default()) } else { value };
+        let output: Output = from_json(some(event.output))?;
+        let first = output.choices.first().and_then(|choice| choice.message.id.clone());
+        let input = if event.input.is_array() { from_json(event.input)? } else { Vec::new() };
+        if let Some(id) = first {
+            // A call that is repeated from a cache has the first one's bill.
+            self.by_message.entry(id).or_insert(Made { at, output, input });
+        }
+        Ok(())
+    }
+
+    fn message(
+        &mut self,
+        id: String,
+        wire: WireMessage,
+        draft: &mut Draft,
+    ) -> Result<Message, Problem> {
+        let Some(role) = role_of(&wire.role) else {
+            return Err(Problem::UnknownRole { role: wire.role });
+        };
+        if role == Role::Tool {
+            let images = images(&wire.content);
+            let text = ResultText { text: plain_text(&wire), images };
+            let call = wire
+                .tool_call_id
+                .ok_or_else(|| Problem::shape("messages", "a tool result lacks `tool_call_id`"))?;
+            let at = self.ended.get(&call).copied();
+            let call = self.ids.newest(&call).unwrap_or(&call).to_owned();
+            return Ok(result_message(id, call, text, wire.error.is_some(), at));
+        }
+        let mut blocks = blocks(wire.content, draft);
+        for call in wire.tool_calls.into_iter().flatten() {
+            let (id, name) = (self.ids.free(call.id), call.function);
+            let arguments = arguments(call.arguments, draft);
+            blocks.push(Block::ToolCall { id, name, arguments });
+        }
+        Ok(Message::new(id, role, None, blocks))
+    }
+}
+
+fn definition(tool: Tool) -> ToolDefinition {
+    let Tool { name, description, parameters } = tool;
+    ToolDefinition { name, description, parameters }
+}
+
+fn role_of(name: &str) -> Option<Role> {
+    Some(match name {
+        "system" => Role::System,
+        "user" => Role::User,
+        "assistant" => Role::Assistant,
+        "tool" => Role::Tool,
+        _ => return None,
+    })
+}
+
+/// The text of a message; of a call that failed, what went wrong.
+fn plain_text(message: &WireMessage) -> String {
+    let failed = message.error.as_ref().map(|error| error.message.as_str());
+    match (failed.filter(|text| !text.is_empty()), &message.content) {
+        (Some(text), _) => text.to_owned(),
+        (None, Content::Text(text)) => text.clone(),
+        (None, Content::Parts(parts)) => {
+            let texts = parts.iter().filter_map(|part| part.text.as_deref());
+            texts.collect::<Vec<_>>().join("\n")
+        }
+    }
+}
+
+fn images(content: &Content<wire::Part>) -> u32 {
+    match content {
+        Content::Text(_) => 0,
+        Content::Parts(parts) => parts.iter().filter(|part| part.kind == "image").count() as u32,
+    }
+}
+
+fn blocks(content: Content<wire::Part>, draft: &mut Draft) -> Vec<Block> {
+    let parts = match content {
+        Content::Text(text) if text.is_empty() => return Vec::new(),
+        Content::Text(text) => return vec![Block::Text { text }],
+        Content::Parts(parts) => parts,
+    };
+    let mut blocks = Vec::with_capacity(parts.len());
+    for part in parts {
+        match (part.kind.as_str(), part.text) {
+            ("text", Some(text)) => blocks.push(Block::Text { text }),
+            ("reasoning", _) => {
+                let text = part.reasoning.or(part.summary).unwrap_or_default();
+                blocks.push(Block::Reasoning { text });
+            }
+            ("image", _) => blocks.push(Block::Image { media_type: None }),
+            (other, _) => draft.leave_out(format!("{other} part"), 1),
+        }
+    }
+    blocks
+}
+
+// What the requests of a sample sent, against what had been said until then:
+// the compactions that the agent made.
+
+/// What stands in a request in front of the newest messages, and the first of
+/// those.
+#[derive(Default, PartialEq)]
+struct Shape {
+    front: Vec<Piece>,
+    run: MessageIndex,
+}
+
+/// Follows the requests of a sample in their order.
+#[derive(Default)]
+struct Requests {
+    last: Shape,
+    /// Calls whose results were cleared before.
+    cleared: FxHashSet<String>,
+    /// Prompt of the request before.
+    prompt: Option<u64>,
+}
+
+impl Requests {
+    /// Takes the input of the request that message `at` answered.
+    fn take(
+        &mut self,
+        input: Vec<WireMessage>,
+        at: MessageIndex,
+        places: &FxHashMap<String, MessageIndex>,
+        draft: &mut Draft,
+    ) -> Result<(), Problem> {
+        let mut pieces = Vec::new();
+        let mut cleared = Vec::new();
+        for message in input.into_iter().filter(|message| message.role != "system") {
+            let known = message.id.as_ref().and_then(|id| places.get(id)).copied();
+            match known.filter(|index| *index < at) {
+                Some(index) => {
+                    cleared.extend(self.clears(message, index, draft));
+                    pieces.push(Piece::Message(index));
+                }
+                None => pieces.extend(written(message, draft)),
+            }
+        }
+        let shape = shape(pieces, at);
+        let removes = shape.run > 0 || !shape.front.is_empty();
+        if shape != self.last && removes && is_sorted(&shape) {
+            let texts = shape.front.iter().filter_map(|piece| match piece {
+                Piece::Text { text, .. } => Some(text.as_str()),
+                Piece::Message(_) => None,
+            });
+            let summary = texts.collect::<Vec<_>>().join("\n");
+            draft.compact(RecordedCompaction {
+                after: at,
+                kept_from: shape.run,
+                summary: Some(summary).filter(|text| !text.is_empty()),
+                pieces: shape.front.clone(),
+                trigger: RecordedTrigger::Auto,
+                tokens_before: self.prompt,
+                ..RecordedCompaction::default()
+            })?;
+        } else if shape != self.last {
+            draft.leave_out("request with another selection of messages", 1);
+            return Ok(());
+        }
+        if !cleared.is_empty() {
+            draft.compact(RecordedCompaction {
+                after: at,
+                kept_from: shape.run,
+                cleared,
+                trigger: RecordedTrigger::Auto,
+                tokens_before: self.prompt,
+                ..RecordedCompaction::default()
+            })?;
+        }
+        self.last = shape;
+        Ok(())
+    }
+
+    /// The call whose result was sent with another text than it had, once.
+    fn clears(
+        &mut self,
+        message: WireMessage,
+        index: MessageIndex,
+        draft: &mut Draft,
+    ) -> Option<String> {
+        let (call, text) = draft.transcript.messages[index as usize].tool_result()?;
+        let call = call.to_owned();
+        (plain_text(&message) != text && self.cleared.insert(call.clone())).then_some(call)
+    }
+}
+
+/// The newest messages without a gap, and what stands in front of them.
+fn shape(mut pieces: Vec<Piece>, at: MessageIndex) -> Shape {
+    let mut run = at;
+    while run > 0 && pieces.last() == Some(&Piece::Message(run - 1)) {
+        pieces.pop();
+        run -= 1;
+    }
+    Shape { front: pieces, run }
+}
+
+/// Whether the messages in front stand in the order in which they were said.
+fn is_sorted(shape: &Shape) -> bool {
+    let messages = shape.front.iter().filter_map(|piece| match piece {
+        Piece::Message(index) => Some(*index),
+        Piece::Text { .. } => None,
+    });
+    messages.clone().is_sorted() && messages.clone().all(|index| index < shape.run)
+}
+
+/// A message that a compaction wrote.
+fn written(message: WireMessage, draft: &mut Draft) -> Option<Piece> {
+    let role = role_of(&message.role).filter(|role| *role != Role::Tool);
+    let text = plain_text(&message);
+    if role.is_none() || text.is_empty() {
+        draft.leave_out("message of a request that is not in the conversation", 1);
+        return None;
+    }
+    role.map(|role| Piece::Text { role, text })
+}

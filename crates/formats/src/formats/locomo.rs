@@ -1,0 +1,251 @@
+//! LoCoMo: long chats of two people over many dated sessions, with questions
+//! (Maharana et al., ACL 2024; `data/locomo10.json` of snap-research/LoCoMo).
+//!
+//! Choices: `speaker_b` is the assistant (how-it-works §4). Every turn begins
+//! with the speaker's name, because the questions ask by name and a role says
+//! none. A shared photo is its caption, as in the published systems; the
+//! annotators' search strings (`query`) give answers away and are left out.
+//! All turns of a session have the session's time, taken as UTC.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use serde::de::IgnoredAny;
+use serde_json::Map;
+
+use super::prelude::*;
+use crate::check::Places;
+use recap_core::model::{Expectation, Probe, ProbeKind};
+
+/// The format of LoCoMo conversations with their questions.
+pub(super) const FORMAT: Format = Format {
+    name: "locomo",
+    describe: "LoCoMo conversations with questions (a JSON list, as in locomo10.json)",
+    tried: Tried::On { files: 1, compared: "conversations, turns, questions by category" },
+    sniff,
+    read: Read::All(read),
+    beside: None,
+};
+
+fn sniff(head: &Head) -> bool {
+    let is_sample = |record: &Json| {
+        let conversation = record.get(0).and_then(|sample| sample.get("conversation"));
+        conversation.is_some_and(|c| c.get("speaker_a").is_some())
+    };
+    head.any(is_sample)
+}
+
+fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+    let samples: Vec<Sample> = source.document()?;
+    let mut drafts = Vec::new();
+    for (n, sample) in samples.into_iter().enumerate() {
+        let id = sample.sample_id.clone();
+        let id = id.unwrap_or_else(|| format!("{}-{}", source.stem(), n + 1));
+        let read = draft(id.clone(), sample);
+        let draft = read.map_err(|problem| source.error(None, within(&id, problem)))?;
+        if draft.transcript.messages.is_empty() {
+            source.warn(format!("conversation {id} has no turns and was left out"));
+        } else {
+            drafts.push(draft);
+        }
+    }
+    Ok(drafts)
+}
+
+/// Adds the name of the conversation to a problem: the document has no usable lines.
+fn within(id: &str, problem: Problem) -> Problem {
+    match problem {
+        Problem::Inconsistent(what) => Problem::Inconsistent(format!("{id}: {what}")),
+        other => other.within(format_args!("{id}.")),
+    }
+}
+
+#[derive(Deserialize)]
+struct Sample {
+    sample_id: Option<String>,
+    conversation: Map<String, Json>,
+    #[serde(default)]
+    qa: Vec<Question>,
+    event_summary: Option<IgnoredAny>,
+    observation: Option<IgnoredAny>,
+    session_summary: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct Turn {
+    speaker: String,
+    dia_id: String,
+    #[serde(default)]
+    text: String,
+    img_url: Option<IgnoredAny>,
+    blip_caption: Option<String>,
+    query: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct Question {
+    question: String,
+    #[serde(default)]
+    answer: Json,
+    #[serde(default)]
+    adversarial_answer: Json,
+    #[serde(default)]
+    evidence: Vec<String>,
+    category: u8,
+}
+
+fn draft(id: String, sample: Sample) -> Result<Draft, Problem> {
+    let mut draft = Draft::named(id);
+    turns(sample.conversation, &mut draft)?;
+    let annotations = [sample.event_summary, sample.observation, sample.session_summary];
+    let annotations = annotations.into_iter().flatten().count() as u64;
+    draft.leave_out("annotation beside the conversation", annotations);
+    if !draft.transcript.messages.is_empty() {
+        let places = draft.places();
+        for (n, question) in sample.qa.into_iter().enumerate() {
+            let probe = probe(n, question, &places, &mut draft)?;
+            draft.probes.push(probe);
+        }
+    }
+    Ok(draft)
+}
+
+fn turns(mut conversation: Map<String, Json>, draft: &mut Draft) -> Result<(), Problem> {
+    let assistant = text_of(conversation.remove("speaker_b"), "conversation.speaker_b")?;
+    let user = text_of(conversation.remove("speaker_a"), "conversation.speaker_a")?;
+    for (n, session) in sessions(conversation, draft) {
+        let at = session.date.as_ref().and_then(Json::as_str).and_then(time);
+        draft.leave_out("session date that cannot be read", u64::from(at.is_none()));
+        let turns: Vec<Turn> = from_json(session.turns)
+            .map_err(|problem| problem.within(format_args!("conversation.session_{n}")))?;
+        for turn in turns {
+            let role = match &turn.speaker {
+                speaker if *speaker == assistant => Role::Assistant,
+                speaker if *speaker == user => Role::User,
+                speaker => return Err(Problem::UnknownRole { role: speaker.clone() }),
+            };
+            let message = message(turn, role, at, draft);
+            draft.push(message, None);
+        }
+    }
+    Ok(())
+}
+
+struct Session {
+    date: Option<Json>,
+    turns: Json,
+}
+
+/// The sessions by number; their keys stand in no order.
+fn sessions(conversation: Map<String, Json>, draft: &mut Draft) -> BTreeMap<u32, Session> {
+    let mut sessions = BTreeMap::new();
+    let mut dates = BTreeMap::new();
+    for (key, value) in conversation {
+        let name = key.strip_prefix("session_");
+        let date = name.and_then(|name| name.strip_suffix("_date_time"));
+        let number = |name: &str| name.parse::<u32>().ok();
+        match (name.and_then(number), date.and_then(number)) {
+            (Some(n), _) => _ = sessions.insert(n, value),
+            (_, Some(n)) => _ = dates.insert(n, value),
+            _ => draft.leave_out(format!("`{key}` of a conversation"), 1),
+        }
+    }
+    let mut whole = BTreeMap::new();
+    for (n, turns) in sessions {
+        whole.insert(n, Session { date: dates.remove(&n), turns });
+    }
+    draft.leave_out("date without a session", dates.len() as u64);
+    whole
+}
+
+fn text_of(value: Option<Json>, at: &str) -> Result<String, Problem> {
+    match value {
+        Some(Json::String(text)) => Ok(text),
+        _ => Err(Problem::shape(at, "expected a name")),
+    }
+}
+
+/// A session's time: `1:56 pm on 8 May, 2023`.
+fn time(text: &str) -> Option<Timestamp> {
+    let time = DateTime::strptime("%I:%M %p on %d %B, %Y", text.trim()).ok()?;
+    Some(time.to_zoned(TimeZone::UTC).ok()?.timestamp())
+}
+
+fn message(turn: Turn, role: Role, at: Option<Timestamp>, draft: &mut Draft) -> Message {
+    draft.leave_out("image search string", u64::from(turn.query.is_some()));
+    let mut text = format!("{}: {}", turn.speaker, turn.text);
+    if let Some(caption) = &turn.blip_caption {
+        text.push_str(&format!("\n[photo: {caption}]"));
+    }
+    let mut blocks = vec![Block::Text { text }];
+    if turn.img_url.is_some() && turn.blip_caption.is_none() {
+        blocks.push(Block::Image { media_type: None });
+    }
+    Message::new(turn.dia_id, role, at, blocks)
+}
+
+fn probe(
+    n: usize,
+    question: Question,
+    places: &Places,
+    draft: &mut Draft,
+) -> Result<Probe, Problem> {
+    let answer = value(question.answer, n, "answer")?;
+    let wrong = value(question.adversarial_answer, n, "adversarial_answer")?;
+    let kind = match (question.category, &answer) {
+        (1, Some(_)) => ProbeKind::MultiHop,
+        (2, Some(_)) => ProbeKind::Temporal,
+        (3, Some(_)) => ProbeKind::OpenDomain,
+        // A few adversarial questions do have an answer.
+        (4 | 5, Some(_)) => ProbeKind::Fact,
+        (5, None) => ProbeKind::Abstain,
+        (1..=4, None) => return Err(Problem::Inconsistent(format!("question {n} has no answer"))),
+        (other, _) => {
+            return Err(Problem::Inconsistent(format!("question {n} has category {other}")));
+        }
+    };
+    let evidence = evidence(&question.evidence, places, draft);
+    Ok(Probe {
+        // Position in the list: published audits number the questions so.
+        id: format!("qa{n}"),
+        transcript: String::new(),
+        asked_at: draft.next_index().saturating_sub(1),
+        kind,
+        question: question.question,
+        expect: answer.map_or(Expectation::Unanswerable, |a| Expectation::AnyOf(vec![a])),
+        evidence,
+        stale: wrong.into_iter().collect(),
+    })
+}
+
+/// A gold answer; some are numbers.
+fn value(value: Json, n: usize, key: &str) -> Result<Option<String>, Problem> {
+    match value {
+        Json::Null => Ok(None),
+        Json::String(text) => Ok(Some(text)),
+        Json::Number(number) => Ok(Some(number.to_string())),
+        _ => Err(Problem::shape(format!("qa[{n}].{key}"), "expected text or a number")),
+    }
+}
+
+/// The evidence turns in the order of the conversation. Some entries hold
+/// several (`D8:6; D9:17`); ids of no turn are counted.
+fn evidence(named: &[String], places: &Places, draft: &mut Draft) -> Vec<String> {
+    let separator = |c: char| c.is_whitespace() || c == ';' || c == ',';
+    let names = named.iter().flat_map(|entry| entry.split(separator)).filter(|n| !n.is_empty());
+    let mut found = BTreeSet::new();
+    let mut unknown = 0;
+    for name in names {
+        match places.get(name) {
+            Some(&at) => {
+                found.insert(at);
+            }
+            None => unknown += 1,
+        }
+    }
+    let messages = &draft.transcript.messages;
+    let ids = found.into_iter().map(|at| messages[at].id.clone()).collect();
+    draft.leave_out("evidence that names no turn", unknown);
+    ids
+}

@@ -1,0 +1,82 @@
+//! Transcript formats, one file each.
+//!
+//! A new format is one file, one `mod` line and one line in [`FORMATS`].
+
+mod aider;
+mod amp;
+mod anthropic;
+mod beam;
+mod claude_code;
+mod codex;
+mod content;
+mod copilot_cli;
+mod crush;
+mod exchange;
+mod gemini_api;
+mod gemini_cli;
+mod inspect;
+mod kimi_cli;
+mod locomo;
+mod openai_chat;
+mod opencode;
+mod openhands;
+mod otel;
+mod pi;
+mod qwen_code;
+mod recorder;
+mod responses;
+mod role_content;
+mod store;
+mod swe_agent;
+
+/// What nearly every reader needs.
+mod prelude {
+    pub(super) use jiff::Timestamp;
+    pub(super) use rustc_hash::{FxHashMap, FxHashSet};
+    pub(super) use serde::Deserialize;
+    pub(super) use serde_json::Value as Json;
+
+    pub(super) use super::content::{
+        Content, Ids, Models, ResultText, arguments, home_of, media_type, project_of,
+        result_message, result_text,
+    };
+    pub(super) use super::recorder::{Outcome, Recorder, Turn};
+    pub(super) use crate::LoadOptions;
+    pub(super) use crate::check::Draft;
+    pub(super) use crate::error::{DatasetError, Problem};
+    pub(super) use crate::format::{Format, Head, Read, Take, Tried};
+    pub(super) use crate::source::{Source, from_json, parse};
+    pub(super) use recap_core::model::{
+        Block, Message, MessageIndex, Piece, RecordedCompaction, RecordedTrigger, Role, Usage,
+    };
+}
+
+use super::format::Format;
+use super::native;
+
+/// Every format, in the order in which they are tried.
+pub static FORMATS: &[&Format] = &[
+    &native::FORMAT,
+    &claude_code::FORMAT,
+    &pi::FORMAT,
+    &codex::FORMAT,
+    &opencode::FORMAT,
+    &gemini_cli::FORMAT,
+    &crush::FORMAT,
+    &openhands::FORMAT,
+    &copilot_cli::FORMAT,
+    &qwen_code::FORMAT,
+    &kimi_cli::FORMAT,
+    &amp::FORMAT,
+    &aider::FORMAT,
+    &swe_agent::FORMAT,
+    &inspect::FORMAT,
+    &anthropic::FORMAT,
+    &responses::FORMAT,
+    &gemini_api::FORMAT,
+    &otel::FORMAT,
+    &locomo::FORMAT,
+    &beam::FORMAT,
+    &role_content::FORMAT,
+    &openai_chat::FORMAT,
+];

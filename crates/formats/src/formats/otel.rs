@@ -1,0 +1,600 @@
+//! Spans of model calls in OTLP JSON, as OpenTelemetry's collector writes them:
+//! one document, or one export request a line.
+//!
+//! Read from the conventions of OpenTelemetry (open-telemetry/
+//! semantic-conventions, `docs/gen-ai`), of OpenInference (Arize-ai/openinference,
+//! `spec`) and of OpenLLMetry (traceloop/openllmetry, `semconv_ai/__init__.py` and
+//! the instrumentations of Cohere and Ollama for `gen_ai.prompt.N` and its calls,
+//! of Anthropic for what its counts include), without recordings at hand.
+//! Every span repeats the conversation so far: of a session or trace, the one
+//! that was extended last is read.
+
+use std::collections::BTreeMap;
+
+use serde_json::Map;
+
+use super::exchange::{Part, Request, Requests, Said};
+use super::prelude::*;
+use crate::source::{self, HEAD};
+use recap_core::model::Preamble;
+use recap_core::text::counted;
+
+/// Why there is no session, though models were called.
+const NO_CONTENT: &str = "none of its spans of model calls has the messages: they have to be \
+     recorded (OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=span_only, \
+     TRACELOOP_TRACE_CONTENT=true, OPENINFERENCE_HIDE_INPUTS=false)";
+
+/// What can be done where no model was called.
+const NO_CALL: &str = "export the traces of the program that calls the model, with its \
+     instrumentation for that (OpenTelemetry GenAI, OpenLLMetry, OpenInference)";
+
+/// The format of spans in OTLP JSON.
+pub(super) const FORMAT: Format = Format {
+    name: "otel",
+    describe: "OpenTelemetry spans of model calls (OTLP JSON, a document or a line each; GenAI, OpenInference and OpenLLMetry)",
+    tried: Tried::Documentation,
+    sniff,
+    read: Read::All(read),
+    beside: None,
+};
+
+fn sniff(head: &Head) -> bool {
+    head.any(|record| record.get("resourceSpans").is_some_and(Json::is_array))
+}
+
+fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+    let mut found = Found::default();
+    if Head::new(source.head(HEAD)?).spread {
+        let export: Export = source.document()?;
+        found.add(export).map_err(|problem| source.error(None, problem))?;
+    } else {
+        while let Some((line, export)) = source.next_record(parse::<Export>)? {
+            if let Err(problem) = found.add(export) {
+                source.set_aside(line, problem)?;
+            }
+        }
+    }
+    source.settle_aside(found.requests.len())?;
+    let (silent, all) = (found.silent, found.silent + found.requests.len());
+    if found.requests.is_empty() {
+        let nothing = found.nothing();
+        return Err(source.error(None, nothing));
+    }
+    if silent > 0 {
+        source.warn(format!("of {all} spans of model calls, {silent} have no messages"));
+    }
+    // Spans are written when they end.
+    found.requests.sort_by_key(|request| request.at);
+    let mut requests = Requests::default();
+    for request in found.requests {
+        requests.add(request);
+    }
+    let mut drafts = requests.sessions(source)?;
+    if let Some(first) = drafts.first_mut() {
+        first.leave_out("span that is no model call", found.others);
+        first.leave_out("span of a model call without messages", found.silent as u64);
+    }
+    Ok(drafts)
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Export {
+    #[serde(default)]
+    resource_spans: Vec<ResourceSpans>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ResourceSpans {
+    #[serde(default, alias = "instrumentationLibrarySpans")]
+    scope_spans: Vec<ScopeSpans>,
+}
+
+#[derive(Deserialize)]
+struct ScopeSpans {
+    #[serde(default)]
+    spans: Vec<Span>,
+}
+
+#[derive(Default)]
+struct Found {
+    requests: Vec<Request>,
+    /// Spans of model calls without messages.
+    silent: usize,
+    /// Other spans.
+    others: u64,
+}
+
+impl Found {
+    /// Why there is no session.
+    fn nothing(&self) -> Problem {
+        let (what, remedy) = match (self.silent, self.others) {
+            (0, 0) => ("it holds no span".to_owned(), NO_CALL),
+            (0, n) => (format!("none of its {} is a call of a model", counted(n, "span")), NO_CALL),
+            _ => (NO_CONTENT.to_owned(), "set that where the program runs, and export again"),
+        };
+        Problem::Nothing { what, remedy }
+    }
+
+    fn add(&mut self, export: Export) -> Result<(), Problem> {
+        let scopes = export.resource_spans.into_iter().flat_map(|resource| resource.scope_spans);
+        for span in scopes.flat_map(|scope| scope.spans) {
+            match request(span)? {
+                None => self.others += 1,
+                Some(request) if request.said.is_empty() && request.answer.is_empty() => {
+                    self.silent += 1;
+                }
+                Some(request) => self.requests.push(request),
+            }
+        }
+        Ok(())
+    }
+}
+
+// A span's attributes under the names of each convention.
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Span {
+    trace_id: Option<String>,
+    start_time_unix_nano: Option<Json>,
+    #[serde(default)]
+    attributes: Vec<Attribute>,
+    #[serde(default)]
+    events: Vec<Event>,
+}
+
+#[derive(Deserialize)]
+struct Event {
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    attributes: Vec<Attribute>,
+}
+
+#[derive(Deserialize)]
+struct Attribute {
+    key: String,
+    #[serde(default)]
+    value: AnyValue,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct AnyValue {
+    string_value: Option<String>,
+    /// 64-bit numbers are strings in JSON.
+    int_value: Option<Json>,
+    double_value: Option<Json>,
+    bool_value: Option<bool>,
+    array_value: Option<Values<AnyValue>>,
+    kvlist_value: Option<Values<Attribute>>,
+}
+
+#[derive(Deserialize)]
+struct Values<T> {
+    #[serde(default = "Vec::new")]
+    values: Vec<T>,
+}
+
+impl AnyValue {
+    fn json(self) -> Json {
+        if let Some(text) = self.string_value {
+            return Json::String(text);
+        }
+        if let Some(list) = self.array_value {
+            return Json::Array(list.values.into_iter().map(AnyValue::json).collect());
+        }
+        if let Some(list) = self.kvlist_value {
+            return Json::Object(
+                list.values.into_iter().map(|one| (one.key, one.value.json())).collect(),
+            );
+        }
+        let number = self.int_value.or(self.double_value);
+        number.or(self.bool_value.map(Json::Bool)).unwrap_or_default()
+    }
+}
+
+/// Attributes by name, in order.
+struct Attributes(BTreeMap<String, Json>);
+
+/// Deepest name of an attribute that is looked at.
+const DEEPEST: usize = 16;
+
+impl Attributes {
+    fn new(list: Vec<Attribute>) -> Attributes {
+        Attributes(list.into_iter().map(|one| (one.key, one.value.json())).collect())
+    }
+
+    fn text(&self, names: &[&str]) -> Option<String> {
+        names.iter().find_map(|name| self.0.get(*name)?.as_str()).map(str::to_owned)
+    }
+
+    fn number(&self, names: &[&str]) -> Option<u64> {
+        let of = |value: &Json| value.as_u64().or_else(|| value.as_str()?.parse().ok());
+        names.iter().find_map(|name| of(self.0.get(*name)?))
+    }
+
+    /// A value that may be JSON in a string.
+    fn decoded(&self, names: &[&str]) -> Option<Json> {
+        names.iter().find_map(|name| self.0.get(*name)).map(decoded)
+    }
+
+    /// The list that attributes with a number in their names make up.
+    fn numbered(&self, prefix: &str) -> Vec<Json> {
+        let mut all: BTreeMap<u32, Json> = BTreeMap::new();
+        let own = self.0.range(prefix.to_owned()..).take_while(|(key, _)| key.starts_with(prefix));
+        for (key, value) in own {
+            let mut path = key[prefix.len()..].split('.');
+            let number = path.next().and_then(|number| number.parse().ok());
+            let path: Vec<&str> = path.take(DEEPEST).collect();
+            if let Some(number) = number {
+                put(all.entry(number).or_default(), &path, value);
+            }
+        }
+        all.into_values().collect()
+    }
+}
+
+fn put(place: &mut Json, path: &[&str], value: &Json) {
+    match path.split_first() {
+        None => *place = value.clone(),
+        Some((first, rest)) => {
+            if !place.is_object() {
+                *place = Json::Object(Map::new());
+            }
+            if let Json::Object(fields) = place {
+                put(fields.entry(*first).or_insert(Json::Null), rest, value);
+            }
+        }
+    }
+}
+
+/// The list that an object with numbers for names stands for.
+fn listed(value: Option<&Json>) -> Vec<&Json> {
+    match value {
+        Some(Json::Object(fields)) => {
+            let numbered = fields.iter().filter_map(|(key, one)| Some((key.parse().ok()?, one)));
+            numbered.collect::<BTreeMap<u32, &Json>>().into_values().collect()
+        }
+        Some(Json::Array(all)) => all.iter().collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn decoded(value: &Json) -> Json {
+    let text = value.as_str().filter(|text| text.trim_start().starts_with(['[', '{']));
+    text.and_then(source::decoded).unwrap_or_else(|| value.clone())
+}
+
+/// The request that a span of a model call stands for.
+fn request(span: Span) -> Result<Option<Request>, Problem> {
+    let attributes = Attributes::new(span.attributes);
+    let operation = attributes.text(&["gen_ai.operation.name", "llm.request.type"]);
+    let kind = attributes.text(&["openinference.span.kind", "traceloop.span.kind"]);
+    let is_model = matches!(
+        operation.as_deref(),
+        Some("chat" | "text_completion" | "generate_content" | "completion")
+    ) || kind.as_deref() == Some("LLM")
+        || (operation.is_none()
+            && kind.is_none()
+            && attributes.0.keys().any(|key| is_message(key)));
+    if !is_model {
+        return Ok(None);
+    }
+    let (mut said, mut answer) = messages(&attributes)?;
+    for event in span.events {
+        let own = Attributes::new(event.attributes);
+        let (more, answered) = event_messages(&event.name, &own)?;
+        said.extend(more);
+        answer.extend(answered);
+    }
+    let nanos = span.start_time_unix_nano.as_ref();
+    let nanos = nanos.and_then(|at| at.as_i64().or_else(|| at.as_str()?.parse().ok()));
+    Ok(Some(Request {
+        session: attributes.text(&[
+            "gen_ai.conversation.id",
+            "session.id",
+            "langfuse.session.id",
+            "traceloop.association.properties.session_id",
+        ]),
+        group: span.trace_id,
+        preamble: preamble(&attributes),
+        said,
+        answer,
+        usage: usage(&attributes),
+        model: attributes.text(&[
+            "gen_ai.response.model",
+            "gen_ai.request.model",
+            "llm.model_name",
+        ]),
+        at: nanos.and_then(|at| Timestamp::from_nanosecond(at.into()).ok()),
+    }))
+}
+
+fn is_message(key: &str) -> bool {
+    ["gen_ai.input.messages", "gen_ai.prompt.0.", "llm.input_messages.0."]
+        .iter()
+        .any(|start| key.starts_with(start))
+}
+
+fn messages(attributes: &Attributes) -> Result<(Vec<Said>, Vec<Said>), Problem> {
+    let read = |names: &[&str], numbered: &str, flat: &str| -> Result<Vec<Said>, Problem> {
+        if let Some(list) = attributes.decoded(names) {
+            return all_said(&list);
+        }
+        let open = attributes.numbered(numbered);
+        if !open.is_empty() {
+            return open.iter().map(inference).collect();
+        }
+        attributes.numbered(flat).iter().map(vendor).collect()
+    };
+    let said = read(&["gen_ai.input.messages"], "llm.input_messages.", "gen_ai.prompt.")?;
+    let mut answer =
+        read(&["gen_ai.output.messages"], "llm.output_messages.", "gen_ai.completion.")?;
+    answer.iter_mut().for_each(|said| said.role = Role::Assistant);
+    Ok((said, answer))
+}
+
+/// A message of OpenInference.
+fn inference(entry: &Json) -> Result<Said, Problem> {
+    let message = entry.get("message").unwrap_or(entry);
+    let mut plain = message.clone();
+    let contents = listed(message.get("contents")).into_iter().map(|part| {
+        let mut own = part.get("message_content").cloned().unwrap_or_default();
+        if let (Some(call), Json::Object(fields)) = (part.get("tool_call"), &mut own) {
+            fields.extend(call.as_object().cloned().unwrap_or_default());
+        }
+        own
+    });
+    let contents: Vec<Json> = contents.collect();
+    let calls = listed(message.get("tool_calls")).into_iter();
+    let calls: Vec<Json> =
+        calls.map(|call| call.get("tool_call").unwrap_or(call).clone()).collect();
+    if let Json::Object(fields) = &mut plain {
+        if !contents.is_empty() {
+            fields.insert("content".to_owned(), Json::Array(contents));
+        }
+        fields.insert("tool_calls".to_owned(), Json::Array(calls));
+    }
+    said(&plain)
+}
+
+/// A message of OpenLLMetry, whose content may be JSON in a string.
+fn vendor(entry: &Json) -> Result<Said, Problem> {
+    let mut plain = entry.clone();
+    let calls: Vec<Json> = listed(entry.get("tool_calls")).into_iter().cloned().collect();
+    if let Json::Object(fields) = &mut plain {
+        let content = fields.get("content").map(decoded).filter(Json::is_array);
+        fields.extend(content.map(|content| ("content".to_owned(), content)));
+        fields.insert("tool_calls".to_owned(), Json::Array(calls));
+    }
+    said(&plain)
+}
+
+/// Messages that older conventions record as events.
+fn event_messages(name: &str, own: &Attributes) -> Result<(Vec<Said>, Vec<Said>), Problem> {
+    let role = match name {
+        "gen_ai.client.inference.operation.details" => return messages(own),
+        "gen_ai.system.message" => "system",
+        "gen_ai.user.message" => "user",
+        "gen_ai.assistant.message" | "gen_ai.choice" => "assistant",
+        "gen_ai.tool.message" => "tool",
+        _ => return Ok(Default::default()),
+    };
+    let mut fields: Map<String, Json> =
+        own.0.iter().map(|(key, value)| (key.clone(), decoded(value))).collect();
+    if let Some(Json::Object(body)) = own.decoded(&["gen_ai.event.content", "message"]) {
+        fields.extend(body);
+    }
+    if let Some(Json::Object(message)) = fields.remove("message") {
+        fields.extend(message);
+    }
+    fields.entry("role").or_insert_with(|| Json::String(role.to_owned()));
+    let said = vec![said(&Json::Object(fields))?];
+    Ok(if name == "gen_ai.choice" { (Vec::new(), said) } else { (said, Vec::new()) })
+}
+
+fn preamble(attributes: &Attributes) -> Preamble {
+    let system = attributes.decoded(&["gen_ai.system_instructions"]).unwrap_or_default();
+    let parts = match &system {
+        Json::String(text) => vec![Part::Text(text.clone())],
+        Json::Null => Vec::new(),
+        parts => {
+            let message = serde_json::json!({"role": "system", "content": parts});
+            said(&message).map_or_else(|_| Vec::new(), |said| said.parts)
+        }
+    };
+    let text = |part| match part {
+        Part::Text(text) => Some(text),
+        _ => None,
+    };
+    let mut tools = match attributes.decoded(&["gen_ai.tool.definitions"]) {
+        Some(Json::Array(tools)) => tools,
+        _ => Vec::new(),
+    };
+    for entry in attributes.numbered("llm.tools.") {
+        tools.extend(entry.pointer("/tool/json_schema").map(decoded));
+    }
+    for mut entry in attributes.numbered("llm.request.functions.") {
+        if let Some(parameters) = entry.get_mut("parameters") {
+            *parameters = decoded(parameters);
+        }
+        tools.push(entry);
+    }
+    Preamble {
+        system: parts.into_iter().filter_map(text).collect(),
+        tools: tools.iter().filter_map(definition).collect(),
+        ..Preamble::default()
+    }
+}
+
+/// The prompt includes what was cached, except where it is less than that.
+fn usage(attributes: &Attributes) -> Option<Usage> {
+    let prompt = attributes.number(&[
+        "gen_ai.usage.input_tokens",
+        "gen_ai.usage.prompt_tokens",
+        "llm.token_count.prompt",
+    ])?;
+    let cache_read = attributes.number(&[
+        "gen_ai.usage.cache_read.input_tokens",
+        "gen_ai.usage.cache_read_input_tokens",
+        "llm.token_count.prompt_details.cache_read",
+    ]);
+    let written = attributes.number(&[
+        "gen_ai.usage.cache_creation.input_tokens",
+        "gen_ai.usage.cache_creation_input_tokens",
+        "llm.token_count.prompt_details.cache_write",
+    ]);
+    let output = attributes.number(&[
+        "gen_ai.usage.output_tokens",
+        "gen_ai.usage.completion_tokens",
+        "llm.token_count.completion",
+    ]);
+    let (cache_read, written) = (cache_read.unwrap_or(0), written.unwrap_or(0));
+    let fresh = prompt.checked_sub(cache_read.saturating_add(written));
+    Some(Usage {
+        input: fresh.unwrap_or(prompt),
+        cache_read,
+        cache_write_5m: written,
+        output: output.unwrap_or(0),
+        output_final: output.is_some(),
+        ..Usage::default()
+    })
+}
+
+// A chat message in any of the shapes in which tracing tools record one:
+// OpenAI's, Anthropic's, that of OpenTelemetry's conventions, or LangChain's.
+
+/// Reads a message.
+pub(super) fn said(message: &Json) -> Result<Said, Problem> {
+    let (kind, message) = plain(message);
+    let name = text_at(message, "role").or(kind).unwrap_or("user");
+    let role = match name {
+        "system" | "developer" | "SystemMessage" => Role::System,
+        "user" | "human" | "HumanMessage" => Role::User,
+        "assistant" | "ai" | "model" | "AIMessage" | "AIMessageChunk" => Role::Assistant,
+        "tool" | "function" | "ToolMessage" | "FunctionMessage" => Role::Tool,
+        other => return Err(Problem::UnknownRole { role: other.to_owned() }),
+    };
+    let mut parts: Vec<Part> = text_at(message, "reasoning_content")
+        .map(|text| Part::Reasoning(text.into()))
+        .into_iter()
+        .collect();
+    let content = message.get("parts").or_else(|| message.get("content")).unwrap_or(&Json::Null);
+    let has_results = content.as_array().is_some_and(|all| all.iter().any(is_result));
+    if role == Role::Tool && !has_results {
+        parts.push(result(message, content));
+        return Ok(Said::new(role, parts));
+    }
+    match content {
+        Json::String(text) => parts.push(Part::Text(text.clone())),
+        Json::Array(all) => parts.extend(all.iter().map(part)),
+        Json::Object(_) => parts.push(part(content)),
+        _ => {}
+    }
+    let called = parts.iter().any(|part| matches!(part, Part::Call { .. }));
+    let extra = message.get("additional_kwargs").and_then(|more| more.get("tool_calls"));
+    let listed = message.get("tool_calls").filter(|calls| calls.get(0).is_some()).or(extra);
+    let calls = listed.and_then(Json::as_array).filter(|_| !called);
+    parts.extend(calls.into_iter().flatten().map(call));
+    Ok(Said::new(role, parts))
+}
+
+/// Reads a list of messages, or one.
+pub(super) fn all_said(messages: &Json) -> Result<Vec<Said>, Problem> {
+    match messages {
+        Json::Array(all) => all.iter().map(said).collect(),
+        Json::Null => Ok(Vec::new()),
+        Json::String(text) => Ok(vec![Said::new(Role::User, vec![Part::Text(text.clone())])]),
+        one => Ok(vec![said(one)?]),
+    }
+}
+
+/// LangChain keeps a message's fields within another object, and its class.
+fn plain(message: &Json) -> (Option<&str>, &Json) {
+    let class = message.get("id").and_then(Json::as_array).and_then(|path| path.last()?.as_str());
+    match (message.get("kwargs"), message.get("data")) {
+        (Some(fields), _) if class.is_some() => (class, fields),
+        (_, Some(fields)) if fields.is_object() => (text_at(message, "type"), fields),
+        _ => (text_at(message, "type"), message),
+    }
+}
+
+fn text_at<'a>(value: &'a Json, key: &str) -> Option<&'a str> {
+    value.get(key).and_then(Json::as_str).filter(|text| !text.is_empty())
+}
+
+fn is_result(part: &Json) -> bool {
+    matches!(text_at(part, "type"), Some("tool_result" | "tool_call_response"))
+}
+
+fn part(part: &Json) -> Part {
+    if let Some(text) = part.as_str() {
+        return Part::Text(text.to_owned());
+    }
+    let text =
+        ["text", "content", "thinking", "reasoning"].iter().find_map(|key| text_at(part, key));
+    let text = text.unwrap_or_default();
+    match text_at(part, "type").unwrap_or("text") {
+        "text" | "input_text" | "output_text" | "refusal" => Part::Text(text.to_owned()),
+        "thinking" | "redacted_thinking" | "reasoning" => Part::Reasoning(text.to_owned()),
+        "tool_call" | "tool_use" | "function" => call(part),
+        "tool_result" => result(part, part.get("content").unwrap_or(&Json::Null)),
+        "tool_call_response" => {
+            let response = part.get("response").or_else(|| part.get("result"));
+            result(part, response.unwrap_or(&Json::Null))
+        }
+        "image" | "image_url" | "input_image" => {
+            let url = part.pointer("/image_url/url").or_else(|| part.get("image_url"));
+            Part::Image(url.and_then(Json::as_str).and_then(media_type))
+        }
+        "blob" | "uri" | "file" if text_at(part, "modality") == Some("image") => {
+            Part::Image(text_at(part, "mime_type").map(str::to_owned))
+        }
+        kind => Part::Other(format!("{kind} part")),
+    }
+}
+
+fn call(call: &Json) -> Part {
+    let function = call.get("function").unwrap_or(call);
+    let given = ["arguments", "input", "args"].iter().find_map(|key| function.get(key));
+    Part::Call {
+        id: text_at(call, "id").map(str::to_owned),
+        name: text_at(function, "name").unwrap_or_default().to_owned(),
+        arguments: given.cloned().unwrap_or_default(),
+    }
+}
+
+fn result(message: &Json, content: &Json) -> Part {
+    let call = ["tool_call_id", "tool_use_id", "id"].iter().find_map(|key| text_at(message, key));
+    let is_error = message.get("is_error").is_some_and(|error| error == true)
+        || text_at(message, "status") == Some("error");
+    let (text, images) = match content {
+        Json::String(text) => (text.clone(), 0),
+        Json::Null => (String::new(), 0),
+        Json::Array(parts) if parts.iter().all(|part| text_at(part, "type").is_some()) => {
+            let pictures = parts.iter().filter(|one| matches!(part(one), Part::Image(_))).count();
+            let texts = parts.iter().filter_map(|one| match part(one) {
+                Part::Text(text) => Some(text),
+                _ => None,
+            });
+            (texts.collect::<Vec<_>>().join("\n"), pictures as u32)
+        }
+        other => (other.to_string(), 0),
+    };
+    let name = text_at(message, "name").map(str::to_owned);
+    Part::Result { call: call.map(str::to_owned), name, text, images, is_error }
+}
+
+/// Tool definitions in the notation of OpenAI, Anthropic or the conventions.
+pub(super) fn definition(tool: &Json) -> Option<recap_core::model::ToolDefinition> {
+    let own = tool.get("function").unwrap_or(tool);
+    let parameters = own.get("parameters").or_else(|| own.get("input_schema"));
+    Some(recap_core::model::ToolDefinition {
+        name: text_at(own, "name")?.to_owned(),
+        description: text_at(own, "description").unwrap_or_default().to_owned(),
+        parameters: parameters.cloned().unwrap_or_default(),
+    })
+}

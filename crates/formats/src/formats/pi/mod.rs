@@ -1,0 +1,401 @@
+//! Sessions of the pi coding agent: JSON lines, a list (version 1) or a tree
+//! (versions 2 and 3) of entries.
+
+mod wire;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use self::wire::{
+    Body, Compaction, Entry, Header, Part, Session, WireMessage, bash_text, lacks, read_entry,
+};
+use super::content::warn_of_branches;
+use super::prelude::*;
+use super::store::{Listed, UNTRIED, read_sessions};
+use crate::database::Wanted;
+use recap_core::model::RecordedCall;
+
+/// The format of pi's session logs.
+pub(super) const FORMAT: Format = Format {
+    name: "pi",
+    describe: "pi or OpenClaw session (JSON lines, ~/.pi/agent/sessions/*/*.jsonl; OpenClaw also SQLite)",
+    tried: Tried::On {
+        files: 1,
+        compared: "messages, results, largest prompt, what its compactions kept; no store of OpenClaw",
+    },
+    sniff,
+    read: Read::Each(read),
+    beside: None,
+};
+
+fn sniff(head: &Head) -> bool {
+    head.has_table(EVENTS.table, EVENTS.columns)
+        || head.any(|record| match record.get("type").and_then(Json::as_str) {
+            Some("session") => record.get("cwd").is_some() && record.get("id").is_some(),
+            Some("message") => {
+                let role = record.pointer("/message/role").and_then(Json::as_str);
+                matches!(role, Some("toolResult" | "bashExecution"))
+            }
+            _ => false,
+        })
+}
+
+fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result<(), DatasetError> {
+    if source.is_database()? {
+        return read_store(source, take);
+    }
+    let mut entries = Vec::new();
+    while let Some((line, (header, body))) = source.next_record(read_entry)? {
+        entries.push(Entry { line, header, body });
+    }
+    let read = session(entries, source.stem());
+    let (mut draft, aside) = read.map_err(|problem| source.error(None, problem))?;
+    for (line, problem) in aside {
+        source.set_aside(line, problem)?;
+    }
+    warn_of_branches(source, &draft, ABANDONED);
+    draft.leave_out("torn last line", source.torn());
+    if draft.transcript.messages.is_empty() { Ok(()) } else { take(source, draft) }
+}
+
+/// A session with the entries that cannot be read, by line.
+type ReadSession = (Draft, Vec<(u64, Problem)>);
+
+/// Reads the entries of one session.
+fn session(entries: Vec<Entry>, id: &str) -> Result<ReadSession, Problem> {
+    let mut reader = Reader::new(id);
+    let chain = chain(&entries)?;
+    let mut aside = Vec::new();
+    let off = entries.len() - chain.len();
+    let mut entries: Vec<Option<Entry>> = entries.into_iter().map(Some).collect();
+    reader.index_ids(&entries);
+    for at in chain {
+        let entry = entries[at].take().expect("a chain holds an entry once");
+        let line = entry.line;
+        if let Err(problem) = reader.entry(at, entry) {
+            aside.push((line, problem));
+        }
+    }
+    let mut draft = reader.finish();
+    draft.leave_out(ABANDONED, off as u64);
+    Ok((draft, aside))
+}
+
+/// Why an entry is not in the transcript.
+const ABANDONED: &str = "entry on an abandoned branch";
+
+/// Positions of the conversation's entries: all of a list, or the path to the
+/// last entry of a tree. The session entry is not part of either.
+fn chain(entries: &[Entry]) -> Result<Vec<usize>, Problem> {
+    let is_session = |e: &Entry| matches!(e.body, Body::Session(_));
+    let ids: FxHashMap<&str, usize> = entries
+        .iter()
+        .enumerate()
+        .filter(|(_, e)| !is_session(e))
+        .filter_map(|(at, e)| Some((e.header.id.as_deref()?, at)))
+        .collect();
+    if ids.is_empty() {
+        return Ok((0..entries.len()).collect());
+    }
+    let mut path = Vec::new();
+    let mut up = entries.iter().rposition(|e| !is_session(e));
+    while let Some(at) = up {
+        if path.len() == entries.len() {
+            let what = "the entries' parents run in a circle".to_owned();
+            return Err(Problem::Inconsistent(what));
+        }
+        path.push(at);
+        let parent = entries[at].header.parent_id.as_deref();
+        up = match parent {
+            None => None,
+            // A parent that is not in the file stands for the entry before.
+            Some(id) => {
+                let before = || entries[..at].iter().rposition(|e| !is_session(e));
+                ids.get(id).copied().or_else(before)
+            }
+        };
+    }
+    path.extend((0..entries.len()).filter(|&at| is_session(&entries[at])));
+    path.sort_unstable();
+    Ok(path)
+}
+
+/// The text that pi puts around the summary of a compaction, in the user's name
+/// (pi-mono, `packages/coding-agent/src/core/messages.ts`).
+const COMPACTION_SUMMARY: (&str, &str) = (
+    "The conversation history before this point was compacted into the following summary:\n\n\
+     <summary>\n",
+    "\n</summary>",
+);
+
+/// The text that pi puts around the summary of an abandoned branch (pi-mono,
+/// `packages/coding-agent/src/core/messages.ts`).
+const BRANCH_SUMMARY: (&str, &str) = (
+    "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n",
+    "</summary>",
+);
+
+#[derive(Default)]
+struct Reader {
+    draft: Draft,
+    models: Models,
+    metadata: BTreeSet<String>,
+    /// Index of the first message at or after each entry, by its position in
+    /// the file: `firstKeptEntryIndex` counts the session entry as 0.
+    index_at: BTreeMap<usize, u32>,
+    by_id: FxHashMap<String, usize>,
+}
+
+impl Reader {
+    fn new(stem: &str) -> Reader {
+        Reader { draft: Draft::named(stem), ..Reader::default() }
+    }
+
+    fn index_ids(&mut self, entries: &[Option<Entry>]) {
+        let ids = entries.iter().enumerate().filter_map(|(at, entry)| {
+            let id = entry.as_ref()?.header.id.clone()?;
+            Some((id, at))
+        });
+        self.by_id = ids.collect();
+    }
+
+    fn entry(&mut self, at: usize, entry: Entry) -> Result<(), Problem> {
+        self.index_at.insert(at, self.draft.next_index());
+        let Entry { line, header, body } = entry;
+        match body {
+            Body::Session(session) => self.session(&header, session),
+            Body::Message(message) => self.message(&header, line, message)?,
+            Body::Compaction(compaction) => self.compaction(at, &header, compaction)?,
+            Body::BranchSummary(summary) => {
+                let (open, close) = BRANCH_SUMMARY;
+                let text = format!("{open}{summary}{close}");
+                self.push(&header, line, Role::User, vec![Block::Text { text }]);
+            }
+            Body::Custom(content) => {
+                let blocks = self.blocks(content)?;
+                self.push(&header, line, Role::User, blocks);
+            }
+            Body::Other => self.draft.leave_out(format!("{} entry", header.kind), 1),
+        }
+        Ok(())
+    }
+
+    fn session(&mut self, header: &Header, session: Session) {
+        self.metadata.extend(header.id.clone());
+        self.metadata.extend(session.branched_from);
+        if let Some(cwd) = session.cwd {
+            self.draft.transcript.project = project_of(&cwd);
+            self.metadata.extend(home_of(&cwd));
+            self.metadata.insert(cwd);
+        }
+    }
+
+    fn message(
+        &mut self,
+        header: &Header,
+        line: u64,
+        mut message: WireMessage,
+    ) -> Result<(), Problem> {
+        match message.role.as_str() {
+            "user" | "custom" => {
+                let blocks = self.blocks(message.content)?;
+                self.push(header, line, Role::User, blocks);
+            }
+            "assistant" => self.response(header, line, message)?,
+            "toolResult" => {
+                let call = message.tool_call_id.ok_or_else(|| lacks("toolCallId"))?;
+                let read = |part: Part| (part.kind, part.text);
+                let text = result_text(message.content, read, "image", &mut self.draft);
+                let is_error = message.is_error == Some(true);
+                let id = entry_id(header, line);
+                let message = result_message(id, call, text, is_error, header.timestamp);
+                self.draft.push(message, line);
+            }
+            "bashExecution" if message.exclude_from_context == Some(true) => {
+                self.draft.leave_out("bash execution outside the context", 1);
+            }
+            "bashExecution" => {
+                let text = bash_text(&mut message)?;
+                self.push(header, line, Role::User, vec![Block::Text { text }]);
+            }
+            _ => return Err(Problem::UnknownRole { role: message.role }),
+        }
+        Ok(())
+    }
+
+    fn response(
+        &mut self,
+        header: &Header,
+        line: u64,
+        message: WireMessage,
+    ) -> Result<(), Problem> {
+        let stopped = message.stop_reason.as_deref();
+        // Where nothing is reported, the provider refused the request: there is no
+        // response. One that broke off later was billed.
+        let used = message.usage.as_ref().map(|usage| usage.usage(true));
+        let billed = used.is_some_and(|used| used.prompt() > 0 || used.output > 0);
+        let failed = stopped == Some("error") && !billed;
+        let whole = !matches!(stopped, Some("error" | "aborted"));
+        if let (Some(model), false) = (&message.model, failed) {
+            self.models.add(model, &entry_id(header, line));
+            self.metadata.insert(model.clone());
+        }
+        let usage = message.usage.filter(|_| !failed).map(|usage| usage.usage(whole));
+        let blocks = self.blocks(message.content)?;
+        let message =
+            Message::new(entry_id(header, line), Role::Assistant, header.timestamp, blocks);
+        self.draft.push(Message { usage, synthetic: failed, ..message }, line);
+        Ok(())
+    }
+
+    fn push(&mut self, header: &Header, line: u64, role: Role, blocks: Vec<Block>) {
+        let message = Message::new(entry_id(header, line), role, header.timestamp, blocks);
+        self.draft.push(message, line);
+    }
+
+    fn compaction(
+        &mut self,
+        at: usize,
+        header: &Header,
+        compaction: Compaction,
+    ) -> Result<(), Problem> {
+        let after = self.draft.next_index();
+        let kept_from = match self.first_kept(&compaction)? {
+            None => after,
+            Some(first) if first > at => {
+                return Err(Problem::Inconsistent(format!(
+                    "first kept entry {first} comes after the compaction (entry {at})"
+                )));
+            }
+            // The entry itself may be on an abandoned branch.
+            Some(first) => {
+                self.index_at.range(first..=at).next().map_or(after, |(_, &index)| index)
+            }
+        };
+        let (open, close) = COMPACTION_SUMMARY;
+        let text = format!("{open}{}{close}", compaction.summary);
+        self.draft.transcript.compactions.push(RecordedCompaction {
+            after,
+            kept_from,
+            summary: Some(compaction.summary),
+            pieces: vec![Piece::Text { role: Role::User, text }],
+            // pi does not say whether the user asked for it.
+            trigger: RecordedTrigger::Unknown,
+            tokens_before: compaction.tokens_before,
+            call: compaction.usage.map(|usage| RecordedCall {
+                model: None,
+                usage: usage.usage(true),
+                latency_ms: None,
+            }),
+            at: header.timestamp,
+            ..RecordedCompaction::default()
+        });
+        Ok(())
+    }
+
+    /// Position in the file of the first entry that a compaction kept.
+    fn first_kept(&self, compaction: &Compaction) -> Result<Option<usize>, Problem> {
+        let id = match (compaction.first_kept_entry_index, &compaction.first_kept_entry_id) {
+            (Some(index), _) => return Ok(Some(index)),
+            (None, None) => return Ok(None),
+            (None, Some(id)) => id,
+        };
+        let at = self.by_id.get(id).copied();
+        at.map(Some).ok_or_else(|| {
+            Problem::Inconsistent(format!("first kept entry `{id}` is not in the file"))
+        })
+    }
+
+    fn blocks(&mut self, content: Content<Part>) -> Result<Vec<Block>, Problem> {
+        content.blocks(|part| {
+            Ok(Some(match part.kind.as_str() {
+                "text" => Block::Text { text: part.text.ok_or_else(|| lacks("text"))? },
+                "thinking" => Block::Reasoning { text: part.thinking.unwrap_or_default() },
+                "toolCall" => Block::ToolCall {
+                    id: part.id.ok_or_else(|| lacks("id"))?,
+                    name: part.name.ok_or_else(|| lacks("name"))?,
+                    arguments: part.arguments.unwrap_or_else(|| serde_json::json!({})),
+                },
+                "image" => Block::Image { media_type: part.mime_type },
+                other => {
+                    self.draft.leave_out(format!("{other} part"), 1);
+                    return Ok(None);
+                }
+            }))
+        })
+    }
+
+    fn finish(mut self) -> Draft {
+        self.models.name_models(&mut self.draft.transcript);
+        self.draft.transcript.metadata = self.metadata.into_iter().collect();
+        self.draft
+    }
+}
+
+fn entry_id(header: &Header, line: u64) -> String {
+    let id = header.id.clone();
+    id.unwrap_or_else(|| format!("line-{line}"))
+}
+
+// The store of OpenClaw since 2026 (`openclaw-agent.sqlite`): an entry of pi's
+// log a row, large ones packed with zstd. The schema is known from the notes of
+// another reader (`franken-agent-detection`, `connectors/openclaw.rs`); no store
+// was at hand.
+
+/// The entries of all sessions.
+const EVENTS: Wanted = Wanted {
+    table: "transcript_events",
+    key: Some("session_id"),
+    columns: &["seq", "event_json"],
+    optional: &["event_zstd"],
+    order: &["seq"],
+};
+
+/// The sessions, in the order of their first entries.
+const SESSIONS: Wanted = Wanted {
+    table: "transcript_events",
+    key: None,
+    columns: &["session_id"],
+    optional: &[],
+    order: &["rowid"],
+};
+
+/// Reads every session of the store.
+fn read_store(source: &mut Source<'_>, take: &mut Take<'_>) -> Result<(), DatasetError> {
+    let database = source.database()?;
+    let mut listed: Vec<Listed<()>> = Vec::new();
+    let mut known = rustc_hash::FxHashSet::default();
+    let events = database.rows(&SESSIONS).and_then(|mut rows| {
+        rows.each(None, |row| {
+            let id = row.needed("session_id")?;
+            if known.insert(id.clone()) {
+                listed.push(Listed { id, parent: None, facts: () });
+            }
+            Ok(())
+        })?;
+        database.rows(&EVENTS)
+    });
+    let mut events = events.map_err(|problem| source.error(None, problem))?;
+    read_sessions(source, listed, &LoadOptions::default(), take, |listed| {
+        let mut entries = Vec::new();
+        events.each(Some(&listed.id), |row| {
+            let text = match row.text("event_json")? {
+                Some(text) => text,
+                None => database
+                    .unpack(row.bytes("event_zstd")?)
+                    .map_err(|problem| row.problem("event_zstd", problem))?,
+            };
+            let read = read_entry(&text);
+            let (header, body) = read.map_err(|problem| row.problem("event_json", problem))?;
+            let line = u64::try_from(row.integer("seq").unwrap_or_default()).unwrap_or_default();
+            entries.push(Entry { line, header, body });
+            Ok(())
+        })?;
+        let (draft, aside) = session(entries, &listed.id)?;
+        match aside.into_iter().next() {
+            Some((_, problem)) => Err(problem),
+            None => Ok(draft),
+        }
+    })?;
+    source.warn(UNTRIED);
+    Ok(())
+}

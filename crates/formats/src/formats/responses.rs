@@ -1,0 +1,374 @@
+//! Requests to OpenAI's Responses API: a body, a log of many (each a body, or
+//! an object with `request` and `response`), or a list of items alone, as
+//! OpenAI's Agents SDK keeps its sessions.
+//!
+//! Read from OpenAI's public types (openai/openai-python,
+//! `src/openai/types/responses`), without recordings at hand. Of a log, the
+//! conversation that was extended last is read, by repeated items or by
+//! `previous_response_id`.
+
+use super::anthropic::{entry, role_of};
+use super::codex::{
+    Output, WireAction, WireCall, WireMessage, WirePart, WireReasoning, WireResult, WireSearch,
+    texts,
+};
+use super::content::usage_of;
+use super::exchange::{Part, Request, Requests, Said};
+use super::prelude::*;
+use recap_core::model::{Preamble, ToolDefinition};
+
+/// The format of requests to OpenAI's Responses API.
+pub(super) const FORMAT: Format = Format {
+    name: "openai-responses",
+    describe: "OpenAI Responses requests (JSON, a log of many, or a list of items as the Agents SDK keeps it)",
+    tried: Tried::Documentation,
+    sniff,
+    read: Read::All(read),
+    beside: None,
+};
+
+fn sniff(head: &Head) -> bool {
+    let is_it = |record: &Json| {
+        is_request(record) || record.get(0).is_some_and(is_request) || is_items(record)
+    };
+    head.any(|record| is_it(record) || is_item(record))
+}
+
+fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
+    let mut log = Log::default();
+    log.requests.is_itemised = true;
+    source.each_value(|line, value| match line {
+        None => log.all(value),
+        Some(_) => log.add(value),
+    })?;
+    if !log.loose.is_empty() {
+        let said = std::mem::take(&mut log.loose);
+        log.requests.add(Request { said, ..Request::default() });
+    }
+    log.requests.sessions(source)
+}
+
+/// Whether a record can only be a request to this API, or its response.
+pub(super) fn is_request(record: &Json) -> bool {
+    let request = record.get("request").unwrap_or(record);
+    let body = request.get("body").unwrap_or(request);
+    let has = |key: &str| body.get(key).is_some();
+    match body.get("input") {
+        Some(Json::Array(items)) => {
+            let is_message = |item: &Json| item.get("role").is_some_and(Json::is_string);
+            let is_body = has("model") || has("instructions") || has("previous_response_id");
+            items.iter().any(is_item)
+                || (is_body && !items.is_empty() && items.iter().all(is_message))
+        }
+        Some(Json::String(_)) => {
+            has("model") && (has("instructions") || has("previous_response_id"))
+        }
+        _ => body.get("object").is_some_and(|kind| kind == "response") && has("output"),
+    }
+}
+
+#[derive(Default, Deserialize)]
+struct Body {
+    model: Option<String>,
+    #[serde(default)]
+    instructions: Option<Content<Json>>,
+    #[serde(default)]
+    input: Content<Json>,
+    tools: Option<Vec<Tool>>,
+    previous_response_id: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Tool {
+    #[serde(rename = "type", default)]
+    kind: String,
+    name: Option<String>,
+    description: Option<String>,
+    #[serde(default)]
+    parameters: Json,
+}
+
+#[derive(Default, Deserialize)]
+struct Response {
+    id: Option<String>,
+    model: Option<String>,
+    #[serde(default)]
+    output: Vec<Json>,
+    usage: Option<WireUsage>,
+    created_at: Option<f64>,
+}
+
+/// OpenAI's usage: cached tokens are part of the input, reasoning of the output.
+#[derive(Deserialize)]
+struct WireUsage {
+    #[serde(default)]
+    input_tokens: u64,
+    input_tokens_details: Option<InputDetails>,
+    #[serde(default)]
+    output_tokens: u64,
+}
+
+#[derive(Deserialize)]
+struct InputDetails {
+    cached_tokens: Option<u64>,
+}
+
+impl WireUsage {
+    fn usage(&self) -> Usage {
+        let cached = self.input_tokens_details.as_ref().and_then(|details| details.cached_tokens);
+        usage_of(self.input_tokens, cached.unwrap_or(0), self.output_tokens)
+    }
+}
+
+/// The requests of a log.
+#[derive(Default)]
+struct Log {
+    requests: Requests,
+    /// The conversation of each response, and its number of items with it.
+    by_response: FxHashMap<String, (usize, usize)>,
+    /// Items that stand alone.
+    loose: Vec<Said>,
+}
+
+impl Log {
+    /// A document is a body, a list of bodies, or a list of items.
+    fn all(&mut self, document: Json) -> Result<(), Problem> {
+        match document {
+            Json::Array(entries) if entries.first().is_some_and(is_request) => {
+                entries.into_iter().try_for_each(|entry| self.add(entry))
+            }
+            Json::Array(items) => {
+                self.loose = all_said(items)?;
+                Ok(())
+            }
+            other => self.add(other),
+        }
+    }
+
+    fn add(&mut self, value: Json) -> Result<(), Problem> {
+        if is_item(&value) {
+            self.loose.push(said(value)?);
+            return Ok(());
+        }
+        // A response repeats the settings of its request.
+        let is_response = value.get("output").is_some_and(Json::is_array);
+        let (body, response) =
+            if is_response { (value.clone(), Some(value)) } else { entry(value) };
+        let body: Body = from_json(body)?;
+        let response: Response = response.map(from_json).transpose()?.unwrap_or_default();
+        let request = Request {
+            preamble: preamble(body.instructions, body.tools),
+            said: match body.input {
+                Content::Text(text) => vec![Said::new(Role::User, vec![Part::Text(text)])],
+                Content::Parts(items) => all_said(items)?,
+            },
+            answer: all_said(response.output)?,
+            usage: response.usage.map(|usage| usage.usage()),
+            model: response.model.or(body.model),
+            at: response.created_at.and_then(|at| jiff::Timestamp::from_second(at as i64).ok()),
+            ..Request::default()
+        };
+        let answered = request.answer.len();
+        let before = body.previous_response_id.and_then(|id| self.by_response.get(&id).copied());
+        let (at, length) = match before {
+            Some((at, length)) => {
+                let all = length + request.said.len();
+                self.requests.follow(at, length, request);
+                (at, all)
+            }
+            None => {
+                let length = request.said.len();
+                (self.requests.add(request), length)
+            }
+        };
+        self.by_response.extend(response.id.map(|id| (id, (at, length + answered))));
+        Ok(())
+    }
+}
+
+fn all_said(items: Vec<Json>) -> Result<Vec<Said>, Problem> {
+    let read = |(at, item)| {
+        said(item).map_err(|problem: Problem| problem.within(format_args!("input[{at}].")))
+    };
+    items.into_iter().enumerate().map(read).collect()
+}
+
+/// Tools of the provider have a type and no schema.
+fn preamble(instructions: Option<Content<Json>>, tools: Option<Vec<Tool>>) -> Preamble {
+    let system = match instructions {
+        Some(Content::Text(text)) => vec![text],
+        Some(Content::Parts(items)) => {
+            let said = items.into_iter().filter_map(|item| said(item).ok());
+            let texts = said.flat_map(|said| said.parts).filter_map(|part| match part {
+                Part::Text(text) => Some(text),
+                _ => None,
+            });
+            texts.collect()
+        }
+        None => Vec::new(),
+    };
+    let tools = tools.into_iter().flatten().map(|tool| ToolDefinition {
+        name: tool.name.unwrap_or(tool.kind),
+        description: tool.description.unwrap_or_default(),
+        parameters: tool.parameters,
+    });
+    Preamble { system, tools: tools.collect(), ..Preamble::default() }
+}
+
+// Items of the Responses API. Those that Codex CLI keeps in its rollouts are
+// read as there.
+
+/// Kinds of items that no other API has, each with a field that it always has.
+const OWN: [(&str, &str); 11] = [
+    ("function_call", "call_id"),
+    ("function_call_output", "call_id"),
+    ("custom_tool_call", "call_id"),
+    ("custom_tool_call_output", "call_id"),
+    ("local_shell_call", "action"),
+    ("tool_search_call", "arguments"),
+    ("tool_search_output", "tools"),
+    ("web_search_call", "status"),
+    ("reasoning", "summary"),
+    ("compaction", "encrypted_content"),
+    ("message", "content"),
+];
+
+/// Whether a value can only be an item of this API.
+fn is_item(item: &Json) -> bool {
+    let kind = item.get("type").and_then(Json::as_str);
+    let own = |(name, field): &(&str, &str)| kind == Some(name) && item.get(field).is_some();
+    let has_part = |item: &Json| {
+        let parts = item.get("content").and_then(Json::as_array).into_iter().flatten();
+        let kinds = parts.filter_map(|part| part.get("type")?.as_str());
+        item.get("role").is_some()
+            && kinds.into_iter().any(|kind| matches!(kind, "input_text" | "output_text"))
+    };
+    OWN.iter().any(own) && (kind != Some("message") || has_part(item))
+}
+
+/// Whether a value is a list of such items. Plain messages may stand among them.
+pub(super) fn is_items(list: &Json) -> bool {
+    list.as_array().is_some_and(|items| items.iter().any(is_item))
+}
+
+/// A call that the provider carries out itself, perhaps with what came of it.
+#[derive(Deserialize)]
+struct Hosted {
+    name: Option<String>,
+    arguments: Option<String>,
+    action: Option<Json>,
+    operation: Option<Json>,
+    queries: Option<Json>,
+    code: Option<String>,
+    output: Option<Json>,
+    error: Option<Json>,
+}
+
+/// An item as a message of its own.
+pub(super) fn said(item: Json) -> Result<Said, Problem> {
+    let kind = item.get("type").and_then(Json::as_str);
+    let kind = kind.filter(|kind| !kind.is_empty()).unwrap_or("message").to_owned();
+    let (role, part) = match kind.as_str() {
+        "message" => {
+            let WireMessage { role, content } = from_json(item)?;
+            let role = if role == "developer" { Role::System } else { role_of(role)? };
+            return Ok(Said::new(role, parts(content)));
+        }
+        "reasoning" => {
+            let WireReasoning { summary, content } = from_json(item)?;
+            let text = [texts(summary), texts(content)].concat().join("\n");
+            (Role::Assistant, Part::Reasoning(text))
+        }
+        "function_call" | "custom_tool_call" => {
+            let call: WireCall = from_json(item)?;
+            let arguments = match call.input {
+                Some(input) => serde_json::json!({ "input": input }),
+                None => call.arguments,
+            };
+            let part = Part::Call { id: Some(call.call_id), name: call.name, arguments };
+            (Role::Assistant, part)
+        }
+        "local_shell_call" | "shell_call" | "computer_call" => {
+            let WireAction { call_id, action } = from_json(item)?;
+            let name = kind.trim_end_matches("_call").to_owned();
+            (Role::Assistant, Part::Call { id: call_id, name, arguments: action })
+        }
+        "function_call_output" | "custom_tool_call_output" => {
+            let WireResult { call_id, output } = from_json(item)?;
+            (Role::Tool, result(Some(call_id), output))
+        }
+        "tool_search_call" => {
+            let WireSearch { call_id, arguments, .. } = from_json(item)?;
+            (Role::Assistant, Part::Call { id: call_id, name: "tool_search".to_owned(), arguments })
+        }
+        "tool_search_output" => {
+            let search: WireSearch = from_json(item)?;
+            (Role::Tool, result(search.call_id.clone(), search.found()))
+        }
+        _ if kind.ends_with("_call_output") => (Role::Tool, other_result(&item)),
+        "compaction" | "compaction_summary" => (Role::Assistant, Part::Compacted),
+        _ if kind.ends_with("_call") => return hosted(&kind, item),
+        _ => (Role::Assistant, Part::Other(format!("{kind} item"))),
+    };
+    Ok(Said::new(role, vec![part]))
+}
+
+fn parts(content: Content<WirePart>) -> Vec<Part> {
+    let parts = match content {
+        Content::Text(text) => return vec![Part::Text(text)],
+        Content::Parts(parts) => parts,
+    };
+    let read = |part: WirePart| match (part.kind.as_str(), part.text.or(part.refusal)) {
+        ("input_image", _) => Part::Image(part.image_url.as_deref().and_then(media_type)),
+        (_, Some(text)) => Part::Text(text),
+        (kind, None) => Part::Other(format!("{kind} part")),
+    };
+    parts.into_iter().map(read).collect()
+}
+
+fn result(call: Option<String>, output: Output) -> Part {
+    let (text, is_error) = output.read();
+    Part::Result { call, name: None, text: text.text, images: text.images, is_error }
+}
+
+/// What a shell, a computer or a patch gave back.
+fn other_result(item: &Json) -> Part {
+    let call = ["call_id", "id"].iter().find_map(|key| item.get(key)?.as_str());
+    let output = item.get("output").unwrap_or(&Json::Null);
+    let is_picture = output.get("type").is_some_and(|kind| kind == "computer_screenshot");
+    let is_error = item.get("status").is_some_and(|status| status == "failed");
+    let text = if is_picture { String::new() } else { plain(output) };
+    let call = call.map(str::to_owned);
+    Part::Result { call, name: None, text, images: u32::from(is_picture), is_error }
+}
+
+/// A text as it is; anything else as JSON.
+fn plain(value: &Json) -> String {
+    match value {
+        Json::String(text) => text.clone(),
+        Json::Null => String::new(),
+        other => other.to_string(),
+    }
+}
+
+/// The id of such a call names the item alone: the result is in it.
+fn hosted(kind: &str, item: Json) -> Result<Said, Problem> {
+    let own = ["call_id", "id"].iter().find_map(|key| item.get(key)?.as_str());
+    let id = own.map(str::to_owned);
+    let call: Hosted = from_json(item)?;
+    let name = call.name.unwrap_or_else(|| kind.trim_end_matches("_call").to_owned());
+    let given = call.arguments.map(Json::String).or(call.action).or(call.operation);
+    let arguments = given.or(call.queries).or(call.code.map(Json::String)).unwrap_or_default();
+    let error = call.error.filter(|error| !error.is_null());
+    let is_error = error.is_some();
+    let output = error.or(call.output).filter(|output| !output.is_null());
+    let mut parts = vec![Part::Call { id: id.clone(), name: name.clone(), arguments }];
+    parts.extend(output.map(|output| Part::Result {
+        call: id,
+        name: Some(name),
+        text: plain(&output),
+        images: 0,
+        is_error,
+    }));
+    Ok(Said::new(Role::Assistant, parts))
+}

@@ -1,0 +1,464 @@
+//! Collects what is read of an input: into one data set in memory, or session by
+//! session into a sink.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Dataset;
+use super::check::{Draft, check, mend};
+use super::error::{DatasetError, Problem};
+use super::family::{Families, Placed as Child};
+use super::native::{self, Card};
+use super::probes::{self, Placed};
+use super::source::Source;
+use super::subagents::Subagents;
+use recap_core::model::{Probe, SidechainRequest, Transcript};
+
+/// File name without its last extension; that of a packed file is the one before `.gz` or `.zst`.
+pub(super) fn stem_of(name: &str) -> &str {
+    let packed = [".gz", ".zst"].into_iter().find_map(|end| name.strip_suffix(end));
+    let name = packed.unwrap_or(name);
+    match name.rsplit_once('.') {
+        Some((stem, _)) if !stem.is_empty() => stem,
+        _ => name,
+    }
+}
+
+/// Most names in one warning, before it says "and more".
+const NAMED: usize = 3;
+
+/// The data set of an input, with all problems of its probes.
+pub(super) struct Loaded {
+    /// The data set, without its probes.
+    pub(super) dataset: Dataset,
+    /// Its probes with their positions in the file.
+    pub(super) probes: Vec<Placed>,
+    /// The problems that keep the data set from loading, by file and line.
+    pub(super) problems: Vec<DatasetError>,
+}
+
+impl Loaded {
+    /// The data set with its probes.
+    ///
+    /// # Errors
+    /// The first problem.
+    pub(super) fn whole(self) -> Result<Dataset, DatasetError> {
+        match self.problems.into_iter().next() {
+            Some(first) => Err(first),
+            None => {
+                let probes = self.probes.into_iter().map(|placed| placed.probe).collect();
+                Ok(Dataset { probes, ..self.dataset })
+            }
+        }
+    }
+}
+
+/// Where sessions go as they are read.
+pub(super) trait Sink {
+    /// Takes the next session.
+    ///
+    /// # Errors
+    /// A session that cannot be kept.
+    fn put(&mut self, session: Kept) -> Result<(), DatasetError>;
+
+    /// Number of sessions that it has.
+    fn count(&self) -> usize;
+
+    /// The id of a session.
+    fn id(&self, at: usize) -> Option<&str>;
+
+    /// Adds what a subagent did to the session that started it.
+    fn amend(&mut self, at: usize, aside: Aside);
+
+    /// Drops all but the first so many.
+    ///
+    /// # Errors
+    /// What the file system refuses.
+    fn truncate(&mut self, count: usize) -> Result<(), DatasetError>;
+}
+
+/// What a subagent did, for the session that started it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Aside {
+    pub(super) requests: Vec<SidechainRequest>,
+    /// Number of its messages.
+    pub(super) messages: u64,
+}
+
+impl Aside {
+    /// Adds it to the session.
+    pub(super) fn add_to(self, transcript: &mut Transcript) {
+        self.count(&mut transcript.left_out);
+        transcript.sidechains.extend(self.requests);
+    }
+
+    /// Counts its messages among what was left out.
+    pub(super) fn count(&self, left_out: &mut BTreeMap<String, u64>) {
+        if self.messages > 0 {
+            *left_out.entry("message of a subagent".to_owned()).or_default() += self.messages;
+        }
+    }
+}
+
+impl Sink for Vec<Kept> {
+    fn put(&mut self, mut session: Kept) -> Result<(), DatasetError> {
+        // Readers cannot reserve the right size beforehand, and many sessions
+        // are held in memory.
+        let messages = &mut session.transcript.messages;
+        messages.iter_mut().for_each(|message| message.blocks.shrink_to_fit());
+        messages.shrink_to_fit();
+        self.push(session);
+        Ok(())
+    }
+
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn id(&self, at: usize) -> Option<&str> {
+        self.get(at).map(|kept| kept.transcript.id.as_str())
+    }
+
+    fn amend(&mut self, at: usize, aside: Aside) {
+        if let Some(kept) = self.get_mut(at) {
+            aside.add_to(&mut kept.transcript);
+        }
+    }
+
+    fn truncate(&mut self, count: usize) -> Result<(), DatasetError> {
+        Vec::truncate(self, count);
+        Ok(())
+    }
+}
+
+/// The transcripts and probes of a data set that is being read.
+pub(super) struct Gathered<S = Vec<Kept>> {
+    pub(super) sessions: S,
+    pub(super) warnings: Vec<String>,
+    pub(super) files: Vec<(String, String)>,
+    pub(super) card: Option<Card>,
+    /// Probes of a native file, which name their transcripts.
+    pub(super) probes: Vec<Placed>,
+    /// The problems in the lines of that file.
+    pub(super) problems: Vec<DatasetError>,
+    /// Files that could not be read, each with the reason.
+    pub(super) set_aside: Vec<String>,
+    /// The first file of no known format that looks like something.
+    pub(super) first_unknown: Option<(String, String)>,
+    /// Which sessions are subagents of which.
+    pub(super) families: Families,
+    /// Formats that were written from documentation and of which a file was read.
+    pub(super) documented: BTreeSet<&'static str>,
+    /// Names of the formats that transcripts were read from.
+    pub(super) formats: BTreeSet<&'static str>,
+    /// Which files are read with another one.
+    pub(super) subagents: Subagents,
+}
+
+/// A transcript with the questions that came with it.
+pub(super) struct Kept {
+    /// Path below the input.
+    pub(super) file: String,
+    pub(super) transcript: Transcript,
+    pub(super) probes: Vec<Probe>,
+    /// The name of the questions' file in errors.
+    pub(super) asked_in: String,
+}
+
+impl Kept {
+    /// Its questions, whose ids begin with that of the transcript.
+    pub(super) fn placed(&mut self) -> Vec<Placed> {
+        let id = &self.transcript.id;
+        let placed = self.probes.drain(..).map(|probe| Placed {
+            probe: Probe { id: format!("{id}/{}", probe.id), transcript: id.clone(), ..probe },
+            file: self.asked_in.clone(),
+            line: None,
+        });
+        placed.collect()
+    }
+}
+
+/// How sessions are kept.
+#[derive(Clone, Copy)]
+pub(super) struct Keeping {
+    /// Whether sessions of subagents are transcripts of their own.
+    pub(super) apart: bool,
+    /// Whether nothing of it may be mended: it was written by this program.
+    pub(super) strict: bool,
+}
+
+impl<S: Sink> Gathered<S> {
+    /// Collects into `sessions`.
+    pub(super) fn of(sessions: S) -> Self {
+        Gathered {
+            sessions,
+            warnings: Vec::new(),
+            files: Vec::new(),
+            card: None,
+            probes: Vec::new(),
+            problems: Vec::new(),
+            set_aside: Vec::new(),
+            first_unknown: None,
+            families: Families::default(),
+            documented: BTreeSet::new(),
+            formats: BTreeSet::new(),
+            subagents: Subagents::default(),
+        }
+    }
+
+    /// Takes the next session of a file.
+    ///
+    /// # Errors
+    /// The first rule of transcripts that it breaks, or a sink that does not take it.
+    pub(super) fn keep(
+        &mut self,
+        relative: &str,
+        draft: Draft,
+        source: &Source<'_>,
+        asked_in: Option<&str>,
+        Keeping { apart, strict }: Keeping,
+    ) -> Result<(), DatasetError> {
+        if self.families.defers(relative, &draft) {
+            return Ok(());
+        }
+        let mut draft = draft;
+        if let Err((line, problem)) = check(&draft) {
+            // Questions name messages by their ids.
+            let strict = strict || !draft.probes.is_empty();
+            if strict || !problem.is_of_one_record() {
+                return Err(source.error(line, problem));
+            }
+            mend(&mut draft);
+            check(&draft).map_err(|(line, problem)| source.error(line, problem))?;
+        }
+        let draft = match draft.parent {
+            None => draft,
+            Some(_) => match self.families.place(draft, apart, &mut self.sessions) {
+                Child::Folded => return Ok(()),
+                Child::Apart(draft) => draft,
+                Child::Orphan(draft) => {
+                    self.warnings.push(format!(
+                        "{relative}: a subagent's session without that of the agent which started \
+                         it: it is read by itself, with what it repeats of the other"
+                    ));
+                    draft
+                }
+            },
+        };
+        self.families.note(self.sessions.count(), &draft);
+        let Draft { mut transcript, probes, .. } = draft;
+        settle(&mut transcript);
+        let asked_in = asked_in.unwrap_or(source.name()).to_owned();
+        self.sessions.put(Kept { file: relative.to_owned(), transcript, probes, asked_in })
+    }
+
+    /// Adds what `read` reads of a file. A broken file is set aside with its
+    /// reason, and nothing of it is kept.
+    pub(super) fn or_set_aside(
+        &mut self,
+        relative: &str,
+        read: impl FnOnce(&mut Self) -> Result<bool, DatasetError>,
+    ) -> Result<bool, DatasetError> {
+        let count = self.sessions.count();
+        let (warnings, files) = (self.warnings.len(), self.files.len());
+        match read(self) {
+            Err(error) if !matches!(error.problem, Problem::Io { action: "write", .. }) => {
+                self.sessions.truncate(count)?;
+                self.families.truncate(count);
+                self.warnings.truncate(warnings);
+                self.files.truncate(files);
+                let name = |path: &str| path.rsplit(['/', '\\']).next().map(str::to_owned);
+                // The broken file may be the one with the questions.
+                let other =
+                    name(&error.file).filter(|other| Some(other) != name(relative).as_ref());
+                let other = other.map_or_else(String::new, |other| format!("{other}: "));
+                self.set_aside.push(format!("{relative}: {other}{}", error.reason()));
+                Ok(true)
+            }
+            known => known,
+        }
+    }
+
+    /// Adds a warning for each file that was set aside.
+    pub(super) fn warn_of_set_aside(&mut self) {
+        let aside = self.set_aside.drain(..);
+        self.warnings.extend(aside.map(|file| format!("set aside: {file}")));
+    }
+
+    pub(super) fn warn_of_others(&mut self, others: &[&str], hidden: u64) {
+        if !others.is_empty() {
+            let named = others[..others.len().min(NAMED)].join(", ");
+            let more = others.len().saturating_sub(NAMED);
+            let more = match more {
+                0 => String::new(),
+                n => format!(" and {n} more"),
+            };
+            let verb = if others.len() == 1 {
+                "file is no transcript"
+            } else {
+                "files are no transcripts"
+            };
+            self.warnings.push(format!("{} {verb}: {named}{more}", others.len()));
+        }
+        if hidden > 0 {
+            self.warnings.push(format!(
+                "hidden folders, links to folders and the like, not entered: {hidden}"
+            ));
+        }
+    }
+}
+
+impl Default for Gathered {
+    fn default() -> Self {
+        Gathered::of(Vec::new())
+    }
+}
+
+impl Gathered {
+    pub(super) fn into_loaded(mut self, name: &str) -> Result<Loaded, DatasetError> {
+        let (files, ids): (Vec<&str>, Vec<&str>) = self
+            .sessions
+            .iter()
+            .map(|kept| (kept.file.as_str(), kept.transcript.id.as_str()))
+            .unzip();
+        let ids = unique_ids(&files, &ids)?;
+        let mut placed = self.probes;
+        let mut transcripts = Vec::new();
+        for (mut kept, id) in self.sessions.drain(..).zip(ids) {
+            kept.transcript.id = id;
+            placed.extend(kept.placed());
+            transcripts.push(kept.transcript);
+        }
+        let mut problems = self.problems;
+        problems.extend(probes::broken(&transcripts, &placed));
+        problems.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
+        let card = self.card.unwrap_or_else(|| Card::named(name));
+        let dataset = Dataset {
+            name: card.name,
+            version: card.version,
+            licence: card.licence,
+            origin: card.origin,
+            description: card.description,
+            agent: agent(&self.formats),
+            transcripts,
+            warnings: self.warnings,
+            files: self.files,
+            probes: Vec::new(),
+        };
+        Ok(Loaded { dataset, probes: placed, problems })
+    }
+}
+
+/// The format of all transcripts, unless it is the program's own, which tells no
+/// agent.
+fn agent(formats: &BTreeSet<&'static str>) -> Option<String> {
+    let one = formats.first().filter(|name| formats.len() == 1 && **name != native::FORMAT.name);
+    one.map(|name| (*name).to_owned())
+}
+
+/// The ids of all sessions, given the file of each: an id that several files use
+/// is prefixed with the path of each file.
+///
+/// # Errors
+/// Two sessions of one file with the same id.
+pub(super) fn unique_ids(files: &[&str], ids: &[&str]) -> Result<Vec<String>, DatasetError> {
+    let mut files_of: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (&file, &id) in files.iter().zip(ids) {
+        files_of.entry(id).or_default().insert(file);
+    }
+    let own = |(&file, &id): (&&str, &&str)| {
+        let path = stem_of(file);
+        match files_of.get(id).is_some_and(|files| files.len() > 1) {
+            false => id.to_owned(),
+            true if path.rsplit('/').next() == Some(id) => path.to_owned(),
+            true => format!("{path}/{id}"),
+        }
+    };
+    let unique: Vec<String> = files.iter().zip(ids).map(own).collect();
+    let mut seen = BTreeSet::new();
+    match unique.iter().zip(files).find(|(id, _)| !seen.insert(id.as_str())) {
+        None => Ok(unique),
+        Some((id, file)) => {
+            let id = id.clone();
+            Err(DatasetError::whole((*file).to_owned(), Problem::RepeatedTranscript { id }))
+        }
+    }
+}
+
+// Drops reported usage that cannot be right, so that no bill depends on it and
+// none is $0.00.
+
+/// The reason for dropping usage.
+const ABSURD: &str = "reported usage beyond any context window";
+const ZERO: &str = "reported usage of zero tokens in a session that reports no other";
+
+/// Drops figures that cannot be counts of tokens, and zeros where the session
+/// reports nothing else. A single request of zero tokens was not billed
+/// (reference §0): it stays.
+pub(super) fn settle(transcript: &mut Transcript) {
+    let all = |transcript: &Transcript| transcript.messages.iter().filter_map(|m| m.usage).count();
+    let before = all(transcript);
+    for message in &mut transcript.messages {
+        message.usage = message.usage.filter(|usage| usage.is_believable());
+    }
+    let absurd = before - all(transcript);
+    let believable = all(transcript);
+    let mut usages = transcript.messages.iter().filter_map(|m| m.usage);
+    let zero = usages.all(|usage| usage.prompt() == 0);
+    if zero {
+        transcript.messages.iter_mut().for_each(|message| message.usage = None);
+    }
+    let asides = transcript.sidechains.len();
+    transcript.sidechains.retain(|request| request.usage.is_believable());
+    let absurd = absurd + asides - transcript.sidechains.len();
+    let zero = if zero { believable } else { 0 };
+    for (reason, n) in [(ABSURD, absurd), (ZERO, zero)] {
+        if n > 0 {
+            *transcript.left_out.entry(reason.to_owned()).or_default() += n as u64;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recap_core::model::{Message, Role, SidechainRequest, Usage};
+
+    /// Responses with these prompts, all of them read from a cache.
+    fn reads(prompts: &[u64]) -> Transcript {
+        let message = |(at, &cache_read): (usize, &u64)| Message {
+            usage: Some(Usage { cache_read, ..Usage::default() }),
+            ..Message::new(at.to_string(), Role::Assistant, None, Vec::new())
+        };
+        let messages = prompts.iter().enumerate().map(message).collect();
+        Transcript { messages, ..Transcript::default() }
+    }
+
+    fn settled(mut transcript: Transcript) -> (Vec<Option<u64>>, Vec<(String, u64)>) {
+        settle(&mut transcript);
+        let left = transcript.messages.iter().map(|m| m.usage.map(|usage| usage.cache_read));
+        (left.collect(), transcript.left_out.into_iter().collect())
+    }
+
+    #[test]
+    fn usage_that_is_all_zero_is_absent_with_its_reason() {
+        assert_eq!(settled(reads(&[0, 0])), (vec![None, None], vec![(ZERO.to_owned(), 2)]));
+        // One that was aborted among others is no reason to doubt them.
+        assert_eq!(settled(reads(&[0, 9])), (vec![Some(0), Some(9)], Vec::new()));
+        assert_eq!(settled(reads(&[])), (Vec::new(), Vec::new()));
+    }
+
+    #[test]
+    fn reads_beyond_any_window_are_absent_with_their_reason() {
+        let most = recap_core::model::MOST_TOKENS;
+        let absurd = |n| (ABSURD.to_owned(), n);
+        let found = settled(reads(&[most, most + 1, u64::MAX]));
+        assert_eq!(found, (vec![Some(most), None, None], vec![absurd(2)]));
+        // Nothing is left but a zero.
+        let found = settled(reads(&[0, u64::MAX]));
+        assert_eq!(found, (vec![None, None], vec![absurd(1), (ZERO.to_owned(), 1)]));
+        let mut aside = reads(&[5]);
+        let usage = Usage { output: u64::MAX, ..Usage::default() };
+        aside.sidechains = vec![SidechainRequest { at: None, model: None, usage }];
+        assert_eq!(settled(aside), (vec![Some(5)], vec![absurd(1)]));
+    }
+}

@@ -1,0 +1,435 @@
+//! Writes recordings of any format into a folder, session by session: in memory
+//! is the session that is being read, not the archive.
+//!
+//! Sessions are first written as native lines into a temporary file of the
+//! folder. When all are read, their final ids are known: then the questions are
+//! checked, and the file is renamed or converted.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value as Json, json};
+
+use super::LoadOptions;
+use super::error::{DatasetError, Problem};
+use super::gathered::{Aside, Gathered, Kept, Sink, unique_ids};
+use super::load::read_into;
+use super::native::{
+    Card, PROBES_FILE, TRANSCRIPTS_FILE, read_line, refuse_existing, write_card, write_line,
+};
+use super::probes::{self, Placed};
+use super::pseudonyms::Pseudonyms;
+use recap_core::model::{Block, Message, Probe, ToolDefinition, Transcript};
+
+/// What is written and how.
+#[derive(Clone, Copy, Debug)]
+pub struct ImportOptions {
+    /// How the inputs are read.
+    pub load: LoadOptions,
+    /// The format that is written.
+    pub export: Export,
+    /// Whether secrets, e-mail addresses and names of users are replaced.
+    pub redact: bool,
+}
+
+/// What an import did.
+#[derive(Debug, Default)]
+pub struct Imported {
+    /// Number of sessions.
+    pub transcripts: usize,
+    /// Warnings about the inputs.
+    pub warnings: Vec<String>,
+    /// What was left out of each session while reading it, and how often.
+    pub left_out: Vec<(String, String, u64)>,
+    /// What the written format has no place for, and how often.
+    pub not_written: BTreeMap<&'static str, u64>,
+    /// Kinds of values that were replaced, each with the number of distinct
+    /// values and of places.
+    pub redacted: Vec<(&'static str, usize, u64)>,
+}
+
+/// Reads `inputs` and writes their sessions into `folder`. `progress` is called
+/// with the number of sessions so far.
+///
+/// # Errors
+/// As [`load`](super::load) for each input, a data set that stands in the folder
+/// already, or what the file system refuses. Nothing is left behind then.
+pub fn import(
+    inputs: &[PathBuf],
+    folder: &Path,
+    options: &ImportOptions,
+    progress: &mut dyn FnMut(usize),
+) -> Result<Imported, DatasetError> {
+    refuse_existing(folder, options.export)?;
+    let made = !folder.exists();
+    let partial = folder.join(format!("{TRANSCRIPTS_FILE}.partial"));
+    let written = write_all(inputs, folder, &partial, options, progress);
+    if written.is_err() {
+        // The error is what the user has to know, not that these may remain.
+        drop(std::fs::remove_file(&partial));
+        if made {
+            drop(std::fs::remove_dir(folder));
+        }
+    }
+    written
+}
+
+fn write_all(
+    inputs: &[PathBuf],
+    folder: &Path,
+    partial: &Path,
+    options: &ImportOptions,
+    progress: &mut dyn FnMut(usize),
+) -> Result<Imported, DatasetError> {
+    std::fs::create_dir_all(folder).map_err(|e| refused(folder, e))?;
+    let pseudonyms = options.redact.then(Pseudonyms::default);
+    let sessions = Spool::new(partial, pseudonyms, progress)?;
+    let mut gathered = Gathered::of(sessions);
+    for input in inputs {
+        read_into(&mut gathered, input, &options.load)?;
+    }
+    let Gathered { sessions, warnings, probes, mut problems, card, .. } = gathered;
+    let files: Vec<&str> = sessions.index.iter().map(|entry| entry.file.as_str()).collect();
+    let own: Vec<&str> = sessions.index.iter().map(|entry| entry.id.as_str()).collect();
+    let ids = unique_ids(&files, &own)?;
+    let changed = own.iter().zip(&ids).any(|(own, id)| own != id) || !sessions.asides.is_empty();
+    let mut placed = probes;
+    let mut left_out = Vec::new();
+    for (entry, id) in sessions.index.iter().zip(&ids) {
+        let named = entry.left_out.iter().map(|(why, n)| (id.clone(), why.clone(), *n));
+        left_out.extend(named);
+    }
+    let Spool { mut file, index, mut pseudonyms, asides, .. } = sessions;
+    file.flush().map_err(|e| refused(partial, e))?;
+    drop(file);
+    for (mut entry, id) in index.into_iter().zip(&ids) {
+        placed.extend(entry.placed(id));
+    }
+    let lines = Lines { path: partial, ids: &ids, asides: &asides, changed };
+    problems.extend(flaws(&lines, &placed)?);
+    problems.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
+    if let Some(first) = problems.into_iter().next() {
+        return Err(first);
+    }
+    let mut probes: Vec<Probe> = placed.into_iter().map(|placed| placed.probe).collect();
+    if let Some(pseudonyms) = &mut pseudonyms {
+        pseudonyms.probes(&mut probes);
+    }
+    let not_written = options.export.write(folder, &lines, &probes)?;
+    if options.export == Export::Native {
+        let name = folder.file_name().map(|name| name.to_string_lossy().into_owned());
+        let name = name.unwrap_or_else(|| "imported".to_owned());
+        let card =
+            card.filter(|_| inputs.len() == 1).map(|card| Card { name: name.clone(), ..card });
+        write_card(folder, &card.unwrap_or_else(|| Card::named(&name)))?;
+    }
+    let redacted = pseudonyms.map_or_else(Vec::new, |pseudonyms| pseudonyms.counts());
+    Ok(Imported { transcripts: ids.len(), warnings, left_out, not_written, redacted })
+}
+
+pub(super) fn refused(path: &Path, source: std::io::Error) -> DatasetError {
+    let action = "write";
+    DatasetError::whole(path.display().to_string(), Problem::Io { action, source })
+}
+
+/// The problems of questions, for which each session is read once more.
+fn flaws(lines: &Lines<'_>, placed: &[Placed]) -> Result<Vec<DatasetError>, DatasetError> {
+    if placed.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut transcripts = Vec::new();
+    lines.each(|mut transcript| {
+        // The positions of messages are all that is looked up.
+        transcript.messages.iter_mut().for_each(|message| message.blocks.clear());
+        transcripts.push(transcript);
+        Ok(())
+    })?;
+    Ok(probes::broken(&transcripts, placed))
+}
+
+/// The sessions that were written, in their order.
+pub(super) struct Lines<'a> {
+    pub(super) path: &'a Path,
+    ids: &'a [String],
+    /// What subagents did, by the place of the session that started them.
+    asides: &'a BTreeMap<usize, Vec<Aside>>,
+    /// Whether the sessions differ from what was written.
+    pub(super) changed: bool,
+}
+
+impl Lines<'_> {
+    /// Reads them one after another, with their final ids.
+    pub(super) fn each(
+        &self,
+        mut take: impl FnMut(Transcript) -> Result<(), DatasetError>,
+    ) -> Result<(), DatasetError> {
+        let file = File::open(self.path).map_err(|e| refused(self.path, e))?;
+        for (at, (line, id)) in BufReader::new(file).lines().zip(self.ids).enumerate() {
+            let line = line.map_err(|e| refused(self.path, e))?;
+            let mut transcript = read_line(&line)
+                .map_err(|problem| DatasetError::whole(self.path.display().to_string(), problem))?;
+            transcript.id.clone_from(id);
+            let asides = self.asides.get(&at).into_iter().flatten();
+            asides.cloned().for_each(|aside| aside.add_to(&mut transcript));
+            take(transcript)?;
+        }
+        Ok(())
+    }
+}
+
+/// What is kept of a session in memory after it was written.
+struct Entry {
+    file: String,
+    id: String,
+    /// Where its line begins, in bytes.
+    start: u64,
+    left_out: BTreeMap<String, u64>,
+    probes: Vec<Probe>,
+    asked_in: String,
+}
+
+impl Entry {
+    fn placed(&mut self, id: &str) -> Vec<Placed> {
+        let transcript = Transcript { id: id.to_owned(), ..Transcript::default() };
+        let (file, asked_in) = (self.file.clone(), self.asked_in.clone());
+        let probes = std::mem::take(&mut self.probes);
+        Kept { file, transcript, probes, asked_in }.placed()
+    }
+}
+
+/// The temporary file of sessions.
+struct Spool<'a> {
+    path: &'a Path,
+    file: BufWriter<File>,
+    index: Vec<Entry>,
+    asides: BTreeMap<usize, Vec<Aside>>,
+    /// Where the next line begins, in bytes.
+    end: u64,
+    pseudonyms: Option<Pseudonyms>,
+    progress: &'a mut dyn FnMut(usize),
+}
+
+impl<'a> Spool<'a> {
+    fn new(
+        path: &'a Path,
+        pseudonyms: Option<Pseudonyms>,
+        progress: &'a mut dyn FnMut(usize),
+    ) -> Result<Self, DatasetError> {
+        let file = BufWriter::new(File::create(path).map_err(|e| refused(path, e))?);
+        let (index, asides) = (Vec::new(), BTreeMap::new());
+        Ok(Spool { path, file, index, asides, end: 0, pseudonyms, progress })
+    }
+}
+
+impl Sink for Spool<'_> {
+    fn put(&mut self, session: Kept) -> Result<(), DatasetError> {
+        let Kept { file, mut transcript, probes, asked_in } = session;
+        if let Some(pseudonyms) = &mut self.pseudonyms {
+            let replaced = pseudonyms.transcript(&transcript);
+            transcript = replaced.map_err(|problem| DatasetError::whole(file.clone(), problem))?;
+        }
+        let start = self.end;
+        self.end += write_line(&transcript, &mut self.file).map_err(|e| refused(self.path, e))?;
+        let (id, left_out) = (transcript.id, transcript.left_out);
+        self.index.push(Entry { file, id, start, left_out, probes, asked_in });
+        (self.progress)(self.index.len());
+        Ok(())
+    }
+
+    fn count(&self) -> usize {
+        self.index.len()
+    }
+
+    fn id(&self, at: usize) -> Option<&str> {
+        self.index.get(at).map(|entry| entry.id.as_str())
+    }
+
+    fn amend(&mut self, at: usize, aside: Aside) {
+        if let Some(entry) = self.index.get_mut(at) {
+            aside.count(&mut entry.left_out);
+            self.asides.entry(at).or_default().push(aside);
+        }
+    }
+
+    fn truncate(&mut self, count: usize) -> Result<(), DatasetError> {
+        let Some(first) = self.index.get(count) else { return Ok(()) };
+        self.end = first.start;
+        self.index.truncate(count);
+        let cut = self.file.flush().and_then(|()| {
+            let file = self.file.get_mut();
+            file.set_len(self.end)?;
+            file.seek(SeekFrom::Start(self.end))
+        });
+        cut.map(drop).map_err(|e| refused(self.path, e))
+    }
+}
+
+// The formats that sessions are written in: recap's own, and one that other
+// programs read.
+
+/// Name of the file of conversations, one a line.
+pub const CHAT_FILE: &str = "conversations.jsonl";
+
+/// A format that sessions are written in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Export {
+    /// recap's own data set, which loses nothing.
+    #[default]
+    Native,
+    /// A conversation of OpenAI chat messages a line.
+    OpenAiChat,
+}
+
+/// What a format has no place for, and how often.
+type Counts = BTreeMap<&'static str, u64>;
+
+impl Export {
+    /// Writes every session into `folder`; returns what could not be written.
+    pub(super) fn write(
+        self,
+        folder: &Path,
+        lines: &Lines<'_>,
+        questions: &[Probe],
+    ) -> Result<Counts, DatasetError> {
+        let mut counts = Counts::new();
+        match self {
+            Export::Native => {
+                native(folder, lines)?;
+                if !questions.is_empty() {
+                    let path = folder.join(PROBES_FILE);
+                    let file = File::create(&path).map_err(|e| refused(&path, e))?;
+                    let written = probes::write_probes(questions, BufWriter::new(file));
+                    written.map_err(|e| refused(&path, e))?;
+                }
+                return Ok(counts);
+            }
+            Export::OpenAiChat => {
+                let path = folder.join(CHAT_FILE);
+                let file = File::create(&path).map_err(|e| refused(&path, e))?;
+                let mut file = BufWriter::new(file);
+                lines.each(|transcript| {
+                    let line = conversation(&transcript, &mut counts);
+                    writeln!(file, "{line}").map_err(|e| refused(&path, e))
+                })?;
+                file.flush().map_err(|e| refused(&path, e))?;
+            }
+        }
+        count(&mut counts, "question", questions.len());
+        std::fs::remove_file(lines.path).map_err(|e| refused(lines.path, e))?;
+        Ok(counts)
+    }
+}
+
+fn native(folder: &Path, lines: &Lines<'_>) -> Result<(), DatasetError> {
+    let path = folder.join(TRANSCRIPTS_FILE);
+    if !lines.changed {
+        return std::fs::rename(lines.path, &path).map_err(|e| refused(&path, e));
+    }
+    let mut file = BufWriter::new(File::create(&path).map_err(|e| refused(&path, e))?);
+    lines.each(|transcript| {
+        write_line(&transcript, &mut file).map(drop).map_err(|e| refused(&path, e))
+    })?;
+    file.flush().map_err(|e| refused(&path, e))?;
+    std::fs::remove_file(lines.path).map_err(|e| refused(lines.path, e))
+}
+
+fn count(counts: &mut Counts, what: &'static str, n: usize) {
+    if n > 0 {
+        *counts.entry(what).or_default() += n as u64;
+    }
+}
+
+/// Counts what chat messages have no place for.
+fn count_lost(transcript: &Transcript, counts: &mut Counts) {
+    let Transcript { compactions, preamble_changes, sidechains, window, .. } = transcript;
+    count(counts, "context limit of the agent", usize::from(window.is_some()));
+    count(counts, "recorded compaction", compactions.len());
+    count(counts, "change of the system prompt", preamble_changes.len());
+    count(counts, "request of a sidechain", sidechains.len());
+    let images: u32 = transcript.messages.iter().map(Message::images).sum();
+    count(counts, "picture (recordings keep no bytes of it)", images as usize);
+}
+
+/// The blocks of a message, sorted by what they are.
+struct Parts<'a> {
+    text: String,
+    reasoning: String,
+    calls: Vec<(&'a str, &'a str, &'a Json)>,
+    /// The call, the text, and whether the tool failed.
+    result: Option<(&'a str, &'a str, bool)>,
+}
+
+impl<'a> Parts<'a> {
+    fn of(message: &'a Message) -> Parts<'a> {
+        let mut parts = Parts {
+            text: String::new(),
+            reasoning: message.reasoning(),
+            calls: Vec::new(),
+            result: None,
+        };
+        for block in &message.blocks {
+            match block {
+                Block::Text { text } => {
+                    if !parts.text.is_empty() {
+                        parts.text.push('\n');
+                    }
+                    parts.text.push_str(text);
+                }
+                Block::ToolCall { id, name, arguments } => parts.calls.push((id, name, arguments)),
+                Block::ToolResult { call, text, is_error, .. } => {
+                    parts.result = Some((call, text, *is_error));
+                }
+                Block::Reasoning { .. } | Block::Image { .. } => {}
+            }
+        }
+        parts
+    }
+}
+
+/// What is sent before the first message, as system messages.
+fn preamble(transcript: &Transcript) -> impl Iterator<Item = &str> {
+    let preamble = &transcript.preamble;
+    preamble.system.iter().chain(&preamble.pinned).map(String::as_str)
+}
+
+fn function(tool: &ToolDefinition) -> Json {
+    let ToolDefinition { name, description, parameters } = tool;
+    let function = json!({"name": name, "description": description, "parameters": parameters});
+    json!({"type": "function", "function": function})
+}
+
+fn conversation(transcript: &Transcript, counts: &mut Counts) -> Json {
+    count_lost(transcript, counts);
+    let mut messages: Vec<Json> =
+        preamble(transcript).map(|text| json!({"role": "system", "content": text})).collect();
+    for message in &transcript.messages {
+        let parts = Parts::of(message);
+        count(counts, "reasoning", usize::from(!parts.reasoning.is_empty()));
+        count(counts, "usage of a request", usize::from(message.usage.is_some()));
+        count(counts, "time of a message", usize::from(message.at.is_some()));
+        if let Some((call, text, failed)) = parts.result {
+            count(counts, "mark of a failed tool call", usize::from(failed));
+            messages.push(json!({"role": "tool", "tool_call_id": call, "content": text}));
+            continue;
+        }
+        let mut written = json!({"role": message.role.as_str(), "content": parts.text});
+        if !parts.calls.is_empty() {
+            let call = |(id, name, arguments): &(&str, &str, &Json)| {
+                let function = json!({"name": name, "arguments": arguments.to_string()});
+                json!({"id": id, "type": "function", "function": function})
+            };
+            written["tool_calls"] = parts.calls.iter().map(call).collect();
+        }
+        messages.push(written);
+    }
+    let mut line = json!({"id": transcript.id, "messages": messages});
+    if let Some(model) = &transcript.model {
+        line["model"] = json!(model);
+    }
+    if !transcript.preamble.tools.is_empty() {
+        line["tools"] = transcript.preamble.tools.iter().map(function).collect();
+    }
+    line
+}

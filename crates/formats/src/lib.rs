@@ -1,0 +1,117 @@
+//! Reads recorded sessions: any known format becomes a
+//! [`Transcript`](recap_core::model::Transcript).
+//!
+//! In: a file or folder. Out: a [`Dataset`] of sessions, with the
+//! questions and labels that stand beside them. One file in `formats` for each format; `load`
+//! finds out which one it is.
+//!
+//! Invariant: what could not be imported is an error with its place, or is counted
+//! (`Transcript::left_out`, `Dataset::warnings`); nothing is dropped silently.
+//!
+//! Next: `recap-replay` replays what was read.
+
+// Where an invariant holds, `expect` says it. `clippy.toml` names what reads the environment and the
+// clock, opens a socket or starts a program: a module that may says so at its head.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::print_stdout,
+        clippy::print_stderr,
+        clippy::dbg_macro,
+        clippy::disallowed_methods,
+        clippy::disallowed_types
+    )
+)]
+
+mod check;
+mod database;
+mod density;
+mod error;
+mod family;
+mod format;
+mod formats;
+mod gathered;
+mod import;
+mod labels;
+mod load;
+mod native;
+mod outline;
+mod probes;
+mod pseudonyms;
+mod source;
+mod subagents;
+mod unknown;
+mod unpack;
+mod walk;
+
+pub use error::{DatasetError, Problem};
+pub use format::{Format, Head, MAX_HEAD, Tried};
+pub use formats::FORMATS;
+pub use import::{CHAT_FILE, Export, ImportOptions, Imported, import};
+pub use labels::{LABEL_FORMATS, LabelFormat, Labels, load_labels};
+pub use load::{bundled, bundled_names, load, load_reader};
+pub use native::{CARD_FILE, PROBES_FILE, TRANSCRIPTS_FILE, write_native};
+pub use probes::{KindCoverage, ProbeAudit, ProbeFlaw, audit_probes, load_probes, write_probes};
+pub use source::MAX_LINE;
+pub use unpack::TooMuch;
+
+use recap_core::model::{Probe, Transcript};
+
+/// Options for reading an input.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LoadOptions {
+    /// Make every sidechain (subagent) a transcript of its own. Otherwise its
+    /// records are left out and counted, and only their usage is kept
+    /// (`Transcript::sidechains`).
+    pub sidechains: bool,
+    /// Read this format alone, by name; otherwise it is detected. A file is believed
+    /// to have it; of a folder, the files that look like it are read.
+    pub only: Option<&'static str>,
+    /// Most bytes to which each packed input may unpack; by default, as many as
+    /// a recording of its packed size plausibly has.
+    pub max_unpacked: Option<u64>,
+}
+
+/// Transcripts that are benched together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Dataset {
+    /// Name in tables: that of the data set, or of the file or folder.
+    pub name: String,
+    /// Version of the data set, as stated by itself.
+    pub version: Option<String>,
+    /// Licence of the content.
+    pub licence: Option<String>,
+    /// The source of the content.
+    pub origin: Option<String>,
+    /// A description of the data set, in a sentence.
+    pub description: Option<String>,
+    /// The agent that made the recordings, by the name of their format, where all
+    /// are of one.
+    pub agent: Option<String>,
+    /// The sessions, in the order of their files.
+    pub transcripts: Vec<Transcript>,
+    /// Warnings about the import.
+    pub warnings: Vec<String>,
+    /// Files that were read, by name below the input, with the blake3 hash of
+    /// their bytes in hexadecimal.
+    pub files: Vec<(String, String)>,
+    /// Questions about the sessions, in the order of their files; every one
+    /// can be asked and graded.
+    pub probes: Vec<Probe>,
+}
+
+impl Dataset {
+    /// Whether it is somebody's recordings: a published data set has a version, or
+    /// comes with questions.
+    pub fn is_recorded(&self) -> bool {
+        self.version.is_none() && self.probes.is_empty()
+    }
+
+    /// Whether some request of it reports the tokens that its provider counted,
+    /// as recordings of agents do (Claude Code, Codex CLI, pi, OpenCode).
+    pub fn reports_usage(&self) -> bool {
+        let messages = self.transcripts.iter().flat_map(|transcript| &transcript.messages);
+        messages.filter_map(|message| message.usage).any(|usage| usage.prompt() > 0)
+    }
+}

@@ -1,0 +1,508 @@
+//! Reads a file, a folder or a stream into a [`Dataset`].
+
+use recap_datasets::BUNDLED;
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use super::check::Draft;
+use super::error::{DatasetError, Problem};
+use super::format::{Format, Head, MAX_HEAD, Tried};
+use super::formats::FORMATS;
+use super::gathered::{Gathered, Keeping, Loaded, Sink, stem_of};
+use super::native::{self, CARD_FILE, PROBES_FILE, TRANSCRIPTS_FILE, read_card};
+use super::source::{HEAD, Source};
+use super::subagents::{self, Subagents};
+use super::unknown::{Looks, looks};
+use super::walk::{self, Found};
+use super::{Dataset, LoadOptions, probes};
+
+/// The reason for a recognised file without a transcript.
+const NO_MESSAGE: &str = "it contains no message";
+
+/// Reads `input`: a native data set folder, or a file or folder of any known
+/// transcript format. Folders are read with everything below them, in the
+/// order of relative paths.
+///
+/// # Errors
+/// The first thing that is wrong, with file, line and remedy. In a folder of
+/// logs, files of no known format and broken transcripts are no error as long
+/// as one transcript can be read: they are named in the warnings, broken ones
+/// with what is wrong. A native data set must be right as a whole.
+pub fn load(input: &Path, options: &LoadOptions) -> Result<Dataset, DatasetError> {
+    gather(input, options)?.whole()
+}
+
+/// Reads `input`, and collects the problems of its probes instead of stopping at the first.
+pub(super) fn gather(input: &Path, options: &LoadOptions) -> Result<Loaded, DatasetError> {
+    let mut gathered = Gathered::default();
+    let name = read_into(&mut gathered, input, options)?;
+    gathered.into_loaded(&name)
+}
+
+/// Reads one transcript file from a stream or from memory: standard input, an
+/// archive.
+///
+/// # Errors
+/// As [`load`] for a file.
+pub fn load_reader(
+    name: &str,
+    bytes: impl Read,
+    options: &LoadOptions,
+) -> Result<Dataset, DatasetError> {
+    let stem = stem_of(name);
+    let mut source = Source::new(name, stem, Box::new(bytes)).allowing(options.max_unpacked);
+    let format = known(&mut source, options)?;
+    let mut gathered = Gathered::default();
+    if gathered.transcripts(format, name, &mut source, None, options)? == 0 {
+        return Err(without_message(&source));
+    }
+    gathered.done(name, source)?;
+    gathered.into_loaded(stem)?.whole()
+}
+
+/// The files of a native data set in memory.
+pub(super) struct NativeFiles<'a> {
+    pub(super) card: &'a str,
+    pub(super) transcripts: &'a str,
+    /// Empty where there are no probes.
+    pub(super) probes: &'a str,
+}
+
+/// Reads a native data set from memory.
+pub(super) fn load_native(
+    name: &str,
+    files: &NativeFiles<'_>,
+    options: &LoadOptions,
+) -> Result<Dataset, DatasetError> {
+    let mut gathered = Gathered::default();
+    let shown = |file: &str| format!("{name}/{file}");
+    let card = read_card(files.card)
+        .map_err(|(_, problem)| DatasetError::whole(shown(CARD_FILE), problem))?;
+    gathered.card = Some(card);
+    let hash = blake3::hash(files.card.as_bytes()).to_hex().to_string();
+    gathered.files.push((CARD_FILE.to_owned(), hash));
+    if !files.probes.is_empty() {
+        let bytes = Box::new(files.probes.as_bytes());
+        let mut source = Source::new(&shown(PROBES_FILE), name, bytes);
+        gathered.probes = probes::read(&mut source, &mut gathered.problems)?;
+        gathered.done(PROBES_FILE, source)?;
+    }
+    let bytes = Box::new(files.transcripts.as_bytes());
+    let mut source = Source::new(&shown(TRANSCRIPTS_FILE), name, bytes);
+    gathered.transcripts(&native::FORMAT, TRANSCRIPTS_FILE, &mut source, None, options)?;
+    gathered.done(TRANSCRIPTS_FILE, source)?;
+    gathered.into_loaded(name)?.whole()
+}
+
+/// Reads a file or a folder, session by session, into `gathered`; returns the
+/// name of the data set.
+///
+/// # Errors
+/// As [`load`].
+pub(super) fn read_into<S: Sink>(
+    gathered: &mut Gathered<S>,
+    input: &Path,
+    options: &LoadOptions,
+) -> Result<String, DatasetError> {
+    let metadata = std::fs::metadata(input).map_err(|e| walk::unreadable(input, e))?;
+    if metadata.is_dir() {
+        read_folder(gathered, input, options)
+    } else {
+        read_file(gathered, input, options)
+    }
+}
+
+fn read_file<S: Sink>(
+    gathered: &mut Gathered<S>,
+    input: &Path,
+    options: &LoadOptions,
+) -> Result<String, DatasetError> {
+    let name = input.file_name().unwrap_or(input.as_os_str()).to_string_lossy().into_owned();
+    let found = Found { relative: name.clone(), path: input.to_owned() };
+    let source = open(&found, options)?;
+    if let Some(session) = subagents::session_of(input) {
+        let session = session.display().to_string();
+        return Err(source.error(None, Problem::OfSubagent { session }));
+    }
+    let mut source = source.with_subagents(Subagents::beside(input).of(input));
+    let format = known(&mut source, options)?;
+    let beside = |name: &&str| {
+        let path = input.with_file_name(name);
+        path.is_file().then(|| Found { relative: (*name).to_owned(), path })
+    };
+    let questions = format.beside.as_ref().and_then(|own| own.questions.iter().find_map(beside));
+    let read = gathered.transcripts(format, &name, &mut source, questions.as_ref(), options)?;
+    if read == 0 {
+        return Err(without_message(&source));
+    }
+    gathered.done(&name, source)?;
+    Ok(stem_of(&name).to_owned())
+}
+
+/// The format of an input that must be a transcript.
+fn known(source: &mut Source<'_>, options: &LoadOptions) -> Result<&'static Format, DatasetError> {
+    let named = options.only.and_then(|name| FORMATS.iter().find(|format| format.name == name));
+    if let Some(format) = named
+        && !Head::new(source.head(HEAD)?).is_blank()
+    {
+        return Ok(format);
+    }
+    match look(source, options.only)? {
+        Looked::Known(format) => Ok(format),
+        Looked::Unknown { is_blank } => Err(unknown(source, is_blank)),
+    }
+}
+
+fn without_message(source: &Source<'_>) -> DatasetError {
+    let why = match source.warnings() {
+        [] => NO_MESSAGE.to_owned(),
+        warnings => warnings.join("; "),
+    };
+    source.error(None, Problem::NoConversation { why })
+}
+
+/// Why no format recognised an input: the most precise reason.
+fn unknown(source: &mut Source<'_>, is_blank: bool) -> DatasetError {
+    if is_blank {
+        return source.error(None, Problem::Empty);
+    }
+    let known = known_formats();
+    let seen = match source.head(MAX_HEAD) {
+        Ok(bytes) => looks(bytes),
+        Err(error) => return error,
+    };
+    // Reading the lines detects invalid text and lines that are too long.
+    while seen.as_ref().is_none_or(|looks| looks.is_text) {
+        match source.next_line() {
+            Ok(Some(_)) => {}
+            Ok(None) => break,
+            Err(error) => return error,
+        }
+    }
+    let (what, advice) = seen.map(|Looks { what, advice, .. }| (what, advice)).unzip();
+    source.error(None, Problem::UnknownFormat { known, what, advice: advice.flatten() })
+}
+
+fn known_formats() -> String {
+    let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
+    names.join(", ")
+}
+
+fn read_folder<S: Sink>(
+    gathered: &mut Gathered<S>,
+    root: &Path,
+    options: &LoadOptions,
+) -> Result<String, DatasetError> {
+    let (mut found, hidden) = walk::files(root)?;
+    walk::drop_companions(&mut found);
+    let has = |name: &str| found.iter().any(|f| f.relative == name);
+    let (card, native) = (has(CARD_FILE), has(CARD_FILE) && has(TRANSCRIPTS_FILE));
+    if native {
+        // A data set's folder may contain a datasheet, a licence and the like.
+        let own = [CARD_FILE, TRANSCRIPTS_FILE, PROBES_FILE];
+        found.retain(|f| own.contains(&f.relative.as_str()));
+    }
+    let (mut others, before) = (Vec::new(), gathered.sessions.count());
+    gathered.families.open = true;
+    gathered.subagents = Subagents::among(&found);
+    for file in &found {
+        let read = match file.relative.as_str() {
+            CARD_FILE if card => gathered.card(file, options)?,
+            PROBES_FILE if native => gathered.probes(file, options)?,
+            TRANSCRIPTS_FILE if native => {
+                gathered.file(file, &[], options, Some(&native::FORMAT))?
+            }
+            _ => gathered.or_set_aside(&file.relative, |gathered| {
+                gathered.file(file, &found, options, None)
+            })?,
+        };
+        if !read {
+            others.push(file.relative.as_str());
+        }
+    }
+    for deferred in gathered.families.close() {
+        let Some(file) = found.iter().find(|file| file.relative == deferred) else { continue };
+        gathered
+            .or_set_aside(&file.relative, |gathered| gathered.file(file, &found, options, None))?;
+    }
+    let shown = root.display().to_string();
+    if gathered.sessions.count() == before && !gathered.set_aside.is_empty() {
+        let reason = gathered.set_aside.join("; ");
+        return Err(DatasetError::whole(shown, Problem::NoneReadable { reason }));
+    }
+    if gathered.sessions.count() == before {
+        let files = found.len() as u64;
+        let known = known_formats();
+        let first = gathered.first_unknown.take();
+        let problem = Problem::NoTranscripts { known, files, first };
+        return Err(DatasetError::whole(shown, problem));
+    }
+    // Files of questions are read together with their chat.
+    others.retain(|file| gathered.files.iter().all(|(read, _)| read != file));
+    gathered.warn_of_set_aside();
+    gathered.warn_of_others(&others, if native { 0 } else { hidden });
+    let name = root
+        .canonicalize()
+        .ok()
+        .and_then(|p| p.file_name().map(|n| n.to_string_lossy().into_owned()))
+        .unwrap_or(shown);
+    Ok(name)
+}
+
+fn open(file: &Found, options: &LoadOptions) -> Result<Source<'static>, DatasetError> {
+    let open = File::open(&file.path).map_err(|e| walk::unreadable(&file.path, e))?;
+    let shown = file.path.display().to_string();
+    let base = file.relative.rsplit('/').next().unwrap_or(&file.relative);
+    let source = Source::new(&shown, stem_of(base), Box::new(open)).at(&file.path);
+    Ok(source.allowing(options.max_unpacked))
+}
+
+impl<S: Sink> Gathered<S> {
+    /// Reads a file of a folder; returns whether it was a transcript.
+    fn file(
+        &mut self,
+        file: &Found,
+        others: &[Found],
+        options: &LoadOptions,
+        format: Option<&'static Format>,
+    ) -> Result<bool, DatasetError> {
+        // It is read with its session.
+        if self.subagents.owns(&file.path) {
+            return Ok(true);
+        }
+        let mut source = open(file, options)?;
+        if let Some(session) = subagents::session_of(&file.path) {
+            let session = session.display().to_string();
+            return Err(source.error(None, Problem::OfSubagent { session }));
+        }
+        source = source.with_subagents(self.subagents.of(&file.path));
+        let format = match format {
+            Some(format) => format,
+            None => match look(&mut source, options.only)? {
+                Looked::Known(format) => format,
+                Looked::Unknown { .. } => {
+                    if self.first_unknown.is_none() {
+                        let seen = looks(source.head(HEAD)?);
+                        let relative = file.relative.clone();
+                        self.first_unknown = seen.map(|looks| (relative, looks.what));
+                    }
+                    return Ok(false);
+                }
+            },
+        };
+        let beside = |name: &&str| {
+            let path = file.path.with_file_name(name);
+            others.iter().find(|other| other.path == path && other.path != file.path)
+        };
+        let instead = format.beside.as_ref().and_then(|own| own.instead.iter().find_map(beside));
+        if let Some(instead) = instead {
+            source.warn(format!("left out, since {} is in the same folder", instead.relative));
+            self.done(&file.relative, source)?;
+            return Ok(true);
+        }
+        let questions =
+            format.beside.as_ref().and_then(|own| own.questions.iter().find_map(beside));
+        let read = self.transcripts(format, &file.relative, &mut source, questions, options)?;
+        if self.families.has_deferred(&file.relative) {
+            return Ok(true);
+        }
+        if read == 0 && source.warnings().is_empty() {
+            source.warn(NO_MESSAGE);
+        }
+        self.done(&file.relative, source)?;
+        Ok(true)
+    }
+
+    /// Reads every transcript of a file, with the questions in another one;
+    /// returns their number.
+    fn transcripts(
+        &mut self,
+        format: &Format,
+        relative: &str,
+        source: &mut Source<'_>,
+        questions: Option<&Found>,
+        options: &LoadOptions,
+    ) -> Result<usize, DatasetError> {
+        let mut ids = BTreeSet::new();
+        let keeping = Keeping { apart: options.sidechains, strict: format.tried == Tried::Own };
+        let mut keep = |gathered: &mut Self, source: &Source<'_>, draft: Draft, asked_in| {
+            let id = draft.transcript.id.clone();
+            if !ids.insert(id.clone()) {
+                return Err(source.error(None, Problem::RepeatedTranscript { id }));
+            }
+            gathered.keep(relative, draft, source, asked_in, keeping)
+        };
+        match questions {
+            None => {
+                let take = &mut |source: &Source<'_>, draft| keep(self, source, draft, None);
+                format.read(source, options, take)?;
+            }
+            // They name the transcripts of the whole file.
+            Some(found) => {
+                let mut drafts = Vec::new();
+                format.read(source, options, &mut |_, draft| {
+                    drafts.push(draft);
+                    Ok(())
+                })?;
+                let asked_in = self.beside(found, format, &mut drafts, options)?;
+                for draft in drafts {
+                    keep(self, source, draft, Some(asked_in.as_str()))?;
+                }
+            }
+        }
+        let read = ids.len();
+        source.settle_aside(read)?;
+        if read > 0 {
+            self.formats.insert(format.name);
+        }
+        if read > 0 && format.tried == Tried::Documentation && self.documented.insert(format.name) {
+            self.warnings.push(format!(
+                "the format {} was written from its documentation, without recordings at hand: \
+                 check what was read, and report what is wrong",
+                format.name
+            ));
+        }
+        Ok(read)
+    }
+
+    fn card(&mut self, file: &Found, options: &LoadOptions) -> Result<bool, DatasetError> {
+        let mut source = open(file, options)?;
+        let text = source.text()?;
+        let card = read_card(&text).map_err(|(line, problem)| source.error(line, problem))?;
+        self.card = Some(card);
+        self.done(&file.relative, source)?;
+        Ok(true)
+    }
+
+    /// Reads the probes of a native data set.
+    fn probes(&mut self, file: &Found, options: &LoadOptions) -> Result<bool, DatasetError> {
+        let mut source = open(file, options)?;
+        self.probes = probes::read(&mut source, &mut self.problems)?;
+        self.done(&file.relative, source)?;
+        Ok(true)
+    }
+
+    /// Reads the questions in the folder of a transcript; returns the name of
+    /// their file in errors.
+    fn beside(
+        &mut self,
+        file: &Found,
+        format: &Format,
+        drafts: &mut [Draft],
+        options: &LoadOptions,
+    ) -> Result<String, DatasetError> {
+        let mut source = open(file, options)?;
+        if let Some(own) = &format.beside {
+            (own.read)(&mut source, drafts)?;
+        }
+        let shown = source.name().to_owned();
+        self.done(&file.relative, source)?;
+        Ok(shown)
+    }
+
+    /// Reads the rest of a file for its hash, and keeps its warnings.
+    fn done(&mut self, relative: &str, mut source: Source<'_>) -> Result<(), DatasetError> {
+        let beside = source.beside();
+        let folder = source.origin().and_then(|origin| origin.path.parent()).map(Path::to_owned);
+        let above =
+            relative.rsplit_once('/').map_or(String::new(), |(above, _)| format!("{above}/"));
+        for (log, hash) in source.subagents_read() {
+            let below = folder.as_deref().and_then(|folder| log.strip_prefix(folder).ok());
+            let below = below.unwrap_or(&log).to_string_lossy().replace('\\', "/");
+            self.files.push((format!("{above}{below}"), hash));
+        }
+        let (hash, warnings) = source.finish()?;
+        let named = warnings.iter().map(|w| format!("{relative}: {w}"));
+        self.warnings.extend(named);
+        self.files.push((relative.to_owned(), hash));
+        self.files.extend(beside.into_iter().map(|(end, hash)| (format!("{relative}{end}"), hash)));
+        Ok(())
+    }
+}
+
+// Detects the format of an input from its first bytes.
+
+/// The result of detection: the format, or that the input is blank.
+enum Looked {
+    Known(&'static Format),
+    Unknown { is_blank: bool },
+}
+
+/// Reads the first bytes of an input until a format recognises them (any
+/// format, or only the named one), up to [`MAX_HEAD`]; a value that is longer, to
+/// its end.
+fn look(source: &mut Source<'_>, only: Option<&str>) -> Result<Looked, DatasetError> {
+    let mut is_blank = true;
+    for most in [HEAD, MAX_HEAD] {
+        let bytes = source.head(most)?;
+        let (read, mut head) = (bytes.len(), Head::new(bytes));
+        if head.tables().is_some() {
+            head.add_tables(&source.log_head(most)?);
+        }
+        let told = |head: &Head| {
+            let mut asked =
+                FORMATS.iter().copied().filter(|f| only.is_none_or(|name| name == f.name));
+            asked.find(|format| (format.sniff)(head))
+        };
+        // The beginning of a document may look like another format.
+        let first = if head.is_outline { None } else { told(&head) };
+        if let Some(format) = first {
+            return Ok(Looked::Known(format));
+        }
+        if head.cut.is_some() {
+            source.look_further(&mut head)?;
+            if let Some(format) = told(&head) {
+                return Ok(Looked::Known(format));
+            }
+        }
+        is_blank = head.is_blank();
+        if head.spread
+            && let Some(format) = told(&head.into_lines())
+        {
+            return Ok(Looked::Known(format));
+        }
+        if read < most {
+            break;
+        }
+    }
+    Ok(Looked::Unknown { is_blank })
+}
+
+// Data sets that are part of the program.
+
+/// Names of the bundled data sets.
+pub fn bundled_names() -> impl Iterator<Item = &'static str> {
+    BUNDLED.iter().map(|(name, ..)| *name)
+}
+
+/// A bundled data set; `None` if there is none with that name.
+pub fn bundled(name: &str) -> Option<Result<Dataset, DatasetError>> {
+    let bundled = BUNDLED.iter().find(|(known, ..)| *known == name)?;
+    let (name, card, transcripts, probes) = *bundled;
+    let files = NativeFiles { card, transcripts, probes };
+    Some(load_native(name, &files, &LoadOptions::default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bundled_data_set_brings_its_probes() {
+        let folder =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/dataset/native");
+        let text = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
+        let (card, transcripts) = (text(CARD_FILE), text(TRANSCRIPTS_FILE));
+        let read = |probes: &str| {
+            let files = NativeFiles { card: &card, transcripts: &transcripts, probes };
+            load_native("small", &files, &LoadOptions::default())
+        };
+        let from_disk = load(&folder, &LoadOptions::default()).unwrap();
+        assert_eq!(read(&text(PROBES_FILE)).unwrap(), from_disk);
+        assert_eq!(read("").unwrap().probes, []);
+        let error = read("{}\n").unwrap_err();
+        assert_eq!((error.file.as_str(), error.line), ("small/probes.jsonl", Some(1)));
+    }
+}

@@ -1,0 +1,286 @@
+//! The native data set: a folder with `dataset.toml`, `transcripts.jsonl` and,
+//! where there are questions, `probes.jsonl`.
+//!
+//! The schemas in `datasets/` describe the files; what is written here
+//! validates against them, and reading it back gives the same transcripts.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use super::check::Draft;
+use super::error::{DatasetError, Problem};
+use super::format::{Format, Head, Read, Take, Tried};
+use super::import::{CHAT_FILE, Export, refused};
+use super::source::{Source, parse};
+use super::{Dataset, LoadOptions, probes};
+use recap_core::model::{
+    Message, MessageIndex, Preamble, PreambleChange, RecordedCompaction, SidechainRequest,
+    ToolDefinition, Transcript,
+};
+
+/// Name of the file that describes the data set.
+pub const CARD_FILE: &str = "dataset.toml";
+/// Name of the file of transcripts, one a line.
+pub const TRANSCRIPTS_FILE: &str = "transcripts.jsonl";
+/// Name of the file of probes, one a line.
+pub const PROBES_FILE: &str = "probes.jsonl";
+
+/// The format of the native transcript file.
+pub(super) const FORMAT: Format = Format {
+    name: "native",
+    describe: "recap's own transcripts (JSON lines, datasets/transcript.schema.json)",
+    tried: Tried::Own,
+    sniff,
+    read: Read::Each(read),
+    beside: None,
+};
+
+fn sniff(head: &Head) -> bool {
+    let is_native = |record: &Json| {
+        let first = record.get("messages").and_then(|m| m.get(0));
+        record.get("id").is_some() && first.is_some_and(|m| m.get("blocks").is_some())
+    };
+    head.any(is_native)
+}
+
+fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result<(), DatasetError> {
+    while let Some((line, text)) = source.next_line()? {
+        let read = parse::<WireTranscript>(text);
+        let wire = read.map_err(|problem| source.error(Some(line), name_role(problem)))?;
+        source.weigh()?;
+        let transcript = Transcript::from(wire);
+        // One line holds the whole transcript.
+        let lines = vec![Some(line); transcript.messages.len()];
+        take(source, Draft { transcript, lines, ..Draft::default() })?;
+    }
+    if source.torn() > 0 {
+        // A data set is not a live log: an incomplete transcript means a broken file.
+        let message = "the last line ends within a character".to_owned();
+        return Err(source.error(None, Problem::Syntax { message }));
+    }
+    Ok(())
+}
+
+/// Says "unknown role" where serde says "unknown variant".
+fn name_role(problem: Problem) -> Problem {
+    match &problem {
+        Problem::Shape { at, message } if at.ends_with(".role") => {
+            let role = message.strip_prefix("unknown variant `");
+            match role.and_then(|rest| rest.split_once('`')) {
+                Some((role, _)) => Problem::UnknownRole { role: role.to_owned() },
+                None => problem,
+            }
+        }
+        _ => problem,
+    }
+}
+
+/// A transcript as it is written in a line of [`TRANSCRIPTS_FILE`].
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WireTranscript {
+    id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    other_models: BTreeMap<MessageIndex, String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    window: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    project: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    system: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<ToolDefinition>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pinned: Vec<String>,
+    messages: Vec<Message>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    preamble_changes: Vec<PreambleChange>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    compactions: Vec<RecordedCompaction>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    metadata: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    sidechains: Vec<SidechainRequest>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    left_out: BTreeMap<String, u64>,
+}
+
+impl From<WireTranscript> for Transcript {
+    fn from(wire: WireTranscript) -> Transcript {
+        Transcript {
+            id: wire.id,
+            preamble: Preamble { system: wire.system, tools: wire.tools, pinned: wire.pinned },
+            messages: wire.messages,
+            preamble_changes: wire.preamble_changes,
+            compactions: wire.compactions,
+            model: wire.model,
+            other_models: wire.other_models,
+            window: wire.window,
+            project: wire.project,
+            metadata: wire.metadata,
+            sidechains: wire.sidechains,
+            left_out: wire.left_out,
+        }
+    }
+}
+
+impl From<&Transcript> for WireTranscript {
+    fn from(transcript: &Transcript) -> WireTranscript {
+        let transcript = transcript.clone();
+        WireTranscript {
+            id: transcript.id,
+            model: transcript.model,
+            other_models: transcript.other_models,
+            window: transcript.window,
+            project: transcript.project,
+            system: transcript.preamble.system,
+            tools: transcript.preamble.tools,
+            pinned: transcript.preamble.pinned,
+            messages: transcript.messages,
+            preamble_changes: transcript.preamble_changes,
+            compactions: transcript.compactions,
+            metadata: transcript.metadata,
+            sidechains: transcript.sidechains,
+            left_out: transcript.left_out,
+        }
+    }
+}
+
+/// The content of [`CARD_FILE`], which describes a data set.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Card {
+    pub(crate) name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) version: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) licence: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) origin: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) description: Option<String>,
+}
+
+impl Card {
+    /// The card for a data set without one.
+    pub(crate) fn named(name: &str) -> Card {
+        Card {
+            name: name.to_owned(),
+            version: None,
+            licence: None,
+            origin: None,
+            description: None,
+        }
+    }
+}
+
+/// Reads a card.
+///
+/// # Errors
+/// Broken TOML or a key that there is not, with its line.
+pub(crate) fn read_card(text: &str) -> Result<Card, (Option<u64>, Problem)> {
+    toml::from_str(text).map_err(|e| {
+        let line = e.span().map(|span| {
+            let before = text.as_bytes().get(..span.start).unwrap_or_default();
+            1 + memchr::memchr_iter(b'\n', before).count() as u64
+        });
+        (line, Problem::shape(CARD_FILE, e.message()))
+    })
+}
+
+/// Writes `dataset` as a native data set into `folder`, which is made where it
+/// is not there.
+///
+/// # Errors
+/// A data set that stands there already, or what the file system refuses.
+pub fn write_native(dataset: &Dataset, folder: &Path) -> Result<(), DatasetError> {
+    refuse_existing(folder, Export::Native)?;
+    std::fs::create_dir_all(folder)
+        .and_then(|()| write_transcripts(dataset, &folder.join(TRANSCRIPTS_FILE)))
+        .and_then(|()| write_probes(dataset, &folder.join(PROBES_FILE)))
+        .map_err(|error| refused(folder, error))?;
+    let card = Card {
+        name: dataset.name.clone(),
+        version: dataset.version.clone(),
+        licence: dataset.licence.clone(),
+        origin: dataset.origin.clone(),
+        description: dataset.description.clone(),
+    };
+    write_card(folder, &card)
+}
+
+/// Refuses to write over what stands in a folder.
+///
+/// # Errors
+/// The first file that stands there.
+pub(super) fn refuse_existing(folder: &Path, export: Export) -> Result<(), DatasetError> {
+    let names: &[&str] = match export {
+        Export::Native => &[CARD_FILE, TRANSCRIPTS_FILE, PROBES_FILE],
+        Export::OpenAiChat => &[CHAT_FILE],
+    };
+    let stands = names.iter().map(|name| folder.join(name)).find(|path| path.exists());
+    let found = stands.map(|path| DatasetError::whole(path.display().to_string(), Problem::Exists));
+    found.map_or(Ok(()), Err)
+}
+
+/// Writes the file that describes a data set.
+///
+/// # Errors
+/// What the file system refuses.
+pub(super) fn write_card(folder: &Path, card: &Card) -> Result<(), DatasetError> {
+    let text = toml::to_string(card).expect("a card is a table of strings");
+    let path = folder.join(CARD_FILE);
+    std::fs::write(&path, text).map_err(|error| refused(&path, error))
+}
+
+/// Writes a transcript as one line; returns its length in bytes.
+pub(super) fn write_line(transcript: &Transcript, mut out: impl Write) -> std::io::Result<u64> {
+    let mut line = serde_json::to_vec(&WireTranscript::from(transcript))?;
+    line.push(b'\n');
+    out.write_all(&line)?;
+    Ok(line.len() as u64)
+}
+
+/// A transcript of one line.
+///
+/// # Errors
+/// A line that is none.
+pub(super) fn read_line(line: &str) -> Result<Transcript, Problem> {
+    parse::<WireTranscript>(line).map(Transcript::from)
+}
+
+/// A transcript as JSON, as it is written.
+pub(super) fn to_json(transcript: &Transcript) -> Json {
+    serde_json::to_value(WireTranscript::from(transcript)).expect("plain data serialises")
+}
+
+/// A transcript of such JSON.
+///
+/// # Errors
+/// JSON that is none.
+pub(super) fn from_json(json: Json) -> Result<Transcript, Problem> {
+    super::source::from_json::<WireTranscript>(json).map(Transcript::from)
+}
+
+/// A data set without questions has no file of them.
+fn write_probes(dataset: &Dataset, path: &Path) -> std::io::Result<()> {
+    if dataset.probes.is_empty() {
+        return Ok(());
+    }
+    probes::write_probes(&dataset.probes, BufWriter::new(File::create(path)?))
+}
+
+fn write_transcripts(dataset: &Dataset, path: &Path) -> std::io::Result<()> {
+    let mut writer = BufWriter::new(File::create(path)?);
+    for transcript in &dataset.transcripts {
+        write_line(transcript, &mut writer)?;
+    }
+    writer.flush()
+}

@@ -1,0 +1,194 @@
+//! How good the probes of a data set are: every violation at once, and which
+//! kinds and which parts of the conversations they cover.
+
+use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
+use std::path::Path;
+
+use rustc_hash::FxHashMap;
+
+use super::check::{Positions, index};
+use super::{Placed, ProbeFlaw};
+use crate::error::DatasetError;
+use crate::load::gather;
+use crate::{Dataset, LoadOptions};
+use recap_core::model::{Probe, ProbeKind, Transcript};
+use recap_core::text::{Normal, excerpt};
+
+/// The result of checking a data set's probes.
+#[derive(Debug)]
+pub struct ProbeAudit {
+    /// Every violation, by file and line.
+    pub violations: Vec<DatasetError>,
+    /// One row for each kind that occurs, in the order of [`ProbeKind::ALL`].
+    pub coverage: Vec<KindCoverage>,
+    /// Warnings about the import.
+    pub warnings: Vec<String>,
+}
+
+/// Coverage of the probes of one kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KindCoverage {
+    /// The kind of probe.
+    pub kind: ProbeKind,
+    /// Probes of that kind.
+    pub probes: u64,
+    /// Probes with evidence in the first, the middle and the last third of the
+    /// conversation's messages; one whose evidence is spread counts in each.
+    pub thirds: [u64; 3],
+    /// Probes that name no evidence.
+    pub without_evidence: u64,
+    /// Probes with alternatives and evidence that could be searched for them.
+    pub searched: u64,
+    /// Those among them whose evidence contains one of the alternatives.
+    pub said: u64,
+}
+
+/// Checks every probe of `input`, including those that keep it from loading.
+///
+/// # Errors
+///
+/// The problems of the transcripts.
+pub fn audit_probes(input: &Path, options: &LoadOptions) -> Result<ProbeAudit, DatasetError> {
+    let gathered = gather(input, options)?;
+    let mut audit = of_placed(&gathered.dataset.transcripts, &gathered.probes);
+    audit.warnings = gathered.dataset.warnings;
+    audit.violations.extend(gathered.problems);
+    audit.sort();
+    Ok(audit)
+}
+
+impl ProbeAudit {
+    /// Checks the probes of a data set that was loaded.
+    pub fn of(dataset: &Dataset) -> ProbeAudit {
+        let file = &dataset.name;
+        let place = |probe: &Probe| Placed { probe: probe.clone(), file: file.clone(), line: None };
+        let placed: Vec<Placed> = dataset.probes.iter().map(place).collect();
+        of_placed(&dataset.transcripts, &placed)
+    }
+
+    /// Number of probes that were checked.
+    pub fn probes(&self) -> u64 {
+        self.coverage.iter().map(|row| row.probes).sum()
+    }
+
+    /// Kinds that do not occur.
+    pub fn uncovered(&self) -> Vec<ProbeKind> {
+        let covered = |kind: &ProbeKind| self.coverage.iter().any(|row| row.kind == *kind);
+        ProbeKind::ALL.into_iter().filter(|kind| !covered(kind)).collect()
+    }
+
+    fn sort(&mut self) {
+        // Violations of one line keep the order in which they were found.
+        self.violations.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
+    }
+}
+
+fn of_placed(transcripts: &[Transcript], placed: &[Placed]) -> ProbeAudit {
+    let index = index(transcripts);
+    let mut violations = repeated(placed);
+    let mut rows: BTreeMap<ProbeKind, KindCoverage> = BTreeMap::new();
+    for one in placed {
+        let probe = &one.probe;
+        let row = rows.entry(probe.kind).or_insert_with(|| KindCoverage::of(probe.kind));
+        row.probes += 1;
+        violations.extend(given_away(probe).map(|flaw| one.error(flaw)));
+        let known = index.get(probe.transcript.as_str());
+        let (found, said) = known.map_or((Vec::new(), None), |(transcript, positions)| {
+            let found = evidence(probe, positions);
+            let said = said(probe, transcript, &found);
+            row.count(&found, transcript.messages.len());
+            (found, said)
+        });
+        row.without_evidence += u64::from(found.is_empty());
+        row.searched += u64::from(said.is_some());
+        row.said += u64::from(said == Some(true));
+        if said == Some(false) && probe.kind.is_stated() {
+            violations.push(one.error(not_in_evidence(probe)));
+        }
+    }
+    let coverage = rows.into_values().collect();
+    let mut audit = ProbeAudit { violations, coverage, warnings: Vec::new() };
+    audit.sort();
+    audit
+}
+
+/// Questions that are asked twice, at the same point of the same transcript.
+fn repeated(placed: &[Placed]) -> Vec<DatasetError> {
+    let mut asked: FxHashMap<(&str, u32, Normal), &str> = FxHashMap::default();
+    let mut found = Vec::new();
+    for one in placed {
+        let probe = &one.probe;
+        let question = Normal::new(&probe.question);
+        if question.is_empty() {
+            continue;
+        }
+        match asked.entry((&probe.transcript, probe.asked_at, question)) {
+            Entry::Occupied(first) => {
+                let first = (*first.get()).to_owned();
+                found.push(one.error(ProbeFlaw::RepeatedQuestion { first }));
+            }
+            Entry::Vacant(free) => _ = free.insert(&probe.id),
+        }
+    }
+    found
+}
+
+impl KindCoverage {
+    fn of(kind: ProbeKind) -> KindCoverage {
+        let (probes, thirds, without_evidence, searched, said) = (0, [0; 3], 0, 0, 0);
+        KindCoverage { kind, probes, thirds, without_evidence, searched, said }
+    }
+
+    fn count(&mut self, evidence: &[u32], messages: usize) {
+        let third = |position: u32| position as usize * 3 / messages;
+        for (n, count) in self.thirds.iter_mut().enumerate() {
+            *count += u64::from(evidence.iter().any(|&position| third(position) == n));
+        }
+    }
+}
+
+/// Positions of the evidence messages that exist.
+fn evidence(probe: &Probe, positions: &Positions<'_>) -> Vec<u32> {
+    probe.evidence.iter().filter_map(|id| positions.get(id.as_str()).copied()).collect()
+}
+
+/// Whether the evidence contains one of the alternatives; `None` where there is
+/// nothing to look for or to look in, and for yes and no, which are not quoted.
+fn said(probe: &Probe, transcript: &Transcript, evidence: &[u32]) -> Option<bool> {
+    let values = probe.expect.alternatives();
+    if values.is_empty() || evidence.is_empty() || values.iter().any(|v| is_yes_or_no(v)) {
+        return None;
+    }
+    let texts = evidence.iter().map(|&at| transcript.messages[at as usize].sent());
+    let text = texts.collect::<Vec<_>>().join("\n");
+    let normal = Normal::new(&text);
+    Some(values.iter().any(|value| states(&text, &normal, value)))
+}
+
+/// Whether `text` contains `value`; a value of punctuation alone must match exactly.
+fn states(text: &str, normal: &Normal, value: &str) -> bool {
+    let value_normal = Normal::new(value);
+    if value_normal.is_empty() {
+        !value.trim().is_empty() && text.contains(value.trim())
+    } else {
+        normal.contains(&value_normal)
+    }
+}
+
+fn is_yes_or_no(value: &str) -> bool {
+    matches!(Normal::new(value).as_str(), "yes" | "no")
+}
+
+fn given_away(probe: &Probe) -> Option<ProbeFlaw> {
+    let question = Normal::new(&probe.question);
+    let mut values = probe.expect.alternatives().iter();
+    let given =
+        values.find(|value| !is_yes_or_no(value) && states(&probe.question, &question, value))?;
+    Some(ProbeFlaw::GivenAway { answer: given.clone() })
+}
+
+fn not_in_evidence(probe: &Probe) -> ProbeFlaw {
+    let quoted = probe.expect.alternatives().iter().map(|value| format!("`{}`", excerpt(value)));
+    ProbeFlaw::NotInEvidence { expected: quoted.collect::<Vec<_>>().join(" or ") }
+}

@@ -1,0 +1,218 @@
+//! Rules that a probe must satisfy to be asked and graded.
+
+use std::collections::BTreeSet;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use thiserror::Error;
+
+use super::Placed;
+use crate::error::DatasetError;
+use recap_core::model::{Expectation, Probe, ProbeKind, Transcript};
+use recap_core::text::{Normal, excerpt};
+
+/// Positions of a transcript's messages by id.
+pub(super) type Positions<'a> = FxHashMap<&'a str, u32>;
+
+/// Every transcript by id, with the positions of its messages.
+pub(super) fn index(transcripts: &[Transcript]) -> FxHashMap<&str, (&Transcript, Positions<'_>)> {
+    transcripts.iter().map(|t| (t.id.as_str(), (t, positions(t)))).collect()
+}
+
+fn positions(transcript: &Transcript) -> Positions<'_> {
+    transcript.messages.iter().map(|m| m.id.as_str()).zip(0..).collect()
+}
+
+/// The problems that keep a data set from loading, probe by probe.
+pub(crate) fn broken(transcripts: &[Transcript], placed: &[Placed]) -> Vec<DatasetError> {
+    let index = index(transcripts);
+    let mut ids = BTreeSet::new();
+    let mut problems = Vec::new();
+    for one in placed {
+        let probe = &one.probe;
+        let mut flaws = wording(&probe.question, probe.kind, &probe.expect, &probe.stale);
+        if !ids.insert(probe.id.as_str()) {
+            flaws.push(ProbeFlaw::RepeatedId);
+        }
+        match index.get(probe.transcript.as_str()) {
+            Some((transcript, positions)) => {
+                flaws.extend(references(probe, transcript, positions));
+            }
+            None => {
+                let transcript = probe.transcript.clone();
+                flaws.push(ProbeFlaw::UnknownTranscript { transcript });
+            }
+        }
+        problems.extend(flaws.into_iter().map(|flaw| one.error(flaw)));
+    }
+    problems
+}
+
+/// Flaws in the texts of a question and its expectation.
+pub(crate) fn wording(
+    question: &str,
+    kind: ProbeKind,
+    expect: &Expectation,
+    stale: &[String],
+) -> Vec<ProbeFlaw> {
+    let mut flaws = Vec::new();
+    if question.trim().is_empty() {
+        flaws.push(ProbeFlaw::EmptyQuestion);
+    }
+    let unanswerable = *expect == Expectation::Unanswerable;
+    if let Expectation::AnyOf(values) | Expectation::Rubric(values) = expect
+        && (values.is_empty() || values.iter().any(|value| value.trim().is_empty()))
+    {
+        flaws.push(ProbeFlaw::EmptyExpectation);
+    }
+    if unanswerable != (kind == ProbeKind::Abstain) {
+        flaws.push(ProbeFlaw::KindMismatch { kind: kind.as_str() });
+    }
+    if !stale.is_empty() {
+        let right: FxHashSet<&str> = expect.alternatives().iter().map(String::as_str).collect();
+        let meant: FxHashSet<Normal> = right.iter().map(|value| Normal::new(value)).collect();
+        let is_meant = |value: &Normal| !value.is_empty() && meant.contains(value);
+        let is_right = |value: &str| right.contains(value) || is_meant(&Normal::new(value));
+        let stale = stale.iter().filter(|value| is_right(value));
+        flaws.extend(stale.map(|value| ProbeFlaw::StaleIsRight { value: value.clone() }));
+    }
+    flaws
+}
+
+/// Flaws in the references to its transcript.
+fn references(probe: &Probe, transcript: &Transcript, positions: &Positions<'_>) -> Vec<ProbeFlaw> {
+    let mut flaws = Vec::new();
+    let (asked_at, messages) = (probe.asked_at, transcript.messages.len());
+    if asked_at as usize >= messages {
+        flaws.push(ProbeFlaw::AskedAfterEnd { asked_at, messages });
+    }
+    let mut named = BTreeSet::new();
+    for message in &probe.evidence {
+        let message = message.clone();
+        if !named.insert(message.clone()) {
+            flaws.push(ProbeFlaw::RepeatedEvidence { message });
+            continue;
+        }
+        match positions.get(message.as_str()) {
+            None => flaws.push(ProbeFlaw::UnknownEvidence { message }),
+            Some(&position) if position > asked_at => {
+                flaws.push(ProbeFlaw::EvidenceAfter { message, position, asked_at });
+            }
+            Some(_) => {}
+        }
+    }
+    flaws
+}
+
+// The flaws that make a probe unusable or misleading.
+
+/// The kinds of flaws of a probe.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ProbeFlaw {
+    /// The data set has no such transcript.
+    #[error("asks transcript `{}`, which the data set does not have", excerpt(.transcript))]
+    UnknownTranscript {
+        /// The id that it names.
+        transcript: String,
+    },
+    /// It is asked later than the last message.
+    #[error("is asked after message {asked_at}, but the transcript has {messages} (from 0)")]
+    AskedAfterEnd {
+        /// The position that it names.
+        asked_at: u32,
+        /// Number of messages in the transcript.
+        messages: usize,
+    },
+    /// Evidence that is not a message of its transcript.
+    #[error("names evidence `{}`, which is not a message of its transcript", excerpt(.message))]
+    UnknownEvidence {
+        /// The id that it names.
+        message: String,
+    },
+    /// Evidence that comes after the question.
+    #[error(
+        "names evidence `{}` (position {position}) but is asked after message {asked_at}", excerpt(.message)
+    )]
+    EvidenceAfter {
+        /// The id of the evidence message.
+        message: String,
+        /// The position of that message.
+        position: u32,
+        /// Where the probe is asked.
+        asked_at: u32,
+    },
+    /// A message is named twice.
+    #[error("names evidence `{}` twice", excerpt(.message))]
+    RepeatedEvidence {
+        /// The id of that message.
+        message: String,
+    },
+    /// Two probes with the same id.
+    #[error("has the same id as an earlier probe")]
+    RepeatedId,
+    /// The question is empty.
+    #[error("has an empty question")]
+    EmptyQuestion,
+    /// Nothing is expected, or one of the expected values is blank.
+    #[error("expects nothing, or a blank value")]
+    EmptyExpectation,
+    /// The kind of the probe and its expectation do not match.
+    #[error("is of kind {kind}; only probes of kind abstain, and all of them, are unanswerable")]
+    KindMismatch {
+        /// The kind of the probe.
+        kind: &'static str,
+    },
+    /// A value is both expected and stale.
+    #[error("lists `{}` as right and as stale", excerpt(.value))]
+    StaleIsRight {
+        /// The value in question.
+        value: String,
+    },
+    /// The same question is asked twice at the same point of the same transcript.
+    #[error("asks what probe `{}` asks at the same point", excerpt(.first))]
+    RepeatedQuestion {
+        /// Id of the other probe.
+        first: String,
+    },
+    /// The evidence contains none of the answers.
+    #[error("expects {expected}, but its evidence contains none of it")]
+    NotInEvidence {
+        /// The expected alternatives, in quotes.
+        expected: String,
+    },
+    /// The question contains the answer.
+    #[error("gives its answer `{}` away in the question", excerpt(.answer))]
+    GivenAway {
+        /// The alternative that it contains.
+        answer: String,
+    },
+}
+
+impl ProbeFlaw {
+    /// What the user can do about it.
+    pub fn help(&self) -> &'static str {
+        match self {
+            ProbeFlaw::UnknownTranscript { .. } => "write the id of a transcript of this data set",
+            ProbeFlaw::AskedAfterEnd { .. } => {
+                "count messages from 0; the last one asks at the end"
+            }
+            ProbeFlaw::UnknownEvidence { .. } | ProbeFlaw::RepeatedEvidence { .. } => {
+                "name the ids of messages of that transcript, each once"
+            }
+            ProbeFlaw::EvidenceAfter { .. } => "ask later, or leave that message out",
+            ProbeFlaw::RepeatedId => "give every probe an id of its own",
+            ProbeFlaw::EmptyQuestion => "write the question",
+            ProbeFlaw::EmptyExpectation => {
+                "write any_of or rubric with a value, or unanswerable: true"
+            }
+            ProbeFlaw::KindMismatch { .. } => {
+                "make it kind abstain and unanswerable, or neither of both"
+            }
+            ProbeFlaw::StaleIsRight { .. } => "keep the value in any_of or in stale",
+            ProbeFlaw::RepeatedQuestion { .. } => "drop one of the two, or ask at another point",
+            ProbeFlaw::NotInEvidence { .. } => {
+                "name the message that says it, or add the alternative that the message uses"
+            }
+            ProbeFlaw::GivenAway { .. } => "put the question without the answer",
+        }
+    }
+}

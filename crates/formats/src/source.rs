@@ -1,0 +1,643 @@
+//! Reads one input as lines or as a document, within bounds.
+//!
+//! Invariant: at most one line (of at most [`MAX_LINE`] bytes) is held at a
+//! time, and every byte that was read is part of the hash.
+
+use std::io::{BufRead, BufReader, Chain, Cursor, Read};
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+use serde_json::Value as Json;
+
+use super::density::{Held, is_dense};
+use super::error::{DatasetError, Problem};
+use super::format::Head;
+use super::gathered::stem_of;
+use super::outline::outline;
+use super::unpack::{Allowance, Hashing, Packing, TooMuch, Unpacking};
+use recap_core::text::counted;
+
+/// Longest line that is read, in bytes: far above any provider's request
+/// limit (32 MB), so a longer one is no recording.
+pub const MAX_LINE: u64 = 64 << 20;
+
+/// Longest single JSON document that is read, in bytes.
+pub(super) const MAX_DOCUMENT: u64 = 512 << 20;
+
+/// Bytes that are read first to detect the format.
+pub(crate) const HEAD: usize = 1 << 20;
+
+/// Bytes read at a time. Each input has two buffers that are cleared before they
+/// are read into: a folder may have very many small files.
+const BUFFER: usize = 64 << 10;
+
+/// The bytes of an input, unpacked where they are packed; the hash is that of the
+/// packed bytes.
+enum Input<'a> {
+    /// Before the first read.
+    Unread(BufReader<Hashing<'a>>, Allowance),
+    Plain(BufReader<Hashing<'a>>),
+    Packed(Box<Unpacking<'a>>),
+    /// While the first bytes are being read, and after that failed.
+    Failed,
+}
+
+impl Input<'_> {
+    /// Detects gzip and zstd by the first bytes.
+    fn open(self) -> std::io::Result<Self> {
+        match self {
+            Input::Unread(mut stored, allowance) => Ok(match Packing::of(stored.fill_buf()?) {
+                Some(packing) => {
+                    Input::Packed(Box::new(Unpacking::new(stored, packing, allowance)?))
+                }
+                None => Input::Plain(stored),
+            }),
+            open => Ok(open),
+        }
+    }
+
+    fn hash(&self) -> blake3::Hash {
+        match self {
+            Input::Unread(stored, _) | Input::Plain(stored) => stored.get_ref().hasher.finalize(),
+            Input::Packed(decoder) => decoder.stored().hasher.finalize(),
+            Input::Failed => blake3::Hasher::new().finalize(),
+        }
+    }
+}
+
+impl Read for Input<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if let Input::Unread(..) = self {
+            *self = std::mem::replace(self, Input::Failed).open()?;
+        }
+        match self {
+            Input::Plain(stored) => stored.read(buffer),
+            Input::Packed(decoder) => decoder.read(buffer),
+            Input::Unread(..) | Input::Failed => Err(std::io::Error::other("could not be opened")),
+        }
+    }
+}
+
+/// Reads from an offset, and keeps what it reads.
+struct Holding<'a, 'b> {
+    held: &'a mut Vec<u8>,
+    at: usize,
+    rest: &'a mut Input<'b>,
+}
+
+impl Read for Holding<'_, '_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if self.at == self.held.len() && (self.at as u64) < MAX_DOCUMENT {
+            self.rest.take(BUFFER as u64).read_to_end(self.held)?;
+        }
+        let n = (&self.held[self.at..]).read(buffer)?;
+        self.at += n;
+        Ok(n)
+    }
+}
+
+/// One input that is being read by a format.
+pub struct Source<'a> {
+    name: String,
+    stem: String,
+    /// The bytes read for detection, then the rest.
+    reader: BufReader<Chain<Cursor<Vec<u8>>, Input<'a>>>,
+    line: u64,
+    buffer: Vec<u8>,
+    torn: u64,
+    /// Records that were set aside, and the line of the first with its problem.
+    aside: u64,
+    first_aside: Option<(u64, Problem)>,
+    /// What the records so far take.
+    held: Held,
+    warnings: Vec<String>,
+    allowance: Allowance,
+    /// The path of the file that is read, and when it was last written.
+    origin: Option<Origin>,
+    /// Files beside it that were read, by what follows its name, with their hashes.
+    beside: Vec<(&'static str, String)>,
+    /// Logs of the session's subagents, and the hashes of those that were read.
+    subagents: Vec<PathBuf>,
+    read_subagents: Vec<(PathBuf, String)>,
+}
+
+/// A file on disk, to tell whether it changes while it is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Origin {
+    pub(super) path: PathBuf,
+    written: Option<std::time::SystemTime>,
+    bytes: Option<u64>,
+}
+
+impl Origin {
+    pub(super) fn of(path: &Path) -> Origin {
+        let found = std::fs::metadata(path).ok();
+        let written = found.as_ref().and_then(|found| found.modified().ok());
+        Origin { path: path.to_owned(), written, bytes: found.map(|found| found.len()) }
+    }
+}
+
+impl<'a> Source<'a> {
+    /// Reads `inner`; errors show `name`, and transcripts without an id of
+    /// their own are named after `stem`.
+    pub(crate) fn new(name: &str, stem: &str, inner: Box<dyn Read + 'a>) -> Self {
+        let allowance = Allowance::default();
+        let inner = Input::Unread(BufReader::with_capacity(BUFFER, Hashing::new(inner)), allowance);
+        Source {
+            name: name.to_owned(),
+            stem: stem.to_owned(),
+            reader: BufReader::with_capacity(BUFFER, Cursor::new(Vec::new()).chain(inner)),
+            line: 0,
+            buffer: Vec::new(),
+            torn: 0,
+            aside: 0,
+            first_aside: None,
+            held: Held::default(),
+            warnings: Vec::new(),
+            allowance,
+            origin: None,
+            beside: Vec::new(),
+            subagents: Vec::new(),
+            read_subagents: Vec::new(),
+        }
+    }
+
+    /// Names the logs of the session's subagents.
+    pub(super) fn with_subagents(mut self, logs: Vec<PathBuf>) -> Self {
+        self.subagents = logs;
+        self
+    }
+
+    /// The logs of the session's subagents.
+    pub(super) fn subagents(&self) -> &[PathBuf] {
+        &self.subagents
+    }
+
+    /// Opens the log of a subagent, with the bounds of this input.
+    pub(super) fn open_subagent(&self, log: &Path) -> Result<Source<'static>, DatasetError> {
+        let shown = log.display().to_string();
+        let name = log.file_name().unwrap_or(log.as_os_str()).to_string_lossy();
+        match std::fs::File::open(log) {
+            Ok(file) => {
+                let source = Source::new(&shown, stem_of(&name), Box::new(file));
+                Ok(source.allowing(self.allowance.bytes))
+            }
+            Err(source) => Err(DatasetError::whole(shown, Problem::Io { action: "read", source })),
+        }
+    }
+
+    /// Records that the log of a subagent was read.
+    pub(super) fn read_subagent(&mut self, log: PathBuf, hash: String) {
+        self.read_subagents.push((log, hash));
+    }
+
+    /// The logs of subagents that were read, with their hashes.
+    pub(super) fn subagents_read(&mut self) -> Vec<(PathBuf, String)> {
+        std::mem::take(&mut self.read_subagents)
+    }
+
+    /// Names the file that is read, so that files beside it can be found.
+    pub(super) fn at(mut self, path: &Path) -> Self {
+        self.origin = Some(Origin::of(path));
+        self
+    }
+
+    /// The file that is read, where the input is one.
+    pub(super) fn origin(&self) -> Option<&Origin> {
+        self.origin.as_ref()
+    }
+
+    /// Records that a file beside the input was read.
+    pub(super) fn read_beside(&mut self, suffix: &'static str, hash: String) {
+        self.beside.push((suffix, hash));
+    }
+
+    /// Files beside the input that were read, by what follows its name.
+    pub(super) fn beside(&self) -> Vec<(&'static str, String)> {
+        self.beside.clone()
+    }
+
+    /// Lets it unpack to this many bytes, whatever its packed size. Nothing may
+    /// have been read yet.
+    pub(crate) fn allowing(mut self, bytes: Option<u64>) -> Self {
+        self.allowance = Allowance { bytes };
+        if let (_, Input::Unread(_, allowance)) = self.reader.get_mut().get_mut() {
+            *allowance = self.allowance;
+        }
+        self
+    }
+
+    /// How far archives within the input may unpack.
+    pub(super) fn allowance(&self) -> Allowance {
+        self.allowance
+    }
+
+    /// The name of the input in errors: its path, or the name of the stream.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Name of the input without its extension.
+    pub fn stem(&self) -> &str {
+        &self.stem
+    }
+
+    /// Name of the folder of the input; `None` for a stream.
+    pub fn folder(&self) -> Option<&str> {
+        Path::new(&self.name).parent()?.file_name()?.to_str()
+    }
+
+    /// Lines that were left out because the recording ends within them (0 or 1).
+    pub fn torn(&self) -> u64 {
+        self.torn
+    }
+
+    /// Adds a warning; the caller adds the file's name.
+    pub fn warn(&mut self, text: impl Into<String>) {
+        self.warnings.push(text.into());
+    }
+
+    /// The warnings so far.
+    pub(crate) fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// An error at `line` of this input.
+    pub fn error(&self, line: Option<u64>, problem: Problem) -> DatasetError {
+        DatasetError { file: self.name.clone(), line, problem }
+    }
+
+    pub(super) fn io(&self, source: std::io::Error) -> DatasetError {
+        let action = "read";
+        let problem = match TooMuch::of(&source) {
+            Some(too_much) => Problem::Unpacked(too_much),
+            None => Problem::Io { action, source },
+        };
+        self.error(None, problem)
+    }
+
+    /// The first bytes, at most `most`, which can still be read afterwards.
+    /// Nothing may have been read yet.
+    pub(crate) fn head(&mut self, most: usize) -> Result<&[u8], DatasetError> {
+        let (held, rest) = self.reader.get_mut().get_mut();
+        let lacking = most.saturating_sub(held.get_ref().len());
+        let read = rest.take(lacking as u64).read_to_end(held.get_mut());
+        if let Err(e) = read {
+            return Err(self.io(e));
+        }
+        let held = self.reader.get_ref().get_ref().0.get_ref();
+        Ok(&held[..held.len().min(most)])
+    }
+
+    /// The first bytes as the formats see them, and the outline of the document
+    /// where they are no more than its beginning.
+    pub(super) fn look(&mut self) -> Result<Head, DatasetError> {
+        let mut head = Head::new(self.head(HEAD)?);
+        if head.is_outline {
+            self.look_further(&mut head)?;
+        }
+        Ok(head)
+    }
+
+    /// Reads on to the end of the value that is cut off, and adds its outline.
+    pub(super) fn look_further(&mut self, head: &mut Head) -> Result<(), DatasetError> {
+        let Some(at) = head.cut.take() else { return Ok(()) };
+        let (held, rest) = self.reader.get_mut().get_mut();
+        let rest = Holding { held: held.get_mut(), at, rest };
+        let (found, read) = outline(BufReader::with_capacity(BUFFER, rest));
+        if std::mem::take(&mut head.is_outline) {
+            head.records.clear();
+        }
+        head.records.push(found);
+        match read {
+            Err(error) if error.is_io() => Err(self.io(error.into())),
+            // The reader of the format finds where it is broken.
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    /// The next line that is not blank, with its number from 1.
+    pub(super) fn next_line(&mut self) -> Result<Option<(u64, &str)>, DatasetError> {
+        loop {
+            self.buffer.clear();
+            let mut limited = (&mut self.reader).take(MAX_LINE + 1);
+            let read = limited.read_until(b'\n', &mut self.buffer);
+            let n = read.map_err(|e| self.io(e))? as u64;
+            self.let_go();
+            if n == 0 {
+                return Ok(None);
+            }
+            self.line += 1;
+            if n > MAX_LINE {
+                let limit = MAX_LINE;
+                return Err(self.error(Some(self.line), Problem::LineTooLong { limit }));
+            }
+            if !self.buffer.trim_ascii().is_empty() {
+                break;
+            }
+        }
+        if let Err(e) = std::str::from_utf8(&self.buffer) {
+            if e.error_len().is_none() && self.at_end()? {
+                self.tear();
+                return Ok(None);
+            }
+            let byte = e.valid_up_to();
+            return Err(self.error(Some(self.line), Problem::NotUtf8 { byte }));
+        }
+        let text = std::str::from_utf8(&self.buffer).expect("checked above");
+        Ok(Some((self.line, text.trim_start_matches('\u{feff}'))))
+    }
+
+    /// Frees the bytes that were read for detection once they have been read again.
+    fn let_go(&mut self) {
+        let held = self.reader.get_mut().get_mut().0;
+        if held.position() == held.get_ref().len() as u64 {
+            *held = Cursor::new(Vec::new());
+        }
+    }
+
+    fn at_end(&mut self) -> Result<bool, DatasetError> {
+        let end = self.reader.fill_buf().map(<[u8]>::is_empty);
+        end.map_err(|e| self.io(e))
+    }
+
+    /// A live session is cut in the middle of its last record (how-it-works §8).
+    fn tear(&mut self) {
+        self.torn = 1;
+        self.warn(format!("line {} is torn and was left out", self.line));
+    }
+
+    /// The next record of a JSON-lines log, by a reader of one line. Lines that
+    /// are broken are set aside.
+    ///
+    /// # Errors
+    /// As [`Source::set_aside`].
+    pub(super) fn next_record<T>(
+        &mut self,
+        parse: impl Fn(&str) -> Result<T, Problem>,
+    ) -> Result<Option<(u64, T)>, DatasetError> {
+        loop {
+            let (line, problem, cut) = match self.next_line() {
+                Ok(None) => return Ok(None),
+                Ok(Some((line, text))) => match parse(text) {
+                    Ok(record) => {
+                        self.weigh()?;
+                        return Ok(Some((line, record)));
+                    }
+                    Err(problem) => (line, problem, is_cut(text)),
+                },
+                Err(DatasetError { line: Some(line), problem, .. }) => (line, problem, false),
+                Err(error) => return Err(error),
+            };
+            if cut && self.at_end()? {
+                self.tear();
+                return Ok(None);
+            }
+            self.set_aside(line, problem)?;
+        }
+    }
+
+    /// Sets a record aside that cannot be read: it is counted, and the first
+    /// one is told with its reason.
+    ///
+    /// # Errors
+    /// A problem that is not one of a single record.
+    pub(super) fn set_aside(&mut self, line: u64, problem: Problem) -> Result<(), DatasetError> {
+        if !problem.is_of_one_record() {
+            return Err(self.error(Some(line), problem));
+        }
+        self.aside += 1;
+        self.first_aside.get_or_insert((line, problem));
+        Ok(())
+    }
+
+    /// Tells what was set aside.
+    ///
+    /// # Errors
+    /// The first problem where no session was read besides.
+    pub(super) fn settle_aside(&mut self, sessions: usize) -> Result<(), DatasetError> {
+        let Some((line, problem)) = self.first_aside.take() else { return Ok(()) };
+        if sessions == 0 {
+            return Err(self.error(Some(line), problem));
+        }
+        let records = counted(self.aside as usize, "record");
+        let problem = problem.to_string().replace(['\n', '\r'], " ");
+        self.warn(format!(
+            "set aside: {records} that cannot be read, first line {line}: {problem}"
+        ));
+        Ok(())
+    }
+
+    /// Counts what the record of the newest line takes.
+    ///
+    /// # Errors
+    /// Records that take too much together.
+    pub(super) fn weigh(&mut self) -> Result<(), DatasetError> {
+        let read = self.held.add_record(&self.buffer);
+        read.map_err(|dense| self.error(Some(self.line), dense.into()))
+    }
+
+    /// Whether the input is one JSON value rather than one a line. Nothing may
+    /// have been read yet.
+    pub(super) fn is_document(&mut self) -> Result<bool, DatasetError> {
+        let head = Head::new(self.head(HEAD)?);
+        Ok(head.first_char() == Some('[') || head.spread)
+    }
+
+    /// Takes the one value of a document, or that of each line with its number.
+    pub(super) fn each_value(
+        &mut self,
+        mut take: impl FnMut(Option<u64>, Json) -> Result<(), Problem>,
+    ) -> Result<(), DatasetError> {
+        if self.is_document()? {
+            let document = self.document()?;
+            return take(None, document).map_err(|problem| self.error(None, problem));
+        }
+        while let Some((line, value)) = self.next_record(parse::<Json>)? {
+            if let Err(problem) = take(Some(line), value) {
+                self.set_aside(line, problem)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The rest of the input as text.
+    pub(crate) fn text(&mut self) -> Result<String, DatasetError> {
+        let bytes = self.rest()?;
+        String::from_utf8(bytes).map_err(|e| {
+            let valid = &e.as_bytes()[..e.utf8_error().valid_up_to()];
+            let line = 1 + memchr::memchr_iter(b'\n', valid).count() as u64;
+            let byte = valid.len() - memchr::memrchr(b'\n', valid).map_or(0, |at| at + 1);
+            self.error(Some(line), Problem::NotUtf8 { byte })
+        })
+    }
+
+    /// Copies the rest of the input, at most `most` bytes, and returns their number.
+    pub(super) fn copy_rest(
+        &mut self,
+        into: &mut impl std::io::Write,
+        most: u64,
+    ) -> Result<u64, DatasetError> {
+        let mut bounded = (&mut self.reader).take(most.saturating_add(1));
+        std::io::copy(&mut bounded, into).map_err(|e| self.io(e))
+    }
+
+    /// The rest of the input, byte by byte.
+    pub(super) fn bytes(&mut self) -> Result<Vec<u8>, DatasetError> {
+        let mut bytes = Vec::new();
+        let mut bounded = (&mut self.reader).take(MAX_DOCUMENT + 1);
+        bounded.read_to_end(&mut bytes).map_err(|e| self.io(e))?;
+        if bytes.len() as u64 > MAX_DOCUMENT {
+            return Err(self.error(None, Problem::DocumentTooLong { limit: MAX_DOCUMENT }));
+        }
+        Ok(bytes)
+    }
+
+    /// The rest of the input. Of a long run of white space only the line feeds
+    /// are kept, for the numbers of the lines after it, and none at the end.
+    fn rest(&mut self) -> Result<Vec<u8>, DatasetError> {
+        let held = self.reader.get_mut().get_mut().0;
+        // What was read for detection is not held twice.
+        let unread =
+            if held.position() == 0 { std::mem::take(held).into_inner() } else { Vec::new() };
+        let (mut bytes, mut lines) = (unread, 0);
+        loop {
+            let part = match self.reader.fill_buf() {
+                Ok(part) => part,
+                Err(error) => return Err(self.io(error)),
+            };
+            let read = part.len();
+            if part.is_empty() {
+                return Ok(bytes);
+            }
+            let held = (bytes.len() + lines + read) as u64;
+            // No string of JSON holds a line feed: these blanks say nothing.
+            let ended = memchr::memchr_iter(b'\n', part).count();
+            if ended > 0 && part.iter().all(u8::is_ascii_whitespace) {
+                lines += ended;
+            } else if held > MAX_DOCUMENT {
+                let limit = MAX_DOCUMENT;
+                return Err(self.error(None, Problem::DocumentTooLong { limit }));
+            } else {
+                bytes.resize(bytes.len() + lines, b'\n');
+                bytes.extend_from_slice(part);
+                lines = 0;
+            }
+            self.reader.consume(read);
+        }
+    }
+
+    /// The rest of the input as one JSON document.
+    pub fn document<T: DeserializeOwned>(&mut self) -> Result<T, DatasetError> {
+        let text = self.text()?;
+        self.parsed(&text)
+    }
+
+    /// A text of this input as one JSON document.
+    pub(crate) fn parsed<T: DeserializeOwned>(&self, text: &str) -> Result<T, DatasetError> {
+        let text = text.trim_start_matches('\u{feff}');
+        bearable(text).map_err(|problem| self.error(None, problem))?;
+        let mut reader = serde_json::Deserializer::from_str(text);
+        let value = serde_path_to_error::deserialize(&mut reader).map_err(|e| {
+            let line = e.inner().line() as u64;
+            self.error(Some(line.max(1)), problem_of(&e))
+        })?;
+        reader.end().map_err(|e| {
+            let message = e.to_string();
+            self.error(Some(e.line() as u64), Problem::Syntax { message })
+        })?;
+        Ok(value)
+    }
+
+    /// Reads the rest, so that the hash covers the whole file.
+    pub(crate) fn finish(mut self) -> Result<(String, Vec<String>), DatasetError> {
+        let drained = std::io::copy(&mut self.reader, &mut std::io::sink());
+        drained.map_err(|e| self.io(e))?;
+        let hash = self.reader.get_ref().get_ref().1.hash().to_hex().to_string();
+        Ok((hash, self.warnings))
+    }
+}
+
+// Texts and values of JSON as what a format expects.
+
+/// Whether `text` is JSON that ends too early.
+pub(crate) fn is_cut(text: &str) -> bool {
+    serde_json::from_str::<serde::de::IgnoredAny>(text).is_err_and(|e| e.is_eof())
+}
+
+/// Parses one line as `T`; the path of a value with the wrong type is
+/// determined only if there is an error.
+pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Problem> {
+    bearable(text)?;
+    serde_json::from_str(text).map_err(|_| {
+        let reader = &mut serde_json::Deserializer::from_str(text);
+        match serde_path_to_error::deserialize::<_, T>(reader) {
+            Err(e) => problem_of(&e),
+            Ok(_) => Problem::Syntax { message: "something follows the record".to_owned() },
+        }
+    })
+}
+
+/// A text that may be JSON; none where it is not, or is too dense.
+pub(super) fn decoded<T: DeserializeOwned>(text: &str) -> Option<T> {
+    bearable(text).ok()?;
+    serde_json::from_str(text).ok()
+}
+
+/// Refuses JSON whose values would take too much memory.
+fn bearable(text: &str) -> Result<(), Problem> {
+    let bytes = text.len() as u64;
+    if is_dense(text) { Err(Problem::TooDense { bytes }) } else { Ok(()) }
+}
+
+/// Reads a part of a document as `T`.
+pub(crate) fn from_json<T: DeserializeOwned>(value: serde_json::Value) -> Result<T, Problem> {
+    serde_path_to_error::deserialize(value).map_err(|e| problem_of(&e))
+}
+
+/// The problem that an error of the parser is.
+pub(super) fn problem_of(error: &serde_path_to_error::Error<serde_json::Error>) -> Problem {
+    let inner = error.inner();
+    let message = inner.to_string();
+    if inner.is_data() {
+        let at = error.path().to_string();
+        Problem::Shape { at, message }
+    } else {
+        Problem::Syntax { message }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// So many blank lines behind a text.
+    fn before_blanks(text: &'static str, lines: u64) -> Source<'static> {
+        let blanks = std::io::repeat(b'\n').take(lines);
+        Source::new("x", "x", Box::new(text.as_bytes().chain(blanks)))
+    }
+
+    #[test]
+    fn blank_lines_take_no_memory() {
+        let mut document = before_blanks("[1,\n2]", 64 << 20);
+        let bytes = document.rest().unwrap();
+        assert!(bytes.starts_with(b"[1,\n2]") && bytes.len() <= HEAD, "{}", bytes.len());
+        assert!(bytes.capacity() <= 2 * HEAD, "{}", bytes.capacity());
+        let mut log = before_blanks("{}\n", 16 << 20);
+        assert_eq!(log.next_line().unwrap(), Some((1, "{}\n")));
+        assert_eq!(log.next_line().unwrap(), None);
+        assert!(log.buffer.capacity() <= HEAD, "{}", log.buffer.capacity());
+    }
+
+    #[test]
+    fn a_long_run_of_blanks_keeps_strings_and_the_numbers_of_lines() {
+        let spaces = " ".repeat(3 * HEAD);
+        let text = format!("[\"{spaces}\",{}\n", "\n".repeat(3 * HEAD));
+        let mut source = Source::new("x", "x", Box::new(text.as_bytes()));
+        assert!(source.text().unwrap().starts_with(&format!("[\"{spaces}\",")));
+        let broken = format!("{text}x");
+        let mut source = Source::new("x", "x", Box::new(broken.as_bytes()));
+        let error = source.document::<serde_json::Value>().unwrap_err();
+        assert_eq!(error.line, Some(3 * HEAD as u64 + 2), "{error}");
+    }
+}

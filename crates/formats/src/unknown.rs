@@ -1,0 +1,204 @@
+//! Names an input of no known format by what it looks like, and how it could be
+//! converted.
+
+use std::cell::RefCell;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::Value as Json;
+
+use super::database::{Table, tables};
+use super::format::Head;
+use recap_core::text::excerpt;
+
+/// An input that no format recognises.
+#[derive(Debug, PartialEq)]
+pub(super) struct Looks {
+    /// What it is, as far as its first bytes tell.
+    pub what: String,
+    /// The nearest format and the conversion into it, where there is one.
+    pub advice: Option<String>,
+    /// Whether it is text.
+    pub is_text: bool,
+}
+
+/// Most names in one sentence.
+const NAMED: usize = 6;
+
+/// Deepest list of messages that is looked for.
+const DEPTH: usize = 4;
+
+/// First bytes of kinds of files that are no text.
+const SIGNATURES: [(&[u8], &str); 7] = [
+    (b"PK\x03\x04", "a zip archive"),
+    (b"PAR1", "a Parquet file"),
+    (b"BZh", "a file that is packed with bzip2"),
+    (b"\xfd7zXZ\0", "a file that is packed with xz"),
+    (b"7z\xbc\xaf", "a 7z archive"),
+    (b"%PDF", "a PDF document"),
+    (b"\x7fELF", "a program"),
+];
+
+/// Looks at the first bytes of an input. `None`: nothing is known of it.
+pub(super) fn looks(bytes: &[u8]) -> Option<Looks> {
+    if let Some(tables) = tables(bytes) {
+        return Some(database(&tables));
+    }
+    if let Some((_, what)) = SIGNATURES.iter().find(|(first, _)| bytes.starts_with(first)) {
+        let advice = (bytes.starts_with(b"BZh") || bytes.starts_with(b"\xfd7zXZ"))
+            .then(|| "unpack it first: gzip and zstd alone are unpacked here".to_owned());
+        return Some(Looks { what: (*what).to_owned(), advice, is_text: false });
+    }
+    let head = Head::new(bytes);
+    match head.first_char()? {
+        '{' | '[' => Some(json(&head)),
+        '<' => {
+            let what = "an XML or HTML document".to_owned();
+            Some(Looks { what, advice: None, is_text: true })
+        }
+        _ => None,
+    }
+}
+
+/// A database is told by its tables.
+fn database(tables: &[Table]) -> Looks {
+    let mut names: Vec<&str> = tables.iter().map(|table| table.name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let what = match names.is_empty() {
+        true => "a SQLite database".to_owned(),
+        false => format!("a SQLite database with the tables {}", list(&names)),
+    };
+    let advice = "the stores of OpenCode, Kilo, OpenClaw and Crush are read: if it is another \
+                  agent's, let that agent export its sessions";
+    Looks { what, advice: Some(advice.to_owned()), is_text: false }
+}
+
+fn json(head: &Head) -> Looks {
+    let lines = head.records.len() > 1 && !head.spread;
+    let is_list = head.first_char() == Some('[');
+    let keys = keys(head.text.trim_start_matches('\u{feff}').trim_start());
+    let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+    let kind = match (lines, is_list) {
+        (true, _) => "JSON lines",
+        (false, true) => "a JSON list",
+        (false, false) => "a JSON object",
+    };
+    let what = match keys.is_empty() {
+        true => kind.to_owned(),
+        false => format!("{kind} with the keys {}", list(&keys)),
+    };
+    let record = head.records.first();
+    let path = record.and_then(|record| messages(record, String::new(), DEPTH));
+    let advice = path.map(|path| {
+        let path = if path.is_empty() { ".".to_owned() } else { path };
+        let command = match (lines || path.contains("[]"), path.as_str()) {
+            (false, path) => format!("jq '{path}' FILE"),
+            (true, path) => format!("jq -c '{{messages: {}}}' FILE", path.replacen(".[]", "", 1)),
+        };
+        format!("the nearest format is openai-chat: try `{command} > messages.json`")
+    });
+    Looks { what, advice, is_text: true }
+}
+
+/// The path, in the notation of jq, of a list of messages with role and content.
+fn messages(value: &Json, path: String, depth: usize) -> Option<String> {
+    let is_message = |value: &Json| value.get("role").is_some() && value.get("content").is_some();
+    match value {
+        Json::Array(items) if items.first().is_some_and(is_message) => Some(path),
+        Json::Object(fields) if depth > 0 => fields.iter().find_map(|(key, value)| {
+            let is_plain = key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+            is_plain.then(|| messages(value, format!("{path}.{key}"), depth - 1))?
+        }),
+        _ => None,
+    }
+}
+
+fn list(names: &[&str]) -> String {
+    let more = names.len().saturating_sub(NAMED);
+    let shown: Vec<String> =
+        names.iter().take(NAMED).map(|name| format!("`{}`", excerpt(name))).collect();
+    match more {
+        0 => shown.join(", "),
+        n => format!("{} and {n} more", shown.join(", ")),
+    }
+}
+
+/// The keys of the first object of a text, which may be cut off.
+fn keys(text: &str) -> Vec<String> {
+    let found = RefCell::new(Vec::new());
+    let mut reader = serde_json::Deserializer::from_str(text.trim_start_matches(['[', ' ', '\n']));
+    // Where the text is cut off, those before are known.
+    drop(Keys(&found).deserialize(&mut reader));
+    found.into_inner()
+}
+
+struct Keys<'a>(&'a RefCell<Vec<String>>);
+
+impl<'de> DeserializeSeed<'de> for Keys<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Keys<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key()? {
+            self.0.borrow_mut().push(key);
+            map.next_value::<IgnoredAny>()?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(bytes: &[u8]) -> (String, Option<String>) {
+        let Looks { what, advice, .. } = looks(bytes).unwrap();
+        (what, advice)
+    }
+
+    #[test]
+    fn files_that_are_no_text_are_told_by_their_first_bytes() {
+        let tables = b"SQLite format 3\0...CREATE TABLE `session` (...)CREATE TABLE message \
+                       (...)CREATE TABLE IF NOT EXISTS \"part\"(...)";
+        let (what, advice) = told(tables);
+        assert_eq!(what, "a SQLite database with the tables `message`, `part`, `session`");
+        assert!(advice.unwrap().contains("let that agent export"));
+        assert_eq!(told(b"SQLite format 3\0\x01").0, "a SQLite database");
+        assert_eq!(told(b"PAR1\x15").0, "a Parquet file");
+        assert!(told(b"BZh91").1.unwrap().contains("unpack it first"));
+        assert_eq!(looks(b"name,age\n"), None);
+        assert_eq!(looks(b""), None);
+    }
+
+    #[test]
+    fn documents_are_told_by_their_keys_and_the_messages_in_them() {
+        let talk = r#"{"role": "user", "content": "go"}"#;
+        let (what, advice) = told(format!(r#"{{"x": 1, "run": {{"log": [{talk}]}}}}"#).as_bytes());
+        assert_eq!(what, "a JSON object with the keys `x`, `run`");
+        assert!(advice.unwrap().contains("`jq '.run.log' FILE > messages.json`"));
+        let line = format!("{{\"chat\": [{talk}]}}\n");
+        let (what, advice) = told(line.repeat(2).as_bytes());
+        assert_eq!(what, "JSON lines with the keys `chat`");
+        assert!(advice.unwrap().contains("`jq -c '{messages: .chat}' FILE"));
+        assert_eq!(told(br#"[{"a": 1}]"#), ("a JSON list with the keys `a`".to_owned(), None));
+        assert_eq!(told(br#"{"a": 1, "b": {"c"#).0, "a JSON object with the keys `a`, `b`");
+        let many: Vec<String> = (0..9).map(|n| format!("\"k{n}\": {n}")).collect();
+        let (what, _) = told(format!("{{{}}}", many.join(",")).as_bytes());
+        assert!(what.ends_with("`k5` and 3 more"), "{what}");
+        for hostile in ["[".repeat(1 << 16), "{\"a\":".repeat(1 << 16), "{".repeat(9)] {
+            assert!(looks(hostile.as_bytes()).is_some());
+        }
+    }
+}

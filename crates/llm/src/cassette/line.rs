@@ -1,0 +1,222 @@
+//! One recorded call as a line of a cassette.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::{Answered, Call, CallError, Fault, Finish, Model, NoUsage, Reply, Tokens, WireError};
+use recap_core::model::{ModelRole, Timing, Usage};
+
+/// Removes secrets from a text before it is written.
+pub type Scrub = Arc<dyn Fn(&str) -> String + Send + Sync>;
+
+/// Version of the format. A line of another version is an error.
+const VERSION: u32 = 1;
+
+/// Why a line is no recorded call.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LineError {
+    /// It is not of the form of a call.
+    #[error("{0}")]
+    Syntax(String),
+    /// Another version of the program wrote it.
+    #[error("its format is version {0}, this program reads version {VERSION}")]
+    Version(u64),
+    /// Its key is none.
+    #[error("the key is not 64 hexadecimal digits")]
+    Key,
+}
+
+/// A line: the key of a call, and its outcome. The texts of the request are not
+/// stored.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CassetteLine {
+    /// The content key of the call. It is the first field, so that lines sort by it.
+    pub key: String,
+    v: u32,
+    provider: String,
+    model: String,
+    replicate: u32,
+    /// The first role that made the call.
+    role: ModelRole,
+    /// The time of the answer.
+    at: Timestamp,
+    outcome: StoredOutcome,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+enum StoredOutcome {
+    Reply {
+        text: String,
+        finish: Finish,
+        model: Option<String>,
+        tokens: StoredTokens,
+        timing: Timing,
+    },
+    Rejected(Fault),
+    Malformed(WireError),
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+enum StoredTokens {
+    Known { usage: Usage, reasoning: Option<u64> },
+    Missing,
+    Contradictory(String),
+}
+
+/// A recorded outcome with its time.
+pub(crate) struct Recorded {
+    pub outcome: Result<Answered, CallError>,
+    pub at: Timestamp,
+}
+
+impl CassetteLine {
+    /// The line of an outcome, without secrets; `None` for an error that is
+    /// about the run rather than the request.
+    pub fn of(
+        (key, model, call): (&str, &Model, &Call),
+        outcome: &Result<Answered, CallError>,
+        at: Timestamp,
+        scrub: &Scrub,
+    ) -> Option<Self> {
+        let outcome = match outcome {
+            Ok(answered) => StoredOutcome::of_reply(answered, scrub),
+            Err(CallError::Rejected(fault)) => StoredOutcome::Rejected(scrubbed(fault, scrub)),
+            Err(CallError::Malformed(error)) => StoredOutcome::Malformed(match error {
+                WireError::NotJson { why, excerpt } => {
+                    WireError::NotJson { why: scrub(why), excerpt: scrub(excerpt) }
+                }
+                WireError::Lacks(what) => WireError::Lacks(scrub(what).into()),
+                WireError::Fault(fault) => WireError::Fault(scrubbed(fault, scrub)),
+            }),
+            Err(_) => return None,
+        };
+        Some(Self {
+            key: key.to_owned(),
+            v: VERSION,
+            provider: scrub(&model.provider),
+            model: scrub(&call.request.model),
+            replicate: call.replicate,
+            role: call.role,
+            at,
+            outcome,
+        })
+    }
+
+    /// Reads a line.
+    ///
+    /// # Errors
+    /// A description of what is wrong with the line.
+    pub fn read(text: &str) -> Result<Self, LineError> {
+        let line: Self = serde_json::from_str(text).map_err(|error| {
+            // The parser numbers the lines of its input, which is a single line here.
+            let message = error.to_string().replace(" at line 1 column ", " at column ");
+            another_version(text).map_or(LineError::Syntax(message), LineError::Version)
+        })?;
+        if line.v != VERSION {
+            return Err(LineError::Version(line.v.into()));
+        }
+        let hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        if line.key.len() != 64 || !line.key.bytes().all(hex) {
+            return Err(LineError::Key);
+        }
+        Ok(line)
+    }
+
+    /// The line as it is written to the file, without the line feed.
+    pub fn written(&self) -> String {
+        serde_json::to_string(self).expect("plain data serialises")
+    }
+
+    /// The role and the model of the call, for messages.
+    pub fn about(&self) -> String {
+        let Self { role, provider, model, replicate, .. } = self;
+        format!("{} of {provider}/{model}, replicate {replicate}", role.as_str())
+    }
+
+    /// The model of the call, as `provider/model`.
+    pub fn model(&self) -> String {
+        format!("{}/{}", self.provider, self.model)
+    }
+
+    /// Whether two recordings of one call say the same: its time and its tokens,
+    /// of which a provider's cache may have held more, do not count.
+    pub fn says_the_same(&self, other: &Self) -> bool {
+        let said = |line: &Self| {
+            let mut outcome = serde_json::to_value(&line.outcome).expect("plain data serialises");
+            if let Some(reply) = outcome["reply"].as_object_mut() {
+                reply.retain(|field, _| matches!(field.as_str(), "text" | "finish" | "model"));
+            }
+            outcome
+        };
+        said(self) == said(other)
+    }
+
+    /// Whether this recording counts where another says the same: the quicker
+    /// one, and of equally quick ones the first in byte order.
+    pub fn is_before(&self, other: &Self) -> bool {
+        let order = match (&self.outcome, &other.outcome) {
+            (StoredOutcome::Reply { timing, .. }, StoredOutcome::Reply { timing: other, .. }) => {
+                timing.quickest(other)
+            }
+            _ => Ordering::Equal,
+        };
+        order.then_with(|| self.written().cmp(&other.written())).is_lt()
+    }
+
+    /// The outcome of the call.
+    pub fn recorded(self) -> Recorded {
+        let outcome = match self.outcome {
+            StoredOutcome::Reply { text, finish, model, tokens, timing } => {
+                let usage = match tokens {
+                    StoredTokens::Known { usage, reasoning } => Ok(Tokens { usage, reasoning }),
+                    StoredTokens::Missing => Err(NoUsage::Missing),
+                    StoredTokens::Contradictory(why) => Err(NoUsage::Contradictory(why)),
+                };
+                let reply = Reply { text, finish, usage, model };
+                Ok(Answered { reply, timing, recorded: true })
+            }
+            StoredOutcome::Rejected(fault) => Err(CallError::Rejected(fault)),
+            StoredOutcome::Malformed(flaw) => Err(CallError::Malformed(flaw)),
+        };
+        Recorded { outcome, at: self.at }
+    }
+}
+
+fn another_version(text: &str) -> Option<u64> {
+    let value: serde_json::Value = serde_json::from_str(text).ok()?;
+    let found = value["v"].as_u64()?;
+    (found != u64::from(VERSION)).then_some(found)
+}
+
+impl StoredOutcome {
+    fn of_reply(answered: &Answered, scrub: &Scrub) -> Self {
+        let reply = &answered.reply;
+        StoredOutcome::Reply {
+            text: scrub(&reply.text),
+            finish: match &reply.finish {
+                Finish::Other(word) => Finish::Other(scrub(word)),
+                known => known.clone(),
+            },
+            model: reply.model.as_deref().map(|model| scrub(model)),
+            tokens: match &reply.usage {
+                Ok(Tokens { usage, reasoning }) => {
+                    StoredTokens::Known { usage: *usage, reasoning: *reasoning }
+                }
+                Err(NoUsage::Missing) => StoredTokens::Missing,
+                Err(NoUsage::Contradictory(why)) => StoredTokens::Contradictory(scrub(why)),
+            },
+            timing: answered.timing,
+        }
+    }
+}
+
+/// A fault whose message holds no secret.
+fn scrubbed(fault: &Fault, scrub: &Scrub) -> Fault {
+    Fault { message: scrub(&fault.message), ..fault.clone() }
+}

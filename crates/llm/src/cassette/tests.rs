@@ -1,0 +1,410 @@
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::{Fault, FaultKind, Finish, NoUsage, Question, Reply, Settings, Tokens, WireError};
+use recap_core::model::{ModelRole, Timing, Usage};
+
+fn plain() -> Scrub {
+    Arc::new(str::to_owned)
+}
+
+fn model() -> Model {
+    let settings = Settings::default();
+    Model { provider: "openai".to_owned(), name: "m".to_owned(), settings }
+}
+
+fn call(text: &str) -> Call {
+    let request = model().request(Question::of("", text, 9));
+    Call { role: ModelRole::Judge, replicate: 0, request }
+}
+
+fn said(text: &str) -> Result<Answered, CallError> {
+    let usage = Usage { input: 7, output: 2, output_final: true, ..Usage::default() };
+    Ok(Answered {
+        reply: Reply {
+            text: text.to_owned(),
+            finish: Finish::Done,
+            usage: Ok(Tokens { usage, reasoning: Some(1) }),
+            model: Some("m-2026".to_owned()),
+        },
+        timing: Timing { queue_ms: 0.1, first_byte_ms: 1.0 / 3.0, total_ms: 1e3, attempts: 2 },
+        recorded: false,
+    })
+}
+
+fn at() -> Timestamp {
+    "2026-11-20T02:00:00.5Z".parse().unwrap()
+}
+
+fn written(text: &str, outcome: &Result<Answered, CallError>) -> String {
+    let call = call(text);
+    let key = key(&model(), &call);
+    CassetteLine::of((&key, &model(), &call), outcome, at(), &plain()).unwrap().written()
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+fn file(folder: &tempfile::TempDir, bytes: impl AsRef<[u8]>) -> PathBuf {
+    let file = folder.path().join("calls.jsonl");
+    fs::write(&file, bytes).unwrap();
+    file
+}
+
+fn opened(file: &Path, mode: Mode) -> (Cassette, Vec<String>) {
+    Cassette::open(file, mode, plain()).unwrap()
+}
+
+fn refused(bytes: impl AsRef<[u8]>) -> String {
+    let folder = folder();
+    let file = file(&folder, bytes);
+    let shown = file.display().to_string();
+    match Cassette::open(&file, Mode::Replay, plain()) {
+        Err(error) => error.to_string().replace(&shown, "FILE"),
+        Ok(_) => panic!("the file was read"),
+    }
+}
+
+fn text_of(cassette: &Cassette, question: &str) -> Option<String> {
+    let recorded = cassette.get(&key(&model(), &call(question)))?;
+    Some(recorded.outcome.unwrap().reply.text)
+}
+
+#[test]
+fn a_line_is_plain_json_that_says_what_was_asked_and_what_came_of_it() {
+    let key = key(&model(), &call("Why?"));
+    let expected = format!(
+        concat!(
+            r#"{{"key":"{}","v":1,"provider":"openai","model":"m","replicate":0,"#,
+            r#""role":"judge","at":"2026-11-20T02:00:00.5Z","outcome":{{"reply":{{"#,
+            r#""text":"Because.","finish":"done","model":"m-2026","tokens":{{"known":{{"#,
+            r#""usage":{{"input":7,"cache_read":0,"cache_write_5m":0,"cache_write_1h":0,"#,
+            r#""output":2,"output_final":true}},"reasoning":1}}}},"#,
+            r#""timing":{{"queue_ms":0.1,"first_byte_ms":0.3333333333333333,"#,
+            r#""total_ms":1000.0,"attempts":2}}}}}}}}"#,
+        ),
+        key
+    );
+    assert_eq!(written("Why?", &said("Because.")), expected);
+}
+
+#[test]
+fn every_outcome_of_a_request_is_read_as_it_was() {
+    let reply = |finish, usage| {
+        let mut outcome = said("t").unwrap();
+        (outcome.reply.finish, outcome.reply.usage, outcome.reply.model) = (finish, usage, None);
+        Ok(outcome)
+    };
+    let fault = |kind| Fault { kind, status: 400, message: "no".to_owned() };
+    let not_json = WireError::NotJson { why: "w".to_owned(), excerpt: "<p>".to_owned() };
+    let contradictory = NoUsage::Contradictory("c".to_owned());
+    let mut outcomes = vec![
+        said(""),
+        reply(Finish::Length, Err(NoUsage::Missing)),
+        reply(Finish::Refused, Err(contradictory)),
+        reply(Finish::Filtered, Err(NoUsage::Missing)),
+        reply(Finish::Other("tool_calls".to_owned()), Err(NoUsage::Missing)),
+        Err(CallError::Malformed(not_json)),
+        Err(CallError::Malformed(WireError::Lacks("choices".into()))),
+        Err(CallError::Malformed(WireError::Fault(fault(FaultKind::Server)))),
+    ];
+    for kind in [
+        FaultKind::RateLimited,
+        FaultKind::Overloaded,
+        FaultKind::Server,
+        FaultKind::ContextTooLong,
+        FaultKind::Filtered,
+        FaultKind::Auth,
+        FaultKind::Quota,
+        FaultKind::NotFound,
+        FaultKind::BadRequest,
+    ] {
+        outcomes.push(Err(CallError::Rejected(fault(kind))));
+    }
+    for outcome in outcomes {
+        let line = written("Why?", &outcome);
+        let recorded = CassetteLine::read(&line).unwrap().recorded();
+        let expected = outcome.map(|answered| Answered { recorded: true, ..answered });
+        assert_eq!((recorded.outcome, recorded.at), (expected, at()));
+    }
+}
+
+#[test]
+fn what_says_nothing_of_the_request_is_not_recorded() {
+    let folder = folder();
+    let path = folder.path().join("calls.jsonl");
+    let (cassette, _) = opened(&path, Mode::Record);
+    let call = call("Why?");
+    for error in [
+        CallError::Unavailable { attempts: 3, why: "down".to_owned() },
+        CallError::Halted("h".to_owned()),
+        CallError::OverBudget("o".to_owned()),
+        CallError::NotRecorded("n".to_owned()),
+    ] {
+        let outcome = Err(error);
+        assert_eq!(cassette.record(("k", &model(), &call), outcome.clone(), at()), outcome);
+    }
+    assert!(cassette.is_empty());
+    assert_eq!(fs::read(&path).unwrap(), b"");
+}
+
+#[test]
+fn a_recording_grows_by_whole_lines_and_ends_sorted() {
+    let folder = folder();
+    let path = folder.path().join("calls.jsonl");
+    let (cassette, _) = opened(&path, Mode::Record);
+    let mut lines = Vec::new();
+    for question in ["a", "b", "c", "d", "e"] {
+        let call = call(question);
+        let key = key(&model(), &call);
+        cassette.record((&key, &model(), &call), said(question), at()).unwrap();
+        lines.push(written(question, &said(question)) + "\n");
+        // A program that is killed here has lost nothing.
+        assert_eq!(fs::read_to_string(&path).unwrap(), lines.concat());
+    }
+    cassette.finish().unwrap();
+    lines.sort();
+    assert_eq!(fs::read_to_string(&path).unwrap(), lines.concat());
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+
+    let call = call("f");
+    let key = key(&model(), &call);
+    cassette.record((&key, &model(), &call), said("f"), at()).unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 6);
+}
+
+#[test]
+fn a_torn_last_line_is_left_out_and_recorded_anew() {
+    let (whole, torn) = (written("a", &said("1")), written("b", &said("2")));
+    for cut in [1, torn.len() / 2, torn.len() - 1] {
+        let folder = folder();
+        let path = file(&folder, format!("{whole}\n{}", &torn[..cut]));
+        let (cassette, warnings) = opened(&path, Mode::Replay);
+        assert_eq!((cassette.len(), warnings.len()), (1, 1));
+        assert!(warnings[0].ends_with("calls.jsonl:2"), "{}", warnings[0]);
+
+        let (cassette, _) = opened(&path, Mode::Record);
+        let call = call("b");
+        let key = key(&model(), &call);
+        cassette.record((&key, &model(), &call), said("2"), at()).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), format!("{whole}\n{torn}\n"));
+    }
+}
+
+#[test]
+fn a_last_line_without_its_end_counts_and_nothing_is_glued_to_it() {
+    let folder = folder();
+    let path = file(&folder, written("a", &said("1")));
+    let (cassette, warnings) = opened(&path, Mode::Record);
+    assert_eq!((cassette.len(), warnings.len()), (1, 0));
+    let call = call("b");
+    let key = key(&model(), &call);
+    cassette.record((&key, &model(), &call), said("2"), at()).unwrap();
+    drop(cassette);
+    assert_eq!(opened(&path, Mode::Replay).0.len(), 2);
+}
+
+#[test]
+fn cassettes_merge_by_concatenation() {
+    let (one, two) = (written("a", &said("1")), written("b", &said("2")));
+    let folder = folder();
+    let path = file(&folder, format!("{one}\n{two}\n\r\n{one}\r\n"));
+    let (cassette, warnings) = opened(&path, Mode::Replay);
+    assert_eq!((cassette.len(), warnings.len()), (2, 0));
+}
+
+#[test]
+fn of_two_recordings_of_a_call_the_first_in_byte_order_counts() {
+    let (one, two) = (written("a", &said("1")), written("a", &said("2")));
+    for lines in [format!("{one}\n{two}\n"), format!("{two}\n{one}\n")] {
+        let folder = folder();
+        let path = file(&folder, lines);
+        let (cassette, warnings) = opened(&path, Mode::Replay);
+        assert_eq!(text_of(&cassette, "a").unwrap(), "1");
+        assert_eq!(warnings.len(), 1);
+        assert!(warnings[0].starts_with("lines 1 and 2 record the same call"), "{}", warnings[0]);
+    }
+}
+
+#[test]
+fn a_line_that_is_no_call_is_named() {
+    let good = written("a", &said("1"));
+    let remedy = "\n  --> FILE:2";
+    for (line, problem) in [
+        ("{}".to_owned(), "missing field `key`"),
+        ("[1]".to_owned(), "invalid"),
+        ("\"text\"".to_owned(), "invalid type: string"),
+        (good.replace("\"v\":1", "\"v\":2"), "its format is version 2, this program reads"),
+        ("{\"v\":7,\"more\":1}".to_owned(), "its format is version 7"),
+        (good.replace("\"v\":1", "\"v\":1,\"x\":1"), "unknown field `x`"),
+        (good.replace("\"input\":7", "\"input\":-7"), "invalid value: integer `-7`"),
+        (good.replace("1000.0", "1e999"), "number out of range"),
+        (good.replace("\"judge\"", "\"jury\""), "unknown variant `jury`"),
+        (good.replacen("\"key\":\"", "\"key\":\"g", 1), "the key is not 64"),
+        (format!("{good}{good}"), "trailing characters at column "),
+        ("[".repeat(100_000), "invalid type: sequence"),
+    ] {
+        let shown = refused(format!("{good}\n{line}\n{good}\n"));
+        assert!(shown.starts_with("the line is not a recorded call: "), "{shown}");
+        assert!(shown.contains(problem), "{problem}: {shown}");
+        assert!(shown.ends_with(remedy), "{shown}");
+    }
+    let shown = refused([good.as_bytes(), b"\n\xff\xfe\n"].concat());
+    assert!(shown.contains("invalid utf-8") && shown.ends_with(remedy), "{shown}");
+}
+
+#[test]
+fn a_cassette_that_is_not_there_cannot_be_replayed() {
+    let folder = folder();
+    let error = Cassette::open(&folder.path().join("none"), Mode::Replay, plain()).err().unwrap();
+    assert!(error.to_string().starts_with("cannot read the cassette: "), "{error}");
+    let error = Cassette::open(folder.path(), Mode::Record, plain()).err().unwrap();
+    assert!(error.to_string().starts_with("cannot write the cassette: "), "{error}");
+}
+
+#[test]
+fn two_runs_do_not_record_to_one_file() {
+    let folder = folder();
+    let path = file(&folder, "");
+    let (first, _) = opened(&path, Mode::Record);
+    first.finish().unwrap();
+    let error = Cassette::open(&path, Mode::Record, plain()).err().unwrap();
+    assert!(matches!(error, CassetteError::Busy { .. }), "{error}");
+    opened(&path, Mode::Replay);
+    drop(first);
+    opened(&path, Mode::Record);
+}
+
+#[test]
+fn every_text_is_scrubbed_before_it_is_written() {
+    let scrub: Scrub = Arc::new(|text| text.replace("s3cret\"", "***"));
+    let secret = || "a s3cret\" b".to_owned();
+    let fault = || Fault { kind: FaultKind::Auth, status: 401, message: secret() };
+    let mut reply = said(&secret()).unwrap();
+    reply.reply.finish = Finish::Other(secret());
+    reply.reply.model = Some(secret());
+    reply.reply.usage = Err(NoUsage::Contradictory(secret()));
+    for outcome in [
+        Ok(reply),
+        Err(CallError::Rejected(fault())),
+        Err(CallError::Malformed(WireError::NotJson { why: secret(), excerpt: secret() })),
+        Err(CallError::Malformed(WireError::Lacks(secret().into()))),
+        Err(CallError::Malformed(WireError::Fault(fault()))),
+    ] {
+        let model = Model { provider: secret(), name: secret(), ..model() };
+        let call = Call { request: model.request(Question::of("", secret(), 9)), ..call("") };
+        let line =
+            CassetteLine::of(("k", &model, &call), &outcome, at(), &scrub).unwrap().written();
+        assert!(line.contains("a *** b") && !line.contains("s3cret"), "{line}");
+    }
+    let folder = folder();
+    let (cassette, _) = Cassette::open(&file(&folder, ""), Mode::Record, scrub).unwrap();
+    let not_recorded =
+        cassette.not_recorded(&"0".repeat(64), &model(), &call(&secret())).to_string();
+    assert!(not_recorded.contains("asked \"a *** b\""), "{not_recorded}");
+}
+
+#[test]
+fn a_missing_call_is_named_so_that_one_can_tell_which_it_is() {
+    let folder = folder();
+    let path = file(&folder, "");
+    let (cassette, _) = opened(&path, Mode::Replay);
+    let call = call(&"é".repeat(90));
+    let shown = cassette.not_recorded(&key(&model(), &call), &model(), &call).to_string();
+    let begin = format!(
+        "the cassette has no such call: judge of openai/m, replicate 0, key {}, asked \"{}\"\n",
+        &key(&model(), &call)[..12],
+        "é".repeat(80),
+    );
+    assert!(shown.starts_with(&begin), "{shown}");
+    assert!(shown.ends_with("calls.jsonl"), "{shown}");
+}
+
+proptest! {
+    #[test]
+    fn timings_and_texts_are_read_byte_for_byte(
+        text in any::<String>(),
+        times in any::<[f64; 3]>(),
+        attempts in any::<u32>(),
+    ) {
+        prop_assume!(times.iter().all(|time| time.is_finite()));
+        let [queue_ms, first_byte_ms, total_ms] = times;
+        let mut outcome = said(&text).unwrap();
+        outcome.timing = Timing { queue_ms, first_byte_ms, total_ms, attempts };
+        let line = written("Why?", &Ok(outcome.clone()));
+        let again = CassetteLine::read(&line).unwrap();
+        prop_assert_eq!(again.written(), line);
+        prop_assert_eq!(again.recorded().outcome.unwrap().timing, outcome.timing);
+    }
+
+    #[test]
+    fn no_bytes_end_the_program(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let _ = Lines::read(Path::new("f"), &bytes);
+    }
+}
+
+#[test]
+fn a_reply_of_a_batch_is_refused_by_the_name_of_its_field() {
+    let line = written("Why?", &said("Because."));
+    let batch = line.replace(r#"},"timing":"#, r#"},"batch":true,"timing":"#);
+    assert_ne!(batch, line);
+    let refused = CassetteLine::read(&batch).unwrap_err();
+    assert!(format!("{refused:?}").contains("unknown field `batch`"), "{refused:?}");
+}
+
+#[test]
+fn what_replies_cost_goes_by_the_price_of_their_model() {
+    let folder = folder();
+    let lines = [written("a", &said("A")), written("b", &said("B"))].join("\n") + "\n";
+    let (tape, _) = opened(&file(&folder, lines), Mode::Replay);
+    let entry = serde_json::json!({"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-5});
+    let prices = ModelPrices::read("m", &entry).unwrap();
+    // 7 tokens at $1 and 2 at $10 a million are $0.000027.
+    let usd = tape.usd(|model| (model == "openai/m").then(|| prices.clone()));
+    assert!((usd - 2.0 * 27e-6).abs() < 1e-12, "{usd}");
+    assert_eq!(tape.usd(|_| None), 0.0);
+}
+
+#[test]
+fn of_the_same_reply_in_two_cassettes_the_quickest_counts_and_another_one_is_refused() {
+    let folder = folder();
+    let took = |text: &str, total_ms: f64| {
+        said(text).map(|answered| {
+            let timing = Timing { total_ms, ..answered.timing };
+            Answered { timing, ..answered }
+        })
+    };
+    let tape = |name: &str, lines: &[String]| {
+        let file = folder.path().join(name);
+        fs::write(&file, lines.join("\n") + "\n").unwrap();
+        file
+    };
+    let one = tape("one", &[written("b", &took("B", 9.0)), written("a", &took("A", 4.0))]);
+    let two = tape("two", &[written("c", &took("C", 1.0)), written("b", &took("B", 5.0))]);
+    let out = folder.path().join("out");
+    for files in [[one.clone(), two.clone()], [two.clone(), one.clone()]] {
+        let merged = Merged::of(&files).unwrap();
+        assert_eq!((merged.len(), merged.is_empty(), merged.warnings.len()), (3, false, 0));
+        merged.write(&out).unwrap();
+        let mut expected = [("a", "A", 4.0), ("b", "B", 5.0), ("c", "C", 1.0)]
+            .map(|(asked, text, ms)| written(asked, &took(text, ms)) + "\n");
+        expected.sort();
+        assert_eq!(fs::read_to_string(&out).unwrap(), expected.concat());
+    }
+    let odd = tape("odd", &[written("b", &took("another", 1.0))]);
+    let error = Merged::of(&[one, odd]).unwrap_err().to_string();
+    let key = &key(&model(), &call("b"))[..12];
+    let told = format!("judge of openai/m, replicate 0 (key {key}) has one reply in ");
+    assert!(error.starts_with(&told) && error.ends_with("odd"), "{error}");
+    // One is rejected, the other replied.
+    let fault = Fault { kind: FaultKind::BadRequest, status: 400, message: "no".to_owned() };
+    let rejected = tape("no", &[written("c", &Err(CallError::Rejected(fault)))]);
+    assert!(Merged::of(&[two, rejected]).is_err());
+    assert!(Merged::of(&[folder.path().join("gone")]).is_err());
+    assert!(Merged::of(&[]).unwrap().is_empty());
+}

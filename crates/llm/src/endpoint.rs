@@ -1,0 +1,345 @@
+//! The address of a provider, and the cost of a request there.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use jiff::Timestamp;
+use thiserror::Error;
+
+use super::http::Url;
+use super::{Key, Provider, Reply, Request, call_usd};
+use recap_billing::pricing::{ModelPrices, Moment};
+use recap_core::tokens::Counter;
+
+/// How many tokens a provider may count for one of ours.
+///
+/// Anthropic's and Gemini's vocabularies are not public; on code, on tables and
+/// on languages other than English they count up to about 1.6 times what o200k
+/// does. Twice leaves a margin: a bound that is too low would break the cap.
+const DEARER: u64 = 2;
+
+/// Tokens that a provider may add to a message for who says it and where it
+/// ends. OpenAI adds 3 or 4 ("How to count tokens with tiktoken"), templates
+/// of open models up to about 10.
+const FRAMING: u64 = 16;
+
+/// A server and the provider's wire format that it uses.
+#[derive(Clone)]
+pub struct Endpoint {
+    provider: &'static dyn Provider,
+    base: Url,
+    key: Option<Key>,
+    prices: Option<ModelPrices>,
+    /// Texts that must not be shown: the key, and parts of the address besides
+    /// host and path.
+    secrets: Vec<Key>,
+}
+
+/// Why an address cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum EndpointError {
+    /// The text is not a URL. It may contain a password and is therefore not repeated.
+    #[error("the address of the server is not a URL: {0}")]
+    NoUrl(String),
+    /// The scheme is neither HTTP nor HTTPS.
+    #[error("the address of the server begins with `{0}:`, not with `http:` or `https:`")]
+    NotHttp(String),
+}
+
+impl Endpoint {
+    /// A server by its base address, as users give it: with or without the
+    /// version that the provider's paths begin with (`/v1`), with or without a
+    /// slash at the end.
+    ///
+    /// # Errors
+    /// If the address is no HTTP URL.
+    pub fn new(
+        provider: &'static dyn Provider,
+        base: &str,
+        key: Option<Key>,
+        prices: Option<ModelPrices>,
+    ) -> Result<Self, EndpointError> {
+        let base = Url::parse(base.trim()).map_err(|why| EndpointError::NoUrl(why.to_string()))?;
+        if !matches!(base.scheme(), "http" | "https") {
+            return Err(EndpointError::NotHttp(base.scheme().to_owned()));
+        }
+        let values = base.query_pairs().map(|(_, value)| value.into_owned());
+        let user = Some(base.username()).into_iter().chain(base.password());
+        let parts = user.chain(base.query()).map(str::to_owned);
+        let hidden = parts.chain(values).filter_map(|text| Key::new(&text).ok());
+        let secrets = key.clone().into_iter().chain(hidden).collect();
+        Ok(Self { provider, base, key, prices, secrets })
+    }
+
+    /// The provider's wire format that the server uses.
+    pub fn provider(&self) -> &'static dyn Provider {
+        self.provider
+    }
+
+    /// The prices of its tokens, where they are known.
+    pub fn prices(&self) -> Option<&ModelPrices> {
+        self.prices.as_ref()
+    }
+
+    /// The key that is sent, if any.
+    pub fn key(&self) -> Option<&Key> {
+        self.key.as_ref()
+    }
+
+    /// Whether it runs on this machine: loopback addresses, `localhost` and
+    /// names below it (RFC 6761 §6.3), and the unspecified address, which
+    /// reaches this machine too. A private network is not this machine.
+    pub fn is_local(&self) -> bool {
+        let host = self.base.host_str().unwrap_or_default();
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        match host.parse::<IpAddr>() {
+            Ok(ip) => ip.to_canonical().is_loopback() || ip.is_unspecified(),
+            Err(_) => {
+                let name = host.trim_end_matches('.');
+                name == "localhost" || name.ends_with(".localhost")
+            }
+        }
+    }
+
+    /// Whether it is reached by HTTPS.
+    pub(super) fn is_encrypted(&self) -> bool {
+        self.base.scheme() == "https"
+    }
+
+    /// Scheme, host and port, as shown in messages.
+    pub fn origin(&self) -> String {
+        self.base.origin().ascii_serialization()
+    }
+
+    /// A text without the key and the hidden parts of the address.
+    pub fn scrub(&self, text: &str) -> String {
+        self.secrets.iter().fold(text.to_owned(), |text, secret| secret.scrub(&text))
+    }
+
+    /// The URL of a request.
+    pub(super) fn url(&self, request: &Request) -> Url {
+        let mut url = self.base.clone();
+        url.set_path(&joined(self.base.path(), &self.provider.path(request)));
+        url
+    }
+
+    /// The most tokens that the provider may count for a prompt; 0 where no
+    /// price is known.
+    pub(super) fn prompt_bound(&self, request: &Request, counter: &Counter) -> u64 {
+        match self.prices {
+            Some(_) => bound(request, counter),
+            None => 0,
+        }
+    }
+
+    /// The most that a request can cost, in USD; `None` without prices.
+    ///
+    /// The whole prompt is billed at the highest rate of any tier that it may
+    /// reach, and the reply is as long as it may be.
+    pub(super) fn worst_usd(
+        &self,
+        prompt_bound: u64,
+        max_tokens: u64,
+        at: Timestamp,
+    ) -> Option<f64> {
+        let prices = self.prices.as_ref()?;
+        let tiers = prices.tiers().into_iter().filter(|above| *above < prompt_bound);
+        let usd = tiers.chain([prompt_bound]).map(|prompt_tokens| {
+            let rates = prices.rates(&Moment { prompt_tokens, at });
+            let input = rates.input?.max(rates.written()?);
+            Some(prompt_bound as f64 * input + max_tokens as f64 * rates.output?)
+        });
+        usd.reduce(|a, b| Some(a?.max(b?))).flatten()
+    }
+
+    /// The cost of a reply, in USD; `None` without prices or usage.
+    pub fn usd(&self, reply: &Reply, at: Timestamp) -> Option<f64> {
+        call_usd(self.prices.as_ref()?, &reply.usage.as_ref().ok()?.usage, at)
+    }
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at {}", self.provider.name(), self.origin())
+    }
+}
+
+/// A base's path and a provider's: the provider's version is left out where
+/// the base has one. That is so if it ends in one (`/v1`, `/api/paas/v4`), or
+/// in `openai` behind one, as gateways to several dialects do
+/// (`/v1beta/openai`, `/v1/account/gateway/openai`).
+fn joined(base: &str, path: &str) -> String {
+    let base = base.trim_end_matches('/');
+    let mut segments = base.rsplit('/');
+    let last = segments.next().unwrap_or_default();
+    let versioned = is_version(last) || last == "openai" && segments.any(is_version);
+    let behind = path[1..].split_once('/').filter(|(first, _)| versioned && is_version(first));
+    match behind {
+        Some((_, rest)) => format!("{base}/{rest}"),
+        None => format!("{base}{path}"),
+    }
+}
+
+/// Whether a path segment is a version, such as `v1` or `v1beta`.
+fn is_version(segment: &str) -> bool {
+    segment.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+fn bound(request: &Request, counter: &Counter) -> u64 {
+    let schema = request.schema.as_ref().map(|schema| schema.json.to_string());
+    let texts = request.messages.iter().map(|message| message.text.as_str());
+    let texts = texts.chain([request.system.as_str()]).chain(schema.as_deref());
+    let counted: u64 = texts.map(|text| counter.count(text)).sum();
+    // The system text counts as a message too.
+    let framed = request.messages.len() as u64 + 1;
+    DEARER * counted + FRAMING * framed
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::providers::{Anthropic, Gemini, OpenAiChat};
+    use crate::{Finish, Message, NoUsage, Schema, Speaker, Tokens};
+    use recap_billing::pricing::PriceList;
+    use recap_core::model::Usage;
+
+    fn request() -> Request {
+        Request {
+            model: "some".to_owned(),
+            system: "hello world".to_owned(),
+            messages: vec![Message { speaker: Speaker::User, text: "hello world".to_owned() }],
+            max_tokens: 100,
+            temperature: None,
+            effort: None,
+            schema: None,
+            breakpoints: [].into(),
+        }
+    }
+
+    fn at(provider: &'static dyn Provider, base: &str) -> Endpoint {
+        Endpoint::new(provider, base, None, None).unwrap()
+    }
+
+    #[track_caller]
+    fn goes_to(provider: &'static dyn Provider, base: &str, expected: &str) {
+        assert_eq!(at(provider, base).url(&request()).as_str(), expected, "{base}");
+    }
+
+    #[test]
+    fn a_base_address_may_end_in_the_version_and_in_a_slash() {
+        for base in ["https://host", "https://host/", "https://host/v1", " https://host/v1/ "] {
+            goes_to(&OpenAiChat::OPENAI, base, "https://host/v1/chat/completions");
+            goes_to(&Anthropic, base, "https://host/v1/messages");
+        }
+        let gemini = "https://host/v1beta/models/some:generateContent";
+        for base in ["https://host", "https://host/v1beta/"] {
+            goes_to(&Gemini, base, gemini);
+        }
+    }
+
+    #[test]
+    fn what_stands_before_the_version_is_kept() {
+        for (base, expected) in [
+            ("http://host:8080/api/v1", "http://host:8080/api/v1/chat/completions"),
+            ("http://host/api/paas/v4/", "http://host/api/paas/v4/chat/completions"),
+            ("http://host/v1beta/openai/", "http://host/v1beta/openai/chat/completions"),
+            ("http://host/v1/me/it/openai", "http://host/v1/me/it/openai/chat/completions"),
+            ("http://host/openai", "http://host/openai/v1/chat/completions"),
+            ("http://host/vllm", "http://host/vllm/v1/chat/completions"),
+            ("http://host/v1?api-version=2", "http://host/v1/chat/completions?api-version=2"),
+        ] {
+            goes_to(&OpenAiChat::COMPATIBLE, base, expected);
+        }
+        goes_to(
+            &Anthropic,
+            "http://host/v1/me/anthropic",
+            "http://host/v1/me/anthropic/v1/messages",
+        );
+    }
+
+    #[test]
+    fn only_http_has_an_address() {
+        let new = |base| Endpoint::new(&Anthropic, base, None, None).unwrap_err();
+        assert_eq!(new("ftp://host"), EndpointError::NotHttp("ftp".to_owned()));
+        // What many mean by it: a host with a port.
+        assert_eq!(new("localhost:8080"), EndpointError::NotHttp("localhost".to_owned()));
+        assert!(matches!(new("host/v1"), EndpointError::NoUrl(_)));
+        assert!(!new("http://me:canary@:1").to_string().contains("canary"));
+    }
+
+    #[test]
+    fn only_this_machine_is_local() {
+        for host in
+            ["localhost", "LOCALHOST", "a.localhost", "127.0.0.1", "127.8.8.8", "[::1]", "0.0.0.0"]
+        {
+            assert!(at(&Anthropic, &format!("http://{host}:8080")).is_local(), "{host}");
+        }
+        for host in
+            ["10.0.0.1", "192.168.1.2", "notlocalhost", "localhost.com", "api.host", "[fe80::1]"]
+        {
+            assert!(!at(&Anthropic, &format!("http://{host}:8080")).is_local(), "{host}");
+        }
+    }
+
+    #[test]
+    fn neither_key_nor_password_nor_query_is_told() {
+        let key = Key::new("sk-canary").unwrap();
+        let base = "https://user-canary:pass%2Dcanary@host:9/v1?token=query-canary&v=2";
+        let endpoint = Endpoint::new(&Anthropic, base, Some(key), None).unwrap();
+        assert_eq!(endpoint.origin(), "https://host:9");
+        assert_eq!(format!("{endpoint:?}"), "anthropic at https://host:9");
+        let shown = endpoint
+            .scrub("sk-canary user-canary pass%2Dcanary query-canary token=query-canary&v=2");
+        assert!(!shown.contains("canary"), "{shown}");
+    }
+
+    fn priced(id: &str) -> Endpoint {
+        let prices = PriceList::bundled().find(id).unwrap().clone();
+        Endpoint::new(&Anthropic, "http://host", None, Some(prices)).unwrap()
+    }
+
+    fn a_friday() -> Timestamp {
+        "2026-11-20T02:00:00Z".parse().unwrap()
+    }
+
+    #[test]
+    fn the_worst_case_is_twice_the_count_at_the_dearest_rate() {
+        // Twice 2 + 2 tokens, and 16 for each of two messages: 40.
+        let endpoint = priced("claude-opus-5-5");
+        let prompt = endpoint.prompt_bound(&request(), &Counter::default());
+        assert_eq!(prompt, 40);
+        // claude-opus-5-5, USD per million: written at 5, output at 20.
+        let worst = endpoint.worst_usd(prompt, 100, a_friday());
+        assert!((worst.unwrap() - (40.0 * 5e-6 + 100.0 * 20e-6)).abs() < 1e-12, "{worst:?}");
+        let schema = Some(Schema { name: "s".to_owned(), json: json!("hello world") });
+        let with_schema = Request { schema, ..request() };
+        assert!(endpoint.prompt_bound(&with_schema, &Counter::default()) > 40);
+        let unpriced = at(&Anthropic, "http://host");
+        assert_eq!(unpriced.prompt_bound(&request(), &Counter::default()), 0);
+        assert_eq!(unpriced.worst_usd(40, 100, a_friday()), None);
+    }
+
+    #[test]
+    fn a_tier_that_the_bound_reaches_is_paid() {
+        // claude-haiku-5-5: five times dearer above 100k: written at 0.625.
+        let endpoint = priced("claude-haiku-5-5");
+        let text = vec!["a"; 50_000].join(" ");
+        let long = Request { system: text, max_tokens: 0, ..request() };
+        let prompt = endpoint.prompt_bound(&long, &Counter::default());
+        assert_eq!(prompt, 2 * 50_002 + 32);
+        let worst = endpoint.worst_usd(prompt, 0, a_friday()).unwrap();
+        assert!((worst - prompt as f64 * 6.25e-7).abs() < 1e-12, "{worst}");
+    }
+
+    #[test]
+    fn a_reply_costs_what_its_usage_says() {
+        let usage = Usage { input: 1_000, output: 10, ..Usage::default() };
+        let reply = |usage| Reply { text: String::new(), finish: Finish::Done, usage, model: None };
+        let endpoint = priced("claude-opus-5-5");
+        let usd = endpoint.usd(&reply(Ok(Tokens { usage, reasoning: None })), a_friday());
+        assert!((usd.unwrap() - (0.004 + 0.0002)).abs() < 1e-12, "{usd:?}");
+        assert_eq!(endpoint.usd(&reply(Err(NoUsage::Missing)), a_friday()), None);
+    }
+}

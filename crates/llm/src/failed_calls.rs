@@ -1,0 +1,121 @@
+//! Remembers the calls of a run that failed: such a run is incomplete, whatever
+//! the roles did instead.
+
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+
+use super::{Answered, Call, CallError, Llm, Model};
+
+/// Calls of a run that brought no reply because of the run or the provider.
+#[derive(Debug, Default)]
+pub struct FailedCalls {
+    errors: Mutex<Vec<CallError>>,
+}
+
+impl FailedCalls {
+    /// The number of failed calls and the first of them in the order of their
+    /// messages; `None` if there is none. The order in which they failed
+    /// depends on the machine, their messages do not. A missing recording comes
+    /// first: it is the only error that a second attempt cannot remedy.
+    pub fn first(&self) -> Option<(usize, CallError)> {
+        let errors = self.errors.lock().expect("no thread panics while it holds the lock");
+        let missing = |error: &CallError| matches!(error, CallError::NotRecorded(_));
+        let rank = |error: &CallError| (!missing(error), error.to_string());
+        let first = errors.iter().min_by_key(|error| rank(error))?;
+        Some((errors.len(), first.clone()))
+    }
+
+    fn note(&self, error: &CallError) {
+        if !error.is_request_error() {
+            self.errors
+                .lock()
+                .expect("no thread panics while it holds the lock")
+                .push(error.clone());
+        }
+    }
+}
+
+/// A model whose failed calls are recorded.
+pub struct FailureRecorder {
+    inner: Arc<dyn Llm>,
+    failed: Arc<FailedCalls>,
+}
+
+impl FailureRecorder {
+    /// Records the failed calls of a model in `failed`.
+    pub fn new(inner: Arc<dyn Llm>, failed: Arc<FailedCalls>) -> Self {
+        Self { inner, failed }
+    }
+}
+
+#[async_trait]
+impl Llm for FailureRecorder {
+    fn model(&self) -> &Model {
+        self.inner.model()
+    }
+
+    async fn call(&self, call: Call) -> Result<Answered, CallError> {
+        let outcome = self.inner.call(call).await;
+        if let Err(error) = &outcome {
+            self.failed.note(error);
+        }
+        outcome
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Fault, FaultKind, Finish, NoUsage, Question, Reply, Settings};
+    use recap_core::model::{ModelRole, Timing};
+
+    /// Fails as told, or says one word.
+    struct Scripted {
+        model: Model,
+        outcome: Result<&'static str, CallError>,
+    }
+
+    #[async_trait]
+    impl Llm for Scripted {
+        fn model(&self) -> &Model {
+            &self.model
+        }
+
+        async fn call(&self, _: Call) -> Result<Answered, CallError> {
+            let text = self.outcome.clone()?.to_owned();
+            let usage = Err(NoUsage::Missing);
+            let reply = Reply { text, finish: Finish::Done, usage, model: None };
+            Ok(Answered { reply, timing: Timing::default(), recorded: true })
+        }
+    }
+
+    fn model(outcome: Result<&'static str, CallError>) -> Arc<Scripted> {
+        let settings = Settings::default();
+        let model = Model { provider: "p".into(), name: "m".into(), settings };
+        Arc::new(Scripted { model, outcome })
+    }
+
+    async fn ask(llm: &dyn Llm) -> Result<String, CallError> {
+        let request = llm.model().request(Question::of("", "What?", 9));
+        let call = Call { role: ModelRole::Judge, replicate: 0, request };
+        llm.call(call).await.map(|answered| answered.reply.text)
+    }
+
+    #[tokio::test]
+    async fn what_is_lost_for_a_reason_of_the_run_is_remembered() {
+        let failed = Arc::new(FailedCalls::default());
+        let fault = Fault { kind: FaultKind::BadRequest, status: 400, message: "no".to_owned() };
+        for outcome in [Ok("yes"), Err(CallError::Rejected(fault))] {
+            let _ = ask(&FailureRecorder::new(model(outcome), Arc::clone(&failed))).await;
+        }
+        assert_eq!(failed.first(), None, "a rejected request says something of itself");
+        let halted = CallError::Halted("a wrong key".to_owned());
+        let missing = CallError::NotRecorded("judge of p/m".to_owned());
+        for error in [halted.clone(), missing.clone(), halted] {
+            let watched = FailureRecorder::new(model(Err(error)), Arc::clone(&failed));
+            assert!(ask(&watched).await.is_err());
+        }
+        assert_eq!(failed.first(), Some((3, missing)));
+    }
+}

@@ -1,0 +1,209 @@
+//! By which setting of the recorded agent an advice is applied. The settings are
+//! data, each read in a public source: `strategies/agents/settings.toml`.
+//!
+//! A setting is offered only for a strategy that replays what it controls, and only
+//! where the number that it would take is one that the agent accepts and that
+//! changes something. recap writes no setting itself.
+
+use std::sync::LazyLock;
+
+use jiff::civil::Date;
+use serde::Deserialize;
+
+use super::Inputs;
+use recap_core::model::{NATIVE, Setting};
+
+/// What a setting is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Purpose {
+    /// When the agent compacts in its own way.
+    Threshold,
+    /// That the agent compacts in this way.
+    Strategy,
+}
+
+/// What the number of a setting counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Unit {
+    Tokens,
+    /// Of the window, as a decimal fraction.
+    Fraction,
+    /// The window less the size, in tokens.
+    Reserve,
+}
+
+impl Unit {
+    fn placeholder(self) -> &'static str {
+        match self {
+            Unit::Tokens => "{tokens}",
+            Unit::Fraction => "{fraction}",
+            Unit::Reserve => "{reserve}",
+        }
+    }
+}
+
+/// A setting of an agent, as the file has it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AgentSetting {
+    /// The format that recordings of the agent are detected as.
+    pub agent: String,
+    /// Name of the setting.
+    pub name: String,
+    /// What it is for.
+    pub purpose: Purpose,
+    /// The strategies that replay what it controls.
+    pub strategies: Vec<String>,
+    unit: Option<Unit>,
+    #[serde(default)]
+    early: u64,
+    #[serde(default)]
+    at_least: u64,
+    #[serde(default = "unbounded")]
+    at_most: u64,
+    at_most_share: Option<f64>,
+    /// Where it is written.
+    pub file: String,
+    /// What is written there, with a placeholder for the number.
+    pub line: String,
+    /// What else is to be known of it.
+    pub note: Option<String>,
+    /// Address of the public source.
+    pub source: String,
+    /// Version or commit of the source.
+    pub version: String,
+    /// The day on which it was read.
+    pub checked: Date,
+}
+
+fn unbounded() -> u64 {
+    u64::MAX
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    setting: Vec<AgentSetting>,
+}
+
+static SETTINGS: LazyLock<Vec<AgentSetting>> = LazyLock::new(|| {
+    read(recap_strategies::AGENT_SETTINGS).expect("the settings that are built in are right")
+});
+
+/// Every setting that is known, by agent.
+pub fn agent_settings() -> &'static [AgentSetting] {
+    &SETTINGS
+}
+
+/// Reads a file of settings.
+///
+/// # Errors
+/// What is wrong with it, with the setting.
+fn read(text: &str) -> Result<Vec<AgentSetting>, String> {
+    let File { setting: settings } = toml::from_str(text).map_err(|e| e.to_string())?;
+    for (at, setting) in settings.iter().enumerate() {
+        setting.check().map_err(|why| format!("{} of {}: {why}", setting.name, setting.agent))?;
+        let twice = settings[..at].iter().find(|other| {
+            other.agent == setting.agent
+                && other.strategies.iter().any(|name| setting.strategies.contains(name))
+        });
+        if let Some(other) = twice {
+            return Err(format!("{} and {} are for one strategy", other.name, setting.name));
+        }
+    }
+    Ok(settings)
+}
+
+impl AgentSetting {
+    fn check(&self) -> Result<(), &'static str> {
+        let places = [Unit::Tokens, Unit::Fraction, Unit::Reserve]
+            .into_iter()
+            .map(|unit| (Some(unit) == self.unit, self.line.matches(unit.placeholder()).count()));
+        for (is_own, count) in places {
+            if count != usize::from(is_own) {
+                return Err("the line has the placeholder of its unit once, and no other");
+            }
+        }
+        if self.purpose == Purpose::Threshold && self.unit.is_none() {
+            return Err("a threshold has a unit");
+        }
+        if self.at_least > self.at_most {
+            return Err("at_least is above at_most");
+        }
+        if self.at_most_share.is_some_and(|share| !(share > 0.0 && share <= 1.0)) {
+            return Err("at_most_share lies between 0 and 1");
+        }
+        if self.line.contains('\n') || !self.source.starts_with("https://") {
+            return Err("the line is one line, and the source an address");
+        }
+        Ok(())
+    }
+
+    /// The line for contexts of this size; `None` if the agent does not take the
+    /// number, or if it would change nothing.
+    fn filled(&self, tokens: u64, window: Option<u64>) -> Option<String> {
+        let Some(unit) = self.unit else { return Some(self.line.clone()) };
+        let number = match unit {
+            Unit::Tokens => self.bounded(thousands(tokens) + self.early, window)?.to_string(),
+            Unit::Reserve => {
+                self.bounded(window?.checked_sub(thousands(tokens))?, window)?.to_string()
+            }
+            Unit::Fraction => fraction(tokens, window?)?,
+        };
+        Some(self.line.replace(unit.placeholder(), &number))
+    }
+
+    fn bounded(&self, number: u64, window: Option<u64>) -> Option<u64> {
+        let share = self.at_most_share.zip(window);
+        let changes = share.is_none_or(|(share, window)| (number as f64) < share * window as f64);
+        let taken = number >= self.at_least.max(1) && number <= self.at_most;
+        (changes && taken).then_some(number)
+    }
+}
+
+/// In whole thousands: the size is a median, and meant as "about".
+fn thousands(tokens: u64) -> u64 {
+    (tokens + 500) / 1_000 * 1_000
+}
+
+/// A share of the window in hundredths: `0.48`. Nothing below one hundredth, which
+/// agents read as unset, and nothing from the whole window on.
+fn fraction(tokens: u64, window: u64) -> Option<String> {
+    let hundredths = (tokens * 100 + window / 2).checked_div(window)?;
+    (1..100).contains(&hundredths).then(|| format!("0.{hundredths:02}"))
+}
+
+/// The setting by which an agent is told to use a strategy at contexts of a size;
+/// `window` is the context limit of its model, where that is known.
+pub fn lines(agent: &str, strategy: &str, tokens: u64, window: Option<u64>) -> Option<Setting> {
+    let is_for =
+        |one: &&AgentSetting| one.agent == agent && one.strategies.iter().any(|s| s == strategy);
+    let setting = SETTINGS.iter().find(is_for)?;
+    Some(Setting {
+        agent: setting.agent.clone(),
+        name: setting.name.clone(),
+        line: setting.filled(tokens, window)?,
+        file: setting.file.clone(),
+        note: setting.note.clone(),
+        source: setting.source.clone(),
+        version: setting.version.clone(),
+        checked: setting.checked.to_string(),
+    })
+}
+
+/// The context limit of the recorded models, where all sessions were replayed at
+/// their own and it is the same in all.
+pub(super) fn native_window(inputs: Inputs<'_>) -> Option<u64> {
+    let mut windows = inputs.sessions.iter().flat_map(|session| {
+        let native = session.cells().iter().filter(|cell| cell.key.window == NATIVE);
+        native.filter_map(|cell| Some(cell.rows()?.window)).collect::<Vec<u64>>()
+    });
+    let first = windows.next()?;
+    windows.all(|window| window == first).then_some(first)
+}
+
+#[cfg(test)]
+#[path = "apply_tests.rs"]
+mod tests;

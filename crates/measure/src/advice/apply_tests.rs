@@ -1,0 +1,116 @@
+use super::*;
+
+fn line(agent: &str, strategy: &str, tokens: u64, window: Option<u64>) -> Option<String> {
+    lines(agent, strategy, tokens, window).map(|setting| setting.line)
+}
+
+#[test]
+fn a_size_in_tokens_is_written_in_whole_thousands() {
+    let codex = |tokens| line("codex", "codex", tokens, Some(272_000));
+    assert_eq!(codex(96_412).unwrap(), "model_auto_compact_token_limit = 96000");
+    assert_eq!(codex(96_500).unwrap(), "model_auto_compact_token_limit = 97000");
+    // Nine tenths are 244,800: from there on Codex compacts anyway.
+    assert_eq!(codex(244_000).unwrap(), "model_auto_compact_token_limit = 244000");
+    assert_eq!(codex(245_000), None);
+    assert_eq!(codex(499), None, "no agent takes 0");
+    let unknown = line("codex", "codex", 245_000, None);
+    assert!(unknown.is_some(), "tokens need no window");
+}
+
+#[test]
+fn claude_code_is_given_the_window_that_makes_it_compact_there() {
+    let claude = |tokens, window| line("claude-code", "claude-code", tokens, window);
+    // 96,000 + 33,000.
+    assert_eq!(claude(96_412, Some(200_000)).unwrap(), "\"autoCompactWindow\": 129000");
+    // 166,000 + 33,000 is below the window; 167,000 + 33,000 is what it does anyway.
+    assert_eq!(claude(166_000, Some(200_000)).unwrap(), "\"autoCompactWindow\": 199000");
+    assert_eq!(claude(167_000, Some(200_000)), None);
+    // It takes 100,000 to 1,000,000.
+    assert_eq!(claude(67_000, Some(200_000)).unwrap(), "\"autoCompactWindow\": 100000");
+    assert_eq!(claude(66_000, Some(200_000)), None);
+    assert_eq!(claude(968_000, None), None);
+}
+
+#[test]
+fn a_share_of_the_window_is_rounded_to_hundredths_and_lies_below_the_whole() {
+    let gemini = |tokens, window| line("gemini-cli", "gemini-cli", tokens, window);
+    // 96,000 of 1,048,576 are 0.0916; 350,000 are 0.3338.
+    let said = |share: &str| Some(format!("\"model\": {{\"compressionThreshold\": {share}}}"));
+    assert_eq!(gemini(96_000, Some(1_048_576)), said("0.09"));
+    assert_eq!(gemini(350_000, Some(1_048_576)), said("0.33"));
+    assert_eq!(gemini(994, Some(1_000)), said("0.99"));
+    assert_eq!(gemini(995, Some(1_000)), None, "1.00 is the limit itself");
+    assert_eq!(gemini(1_200, Some(1_000)), None, "above 100 %");
+    assert_eq!(gemini(4, Some(1_000)), None, "0 is read as unset");
+    assert_eq!(gemini(5, Some(0)), None);
+    assert_eq!(gemini(96_000, None), None, "a share needs the window");
+}
+
+#[test]
+fn a_reserve_is_what_the_size_leaves_of_the_window() {
+    let text = built_in().replacen("strategies = []", "strategies = [\"opencode\"]", 1);
+    let settings = read(&text).unwrap();
+    let reserve = settings.iter().find(|one| one.name == "compaction.reserved").unwrap();
+    let filled = |tokens, window| reserve.filled(tokens, window);
+    let said = Some("\"compaction\": {\"reserved\": 104000}".to_owned());
+    assert_eq!(filled(96_412, Some(200_000)), said);
+    assert_eq!(filled(200_000, Some(200_000)), None, "nothing is left");
+    assert_eq!(filled(201_000, Some(200_000)), None);
+    assert_eq!(filled(96_412, None), None);
+}
+
+#[test]
+fn an_edit_of_the_interface_has_its_lowest_trigger() {
+    let edit = line("anthropic", "anthropic-context-editing", 64_000, None).unwrap();
+    let value: serde_json::Value = serde_json::from_str(&format!("{{{edit}}}")).unwrap();
+    assert_eq!(value["context_management"]["edits"][0]["trigger"]["value"], 64_000);
+    assert_eq!(line("anthropic", "anthropic-compaction", 49_000, None), None);
+    assert!(line("anthropic", "anthropic-compaction", 50_000, None).is_some());
+}
+
+#[test]
+fn a_switch_without_a_size_says_so() {
+    let prune = lines("opencode", "prune", 96_000, None).unwrap();
+    assert_eq!(prune.line, "\"compaction\": {\"prune\": true}");
+    assert!(prune.note.unwrap().starts_with("It has no size"));
+}
+
+#[test]
+fn no_setting_is_offered_for_what_an_agent_does_not_do() {
+    let window = Some(200_000);
+    for (agent, strategy) in [
+        ("claude-code", "prune"),
+        ("claude-code", "codex"),
+        ("codex", "anthropic-context-editing"),
+        ("opencode", "opencode"),
+        ("opencode", "prune@protect=20000"),
+        ("pi", "prune"),
+        ("copilot-cli", "prune"),
+        ("native", "prune"),
+    ] {
+        assert_eq!(lines(agent, strategy, 96_000, window), None, "{agent}, {strategy}");
+    }
+}
+
+fn built_in() -> &'static str {
+    recap_strategies::AGENT_SETTINGS
+}
+
+#[test]
+fn a_file_of_settings_that_is_wrong_is_refused_with_the_setting() {
+    let wrong = |from: &str, to: &str| {
+        assert!(built_in().contains(from), "{from}");
+        read(&built_in().replacen(from, to, 1)).unwrap_err()
+    };
+    assert!(wrong("limit = {tokens}", "limit = 5").contains("placeholder"));
+    assert!(wrong("limit = {tokens}", "limit = {reserve}").starts_with("model_auto_compact"));
+    assert!(wrong("at_most = 1_000_000", "at_most = 1").contains("at_least is above"));
+    assert!(wrong("at_most_share = 0.9", "at_most_share = 9").contains("between 0 and 1"));
+    assert!(wrong("strategies = [\"codex\"]", "").contains("strategies"));
+    assert!(wrong("unit = \"fraction\"\n", "").contains("placeholder"));
+    assert!(wrong("checked = \"2026-11-27\"", "checked = \"soon\"").contains("checked"));
+    assert!(wrong("https://github.com/x", "x").contains("an address"));
+    assert!(wrong("agent = \"codex\"", "agent = \"codex\"\nwho = 1").contains("who"));
+    let twice = wrong("strategies = []", "strategies = [\"prune\"]");
+    assert!(twice.contains("compaction.prune and compaction.reserved"), "{twice}");
+}

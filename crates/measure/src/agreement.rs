@@ -1,0 +1,332 @@
+//! Measures how well a judge agrees with labelled answers (reference §7).
+//!
+//! Answers to one question are similar, so every interval uses the question as
+//! its unit.
+
+use std::collections::BTreeMap;
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rustc_hash::FxHashMap;
+
+use super::bootstrap::{BCA_RESAMPLES, acceleration_of, adjusted_levels};
+use super::statistics::{clopper_pearson_upper, quantile, t_quantile};
+use recap_core::model::{
+    JudgeReport, JudgeRow, Judgement, Label, LabelledCase, Outcome, Source, TRUSTED_FALSE_ACCEPTS,
+    TRUSTED_KAPPA, Trust, Verdict,
+};
+
+/// Largest number of reasons in a report.
+const REASONS: usize = 5;
+/// Smallest number of questions for an interval (reference §7).
+const FEWEST: usize = 6;
+/// Number of questions from which resamples are as good as the t interval
+/// (reference §7).
+const RESAMPLED_FROM: usize = 20;
+/// Largest percentage of resamples without a kappa at which the others
+/// represent all.
+const MOST_WITHOUT: usize = 5;
+
+/// A judge's judgements of labelled answers.
+#[derive(Clone, Copy, Debug)]
+pub struct Graded<'a> {
+    /// Name of the judge.
+    pub judge: &'a str,
+    /// Whether the judge is a model or compares words.
+    pub source: Source,
+    /// Seed of the bootstrap.
+    pub seed: u64,
+    /// The answers with their labels.
+    pub cases: &'a [LabelledCase],
+    /// A judgement for each answer.
+    pub judgements: &'a [Judgement],
+    /// Entries of the files that are not cases: file, reason, number.
+    pub left_out: &'a [(String, String, u64)],
+}
+
+/// Agreement by file and by group.
+///
+/// # Panics The numbers of judgements and cases differ.
+pub fn agreement(graded: &Graded<'_>) -> JudgeReport {
+    assert_eq!(graded.cases.len(), graded.judgements.len(), "every case has its judgement");
+    let mut tallies = Tallies::default();
+    let mut reasons = BTreeMap::<String, u64>::new();
+    for (case, judgement) in graded.cases.iter().zip(graded.judgements) {
+        tallies.count(case, judgement);
+        if let Verdict::Unscored(why) = &judgement.verdict {
+            *reasons.entry(why.to_string()).or_default() += 1;
+        }
+    }
+    let mut reasons: Vec<(String, u64)> = reasons.into_iter().collect();
+    // The sort is stable: reasons with equal numbers keep their alphabetical
+    // order.
+    reasons.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+    reasons.truncate(REASONS);
+    let mut report = JudgeReport {
+        judge: graded.judge.to_owned(),
+        source: graded.source,
+        seed: graded.seed,
+        rows: tallies.rows(graded.seed),
+        reasons,
+        left_out: graded.left_out.to_vec(),
+        trust: Trust::Unknown,
+    };
+    report.trust = trust(&report);
+    report
+}
+
+/// Whether the judge can be trusted: kappa, and the upper bound of the share of
+/// wrong answers that it accepts.
+fn trust(report: &JudgeReport) -> Trust {
+    let row = report.overall().filter(|row| row.questions >= FEWEST as u64);
+    let agrees = row.and_then(|row| row.kappa).map(|kappa| kappa >= TRUSTED_KAPPA);
+    let bounds = row.and_then(|row| row.false_accept_bounds);
+    let careful = bounds.map(|(_, most)| most < TRUSTED_FALSE_ACCEPTS);
+    match (agrees, careful) {
+        (Some(true), Some(true)) => Trust::Trusted,
+        (Some(false), _) | (_, Some(false)) => Trust::Untrusted,
+        _ => Trust::Unknown,
+    }
+}
+
+/// Tallies by file and group. Files are numbered in order of appearance; the
+/// tally over all files follows.
+#[derive(Default)]
+struct Tallies<'a> {
+    files: Vec<&'a str>,
+    numbers: FxHashMap<&'a str, usize>,
+    questions: FxHashMap<&'a str, usize>,
+    tallies: BTreeMap<(usize, Option<&'a str>), Tally>,
+}
+
+/// The number for all files, which sorts last.
+const ALL: usize = usize::MAX;
+
+impl<'a> Tallies<'a> {
+    fn count(&mut self, case: &'a LabelledCase, judgement: &Judgement) {
+        let file: &str = &case.asked.file;
+        let file = *self.numbers.entry(file).or_insert_with(|| {
+            self.files.push(file);
+            self.files.len() - 1
+        });
+        let next = self.questions.len();
+        let question = *self.questions.entry(case.asked.question.trim()).or_insert(next);
+        let mut add = |file, group| {
+            self.tallies.entry((file, group)).or_default().add(question, case, judgement);
+        };
+        add(file, None);
+        add(ALL, None);
+        if let Some(group) = &case.group {
+            add(file, Some(&**group));
+        }
+    }
+
+    fn rows(&self, seed: u64) -> Vec<JudgeRow> {
+        let several = self.files.len() > 1;
+        let mut rows = Vec::new();
+        for ((file, group), tally) in &self.tallies {
+            // A single group repeats its file, and a single file repeats the
+            // total.
+            let repeats = match group {
+                Some(_) => tally.is_all(&self.tallies[&(*file, None)]),
+                None => *file == ALL && !several,
+            };
+            if !repeats {
+                let file = self.files.get(*file).map(|file| (*file).to_owned());
+                rows.push(tally.row(file, group.map(str::to_owned), seed));
+            }
+        }
+        rows
+    }
+}
+
+/// Cohen's kappa of two judges: numbers of answers that both accept, that
+/// neither accepts, and that only one of them accepts.
+pub(super) fn kappa(both: u64, neither: u64, first_alone: u64, second_alone: u64) -> Option<f64> {
+    Square { both, neither, false_accepts: first_alone, false_rejects: second_alone }.kappa()
+}
+
+/// Numbers of accepted and rejected answers, by label and judge.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Square {
+    /// Answers that both accept.
+    both: u64,
+    /// Answers that both reject.
+    neither: u64,
+    false_accepts: u64,
+    false_rejects: u64,
+}
+
+impl Square {
+    fn plus(self, other: Square) -> Square {
+        Square {
+            both: self.both + other.both,
+            neither: self.neither + other.neither,
+            false_accepts: self.false_accepts + other.false_accepts,
+            false_rejects: self.false_rejects + other.false_rejects,
+        }
+    }
+
+    fn minus(self, other: Square) -> Square {
+        Square {
+            both: self.both - other.both,
+            neither: self.neither - other.neither,
+            false_accepts: self.false_accepts - other.false_accepts,
+            false_rejects: self.false_rejects - other.false_rejects,
+        }
+    }
+
+    /// `(p_o − p_e) / (1 − p_e)`: agreement beyond that by chance at these two
+    /// rates of acceptance (Cohen 1960, "A coefficient of agreement for nominal
+    /// scales"). `None` if chance alone always agrees.
+    fn kappa(self) -> Option<f64> {
+        let n = (self.both + self.neither + self.false_accepts + self.false_rejects) as f64;
+        let observed = (self.both + self.neither) as f64 / n;
+        let label = (self.both + self.false_rejects) as f64 / n;
+        let judge = (self.both + self.false_accepts) as f64 / n;
+        let chance = label * judge + (1.0 - label) * (1.0 - judge);
+        // There is no kappa without answers, or with one class only.
+        (chance < 1.0).then(|| (observed - chance) / (1.0 - chance))
+    }
+}
+
+/// Numbers of answers, by question.
+#[derive(Default)]
+struct Tally {
+    squares: BTreeMap<usize, Square>,
+    unscored: u64,
+    /// Distances of scores from labelled scores.
+    distance: f64,
+    distances: u64,
+}
+
+impl Tally {
+    fn add(&mut self, question: usize, case: &LabelledCase, judgement: &Judgement) {
+        let square = self.squares.entry(question).or_default();
+        match case.outcome(judgement) {
+            Outcome::Unscored => self.unscored += 1,
+            Outcome::FalseAccept => square.false_accepts += 1,
+            Outcome::FalseReject => square.false_rejects += 1,
+            Outcome::Agrees if case.is_right() => square.both += 1,
+            Outcome::Agrees => square.neither += 1,
+        }
+        if let (Label::Score(label), Some(score)) = (case.label, judgement.score) {
+            self.distance += (label - score).abs();
+            self.distances += 1;
+        }
+    }
+
+    /// Whether the answers of a group are all of its file.
+    fn is_all(&self, of: &Tally) -> bool {
+        self.total() == of.total() && self.unscored == of.unscored
+    }
+
+    fn total(&self) -> Square {
+        self.squares.values().fold(Square::default(), |sum, square| sum.plus(*square))
+    }
+
+    fn row(&self, file: Option<String>, group: Option<String>, seed: u64) -> JudgeRow {
+        let square = self.total();
+        let Square { both, neither, false_accepts, false_rejects } = square;
+        JudgeRow {
+            file,
+            group,
+            questions: self.squares.len() as u64,
+            graded: both + neither + false_accepts + false_rejects,
+            agreed: both + neither,
+            kappa: square.kappa(),
+            kappa_bounds: self.bounds(seed),
+            false_accepts,
+            to_reject: neither + false_accepts,
+            false_accept_bounds: self.accepted(),
+            false_rejects,
+            to_accept: both + false_rejects,
+            unscored: self.unscored,
+            score_error: (self.distances > 0).then(|| self.distance / self.distances as f64),
+        }
+    }
+
+    /// The 95 % interval of the share of wrong answers that are accepted,
+    /// questions as clusters: that of Clopper and Pearson for the number of
+    /// independent answers that would vary as much (Korn and Graubard 1998). If
+    /// none or all are accepted, nothing varies, and a question counts as one
+    /// answer.
+    fn accepted(&self) -> Option<(f64, f64)> {
+        let wrong = |square: &&Square| square.neither + square.false_accepts > 0;
+        let squares: Vec<&Square> = self.squares.values().filter(wrong).collect();
+        if squares.len() < FEWEST {
+            return None;
+        }
+        let questions = squares.len() as f64;
+        let total = self.total();
+        let answers = (total.neither + total.false_accepts) as f64;
+        let share = total.false_accepts as f64 / answers;
+        let spread = |square: &&Square| {
+            let own = (square.neither + square.false_accepts) as f64;
+            (square.false_accepts as f64 - share * own).powi(2)
+        };
+        let variance = questions / (questions - 1.0) * squares.iter().map(spread).sum::<f64>()
+            / answers.powi(2);
+        let freedom = |n: f64| t_quantile(0.975, n as usize - 1).powi(2);
+        let effective = if variance > 0.0 {
+            share * (1.0 - share) / variance * freedom(answers) / freedom(questions)
+        } else {
+            questions
+        };
+        let n = effective.min(answers);
+        let below = 1.0 - clopper_pearson_upper((1.0 - share) * n, n);
+        Some((below, clopper_pearson_upper(share * n, n)))
+    }
+
+    /// The 95 % interval of kappa, questions as clusters. From 6 questions on
+    /// the t interval of the jackknife's standard error (Efron and Tibshirani
+    /// 1993, chapter 11); from 20 on the wider of it and BCa (chapter 14).
+    fn bounds(&self, seed: u64) -> Option<(f64, f64)> {
+        let squares: Vec<Square> = self.squares.values().copied().collect();
+        if squares.len() < FEWEST {
+            return None;
+        }
+        let total = self.total();
+        let estimate = total.kappa()?;
+        let left: Option<Vec<f64>> =
+            squares.iter().map(|square| total.minus(*square).kappa()).collect();
+        let left = left?;
+        let n = left.len() as f64;
+        let mean = left.iter().sum::<f64>() / n;
+        let squared: f64 = left.iter().map(|x| (x - mean).powi(2)).sum();
+        let half = t_quantile(0.975, left.len() - 1) * ((n - 1.0) / n * squared).sqrt();
+        if half == 0.0 {
+            return None;
+        }
+        let student = (estimate - half, estimate + half);
+        let resampled = (squares.len() >= RESAMPLED_FROM)
+            .then(|| bca(&squares, estimate, acceleration_of(&left)?, seed))
+            .flatten()
+            .filter(|(lo, hi)| hi - lo > 2.0 * half);
+        let (lo, hi) = resampled.unwrap_or(student);
+        Some((lo.clamp(-1.0, 1.0), hi.clamp(-1.0, 1.0)))
+    }
+}
+
+/// BCa interval of kappa by resampling whole questions. `None` if too many
+/// resamples have no kappa, or all are on one side of the estimate.
+fn bca(squares: &[Square], estimate: f64, acceleration: f64, seed: u64) -> Option<(f64, f64)> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut draw = |_| {
+        let sum = (0..squares.len()).fold(Square::default(), |sum, _| {
+            sum.plus(squares[rng.random_range(0..squares.len())])
+        });
+        sum.kappa()
+    };
+    let mut resampled: Vec<f64> = (0..BCA_RESAMPLES).filter_map(&mut draw).collect();
+    if (BCA_RESAMPLES - resampled.len()) * 100 > BCA_RESAMPLES * MOST_WITHOUT {
+        return None;
+    }
+    resampled.sort_by(f64::total_cmp);
+    let (lo, hi) = adjusted_levels(&resampled, estimate, acceleration)?;
+    Some((quantile(&resampled, lo), quantile(&resampled, hi)))
+}
+
+#[cfg(test)]
+#[path = "agreement_tests.rs"]
+pub(super) mod tests;

@@ -1,0 +1,325 @@
+use std::sync::Arc;
+
+use super::*;
+use recap_core::model::{Expectation, LabelledQuestion, NoGrade, ProbeKind};
+
+fn case(file: &str, question: usize, label: bool, group: Option<&str>) -> LabelledCase {
+    let asked = LabelledQuestion {
+        file: file.into(),
+        id: question.to_string(),
+        question: format!("Question {question}?"),
+        kind: ProbeKind::Fact,
+        expect: Expectation::AnyOf(vec!["x".to_owned()]),
+        stale: Vec::new(),
+    };
+    let label = if label { Label::Correct } else { Label::Incorrect };
+    let (id, answer, asked) = (question.to_string(), String::new(), Arc::new(asked));
+    LabelledCase { asked, id, line: 1, answer, label, group: group.map(Into::into) }
+}
+
+fn judged(accepts: bool) -> Judgement {
+    let (verdict, score) =
+        if accepts { (Verdict::Correct, 1.0) } else { (Verdict::Incorrect, 0.0) };
+    Judgement { verdict, score: Some(score), rationale: String::new(), votes: Vec::new() }
+}
+
+fn unscored(why: &str) -> Judgement {
+    Judgement::unscored(NoGrade::Other(why.to_owned()))
+}
+
+fn report(graded: &[(LabelledCase, Judgement)]) -> JudgeReport {
+    let (cases, judgements): (Vec<_>, Vec<_>) = graded.iter().cloned().unzip();
+    agreement(&Graded {
+        judge: "offline",
+        source: Source::Lexical,
+        seed: 1,
+        cases: &cases,
+        judgements: &judgements,
+        left_out: &[],
+    })
+}
+
+/// 50 answers to 50 questions: 20 accepted and 15 rejected by both, 10 falsely
+/// accepted, 5 falsely rejected.
+fn fifty() -> Vec<(LabelledCase, Judgement)> {
+    let fields = [(20, true, true), (15, false, false), (10, false, true), (5, true, false)];
+    let all = fields.into_iter().flat_map(|(n, label, judge)| vec![(label, judge); n]);
+    all.enumerate().map(|(n, (label, judge))| (case("f", n, label, None), judged(judge))).collect()
+}
+
+#[test]
+fn kappa_is_agreement_beyond_chance() {
+    // 35 of 50 agree: 0.7. The two say yes to 25 and 30: by chance
+    // 0.5 · 0.6 + 0.5 · 0.4 = 0.5. So (0.7 − 0.5) / (1 − 0.5) = 0.4.
+    let report = report(&fifty());
+    let [row] = &report.rows[..] else { panic!("{report:?}") };
+    assert_eq!((row.graded, row.agreed, row.questions), (50, 35, 50));
+    assert!((row.kappa.unwrap() - 0.4).abs() < 1e-12);
+    assert!((row.agreement().unwrap() - 0.7).abs() < 1e-12);
+    assert!((row.false_accept_share().unwrap() - 0.4).abs() < 1e-12);
+    assert!((row.false_reject_share().unwrap() - 0.2).abs() < 1e-12);
+}
+
+#[test]
+fn the_interval_of_kappa_is_near_that_for_large_samples() {
+    // Fleiss, Cohen and Everitt (1969), formula 13, with p = (.4, .2; .1, .3),
+    // rows the judge (.6, .4), columns the label (.5, .5), p_e = .5, k = .4:
+    // A = Σ p_ii [1 − (p_i. + p_.i)(1 − k)]²
+    //   = .4 (1 − 1.1 · .6)² + .3 (1 − .9 · .6)² = .04624 + .06348 = .10972,
+    // B = (1 − k)² Σ p_ij (p_.i + p_j.)², i ≠ j, i the judge's, j the label's:
+    //   = .36 · (.2 · (.5 + .4)² + .1 · (.5 + .6)²) = .36 · .283 = .10188,
+    // C = [k − p_e (1 − k)]² = (.4 − .3)² = .01,
+    // var = (A + B − C) / (n (1 − p_e)²) = .2016 / 12.5 = .016128; se = .1270.
+    let (lo, hi) = report(&fifty()).rows[0].kappa_bounds.unwrap();
+    let half = 1.96 * 0.016_128_f64.sqrt();
+    assert!((lo - (0.4 - half)).abs() < 0.04, "{lo}");
+    assert!((hi - (0.4 + half)).abs() < 0.04, "{hi}");
+}
+
+#[test]
+fn answers_to_one_question_are_not_independent_evidence() {
+    let one_each = fifty();
+    // Every answer four times, as if four models gave the same answers.
+    let four_each: Vec<_> = one_each.iter().flat_map(|one| vec![one.clone(); 4]).collect();
+    let width = |graded: &[(LabelledCase, Judgement)]| {
+        let (lo, hi) = report(graded).rows[0].kappa_bounds.unwrap();
+        hi - lo
+    };
+    assert!((width(&one_each) - width(&four_each)).abs() < 1e-9);
+}
+
+#[test]
+fn fewer_than_six_questions_and_one_class_have_no_interval() {
+    let few: Vec<_> = fifty().into_iter().step_by(10).collect();
+    assert_eq!(few.len(), 5);
+    assert_eq!(report(&few).rows[0].kappa_bounds, None);
+    let right: Vec<_> = fifty().into_iter().take(20).collect();
+    let row = &report(&right).rows[0];
+    assert_eq!((row.kappa, row.kappa_bounds), (None, None));
+    assert_eq!(report(&[]).rows, []);
+}
+
+#[test]
+fn ungraded_answers_are_counted_separately_with_their_reasons() {
+    let mut graded = fifty();
+    for n in 0..3 {
+        let why = if n == 0 { "busy" } else { "late" };
+        graded.push((case("f", n, true, None), unscored(why)));
+    }
+    let report = report(&graded);
+    let row = &report.rows[0];
+    assert_eq!((row.graded, row.unscored, row.false_rejects), (50, 3, 5));
+    assert!((row.kappa.unwrap() - 0.4).abs() < 1e-12);
+    assert_eq!(report.reasons, [("late".to_owned(), 2), ("busy".to_owned(), 1)]);
+}
+
+#[test]
+fn rows_are_by_file_and_group_and_then_over_all_files() {
+    let graded = [
+        (case("b", 1, true, Some("m")), judged(true)),
+        (case("b", 1, false, Some("n")), judged(true)),
+        (case("a", 1, true, Some("m")), judged(true)),
+    ];
+    let report = report(&graded);
+    let rows: Vec<(Option<&str>, Option<&str>)> =
+        report.rows.iter().map(|row| (row.file.as_deref(), row.group.as_deref())).collect();
+    let (a, b) = (Some("a"), Some("b"));
+    assert_eq!(rows, [(b, None), (b, Some("m")), (b, Some("n")), (a, None), (None, None)]);
+    let all = report.overall().unwrap();
+    assert_eq!((all.false_accepts, all.to_reject, all.questions), (1, 1, 1));
+}
+
+#[test]
+fn scores_are_held_against_labelled_scores() {
+    let labelled = |score: f64| {
+        let mut case = case("f", 1, true, None);
+        case.label = Label::Score(0.5);
+        (case, scored(score))
+    };
+    let report = report(&[labelled(0.5), labelled(0.75), labelled(0.1)]);
+    let row = &report.rows[0];
+    // The label 0.5 is right, and so are 0.5 and 0.75.
+    assert_eq!((row.graded, row.agreed, row.false_rejects), (3, 2, 1));
+    // The distances from 0.5 are 0, 0.25 and 0.4.
+    assert!((row.score_error.unwrap() - 0.65 / 3.0).abs() < 1e-12);
+}
+
+#[test]
+fn the_interval_of_false_accepts_counts_questions_and_not_answers() {
+    // None of the wrong answers to eight questions is accepted: 1 − 0.025^(1/8).
+    let wrong = |n: usize, accepted: bool| (case("f", n, false, None), judged(accepted));
+    let bounds = |graded: &[_]| report(graded).rows[0].false_accept_bounds;
+    let none: Vec<_> = (0..8).map(|n| wrong(n, false)).collect();
+    let (lo, hi) = bounds(&none).unwrap();
+    assert!(lo.abs() < 1e-9 && (hi - 0.369_4).abs() < 1e-4, "{lo} {hi}");
+    // Equal answers are no additional evidence.
+    let repeated: Vec<_> = none.iter().flat_map(|one| vec![one.clone(); 4]).collect();
+    assert_eq!(bounds(&repeated), bounds(&none));
+    // Four like answers to each of twenty questions, those to five accepted. The
+    // variance is 20/19 · (5 · 3² + 15 · 1²) / 80² = 0.009868, as of 0.25 · 0.75 /
+    // 0.009868 = 19.0 answers; t²(79) / t²(19) = 1.99045² / 2.09302² = 0.90440 of
+    // them are 17.184, of which 4.296 are accepted.
+    let clustered: Vec<_> = (0..20).flat_map(|n| vec![wrong(n, n < 5); 4]).collect();
+    let (lo, hi) = bounds(&clustered).unwrap();
+    assert!((hi - clopper_pearson_upper(4.296, 17.184)).abs() < 1e-3, "{hi}");
+    assert!((1.0 - lo - clopper_pearson_upper(12.888, 17.184)).abs() < 1e-3, "{lo}");
+    assert_eq!(bounds(&clustered[..20]), None, "five questions");
+}
+
+#[test]
+fn the_worst_group_has_the_largest_share_and_enough_questions() {
+    let by = |name: &str, questions: std::ops::Range<usize>, accepted: usize| {
+        let one = move |n| (case("f", n, false, Some(name)), judged(n < accepted));
+        questions.map(one).collect::<Vec<_>>()
+    };
+    let graded = [by("few", 0..5, 5), by("good", 0..10, 1), by("bad", 0..10, 3)].concat();
+    let report = report(&graded);
+    let worst = report.worst_group().unwrap();
+    assert_eq!(
+        (worst.group.as_deref(), worst.false_accepts, worst.to_reject),
+        (Some("bad"), 3, 10)
+    );
+}
+
+#[test]
+fn trust_depends_on_labels_of_people_and_on_the_upper_bound() {
+    let agreeing = |n: usize| {
+        let one = |n: usize| {
+            let right = n.is_multiple_of(2);
+            (case("f", n, right, None), judged(right))
+        };
+        (0..n).map(one)
+    };
+    let trust = |graded: Vec<_>| report(&graded).trust;
+    // 0 of 72 leave 1 − 0.025^(1/72) = 0.04994 possible, 0 of 71 leave 0.05063.
+    assert_eq!(trust(agreeing(144).collect()), Trust::Trusted);
+    assert_eq!(trust(agreeing(142).collect()), Trust::Untrusted);
+    assert_eq!(trust(fifty()), Trust::Untrusted);
+    assert_eq!(trust(agreeing(5).collect()), Trust::Unknown);
+}
+
+/// Kappa and its interval of questions whose answers both accept, the label
+/// alone, the judge alone, and neither.
+pub(crate) fn bounds_of(questions: &[[u64; 4]], seed: u64) -> (Option<f64>, Option<(f64, f64)>) {
+    let square = |[both, label, judge, neither]: [u64; 4]| Square {
+        both,
+        neither,
+        false_accepts: judge,
+        false_rejects: label,
+    };
+    let squares = questions.iter().enumerate().map(|(at, question)| (at, square(*question)));
+    let tally = Tally { squares: squares.collect(), ..Tally::default() };
+    (tally.total().kappa(), tally.bounds(seed))
+}
+
+#[test]
+fn kappa_has_no_resampled_interval_if_one_resample_in_twenty_has_none() {
+    // Each question has one answer. One of `of` is rejected by both: a resample
+    // misses it with (1 − 1/of)^of, about 0.36, and then has no kappa.
+    let accepted = Square { both: 1, ..Square::default() };
+    let rejected = Square { neither: 1, ..Square::default() };
+    let one = [vec![accepted; 19], vec![rejected]].concat();
+    assert_eq!(bca(&one, 0.9, 0.0, 1), None);
+    // Of ten accepted and ten rejected, two of which the judge turns around, every
+    // resample has one.
+    let wrong = Square { false_accepts: 1, ..Square::default() };
+    let half = [vec![accepted; 10], vec![rejected; 8], vec![wrong; 2]].concat();
+    let (lo, hi) = bca(&half, 0.8, 0.0, 1).unwrap();
+    assert!(lo < 0.7 && hi > 0.9 && hi <= 1.0, "{lo} {hi}");
+}
+
+fn scored(score: f64) -> Judgement {
+    Judgement::scored(Verdict::Partial(score), score, String::new())
+}
+
+/// Answers by the file `f`: so many that both accept, that both reject, that only
+/// the judge accepts, that only the label accepts, and without a grade.
+fn answers(
+    group: Option<&str>,
+    [both, neither, judge, label, none]: [usize; 5],
+) -> Vec<(LabelledCase, Judgement)> {
+    let of =
+        |n: usize, label: bool, graded: Judgement| vec![(case("f", 0, label, group), graded); n];
+    [
+        of(both, true, judged(true)),
+        of(neither, false, judged(false)),
+        of(judge, false, judged(true)),
+        of(label, true, judged(false)),
+        of(none, true, unscored("busy")),
+    ]
+    .concat()
+}
+
+#[test]
+fn a_row_counts_each_kind_of_agreement_and_of_error() {
+    let all = answers(None, [2, 3, 4, 5, 6]);
+    let row = &report(&all).rows[0];
+    assert_eq!((row.questions, row.graded, row.agreed, row.unscored), (1, 14, 5, 6));
+    assert_eq!((row.false_accepts, row.to_reject), (4, 7));
+    assert_eq!((row.false_rejects, row.to_accept, row.score_error), (5, 7, None));
+    // By chance 0.5 · 6/14 + 0.5 · 8/14 = 0.5: (5/14 − 0.5) / 0.5.
+    assert!((row.kappa.unwrap() + 2.0 / 7.0).abs() < 1e-12);
+}
+
+#[test]
+fn a_group_has_a_row_unless_it_is_all_of_its_file() {
+    let parts = |others: [usize; 5]| {
+        let group = answers(Some("m"), [1, 1, 1, 1, 1]);
+        let all = [group, answers(None, others)].concat();
+        report(&all).rows.iter().map(|row| row.group.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(parts([0; 5]), [None]);
+    for other in 0..5 {
+        let mut others = [0; 5];
+        others[other] = 1;
+        assert_eq!(parts(others), [None, Some("m".to_owned())], "{others:?}");
+    }
+}
+
+#[test]
+fn only_questions_with_a_wrong_answer_bound_the_false_accepts() {
+    let wrong = |n: usize| (case("f", n, false, None), judged(n == 0));
+    let right = |n: usize| (case("f", n, true, None), judged(true));
+    let bounds = |wrongs: usize, rights: std::ops::Range<usize>| {
+        let all: Vec<_> = (0..wrongs).map(wrong).chain(rights.map(right)).collect();
+        report(&all).rows[0].false_accept_bounds
+    };
+    assert_eq!(bounds(5, 5..15), None);
+    assert!(bounds(6, 6..6).is_some());
+    assert_eq!(bounds(8, 8..20), bounds(8, 8..8));
+    assert_eq!(bounds(8, 0..8), bounds(8, 8..8), "right answers to the same questions");
+}
+
+#[test]
+fn from_twenty_questions_on_the_wider_interval_of_kappa_is_taken() {
+    // Answers that both accept, that both reject, and that the judge alone accepts.
+    let bounds = |both: usize, neither: usize, judge: usize| {
+        let of = |n: usize, question: [u64; 4]| vec![question; n];
+        let all = [of(both, [1, 0, 0, 0]), of(neither, [0, 0, 0, 1]), of(judge, [0, 0, 1, 0])];
+        bounds_of(&all.concat(), 1).1.unwrap()
+    };
+    // One of twenty is wrong: half of the resamples have either none or no more
+    // agreement than by chance. The jackknife gives 0.857 ± 0.319.
+    assert_eq!(bounds(15, 4, 1), (0.0, 1.0));
+    // Below twenty the jackknife alone counts: 0.854962 − 0.323730.
+    let (lo, hi) = bounds(14, 4, 1);
+    assert!((lo - 0.531_231).abs() < 1e-5 && hi == 1.0, "{lo} {hi}");
+    // Resamples from 0 to 1 are narrower than 0.615385 ± 0.640486, and those from
+    // 0.45 to 1 narrower than 0.8 ± 0.287357.
+    for (counts, expected) in [((16, 2, 2), -0.025_101), ((10, 8, 2), 0.512_643)] {
+        let (lo, hi) = bounds(counts.0, counts.1, counts.2);
+        assert!((lo - expected).abs() < 1e-5 && hi == 1.0, "{lo} {hi}");
+    }
+}
+
+#[test]
+fn a_few_resamples_without_a_kappa_leave_the_others() {
+    // Of twenty questions three are rejected: a resample misses all of them with
+    // (17/20)²⁰ = 3.9 %.
+    let squares = [
+        vec![Square { both: 1, ..Square::default() }; 17],
+        vec![Square { neither: 1, ..Square::default() }; 2],
+        vec![Square { false_accepts: 1, ..Square::default() }],
+    ];
+    assert!(bca(&squares.concat(), 0.75, 0.0, 1).is_some());
+}

@@ -1,0 +1,128 @@
+//! The billing models of a run with their names in rows, and the rows that it has.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::ALL;
+use recap_core::model::{Manifest, RECORDED, Sessions};
+
+/// A strategy on a data set at a window.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct RowPlace {
+    pub dataset: String,
+    pub window: String,
+    pub strategy: String,
+}
+
+/// The billing models of a run: those of its bills, or without bills those of its
+/// manifest. Never empty.
+pub(super) struct BillingModels {
+    names: Vec<String>,
+    /// For each data set, the models that its sessions name, if each session is
+    /// billed as its own model.
+    recorded: BTreeMap<String, BTreeSet<String>>,
+    places: BTreeSet<RowPlace>,
+}
+
+impl BillingModels {
+    /// Collects the billing models and the places from the cells.
+    pub fn of(manifest: &Manifest, sessions: &Sessions) -> Self {
+        let mut named = BTreeSet::new();
+        let mut recorded: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        let mut places = BTreeSet::new();
+        for session in sessions.iter() {
+            for cell in session.cells() {
+                places.insert(RowPlace {
+                    dataset: cell.key.dataset.clone(),
+                    window: cell.key.window.clone(),
+                    strategy: cell.key.strategy.clone(),
+                });
+                for bill in cell.rows().into_iter().flat_map(|rows| &rows.bills) {
+                    if !named.contains(&bill.billed_as) {
+                        named.insert(bill.billed_as.clone());
+                    }
+                    if bill.billed_as == RECORDED {
+                        for dataset in [session.dataset, ALL] {
+                            let models = recorded.entry(dataset.to_owned()).or_default();
+                            models.insert(bill.model.clone());
+                        }
+                    }
+                }
+            }
+        }
+        let mut names: Vec<String> = match named.is_empty() {
+            true => manifest.agent_models.clone(),
+            false => named.into_iter().collect(),
+        };
+        if names.is_empty() {
+            names.push(RECORDED.to_owned());
+        }
+        BillingModels { names, recorded, places }
+    }
+
+    /// Every strategy, data set and window that has a cell.
+    pub fn places(&self) -> &BTreeSet<RowPlace> {
+        &self.places
+    }
+
+    /// Names of the billing models, as in [`Bill::billed_as`](recap_core::model::Bill::billed_as).
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The billing model's name on rows of a data set. If sessions are billed as the
+    /// models that they name, and all name the same, it is the name of that
+    /// model. This is decided for a whole data set, so that all rows of a table
+    /// have one name, and not if another billing model has that name.
+    pub fn shown<'a>(&'a self, dataset: &str, billing_model: &'a str) -> &'a str {
+        let models = self.recorded.get(dataset).filter(|_| billing_model == RECORDED);
+        match models
+            .and_then(|models| models.first())
+            .filter(|_| models.is_some_and(|m| m.len() == 1))
+        {
+            Some(model) if !self.names.contains(model) => model,
+            _ => billing_model,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testkit::{cell, manifest};
+
+    /// The billing models of a run with bills of these billing models for these models.
+    fn billing_models(typed: &[&str], billed: &[(&str, &str, &str)]) -> BillingModels {
+        let names = typed.iter().map(|name| (*name).to_owned()).collect();
+        let manifest = Manifest { agent_models: names, ..manifest(&["25%"]) };
+        let cells = billed.iter().enumerate().map(|(at, (dataset, billing_model, model))| {
+            let cell = cell(&format!("s{at}"), "x").dataset(dataset).sent(&[1]);
+            cell.bill(billing_model, model, &[(1, 0, 0)]).build()
+        });
+        BillingModels::of(&manifest, &Sessions::new(cells, []))
+    }
+
+    #[test]
+    fn billing_models_are_those_of_the_bills_and_else_those_typed() {
+        let billed = [("d", "zeta", "zeta"), ("d", "beta", "beta"), ("d", "zeta", "zeta")];
+        assert_eq!(billing_models(&["typed"], &billed).names(), ["beta", "zeta"]);
+        assert_eq!(billing_models(&["typed", "also"], &[]).names(), ["typed", "also"]);
+        assert_eq!(billing_models(&[], &[]).names(), [RECORDED]);
+        assert_eq!(billing_models(&[], &billed).places().len(), 1);
+    }
+
+    #[test]
+    fn sessions_billed_as_one_model_have_its_name_in_each_data_set() {
+        let all = billing_models(
+            &[],
+            &[("d", RECORDED, "m"), ("d", RECORDED, "m"), ("e", RECORDED, "n")],
+        );
+        assert_eq!((all.shown("d", RECORDED), all.shown("e", RECORDED)), ("m", "n"));
+        assert_eq!(all.shown(ALL, RECORDED), RECORDED, "they name several");
+        assert_eq!(all.shown("d", "n"), "n", "another billing model keeps its name");
+        // Two rows must not have one name.
+        let taken = billing_models(&[], &[("d", RECORDED, "m"), ("d", "m", "m")]);
+        assert_eq!(taken.shown("d", RECORDED), RECORDED);
+        let typed = billing_models(&[], &[("d", "k", "m")]);
+        assert_eq!(typed.shown("d", RECORDED), RECORDED, "no bill takes what sessions name");
+    }
+}

@@ -1,0 +1,193 @@
+//! Reference values: `tests/statistics_fixtures.py` (SciPy 1.17.1).
+
+use super::*;
+use crate::statistics::Weighted;
+
+/// Values as skewed as recalls near 1.
+const SKEWED: [f64; 24] = [
+    1.0, 0.98, 0.97, 1.0, 0.95, 0.99, 0.4, 0.96, 1.0, 0.93, 0.99, 0.72, 0.97, 1.0, 0.98, 0.9, 0.99,
+    0.55, 1.0, 0.96, 0.94, 0.98, 1.0, 0.97,
+];
+
+fn singles(values: &[f64]) -> Clusters {
+    Clusters::new(values.iter().map(|v| vec![*v]).collect())
+}
+
+#[track_caller]
+fn close(found: f64, expected: f64, within: f64) {
+    assert!((found - expected).abs() < within, "{found} is not {expected}");
+}
+
+#[test]
+fn bca_levels_are_those_of_scipy() {
+    close(acceleration(&singles(&SKEWED)).unwrap(), -0.086772001523, 1e-9);
+    let resampled: Vec<f64> = (0..=1000).map(|i| 0.8 + 0.0002 * f64::from(i)).collect();
+    let (lo, hi) = adjusted_levels(&resampled, 0.9151, -0.086772001523).unwrap();
+    close(lo, 0.028674451800, 1e-7);
+    close(hi, 0.977372730450, 1e-7);
+    close(quantile(&resampled, lo), 0.805734890360, 1e-7);
+    close(quantile(&resampled, hi), 0.995474546090, 1e-7);
+}
+
+#[test]
+fn bca_is_near_scipy_with_a_hundred_times_the_resamples() {
+    for seed in 0..3 {
+        let bounds = bca(&singles(&SKEWED), seed).unwrap();
+        close(bounds.lo, 0.8313, 0.008);
+        close(bounds.hi, 0.9642, 0.003);
+    }
+}
+
+#[test]
+fn the_wider_of_bca_and_t_is_taken() {
+    // BCa is 0.133 wide here, t 0.127.
+    let bounds = singles(&SKEWED).confidence(1).unwrap().bounds();
+    assert_eq!(Some(bounds), bca(&singles(&SKEWED), 1));
+    // Without a skew BCa is narrower: it does not use the t quantile.
+    let even: Vec<f64> = (0..20).map(f64::from).collect();
+    assert_eq!(singles(&even).confidence(1).unwrap().bounds(), singles(&even).student());
+}
+
+#[test]
+fn bca_of_values_that_are_all_alike_is_absent() {
+    assert_eq!(bca(&singles(&[0.5; 20]), 1), None);
+}
+
+#[test]
+fn the_cautious_bound_is_that_of_clopper_and_pearson_for_losses_of_all_or_nothing() {
+    // One-sided 95 % bounds on a share: 1 − 0.05^(1/20), and 2 of 40 by the
+    // fixtures.
+    close(cautious_lower(&singles(&[0.0; 20]), 1.0, 1), -(1.0 - 0.05_f64.powf(0.05)), 0.006);
+    let mut two = [0.0; 40];
+    two[..2].fill(-1.0);
+    close(cautious_lower(&singles(&two), 1.0, 1), -0.149_1, 0.006);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_interval() {
+    let session = vec![SKEWED.to_vec()];
+    assert_eq!(blocks(&session, 3), blocks(&session, 3));
+    assert_ne!(blocks(&session, 3), blocks(&session, 4));
+    assert_eq!(bca(&singles(&SKEWED), 3), bca(&singles(&SKEWED), 3));
+}
+
+#[test]
+fn a_session_of_equal_requests_gives_a_point() {
+    assert_eq!(blocks(&[vec![0.25; 30]], 1), Some(Bounds { lo: 0.25, hi: 0.25 }));
+    assert_eq!(blocks(&[Vec::new()], 1), None);
+}
+
+#[test]
+fn sessions_weigh_the_same_whatever_their_length() {
+    // Nothing varies within a session: (1.0 + 0.0) / 2.
+    let sessions = [vec![1.0; 90], vec![0.0; 10]];
+    assert_eq!(blocks(&sessions, 1), Some(Bounds { lo: 0.5, hi: 0.5 }));
+}
+
+#[test]
+fn sessions_have_the_weights_that_are_given() {
+    let (ones, zeros) = ([1.0; 90], [0.0; 10]);
+    let sessions = [(30.0, ones.as_slice()), (10.0, zeros.as_slice()), (20.0, &[])];
+    assert_eq!(weighted_blocks(&sessions, 1), Some(Bounds { lo: 0.75, hi: 0.75 }));
+    assert_eq!(weighted_blocks(&[(30.0, &[])], 1), None);
+}
+
+#[test]
+fn the_cautious_bound_adds_a_cluster_of_average_weight() {
+    // Doubling every weight gives the same sample.
+    let of = |weight| {
+        let value = |at| vec![Weighted { value: if at < 2 { -0.3 } else { 0.0 }, weight }];
+        cautious_lower(&Clusters::weighted((0..30).map(value).collect()), 1.0, 1)
+    };
+    assert_eq!(of(1.0), of(2.0));
+    // A loss with a small weight counts less, and the unseen cluster has the
+    // average weight.
+    let light = |own| {
+        let one = |at| Weighted { value: if at == 0 { -1.0 } else { 0.0 }, weight: 10.0 };
+        let mut all: Vec<Vec<Weighted>> = (0..30).map(|at| vec![one(at)]).collect();
+        all[0][0].weight = own;
+        cautious_lower(&Clusters::weighted(all), 1.0, 1)
+    };
+    assert!(light(1.0) > light(10.0) && light(10.0) > light(30.0));
+}
+
+/// A session whose requests stay similar for two in a row on average.
+fn session(rng: &mut ChaCha8Rng) -> Vec<f64> {
+    let mut level: f64 = rng.random_range(0.0..1.0);
+    let request = |_| {
+        if rng.random_range(0..2) == 0 {
+            level = rng.random_range(0.0..1.0);
+        }
+        level
+    };
+    (0..120).map(request).collect()
+}
+
+#[test]
+fn blocks_cover_better_than_single_requests() {
+    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    let (mut by_block, mut by_request) = (0, 0);
+    for run in 0..100 {
+        let session = session(&mut rng);
+        let bounds = blocks(std::slice::from_ref(&session), run).unwrap();
+        by_block += usize::from(bounds.lo <= 0.5 && 0.5 <= bounds.hi);
+        // The interval of a bootstrap of single requests.
+        let single = singles(&session).student();
+        by_request += usize::from(single.lo <= 0.5 && 0.5 <= single.hi);
+    }
+    assert!(by_block >= 84, "{by_block} of 100");
+    assert!(by_request <= by_block - 10, "{by_request} against {by_block}");
+}
+
+#[test]
+fn the_wider_interval_covers_at_twenty() {
+    let mut rng = ChaCha8Rng::seed_from_u64(9);
+    let runs = 100;
+    let covered = (0..runs).filter(|seed| {
+        // The values are right-skewed with mean 1/3.
+        let values: Vec<f64> = (0..20).map(|_| rng.random_range(0.0_f64..1.0).powi(2)).collect();
+        let bounds = singles(&values).confidence(*seed).unwrap().bounds();
+        bounds.lo <= 1.0 / 3.0 && 1.0 / 3.0 <= bounds.hi
+    });
+    let covered = covered.count();
+    assert!(covered >= 90, "{covered} of {runs}");
+}
+
+#[test]
+fn half_of_the_ties_are_below_the_estimate() {
+    // Below 2 is one of four, and two are equal to it: (1 + 2/2) / 4 = 1/2, no bias.
+    let (lo, hi) = adjusted_levels(&[1.0, 2.0, 2.0, 3.0], 2.0, 0.0).unwrap();
+    close(lo, 0.025, 1e-9);
+    close(hi, 0.975, 1e-9);
+}
+
+#[test]
+fn blocks_are_as_long_as_the_cube_root_of_the_requests_rounded_up() {
+    // With one 1 in every `block` requests each whole block has the same sum, so
+    // that the interval is a point; blocks of any other length vary.
+    for (requests, block) in [(8_usize, 2), (9, 3), (27, 3), (28, 4), (64, 4)] {
+        let session = (0..requests).map(|r| f64::from(u8::from(r % block == 0))).collect();
+        let share = 1.0 / block as f64;
+        let bounds = blocks(&[session], 5).unwrap();
+        close(bounds.lo, share, 1e-9);
+        close(bounds.hi, share, 1e-9);
+    }
+}
+
+#[test]
+fn the_first_and_the_last_request_are_drawn_as_well() {
+    for at in [0, 7] {
+        let mut session = vec![0.0; 8];
+        session[at] = 1.0;
+        assert!(blocks(&[session], 1).unwrap().hi > 0.0, "request {at} is never drawn");
+    }
+}
+
+#[test]
+fn six_clusters_have_a_student_interval_and_twenty_the_wider_of_two() {
+    let of = |n: usize| singles(&(0..n).map(|v| v as f64).collect::<Vec<_>>()).confidence(1);
+    assert_eq!(of(5), None);
+    assert!(matches!(of(6), Some(Confidence::Student(_))));
+    assert!(matches!(of(19), Some(Confidence::Student(_))));
+    assert!(matches!(of(20), Some(Confidence::Wider(_))));
+}

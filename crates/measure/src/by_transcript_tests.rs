@@ -1,0 +1,181 @@
+use super::*;
+use crate::testkit::{cell, facts, run};
+use recap_core::model::{Absent, ProbeKind, TranscriptFacts};
+
+fn row<'a>(run: &'a ByTranscript, strategy: &str) -> &'a UnitRow {
+    run.rows.iter().find(|row| row.strategy == strategy).unwrap()
+}
+
+#[test]
+fn each_transcript_has_its_own_figure_averaged_over_replicates() {
+    // s0 was replayed twice: (300 + 500) / 2 tokens; s1 once: 200.
+    let both = ["s0", "s1"].map(|id| facts(id).requests(&[200, 400]).build()).to_vec();
+    let cells = vec![
+        cell("s0", "fifo").sent(&[100, 200]).build(),
+        cell("s0", "fifo").replicate(1).sent(&[200, 300]).build(),
+        cell("s1", "fifo").sent(&[100, 100]).build(),
+    ];
+    let apart = by_transcript(&run(both, cells));
+    let fifo = row(&apart, "fifo");
+    let one = |x| Some(Figure::One(x));
+    assert_eq!(fifo.figures["tokens_sent"], [one(400.0), one(200.0)]);
+    assert_eq!(fifo.figures["peak_tokens"], [one(300.0), one(100.0)], "a maximum of its own");
+    assert_eq!(apart.rows.len(), 1, "the rows over all data sets are made of these");
+    // By request: (100 + 200) / 2 and (200 + 300) / 2.
+    assert_eq!(fifo.series["tokens_sent"][0], [Some(150.0), Some(250.0)]);
+}
+
+#[test]
+fn six_clusters_need_no_figure_for_each_request() {
+    let ids = ["a", "b", "c", "d", "e", "f"];
+    let all = ids.map(|id| facts(id).requests(&[100]).build()).to_vec();
+    let cells = ids.map(|id| cell(id, "fifo").sent(&[50]).build()).to_vec();
+    assert!(row(&by_transcript(&run(all, cells)), "fifo").series.is_empty());
+    // In one of two projects there are only two clusters.
+    let named = |id: &str| if id < "d" { "p" } else { "q" };
+    let all = ids.map(|id| facts(id).cluster(named(id)).requests(&[100]).build()).to_vec();
+    let cells = ids.map(|id| cell(id, "fifo").sent(&[50]).build()).to_vec();
+    assert!(!row(&by_transcript(&run(all, cells)), "fifo").series.is_empty());
+}
+
+#[test]
+fn the_bill_by_request_adds_up_to_the_bill() {
+    // `cheap`: $1 a million tokens uncached, $5 output, with 10 tokens of
+    // output each.
+    let session = facts("s").requests(&[1_000, 2_000]).build();
+    let bill = [(1_000, 0, 0), (2_000, 0, 0)];
+    let billed = cell("s", "fifo").sent(&[1_000, 2_000]).bill("recorded", "cheap", &bill).build();
+    let apart = by_transcript(&run(vec![session], vec![billed]));
+    let fifo = row(&apart, "fifo");
+    assert_eq!(fifo.series["cost_usd"][0], [Some(0.00105), Some(0.00205)]);
+    assert_eq!(fifo.figures["cost_usd"], [Some(Figure::One(0.0031))]);
+}
+
+#[test]
+fn another_text_or_another_question_is_another_session() {
+    let plain = || facts("s").requests(&[100]).probe(ProbeKind::Fact, 0, 10);
+    let same = fingerprint_of(&plain().build());
+    assert_eq!(fingerprint_of(&plain().build()), same);
+    let text =
+        fingerprint_of(&plain().with(|facts| facts.messages[0].text = "other".into()).build());
+    assert!(text.session != same.session && text.probes == same.probes);
+    let probe = fingerprint_of(&plain().with(|facts| facts.probes[0].probe.asked_at = 1).build());
+    assert!(probe.session == same.session && probe.probes != same.probes);
+    let words = plain().with(|facts| facts.probes[0].probe.question = "What?".into()).build();
+    assert!(
+        fingerprint_of(&words).probes == same.probes && fingerprint_of(&words).words != same.words
+    );
+    // Without the text of its probes a run still has the other hashes.
+    let silent = plain().with(|facts| facts.probes[0].probe.question.clear()).build();
+    assert_eq!(
+        (fingerprint_of(&silent).words, fingerprint_of(&silent).probes),
+        (None, same.probes)
+    );
+}
+
+#[test]
+fn the_figures_are_parsed_as_they_were_written() {
+    let session = facts("s").requests(&[100, 300]).build();
+    let cells = vec![
+        cell("s", "full").control().sent(&[100, 300]).build(),
+        cell("s", "fifo").sent(&[33, 77]).build(),
+    ];
+    let apart = by_transcript(&run(vec![session], cells));
+    assert!(row(&apart, "full").series.is_empty(), "a scale needs no series");
+    let text = serde_json::to_string(&apart).unwrap();
+    assert!(text.contains("\"token_savings\":[[290.0,400.0]]"), "{text}");
+    assert_eq!(serde_json::from_str::<ByTranscript>(&text).unwrap(), apart);
+    assert_eq!(rounded(1.0 / 3.0, 6), 0.333333);
+}
+
+#[test]
+fn projects_are_clusters_if_there_are_several_and_sessions_without_one_count_singly() {
+    let of = |names: &[Option<&str>]| {
+        let one = |(at, name): (usize, &Option<&str>)| match name {
+            Some(name) => facts(&format!("s{at}")).cluster(name).build(),
+            None => facts(&format!("s{at}")).build(),
+        };
+        let all: Vec<TranscriptFacts> = names.iter().enumerate().map(one).collect();
+        clusters(all.iter())
+    };
+    let (p, q) = (Some("p"), Some("q"));
+    for (names, expected) in [
+        (&[][..], 0),
+        (&[None, None, None][..], 3),
+        (&[p, p, p][..], 3),
+        (&[p, p, q][..], 2),
+        (&[p, p, None][..], 2),
+        (&[p, q, p, None, None, None][..], 5),
+    ] {
+        assert_eq!(of(names), expected, "{names:?}");
+    }
+}
+
+#[test]
+fn only_figures_of_the_table_are_kept_and_failed_cells_are_counted_if_there_are_any() {
+    let sessions = ["s0", "s1", "s2"].map(|id| facts(id).requests(&[100]).build()).to_vec();
+    let cells = vec![
+        cell("s0", "fifo").sent(&[50]).build(),
+        cell("s1", "fifo").failed("it broke"),
+        cell("s2", "fifo").failed("it broke"),
+        cell("s0", "prune").sent(&[70]).build(),
+    ];
+    let apart = by_transcript(&run(sessions, cells));
+    let (fifo, prune) = (row(&apart, "fifo"), row(&apart, "prune"));
+    assert_eq!((fifo.failed, prune.failed), (2, 0));
+    assert_eq!(fifo.figures["tokens_sent"], [Some(Figure::One(50.0)), None, None]);
+    assert!(!fifo.figures.contains_key("did_without") && !fifo.figures.contains_key("cost_usd"));
+    let written = |row: &UnitRow| serde_json::to_value(row).unwrap();
+    assert_eq!(written(fifo)["failed"], 2);
+    assert!(written(prune).get("failed").is_none());
+}
+
+#[test]
+fn a_data_set_has_the_figures_of_its_own_table() {
+    // The price is unknown in the second data set, and so over both.
+    let (d, e) = (facts("s").requests(&[100]), facts("t").dataset("e").requests(&[100]));
+    let billed = |id: &str, set: &str, model: &str| {
+        let made = cell(id, "fifo").dataset(set).sent(&[50]);
+        made.bill("recorded", model, &[(1_000, 0, 0)]).build()
+    };
+    let cells = vec![billed("s", "d", "cheap"), billed("t", "e", "nobody")];
+    let apart = by_transcript(&run(vec![d.build(), e.build()], cells));
+    let [d, e] = &apart.rows[..] else { panic!("{apart:?}") };
+    assert_eq!((&*d.dataset, &*e.dataset), ("d", "e"));
+    assert_eq!(d.figures["cost_usd"], [Some(Figure::One(0.00105))]);
+    assert!(!e.figures.contains_key("cost_usd"));
+    assert_eq!(e.figures["tokens_sent"], [Some(Figure::One(50.0))]);
+}
+
+#[test]
+fn a_transcript_has_the_figure_of_its_replicates_as_the_measure_is_pooled() {
+    let of = |of, to| Parts::Fraction { of, to };
+    let many = || vec![Parts::Many(vec![9.0, 1.0]), Parts::Many(vec![2.0, 7.0, 3.0])];
+    let ones = || vec![Parts::One(2.0), Parts::One(7.0), Parts::Absent(Absent::NoProbes)];
+    let waits =
+        vec![Parts::Waits(vec![(7.0, true), (3.0, true)]), Parts::Waits(vec![(9.0, false)])];
+    let fractions = || vec![of(3.0, 10.0), of(5.0, 20.0)];
+    for (pool, parts, expected) in [
+        (Pool::Mean, ones(), Some(Figure::One(4.5))),
+        (Pool::Sum, ones(), Some(Figure::One(4.5))),
+        (Pool::Max, ones(), Some(Figure::One(7.0))),
+        (Pool::Median, many(), Some(Figure::One(3.0))),
+        (Pool::Percentile(95), many(), Some(Figure::One(9.0))),
+        (Pool::Percentile(20), many(), Some(Figure::One(1.0))),
+        (Pool::WaitMedian, waits, Some(Figure::One(7.0))),
+        (Pool::RatioOfSums, fractions(), Some(Figure::Fraction(4.0, 15.0))),
+        (Pool::AtCuts, fractions(), Some(Figure::Fraction(4.0, 15.0))),
+        (Pool::AtCuts, ones(), None),
+        (Pool::Median, ones(), None),
+        (Pool::Mean, many(), None),
+    ] {
+        assert_eq!(figure(pool, &parts), expected, "{pool:?}");
+    }
+}
+
+#[test]
+fn a_place_of_a_series_is_the_mean_of_the_replicates_that_have_it() {
+    let replicates = [vec![Some(1.0), None], vec![Some(3.0), Some(5.0), Some(2.0 / 3.0), None]];
+    assert_eq!(averaged(&replicates), [Some(2.0), Some(5.0), Some(0.666_667), None]);
+    assert!(averaged(&[]).is_empty());
+}

@@ -1,0 +1,302 @@
+//! Compares two runs on the same data, row by row (reference §7): the primary
+//! measure is tested, all others are described.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::ALL;
+use super::by_transcript::ByTranscript;
+use super::measures::MEASURES;
+use super::paired::{Difference, Side, Spread, Unpaired, paired};
+use super::sign_flip::holm;
+use super::spec::mean;
+use super::statistics::FEWEST_FOR_AN_INTERVAL;
+use recap_core::model::{
+    Cell, ComparedMeasure, ComparedProbes, ComparedRow, Comparison, Direction, Primary, RIGHT,
+    Report, RowKind, TestOutcome, catalogue,
+};
+use recap_core::text::counted;
+
+/// The measures that are compared, besides those by kind of probe.
+const COMPARED: [&str; 20] = [
+    catalogue::CONTINUITY.id,
+    catalogue::KEPT_AT_CUT.id,
+    catalogue::ADDED_AT_CUT.id,
+    catalogue::CARRIED_SHARE.id,
+    catalogue::TOKENS_AT_CUT.id,
+    catalogue::FIRST_MISS.id,
+    catalogue::CUT_COST_USD.id,
+    catalogue::RECALL.id,
+    catalogue::REFERENCE_RECALL.id,
+    catalogue::RECENCY_GAIN.id,
+    catalogue::ANSWERABLE.id,
+    catalogue::EVIDENCE_GONE.id,
+    catalogue::OVERFLOWS.id,
+    catalogue::COMPACTIONS.id,
+    catalogue::TOKENS_SENT.id,
+    catalogue::PEAK_TOKENS.id,
+    catalogue::COST_USD.id,
+    catalogue::COMPACTION_COST_USD.id,
+    catalogue::BLOCKING_MS_P95.id,
+    catalogue::BLOCKING_MS_SUM.id,
+];
+
+/// Largest share of true nulls that may be called a difference, over the whole
+/// family.
+const LEVEL: f64 = 0.05;
+/// Number of clusters from which a test is made whatever the size of the
+/// family.
+const TESTED_FROM: u64 = 10;
+
+/// One of the two runs.
+#[derive(Clone, Copy)]
+pub struct Run<'a> {
+    /// Name of the run in the report.
+    pub name: &'a str,
+    /// The measures of the run, row by row.
+    pub report: &'a Report,
+    /// The figures of the run by transcript.
+    pub by_transcript: &'a ByTranscript,
+}
+
+/// Compares two runs on the same data. `pairs` maps strategies of A to strategies of
+/// B; if it is empty, strategies of the same name are compared. Measures in
+/// `left_out` are not compared.
+pub fn compare(
+    a: Run<'_>,
+    b: Run<'_>,
+    pairs: &[(String, String)],
+    left_out: &[&str],
+) -> Comparison {
+    let strategies = |run: Run<'_>| -> Vec<String> {
+        run.report.manifest.strategies.iter().map(|strategy| strategy.name.clone()).collect()
+    };
+    let (own_a, own_b) = (strategies(a), strategies(b));
+    let only = |these: &[String], those: &[String]| -> Vec<String> {
+        these.iter().filter(|name| !those.contains(name)).cloned().collect()
+    };
+    let namesakes = own_a.iter().filter(|name| own_b.contains(name));
+    let pairs: Vec<(String, String)> = match pairs.is_empty() {
+        true => namesakes.map(|name| (name.clone(), name.clone())).collect(),
+        false => pairs.to_vec(),
+    };
+    let datasets: BTreeSet<&str> =
+        b.by_transcript.transcripts.iter().map(|matching| matching.dataset.as_str()).collect();
+    let mut datasets: Vec<&str> = datasets.into_iter().collect();
+    if datasets.len() > 1 {
+        datasets.insert(0, ALL);
+    }
+    let (mut rows, mut notes) = (Vec::new(), Vec::new());
+    for dataset in &datasets {
+        for window in &b.report.manifest.windows {
+            for pair in &pairs {
+                rows.extend(row(a, b, (dataset, window, pair), left_out, &mut notes));
+            }
+        }
+    }
+    let first = datasets.first().copied().unwrap_or(ALL);
+    let (family, limit) = test(&mut rows, first, b.report.primary);
+    // Stable: rows that differ as much stay in the order of data sets and windows.
+    let size = |row: &ComparedRow| size(row, b.report.primary);
+    let part = |row: &ComparedRow| row.dataset != *first;
+    rows.sort_by(|x, y| part(x).cmp(&part(y)).then(size(y).total_cmp(&size(x))));
+    Comparison {
+        a: a.name.to_owned(),
+        b: b.name.to_owned(),
+        title: b.report.title.clone(),
+        transcripts: b.by_transcript.transcripts.len() as u64,
+        primary: b.report.primary,
+        family,
+        limit,
+        only_a: only(&own_a, &own_b),
+        only_b: only(&own_b, &own_a),
+        notes,
+        rows,
+    }
+}
+
+/// How much a row differs: by the share of the scale of the measure that ranks, or by the
+/// share of the bill, whichever is more.
+fn size(row: &ComparedRow, primary: Primary) -> f64 {
+    let of = |id: &str| row.measures.iter().find(|measure| measure.measure == id);
+    let kept = of(primary.id()).map(|of| of.difference.abs() / primary.most());
+    let bill = of(catalogue::COST_USD.id).map(|of| of.difference.abs() / of.a.max(of.b));
+    [kept, bill].into_iter().flatten().filter(|size| size.is_finite()).fold(0.0, f64::max)
+}
+
+fn row(
+    a: Run<'_>,
+    b: Run<'_>,
+    (dataset, window, pair): (&str, &str, &(String, String)),
+    left_out: &[&str],
+    notes: &mut Vec<String>,
+) -> Option<ComparedRow> {
+    let side_a = Side::find(a.by_transcript, dataset, &pair.0, window, None)?;
+    let side_b = Side::find(b.by_transcript, dataset, &pair.1, window, None)?;
+    let row_kind = side_b.rows()[0].row_kind;
+    // A control compared with itself shows no difference between the runs.
+    if row_kind == RowKind::Control && pair.0 == pair.1 {
+        return None;
+    }
+    let kinds = MEASURES.iter().map(|spec| spec.id());
+    let kinds = kinds.filter(|id| id.starts_with("continuity_") || id.starts_with("recall_"));
+    let ids = COMPARED.into_iter().chain(kinds).filter(|id| !left_out.contains(id));
+    let mut measures = Vec::new();
+    for id in ids {
+        match paired(id, &side_a, &side_b, b.report.manifest.seed) {
+            Ok(found) => measures.push(described(id, &found)),
+            Err(Unpaired::NoPair) => {}
+            Err(Unpaired::OtherFacts) => notes.push(format!(
+                "{} at {window} on {dataset}: {id} is left out, for its cuts put other facts at \
+                 stake in A than in B",
+                pair.1
+            )),
+        }
+    }
+    Some(ComparedRow {
+        dataset: dataset.to_owned(),
+        strategy_a: pair.0.clone(),
+        strategy_b: pair.1.clone(),
+        window: window.to_owned(),
+        row_kind,
+        measures,
+        probes: probes((a.report, &pair.0), (b.report, &pair.1), dataset, window),
+    })
+}
+
+fn direction(id: &str) -> Direction {
+    catalogue::find(id).map_or(Direction::Neutral, |measure| measure.direction)
+}
+
+fn described(id: &str, found: &Difference) -> ComparedMeasure {
+    let (higher, lower, alike) = found.higher_lower_alike;
+    let lower_is_better = direction(id) == Direction::Lower;
+    let (better, worse) = if lower_is_better { (lower, higher) } else { (higher, lower) };
+    let few = found.clusters < FEWEST_FOR_AN_INTERVAL;
+    ComparedMeasure {
+        measure: id.to_owned(),
+        a: found.a,
+        b: found.b,
+        difference: found.difference,
+        interval: found.spread.map(Spread::bounds).map(|bounds| (bounds.lo, bounds.hi)),
+        these_sessions_only: matches!(found.spread, Some(Spread::TheseSessions(_))),
+        dots: if few { found.dots.clone() } else { Vec::new() },
+        transcripts: found.transcripts as u64,
+        clusters: found.clusters as u64,
+        better: better as u64,
+        worse: worse as u64,
+        alike: alike as u64,
+        p: found.p,
+        p_holm: None,
+        mde: found.mde,
+        outcome: None,
+    }
+}
+
+/// Tests the primary measure over strategies and windows. Returns the size of the
+/// family and a sentence on what cannot be concluded. Kinds and other measures
+/// have no p.
+fn test(rows: &mut [ComparedRow], dataset: &str, primary: Primary) -> (u64, Option<String>) {
+    let mut tested: Vec<&mut ComparedMeasure> = Vec::new();
+    for row in rows.iter_mut() {
+        let in_family = row.dataset == dataset && row.row_kind != RowKind::Control;
+        for measure in &mut row.measures {
+            if in_family && measure.measure == primary.id() {
+                tested.push(measure);
+            } else {
+                measure.p = None;
+            }
+        }
+    }
+    let m = tested.len();
+    let least = tested.iter().map(|measure| measure.clusters).min().unwrap_or(0);
+    // Of the 2ⁿ patterns of signs two are the most extreme ones.
+    let enough = 2.0 / 2f64.powi(least.min(1_000) as i32) * m as f64 <= LEVEL;
+    let limit = (!enough).then(|| {
+        let clusters = counted(least, "session or project");
+        let comparisons = counted(m, "comparison");
+        format!("No difference can be significant with {clusters} and {comparisons}")
+    });
+    let allowed = enough || least >= TESTED_FROM;
+    let ps: Option<Vec<f64>> = tested.iter().map(|measure| measure.p).collect();
+    let adjusted = ps.filter(|_| allowed).map(|ps| holm(&ps));
+    for (at, measure) in tested.into_iter().enumerate() {
+        measure.p_holm = adjusted.as_ref().map(|ps| ps[at]);
+        if measure.p_holm.is_none() {
+            measure.p = None;
+        }
+        measure.outcome = Some(outcome(measure));
+    }
+    (m as u64, limit)
+}
+
+fn outcome(measure: &ComparedMeasure) -> TestOutcome {
+    let good = match direction(&measure.measure) {
+        Direction::Lower => -measure.difference,
+        Direction::Higher | Direction::Neutral => measure.difference,
+    };
+    if measure.alike == measure.transcripts {
+        return TestOutcome::Tie;
+    }
+    if measure.clusters < FEWEST_FOR_AN_INTERVAL as u64 {
+        return TestOutcome::Descriptive;
+    }
+    match measure.p_holm {
+        Some(p) if p <= LEVEL && good > 0.0 => TestOutcome::Better,
+        Some(p) if p <= LEVEL && good < 0.0 => TestOutcome::Worse,
+        _ => TestOutcome::Undecided,
+    }
+}
+
+/// Whether each graded probe is right, averaged over replicates.
+fn right(
+    (report, strategy): (&Report, &str),
+    dataset: &str,
+    window: &str,
+) -> BTreeMap<(String, String, u32), bool> {
+    let mut scores: BTreeMap<(String, String, u32), Vec<f64>> = BTreeMap::new();
+    let fits = |cell: &&Cell| {
+        let key = &cell.key;
+        (dataset == ALL || key.dataset == dataset)
+            && key.strategy == strategy
+            && key.window == window
+    };
+    for session in report.sessions.iter() {
+        for cell in session.cells().iter().filter(fits) {
+            for row in cell.rows().into_iter().flat_map(|rows| &rows.probes) {
+                let place = (cell.key.dataset.clone(), cell.key.transcript.clone(), row.probe);
+                scores.entry(place).or_default().extend(cell.score(row));
+            }
+        }
+    }
+    let each = scores.into_iter();
+    each.filter_map(|(place, scores)| Some((place, mean(scores)? >= RIGHT))).collect()
+}
+
+/// Numbers of probes that are graded in both runs, by the runs in which they
+/// are right.
+fn probes(
+    a: (&Report, &str),
+    b: (&Report, &str),
+    dataset: &str,
+    window: &str,
+) -> Option<ComparedProbes> {
+    let (in_a, in_b) = (right(a, dataset, window), right(b, dataset, window));
+    let mut counts = ComparedProbes::default();
+    let both = in_a.iter().filter_map(|(place, a)| Some((*a, *in_b.get(place)?)));
+    let mut any = false;
+    for pair in both {
+        any = true;
+        let count = match pair {
+            (true, true) => &mut counts.both,
+            (true, false) => &mut counts.only_a,
+            (false, true) => &mut counts.only_b,
+            (false, false) => &mut counts.neither,
+        };
+        *count += 1;
+    }
+    any.then_some(counts)
+}
+
+#[cfg(test)]
+#[path = "comparison_tests.rs"]
+mod tests;

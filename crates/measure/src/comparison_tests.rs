@@ -1,0 +1,370 @@
+use super::super::by_transcript::{Figure, UnitRow};
+use super::super::testkit::{cell, run_at};
+use super::super::transcript_fingerprint::TranscriptFingerprint;
+use super::*;
+use recap_core::model::{Provenance, Sessions};
+
+const ID: &str = catalogue::REFERENCE_RECALL.id;
+const LOW: [f64; 8] = [0.1; 8];
+/// Less `LOW` the differences are 0.1, 0.2, …, 0.8.
+const HIGH: [f64; 8] = [0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];
+
+/// A row at window `25%` with these figures of the transcripts `t0`, `t1`, ….
+fn unit_row(dataset: &str, strategy: &str, figures: &[(&str, &[f64])]) -> UnitRow {
+    let ones = |each: &[f64]| each.iter().map(|x| Some(Figure::One(*x))).collect();
+    UnitRow {
+        dataset: dataset.into(),
+        strategy: strategy.into(),
+        window: "25%".into(),
+        billed_as: "recorded".into(),
+        row_kind: RowKind::Ranked,
+        failed: 0,
+        figures: figures.iter().map(|(id, each)| ((*id).to_owned(), ones(each))).collect(),
+        series: BTreeMap::new(),
+    }
+}
+
+fn by(rows: Vec<UnitRow>) -> ByTranscript {
+    let mut sizes: BTreeMap<&str, usize> = BTreeMap::new();
+    for row in &rows {
+        let figures = row.figures.values().map(Vec::len).max().unwrap_or(0);
+        let known = sizes.entry(&row.dataset).or_default();
+        *known = figures.max(*known);
+    }
+    let matching = |dataset: &str, at: usize| TranscriptFingerprint {
+        dataset: dataset.into(),
+        transcript: format!("t{at}"),
+        cluster: None,
+        session: String::new(),
+        probes: String::new(),
+        words: None,
+        tokens: "exact 1".into(),
+    };
+    let transcripts = sizes.iter().flat_map(|(set, n)| (0..*n).map(move |at| matching(set, at)));
+    ByTranscript { transcripts: transcripts.collect(), rows }
+}
+
+fn report(strategies: &[&str]) -> Report {
+    let mut report = run_at(&["25%"], Vec::new(), Vec::new());
+    let strategy = |name: &&str| Provenance { name: (*name).into(), hash: String::new() };
+    report.manifest.strategies = strategies.iter().map(strategy).collect();
+    report
+}
+
+/// Compares two runs of these strategies; without pairs those of the same name.
+fn compared(
+    (strategies_a, a): (&[&str], &ByTranscript),
+    (strategies_b, b): (&[&str], &ByTranscript),
+    pairs: &[(&str, &str)],
+    left_out: &[&str],
+) -> Comparison {
+    let (report_a, mut report_b) = (report(strategies_a), report(strategies_b));
+    report_b.title = "sessions".into();
+    let pairs: Vec<(String, String)> =
+        pairs.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
+    compare(
+        Run { name: "old", report: &report_a, by_transcript: a },
+        Run { name: "new", report: &report_b, by_transcript: b },
+        &pairs,
+        left_out,
+    )
+}
+
+fn ids(row: &ComparedRow) -> Vec<&str> {
+    row.measures.iter().map(|measure| measure.measure.as_str()).collect()
+}
+
+#[track_caller]
+fn close(found: f64, expected: f64) {
+    assert!((found - expected).abs() < 1e-9, "{found} is not {expected}");
+}
+
+#[test]
+fn strategies_of_the_same_name_are_compared_and_the_others_named() {
+    let a = by(vec![unit_row("d", "fifo", &[(ID, &LOW)]), unit_row("d", "prune", &[(ID, &LOW)])]);
+    let b = by(vec![unit_row("d", "fifo", &[(ID, &HIGH)]), unit_row("d", "mask", &[(ID, &LOW)])]);
+    let found = compared((&["fifo", "prune"], &a), (&["mask", "fifo"], &b), &[], &[]);
+    assert_eq!((&*found.a, &*found.b, &*found.title), ("old", "new", "sessions"));
+    assert_eq!((found.transcripts, found.family, found.limit), (8, 1, None));
+    assert_eq!((found.only_a, found.only_b), (vec!["prune".into()], vec!["mask".into()]));
+    let [row] = &found.rows[..] else { panic!("{:?}", found.rows) };
+    assert_eq!((&*row.dataset, &*row.window, row.row_kind), ("d", "25%", RowKind::Ranked));
+    assert_eq!((&*row.strategy_a, &*row.strategy_b, row.probes), ("fifo", "fifo", None));
+    let [one] = &row.measures[..] else { panic!("{row:?}") };
+    assert_eq!((one.measure.as_str(), one.transcripts, one.clusters), (ID, 8, 8));
+    close(one.a, 0.1);
+    close(one.b, 0.55);
+    close(one.difference, 0.45);
+    assert_eq!((one.better, one.worse, one.alike), (8, 0, 0));
+    // All eight are gains: 2 of the 256 patterns of signs.
+    assert_eq!((one.p, one.p_holm), (Some(2.0 / 256.0), Some(2.0 / 256.0)));
+    assert_eq!((one.outcome, one.these_sessions_only), (Some(TestOutcome::Better), false));
+    // s = √0.06, t(0.975; 7) = 2.364624: 0.45 ± 2.364624 · √(0.06 / 8).
+    let (lo, hi) = one.interval.unwrap();
+    assert!((lo - 0.245_218).abs() < 1e-5 && (hi - 0.654_782).abs() < 1e-5, "{lo} {hi}");
+}
+
+#[test]
+fn only_the_pairs_that_are_asked_for_are_compared() {
+    let a = by(vec![unit_row("d", "fifo", &[(ID, &LOW)]), unit_row("d", "prune", &[(ID, &LOW)])]);
+    let b = by(vec![unit_row("d", "fifo", &[(ID, &HIGH)]), unit_row("d", "mask", &[(ID, &HIGH)])]);
+    let pairs = [("prune", "mask"), ("nobody", "mask"), ("prune", "nobody")];
+    let found = compared((&["fifo", "prune"], &a), (&["fifo", "mask"], &b), &pairs, &[]);
+    let [row] = &found.rows[..] else { panic!("{:?}", found.rows) };
+    assert_eq!((&*row.strategy_a, &*row.strategy_b), ("prune", "mask"));
+}
+
+#[test]
+fn over_several_data_sets_only_the_row_of_all_of_them_is_tested() {
+    let of = |each: &[f64]| by(["d", "e"].map(|set| unit_row(set, "fifo", &[(ID, each)])).to_vec());
+    let found = compared((&["fifo"], &of(&LOW)), (&["fifo"], &of(&HIGH)), &[], &[]);
+    let told: Vec<(&str, u64, bool, bool, bool)> = (found.rows.iter())
+        .map(|row| (row.dataset.as_str(), &row.measures[0]))
+        .map(|(set, m)| {
+            (set, m.transcripts, m.p.is_some(), m.p_holm.is_some(), m.outcome.is_some())
+        })
+        .collect();
+    let (all, one) = (("ALL", 16, true, true, true), |set| (set, 8, false, false, false));
+    assert_eq!(told, [all, one("d"), one("e")]);
+    assert_eq!((found.transcripts, found.family), (16, 1));
+}
+
+#[test]
+fn a_control_is_compared_with_other_strategies_only_and_never_tested() {
+    let full =
+        |each| UnitRow { row_kind: RowKind::Control, ..unit_row("d", "full", &[(ID, each)]) };
+    let a = by(vec![unit_row("d", "fifo", &[(ID, &LOW)]), full(&LOW)]);
+    let b = by(vec![unit_row("d", "fifo", &[(ID, &HIGH)]), full(&HIGH)]);
+    let pairs = [("full", "full"), ("fifo", "full"), ("fifo", "fifo")];
+    let found = compared((&["fifo", "full"], &a), (&["fifo", "full"], &b), &pairs, &[]);
+    let told: Vec<(&str, RowKind, Option<TestOutcome>)> = (found.rows.iter())
+        .map(|row| (row.strategy_b.as_str(), row.row_kind, row.measures[0].outcome))
+        .collect();
+    let fifo = ("fifo", RowKind::Ranked, Some(TestOutcome::Better));
+    assert_eq!(told, [("full", RowKind::Control, None), fifo]);
+    assert_eq!((found.family, found.rows[0].measures[0].p), (1, None));
+}
+
+#[test]
+fn the_listed_measures_and_those_by_kind_are_compared_but_none_that_is_left_out() {
+    let own: Vec<(&str, &[f64])> =
+        ["requests", "continuity_fact", "recall_fact", "tokens_sent", "recall"]
+            .map(|id| (id, &LOW[..]))
+            .to_vec();
+    let all = by(vec![unit_row("d", "fifo", &own)]);
+    let some = by(vec![unit_row("d", "fifo", &own[1..4])]);
+    let ids_of = |b: &ByTranscript, left_out: &[&str]| {
+        let found = compared((&["fifo"], &all), (&["fifo"], b), &[], left_out);
+        ids(&found.rows[0]).into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let without = ["tokens_sent", "recall_fact", "continuity_fact"];
+    assert_eq!(ids_of(&all, &[]), ["recall", "tokens_sent", "recall_fact", "continuity_fact"]);
+    assert_eq!(ids_of(&all, &["recall"]), without);
+    assert_eq!(ids_of(&some, &[]), without, "the other run has no recall");
+}
+
+#[test]
+fn cuts_with_other_facts_at_stake_are_left_out_with_a_note() {
+    let kept = |name: &str, to| {
+        let mut row = unit_row("d", name, &[]);
+        let figures = vec![Some(Figure::Fraction(3.0, to))];
+        row.figures.insert(catalogue::KEPT_AT_CUT.id.into(), figures.clone());
+        row.figures.insert(catalogue::CARRIED_SHARE.id.into(), figures);
+        by(vec![row])
+    };
+    let (a, b) = (kept("fifo", 7.0), kept("prune", 5.0));
+    let found = compared((&["fifo"], &a), (&["prune"], &b), &[("fifo", "prune")], &[]);
+    assert_eq!(
+        found.notes,
+        ["prune at 25% on d: kept_at_cut is left out, for its cuts put other facts at stake in A \
+          than in B"]
+    );
+    assert_eq!(ids(&found.rows[0]), ["carried_share"]);
+}
+
+#[test]
+fn fewer_tokens_are_better_and_less_recall_is_worse() {
+    let run = |each: &[f64]| {
+        by(vec![unit_row("d", "x", &[("recall", each), ("tokens_sent", each), (ID, each)])])
+    };
+    let (a, b) = (run(&[100.0; 4]), run(&[80.0, 90.0, 107.0, 100.0]));
+    let found = compared((&["x"], &a), (&["x"], &b), &[], &[]);
+    let of = |id: &str| found.rows[0].measures.iter().find(|m| m.measure == id).unwrap();
+    let counts = |id| (of(id).better, of(id).worse, of(id).alike);
+    assert_eq!((counts("tokens_sent"), counts("recall")), ((2, 1, 1), (1, 2, 1)));
+    // Fewer than six sessions are shown one by one.
+    assert_eq!(of("recall").dots, [-20.0, -10.0, 0.0, 7.0]);
+    assert_eq!(of("recall").interval, None);
+    assert_eq!(of(ID).outcome, Some(TestOutcome::Descriptive));
+    let (a, b) = (run(&LOW[..6]), run(&HIGH[..6]));
+    let found = compared((&["x"], &a), (&["x"], &b), &[], &[]);
+    let six = &found.rows[0].measures[0];
+    assert!(six.dots.is_empty() && six.interval.is_some() && six.mde.is_some(), "{six:?}");
+}
+
+#[test]
+fn an_interval_within_one_session_is_marked_as_that_of_these_sessions() {
+    let run = |x: f64| {
+        let series = [("recall".to_owned(), vec![vec![Some(x); 10]])].into();
+        by(vec![UnitRow { series, ..unit_row("d", "x", &[("recall", &[x])]) }])
+    };
+    let found = compared((&["x"], &run(0.25)), (&["x"], &run(1.0)), &[], &[]);
+    let recall = &found.rows[0].measures[0];
+    assert!(recall.these_sessions_only);
+    assert_eq!(recall.interval, Some((0.75, 0.75)));
+}
+
+/// A gain in every one of so many clusters.
+fn measured(clusters: u64, p: Option<f64>) -> ComparedMeasure {
+    ComparedMeasure {
+        measure: ID.into(),
+        a: 0.0,
+        b: 0.5,
+        difference: 0.5,
+        interval: None,
+        these_sessions_only: false,
+        dots: Vec::new(),
+        transcripts: clusters,
+        clusters,
+        better: clusters,
+        worse: 0,
+        alike: 0,
+        p,
+        p_holm: None,
+        mde: None,
+        outcome: None,
+    }
+}
+
+fn row_of(dataset: &str, measures: Vec<ComparedMeasure>) -> ComparedRow {
+    ComparedRow {
+        dataset: dataset.into(),
+        strategy_a: "x".into(),
+        strategy_b: "x".into(),
+        window: "25%".into(),
+        row_kind: RowKind::Ranked,
+        measures,
+        probes: None,
+    }
+}
+
+#[test]
+fn a_difference_is_tested_where_its_clusters_allow_one_and_from_ten_on() {
+    // Every cluster gains: p = 2 / 2ⁿ.
+    let tested = |rows: usize, clusters: u64| {
+        let p = Some(2.0 * 0.5_f64.powi(clusters as i32));
+        let mut rows: Vec<ComparedRow> =
+            (0..rows).map(|_| row_of("d", vec![measured(clusters, p)])).collect();
+        let (family, limit) = test(&mut rows, "d", Primary::ReferenceRecall);
+        assert_eq!(family, rows.len() as u64);
+        let told = |row: &ComparedRow| {
+            let one = &row.measures[0];
+            assert_eq!(one.p, one.p_holm.and(p));
+            (one.p_holm, one.outcome.unwrap())
+        };
+        let told: Vec<(Option<f64>, TestOutcome)> = rows.iter().map(told).collect();
+        assert!(told.iter().all(|each| *each == told[0]));
+        (told.first().copied(), limit)
+    };
+    let no = |of: &str| Some(format!("No difference can be significant with {of}"));
+    assert_eq!(tested(1, 6), (Some((Some(2.0 / 64.0), TestOutcome::Better)), None));
+    let two = no("6 sessions or projects and 2 comparisons");
+    assert_eq!(tested(2, 6), (Some((None, TestOutcome::Undecided)), two));
+    let one = no("1 session or project and 1 comparison");
+    assert_eq!(tested(1, 1), (Some((None, TestOutcome::Descriptive)), one));
+    // 13 · 2 / 512 = 0.0508, and 12 of them would be 0.0469.
+    let thirteen = no("9 sessions or projects and 13 comparisons");
+    assert_eq!(tested(12, 9), (Some((Some(24.0 / 512.0), TestOutcome::Better)), None));
+    assert_eq!(tested(13, 9), (Some((None, TestOutcome::Undecided)), thirteen));
+    let ten = no("10 sessions or projects and 26 comparisons");
+    assert_eq!(tested(26, 10), (Some((Some(52.0 / 1_024.0), TestOutcome::Undecided)), ten));
+    assert_eq!(tested(0, 0), (None, None));
+}
+
+#[test]
+fn the_fewest_clusters_of_the_family_decide_and_a_missing_p_stops_every_test() {
+    let holm_of = |first: ComparedMeasure, second: ComparedMeasure| {
+        let mut rows = [row_of("d", vec![first]), row_of("d", vec![second])];
+        let (_, limit) = test(&mut rows, "d", Primary::ReferenceRecall);
+        (rows.map(|row| row.measures[0].p_holm), limit.is_some())
+    };
+    let of = |clusters| measured(clusters, Some(0.01));
+    assert_eq!(holm_of(of(8), of(8)), ([Some(0.02); 2], false));
+    assert_eq!(holm_of(of(6), of(8)), ([None; 2], true));
+    assert_eq!(holm_of(of(8), measured(8, None)), ([None; 2], false));
+}
+
+#[test]
+fn other_measures_other_data_sets_and_controls_are_described_without_a_p() {
+    let other = ComparedMeasure { measure: "recall".into(), ..measured(8, Some(0.01)) };
+    let mut rows = [
+        row_of("d", vec![measured(8, Some(0.01)), other]),
+        row_of("e", vec![measured(8, Some(0.01))]),
+        row_of("d", vec![measured(8, Some(0.01))]),
+    ];
+    rows[2].row_kind = RowKind::Control;
+    assert_eq!(test(&mut rows, "d", Primary::ReferenceRecall), (1, None));
+    let told = rows.iter().flat_map(|row| &row.measures);
+    let told: Vec<(Option<f64>, bool)> = told.map(|m| (m.p, m.outcome.is_some())).collect();
+    assert_eq!(told, [(Some(0.01), true), (None, false), (None, false), (None, false)]);
+}
+
+#[test]
+fn better_and_worse_take_six_clusters_a_small_p_and_a_difference() {
+    use TestOutcome::{Better, Descriptive, Tie, Undecided, Worse};
+    let of = |id: &str, difference: f64, p: Option<f64>| ComparedMeasure {
+        measure: id.into(),
+        difference,
+        p_holm: p,
+        ..measured(6, None)
+    };
+    for (id, difference, p, expected) in [
+        (ID, 0.5, Some(0.05), Better),
+        (ID, 0.5, Some(0.051), Undecided),
+        (ID, 0.5, None, Undecided),
+        (ID, -0.5, Some(0.05), Worse),
+        (ID, -0.5, Some(0.051), Undecided),
+        (ID, 0.0, Some(0.01), Undecided),
+        ("tokens_sent", -7.0, Some(0.01), Better),
+        ("tokens_sent", 7.0, Some(0.01), Worse),
+        // A measure that only describes: higher counts as better.
+        ("compactions", 7.0, Some(0.01), Better),
+    ] {
+        assert_eq!(outcome(&of(id, difference, p)), expected, "{id} {difference} {p:?}");
+    }
+    let few = ComparedMeasure { clusters: 5, ..of(ID, 0.5, Some(0.01)) };
+    assert_eq!(outcome(&few), Descriptive);
+    assert_eq!(outcome(&ComparedMeasure { alike: 6, ..few }), Tie);
+    let most = ComparedMeasure { alike: 5, ..of(ID, 0.5, Some(0.01)) };
+    assert_eq!(outcome(&most), Better);
+}
+
+#[test]
+fn probes_graded_in_both_runs_are_counted_by_the_runs_in_which_they_are_right() {
+    let asked = |set: &str, strategy: &str, window: &str, replicate: u32, outcomes: &str| {
+        let made = cell("t", strategy).dataset(set).window(window, 9_000).replicate(replicate);
+        made.snapshot(0, 0).answers(outcomes).build()
+    };
+    let run = |cells: Vec<Cell>| {
+        let mut report = report(&[]);
+        report.sessions = Sessions::new(cells, []);
+        report
+    };
+    let a =
+        run(vec![asked("d", "fifo", "25%", 0, "rrhrrwwwwwru"), asked("e", "fifo", "25%", 0, "rr")]);
+    // Of two replicates a probe is right if their mean is one half; the last two
+    // have no grade in one of the runs.
+    let b = run(vec![
+        asked("d", "prune", "25%", 0, "rrrwwrwwwwur"),
+        asked("d", "prune", "25%", 1, "wrrwwrwwwwur"),
+        asked("d", "prune", "50%", 0, "wwwwwwwwwwww"),
+        asked("d", "fifo", "25%", 0, "wwwwwwwwwwww"),
+        asked("e", "prune", "25%", 0, "rw"),
+    ]);
+    let of = |set| probes((&a, "fifo"), (&b, "prune"), set, "25%");
+    let counts = |both, only_a, only_b, neither| ComparedProbes { both, only_a, only_b, neither };
+    assert_eq!(of("d"), Some(counts(3, 2, 1, 4)));
+    assert_eq!(of("e"), Some(counts(1, 1, 0, 0)));
+    assert_eq!(of(ALL), Some(counts(4, 3, 1, 4)));
+    assert_eq!(of("another"), None);
+}

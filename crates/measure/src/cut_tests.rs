@@ -1,0 +1,557 @@
+//! The measures of cuts, compared with values computed by hand.
+
+use super::by_transcript::by_transcript;
+use super::exams::{AtCut, Exams};
+use super::measure;
+use super::measures::{MEASURES, RESAMPLED};
+use super::spec::{Parts, Sample};
+use super::testkit::{self, absent, answer, answered, cell, facts, manifest, reply, sample};
+use recap_core::model::{
+    Absent, Answered, Cell, Cut, CutBill, CutExam, CutOutcome, CutRow, FactAtStake,
+    IdentifierClass, Primary, ProbeKind, RECORDED, ReferenceState, Report, RowKind, Sessions,
+    Snapshot, StrategyRow, TranscriptFacts,
+};
+
+/// A session of 60 requests; message k has 10 · (k + 1) tokens.
+fn session(id: &str) -> TranscriptFacts {
+    facts(id).requests(&[1_000; 60]).build()
+}
+
+/// A fact that is used `behind` requests after the cut, and was last mentioned
+/// `newest_tokens` tokens before the cut.
+fn fact(behind: u32, newest_tokens: u64) -> FactAtStake {
+    FactAtStake {
+        request: 10 + behind - 1,
+        text: format!("src/{behind}-{newest_tokens}.rs"),
+        class: IdentifierClass::Path,
+        last_seen: 0,
+        newest_tokens,
+        refetch: None,
+        reread: false,
+    }
+}
+
+fn cut(transcript: &str, facts: Vec<FactAtStake>) -> Cut {
+    testkit::cut(transcript, facts, Vec::new())
+}
+
+trait With {
+    fn with(self, strategy: &str, states: &str, tokens_after: u64) -> Self;
+    fn asked(self, first: u32, outcomes: &str) -> Self;
+    fn bill(self, bill: CutBill) -> Self;
+    fn at(self, request: u32) -> Self;
+}
+
+impl With for Cut {
+    /// Adds a strategy's exam: v verbatim, c carried, p partial, b bare, r
+    /// recovered, l lost.
+    fn with(mut self, strategy: &str, states: &str, tokens_after: u64) -> Self {
+        let state = |c| match c {
+            'v' => ReferenceState::Verbatim,
+            'c' => ReferenceState::Carried,
+            'p' => ReferenceState::Partial,
+            'b' => ReferenceState::Bare,
+            'r' => ReferenceState::Recovered,
+            _ => ReferenceState::Lost,
+        };
+        let states = states.chars().map(state).collect();
+        let exam = CutExam::of_states(8_000, tokens_after, states);
+        self.rows.push(CutRow {
+            strategy: strategy.into(),
+            replicate: 0,
+            row_kind: RowKind::Ranked,
+            outcome: CutOutcome::Done(Box::new(exam)),
+        });
+        self
+    }
+
+    /// Asks the last strategy questions of consecutive numbers: the outcomes are
+    /// letters that `CellBuilder::answers` explains.
+    fn asked(mut self, first: u32, outcomes: &str) -> Self {
+        if let Some(CutRow { outcome: CutOutcome::Done(exam), .. }) = self.rows.last_mut() {
+            exam.probes = (first..).zip(outcomes.chars()).map(|(n, c)| answered(n, c)).collect();
+        }
+        self
+    }
+
+    fn bill(mut self, bill: CutBill) -> Self {
+        if let Some(CutRow { outcome: CutOutcome::Done(exam), .. }) = self.rows.last_mut() {
+            exam.bills.push(bill);
+        }
+        self
+    }
+
+    fn at(mut self, request: u32) -> Self {
+        for fact in &mut self.facts {
+            fact.request = fact.request - self.request + request;
+        }
+        self.request = request;
+        self
+    }
+}
+
+fn strategy(id: &str, name: &str) -> Cell {
+    let cell = cell(id, name).sent(&[500; 60]).compaction(900, 500);
+    cell.bill(RECORDED, "dear", &[(500, 0, 0); 60]).build()
+}
+
+fn run(sessions: &[&str], strategies: &[&str], cuts: Vec<Cut>) -> Report {
+    run_of(sessions.iter().map(|id| session(id)).collect(), strategies, cuts)
+}
+
+fn run_of(sessions: Vec<TranscriptFacts>, strategies: &[&str], cuts: Vec<Cut>) -> Report {
+    let mut made = manifest(&["25%"]);
+    (made.cuts, made.depth) = ("5".into(), 1);
+    let cells = sessions.iter().flat_map(|session| {
+        strategies.iter().map(|name| strategy(&session.transcript, name)).collect::<Vec<_>>()
+    });
+    let results = Sessions::new(cells, cuts);
+    measure(made, "d".into(), sessions, results)
+}
+
+fn row<'a>(report: &'a Report, name: &str) -> &'a StrategyRow {
+    report.rows.iter().find(|row| row.dataset == "ALL" && row.strategy == name).unwrap()
+}
+
+#[track_caller]
+fn close(row: &StrategyRow, id: &str, expected: f64) {
+    let found = row.number_of(id);
+    let near = found.is_some_and(|x| (x - expected).abs() < 1e-9);
+    assert!(near, "{id}: {:?}, expected {expected}", row.values.get(id));
+}
+
+#[test]
+fn every_share_counts_its_states() {
+    let facts: Vec<FactAtStake> =
+        [(1, 500), (2, 900), (6, 1_500), (7, 5_000), (21, 6_000), (40, 7_000)]
+            .map(|(behind, tokens)| fact(behind, tokens))
+            .to_vec();
+    let cuts =
+        vec![cut("s", facts).with("a", "vcbplr", 3_000).with("no-summary:a", "vlllll", 2_500)];
+    let report = run(&["s"], &["a", "no-summary:a"], cuts);
+    let a = row(&report, "a");
+    close(a, "cuts", 1.0);
+    close(a, "facts_at_stake", 6.0);
+    close(a, "sessions_at_stake", 1.0);
+    close(a, "largest_share", 1.0);
+    close(a, "kept_at_cut", 2.0 / 6.0);
+    close(a, "exposed_share", 5.0 / 6.0);
+    close(a, "carried_share", 1.0 / 5.0);
+    close(a, "bare_at_cut", 1.0 / 6.0);
+    close(a, "recovered_at_cut", 1.0 / 6.0);
+    // One of six facts more than without the text.
+    close(a, "added_at_cut", 1.0 / 6.0);
+    // 3,000 minus the preamble are 1,000 tokens: the newest messages of that
+    // size contain two facts.
+    close(a, "gain_at_cut", 0.0);
+    close(a, "tokens_at_cut", 0.3);
+    close(a, "kept_per_1k", 2.0 / 3.0);
+    // The third fact is used at the sixth request.
+    close(a, "first_miss", 6.0);
+    // Bare, partial and recovered facts are not lost.
+    close(a, "irrecoverable_at_cut", 1.0 / 6.0);
+    close(a, "kept_at_cut_1_5", 1.0);
+    close(a, "kept_at_cut_6_20", 0.0);
+    close(a, "kept_at_cut_21_40", 0.0);
+    assert_eq!(report.primary, Primary::KeptAtCut);
+    assert_eq!(a.rank, Some(1));
+}
+
+#[test]
+fn small_sessions_weigh_their_number_of_facts() {
+    // 40, 10 and 2 + 1 facts, of which 20, 9 and 3 are kept. The last two
+    // sessions pool to one cluster of 3 facts. Weights 30, 10 and 3:
+    // (30 · 0.5 + 10 · 0.9 + 3 · 1.0) / 43.
+    let many = |n: usize| (0..n).map(|k| fact(1, 100 + k as u64)).collect::<Vec<_>>();
+    let states = |kept: usize, n: usize| "v".repeat(kept) + &"l".repeat(n - kept);
+    let cuts = vec![
+        cut("s", many(20)).with("a", &states(15, 20), 3_000),
+        cut("s", many(20)).at(15).with("a", &states(5, 20), 3_000),
+        cut("t", many(10)).with("a", &states(9, 10), 3_000),
+        cut("u", many(2)).with("a", "vv", 3_000),
+        cut("w", many(1)).with("a", "v", 3_000),
+        cut("x", Vec::new()).with("a", "", 3_000),
+    ];
+    let report = run(&["s", "t", "u", "w", "x"], &["a"], cuts);
+    let a = row(&report, "a");
+    close(a, "kept_at_cut", 27.0 / 43.0);
+    close(a, "n_clusters", 3.0);
+    close(a, "largest_share", 30.0 / 43.0);
+    close(a, "sessions_at_stake", 4.0);
+    close(a, "cuts", 6.0);
+}
+
+/// A session whose made questions are of these kinds.
+fn questioned(id: &str, kinds: &[ProbeKind]) -> TranscriptFacts {
+    let made = kinds.iter().fold(facts(id), |made, &kind| made.probe(kind, 10, 0)).build();
+    TranscriptFacts { cut_questions: made.probes, probes: Vec::new(), ..session(id) }
+}
+
+#[test]
+fn continuity_at_cuts_counts_questions_that_are_right_just_before() {
+    use ProbeKind::{Abstain, Fact};
+    let sessions = vec![
+        questioned("s", &[Fact, Fact, Fact, Fact, Fact, Abstain, Fact]),
+        questioned("t", &[Fact, Fact]),
+        questioned("u", &[Fact, Fact, Fact, Fact]),
+    ];
+    // At the first cut of s two of three are kept: the second is lost, the
+    // fourth was wrong before, the fifth has no score, and the sixth asks for
+    // what is not there. With the next cut 3 of 4 are kept; of t nothing was
+    // right before; of u 1 of 4 is kept.
+    let cuts = vec![
+        cut("s", Vec::new()).with("full", "", 10_000).asked(0, "rrrwrr"),
+        cut("s", Vec::new()).at(15).with("full", "", 10_000).asked(6, "r"),
+        cut("t", Vec::new()).with("full", "", 10_000).asked(0, "wd"),
+        cut("u", Vec::new()).with("full", "", 10_000).asked(0, "rrrr"),
+    ];
+    let own = ["rwrrur", "r", "rr", "rwdw"];
+    let cuts: Vec<Cut> = (cuts.into_iter().zip(own))
+        .map(|(cut, own)| {
+            let first = if cut.request == 15 { 6 } else { 0 };
+            cut.with("a", "", 3_000).asked(first, own)
+        })
+        .collect();
+    let report = run_of(sessions, &["full", "a"], cuts);
+    let a = row(&report, "a");
+    close(a, "questions_at_cut", 8.0);
+    close(a, "continuity_at_cut", 100.0 * 4.0 / 8.0);
+    close(row(&report, "full"), "continuity_at_cut", 100.0);
+    // The question without a score under the strategy has one uncompressed.
+    close(row(&report, "full"), "questions_at_cut", 9.0);
+    // The same by kind; to say that the session does not say it is a kind too.
+    let names: Vec<&str> = report.answered_at_cuts.iter().map(|of| &*of.strategy).collect();
+    assert_eq!(names, ["a", "full"]);
+    let kinds =
+        [(Fact, Answered { before: 8, after: 4 }), (Abstain, Answered { before: 1, after: 1 })];
+    assert_eq!(report.answered_at_cuts[0].kinds, kinds.into());
+}
+
+#[test]
+fn no_question_that_is_right_before_a_cut_leaves_no_continuity() {
+    let sessions = vec![questioned("t", &[ProbeKind::Fact])];
+    let cuts = vec![
+        (cut("t", Vec::new()).with("full", "", 10_000).asked(0, "w"))
+            .with("a", "", 3_000)
+            .asked(0, "r"),
+    ];
+    let report = run_of(sessions, &["full", "a"], cuts);
+    absent(row(&report, "a"), "continuity_at_cut", "can be answered uncompressed");
+}
+
+#[test]
+fn the_median_of_first_misses_includes_cuts_without_a_miss() {
+    // Misses at requests 3 and 10, and two cuts without any in 40 requests:
+    // half are missed by request 10.
+    let one = |behind| vec![fact(behind, 100)];
+    let cuts = vec![
+        cut("s", one(3)).with("a", "l", 3_000),
+        cut("s", one(10)).at(12).with("a", "l", 3_000),
+        cut("s", one(5)).at(14).with("a", "v", 3_000),
+        cut("s", one(5)).at(16).with("a", "c", 3_000),
+    ];
+    let report = run(&["s"], &["a"], cuts);
+    close(row(&report, "a"), "first_miss", 10.0);
+}
+
+#[test]
+fn dollars_of_a_cut_are_means_and_the_break_even_is_a_median() {
+    let bill = |with, pays_after| CutBill {
+        billed_as: RECORDED.into(),
+        compactions_usd: Some(0.5),
+        with_usd: Some(with),
+        without_usd: Some(3.0),
+        pays_after,
+        saved_per_request_usd: Some(0.1),
+    };
+    let cuts = vec![
+        cut("s", vec![fact(1, 100)]).with("a", "l", 3_000).bill(bill(1.0, Some(7))),
+        cut("s", vec![fact(1, 100)]).at(12).with("a", "l", 3_000).bill(bill(3.5, None)),
+    ];
+    let report = run(&["s"], &["a"], cuts);
+    let a = row(&report, "a");
+    // 0.5 + 1.0 − 3.0 and 0.5 + 3.5 − 3.0.
+    close(a, "cut_cost_usd", -0.25);
+    close(a, "pays_after", 7.0);
+}
+
+#[test]
+fn no_strategy_is_ranked_without_facts_at_stake() {
+    let five = || (1..=5).map(|behind| fact(behind, 100)).collect();
+    let both = |facts, a, b| vec![cut("s", facts).with("a", a, 9_000).with("b", b, 3_000)];
+    let report = run(&["s"], &["a", "b"], both(five(), "vvvvv", "ccccc"));
+    let (a, b) = (row(&report, "a"), row(&report, "b"));
+    assert_eq!((a.rank, b.rank), (None, Some(1)));
+    assert!(a.risked_nothing(recap_core::model::Primary::KeptAtCut));
+    // One fact is too few for a rank.
+    let report = run(&["s"], &["a", "b"], both(vec![fact(1, 100)], "l", "c"));
+    assert!(report.rows.iter().all(|row| row.rank.is_none()));
+    let said = answer(&report);
+    assert!(said.contains("rests on 1 fact, and a rank takes 5"), "{said}");
+    let cuts = vec![cut("s", vec![fact(1, 100)]).with("a", "v", 9_000)];
+    let report = run(&["s"], &["a"], cuts);
+    let said = answer(&report);
+    assert!(said.contains("Nothing was at stake"), "{said}");
+}
+
+#[test]
+fn a_strategy_that_failed_at_a_cut_is_not_ranked_and_has_a_reason() {
+    let mut cuts = vec![cut("s", vec![fact(1, 100)]).with("a", "l", 3_000)];
+    cuts[0].rows[0].outcome = CutOutcome::Failed { error: "the compactor is away".into() };
+    let report = run(&["s"], &["a"], cuts);
+    let a = row(&report, "a");
+    assert_eq!(a.rank, None);
+    assert!(a.failed[0].contains("cut at request 10") && a.failed[0].contains("is away"));
+}
+
+#[test]
+fn texts_that_add_nothing_over_empty_ones_are_named_in_the_verdict() {
+    let cuts = |own: &str| {
+        let facts = (1..=6).map(|behind| fact(behind, 100)).collect();
+        vec![cut("s", facts).with("a", own, 3_000).with("no-summary:a", "vvvlll", 2_500)]
+    };
+    let told = |report: &Report| answer(report);
+    let same = told(&run(&["s"], &["a", "no-summary:a"], cuts("vvvlll")));
+    assert!(same.contains("not known to keep more than an empty text"), "{same}");
+    let more = told(&run(&["s"], &["a", "no-summary:a"], cuts("vvvccc")));
+    assert!(!more.contains("empty text"), "{more}");
+}
+
+#[test]
+fn a_run_without_cuts_is_ranked_by_references() {
+    let report = run(&["s"], &["a"], Vec::new());
+    assert_eq!(report.primary, Primary::ReferenceRecall);
+}
+
+/// What `of` reads of strategy `a` on session `s` from these cuts.
+fn read<T>(cuts: &[Cut], of: impl Fn(&Sample<'_>) -> T) -> T {
+    let mut made = manifest(&["25%"]);
+    made.depth = 1;
+    let (facts, cell) = (session("s"), strategy("s", "a"));
+    let exams = Exams::of(cuts, &made);
+    of(&Sample { exams: &exams, ..sample(&facts, &cell) })
+}
+
+fn parts(id: &str, cuts: &[Cut]) -> Parts {
+    let spec = MEASURES.iter().find(|spec| spec.id() == id).unwrap();
+    read(cuts, |sample| spec.of(sample))
+}
+
+fn four() -> Vec<FactAtStake> {
+    (1..=4).map(|behind| fact(behind, 100)).collect()
+}
+
+#[test]
+fn a_series_has_a_figure_for_each_fact_in_the_order_of_the_cuts() {
+    let series = |id: &str, cuts: &[Cut]| {
+        let resampled = RESAMPLED.iter().find(|resampled| resampled.id == id).unwrap();
+        read(cuts, |sample| (resampled.series)(sample))
+    };
+    let all = |of: &[f64]| of.iter().map(|x| Some(*x)).collect::<Vec<_>>();
+    let first = cut("s", four()).with("a", "vcll", 3_000).with("no-summary:a", "lvvl", 2_500);
+    let second = cut("s", vec![fact(1, 100)]).at(15).with("a", "c", 3_000);
+    let second = second.with("no-summary:a", "p", 2_500);
+    let both = [first.clone(), second.clone()];
+    assert_eq!(series("kept_at_cut", &both), all(&[1.0, 1.0, 0.0, 0.0, 1.0]));
+    assert_eq!(series("added_at_cut", &both), all(&[1.0, 0.0, -1.0, 0.0, 1.0]));
+    // Without summaries there is no exam at the second cut: nothing can be paired.
+    let mut half = [first, second];
+    half[1].rows.truncate(1);
+    assert_eq!(series("added_at_cut", &half), []);
+}
+
+#[test]
+fn what_a_text_adds_takes_the_same_exam_of_its_without_summary() {
+    let with = |facts: Vec<FactAtStake>, states: &str| {
+        cut("s", facts).with("a", states, 3_000).with(
+            "no-summary:a",
+            &states.replace('c', "l"),
+            2_500,
+        )
+    };
+    let added = |cuts: &[Cut]| parts("added_at_cut", cuts);
+    assert_eq!(added(&[with(four(), "vccl")]), Parts::Fraction { of: 2.0, to: 4.0 });
+    assert_eq!(
+        added(&[cut("s", four()).with("a", "vccl", 3_000)]),
+        Parts::Absent(Absent::NoSummary)
+    );
+    let other = cut("s", four()).at(15).with("a", "vccl", 3_000);
+    let failed = [with(four(), "vccl"), other];
+    assert_eq!(added(&failed), Parts::Absent(Absent::WithoutSummaryFailed));
+    assert_eq!(added(&[with(Vec::new(), "")]), Parts::Absent(Absent::NoFacts));
+    assert_eq!(added(&[]), Parts::Absent(Absent::NotCut));
+    assert_eq!(parts("kept_at_cut", &[with(Vec::new(), "")]), Parts::Absent(Absent::NoFacts));
+    let verbatim = [cut("s", four()).with("a", "vvvv", 9_000)];
+    assert_eq!(parts("carried_share", &verbatim), Parts::Absent(Absent::NothingExposed));
+    assert_eq!(parts("kept_at_cut_6_20", &verbatim), Parts::Absent(Absent::NoFacts));
+}
+
+#[test]
+fn a_lost_source_is_fetched_once_per_cut_unless_the_recording_read_it_anyway() {
+    let from = |refetch: Option<u32>, reread: bool| FactAtStake { refetch, reread, ..fact(1, 100) };
+    // Messages 3 and 5 have 40 and 60 tokens. Lost are 3 twice, 7 that was read
+    // again, and one without a source; 9 is kept.
+    let facts = [(Some(3), false), (Some(3), false), (Some(7), true), (None, false)];
+    let facts = facts.into_iter().chain([(Some(9), false)]).map(|(of, re)| from(of, re)).collect();
+    let cuts = [
+        cut("s", facts).with("a", "llllv", 3_000),
+        cut("s", vec![from(Some(3), false), from(Some(5), false)]).at(15).with("a", "ll", 3_000),
+    ];
+    assert_eq!(parts("refetch_at_cut", &cuts), Parts::Fraction { of: 140.0, to: 2.0 });
+    assert_eq!(parts("irrecoverable_at_cut", &cuts), Parts::Fraction { of: 1.0, to: 7.0 });
+}
+
+#[test]
+fn a_cut_is_billed_to_its_billing_model_and_waits_only_for_what_was_compacted() {
+    let bill = |billing_model: &str, with: f64, pays_after| CutBill {
+        billed_as: billing_model.into(),
+        compactions_usd: Some(0.5),
+        with_usd: Some(with),
+        without_usd: Some(3.0),
+        pays_after,
+        saved_per_request_usd: Some(0.1),
+    };
+    let at = |request, with, pays_after| {
+        let cut = cut("s", four()).at(request).with("a", "vvvv", 3_000);
+        cut.bill(bill("another", 90.0, Some(1))).bill(bill(RECORDED, with, pays_after))
+    };
+    let idle = |mut cut: Cut| {
+        if let CutOutcome::Done(exam) = &mut cut.rows[0].outcome {
+            exam.compactions = 0;
+        }
+        cut
+    };
+    let cuts = [at(10, 1.0, Some(7)), at(15, 4.5, None), idle(at(20, 3.0, Some(2)))];
+    // −1.5, 2 and 0.5.
+    assert_eq!(parts("cut_cost_usd", &cuts), Parts::Fraction { of: 1.0, to: 3.0 });
+    assert_eq!(parts("pays_after", &cuts), Parts::Waits(vec![(7.0, true), (40.0, false)]));
+    let none = [idle(at(10, 1.0, Some(7)))];
+    assert_eq!(parts("pays_after", &none), Parts::Absent(Absent::NoCompactionAtCut));
+    let mut unpriced = [at(10, 1.0, Some(7))];
+    if let CutOutcome::Done(exam) = &mut unpriced[0].rows[0].outcome {
+        exam.bills[1].with_usd = None;
+    }
+    assert_eq!(parts("cut_cost_usd", &unpriced), Parts::Unknown(Absent::SomePrice));
+    assert_eq!(parts("pays_after", &unpriced), Parts::Unknown(Absent::SomePrice));
+}
+
+#[test]
+fn a_refused_context_answers_nothing_from_the_second_compaction_on_except_for_controls() {
+    let continuity = |name: &str, depth: u32, overflow: bool, row_kind: RowKind| {
+        let mut cut = cut("t", Vec::new()).with("full", "", 10_000).asked(0, "rr");
+        cut = cut.with(name, "", 3_000).asked(0, "rr");
+        cut.rows[1].row_kind = row_kind;
+        if let CutOutcome::Done(exam) = &mut cut.rows[1].outcome {
+            let (tokens, compactions, parts) = (100, 1, Vec::new());
+            exam.snapshot = Some(Snapshot { request: 10, tokens, overflow, compactions, parts });
+        }
+        let mut made = manifest(&["25%"]);
+        (made.cuts, made.depth) = ("5".into(), depth);
+        let mut own = strategy("t", name);
+        own.row_kind = row_kind;
+        let cells = [strategy("t", "full"), own];
+        let session = questioned("t", &[ProbeKind::Fact; 2]);
+        let report = measure(made, "d".into(), vec![session], Sessions::new(cells, [cut]));
+        let share = row(&report, name).number_of("continuity_at_cut");
+        // What the sentence and summary.json count is what the table shows.
+        for counted in report.answered_at_cuts.iter().filter(|of| of.strategy == name) {
+            let of = counted.kinds[&ProbeKind::Fact];
+            assert_eq!(Some(100.0 * of.after as f64 / of.before as f64), share);
+        }
+        share
+    };
+    assert_eq!(continuity("a", 3, true, RowKind::Ranked), Some(0.0));
+    assert_eq!(continuity("a", 2, true, RowKind::Ranked), Some(0.0));
+    assert_eq!(continuity("a", 3, false, RowKind::Ranked), Some(100.0));
+    assert_eq!(continuity("a", 3, true, RowKind::Control), Some(100.0));
+    assert_eq!(
+        continuity("no-summary:a", 3, true, RowKind::Control),
+        Some(0.0),
+        "as its facts are"
+    );
+    let first = continuity("a", 1, true, RowKind::Ranked);
+    assert_eq!(first, Some(100.0), "its window is made for it");
+}
+
+#[test]
+fn the_newest_messages_of_the_same_size_reach_as_far_as_the_room_behind_the_preamble() {
+    let recency = |tokens_after| {
+        let facts = [0, 999, 1_000, 1_001].map(|tokens| fact(1, tokens)).to_vec();
+        let cut = cut("s", facts).with("a", "vclp", tokens_after);
+        let at = AtCut { cut: &cut, exam: cut.rows[0].exam().unwrap() };
+        (at.room(), at.recency(), at.kept())
+    };
+    assert_eq!(recency(3_000), (1_000, 3.0, 2.0));
+    assert_eq!(recency(1_500), (0, 1.0, 2.0), "less than the preamble");
+}
+
+#[test]
+fn a_strategy_has_the_exams_of_its_replicate_that_fit_their_cut() {
+    let mut cut = cut("s", four());
+    for (strategy, replicate, states) in [
+        ("a", 0, "vvvl"),
+        ("a", 1, "vvll"),
+        ("no-summary:a", 0, "llll"),
+        ("full", 0, "vvvv"),
+        ("a", 0, "v"),
+    ] {
+        cut = cut.with(strategy, states, 3_000);
+        let row = cut.rows.last_mut().unwrap();
+        row.replicate = replicate;
+        if let CutOutcome::Done(exam) = &mut row.outcome {
+            exam.replies = vec![reply(900, 1); states.matches('v').count()];
+        }
+    }
+    let mut failed = cut.rows[0].clone();
+    failed.outcome = CutOutcome::Failed { error: "the compactor is away".into() };
+    cut.rows.push(failed);
+    let cuts = [cut];
+    let exams = Exams::of(&cuts, &manifest(&["25%"]));
+    let (own, mut again) = (strategy("s", "a"), strategy("s", "a"));
+    again.key.replicate = 1;
+    let kept = |exams: Vec<AtCut<'_>>| exams.iter().map(AtCut::kept).collect::<Vec<f64>>();
+    assert_eq!(kept(exams.at(&own)), [3.0]);
+    assert_eq!(kept(exams.at(&again)), [2.0]);
+    assert_eq!(kept(exams.without_summary(&again)), [0.0]);
+    assert_eq!(kept(exams.beside(&again, "full")), [4.0]);
+    // Those of the row that does not fit were paid for too.
+    assert_eq!((exams.replies(&own).count(), exams.replies(&again).count()), (4, 2));
+    assert_eq!(
+        exams.failures(&own),
+        [
+            "s, cut at request 10: its row is from another version of the data: run it again",
+            "s, cut at request 10: the compactor is away",
+        ]
+    );
+    assert!(exams.failures(&again).is_empty());
+}
+
+#[test]
+fn facts_are_kept_one_by_one_where_their_clusters_are_too_few_for_an_interval() {
+    // Six sessions: with one fact less than five the sixth is no cluster of its own.
+    let ids = ["s", "t", "u", "v", "w", "x"];
+    let series = |facts_of: [usize; 6]| {
+        let cut = |(id, n): (&&str, usize)| {
+            let facts = (0..n).map(|k| fact(1, 100 + k as u64)).collect();
+            cut(id, facts).with("a", &"v".repeat(n), 3_000)
+        };
+        let report = run(&ids, &["a"], ids.iter().zip(facts_of).map(cut).collect());
+        let row = by_transcript(&report).rows.remove(0);
+        row.series.into_keys().collect::<Vec<String>>()
+    };
+    assert!(series([5; 6]).is_empty());
+    assert_eq!(series([4, 4, 5, 5, 5, 5]), ["kept_at_cut"]);
+}
+
+#[test]
+fn what_a_text_adds_may_be_as_little_as_all_that_its_without_summary_keeps() {
+    let ids = ["s", "t", "u", "v", "w", "x"];
+    let cuts = ids.map(|id| {
+        let facts = (1..=5).map(|behind| fact(behind, 100)).collect();
+        cut(id, facts).with("a", "lllll", 3_000).with("no-summary:a", "vvvvv", 2_500)
+    });
+    let report = run(&ids, &["a", "no-summary:a"], cuts.to_vec());
+    let a = row(&report, "a");
+    close(a, "added_at_cut", -1.0);
+    assert_eq!(a.intervals["added_at_cut"].bounds(), Some((-1.0, -1.0)));
+}

@@ -1,0 +1,250 @@
+use crate::measure;
+use crate::testkit::{cell, facts, manifest, run, run_at};
+use recap_core::model::{Cell, Family, Report, Sessions, TestOutcome, TranscriptFacts};
+
+/// A session whose exam has twenty references at ten requests.
+fn session(id: &str) -> TranscriptFacts {
+    let mut builder = facts(id).requests(&[100; 10]);
+    for request in 0..10 {
+        builder = builder.reference(request, 5_000, None).reference(request, 5_000, None);
+    }
+    builder.build()
+}
+
+/// A cell that keeps this many of the twenty references.
+fn keeps(id: &str, strategy: &str, kept: usize) -> Cell {
+    let states = "k".repeat(kept) + &"l".repeat(20 - kept);
+    cell(id, strategy).sent(&[100; 10]).states(&states).build()
+}
+
+fn sessions(n: usize) -> Vec<TranscriptFacts> {
+    (0..n).map(|at| session(&format!("s{at:02}"))).collect()
+}
+
+/// A strategy, and the number of references that it keeps of each session.
+type Keeps = (&'static str, fn(usize) -> usize);
+
+/// Strategies that keep in each of `n` sessions what the functions return.
+fn kept(n: usize, strategies: &[Keeps]) -> Report {
+    let of = |at: usize| {
+        strategies.iter().map(move |(name, kept)| keeps(&format!("s{at:02}"), name, kept(at)))
+    };
+    run(sessions(n), (0..n).flat_map(of).collect())
+}
+
+fn family(report: &Report) -> &Family {
+    report.family.as_ref().unwrap()
+}
+
+#[track_caller]
+fn close(found: f64, expected: f64) {
+    assert!((found - expected).abs() < 1e-9, "{found} is not {expected}");
+}
+
+#[test]
+fn strategies_are_compared_with_fifo_by_default() {
+    let report = kept(8, &[("fifo", |_| 10), ("prune", |at| 12 + at % 2)]);
+    let family = family(&report);
+    assert_eq!((family.comparator.as_str(), family.measure.id()), ("fifo", "reference_recall"));
+    let [test] = family.tests.as_slice() else { panic!("{family:?}") };
+    assert_eq!((test.strategy.as_str(), test.clusters), ("prune", 8));
+    // (2 + 3) / 2 of twenty references more.
+    close(test.difference, 0.125);
+    // All eight differences are gains: 2 of the 256 patterns of signs.
+    assert_eq!(test.p, Some(2.0 / 256.0));
+    assert_eq!(test.outranks, TestOutcome::Better);
+    assert_eq!(family.limit, None);
+}
+
+#[test]
+fn another_comparator_may_be_requested_but_never_full() {
+    let strategies: [Keeps; 3] = [("fifo", |_| 10), ("prune", |at| 12 + at % 2), ("full", |_| 20)];
+    let with = |comparator: &str| {
+        let cells =
+            (0..8).flat_map(|at| strategies.map(|(n, k)| keeps(&format!("s{at:02}"), n, k(at))));
+        let mut manifest = manifest(&["25%"]);
+        manifest.comparator = Some(comparator.into());
+        measure(manifest, "d".into(), sessions(8), Sessions::new(cells, [])).family
+    };
+    let against_prune = with("prune").unwrap();
+    let fifo = against_prune.tests.iter().find(|test| test.strategy == "fifo").unwrap();
+    assert_eq!(fifo.outranks, TestOutcome::Worse);
+    close(fifo.difference, -0.125);
+    assert_eq!(with("full"), None);
+    assert_eq!(with("nobody"), None);
+}
+
+#[test]
+fn the_row_recorded_is_the_second_choice_of_comparator() {
+    let recorded = |at: usize| {
+        let id = format!("s{at:02}");
+        let states = "k".repeat(10) + &"l".repeat(10);
+        let control = cell(&id, "recorded").control().sent(&[100; 10]).states(&states).build();
+        [control, keeps(&id, "prune", 12)]
+    };
+    let report = run(sessions(3), (0..3).flat_map(recorded).collect());
+    assert_eq!(family(&report).comparator, "recorded");
+    assert_eq!(kept(3, &[("prune", |_| 12)]).family, None);
+}
+
+#[test]
+fn below_six_sessions_nothing_is_tested() {
+    let report = kept(5, &[("fifo", |_| 10), ("prune", |at| 12 + at % 2)]);
+    let test = &family(&report).tests[0];
+    assert_eq!((test.p, test.interval, test.mde), (None, None, None));
+    assert_eq!(test.outranks, TestOutcome::Descriptive);
+    let limit = family(&report).limit.as_deref().unwrap();
+    assert!(limit.starts_with("every comparison rests on fewer than 6"), "{limit}");
+}
+
+#[test]
+fn with_many_comparisons_six_sessions_cannot_be_significant() {
+    // 2/2⁶ = 0.031: one comparison may be significant, two may not.
+    let one = kept(6, &[("fifo", |_| 10), ("prune", |at| 12 + at % 2)]);
+    assert_eq!(family(&one).tests[0].p, Some(2.0 / 64.0));
+    assert_eq!(family(&one).tests[0].outranks, TestOutcome::Better);
+    let two =
+        kept(6, &[("fifo", |_| 10), ("prune", |at| 12 + at % 2), ("window", |at| 11 + at % 2)]);
+    let tests = &family(&two).tests;
+    assert!(tests.iter().all(|test| test.p.is_none() && test.interval.is_some()), "{tests:?}");
+    assert!(tests.iter().all(|test| test.outranks == TestOutcome::Undecided && test.mde.is_some()));
+    let limit = family(&two).limit.as_deref().unwrap();
+    assert!(limit.contains("over 6 no p is smaller than 0.062, corrected for 2"), "{limit}");
+}
+
+#[test]
+fn holm_counts_the_tests_that_are_made() {
+    // Two tests with eight sessions: 2/256 each, times two.
+    let report =
+        kept(8, &[("fifo", |_| 10), ("prune", |at| 12 + at % 2), ("window", |at| 6 + at % 2)]);
+    for test in &family(&report).tests {
+        assert_eq!(test.p_holm, Some(4.0 / 256.0), "{test:?}");
+    }
+}
+
+#[test]
+fn equal_pairs_are_a_tie_whatever_their_number() {
+    for n in [1, 4, 8] {
+        let report = kept(n, &[("fifo", |at| 10 + at), ("prune", |at| 10 + at)]);
+        let test = &family(&report).tests[0];
+        assert_eq!(test.outranks, TestOutcome::Tie, "{n}");
+        close(test.difference, 0.0);
+    }
+}
+
+#[test]
+fn controls_offline_summaries_and_rows_with_failed_cells_are_not_tested() {
+    let each = |at: usize| {
+        let id = format!("s{at:02}");
+        let states = "k".repeat(20);
+        let built = |name: &str| cell(&id, name).sent(&[100; 10]).states(&states);
+        let failing = match at {
+            0 => built("failing").failed("it broke"),
+            _ => built("failing").build(),
+        };
+        [
+            keeps(&id, "fifo", 10),
+            built("x").control().build(),
+            built("y").offline_summary().build(),
+            failing,
+        ]
+    };
+    assert_eq!(run(sessions(6), (0..6).flat_map(each).collect()).family, None);
+}
+
+#[test]
+fn each_window_is_compared_separately_and_replicates_are_averaged() {
+    let at = |window: &str, strategy: &str, replicate: u32, kept: usize| {
+        let states = "k".repeat(kept) + &"l".repeat(20 - kept);
+        let built = cell("s00", strategy).window(window, 10_000).replicate(replicate);
+        built.sent(&[100; 10]).states(&states).build()
+    };
+    let cells = vec![
+        at("25%", "fifo", 0, 10),
+        at("50%", "fifo", 0, 14),
+        at("25%", "prune", 0, 12),
+        at("25%", "prune", 1, 16),
+        at("50%", "prune", 0, 12),
+    ];
+    let report = run_at(&["25%", "50%"], sessions(1), cells);
+    let tests = &family(&report).tests;
+    // (12 + 16) / 2 − 10 and 12 − 14 of twenty.
+    assert_eq!(tests.iter().map(|t| t.window.as_str()).collect::<Vec<_>>(), ["25%", "50%"]);
+    close(tests[0].difference, 0.2);
+    close(tests[1].difference, -0.1);
+}
+
+#[test]
+fn the_sessions_of_all_data_sets_are_tested_together_and_for_one_billing_model() {
+    let of = |at: usize| {
+        let (set, id) = (if at < 4 { "d" } else { "e" }, format!("s{at:02}"));
+        let cells = [("fifo", 10), ("prune", 12 + at % 2)].map(|(name, kept)| {
+            let mut cell = keeps(&id, name, kept);
+            cell.key.dataset = set.into();
+            cell
+        });
+        (TranscriptFacts { dataset: set.into(), ..session(&id) }, cells)
+    };
+    let (facts, cells): (Vec<_>, Vec<_>) = (0..8).map(of).unzip();
+    let mut manifest = manifest(&["25%"]);
+    manifest.agent_models = vec!["cheap".into(), "dear".into()];
+    let report = measure(manifest, "d".into(), facts, Sessions::new(cells.concat(), []));
+    let [test] = family(&report).tests.as_slice() else { panic!("{report:?}") };
+    assert_eq!((test.strategy.as_str(), test.clusters), ("prune", 8));
+    assert_eq!(test.p_holm, Some(2.0 / 256.0));
+}
+
+#[test]
+fn what_the_numbers_do_not_allow_is_said_with_their_counts() {
+    // Eight sessions of `prune`, six of `window` and three of `mask`.
+    let of = |own: &[(&str, usize)]| {
+        let fifo = (0..8).map(|at| keeps(&format!("s{at:02}"), "fifo", 10));
+        let others = own
+            .iter()
+            .flat_map(|(name, n)| (0..*n).map(|at| keeps(&format!("s{at:02}"), name, 12 + at % 2)));
+        let report = run(sessions(8), fifo.chain(others).collect());
+        let tests = family(&report).tests.iter();
+        let ps = tests.map(|test| (test.strategy.clone(), test.p_holm)).collect::<Vec<_>>();
+        (ps, family(&report).limit.clone().unwrap())
+    };
+    let few = "on fewer than 6 sessions or projects: what was seen is described, and nothing is \
+               tested";
+    let no = "with so few sessions or projects and so many comparisons: over 6 no p is smaller \
+              than 0.062, corrected for 2";
+    let (ps, limit) = of(&[("mask", 3), ("prune", 8), ("window", 6)]);
+    assert_eq!(
+        limit,
+        format!(
+            "no difference can be significant in 1 of them {no}; 1 of 3 comparisons rests {few}"
+        )
+    );
+    // The other two cost the one test that is made nothing.
+    let prune = ("prune".to_owned(), Some(2.0 / 256.0));
+    assert!(ps.contains(&prune) && ps.iter().filter(|(_, p)| p.is_none()).count() == 2, "{ps:?}");
+    let (_, limit) = of(&[("prune", 6), ("window", 6)]);
+    assert_eq!(limit, format!("no difference can be significant {no}"));
+    let (_, limit) = of(&[("mask", 3), ("prune", 8), ("window", 2)]);
+    assert_eq!(limit, format!("2 of 3 comparisons rest {few}"));
+    let (_, limit) = of(&[("mask", 3)]);
+    assert_eq!(limit, format!("every comparison rests {few}"));
+}
+
+#[test]
+fn a_difference_takes_an_interval_without_zero_as_well_as_a_small_p() {
+    // Five gains of 1 and one of 10 of twenty references: 2/64 = 0.031, but
+    // 0.125 ± 2.57 · 0.075 includes 0.
+    let gains = kept(6, &[("fifo", |_| 10), ("prune", |at| if at == 0 { 20 } else { 11 })]);
+    let test = &family(&gains).tests[0];
+    assert_eq!((test.p_holm, test.outranks), (Some(2.0 / 64.0), TestOutcome::Undecided));
+    let (lo, hi) = test.interval.unwrap();
+    assert!(lo < 0.0 && hi > 0.25, "{lo} {hi}");
+    let losses = kept(6, &[("fifo", |_| 10), ("prune", |at| if at == 0 { 0 } else { 9 })]);
+    let test = &family(&losses).tests[0];
+    assert_eq!((test.p_holm, test.outranks), (Some(2.0 / 64.0), TestOutcome::Undecided));
+}
+
+#[test]
+fn a_strategy_without_a_session_in_common_with_the_comparator_is_not_tested() {
+    let cells = vec![keeps("s00", "fifo", 10), keeps("s01", "prune", 12)];
+    assert_eq!(run(sessions(2), cells).family, None);
+}

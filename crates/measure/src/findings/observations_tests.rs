@@ -1,0 +1,551 @@
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::findings::Evidence;
+use crate::testkit::{entry_at, manifest};
+use recap_core::model::{Finding, Place, Sessions};
+
+const PRIMARY: &str = "reference_recall";
+
+/// A row over all transcripts.
+fn row(strategy: &str, rank: Option<u32>, values: &[(&str, f64)]) -> Entry {
+    row_at("25%", 10_000.0, strategy, rank, values)
+}
+
+fn row_at(
+    window: &str,
+    window_tokens: f64,
+    strategy: &str,
+    rank: Option<u32>,
+    values: &[(&str, f64)],
+) -> Entry {
+    entry_at((window, window_tokens), strategy, rank, values)
+}
+
+fn said(table: &[Entry]) -> Vec<String> {
+    let manifest = manifest(&["25%"]);
+    let none = Sessions::default();
+    let run = Evidence::of(&manifest, Primary::ReferenceRecall, table, (&[], &none), None, None);
+    choose(&run).into_iter().map(|found| Finding::from(found).to_string()).collect()
+}
+
+#[test]
+fn strategies_over_the_window_are_listed_worst_first() {
+    let over = |overflows| vec![(PRIMARY, 0.4), ("overflows", overflows), ("requests", 400.0)];
+    let table = [
+        row("prune", Some(1), &over(1.0)),
+        row("fifo", Some(2), &over(300.0)),
+        row("window", Some(3), &over(0.0)),
+    ];
+    assert_eq!(
+        said(&table),
+        [
+            "at 25 % some requests are over the window (fifo 75 %, prune under 1 %); a provider would \
+             have refused them, so nothing counts as kept there"
+        ]
+    );
+}
+
+#[test]
+fn losses_without_a_tool_result_are_reported_for_the_strategy_with_most_of_them() {
+    let losses = |irrecoverable, lost| {
+        vec![("irrecoverable", irrecoverable), ("reference_lost", lost), (PRIMARY, 1.0 - lost)]
+    };
+    let table =
+        [row("prune", Some(1), &losses(0.0, 0.2)), row("fifo", Some(2), &losses(0.31, 0.6))];
+    let said = said(&table);
+    assert!(
+        said[0].starts_with("31 % of what fifo at 25 % loses was said by the user"),
+        "{said:?}"
+    );
+    let none = [row("prune", Some(1), &losses(0.0, 0.2))];
+    assert!(self::said(&none).is_empty(), "nothing is said where nothing is lost");
+}
+
+#[test]
+fn a_strategy_that_is_no_better_than_recency_is_named() {
+    let table = [
+        row("prune", Some(1), &[(PRIMARY, 0.8), ("recency_gain", 0.27)]),
+        row("fifo", Some(2), &[(PRIMARY, 0.3), ("recency_gain", -0.012)]),
+    ];
+    assert_eq!(
+        said(&table),
+        ["at 25 % fifo does no better than sending the newest messages of the same size (−0.01); \
+          prune does (+0.27)"]
+    );
+}
+
+#[test]
+fn an_order_that_holds_in_some_transcripts_only_is_reported() {
+    let mut first = row("prune", Some(1), &[(PRIMARY, 0.6)]);
+    first.scores = BTreeMap::from([(0, 0.9), (1, 0.3), (2, 0.6), (3, 0.6)]);
+    let mut second = row("fifo", Some(2), &[(PRIMARY, 0.5)]);
+    second.scores = BTreeMap::from([(0, 0.2), (1, 0.7), (2, 0.6), (3, 0.5)]);
+    assert_eq!(
+        said(&[first, second]),
+        ["at 25 % prune keeps more than fifo in 2 of 4 sessions and less in 1: which is better \
+          depends on the session"]
+    );
+}
+
+#[test]
+fn a_wrong_estimate_and_a_grown_context_are_reported() {
+    let table = [row(
+        "gencode",
+        Some(1),
+        &[("estimator_error", -0.25), ("inflated", 3.0), ("compactions", 4.0)],
+    )];
+    let said = said(&table);
+    assert!(
+        said[0].contains("3 of 4 compactions of gencode at 25 % made the context longer"),
+        "{said:?}"
+    );
+    assert!(said[1].contains("25 % below what it really sends"), "{said:?}");
+}
+
+#[test]
+fn the_gain_of_a_larger_window_is_reported_for_the_best_of_the_smallest() {
+    let table = [
+        row_at("200k", 200_000.0, "fifo", Some(1), &[(PRIMARY, 0.95)]),
+        row_at("200k", 200_000.0, "prune", Some(2), &[(PRIMARY, 0.9)]),
+        row_at("25%", 20_000.0, "prune", Some(1), &[(PRIMARY, 0.6)]),
+    ];
+    assert_eq!(
+        said(&table),
+        ["from 25 % to 200k prune goes from 60 % to 90 %, and fifo leads there (95 %)"]
+    );
+    // A larger window that changes nothing is not reported.
+    let same = ["25%", "200k"].map(|window| {
+        let tokens = if window == "25%" { 10_000.0 } else { 200_000.0 };
+        row_at(window, tokens, "prune", Some(1), &[(PRIMARY, 0.6)])
+    });
+    assert!(!said(&same).join(" ").contains("goes from"), "{:?}", said(&same));
+}
+
+#[test]
+fn at_most_three_observations_are_kept_and_the_most_relevant_first() {
+    let table = [
+        row("prune", Some(1), &[(PRIMARY, 0.9), ("token_savings", 0.3), ("recency_gain", 0.3)]),
+        row(
+            "fifo",
+            Some(2),
+            &[
+                (PRIMARY, 0.2),
+                ("token_savings", 0.7),
+                ("recency_gain", 0.0),
+                ("irrecoverable", 0.5),
+                ("reference_lost", 0.8),
+                ("overflows", 1.0),
+                ("requests", 100.0),
+            ],
+        ),
+        row("id-list", None, &[(PRIMARY, 0.3)]),
+    ];
+    let said = said(&table);
+    assert_eq!(said.len(), MOST);
+    assert!(said[0].contains("was said by the user"), "{said:?}");
+}
+
+#[test]
+fn rows_of_single_data_sets_are_not_observed() {
+    let mut one = row("prune", Some(1), &[(PRIMARY, 0.86), ("token_savings", 0.54)]);
+    one.row.dataset = "d".into();
+    assert!(said(&[one]).is_empty());
+}
+
+/// Half of the tokens at this saving, as billed and with all losses fetched
+/// again.
+fn billed(savings: f64, refetched: f64) -> Vec<(&'static str, f64)> {
+    vec![
+        ("token_savings", 0.79),
+        ("cost_savings", savings),
+        ("cost_usd", 1.0 - savings),
+        ("cost_usd_refetch", 1.0 - refetched),
+        ("compaction_cost_usd", 0.0),
+        ("cache_breaks", 2_398.0),
+        ("requests", 2_412.0),
+        ("overflows", 0.0),
+        (PRIMARY, 0.9),
+    ]
+}
+
+fn whole(overflows: f64) -> Entry {
+    row("full", None, &[("overflows", overflows), ("cost_usd", 1.0)])
+}
+
+fn of_money(table: &[Entry]) -> Vec<String> {
+    let sentences = said(table).into_iter();
+    sentences.filter(|s| s.contains("costs") || s.contains("bill")).collect()
+}
+
+#[test]
+fn fewer_tokens_for_more_money_are_explained() {
+    let table = [whole(0.0), row("sliding-window", Some(1), &billed(-0.22, -0.3))];
+    assert_eq!(
+        of_money(&table),
+        ["sliding-window at 25 % sends 79 % fewer tokens and costs 22 % more than the whole \
+          conversation: it breaks the prompt cache at 2,398 of 2,412 requests"]
+    );
+}
+
+#[test]
+fn a_bill_above_that_of_a_hypothetical_conversation_is_reported_so() {
+    let table = [whole(37.0), row("sliding-window", Some(1), &billed(-0.22, -0.3))];
+    assert_eq!(
+        of_money(&table),
+        ["sliding-window at 25 % sends 79 % fewer tokens and costs 22 % more than the whole \
+          conversation would if its requests over the window were taken: it breaks the prompt \
+          cache at 2,398 of 2,412 requests"]
+    );
+}
+
+#[test]
+fn an_expensive_compactor_explains_a_bill_that_breaks_do_not() {
+    let mut figures = billed(-0.25, -0.3);
+    figures.extend([("cache_breaks", 12.0), ("compaction_cost_usd", 0.5)]);
+    let table = [whole(0.0), row("continuation", Some(1), &figures)];
+    let said = of_money(&table);
+    assert!(said[0].ends_with("the calls of its compactions are 40 % of its bill"), "{said:?}");
+}
+
+#[test]
+fn several_billing_models_are_named_with_bills() {
+    let table: Vec<Entry> = ["dear", "cheap"]
+        .into_iter()
+        .flat_map(|billing_model| {
+            let figures = billed(if billing_model == "dear" { -0.4 } else { -0.1 }, -0.5);
+            [whole(0.0), row("prune", Some(1), &figures)].map(|mut entry| {
+                entry.row.agent_model = billing_model.to_owned();
+                entry
+            })
+        })
+        .collect();
+    let said = said(&table);
+    assert!(said[0].starts_with("prune at 25 % (billed as dear) sends 79 % fewer"), "{said:?}");
+}
+
+#[test]
+fn a_strategy_that_keeps_everything_is_not_reported_as_no_better() {
+    let table = [
+        row("prune", Some(1), &[(PRIMARY, 1.0), ("recency_gain", 0.0)]),
+        row("window", Some(1), &[(PRIMARY, 1.0), ("recency_gain", 0.0)]),
+    ];
+    assert!(!said(&table).join(" ").contains("no better"), "{:?}", said(&table));
+    // A strategy with losses and the same score is named, without a figure of
+    // 0.00.
+    let table = [row("fifo", Some(1), &[(PRIMARY, 0.6), ("recency_gain", 0.001)])];
+    let words = "at 25 % fifo does no better than sending the newest messages of the same size";
+    assert_eq!(said(&table)[0], words);
+}
+
+#[test]
+fn a_strategy_that_leads_in_no_transcript_is_not_reported_as_leading() {
+    let mut table =
+        [row("prune", Some(1), &[(PRIMARY, 0.9)]), row("fifo", Some(1), &[(PRIMARY, 0.9)])];
+    for entry in &mut table {
+        entry.scores = (0..4).map(|unit| (unit, 0.9)).collect();
+    }
+    assert!(!said(&table).join(" ").contains("keeps more"), "{:?}", said(&table));
+}
+
+#[test]
+fn an_order_is_reported_from_three_transcripts_on() {
+    let scored = |strategy: &str, rank, scores: &[f64]| {
+        let mut entry = row(strategy, Some(rank), &[(PRIMARY, 0.6)]);
+        entry.scores = (0..).zip(scores.iter().copied()).collect();
+        entry
+    };
+    let order = |first: &[f64], second: &[f64]| {
+        said(&[scored("prune", 1, first), scored("fifo", 2, second)])
+            .iter()
+            .any(|said| said.contains("keeps more than fifo in 2 of 3 sessions and less in 1"))
+    };
+    assert!(order(&[0.9, 0.3, 0.6], &[0.2, 0.7, 0.5]), "more in two, less in one");
+    assert!(!order(&[0.9, 0.3], &[0.2, 0.7]), "two transcripts are too few");
+}
+
+#[test]
+fn what_the_best_strategy_gets_wrong_is_told_by_whether_it_was_still_there() {
+    let wrong = |lost, garbled, unused| {
+        let values = [(PRIMARY, 0.5), ("lost", lost), ("garbled", garbled), ("unused", unused)];
+        said(&[row("prune", Some(1), &values), row("fifo", Some(2), &[(PRIMARY, 0.3)])])
+    };
+    // 0.3 of 0.4, and 0.1 + 0.2 of 0.4.
+    assert_eq!(
+        wrong(0.3, 0.1, 0.0),
+        ["75 % of what prune at 25 % gets wrong is no longer in its context"]
+    );
+    assert_eq!(
+        wrong(0.1, 0.1, 0.2),
+        [
+            "75 % of what prune at 25 % gets wrong is still in its context: finding it is the problem, \
+          not keeping it"
+        ]
+    );
+    assert_eq!(wrong(0.2, 0.1, 0.1)[0].split(" is ").nth(1), Some("no longer in its context"));
+    assert_eq!(wrong(0.0, 0.0, 0.0), [""; 0]);
+}
+
+/// The rows at one window of a run that is ranked by this measure.
+fn ranked_by(primary: Primary, table: &[Entry]) -> Window<'_> {
+    Window { label: "25%", billed_as: None, rows: table.iter().collect(), primary }
+}
+
+fn by_recall(table: &[Entry]) -> Window<'_> {
+    ranked_by(Primary::ReferenceRecall, table)
+}
+
+/// The observation, whose relevance must be this.
+#[track_caller]
+fn weighs(found: Option<Candidate>, relevance: f64) -> Observation {
+    let (found, observation) = found.expect("it is observed");
+    assert!((found - relevance).abs() < 1e-9, "{found}, expected {relevance}: {observation:?}");
+    observation
+}
+
+#[test]
+fn a_higher_bill_for_fewer_tokens_matters_the_more_the_higher_it_is() {
+    let of = |fewer, saved| {
+        let table = [row("prune", Some(1), &[("token_savings", fewer), ("cost_savings", saved)])];
+        less_sent_more_billed(&by_recall(&table))
+    };
+    // 0.75 + 0.4 / 4, and 1 at most.
+    weighs(of(0.3, -0.4), 0.85);
+    weighs(of(0.3, -3.0), 1.0);
+    // From 5 % fewer tokens and a bill higher by half a per cent on.
+    assert!(of(0.05, -0.005).is_some());
+    for (fewer, saved) in [(0.049, -0.4), (0.3, -0.004), (0.3, 0.004), (0.3, 0.4)] {
+        assert_eq!(of(fewer, saved), None, "{fewer} fewer tokens, {saved} saved");
+    }
+}
+
+#[test]
+fn a_bill_is_explained_by_breaks_of_the_cache_or_by_calls_of_compactions() {
+    let why = |breaks, compactions| {
+        let values = [
+            ("cache_breaks", breaks),
+            ("requests", 100.0),
+            ("compaction_cost_usd", compactions),
+            ("cost_usd", 2.0),
+        ];
+        why_dear(&row("prune", Some(1), &values).row)
+    };
+    let breaks = DearBecause::CacheBreaks { breaks: 5.0, requests: 100.0 };
+    assert_eq!(why(5.0, 0.0), Some(breaks), "at five of a hundred requests");
+    assert_eq!(why(4.0, 0.1), Some(DearBecause::Compactions(0.05)));
+    assert_eq!(why(4.0, 0.09), None);
+}
+
+#[test]
+fn refused_requests_matter_the_more_of_them_there_are() {
+    let over = |share: f64| vec![("overflows", 50.0 * share), ("requests", 50.0)];
+    let table = [row("prune", Some(1), &over(0.1)), row("fifo", Some(2), &over(0.4))];
+    // 0.45 + 0.4 · 0.4.
+    let Observation::Refused { rows, .. } = weighs(refused_requests(&by_recall(&table)), 0.61)
+    else {
+        panic!("another observation")
+    };
+    assert_eq!(rows, [("fifo".to_owned(), 0.4), ("prune".to_owned(), 0.1)]);
+}
+
+#[test]
+fn what_is_no_better_than_recency_matters_the_more_the_best_gains() {
+    let of = |gains: [f64; 3], kept: f64| {
+        let values = |gain| [("kept_at_cut", kept), ("gain_at_cut", gain), ("recency_gain", 0.5)];
+        let table = [
+            row("a", Some(1), &values(gains[0])),
+            row("b", Some(2), &values(gains[1])),
+            row("c", Some(3), &values(gains[2])),
+        ];
+        beyond_recency(&ranked_by(Primary::KeptAtCut, &table))
+    };
+    // At cuts it is the gain there; 0.35 + (0.3 + 0.1) / 2. A gain of 0.02 is none.
+    let Observation::NoBetterThanRecency { rows, worst, best, .. } =
+        weighs(of([0.3, 0.02, -0.1], 0.6), 0.55)
+    else {
+        panic!("another observation")
+    };
+    assert_eq!(rows, ["b", "c"]);
+    assert_eq!((worst, best), (-0.1, Some(("a".to_owned(), 0.3))));
+    let Observation::NoBetterThanRecency { rows, best, .. } =
+        weighs(of([0.02, 0.01, 0.0], 0.6), 0.36)
+    else {
+        panic!("another observation")
+    };
+    assert_eq!((rows.len(), best), (3, None), "the best one gains nothing either");
+    // What is printed as 1.00 counts as everything.
+    assert_eq!(of([0.3, 0.0, 0.0], 0.995), None);
+    assert!(of([0.3, 0.0, 0.0], 0.994).is_some());
+}
+
+#[test]
+fn losses_that_no_tool_can_fetch_matter_by_their_share_of_everything() {
+    let losses = |irrecoverable, lost| [("irrecoverable", irrecoverable), ("reference_lost", lost)];
+    // 0.9 · 0.1 is less than 0.3 · 0.4; 0.2 + 1.5 · 0.12.
+    let table = [row("prune", Some(1), &losses(0.9, 0.1)), row("fifo", Some(2), &losses(0.3, 0.4))];
+    let found = weighs(cannot_be_fetched(&by_recall(&table)), 0.38);
+    let row = Place { strategy: "fifo".into(), window: "25%".into() };
+    assert_eq!(found, Observation::CannotBeFetched { row, share: 0.3 });
+}
+
+#[test]
+fn wrong_answers_matter_by_their_share_of_all() {
+    let values = [("lost", 0.2), ("garbled", 0.1), ("unused", 0.1)];
+    // Two of four are gone; 0.2 + 0.3 · 0.4.
+    let found = weighs(why_wrong(&by_recall(&[row("prune", Some(1), &values)])), 0.32);
+    let row = Place { strategy: "prune".into(), window: "25%".into() };
+    assert_eq!(found, Observation::WrongAnswers { row, share: 0.5, gone: true });
+}
+
+#[test]
+fn the_weakest_kind_matters_by_its_gap_to_the_mean() {
+    let of = |of_kind: f64| {
+        let values = [("continuity", 80.0), ("continuity_update", of_kind)];
+        let mut best = row("prune", Some(1), &values);
+        best.row.values.insert("worst_kind".into(), Value::Text("update".into()));
+        let table = [best, row("fifo", Some(2), &[("continuity", 10.0)])];
+        weakest_kind(&ranked_by(Primary::Continuity, &table))
+    };
+    // 0.25 + (80 − 30) / 200.
+    let found = weighs(of(30.0), 0.5);
+    let (row, kind) = (Place { strategy: "prune".into(), window: "25%".into() }, "update".into());
+    assert_eq!(found, Observation::WeakestKind { row, kind, kept: 30.0, over_all: 80.0 });
+    assert_eq!(of(80.0), None, "no gap");
+    assert_eq!(of(81.0), None);
+}
+
+#[test]
+fn a_strategy_adds_nothing_if_the_upper_bound_is_no_gain() {
+    let table = [
+        row("alone", Some(1), &[("added_at_cut", 0.02)]),
+        row("more", Some(2), &[("added_at_cut", 0.021)]),
+        row(
+            "sure",
+            Some(3),
+            &[("added_at_cut", 0.01), ("added_at_cut_lo", -0.1), ("added_at_cut_hi", 0.02)],
+        ),
+        row(
+            "open",
+            Some(4),
+            &[("added_at_cut", 0.01), ("added_at_cut_lo", -0.1), ("added_at_cut_hi", 0.2)],
+        ),
+        row("control", None, &[("added_at_cut", 0.0)]),
+    ];
+    let found = weighs(adds_nothing(&by_recall(&table)), 0.55);
+    let rows = vec![("alone".to_owned(), 0.02), ("sure".to_owned(), 0.01)];
+    assert_eq!(found, Observation::AddsNothing { rows });
+    assert_eq!(adds_nothing(&by_recall(&table[1..2])), None);
+}
+
+#[test]
+fn an_order_matters_by_the_share_of_sessions_that_reverse_it() {
+    let of = |first: &[f64], second: &[f64]| {
+        let scored = |strategy: &str, rank, scores: &[f64]| {
+            let mut entry = row(strategy, Some(rank), &[]);
+            entry.scores = (0..).zip(scores.iter().copied()).collect();
+            entry
+        };
+        let table = [scored("prune", 1, first), scored("fifo", 2, second)];
+        order(&by_recall(&table))
+    };
+    // One of four: 0.3 + 0.6 / 4.
+    let found = weighs(of(&[0.9, 0.3, 0.6, 0.6], &[0.2, 0.7, 0.6, 0.5]), 0.45);
+    let Observation::Order { wins, losses, of: pairs, .. } = found else { panic!("{found:?}") };
+    assert_eq!((wins, losses, pairs), (2, 1, 4));
+    // Three of four count as half: 0.3 + 0.6 · 0.5.
+    weighs(of(&[0.9, 0.1, 0.1, 0.1], &[0.2, 0.7, 0.6, 0.5]), 0.6);
+}
+
+#[test]
+fn an_estimate_is_off_from_fifteen_per_cent_on() {
+    let of = |errors: [f64; 2]| {
+        let table = [
+            row("a", Some(1), &[("estimator_error", errors[0])]),
+            row("b", Some(2), &[("estimator_error", errors[1])]),
+        ];
+        estimate_off(&by_recall(&table))
+    };
+    // 0.2 + 0.3 / 2 for the larger error, whatever its sign.
+    let found = weighs(of([0.2, -0.3]), 0.35);
+    let row = Place { strategy: "b".into(), window: "25%".into() };
+    assert_eq!(found, Observation::EstimateOff { row, error: -0.3 });
+    weighs(of([0.15, 0.0]), 0.275);
+    assert_eq!(of([0.149, 0.0]), None);
+}
+
+#[test]
+fn a_context_that_grew_matters_by_the_share_of_compactions() {
+    let grown = |strategy: &str, inflated, all| {
+        row(strategy, Some(1), &[("inflated", inflated), ("compactions", all)])
+    };
+    let mut control = grown("control", 8.0, 8.0);
+    control.row.row_kind = RowKind::Control;
+    // Strategies without a compaction have no share; 0.25 + 6/8 / 2.
+    let mut table = [grown("idle", 0.0, 0.0), grown("b", 1.0, 2.0), grown("a", 6.0, 8.0), control];
+    let found = weighs(context_grew(&by_recall(&table)), 0.625);
+    let row = Place { strategy: "a".into(), window: "25%".into() };
+    assert_eq!(found, Observation::ContextGrew { row, inflated: 6.0, compactions: 8.0 });
+    // Of an offline summary it says little: 0.3 of that.
+    table[2].row.row_kind = RowKind::OfflineSummary;
+    weighs(context_grew(&by_recall(&table)), 0.187_5);
+    assert_eq!(context_grew(&by_recall(&[grown("a", 0.0, 4.0)])), None, "none grew");
+}
+
+#[test]
+fn a_larger_window_matters_by_the_change_of_what_is_kept() {
+    let of = |small: f64, large: f64, leader: Option<f64>| {
+        let at = |window: &str, tokens, strategy: &str, rank, kept| {
+            row_at(window, tokens, strategy, Some(rank), &[(PRIMARY, kept)])
+        };
+        let low = [at("25%", 10_000.0, "prune", 1, small)];
+        let led = leader.map(|kept| at("200k", 200_000.0, "fifo", 1, kept));
+        let high: Vec<Entry> =
+            led.into_iter().chain([at("200k", 200_000.0, "prune", 2, large)]).collect();
+        let at_large = Window { label: "200k", ..by_recall(&high) };
+        more_room(vec![&at_large, &by_recall(&low)])
+    };
+    // 0.3 + 0.3 / 2.
+    let found = weighs(of(0.6, 0.9, None), 0.45);
+    let Observation::MoreRoom { kept, leader, .. } = found else { panic!("{found:?}") };
+    assert_eq!((kept, leader), ((0.6, 0.9), None));
+    // The smallest change that is told is half a point.
+    assert!(of(0.0, 0.005, None).is_some());
+    assert_eq!(of(0.0, 0.004, None), None);
+    // Another leader is told whatever changes.
+    let found = weighs(of(0.6, 0.6, Some(0.7)), 0.3);
+    let Observation::MoreRoom { leader, .. } = found else { panic!("{found:?}") };
+    assert_eq!(leader, Some(("fifo".to_owned(), 0.7)));
+}
+
+#[test]
+fn an_observation_at_a_later_window_must_be_clearly_more_relevant() {
+    let off = |errors: [f64; 2]| {
+        let table = [
+            row_at("25%", 10_000.0, "prune", Some(1), &[("estimator_error", errors[0])]),
+            row_at("200k", 200_000.0, "prune", Some(1), &[("estimator_error", errors[1])]),
+        ];
+        let told = said(&table).into_iter().find(|told| told.contains("really sends"));
+        told.expect("it is off")
+    };
+    // Relevance 0.3 against 0.4, which is 0.1 more, and against 0.5.
+    let (first, later) = (off([0.2, 0.4]), off([0.2, 0.6]));
+    assert!(first.contains("25 %") && !first.contains("200k"), "{first}");
+    assert!(later.contains("200k"), "{later}");
+    // 0.25 + 1/4 / 2 against 0.25 + 11/20 / 2 is exactly 0.15 more, which is not enough.
+    let grown = |at, all: [f64; 2]| {
+        row_at(at, 9.0, "prune", Some(1), &[("inflated", all[0]), ("compactions", all[1])])
+    };
+    let told = said(&[grown("25%", [1.0, 4.0]), grown("200k", [11.0, 20.0])]);
+    assert!(told[0].contains("1 of 4 compactions of prune at 25 %"), "{told:?}");
+}
+
+#[test]
+fn what_hardly_matters_is_not_told() {
+    let grown = |row_kind| {
+        let mut entry = row("prune", Some(1), &[("inflated", 1.0), ("compactions", 16.0)]);
+        entry.row.row_kind = row_kind;
+        said(&[entry]).len()
+    };
+    // 0.25 + 1/16 / 2 is told, and 0.3 of it, 0.084, is not.
+    assert_eq!((grown(RowKind::Ranked), grown(RowKind::OfflineSummary)), (1, 0));
+}

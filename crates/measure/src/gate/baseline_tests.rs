@@ -1,0 +1,220 @@
+use super::*;
+use crate::testkit::{cell, facts, manifest, run};
+use recap_core::model::RowKind;
+
+fn head(cuts: &str, depth: u32) -> Head {
+    let mut made = manifest(&["25%"]);
+    (made.cuts, made.depth) = (cuts.to_owned(), depth);
+    Head::of(&made)
+}
+
+#[test]
+fn cuts_are_the_same_if_their_places_and_their_depth_are() {
+    let one = head("5", 1);
+    assert!(one.same_cuts(&head("5", 1)));
+    assert!(!one.same_cuts(&head("5", 3)), "another depth");
+    assert!(!one.same_cuts(&head("6", 1)), "other places");
+}
+
+/// Runs in which one strategy had another standing are not compared for it.
+#[test]
+fn a_offline_summary_on_one_side_only_is_a_difference() {
+    let matching = facts("s").requests(&[1_000, 2_000]).build();
+    let cells = vec![
+        cell("s", "full").control().sent(&[1_000, 2_000]).build(),
+        cell("s", "x").sent(&[1_000, 500]).build(),
+    ];
+    let report = run(vec![matching], cells);
+    let mut baseline = Baseline::of("before".to_owned(), &report);
+    let own = baseline.run.clone();
+    let parsed = crate::gate::parse("tokens_sent@x > baseline").unwrap();
+    let rows = vec![("d", "x", "25%")];
+    let found = |baseline: &Baseline| {
+        let asked = [Asked { rule: &parsed.rule, rows: rows.clone() }];
+        differences_measured(baseline, &report.manifest, &own, &asked)
+    };
+    assert_eq!(found(&baseline), [""; 0]);
+    let x = baseline.run.rows.iter_mut().filter(|row| row.strategy == "x");
+    x.for_each(|row| row.row_kind = RowKind::OfflineSummary);
+    let told = found(&baseline);
+    assert!(told.len() == 1 && told[0].starts_with("`x` was measured"), "{told:?}");
+}
+
+#[test]
+fn windows_that_only_other_data_sets_have_are_left_out() {
+    let at = |dataset: &str, window: &str| UnitRow {
+        dataset: dataset.into(),
+        strategy: "x".into(),
+        window: window.into(),
+        billed_as: "recorded".into(),
+        row_kind: RowKind::Ranked,
+        failed: 0,
+        figures: BTreeMap::new(),
+        series: BTreeMap::new(),
+    };
+    let rows = vec![at("d", "25%"), at("e", "25%"), at("e", "50%")];
+    let run = ByTranscript { transcripts: Vec::new(), rows };
+    let baseline = Baseline { name: "before".into(), head: head("none", 0), run };
+    let all = ["25%", "50%", "75%"].map(str::to_owned);
+    // Nobody has a row at 75 %: whether one is missing there is told later.
+    assert_eq!(baseline.windows_of("d", &all), ["25%", "75%"]);
+    assert_eq!(baseline.windows_of("e", &all), all);
+}
+
+#[test]
+fn a_run_is_told_by_the_options_that_set_its_cuts() {
+    assert_eq!(head("none", 0).cut_by(), "--cuts none");
+    assert_eq!(head("5", 3).cut_by(), "--cuts 5 --depth 3");
+}
+
+/// A run of `x` over these sessions, and the baseline that it leaves.
+fn run_of(sessions: &[&str]) -> (Report, Baseline) {
+    let matching = sessions.iter().map(|id| facts(id).requests(&[1_000, 2_000]).build());
+    let cells = sessions.iter().flat_map(|id| {
+        let full = cell(id, "full").control().sent(&[1_000, 2_000]).build();
+        [full, cell(id, "x").sent(&[1_000, 500]).build()]
+    });
+    let mut report = run(matching.collect(), cells.collect());
+    report.manifest.instrument = INSTRUMENT;
+    let baseline = Baseline::of("before".to_owned(), &report);
+    (report, baseline)
+}
+
+#[test]
+fn each_difference_that_a_rule_depends_on_is_told_and_no_other() {
+    let (report, baseline) = run_of(&["s"]);
+    let ids = [("d", "s")];
+    let told = |rule: &str, change: fn(&mut Manifest)| {
+        let parsed = crate::gate::parse(rule).unwrap();
+        let mut manifest = report.manifest.clone();
+        change(&mut manifest);
+        let asked = [Asked { rule: &parsed.rule, rows: vec![("d", "x", "25%"); 2] }];
+        differences(&baseline, &manifest, &ids, &asked)
+    };
+    let [tokens, cost, kept] =
+        ["tokens_sent@x > baseline", "cost_usd@x > baseline", "kept_at_cut@x < baseline"];
+    for rule in [tokens, cost, kept] {
+        assert_eq!(told(rule, |_| {}), [""; 0], "{rule}");
+        let counted = "tokens are counted by o200k in one, by cl100k in the other";
+        assert_eq!(told(rule, |manifest| manifest.tokens = "cl100k".into()), [counted]);
+    }
+    let other_prices = |manifest: &mut Manifest| manifest.prices.models.clear();
+    assert_eq!(told(cost, other_prices), ["the prices, or who is billed, differ"]);
+    assert_eq!(told(tokens, other_prices), [""; 0]);
+    let other_cuts = |manifest: &mut Manifest| (manifest.cuts, manifest.depth) = ("5".into(), 3);
+    let cuts = "it was made with `--cuts none`, this run with `--cuts 5 --depth 3`: the cuts \
+                differ, so that `kept_at_cut` has no counterpart";
+    assert_eq!(told(kept, other_cuts), [cuts]);
+    assert_eq!(told(cost, other_cuts), [""; 0]);
+}
+
+#[test]
+fn sessions_and_rows_that_one_side_lacks_are_told_once() {
+    let (report, baseline) = run_of(&["s"]);
+    let parsed = crate::gate::parse("tokens_sent > baseline").unwrap();
+    let told = |ids: &[(&str, &str)], rows: &[(&'static str, &'static str, &'static str)]| {
+        let asked = [Asked { rule: &parsed.rule, rows: rows.to_vec() }];
+        differences(&baseline, &report.manifest, ids, &asked)
+    };
+    let s = ("d", "s");
+    assert_eq!(told(&[], &[]), ["only the baseline has the session `s` of `d`"]);
+    assert_eq!(told(&[s, ("d", "t")], &[]), ["only this run has the session `t` of `d`"]);
+    assert_eq!(
+        told(&[s, ("d", "t"), ("e", "u"), ("e", "v")], &[]),
+        ["only this run has the session `t` of `d` and 2 more"]
+    );
+    let rows = [
+        ("d", "y", "25%"),
+        ("d", "y", "25%"),
+        (ALL, "x", "50%"),
+        (ALL, "x", "25%"),
+        ("d", "x", "25%"),
+    ];
+    assert_eq!(
+        told(&[s], &rows),
+        ["it has no row of `y` at `25%` on `d`", "it has no row of `x` at `50%`"]
+    );
+}
+
+#[test]
+fn another_answerer_or_judge_is_told_for_measures_of_answers_only() {
+    let (report, mut baseline) = run_of(&["s"]);
+    baseline.head.answerer = "openai/a".into();
+    baseline.head.judge = "openai/j".into();
+    let own = baseline.run.clone();
+    let told = |rule: &str| {
+        let parsed = crate::gate::parse(rule).unwrap();
+        let asked = [Asked { rule: &parsed.rule, rows: vec![("d", "x", "25%")] }];
+        differences_measured(&baseline, &report.manifest, &own, &asked)
+    };
+    let both = ["its answerer is openai/a, here offline", "its judge is openai/j, here offline"];
+    assert_eq!(told("recall@x < baseline"), both);
+    assert_eq!(told("tokens_sent@x > baseline"), [""; 0]);
+}
+
+#[test]
+fn sessions_that_differ_between_two_runs_are_told_by_what_differs() {
+    let (_, mut before) = run_of(&["s", "t", "u"]);
+    before.run.transcripts.iter_mut().for_each(|matching| matching.words = Some("w".into()));
+    let told = |change: fn(usize, &mut TranscriptFingerprint)| {
+        let mut after = Baseline { name: "after".into(), ..before.clone() };
+        (0..).zip(&mut after.run.transcripts).for_each(|(at, matching)| change(at, matching));
+        unlike(&before, &after)
+    };
+    assert_eq!(told(|_, _| {}), [""; 0]);
+    let all = |_: usize, matching: &mut TranscriptFingerprint| matching.session.push('x');
+    assert_eq!(told(all), ["the messages of `s` and 2 more differ"]);
+    assert_eq!(
+        told(|at, matching| (0..at).for_each(|_| matching.probes.push('x'))),
+        ["the probes of `t` and 1 more differ"]
+    );
+    let counts = |at: usize, matching: &mut TranscriptFingerprint| {
+        if at == 2 {
+            matching.tokens.push('x');
+        }
+    };
+    assert_eq!(told(counts), ["the token counts of `u` differ"]);
+    assert_eq!(told(|_, matching| matching.words = None), [""; 0], "a run may not keep the words");
+    let worded = |_: usize, matching: &mut TranscriptFingerprint| {
+        matching.words.iter_mut().for_each(|words| words.push('x'));
+    };
+    assert_eq!(told(worded), ["the probes of `s` and 2 more differ"]);
+    let renamed = |at: usize, matching: &mut TranscriptFingerprint| {
+        if at == 0 {
+            matching.transcript = "v".into();
+        }
+    };
+    assert_eq!(
+        told(renamed),
+        ["only before has the session `s` of `d`", "only after has the session `v` of `d`"]
+    );
+}
+
+#[test]
+fn a_baseline_is_read_as_written_unless_a_row_or_the_version_does_not_fit() {
+    let (report, baseline) = run_of(&["s", "t"]);
+    let mut written = Vec::new();
+    write_baseline(&report, &mut written).unwrap();
+    let text = String::from_utf8(written).unwrap();
+    // The head, two transcripts and two rows; six lines begin and end the lists.
+    assert_eq!(text.lines().count(), 1 + 2 + 2 + 6, "{text}");
+    assert_eq!(Baseline::parse("before".into(), &text).unwrap(), baseline);
+    let read = |change: &dyn Fn(&mut serde_json::Value)| {
+        let mut json: serde_json::Value = serde_json::from_str(&text).unwrap();
+        change(&mut json);
+        Baseline::parse("before".into(), &json.to_string()).map_err(|error| error.to_string())
+    };
+    let no_row = Err("its row of x at 25% has not one figure for each transcript".to_owned());
+    for part in ["figures", "series"] {
+        let emptied = read(&|json| {
+            let mut rows = json["rows"].as_array_mut().unwrap().iter_mut();
+            let x = rows.find(|row| row["strategy"] == "x").unwrap();
+            x[part]["tokens_sent"] = serde_json::json!([]);
+        });
+        assert_eq!(emptied, no_row, "{part}");
+    }
+    for key in ["version", "instrument"] {
+        let told = read(&|json| json["baseline"][key] = 1.into()).unwrap_err();
+        assert!(told.contains("their figures cannot be compared"), "{key}: {told}");
+    }
+}

@@ -1,0 +1,331 @@
+//! The gate: checks rules on the rows of a run. It only computes: rules and
+//! rows in, findings out.
+//!
+//! # Grammar
+//!
+//! ```text
+//! rule    = measure , [ "[" , kind , "]" ] , [ "@" , name ] ,
+//!           { "on" , name | "at" , name } , sign , limit ;
+//! sign    = "<" | "<=" | ">" | ">=" ;
+//! limit   = amount | "baseline" , [ ( "-" | "+" ) , amount | "*" , digits ] ;
+//! amount  = [ "-" ] , digits , [ "%" | "k" | "M" | "ms" | "s" ] ;
+//! digits  = decimal digits with at most one "." ;
+//! name    = characters other than white space, "<" and ">" ;
+//! measure = a column of summary.csv that holds numbers ;
+//! kind    = a kind of probe, behind `recall` and `continuity` ;
+//! ```
+//!
+//! `@` names a strategy, `on` a data set, `at` a window, each at most once; white
+//! space is allowed between any two parts. A rule states what is *forbidden*:
+//!
+//! ```text
+//! continuity@lis < 80
+//! recall[constraint] < 0.95
+//! recall@fifo on my-data at 16k < 50%
+//! blocking_ms_p95 > 5s
+//! cost_usd > baseline * 1.1
+//! kept_at_cut@prune < 0.5
+//! first_miss < baseline - 2
+//! ```
+//!
+//! A rule without a strategy applies to those that the user named with
+//! `--strategy`; without a data set, to all data sets together; without a
+//! window, to each window. A percentage is a share, or points of a hundred;
+//! behind `baseline` it is a part of the baseline's figure. There it is allowed
+//! for tokens, counts, money and times only, where it is not ambiguous.
+//!
+//! # Against a number
+//!
+//! The measured figure decides; its interval makes no difference. The finding
+//! is `missing` if the figure is absent, if a cell of the row failed, if too
+//! many of its probes were not graded, and, for quality, if the row is an
+//! offline summary (reference §6). Size, money and time of an offline summary are
+//! gated: they depend on when and how much a strategy compacts, and the offline summary
+//! writes summaries of the length that the strategy asks for.
+//!
+//! # Against a baseline
+//!
+//! Figures are paired by transcript, replicates averaged, and pooled as the
+//! measure is (`measure::paired`). Three properties decide: whether the
+//! difference is *beyond* the allowed change, whether it is *surely* worse (its
+//! interval lies wholly on the worse side of zero), and whether the interval
+//! *reaches* beyond the allowed change:
+//!
+//! | beyond | surely worse | reaches | finding |
+//! |--------|--------------|---------|---------|
+//! | yes    | yes          | yes     | failed: large enough and sure |
+//! | yes    | no           | yes     | undecided: large enough and not sure |
+//! | no     | yes          | yes     | undecided: worse for sure, perhaps by too much |
+//! | no     | no           | yes     | undecided: too much is not ruled out |
+//! | no     | any          | no      | passed: more than what is allowed is ruled out |
+//!
+//! If the figures of every pair are equal, the rule passes as unchanged. With
+//! fewer than six clusters the interval covers only the requests or probes of
+//! these sessions, and the reason says so. A measure without a figure for each
+//! request or probe then has no interval: the rule passes if no session is
+//! worse, else it is undecided. `baseline` alone allows no change for the worse,
+//! which an interval seldom rules out: a rule that allows a small change is
+//! decided more often.
+//!
+//! The finding is `missing` if a session has a figure in the baseline and none
+//! in the run. It is also `missing` if a session has the median of a wait in one
+//! run only: in the other run more than half of its waits had not ended where
+//! the recording ends.
+//!
+//! Measures at cuts need a baseline with the same `--cuts` and the same depth:
+//! any other baseline is refused before anything runs.
+//!
+//! A missing figure never passes.
+
+mod absolute;
+mod against;
+mod baseline;
+mod measures;
+mod parse;
+mod rule;
+mod scope;
+
+pub use baseline::{Baseline, BaselineError, Head, unlike, write_baseline};
+pub use parse::{Parsed, RuleError, parse};
+pub use rule::{Amount, Limit, Mark, Operator, Rule};
+pub use scope::{Scope, fits};
+
+use crate::{ALL, by_transcript};
+use recap_core::model::{
+    Answer, Cell, Check, CheckOutcome, CutRow, Gate, Ground, Manifest, Missing, OFFLINE, ProbeRow,
+    Report, RuleFindings, StrategyRow, UndecidedPolicy,
+};
+
+/// The settings of a gate besides its rules.
+#[derive(Clone, Copy, Debug)]
+pub struct GateSettings<'a> {
+    /// Strategies that the user named with `--strategy`.
+    pub named: &'a [String],
+    /// Largest share of a row's probes that may have no grade.
+    pub max_unscored: f64,
+    /// How undecided findings count.
+    pub undecided: UndecidedPolicy,
+    /// The baseline for the rules that need one.
+    pub baseline: Option<&'a Baseline>,
+}
+
+/// A larger share of unscored probes leaves no verdict (how-it-works §41).
+pub const MAX_UNSCORED: f64 = 0.05;
+
+/// Checks every rule on a measured run. The error lists the differences that
+/// make the baseline incomparable.
+pub fn check(
+    report: &Report,
+    rules: &[Parsed],
+    terms: &GateSettings<'_>,
+) -> Result<Gate, Vec<String>> {
+    let seed = report.manifest.seed;
+    let own = terms.baseline.map(|_| by_transcript(report));
+    let both = terms.baseline.zip(own.as_ref());
+    let both = both.map(|(baseline, own)| against::Both { baseline, own, seed });
+    if let Some(both) = &both {
+        refuse(report, rules, terms, both)?;
+    }
+    let findings = |parsed: &Parsed| {
+        let rows = spoken_of(report, &parsed.rule, terms.named);
+        let each = |row: &&StrategyRow| one(report, row, &parsed.rule, (terms, both.as_ref()));
+        let mut checks: Vec<Check> = rows.iter().map(each).collect();
+        if checks.is_empty() {
+            checks.push(nothing(&parsed.rule));
+        }
+        if let Some(missing) = &report.missing {
+            checks.iter_mut().for_each(|check| undetermined(check, missing));
+        }
+        RuleFindings { rule: parsed.text.clone(), checks }
+    };
+    Ok(Gate {
+        baseline: terms.baseline.map(|baseline| baseline.name.clone()),
+        undecided: terms.undecided,
+        rules: rules.iter().map(findings).collect(),
+    })
+}
+
+fn one(
+    report: &Report,
+    row: &StrategyRow,
+    rule: &Rule,
+    (terms, both): (&GateSettings<'_>, Option<&against::Both<'_>>),
+) -> Check {
+    let doubt = doubt(report, row, rule, terms.max_unscored);
+    match (rule.limit, both) {
+        (Limit::Figure(amount), _) => {
+            absolute::check(row, &rule.measure, rule.operator, amount, doubt)
+        }
+        (_, Some(both)) => against::check(row, rule, both, doubt),
+        (_, None) => Check { reason: Ground::NoBaseline.to_string(), ..nothing(rule) },
+    }
+}
+
+/// Replaces a finding by `missing`: an incomplete run neither passes nor fails.
+fn undetermined(check: &mut Check, missing: &Missing) {
+    check.finding = CheckOutcome::Missing;
+    check.reason = Ground::Interrupted(missing.clone()).to_string();
+}
+
+/// Refuses a baseline that cannot be compared with this run.
+fn refuse(
+    report: &Report,
+    rules: &[Parsed],
+    terms: &GateSettings<'_>,
+    both: &against::Both<'_>,
+) -> Result<(), Vec<String>> {
+    let ids: Vec<(&str, &str)> =
+        report.transcripts.iter().map(|f| (&*f.dataset, &*f.transcript)).collect();
+    let against = rules.iter().filter(|parsed| parsed.rule.limit.needs_baseline());
+    let asked = against.map(|parsed| {
+        let rows = spoken_of(report, &parsed.rule, terms.named).into_iter();
+        let rows = rows.map(|row| (&*row.dataset, &*row.strategy, &*row.window));
+        baseline::Asked { rule: &parsed.rule, rows: rows.collect() }
+    });
+    let asked: Vec<baseline::Asked<'_>> = asked.collect();
+    let manifest = &report.manifest;
+    let mut found = baseline::differences(both.baseline, manifest, &ids, &asked);
+    found.extend(baseline::differences_measured(both.baseline, manifest, both.own, &asked));
+    if found.is_empty() { Ok(()) } else { Err(found) }
+}
+
+/// Refuses an incomparable baseline before anything runs, as far as the
+/// differences are known by then.
+pub fn comparable(
+    baseline: &Baseline,
+    manifest: &Manifest,
+    transcripts: &[(&str, &str)],
+    rules: &[Parsed],
+) -> Result<(), Vec<String>> {
+    let windows = |rule: &Rule| match (&rule.window, &rule.dataset) {
+        (Some(window), _) => vec![window.clone()],
+        // A data set may have windows of its own.
+        (None, Some(dataset)) => baseline.windows_of(dataset, &manifest.windows),
+        (None, None) => manifest.windows.clone(),
+    };
+    let against = rules.iter().map(|parsed| &parsed.rule).filter(|r| r.limit.needs_baseline());
+    let rows: Vec<(&Rule, Vec<String>)> = against.map(|rule| (rule, windows(rule))).collect();
+    let asked = rows.iter().map(|(rule, windows)| {
+        let strategies: Vec<&str> = match &rule.strategy {
+            Some(strategy) => vec![strategy],
+            None => manifest.named.iter().map(String::as_str).collect(),
+        };
+        let dataset = rule.dataset.as_deref().unwrap_or(ALL);
+        let each = strategies.into_iter().flat_map(|strategy| {
+            windows.iter().map(move |window| (dataset, strategy, window.as_str()))
+        });
+        baseline::Asked { rule, rows: each.collect() }
+    });
+    let asked: Vec<baseline::Asked<'_>> = asked.collect();
+    let found = baseline::differences(baseline, manifest, transcripts, &asked);
+    if found.is_empty() { Ok(()) } else { Err(found) }
+}
+
+/// The rows that a rule applies to, in printing order.
+fn spoken_of<'a>(report: &'a Report, rule: &Rule, named: &[String]) -> Vec<&'a StrategyRow> {
+    let mut datasets: Vec<&str> =
+        report.transcripts.iter().map(|facts| facts.dataset.as_str()).collect();
+    datasets.dedup();
+    let dataset = match (rule.dataset.as_deref(), datasets.as_slice()) {
+        (Some(dataset), _) => dataset,
+        (None, [only]) => only,
+        (None, _) => ALL,
+    };
+    let strategy = |row: &StrategyRow| match &rule.strategy {
+        Some(strategy) => *strategy == row.strategy,
+        None => named.contains(&row.strategy),
+    };
+    let window =
+        |row: &StrategyRow| rule.window.as_ref().is_none_or(|window| *window == row.window);
+    let those =
+        report.rows.iter().filter(|row| row.dataset == dataset && strategy(row) && window(row));
+    let mut rows: Vec<&StrategyRow> = those.collect();
+    if !measures::find(&rule.measure).is_ok_and(measures::Known::is_billed) {
+        // Agent models differ only in their bills.
+        let mut seen = std::collections::BTreeSet::new();
+        rows.retain(|row| seen.insert((row.strategy.as_str(), row.window.as_str())));
+    }
+    rows
+}
+
+/// The check of a rule that applies to no row, because the run was interrupted
+/// too early.
+fn nothing(rule: &Rule) -> Check {
+    let or_any = |name: &Option<String>| name.clone().unwrap_or_else(|| "any".to_owned());
+    Check {
+        dataset: or_any(&rule.dataset),
+        strategy: or_any(&rule.strategy),
+        window: or_any(&rule.window),
+        agent_model: String::new(),
+        measure: rule.measure.clone(),
+        value: None,
+        baseline: None,
+        interval: None,
+        transcripts: 0,
+        finding: CheckOutcome::Missing,
+        reason: Ground::NoRow.to_string(),
+    }
+}
+
+/// Why a row's figure cannot be gated; `None` if it can.
+fn doubt(report: &Report, row: &StrategyRow, rule: &Rule, max_unscored: f64) -> Option<Ground> {
+    if !row.failed.is_empty() {
+        let (cells, first) = (row.failed.len(), row.failed[0].clone());
+        return Some(Ground::Failed { cells, first });
+    }
+    if !measures::find(&rule.measure).is_ok_and(measures::Known::rests_on_probes) {
+        return None;
+    }
+    let of_row = |dataset: &str| row.dataset == ALL || row.dataset == dataset;
+    let is_own =
+        |cell: &&Cell| (&cell.key.strategy, &cell.key.window) == (&row.strategy, &row.window);
+    let at_cuts = measures::find(&rule.measure).ok().is_some_and(measures::Known::is_at_cuts);
+    let mut counts = Unscored::default();
+    for session in report.sessions.iter().filter(|session| of_row(session.dataset)) {
+        if at_cuts {
+            let rows = session.cuts().iter().flat_map(|cut| &cut.rows);
+            let own = rows.filter(|examined| examined.strategy == row.strategy);
+            let exams = own.filter_map(CutRow::exam);
+            exams.flat_map(|exam| &exam.probes).for_each(|row| counts.add(&report.manifest, row));
+        } else {
+            let rows = session.cells().iter().filter(is_own).filter_map(Cell::rows);
+            rows.flat_map(|rows| &rows.probes).for_each(|row| counts.add(&report.manifest, row));
+        }
+    }
+    let share = counts.share();
+    (share > max_unscored).then_some(Ground::Ungraded { share, most: max_unscored })
+}
+
+/// Share of the probes that a model should have answered or graded and did not.
+/// Kinds that the offline judge cannot grade do not count.
+pub fn unscored(report: &Report) -> f64 {
+    let mut counts = Unscored::default();
+    for session in report.sessions.iter() {
+        let rows = session.cells().iter().filter_map(Cell::rows);
+        rows.flat_map(|rows| &rows.probes).for_each(|row| counts.add(&report.manifest, row));
+    }
+    counts.share()
+}
+
+/// Numbers of all probes, and of those without an answer or a grade.
+#[derive(Default)]
+struct Unscored {
+    all: u64,
+    without: u64,
+}
+
+impl Unscored {
+    fn add(&mut self, manifest: &Manifest, row: &ProbeRow) {
+        let unanswered = matches!(row.answer, Answer::Nothing(_));
+        let ungraded = manifest.judge != OFFLINE && row.judgement.score.is_none();
+        self.all += 1;
+        self.without += u64::from(unanswered || ungraded);
+    }
+
+    fn share(&self) -> f64 {
+        self.without as f64 / self.all.max(1) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,480 @@
+use proptest::prelude::*;
+
+use super::*;
+
+proptest! {
+    #[test]
+    fn text_is_parsed_or_refused_at_one_of_its_columns(text in "\\PC{0,40}|[a-z@ <>=\"'0-9.%*+-]{0,40}") {
+        if let Err(error) = parse(&text) {
+            prop_assert!(error.column >= 1 && error.column <= text.chars().count() + 1, "{}", error);
+            prop_assert!(!error.help.is_empty());
+        }
+    }
+}
+
+#[test]
+fn the_example_rules_are_parsed_as_documented() {
+    let figure = |number| Limit::Figure(Amount { number, mark: Mark::Plain });
+    let any = |measure: &str, operator, limit| Rule {
+        measure: measure.to_owned(),
+        strategy: None,
+        dataset: None,
+        window: None,
+        operator,
+        limit,
+    };
+    let read = |text: &str| parse(text).unwrap().rule;
+    let lis = any("continuity", Operator::Below, figure(80.0));
+    assert_eq!(read("continuity@lis < 80"), Rule { strategy: Some("lis".into()), ..lis });
+    let constraint = any("recall_constraint", Operator::Below, figure(0.95));
+    assert_eq!(read("recall[constraint] < 0.95"), constraint);
+    assert_eq!(read("recall_constraint<0.95"), constraint);
+    assert_eq!(read("overflows > 0"), any("overflows", Operator::Above, figure(0.0)));
+    let full = read(" recall@fifo on my-data at 16k <= 50% ");
+    assert_eq!((full.dataset.as_deref(), full.window.as_deref()), (Some("my-data"), Some("16k")));
+    assert_eq!(full.limit, Limit::Figure(Amount { number: 50.0, mark: Mark::Percent }));
+    let less = Amount { number: 0.02, mark: Mark::Plain };
+    assert_eq!(read("recall < baseline - 0.02").limit, Limit::BaselineLess(less));
+    assert_eq!(read("cost_usd>baseline*1.1").limit, Limit::BaselineTimes(1.1));
+    let more = Amount { number: 5.0, mark: Mark::Percent };
+    assert_eq!(read("tokens_sent > baseline + 5%").limit, Limit::BaselinePlus(more));
+}
+
+#[test]
+fn amounts_are_in_the_unit_of_their_measure() {
+    let amount =
+        |id: &str, number, mark| measures::find(id).ok().unwrap().amount(Amount { number, mark });
+    assert_eq!(amount("recall", 80.0, Mark::Percent), Ok(0.8));
+    assert_eq!(amount("continuity", 80.0, Mark::Percent), Ok(80.0));
+    assert_eq!(amount("tokens_sent", 20.0, Mark::Thousand), Ok(20_000.0));
+    assert_eq!(amount("tokens_sent", 1.5, Mark::Million), Ok(1_500_000.0));
+    assert_eq!(amount("blocking_ms_p95", 2.0, Mark::Seconds), Ok(2_000.0));
+    assert_eq!(amount("blocking_ms_p95", 1_500.0, Mark::Milliseconds), Ok(1_500.0));
+    for (id, mark) in [
+        ("cost_usd", Mark::Percent),
+        ("recall", Mark::Thousand),
+        ("tokens_sent", Mark::Seconds),
+        ("blocking_ms_p95", Mark::Thousand),
+        ("retention", Mark::Milliseconds),
+    ] {
+        assert!(amount(id, 1.0, mark).is_err(), "{id} {mark:?}");
+    }
+}
+
+#[test]
+fn a_rule_against_a_baseline_allows_a_change_for_the_worse_and_nothing_else() {
+    let names = ["fifo".to_owned()];
+    let scope =
+        Scope { strategies: &names, named: &names, windows: &[], datasets: &[], baseline: true };
+    let told = |text: &str| fits(&parse(text).unwrap(), &scope).err().map(|e| e.problem);
+    for good in [
+        "recall < baseline - 0.02",
+        "recall < baseline",
+        "recall < baseline * 0.98",
+        "cost_usd > baseline * 1.1",
+        "tokens_sent >= baseline + 5%",
+        "blocking_ms_p95 > baseline + 2s",
+    ] {
+        assert_eq!(told(good), None, "{good}");
+    }
+    for bad in ["recall < baseline + 0.02", "cost_usd > baseline - 1", "cost_usd > baseline * 0.9"]
+    {
+        assert!(told(bad).unwrap().contains("as good as the baseline"), "{bad}");
+    }
+    assert!(told("recall < baseline - 2%").unwrap().contains("points of a hundred"));
+    assert!(told("retention < baseline").unwrap().contains("in pairs"));
+}
+
+#[test]
+fn measures_at_cuts_have_their_unit_and_are_quality_only_if_text_decides_them() {
+    let known = |id: &str| measures::find(id).ok().unwrap();
+    let amount = |id: &str, number, mark| known(id).amount(Amount { number, mark });
+    assert_eq!(amount("kept_at_cut", 50.0, Mark::Percent), Ok(0.5));
+    assert_eq!(amount("added_at_cut", 5.0, Mark::Percent), Ok(0.05));
+    assert_eq!(amount("tokens_at_cut", 40.0, Mark::Percent), Ok(0.4));
+    assert_eq!(amount("first_miss", 3.0, Mark::Plain), Ok(3.0));
+    assert_eq!(amount("continuity_at_cut", 80.0, Mark::Percent), Ok(80.0));
+    assert!(amount("cut_cost_usd", 5.0, Mark::Percent).is_err());
+    assert!(known("cut_cost_usd").is_billed() && !known("kept_at_cut").is_billed());
+    assert!(known("continuity_at_cut").rests_on_probes());
+    assert!(!known("kept_at_cut").rests_on_probes());
+    for id in ["kept_at_cut", "carried_share", "added_at_cut", "first_miss"] {
+        assert!(known(id).is_quality(), "{id}");
+    }
+    for id in ["tokens_at_cut", "exposed_share", "cut_cost_usd", "pays_after", "cuts"] {
+        assert!(!known(id).is_quality(), "{id}");
+    }
+}
+
+#[test]
+fn a_measure_at_cuts_is_known_as_one_though_a_bill_decides_it() {
+    use crate::{Basis, MEASURES, is_at_cuts};
+    for spec in MEASURES.iter() {
+        assert!(!matches!(spec.basis, Basis::Cuts) || is_at_cuts(spec.id()), "{}", spec.id());
+    }
+    assert!(["cut_cost_usd", "pays_after", "kept_at_cut_6_20"].into_iter().all(is_at_cuts));
+    assert!(!["reference_recall", "cost_usd"].into_iter().any(is_at_cuts));
+}
+
+#[test]
+fn a_rule_forbids_its_limit_itself_only_if_it_says_or_equal() {
+    use recap_core::model::Operator::{Above, AtLeast, AtMost, Below};
+    let held = |figure| [Below, AtMost, Above, AtLeast].map(|o| o.holds(figure, 0.5));
+    assert_eq!(held(0.4), [true, true, false, false]);
+    assert_eq!(held(0.5), [false, true, false, true]);
+    assert_eq!(held(0.6), [false, false, true, true]);
+}
+
+/// How-it-works §41: a row with more than this share of ungraded probes has no
+/// verdict; with exactly this share it has one.
+#[test]
+fn one_ungraded_probe_of_twenty_is_allowed_and_two_are_not() {
+    use crate::testkit::{cell, facts, manifest};
+    use recap_core::model::{ProbeKind, Sessions};
+    let doubted = |ungraded: usize| {
+        let matching = (0..20).fold(facts("s").requests(&[1_000, 2_000]), |matching, _| {
+            matching.probe(ProbeKind::Fact, 1, 3_000)
+        });
+        let outcomes = "R".repeat(20 - ungraded) + &"U".repeat(ungraded);
+        let full = cell("s", "full").control().sent(&[1_000, 2_000]).snapshot(1, 0);
+        let x = cell("s", "x").sent(&[1_000, 500]).snapshot(1, 1).answers(&outcomes);
+        let cells = vec![full.answers(&"R".repeat(20)).build(), x.build()];
+        let mut made = manifest(&["25%"]);
+        made.judge = "openai/j".into();
+        let sessions = Sessions::new(cells, []);
+        let report = crate::measure(made, "d".into(), vec![matching.build()], sessions);
+        // Both strategies were asked twenty times.
+        assert!((unscored(&report) - ungraded as f64 / 40.0).abs() < 1e-12);
+        let row = report.rows.iter().find(|row| row.strategy == "x").unwrap();
+        doubt(&report, row, &parse("recall < 0.5").unwrap().rule, MAX_UNSCORED)
+    };
+    assert_eq!(doubted(0), None);
+    assert_eq!(doubted(1), None);
+    assert_eq!(doubted(2), Some(Ground::Ungraded { share: 0.1, most: 0.05 }));
+}
+
+#[test]
+fn a_word_or_an_unknown_measure_is_refused_with_help() {
+    let told = |id: &str| measures::find(id).err().unwrap();
+    let (problem, help) = told("verdict_vs_full");
+    assert_eq!(problem, "`verdict_vs_full` is a word, not a number");
+    assert_eq!(help, "a rule compares numbers: see the columns of summary.csv");
+    let (problem, help) = told("xq");
+    assert_eq!(problem, "`xq` is no measure");
+    assert_eq!(help, "the measures are the columns of summary.csv");
+    let (_, help) = told("cost_usdd");
+    assert!(help.contains("`cost_usd`") && !help.contains("A kind of probe"), "{help}");
+    let (_, help) = told("recall_constrain");
+    assert!(help.contains("`recall_constraint`"), "{help}");
+    assert!(help.ends_with(" A kind of probe is written `recall[fact]`"), "{help}");
+}
+
+#[test]
+fn marks_of_another_unit_are_refused() {
+    for (id, mark) in [
+        ("recall", Mark::Million),
+        ("recall", Mark::Seconds),
+        ("recall", Mark::Milliseconds),
+        ("blocking_ms_p95", Mark::Million),
+        ("blocking_ms_p95", Mark::Percent),
+        ("tokens_sent", Mark::Milliseconds),
+    ] {
+        let amount = measures::find(id).ok().unwrap().amount(Amount { number: 1.0, mark });
+        assert!(amount.is_err(), "{id} {mark:?}");
+    }
+}
+
+#[test]
+fn an_error_in_a_rule_points_to_its_column() {
+    for (rule, column, problem) in [
+        ("", 1, "a rule begins with a measure"),
+        ("  zzzz < 1", 3, "`zzzz` is no measure"),
+        ("recall@ < 1", 8, "the name of a strategy is missing"),
+        ("recall on < 1", 11, "the name of a data set is missing"),
+        ("recall at < 1", 11, "the name of a window is missing"),
+        ("recall on d on e < 1", 13, "`on` stands there twice"),
+        ("recall at ü at e < 1", 13, "`at` stands there twice"),
+        ("recall fact < 1", 8, "`fact` is not expected here"),
+        ("recall", 7, "one of `<`, `<=`, `>` and `>=` is missing"),
+        ("recall < ", 10, "a number, or `baseline`, is missing"),
+        ("recall < 1.2.3", 10, "`1.2.3` is no number"),
+        ("recall < 5q", 11, "`q` behind a number is not known"),
+        ("recall < 1 2 ", 12, "`2` is not expected here"),
+        ("recall < baseline - -1", 21, "a change is given without a sign of its own"),
+        ("recall < baseline * 5%", 21, "a factor is a plain number"),
+        ("recall[fact < 1", 13, "the `]` behind the kind of probe is missing"),
+        ("recall[ facts] < 1", 9, "`recall` has no kind of probe `facts`"),
+        ("continuity[at_cut] < 80", 12, "`continuity` has no kind of probe `at_cut`"),
+        ("cost_usd[fact] < 1", 1, "`cost_usd` is not counted by kind of probe"),
+    ] {
+        let error = parse(rule).unwrap_err();
+        assert_eq!((error.column, &*error.problem), (column, problem), "{rule}");
+        assert_eq!(error.to_string(), format!("rule `{rule}`, column {column}: {problem}"));
+    }
+    let endless = format!("recall < {}", "9".repeat(400));
+    assert!(parse(&endless).unwrap_err().problem.ends_with("is no number"));
+    assert_eq!(parse("recall < 5").unwrap().error(0, String::new(), String::new()).column, 1);
+}
+
+#[test]
+fn the_columns_of_the_parts_of_a_rule_are_known() {
+    let parsed = parse("  recall@fifo on my-data at 16k <= 50% ").unwrap();
+    let columns = parsed.columns;
+    assert_eq!((columns.measure, columns.strategy, columns.dataset), (3, 10, 18));
+    assert_eq!((columns.window, columns.limit), (29, 36));
+    let parsed = parse("recall[fact]<-1").unwrap();
+    assert_eq!((parsed.columns.strategy, parsed.columns.limit), (0, 14));
+    assert_eq!(parsed.rule.limit, Limit::Figure(Amount { number: -1.0, mark: Mark::Plain }));
+}
+
+/// A run of `x` at two windows over a session of `d` and one of `e`, whose
+/// `ungraded` of twenty probes were not graded at 25 %.
+fn two_sets(ungraded: usize) -> recap_core::model::Report {
+    use crate::testkit::{cell, facts, manifest};
+    use recap_core::model::{ProbeKind, Sessions};
+    let matching = |set, id| {
+        let matching = facts(id).dataset(set).requests(&[1_000, 2_000]);
+        (0..20).fold(matching, |matching, _| matching.probe(ProbeKind::Fact, 1, 3_000)).build()
+    };
+    let sent = |set, id, strategy, window| {
+        cell(id, strategy).dataset(set).window(window, 1_000).sent(&[1_000, 500]).snapshot(1, 1)
+    };
+    let all = "R".repeat(20);
+    let some = "R".repeat(20 - ungraded) + &"U".repeat(ungraded);
+    let mut cells = Vec::new();
+    for (set, id, outcomes) in [("d", "s", &all), ("e", "t", &some)] {
+        for window in ["25%", "50%"] {
+            cells.push(sent(set, id, "full", window).control().answers(&all).build());
+            let outcomes = if window == "25%" { outcomes } else { &all };
+            let (x, paid) = (sent(set, id, "x", window).answers(outcomes), [(1, 0, 0); 2]);
+            cells.push(x.bill("cheap", "cheap", &paid).bill("dear", "dear", &paid).build());
+        }
+    }
+    let mut made = manifest(&["25%", "50%"]);
+    made.judge = "openai/j".into();
+    made.agent_models = vec!["cheap".into(), "dear".into()];
+    let sessions = Sessions::new(cells, []);
+    crate::measure(made, "d".into(), vec![matching("d", "s"), matching("e", "t")], sessions)
+}
+
+#[test]
+fn a_rule_speaks_of_the_rows_that_it_names_and_of_each_billing_model_if_it_is_about_money() {
+    let report = two_sets(0);
+    let rows = |rule: &str, named: &[String]| {
+        let rows = spoken_of(&report, &parse(rule).unwrap().rule, named);
+        let mut rows: Vec<String> = rows
+            .into_iter()
+            .map(|row| format!("{} {} {}", row.dataset, row.strategy, row.window))
+            .collect();
+        rows.sort();
+        rows
+    };
+    let all = |window: &str| format!("{ALL} x {window}");
+    let x = ["x".to_owned()];
+    assert_eq!(rows("tokens_sent@x < 1", &[]), [all("25%"), all("50%")]);
+    assert_eq!(rows("tokens_sent < 1", &x), [all("25%"), all("50%")]);
+    assert_eq!(rows("tokens_sent < 1", &[]), [""; 0]);
+    assert_eq!(rows("tokens_sent at 50% < 1", &x), [all("50%")]);
+    assert_eq!(rows("tokens_sent@x on e < 1", &[]), ["e x 25%", "e x 50%"]);
+    assert_eq!(rows("cost_usd@x on e at 50% < 1", &[]), ["e x 50%"; 2]);
+}
+
+#[test]
+fn ungraded_probes_count_against_their_own_data_set_strategy_and_window() {
+    let report = two_sets(6);
+    let share = |dataset: &str, strategy: &str, window: &str, rule: &str| {
+        let named = |row: &&StrategyRow| {
+            (&*row.dataset, &*row.strategy, &*row.window) == (dataset, strategy, window)
+        };
+        let row = report.rows.iter().find(named).unwrap();
+        match doubt(&report, row, &parse(rule).unwrap().rule, 0.01) {
+            Some(Ground::Ungraded { share, .. }) => share,
+            _ => 0.0,
+        }
+    };
+    assert_eq!(share("d", "x", "25%", "recall < 1"), 0.0);
+    assert_eq!(share("e", "x", "25%", "recall < 1"), 0.3);
+    assert_eq!(share(ALL, "x", "25%", "recall < 1"), 0.15);
+    assert_eq!(share("e", "x", "50%", "recall < 1"), 0.0);
+    assert_eq!(share("e", "full", "25%", "recall < 1"), 0.0);
+    assert_eq!(share("e", "x", "25%", "tokens_sent < 1"), 0.0, "no probe decides it");
+    // Six of 160 probes: two strategies, windows and sessions, of twenty each.
+    assert_eq!(unscored(&report), 0.0375);
+}
+
+#[test]
+fn without_its_baseline_or_a_row_a_rule_is_missing() {
+    use crate::testkit::{cell, facts, run};
+    let matching = facts("s").requests(&[1_000, 2_000]).build();
+    let full = cell("s", "full").control().sent(&[1_000, 2_000]).build();
+    let report = run(vec![matching], vec![full, cell("s", "x").sent(&[1_000, 500]).build()]);
+    let rules = ["tokens_sent@x < baseline", "tokens_sent@gone on d > 1", "tokens_sent@x > 1"];
+    let rules = rules.map(|rule| parse(rule).unwrap());
+    let terms = GateSettings {
+        named: &[],
+        max_unscored: MAX_UNSCORED,
+        undecided: UndecidedPolicy::default(),
+        baseline: None,
+    };
+    let gate = check(&report, &rules, &terms).unwrap();
+    let told = |at: usize| {
+        let [check] = gate.rules[at].checks.as_slice() else { panic!("one row") };
+        (check.finding, check.reason.clone())
+    };
+    assert_eq!(told(0), (CheckOutcome::Missing, Ground::NoBaseline.to_string()));
+    assert_eq!(told(1), (CheckOutcome::Missing, Ground::NoRow.to_string()));
+    assert_eq!(told(2).0, CheckOutcome::Failed);
+    let gone = &gate.rules[1].checks[0];
+    assert_eq!((&*gone.dataset, &*gone.strategy, &*gone.window), ("d", "gone", "any"));
+    assert_eq!(
+        (&*gone.measure, &*gate.rules[1].rule),
+        ("tokens_sent", "tokens_sent@gone on d > 1")
+    );
+}
+
+#[test]
+fn at_cuts_the_probes_of_the_exams_of_the_same_strategy_count() {
+    use crate::testkit::{answered, cell, facts, manifest};
+    use recap_core::model::{Cut, CutExam, CutOutcome, NoReply, RowKind, Sessions};
+    let examined = |strategy: &str, outcomes: &str| {
+        let mut exam = CutExam::of_states(8_000, 4_000, Vec::new());
+        exam.probes = (0..).zip(outcomes.chars()).map(|(n, c)| answered(n, c)).collect();
+        // The answerer refused the first.
+        exam.probes[0].answer = Answer::Nothing(NoReply::Refused.into());
+        let (outcome, row_kind) = (CutOutcome::Done(Box::new(exam)), RowKind::Ranked);
+        CutRow { strategy: strategy.into(), replicate: 0, row_kind, outcome }
+    };
+    let cut = Cut {
+        dataset: "d".into(),
+        transcript: "s".into(),
+        request: 1,
+        recorded: false,
+        requests: 1,
+        left: None,
+        messages: 2,
+        tokens_before: 10_000,
+        preamble_tokens: 0,
+        facts: Vec::new(),
+        rows: vec![examined("x", "RRRU"), examined("y", "UURR")],
+    };
+    let cells = || ["x", "y"].map(|name| cell("s", name).sent(&[1_000, 500]).build()).to_vec();
+    let matching = facts("s").requests(&[1_000, 2_000]).build();
+    let sessions = Sessions::new(cells(), []);
+    let mut report = crate::measure(manifest(&["25%"]), "d".into(), vec![matching], sessions);
+    report.sessions = Sessions::new(cells(), [cut]);
+    let mut told = |judge: &str, rule: &str| {
+        report.manifest.judge = judge.to_owned();
+        let row = report.rows.iter().find(|row| row.strategy == "x").unwrap();
+        doubt(&report, row, &parse(rule).unwrap().rule, 0.2)
+    };
+    let ungraded = |share| Some(Ground::Ungraded { share, most: 0.2 });
+    assert_eq!(told("openai/j", "continuity_at_cut < 80"), ungraded(0.5));
+    assert_eq!(told("openai/j", "continuity < 80"), None, "no probe was asked without a cut");
+    // The offline judge cannot grade every kind, but an answer has to be there.
+    assert_eq!(told(OFFLINE, "continuity_at_cut < 80"), ungraded(0.25));
+}
+
+#[test]
+fn a_baseline_that_does_not_fit_is_refused_before_and_after_the_run() {
+    use crate::testkit::{cell, facts, run};
+    let of = |id: &str| {
+        let full = cell(id, "full").control().sent(&[1_000, 2_000]).build();
+        let x = cell(id, "x").sent(&[1_000, 500]).build();
+        run(vec![facts(id).requests(&[1_000, 2_000]).build()], vec![full, x])
+    };
+    let (report, other) = (of("s"), Baseline::of("other".into(), &of("t")));
+    let same = Baseline::of("same".into(), &report);
+    let checked = |rule: &str, baseline: &Baseline| {
+        let terms = GateSettings {
+            named: &[],
+            max_unscored: MAX_UNSCORED,
+            undecided: UndecidedPolicy::default(),
+            baseline: Some(baseline),
+        };
+        check(&report, &[parse(rule).unwrap()], &terms)
+    };
+    let before = |rule: &str, baseline: &Baseline| {
+        let mut manifest = report.manifest.clone();
+        manifest.named = vec!["y".into()];
+        comparable(baseline, &manifest, &[("d", "s")], &[parse(rule).unwrap()])
+    };
+    let rule = "tokens_sent@x > baseline";
+    let sessions = [
+        "only the baseline has the session `t` of `d`",
+        "only this run has the session `s` of `d`",
+    ];
+    assert_eq!(checked(rule, &other).unwrap_err(), sessions);
+    assert_eq!(before(rule, &other).unwrap_err(), sessions);
+    let gate = checked(rule, &same).unwrap();
+    assert_eq!(gate.baseline.as_deref(), Some("same"));
+    assert_eq!(gate.rules[0].checks[0].finding, CheckOutcome::Passed);
+    assert_eq!(before(rule, &same), Ok(()));
+    assert_eq!(before("tokens_sent@gone > 1", &same), Ok(()), "it needs no baseline");
+    for (rule, row) in [
+        ("tokens_sent > baseline", "`y` at `25%`"),
+        ("tokens_sent@x at 50% > baseline", "`x` at `50%`"),
+        ("tokens_sent@y on d > baseline", "`y` at `25%` on `d`"),
+    ] {
+        assert_eq!(before(rule, &same).unwrap_err(), [format!("it has no row of {row}")]);
+    }
+}
+
+#[test]
+fn no_rule_of_an_interrupted_run_passes_or_fails() {
+    use crate::testkit::{cell, facts, run};
+    let full = cell("s", "full").control().sent(&[1_000, 2_000]).build();
+    let x = cell("s", "x").sent(&[1_000, 500]).build();
+    let mut report = run(vec![facts("s").requests(&[1_000, 2_000]).build()], vec![full, x]);
+    let missing =
+        Missing { cells: 1, planned_cells: 3, cuts: 0, planned_cuts: 0, named: Vec::new() };
+    report.missing = Some(missing.clone());
+    let terms = GateSettings {
+        named: &[],
+        max_unscored: MAX_UNSCORED,
+        undecided: UndecidedPolicy::Pass,
+        baseline: None,
+    };
+    let rules = ["tokens_sent@x > 1", "tokens_sent@x < 1"].map(|rule| parse(rule).unwrap());
+    let gate = check(&report, &rules, &terms).unwrap();
+    assert_eq!((gate.rules.len(), gate.undecided), (2, UndecidedPolicy::Pass));
+    for check in gate.rules.iter().flat_map(|rule| &rule.checks) {
+        assert_eq!(check.finding, CheckOutcome::Missing);
+        assert_eq!(check.reason, Ground::Interrupted(missing.clone()).to_string());
+    }
+}
+
+#[test]
+fn a_failed_cell_leaves_its_row_without_a_verdict() {
+    use crate::testkit::{cell, facts, run};
+    let full = cell("s", "full").control().sent(&[1_000, 2_000]).build();
+    let report = run(
+        vec![facts("s").requests(&[1_000, 2_000]).build()],
+        vec![full, cell("s", "x").failed("out of memory")],
+    );
+    let row = report.rows.iter().find(|row| row.strategy == "x").unwrap();
+    let ground = doubt(&report, row, &parse("tokens_sent < 5").unwrap().rule, MAX_UNSCORED);
+    let Some(Ground::Failed { cells: 1, first }) = ground else { panic!("one cell failed") };
+    assert!(first.contains("out of memory"), "{first}");
+}
+
+#[test]
+fn losses_and_figures_of_answers_are_quality_and_counts_and_sizes_are_none() {
+    let known = |id: &str| measures::find(id).ok().unwrap();
+    for (id, quality, of_answers) in [
+        ("recall", true, true),
+        ("retention", true, true),
+        ("reference_recall", true, false),
+        ("cost_usd_refetch", true, false),
+        ("refetch_tokens", true, false),
+        ("cost_usd", false, false),
+        ("tokens_sent", false, false),
+        ("transcripts", false, false),
+    ] {
+        assert_eq!(known(id).is_quality(), quality, "{id}");
+        assert_eq!(known(id).rests_on_probes(), of_answers, "{id}");
+    }
+    assert_eq!(measures::by_kind().collect::<Vec<_>>(), ["recall", "continuity"]);
+    let help = parse("cost_usd[fact] < 1").unwrap_err().help;
+    assert_eq!(help, "only recall and continuity are");
+    assert!(known("first_miss").is_median_wait() && !known("kept_at_cut").is_median_wait());
+}

@@ -1,0 +1,189 @@
+//! From cells to a report: what each strategy keeps, what it saves, and how sure that is.
+//!
+//! In: the cells of a run. Out: a [`Report`](recap_core::model::Report) with a row for each
+//! strategy, intervals, tests, findings and one recommendation. `measures` is the table of all
+//! measures, `findings` has a function for each finding, [`gate`] holds a report against rules.
+//!
+//! Invariant: pure. The same cells in any order give the same report, byte for byte; a figure
+//! that cannot be computed is absent with a reason, and missing scores never change a mean.
+//!
+//! Next: `recap-report` prints it.
+
+// Where an invariant holds, `expect` says it. `clippy.toml` names what reads the environment and the
+// clock, opens a socket or starts a program: a module that may says so at its head.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::print_stdout,
+        clippy::print_stderr,
+        clippy::dbg_macro,
+        clippy::disallowed_methods,
+        clippy::disallowed_types
+    )
+)]
+
+mod advice;
+mod against_full;
+mod aggregate;
+mod agreement;
+mod answered_at_cuts;
+mod billing_models;
+mod bootstrap;
+mod by_transcript;
+mod cluster;
+mod column;
+mod comparison;
+mod exams;
+mod family;
+mod findings;
+mod forgetting;
+pub mod gate;
+mod gather;
+mod idle;
+mod measures;
+mod money;
+mod next_step;
+mod paired;
+mod panel;
+mod pooling;
+mod preference;
+mod probed;
+mod ranking;
+mod receipt;
+mod recommendation;
+mod rows;
+mod session_figures;
+mod sign_flip;
+mod spec;
+mod statistics;
+#[cfg(test)]
+pub(crate) mod testkit;
+mod transcript_fingerprint;
+mod waiting;
+
+pub use advice::{AgentSetting, Purpose, advice, advises, agent_settings};
+pub use agreement::{Graded, agreement};
+pub use by_transcript::{ByTranscript, Figure, UnitRow, by_transcript, each_unit_row};
+pub use comparison::{Run, compare};
+pub use measures::{MEASURES, is_at_cuts};
+pub use paired::{Difference, Side, Spread, Unpaired, paired};
+pub use pooling::{FactsInOrder, Owner, PooledUnit, groups, pooled, these_sessions};
+pub use receipt::receipt;
+pub use session_figures::{Estimate, SessionFigures, estimate, session_figures};
+pub use spec::{Asked, Basis, Compute, Parts, Pool, Sample, Spec, SupportOf};
+pub use statistics::{Bounds, Clusters, Confidence, FEWEST_FOR_AN_INTERVAL, Weighted};
+pub use transcript_fingerprint::{TranscriptFingerprint, fingerprint_of};
+
+use std::collections::BTreeSet;
+
+use recap_billing::pricing::PriceList;
+use recap_core::model::{
+    Cell, Manifest, NextStep, Primary, Report, RowKind, Sessions, StrategyRow, TranscriptFacts,
+};
+
+/// The data set of rows over all transcripts of a run.
+pub const ALL: &str = "ALL";
+
+/// The control that strategies are compared with: the ceiling.
+const BASELINE: &str = "full";
+
+/// The control that repeats what the vendor's agent really sent.
+const RECORDED: &str = "recorded";
+
+/// The control without any history: the floor.
+const FLOOR: &str = "empty";
+
+/// Measures a run.
+///
+/// A cell that failed, or that does not fit the facts of its transcript, is
+/// named in [`recap_core::model::StrategyRow::failed`] and contributes nothing else.
+pub fn measure(
+    manifest: Manifest,
+    title: String,
+    mut transcripts: Vec<TranscriptFacts>,
+    mut sessions: Sessions,
+) -> Report {
+    transcripts.sort_by(|a, b| (&a.dataset, &a.transcript).cmp(&(&b.dataset, &b.transcript)));
+    let missing = manifest.planned.missing(&sessions);
+    if missing.is_some() {
+        add_missing(&manifest, &transcripts, &mut sessions);
+    }
+    let primary = rows::primary(&transcripts, &sessions);
+    let mut table = rows::table(&transcripts, &sessions, primary, &manifest);
+    ranking::arrange(&mut table, &manifest, primary);
+    let panel = panel::agreement(&sessions);
+    let family = family::family(&table, &transcripts, &manifest, primary);
+    let inputs = (&*transcripts, &sessions);
+    let evidence = findings::Evidence::of(
+        &manifest,
+        primary,
+        &table,
+        inputs,
+        panel.as_ref(),
+        missing.as_ref(),
+    );
+    let findings = findings::findings(&evidence);
+    let mut recommendation = recommendation::recommendation(&evidence, &findings);
+    let forgetting = forgetting::curves(&manifest.windows, &transcripts, &sessions);
+    let answered_at_cuts =
+        answered_at_cuts::answered_at_cuts(&transcripts, &sessions, manifest.depth);
+    let rows: Vec<StrategyRow> = table.into_iter().map(|entry| entry.row).collect();
+    let unusable = rows.iter().filter(|row| row.row_kind == RowKind::Unusable);
+    let unusable = unusable.map(|row| row.strategy.clone()).collect();
+    let asked = primary == Primary::Continuity;
+    let gives = !asked && missing.is_none() && advice::advises(&manifest);
+    let advice = gives.then(|| advice::advice(&manifest, &transcripts, &sessions, &unusable));
+    if let (Some(of), Some(advice)) = (&mut recommendation, &advice)
+        && advice.basis.fit == advice.basis.sessions
+    {
+        // Where nothing has to be compacted, nobody needs a model for it.
+        of.next = Some(NextStep::SmallerWindow);
+    }
+    let prices = PriceList::from(&manifest.prices);
+    Report {
+        receipt: receipt(&transcripts, &prices),
+        receipts: transcripts.iter().map(|facts| receipt([facts], &prices)).collect(),
+        session_rows: by_transcript::session_rows(&manifest, &transcripts, &sessions),
+        manifest,
+        title,
+        primary,
+        rows,
+        answered_at_cuts,
+        forgetting,
+        family,
+        gate: None,
+        recommendation,
+        advice,
+        missing,
+        findings,
+        transcripts,
+        sessions,
+        calls: Vec::new(),
+        panel,
+    }
+}
+
+/// Adds the missing cells of an interrupted run as failed cells, for the
+/// transcripts that it prepared.
+fn add_missing(manifest: &Manifest, facts: &[TranscriptFacts], sessions: &mut Sessions) {
+    let known: BTreeSet<(&str, &str)> =
+        facts.iter().map(|f| (f.dataset.as_str(), f.transcript.as_str())).collect();
+    let is_known = |cell: &Cell| known.contains(&(&*cell.key.dataset, &*cell.key.transcript));
+    let missing: Vec<Cell> = manifest.planned.missing_cells(sessions).filter(is_known).collect();
+    missing.into_iter().for_each(|cell| sessions.add_cell(cell));
+    sessions.close();
+}
+
+#[cfg(test)]
+mod coverage_tests;
+#[cfg(test)]
+mod cut_tests;
+#[cfg(test)]
+mod fixtures_tests;
+#[cfg(test)]
+mod money_tests;
+#[cfg(test)]
+mod probe_tests;
+#[cfg(test)]
+mod tests;

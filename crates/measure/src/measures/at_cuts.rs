@@ -1,0 +1,346 @@
+//! What is kept of the facts that the recorded agent used next, at places where
+//! a compaction is forced (how-it-works §45).
+//!
+//! Shares are pooled by how-it-works §46: within a session or project as a ratio of
+//! sums, over these as a mean weighted by min(facts, 30).
+
+use std::collections::BTreeSet;
+
+use crate::exams::AtCut;
+use crate::spec::{Basis, Compute, Parts, Pool, Sample, Spec};
+use recap_core::model::{
+    Absent, Agreement, CutBill, CutExam, FactAtStake, Measure, MessageIndex, ProbeKind, ProbeRow,
+    RIGHT, ReferenceState, TranscriptFacts, catalogue, counts_refusals,
+};
+
+/// A measure at cuts.
+const fn at_cuts(
+    measure: &'static Measure,
+    pool: Pool,
+    basis: Basis,
+    compute: fn(&Sample<'_>) -> Parts,
+) -> Spec {
+    Spec { measure, pool, basis, compute: Compute::AtCuts(compute) }
+}
+
+/// `cuts`: how many cuts were examined.
+pub const CUTS: Spec = at_cuts(catalogue::CUTS, Pool::Sum, Basis::Cuts, |sample| {
+    each(sample, |exams| Parts::One(exams.len() as f64))
+});
+/// `facts_at_stake`: how many facts were at stake.
+pub const FACTS: Spec = at_cuts(catalogue::FACTS_AT_STAKE, Pool::Sum, Basis::Cuts, |sample| {
+    each(sample, |exams| Parts::One(facts(exams)))
+});
+/// `sessions_at_stake`: how many sessions had a fact at stake.
+pub const SESSIONS: Spec =
+    at_cuts(catalogue::SESSIONS_AT_STAKE, Pool::Sum, Basis::Cuts, |sample| {
+        each(sample, |exams| Parts::One(if facts(exams) > 0.0 { 1.0 } else { 0.0 }))
+    });
+/// `kept_at_cut`: share of the facts that the context still contains.
+pub const KEPT: Spec = at_cuts(catalogue::KEPT_AT_CUT, Pool::AtCuts, Basis::Cuts, |sample| {
+    share(sample, |at| at.kept())
+});
+/// `exposed_share`: share of the facts whose recorded text is no longer sent.
+pub const EXPOSED: Spec =
+    at_cuts(catalogue::EXPOSED_SHARE, Pool::AtCuts, Basis::Cuts, |sample| share(sample, exposed));
+/// `carried_share`: share of the exposed facts that are carried.
+pub const CARRIED: Spec = at_cuts(catalogue::CARRIED_SHARE, Pool::AtCuts, Basis::Cuts, carried);
+/// `added_at_cut`: what is kept minus what the same strategy keeps without its summaries.
+pub const ADDED: Spec = at_cuts(catalogue::ADDED_AT_CUT, Pool::AtCuts, Basis::Cuts, added);
+/// `gain_at_cut`: what is kept minus what the newest messages of the same size
+/// keep.
+pub const GAIN: Spec = at_cuts(catalogue::GAIN_AT_CUT, Pool::AtCuts, Basis::Cuts, |sample| {
+    share(sample, |at| at.kept() - at.recency())
+});
+/// `tokens_at_cut`: tokens after the compaction / tokens before it.
+pub const TOKENS: Spec =
+    at_cuts(catalogue::TOKENS_AT_CUT, Pool::RatioOfSums, Basis::Cuts, |sample| {
+        each(sample, |exams| Parts::Fraction {
+            of: sum(exams, |at| at.exam.tokens_after as f64),
+            to: sum(exams, |at| at.cut.tokens_before as f64),
+        })
+    });
+/// `kept_per_1k`: kept facts per 1,000 tokens.
+pub const PER_1K: Spec =
+    at_cuts(catalogue::KEPT_PER_1K, Pool::RatioOfSums, Basis::Cuts, |sample| {
+        each(sample, |exams| Parts::Fraction {
+            of: sum(exams, |at| at.kept()),
+            to: sum(exams, |at| at.exam.tokens_after as f64) / 1_000.0,
+        })
+    });
+/// `first_miss`: median number of requests until the first missing fact.
+pub const FIRST_MISS: Spec =
+    at_cuts(catalogue::FIRST_MISS, Pool::WaitMedian, Basis::Cuts, |sample| {
+        each(sample, |exams| {
+            Parts::Waits(
+                exams.iter().filter(|at| !at.cut.facts.is_empty()).map(first_miss).collect(),
+            )
+        })
+    });
+/// `irrecoverable_at_cut`: share of facts that are lost and not in any tool
+/// result.
+pub const IRRECOVERABLE: Spec =
+    at_cuts(catalogue::IRRECOVERABLE_AT_CUT, Pool::AtCuts, Basis::Cuts, |sample| {
+        share(sample, |at| lost(at).filter(|fact| fact.refetch.is_none()).count() as f64)
+    });
+/// `refetch_at_cut`: mean tokens per cut of the tool results to be fetched again
+/// for the lost facts.
+pub const REFETCH: Spec =
+    at_cuts(catalogue::REFETCH_AT_CUT, Pool::RatioOfSums, Basis::Cuts, |sample| {
+        each(sample, |exams| Parts::Fraction {
+            of: exams.iter().map(|at| refetch(sample, at)).sum::<u64>() as f64,
+            to: exams.len() as f64,
+        })
+    });
+/// `recovered_at_cut`: share of the facts that only the strategy's own search
+/// finds.
+pub const RECOVERED: Spec =
+    at_cuts(catalogue::RECOVERED_AT_CUT, Pool::AtCuts, Basis::Cuts, |sample| {
+        share(sample, |at| at.count(|s| s == ReferenceState::Recovered))
+    });
+/// `bare_at_cut`: share of the facts that are named without support.
+pub const BARE: Spec = at_cuts(catalogue::BARE_AT_CUT, Pool::AtCuts, Basis::Cuts, |sample| {
+    share(sample, |at| at.count(|s| s == ReferenceState::Bare))
+});
+/// `cut_cost_usd`: cost of a cut against no compaction, in USD.
+pub const COST: Spec = at_cuts(catalogue::CUT_COST_USD, Pool::RatioOfSums, Basis::Bill, cost);
+/// `pays_after`: median number of requests until the compaction has saved its
+/// cost.
+pub const PAYS: Spec = at_cuts(catalogue::PAYS_AFTER, Pool::WaitMedian, Basis::Bill, pays);
+/// `continuity_at_cut`: continuity of the questions at the cuts.
+pub const CONTINUITY: Spec =
+    at_cuts(catalogue::CONTINUITY_AT_CUT, Pool::AtCuts, Basis::Cuts, continuity);
+/// `questions_at_cut`: how many questions are answered right without
+/// compression.
+pub const QUESTIONS: Spec =
+    at_cuts(catalogue::QUESTIONS_AT_CUT, Pool::Sum, Basis::Cuts, |sample| {
+        match continuity(sample) {
+            Parts::Fraction { to, .. } => Parts::One(to),
+            other => other,
+        }
+    });
+
+/// Kept at cuts, of the facts that were used 1 to 5 requests after the cut.
+pub const NEAR: Spec = behind(catalogue::KEPT_AT_CUT_1_5, |sample| between(sample, 1, 5));
+/// Kept at cuts, of the facts that were used 6 to 20 requests after the cut.
+pub const MIDDLE: Spec = behind(catalogue::KEPT_AT_CUT_6_20, |sample| between(sample, 6, 20));
+/// Kept at cuts, of the facts that were used 21 to 40 requests after the cut.
+pub const FAR: Spec = behind(catalogue::KEPT_AT_CUT_21_40, |sample| between(sample, 21, 40));
+
+/// Kept at cuts, by the number of requests between the cut and the use of the
+/// fact.
+const fn behind(measure: &'static Measure, compute: fn(&Sample<'_>) -> Parts) -> Spec {
+    at_cuts(measure, Pool::AtCuts, Basis::Cuts, compute)
+}
+
+/// 1 for each fact that is kept and 0 for each that is not, in the order of the
+/// session.
+pub fn kept_series(sample: &Sample<'_>) -> Vec<Option<f64>> {
+    let exams = sample.exams.at(sample.cell);
+    let states = exams.iter().flat_map(|at| &at.exam.states);
+    states.map(|state| Some(kept(*state))).collect()
+}
+
+/// The values of [`kept_series`] minus those without its summaries.
+pub fn added_series(sample: &Sample<'_>) -> Vec<Option<f64>> {
+    let (own, without_summary) =
+        (sample.exams.at(sample.cell), sample.exams.without_summary(sample.cell));
+    let states = |exams: &[AtCut<'_>]| {
+        let states = exams.iter().flat_map(|at| at.exam.states.clone());
+        states.map(kept).collect::<Vec<f64>>()
+    };
+    let (own, without_summary) = (states(&own), states(&without_summary));
+    if own.len() != without_summary.len() {
+        return Vec::new();
+    }
+    own.iter()
+        .zip(without_summary)
+        .map(|(own, without_summary)| Some(own - without_summary))
+        .collect()
+}
+
+fn kept(state: ReferenceState) -> f64 {
+    if state.is_kept() { 1.0 } else { 0.0 }
+}
+
+/// The result of `of` for the exams of a cell; absent if the cell has none.
+fn each(sample: &Sample<'_>, of: impl Fn(&[AtCut<'_>]) -> Parts) -> Parts {
+    let exams = sample.exams.at(sample.cell);
+    if exams.is_empty() { Parts::Absent(Absent::NotCut) } else { of(&exams) }
+}
+
+/// A share of the facts at stake.
+fn share(sample: &Sample<'_>, of: impl Fn(&AtCut<'_>) -> f64) -> Parts {
+    each(sample, |exams| match facts(exams) {
+        0.0 => Parts::Absent(Absent::NoFacts),
+        to => Parts::Fraction { of: sum(exams, &of), to },
+    })
+}
+
+fn sum(exams: &[AtCut<'_>], of: impl Fn(&AtCut<'_>) -> f64) -> f64 {
+    exams.iter().map(of).sum()
+}
+
+fn facts(exams: &[AtCut<'_>]) -> f64 {
+    sum(exams, |at| at.cut.facts.len() as f64)
+}
+
+fn exposed(at: &AtCut<'_>) -> f64 {
+    at.count(|state| state != ReferenceState::Verbatim)
+}
+
+fn carried(sample: &Sample<'_>) -> Parts {
+    each(sample, |exams| match sum(exams, exposed) {
+        0.0 => Parts::Absent(Absent::NothingExposed),
+        to => {
+            let of = sum(exams, |at| at.count(|state| state == ReferenceState::Carried));
+            Parts::Fraction { of, to }
+        }
+    })
+}
+
+fn added(sample: &Sample<'_>) -> Parts {
+    let without_summary = sample.exams.without_summary(sample.cell);
+    each(sample, |exams| {
+        // What failed at some cut without its summaries has another exam.
+        let same =
+            without_summary.iter().map(|at| at.cut.key()).eq(exams.iter().map(|at| at.cut.key()));
+        match facts(exams) {
+            _ if without_summary.is_empty() => Parts::Absent(Absent::NoSummary),
+            _ if !same => Parts::Absent(Absent::WithoutSummaryFailed),
+            0.0 => Parts::Absent(Absent::NoFacts),
+            to => Parts::Fraction {
+                of: sum(exams, |at| at.kept()) - sum(&without_summary, |at| at.kept()),
+                to,
+            },
+        }
+    })
+}
+
+/// Requests until the first fact that is missing, and whether a fact is
+/// missing.
+fn first_miss(at: &AtCut<'_>) -> (f64, bool) {
+    let facts = at.cut.facts.iter().zip(&at.exam.states);
+    let missed = facts.filter(|(_, state)| !state.is_kept()).map(|(fact, _)| fact.request);
+    match missed.min() {
+        Some(request) => (f64::from(request - at.cut.request + 1), true),
+        None => (f64::from(at.cut.requests), false),
+    }
+}
+
+fn lost<'a>(at: &AtCut<'a>) -> impl Iterator<Item = &'a FactAtStake> {
+    let facts = at.cut.facts.iter().zip(&at.exam.states);
+    facts.filter(|(_, state)| **state == ReferenceState::Lost).map(|(fact, _)| fact)
+}
+
+/// Tokens of the sources of lost facts, each counted once; a source that the
+/// recording fetched again anyway is not counted.
+fn refetch(sample: &Sample<'_>, at: &AtCut<'_>) -> u64 {
+    let sources: BTreeSet<MessageIndex> =
+        lost(at).filter(|fact| !fact.reread).filter_map(|fact| fact.refetch).collect();
+    let tokens = |source: MessageIndex| sample.facts.messages.get(source as usize);
+    sources.into_iter().filter_map(tokens).map(|message| message.tokens).sum()
+}
+
+fn between(sample: &Sample<'_>, from: u32, to: u32) -> Parts {
+    each(sample, |exams| {
+        let (mut told, mut all) = (0.0, 0.0);
+        for at in exams {
+            for (fact, state) in at.cut.facts.iter().zip(&at.exam.states) {
+                if (from..=to).contains(&(fact.request - at.cut.request + 1)) {
+                    all += 1.0;
+                    told += kept(*state);
+                }
+            }
+        }
+        if all == 0.0 {
+            Parts::Absent(Absent::NoFacts)
+        } else {
+            Parts::Fraction { of: told, to: all }
+        }
+    })
+}
+
+/// The billing model's bill of a cut.
+fn bill<'a>(sample: &Sample<'_>, at: &AtCut<'a>) -> Option<&'a CutBill> {
+    at.exam.bills.iter().find(|bill| bill.billed_as == sample.billing_model)
+}
+
+fn cost(sample: &Sample<'_>) -> Parts {
+    each(sample, |exams| {
+        let usd = exams.iter().map(|at| {
+            let bill = bill(sample, at)?;
+            Some(bill.compactions_usd? + bill.with_usd? - bill.without_usd?)
+        });
+        match usd.sum::<Option<f64>>() {
+            Some(of) => Parts::Fraction { of, to: exams.len() as f64 },
+            None => Parts::Unknown(Absent::SomePrice),
+        }
+    })
+}
+
+fn pays(sample: &Sample<'_>) -> Parts {
+    each(sample, |exams| {
+        let compacted = exams.iter().filter(|at| at.exam.compactions > 0);
+        let wait = |at: &AtCut<'_>| {
+            let bill = bill(sample, at)?;
+            bill.with_usd?;
+            Some(match bill.pays_after {
+                Some(request) => (f64::from(request), true),
+                None => (f64::from(at.cut.requests), false),
+            })
+        };
+        match compacted.map(wait).collect::<Option<Vec<(f64, bool)>>>() {
+            Some(waits) if waits.is_empty() => Parts::Absent(Absent::NoCompactionAtCut),
+            Some(waits) => Parts::Waits(waits),
+            None => Parts::Unknown(Absent::SomePrice),
+        }
+    })
+}
+
+/// 100 × kept / (kept + lost), over the questions asked at the cuts of a
+/// session.
+fn continuity(sample: &Sample<'_>) -> Parts {
+    let full = sample.exams.beside(sample.cell, "full");
+    let cell = sample.cell;
+    let answers = counts_refusals(&cell.key.strategy, cell.row_kind, sample.exams.depth);
+    each(sample, |exams| {
+        let (mut kept, mut before) = (0.0, 0.0);
+        for at in exams {
+            let Some(whole) = full.iter().find(|other| other.cut.key() == at.cut.key()) else {
+                continue;
+            };
+            let each = agreements(sample.facts, whole.exam, at.exam, answers);
+            // A question without an answer is no continuity (how-it-works §30).
+            for (_, agreement) in each.filter(|(kind, _)| *kind != ProbeKind::Abstain) {
+                match agreement {
+                    Agreement::Kept => (kept, before) = (kept + 1.0, before + 1.0),
+                    Agreement::Lost => before += 1.0,
+                    Agreement::Gained | Agreement::Neither => {}
+                }
+            }
+        }
+        match before {
+            0.0 => Parts::Absent(Absent::NoQuestionAtCut),
+            _ => Parts::Fraction { of: 100.0 * kept, to: before },
+        }
+    })
+}
+
+/// How compression changed each question of a cut, with its kind. Questions that
+/// were not asked or not graded both times are left out. Where the strategy
+/// `answers` for its overflows, a refused request answers nothing.
+pub(crate) fn agreements<'a>(
+    facts: &'a TranscriptFacts,
+    full: &'a CutExam,
+    own: &'a CutExam,
+    answers: bool,
+) -> impl Iterator<Item = (ProbeKind, Agreement)> + use<'a> {
+    let refused = answers && own.snapshot.as_ref().is_some_and(|snapshot| snapshot.overflow);
+    let right = |row: &ProbeRow| Some(row.judgement.score? >= RIGHT);
+    own.probes.iter().filter_map(move |row| {
+        let kind = facts.question(row.probe)?.probe.kind;
+        let before = full.probes.iter().find(|other| other.probe == row.probe)?;
+        Some((kind, Agreement::of(right(before)?, right(row)? && !refused)))
+    })
+}

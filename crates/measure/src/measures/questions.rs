@@ -1,0 +1,279 @@
+//! The questions of a data set (reference §4 to §6): how many are answered right,
+//! how many still are after compression, where their evidence went, and why
+//! wrong answers are wrong.
+//!
+//! Unanswerable probes have a column of their own (`recall_abstain`). A probe at
+//! a request that the provider would have refused has score 0, except for
+//! controls.
+
+use std::collections::BTreeMap;
+
+use crate::probed::{ProbeResult, Wrong};
+use crate::spec::{Basis, Compute, Parts, Pool, Sample, Spec, mean};
+use recap_core::model::{
+    Absent, Agreement, LedgerState, Measure, ProbeKind, Recovered, Source, Verdict, catalogue,
+};
+
+const fn sum(measure: &'static Measure, compute: fn(&Sample<'_>) -> Parts) -> Spec {
+    Spec::of_cell(measure, Pool::Sum, Basis::Probes, compute)
+}
+
+/// The share of hits, or the reason why there is none.
+fn share(hits: impl Iterator<Item = bool>, reason: Absent) -> Parts {
+    Parts::one(mean(hits.map(|hit| f64::from(u8::from(hit)))), reason)
+}
+
+/// Number of probes that were asked.
+pub(super) const PROBES: Spec =
+    sum(catalogue::PROBES, |sample| Parts::One(sample.probe_results().count() as f64));
+
+/// Number of probes without a grade.
+pub(super) const UNSCORED: Spec = sum(catalogue::UNSCORED, |sample| {
+    let unscored = |result: &ProbeResult<'_>| result.row.judgement.score.is_none();
+    Parts::One(sample.probe_results().filter(unscored).count() as f64)
+});
+
+/// Those that compression had a chance to hurt.
+pub(super) const EXPOSED: Spec = Spec::of_probes(catalogue::EXPOSED, |sample| {
+    share(sample.answered().map(|result| result.exposed), Absent::NothingSaid)
+});
+
+/// The mean score according to the judge, over every kind but abstain.
+pub(super) const RECALL: Spec = Spec::of_probes(catalogue::RECALL, |sample| {
+    Parts::one(mean(scores(sample).into_iter().flatten()), Absent::NoneGraded)
+});
+
+/// The score of every probe, in the order of the probes.
+pub(super) fn scores(sample: &Sample<'_>) -> Vec<Option<f64>> {
+    sample.answered().map(|result| result.score).collect()
+}
+
+/// The mean score for each kind of probe.
+pub(super) fn recall_by_kind() -> impl Iterator<Item = Spec> {
+    let measures = catalogue::RECALL_BY_KIND.iter().chain([catalogue::RECALL_ABSTAIN]);
+    measures.map(|measure| Spec {
+        measure,
+        pool: Pool::Mean,
+        basis: Basis::Probes,
+        compute: Compute::OfKind(|sample, kind| {
+            let of_kind = sample.probe_results().filter(|result| result.kind() == kind);
+            Parts::one(mean(of_kind.filter_map(|result| result.score)), Absent::NoneOfKindGraded)
+        }),
+    })
+}
+
+/// `recall` with a channel to dropped messages.
+pub(super) const RECALL_RECOVERY: Spec = Spec::of_probes(catalogue::RECALL_RECOVERY, |sample| {
+    if sample.probe_results().all(|result| result.row.recovered.is_none()) {
+        return Parts::Absent(Absent::NoChannel);
+    }
+    let scores = sample.answered().filter_map(|result| sample.cell.recovered_score(result.row));
+    Parts::one(mean(scores), Absent::NoneGraded)
+});
+
+/// Searches made over that channel.
+pub(super) const RECOVERY_CALLS: Spec = Spec::of_probes(catalogue::RECOVERY_CALLS, |sample| {
+    taken(sample, |recovered| f64::from(recovered.calls))
+});
+
+/// What they gave.
+pub(super) const RECOVERY_TOKENS: Spec = Spec::of_probes(catalogue::RECOVERY_TOKENS, |sample| {
+    taken(sample, |recovered| recovered.tokens as f64)
+});
+
+fn taken(sample: &Sample<'_>, figure: fn(&Recovered) -> f64) -> Parts {
+    let recovered = sample.probe_results().filter_map(|result| result.row.recovered.as_ref());
+    Parts::one(mean(recovered.map(figure)), Absent::NoChannel)
+}
+
+/// How many of the questions that were answered right without compression are
+/// still answered right: 100 × the mean over kinds of kept / (kept + lost), on
+/// exposed probes, per transcript, then averaged. Kinds with fewer than 10 probes
+/// or 3 transcripts in the data set are pooled. `full` is compared with itself
+/// (A/A).
+pub(super) const CONTINUITY: Spec = Spec::of_probes(catalogue::CONTINUITY, continuity);
+
+/// 100 for each probe that is still right and 0 for each that no longer is.
+/// Their mean is `continuity` if no kind has a figure of its own, as with one
+/// or two transcripts.
+pub(super) fn continuity_series(sample: &Sample<'_>) -> Vec<Option<f64>> {
+    let points = sample.answered().map(|result| match result.agreement() {
+        Some(Agreement::Kept) if result.exposed => Some(100.0),
+        Some(Agreement::Lost) if result.exposed => Some(0.0),
+        _ => None,
+    });
+    points.collect()
+}
+
+fn continuity(sample: &Sample<'_>) -> Parts {
+    // The small kinds form the group without a kind.
+    let mut groups: BTreeMap<Option<ProbeKind>, (f64, f64)> = BTreeMap::new();
+    for (kind, agreement) in sample.agreements() {
+        let alone = sample.kinds.contains(&kind).then_some(kind);
+        let (kept, lost) = match agreement {
+            Agreement::Kept => (1.0, 0.0),
+            Agreement::Lost => (0.0, 1.0),
+            Agreement::Gained | Agreement::Neither => continue,
+        };
+        let group = groups.entry(alone).or_default();
+        *group = (group.0 + kept, group.1 + lost);
+    }
+    let shares = groups.values().map(|(kept, lost)| 100.0 * kept / (kept + lost));
+    Parts::one(mean(shares), Absent::NoneCompactedBeforeRight)
+}
+
+/// The share of exposed probes that compression changed so.
+fn changed(sample: &Sample<'_>, agreement: Agreement) -> Parts {
+    let hits = sample.agreements().map(|(_, found)| found == agreement);
+    share(hits, Absent::NoneCompactedBeforeGraded)
+}
+
+/// Right before and after.
+pub(super) const KEPT: Spec =
+    Spec::of_probes(catalogue::KEPT, |sample| changed(sample, Agreement::Kept));
+/// Right before and wrong after.
+pub(super) const CONTINUITY_LOST: Spec =
+    Spec::of_probes(catalogue::CONTINUITY_LOST, |sample| changed(sample, Agreement::Lost));
+/// Wrong before and right after.
+pub(super) const GAINED: Spec =
+    Spec::of_probes(catalogue::GAINED, |sample| changed(sample, Agreement::Gained));
+/// Wrong before and after.
+pub(super) const NEITHER: Spec =
+    Spec::of_probes(catalogue::NEITHER, |sample| changed(sample, Agreement::Neither));
+
+/// Continuity for each kind of probe that can be answered.
+pub(super) fn continuity_by_kind() -> impl Iterator<Item = Spec> {
+    catalogue::CONTINUITY_BY_KIND.iter().map(|measure| Spec {
+        measure,
+        pool: Pool::RatioOfSums,
+        basis: Basis::Probes,
+        compute: Compute::OfKind(continuity_of_kind),
+    })
+}
+
+fn continuity_of_kind(sample: &Sample<'_>, kind: ProbeKind) -> Parts {
+    let (mut kept, mut before) = (0.0, 0.0);
+    for (_, agreement) in sample.agreements().filter(|(of, _)| *of == kind) {
+        kept += f64::from(u8::from(agreement == Agreement::Kept));
+        let right = matches!(agreement, Agreement::Kept | Agreement::Lost);
+        before += f64::from(u8::from(right));
+    }
+    if before == 0.0 {
+        return Parts::Absent(Absent::NoneCompactedBeforeRight);
+    }
+    Parts::Fraction { of: 100.0 * kept, to: before }
+}
+
+/// The share of probes whose evidence is at worst in this state (how-it-works §29).
+/// It needs no answerer and no judge.
+fn evidence(sample: &Sample<'_>, state: LedgerState) -> Parts {
+    let states = sample.answered().filter_map(|result| result.row.evidence);
+    share(states.map(|worst| worst == state), Absent::NoEvidenceNamed)
+}
+
+/// Share of probes whose evidence is sent as recorded.
+pub(super) const EVIDENCE_VERBATIM: Spec =
+    Spec::of_probes(catalogue::EVIDENCE_VERBATIM, |sample| evidence(sample, LedgerState::Verbatim));
+/// Sent with a part replaced.
+pub(super) const EVIDENCE_EDITED: Spec =
+    Spec::of_probes(catalogue::EVIDENCE_EDITED, |sample| evidence(sample, LedgerState::Edited));
+/// Covered by a summary.
+pub(super) const EVIDENCE_FOLDED: Spec =
+    Spec::of_probes(catalogue::EVIDENCE_FOLDED, |sample| evidence(sample, LedgerState::Folded));
+/// Not sent in any form.
+pub(super) const EVIDENCE_GONE: Spec =
+    Spec::of_probes(catalogue::EVIDENCE_GONE, |sample| evidence(sample, LedgerState::Gone));
+
+/// Whether the value itself is there, wherever it stands.
+pub(super) const ANSWERABLE: Spec = Spec::of_probes(catalogue::ANSWERABLE, |sample| {
+    share(sample.answered().filter_map(|result| result.has_value()), Absent::NoValueExpected)
+});
+
+/// The share of graded probes that expect a value and are wrong for this reason.
+fn wrong(sample: &Sample<'_>, why: Wrong) -> Parts {
+    let graded = sample.answered().filter_map(|result| result.wrong());
+    share(graded.map(|wrong| wrong == Some(why)), Absent::NoGradedValue)
+}
+
+/// The value went.
+pub(super) const LOST: Spec = Spec::of_probes(catalogue::LOST, |sample| wrong(sample, Wrong::Lost));
+/// The value is there and was understood before.
+pub(super) const GARBLED: Spec =
+    Spec::of_probes(catalogue::GARBLED, |sample| wrong(sample, Wrong::Garbled));
+/// The value is there and nobody finds it.
+pub(super) const UNUSED: Spec =
+    Spec::of_probes(catalogue::UNUSED, |sample| wrong(sample, Wrong::Unused));
+
+/// Answers that say that they do not know, of what could have been answered.
+pub(super) const ABSTENTION: Spec = Spec::of_probes(catalogue::ABSTENTION_RATE, |sample| {
+    let graded = sample.answered().filter(|result| result.row.judgement.score.is_some());
+    share(
+        graded.map(|result| result.row.judgement.verdict == Verdict::Abstained),
+        Absent::NoneGraded,
+    )
+});
+
+/// Asserted wrong / (abstain + update + lost probes), stale values included.
+pub(super) const FABRICATION: Spec = Spec::of_probes(catalogue::FABRICATION_RATE, |sample| {
+    if sample.answered_by == Source::Lexical {
+        return Parts::Absent(Absent::OnlyCopies);
+    }
+    let tempting = sample.probe_results().filter(|result| {
+        let lost = result.wrong() == Some(Some(Wrong::Lost));
+        result.score.is_some()
+            && (matches!(result.kind(), ProbeKind::Abstain | ProbeKind::Update) || lost)
+    });
+    share(tempting.map(|result| result.is_asserted_wrong()), Absent::NoTemptation)
+});
+
+/// Mean score of the probes whose evidence is all sent as recorded and that were
+/// graded both times, under the strategy and under `full`. This checks the offline
+/// reader (reference §6): a smaller context makes retrieval easier, so that a
+/// difference is due to the reader and not to the strategy.
+pub(super) const RECALL_VERBATIM: [Spec; 2] = [
+    verbatim(catalogue::RECALL_VERBATIM, |sample| {
+        fraction(both_scores(sample).iter().map(|(own, _)| *own))
+    }),
+    verbatim(catalogue::RECALL_VERBATIM_FULL, |sample| {
+        fraction(both_scores(sample).iter().map(|(_, full)| *full))
+    }),
+];
+
+const fn verbatim(measure: &'static Measure, compute: fn(&Sample<'_>) -> Parts) -> Spec {
+    Spec::of_cell(measure, Pool::RatioOfSums, Basis::Probes, compute)
+}
+
+fn both_scores(sample: &Sample<'_>) -> Vec<(f64, f64)> {
+    let whole =
+        sample.answered().filter(|p| p.row.evidence == Some(LedgerState::Verbatim) && !p.refused);
+    whole.filter_map(|result| Some((result.score?, result.before?))).collect()
+}
+
+fn fraction(scores: impl ExactSizeIterator<Item = f64>) -> Parts {
+    match scores.len() {
+        0 => Parts::Absent(Absent::NoWholeEvidence),
+        n => Parts::Fraction { of: scores.sum(), to: n as f64 },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testkit::{cell, facts, sample};
+
+    #[test]
+    fn only_probes_behind_a_compaction_are_in_the_series() {
+        let facts = (0..6).fold(facts("s").requests(&[1_000, 2_000]), |made, at| {
+            made.probe(ProbeKind::Fact, u32::from(at > 1), 100)
+        });
+        let facts = facts.build();
+        let full = cell("s", "full").control().sent(&[1_000, 2_000]);
+        let full = full.snapshot(1, 0).answers("rrrrwr").build();
+        let own = cell("s", "x").sent(&[1_000, 500]).snapshot(0, 0).answers("rw");
+        let own = own.snapshot(1, 1).answers("rwru").build();
+        let sample = Sample { full: Some(&full), ..sample(&facts, &own) };
+        let (kept, lost) = (Some(100.0), Some(0.0));
+        assert_eq!(continuity_series(&sample), [None, None, kept, lost, None, None]);
+        assert_eq!(continuity(&sample), Parts::One(50.0));
+    }
+}

@@ -1,0 +1,147 @@
+//! Rules of single measures at their limits, with values worked out by hand.
+
+use super::*;
+use crate::spec::{Compute, Parts};
+use crate::testkit::{cell, facts, sample};
+use recap_core::model::{Absent, Cell, ProbeKind, TranscriptFacts};
+
+/// What a measure reads from a cell beside `full`, whatever the size of the exam.
+fn beside(id: &str, facts: &TranscriptFacts, cell: &Cell, full: Option<&Cell>) -> Parts {
+    let spec = MEASURES.iter().find(|spec| spec.id() == id).unwrap();
+    let Compute::Cell(compute) = spec.compute else { panic!("{id}") };
+    compute(&Sample { full, ..sample(facts, cell) })
+}
+
+fn read(id: &str, facts: &TranscriptFacts, cell: &Cell) -> Parts {
+    beside(id, facts, cell, None)
+}
+
+#[test]
+fn what_the_agent_did_without_is_a_share_of_all_that_it_used_behind_a_boundary() {
+    let cell = cell("s", "x").sent(&[100]).build();
+    let of = |boundary: Option<u32>, references: usize| {
+        let made = facts("s").requests(&[100]);
+        let made = (0..references).fold(made, |made, _| made.reference(0, 5_000, None));
+        let made = match boundary {
+            Some(without) => made.boundary(without),
+            None => made,
+        };
+        read("did_without", &made.build(), &cell)
+    };
+    assert_eq!(of(Some(2), 6), Parts::One(0.25));
+    assert_eq!(of(Some(2), 0), Parts::One(1.0));
+    assert_eq!(of(Some(0), 0), Parts::Absent(Absent::NoReferences));
+    assert_eq!(of(None, 6), Parts::Absent(Absent::NoRecordedBoundary));
+}
+
+#[test]
+fn an_estimate_of_an_empty_request_has_no_error() {
+    let facts = facts("s").requests(&[100, 100, 100]).build();
+    let of = |sent: [u64; 3]| {
+        let estimates = [Some(5), Some(150), None];
+        read("estimator_error", &facts, &cell("s", "x").sent(&sent).estimates(&estimates).build())
+    };
+    assert_eq!(of([0, 100, 100]), Parts::Many(vec![0.5]));
+    assert_eq!(of([0, 0, 100]), Parts::Absent(Absent::NoEstimate));
+}
+
+#[test]
+fn only_a_compaction_of_something_that_went_well_has_a_ratio() {
+    let facts = facts("s").requests(&[100]).build();
+    let made = cell("s", "x").sent(&[100]).compaction(1_000, 250).compaction(0, 7);
+    let made = made.compaction(800, 400).with_compaction(|row| row.error = Some("no".into()));
+    let made = made.compaction(500, 500).build();
+    assert_eq!(read("compression_ratio", &facts, &made), Parts::Many(vec![0.25, 1.0]));
+    assert_eq!(read("compactions", &facts, &made), Parts::One(3.0));
+    assert_eq!(read("inflated", &facts, &made), Parts::One(1.0), "the same size is not longer");
+}
+
+#[test]
+fn a_ratio_of_messages_takes_a_request_with_a_message_before_it() {
+    let of = |requests: &[u64], message: Option<u32>| {
+        let made = facts("s").requests(requests).with(|facts| {
+            if let (Some(last), Some(message)) = (facts.requests.last_mut(), message) {
+                last.message = message;
+            }
+        });
+        read("message_ratio", &made.build(), &cell("s", "x").sent(requests).build())
+    };
+    assert_eq!(of(&[10, 10, 10], None), Parts::One(0.4));
+    assert_eq!(of(&[10, 10], Some(8)), Parts::One(0.25));
+    assert_eq!(of(&[10, 10], Some(0)), Parts::Absent(Absent::NoMessageBefore));
+    assert_eq!(of(&[], None), Parts::Absent(Absent::NoRequest));
+}
+
+#[test]
+fn time_is_saved_by_every_token_that_full_reads_or_writes_anew_and_the_strategy_does_not() {
+    // 500 + 300 against 100 + 50 tokens, at 10,000 a second.
+    let facts = facts("s").requests(&[1_000]).build();
+    let billed = |name: &str, request| {
+        cell("s", name).sent(&[1_000]).bill("recorded", "cheap", &[request]).build()
+    };
+    let (full, own) = (billed("full", (500, 0, 300)), billed("x", (100, 900, 50)));
+    assert_eq!(beside("prefill_ms_saved", &facts, &own, Some(&full)), Parts::One(65.0));
+    assert_eq!(read("prefill_ms_saved", &facts, &own), Parts::Absent(Absent::NoBillOfFull));
+}
+
+#[test]
+fn answers_from_whole_evidence_are_compared_where_both_are_graded_and_none_was_refused() {
+    let facts =
+        (0..6).fold(facts("s").requests(&[1_000]), |made, _| made.probe(ProbeKind::Fact, 0, 100));
+    let facts = facts.build();
+    // Whole evidence of the first, third, fourth, fifth and sixth probe; the last
+    // two have no grade in one of the runs.
+    let full = cell("s", "full").control().sent(&[1_000]).snapshot(0, 0).answers("RRWRUR");
+    let (full, own) = (full.build(), || cell("s", "x").sent(&[500]).snapshot(0, 1));
+    let of = |own: &Cell| {
+        let figure = |id| beside(id, &facts, own, Some(&full));
+        (figure("recall_verbatim"), figure("recall_verbatim_full"))
+    };
+    let (whole, three) = (own().answers("RrWHRU").build(), |of| Parts::Fraction { of, to: 3.0 });
+    assert_eq!(of(&whole), (three(1.5), three(2.0)));
+    let none = || Parts::Absent(Absent::NoWholeEvidence);
+    assert_eq!(of(&own().over().answers("RrWHRU").build()), (none(), none()));
+    assert_eq!(of(&own().answers("rrwhru").build()), (none(), none()));
+}
+
+#[test]
+fn a_series_has_a_figure_for_each_request_with_references_and_for_each_probe() {
+    let made = facts("s").requests(&[100, 100, 100]).reference(0, 10, None);
+    let made = made.reference(0, 10, None).reference(2, 10, None).reference(2, 10, None);
+    let made = made.probe(ProbeKind::Fact, 0, 10).probe(ProbeKind::Abstain, 0, 10);
+    let facts = made.probe(ProbeKind::Plan, 0, 10).probe(ProbeKind::Fact, 0, 10).build();
+    let cell = cell("s", "x").sent(&[100; 3]).states("klkv").snapshot(0, 1).answers("rrhu").build();
+    let sample = sample(&facts, &cell);
+    let of = |id: &str| {
+        let resampled = RESAMPLED.iter().find(|resampled| resampled.id == id).unwrap();
+        (resampled.series)(&sample)
+    };
+    assert_eq!(of("reference_recall"), [Some(0.5), Some(1.0)]);
+    assert_eq!(of("recall"), [Some(1.0), Some(0.5), None]);
+}
+
+#[test]
+fn the_state_of_the_evidence_is_a_share_of_the_probes_that_name_some() {
+    let made =
+        (0..4).fold(facts("s").requests(&[100]), |made, _| made.probe(ProbeKind::Fact, 0, 100));
+    let facts = made.build();
+    let cell = cell("s", "x").sent(&[50]).snapshot(0, 1).answers("RwRW").build();
+    let shares = ["evidence_verbatim", "evidence_gone", "evidence_folded"];
+    let shares = shares.map(|id| read(id, &facts, &cell));
+    assert_eq!(shares, [0.75, 0.25, 0.0].map(Parts::One));
+}
+
+#[test]
+fn a_share_of_a_bill_of_nothing_and_a_break_even_of_nothing_are_absent() {
+    let facts = facts("s").requests(&[1_000]).build();
+    let billed =
+        |name: &str| cell("s", name).sent(&[1_000]).bill("recorded", "cheap", &[(1_000, 0, 0)]);
+    let nothing = billed("full").with_bill(|bill| bill.requests = vec![None]).build();
+    let own = billed("x").build();
+    let saved = |full: &Cell| beside("cost_savings", &facts, &own, Some(full));
+    assert_eq!(saved(&nothing), Parts::Absent(Absent::NothingBilled));
+    assert!(matches!(saved(&billed("full").build()), Parts::Fraction { of: 0.0, .. }));
+    for id in ["break_even_requests", "never_even"] {
+        assert_eq!(read(id, &facts, &own), Parts::Absent(Absent::NoCompaction), "{id}");
+    }
+}

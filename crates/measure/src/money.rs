@@ -1,0 +1,161 @@
+//! A cell's bill with its prices, from which the measures of money are
+//! computed.
+//!
+//! Invariant: an unknown price makes the whole bill unknown. It is never
+//! treated as 0, and never left out of a sum.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::spec::{Parts, Sample};
+use recap_billing::pricing::Tariff;
+use recap_core::model::{
+    Absent, Bill, Buckets, CallBill, Cell, CellRows, PromptBill, RequestBill, TranscriptFacts,
+};
+
+/// The buckets of a prompt, with its first breakpoint at one of two positions.
+pub(super) type Cached = fn(&PromptBill) -> Buckets;
+
+/// The billed buckets: the provider's rules with the events of the recording's
+/// cache.
+pub(super) const AS_BILLED: Cached = |prompt| prompt.billed;
+
+/// A bill with its prices.
+pub struct Account<'a> {
+    /// The tokens of the bill, by bucket.
+    pub bill: &'a Bill,
+    /// Tariffs of the requests, by [`RequestBill::model`].
+    tariffs: Vec<Tariff<'a>>,
+    /// Tariff of the calls of compactions; `None`: their model has no price.
+    calls: Option<Tariff<'a>>,
+    facts: &'a TranscriptFacts,
+    rows: &'a CellRows,
+}
+
+impl Account<'_> {
+    /// The cost of the session in USD: prompts, recorded outputs and the calls
+    /// of compactions.
+    pub fn session(&mut self, cached: Cached) -> Result<f64, Absent> {
+        let mut usd = self.compactions(cached)?;
+        for (billed, request) in self.bill.requests.iter().zip(&self.facts.requests) {
+            if let Some(billed) = billed {
+                let prompt = cached(&billed.prompt);
+                usd += self.price(billed, &prompt, request.output, request.at)?;
+            }
+        }
+        Ok(usd)
+    }
+
+    /// The cost of the session in USD, request by request: a call of a
+    /// compaction is billed with the next request.
+    pub fn by_request(&mut self) -> Result<Vec<f64>, Absent> {
+        let mut usd = vec![0.0; self.facts.requests.len()];
+        let all = self.bill.requests.iter().zip(&self.facts.requests);
+        for (at, (billed, request)) in all.enumerate() {
+            if let Some(billed) = billed {
+                usd[at] += self.price(billed, &billed.prompt.billed, request.output, request.at)?;
+            }
+        }
+        for call in &self.bill.calls {
+            let price = self.call(call, AS_BILLED)?;
+            let begun = self.rows.compactions[call.compaction as usize].begun as usize;
+            let last = usd.len().saturating_sub(1);
+            if let Some(request) = usd.get_mut(begun.min(last)) {
+                *request += price;
+            }
+        }
+        Ok(usd)
+    }
+
+    /// The cost of the calls of compactions in USD, each at the time of the
+    /// next request.
+    pub fn compactions(&mut self, cached: Cached) -> Result<f64, Absent> {
+        let mut usd = 0.0;
+        for call in &self.bill.calls {
+            usd += self.call(call, cached)?;
+        }
+        Ok(usd)
+    }
+
+    fn call(&mut self, call: &CallBill, cached: Cached) -> Result<f64, Absent> {
+        let request = self.rows.compactions[call.compaction as usize].begun as usize;
+        let at = self.facts.requests.get(request).or(self.facts.requests.last());
+        let at = at.map_or(Timestamp::UNIX_EPOCH, |request| request.at);
+        let prompt = cached(&call.prompt);
+        let price = self.calls.as_mut().and_then(|c| c.request_usd(&prompt, call.output, at));
+        price.ok_or_else(|| unknown(self.bill.call_model()))
+    }
+
+    /// The price in USD of a prompt that is sent to the model of a request of
+    /// the session.
+    pub fn price(
+        &mut self,
+        like: &RequestBill,
+        prompt: &Buckets,
+        output: u64,
+        at: Timestamp,
+    ) -> Result<f64, Absent> {
+        let tariff = self.tariffs.get_mut(like.model as usize);
+        let usd = tariff.and_then(|tariff| tariff.request_usd(prompt, output, at));
+        usd.ok_or_else(|| unknown(self.bill.model_of(like)))
+    }
+}
+
+fn unknown(model: &str) -> Absent {
+    Absent::Price(model.to_owned())
+}
+
+impl<'a> Sample<'a> {
+    /// The cell's bill for the billing model.
+    pub fn bill(&self) -> Result<&'a Bill, Absent> {
+        bill_of(self.rows, self.billing_model)
+    }
+
+    /// The cell's bill for the billing model, if the provider's cache rules are known.
+    pub fn cached(&self) -> Result<&'a Bill, Absent> {
+        let bill = self.bill()?;
+        match self.terms.prices.priced(&bill.model) {
+            Some(_) => Ok(bill),
+            None => Err(Absent::CacheRules(bill.model.clone())),
+        }
+    }
+
+    /// The cell's bill for the billing model, with prices.
+    pub fn account(&self) -> Result<Account<'a>, Absent> {
+        self.account_of(self.rows)
+    }
+
+    /// The bill of another cell of the transcript, with prices.
+    pub(super) fn account_beside(&self, other: &'a Cell) -> Result<Account<'a>, Absent> {
+        self.account_of(other.rows().ok_or(Absent::NoBill)?)
+    }
+
+    fn account_of(&self, rows: &'a CellRows) -> Result<Account<'a>, Absent> {
+        let bill = bill_of(rows, self.billing_model)?;
+        let prices = &self.terms.prices;
+        let tariff = |name| Ok(prices.find(name).map_err(|_| unknown(name))?.standard());
+        let tariffs = bill.models().map(tariff).collect::<Result<_, Absent>>()?;
+        let calls = prices.find(bill.call_model()).ok().map(|model| model.standard());
+        Ok(Account { bill, tariffs, calls, facts: self.facts, rows })
+    }
+}
+
+/// A cell's bill for one billing model.
+pub(super) fn bill_of<'a>(rows: &'a CellRows, billing_model: &str) -> Result<&'a Bill, Absent> {
+    let bill = rows.bills.iter().find(|bill| bill.billed_as == billing_model);
+    bill.map(Arc::as_ref).ok_or(Absent::NoBill)
+}
+
+/// Whether a bill fits the rows of its cell: a run folder may have been edited.
+pub fn sound(bill: &Bill, rows: &CellRows) -> bool {
+    let compactions = rows.compactions.len();
+    bill.requests.len() == rows.requests.len()
+        && bill.break_even.is_sorted_by_key(|even| even.compaction)
+        && bill.calls.iter().all(|call| (call.compaction as usize) < compactions)
+}
+
+/// A figure of the bill; an absent one is unknown and not zero.
+pub fn known(usd: Result<f64, Absent>) -> Parts {
+    usd.map_or_else(Parts::Unknown, Parts::One)
+}

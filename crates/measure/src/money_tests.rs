@@ -1,0 +1,449 @@
+//! Tests of money and time with values computed by hand. Prices are those of
+//! the testkit, in USD per million tokens: `dear` 4 uncached, 0.4 read, 5
+//! written, 20 output, and 8 uncached above 1,000 tokens of prompt; `cheap` a
+//! quarter. Every request of the testkit has 10 tokens of output.
+
+use super::testkit::{CellBuilder, absent, cell, close, facts, manifest, prompt, run, warnings};
+use super::*;
+use recap_core::model::{
+    BreakEven, CallBill, LatencySource, NextStep, RECORDED, StrategyRow, TokensSource, Usage,
+    Value, catalogue,
+};
+
+fn row<'a>(report: &'a Report, strategy: &str) -> &'a StrategyRow {
+    let mut rows = report.rows.iter().filter(|r| r.dataset == "d" && r.strategy == strategy);
+    rows.next().unwrap_or_else(|| panic!("no row of {strategy}"))
+}
+
+#[track_caller]
+fn word(row: &StrategyRow, id: &str, expected: &str) {
+    assert_eq!(row.values.get(id), Some(&Value::Text(expected.into())), "{id}");
+}
+
+/// Two requests of 300 and 600 tokens.
+fn two(id: &str) -> TranscriptFacts {
+    facts(id).requests(&[300, 600]).build()
+}
+
+/// `full` writes 300, then reads them and writes 300:
+/// 1.5 + 0.2 and 0.12 + 1.5 + 0.2 thousandths of a dollar, 3.52 in all.
+fn full(id: &str) -> CellBuilder {
+    let requests = [(0, 0, 300), (0, 300, 300)];
+    cell(id, "full").control().sent(&[300, 600]).bill(RECORDED, "dear", &requests)
+}
+
+/// A cell that sends 300 and 400 tokens, and reads nothing at the second
+/// request: 1.7 + 2.0 + 0.2 thousandths, 3.9 in all.
+fn breaking(id: &str) -> CellBuilder {
+    let requests = [(0, 0, 300), (0, 0, 400)];
+    let built = cell(id, "x").sent(&[300, 400]).bill(RECORDED, "dear", &requests).breaks(1);
+    built.with_bill(|bill| {
+        let second = bill.requests[1].as_mut().unwrap();
+        second.rewritten = 200;
+    })
+}
+
+#[test]
+fn a_session_is_billed_by_bucket_and_against_full() {
+    let report = run(vec![two("s")], vec![full("s").build(), breaking("s").build()]);
+    let (full, own) = (row(&report, "full"), row(&report, "x"));
+    close(full, "cost_usd", 0.003_52);
+    close(full, "cost_savings", 0.0);
+    close(full, "cache_hit_rate", 300.0 / 900.0);
+    close(full, "cache_breaks", 0.0);
+    close(own, "cost_usd", 0.003_9);
+    close(own, "cost_savings", 1.0 - 3.9 / 3.52);
+    close(own, "cache_hit_rate", 0.0);
+    close(own, "cache_breaks", 1.0);
+    close(own, "rewritten_tokens", 200.0);
+    close(own, "compaction_cost_usd", 0.0);
+    close(own, "sidechain_cost_usd", 0.0);
+    // It has 700 uncached tokens, `full` 600, at 10,000 a second.
+    close(own, "prefill_ms_saved", -10.0);
+    absent(own, "cost_savings_vs_recorded", "needs the bill of the control `recorded`");
+    absent(own, "break_even_requests", "nothing was compacted");
+    assert_eq!(full.agent_model, "dear", "all are billed as one model");
+}
+
+#[test]
+fn the_bill_with_the_other_first_breakpoint_is_given_if_it_differs() {
+    let other = breaking("s").with_bill(|bill| {
+        let second = &mut bill.requests[1].as_mut().unwrap().prompt;
+        second.head_breakpoint = Some(Box::new(prompt(0, 200, 200).billed));
+    });
+    let report = run(vec![two("s")], vec![full("s").build(), other.build()]);
+    // 1.7, and 0.08 + 1.0 + 0.2 thousandths.
+    close(row(&report, "x"), "cost_head_breakpoint_usd", 0.002_98);
+    close(row(&report, "x"), "cost_usd", 0.003_9);
+    close(row(&report, "full"), "cost_head_breakpoint_usd", 0.003_52);
+    let said =
+        warnings(&report).into_iter().find(|w| w.contains("first cache breakpoint")).unwrap();
+    let named = "would be: x $0.0030 instead of $0.0039 (−23.6 %), at 25 %";
+    assert!(said.contains(named), "{said}");
+    let alike = run(vec![two("s")], vec![full("s").build(), breaking("s").build()]);
+    assert!(!warnings(&alike).iter().any(|w| w.contains("first cache breakpoint")));
+}
+
+#[test]
+fn a_request_that_was_not_billed_costs_nothing() {
+    let aborted = full("s").with_bill(|bill| bill.requests[0] = None);
+    let report = run(vec![two("s")], vec![aborted.build()]);
+    close(row(&report, "full"), "cost_usd", 0.001_82);
+}
+
+#[test]
+fn rates_depend_on_the_length_of_each_prompt() {
+    let one = facts("s").requests(&[1_000, 1_001]).build();
+    let requests = [(1_000, 0, 0), (1_001, 0, 0)];
+    let sent = cell("s", "x").sent(&[1_000, 1_001]).bill(RECORDED, "dear", &requests).build();
+    let report = run(vec![one], vec![sent]);
+    // 4.0 and 8.008 thousandths, and 0.4 of output.
+    close(row(&report, "x"), "cost_usd", 0.012_408);
+}
+
+#[test]
+fn compactions_are_part_of_the_bill_and_given_separately() {
+    let sent = breaking("s").compaction(300, 100).with_bill(|bill| {
+        bill.calls.push(CallBill { compaction: 0, prompt: prompt(500, 0, 0), output: 50 });
+        let at = |compaction, requests| BreakEven { compaction, requests, formula: None, left: 9 };
+        bill.break_even = vec![at(0, Some(4)), at(0, None), at(0, Some(8)), at(0, None)];
+    });
+    let report = run(vec![two("s")], vec![full("s").build(), sent.build()]);
+    let own = row(&report, "x");
+    // 500 uncached at 4 and 50 of output at 20.
+    close(own, "compaction_cost_usd", 0.003);
+    close(own, "cost_usd", 0.006_9);
+    close(own, "break_even_requests", 6.0);
+    close(own, "never_even", 0.5);
+}
+
+#[test]
+fn the_price_of_the_next_run_is_that_of_the_calls_which_offline_summaries_made() {
+    let offline_summary = |id| {
+        let made = breaking(id).compaction(300, 100).offline_summary();
+        let call = CallBill { compaction: 0, prompt: prompt(500, 0, 0), output: 50 };
+        made.with_bill(|bill| bill.calls.push(call)).build()
+    };
+    let cells =
+        vec![full("s").build(), offline_summary("s"), full("t").build(), offline_summary("t")];
+    let report = run(vec![two("s"), two("t")], cells);
+    let next = report.recommendation.as_ref().and_then(|found| found.next.as_ref());
+    let Some(NextStep::RealSummaries { strategies, usd: Some(usd), .. }) = next else {
+        panic!("{next:?}")
+    };
+    assert_eq!(strategies, &["x"]);
+    // Of each session 500 uncached at 4 and 50 of output at 20 a million: 0.003.
+    assert!((usd - 0.006).abs() < 1e-12, "{usd}");
+}
+
+#[test]
+fn dollars_are_summed_over_transcripts_and_savings_are_a_ratio_of_sums() {
+    // The bill of session t is ten times as large, without savings.
+    let large = [(0, 0, 3_000), (0, 3_000, 3_000)];
+    let of_t = |name| cell("t", name).sent(&[3_000, 6_000]).bill(RECORDED, "cheap", &large);
+    let cells = vec![
+        full("s").build(),
+        breaking("s").build(),
+        of_t("full").control().build(),
+        of_t("x").build(),
+    ];
+    let report = run(vec![two("s"), two("t")], cells);
+    // 3.75 + 0.3 + 3.75 and 0.1 of output: 7.9.
+    close(row(&report, "full"), "cost_usd", 0.003_52 + 0.007_9);
+    close(row(&report, "x"), "cost_usd", 0.003_9 + 0.007_9);
+    close(row(&report, "x"), "cost_savings", (3.52 - 3.9) / (3.52 + 7.9));
+    assert_eq!(row(&report, "x").agent_model, RECORDED, "they are billed as different models");
+}
+
+#[test]
+fn replicates_are_averaged_before_dollars_are_summed() {
+    let again = cell("s", "x").replicate(1).sent(&[300, 400]);
+    let again = again.bill(RECORDED, "dear", &[(0, 0, 300), (0, 300, 100)]).build();
+    let report = run(vec![two("s")], vec![breaking("s").build(), again]);
+    // 3.9 and 1.7 + 0.12 + 0.5 + 0.2 = 2.52.
+    close(row(&report, "x"), "cost_usd", 0.003_21);
+}
+
+#[test]
+fn an_unknown_price_leaves_the_whole_row_unknown_and_is_never_zero() {
+    let local = cell("t", "x").sent(&[300, 600]).bill(RECORDED, "local", &[(300, 0, 0); 2]);
+    let cells = vec![full("s").build(), breaking("s").build(), local.build()];
+    let report = run(vec![two("s"), two("t")], cells);
+    let own = row(&report, "x");
+    for id in ["cost_usd", "cost_head_breakpoint_usd", "compaction_cost_usd"] {
+        absent(own, id, "the price of local is unknown");
+    }
+    // Session t has no cell of `full`: savings leave it out.
+    close(own, "cost_savings", 1.0 - 3.9 / 3.52);
+    // No known rule read anything: the rate is absent, not 0.
+    absent(own, "cache_hit_rate", "the cache rules of local are unknown");
+    close(own, "cache_breaks", 1.0);
+    close(row(&report, "full"), "cost_usd", 0.003_52);
+}
+
+#[test]
+fn a_run_without_bills_has_no_dollars_and_a_reason() {
+    let report = run(vec![two("s")], vec![cell("s", "x").sent(&[300, 400]).breaks(1).build()]);
+    absent(row(&report, "x"), "cost_usd", "the run has no bill");
+    absent(row(&report, "x"), "cache_hit_rate", "the run has no bill");
+    close(row(&report, "x"), "cache_breaks", 1.0);
+    assert_eq!(row(&report, "x").agent_model, RECORDED);
+}
+
+#[test]
+fn each_agent_model_has_rows_of_its_own_that_differ_only_in_money() {
+    let billed = |name: &str, requests: &[(u64, u64, u64)]| {
+        let cell = cell("s", name).sent(&[300, 600]);
+        cell.bill("dear", "dear", requests).bill("provider/cheap", "cheap", requests)
+    };
+    let cells = vec![
+        billed("full", &[(0, 0, 300), (0, 300, 300)]).control().build(),
+        billed("x", &[(300, 0, 0), (600, 0, 0)]).build(),
+        cell("s", "y").failed("no"),
+    ];
+    let mut manifest = manifest(&["25%"]);
+    manifest.agent_models = vec!["provider/cheap".into(), "dear".into()];
+    let report = measure(manifest, "d".into(), vec![two("s")], Sessions::new(cells, []));
+    let named = |r: &StrategyRow| (r.dataset.clone(), r.agent_model.clone(), r.strategy.clone());
+    let rows: Vec<_> = report.rows.iter().map(named).collect();
+    let mut expected = Vec::new();
+    for dataset in ["d", "ALL"] {
+        for billing_model in ["provider/cheap", "dear"] {
+            let key = |name: &str| (dataset.to_owned(), billing_model.to_owned(), name.to_owned());
+            expected.extend(["full", "x", "y"].map(key));
+        }
+    }
+    assert_eq!(rows, expected, "as typed, and a failed cell for each");
+    for of_dear in &report.rows[3..6] {
+        let of_cheap = report.rows[..3].iter().find(|r| r.strategy == of_dear.strategy).unwrap();
+        let four = of_dear.number(catalogue::COST_USD).zip(of_cheap.number(catalogue::COST_USD));
+        assert!(four.is_none_or(|(dear, cheap)| (dear / cheap - 4.0).abs() < 1e-9), "{four:?}");
+        assert_eq!(of_dear.number(catalogue::TOKENS_SENT), of_cheap.number(catalogue::TOKENS_SENT));
+        assert_eq!(of_dear.failed, of_cheap.failed);
+    }
+    let failed: Vec<_> =
+        warnings(&report).into_iter().filter(|w| w.contains("cells failed")).collect();
+    assert_eq!(failed.len(), 1, "{failed:?}");
+    assert!(failed[0].starts_with("1 of 3 cells failed"), "{failed:?}");
+}
+
+#[test]
+fn of_equal_rows_the_cheaper_one_comes_first() {
+    let references = |id: &str| {
+        let mut built = facts(id).requests(&[300; 10]);
+        for request in 0..10 {
+            built = built.reference(request, 5_000, None).reference(request, 5_000, None);
+        }
+        built.build()
+    };
+    // b sends less and costs more.
+    let billed = |name: &str, sent: u64, requests: (u64, u64, u64)| {
+        let cell = cell("s", name).sent(&[sent; 10]).states(&"k".repeat(20));
+        cell.bill(RECORDED, "dear", &[requests; 10]).build()
+    };
+    let cells = vec![billed("a", 300, (0, 300, 0)), billed("b", 200, (200, 0, 0))];
+    let report = run(vec![references("s")], cells);
+    let names: Vec<&str> = report.rows.iter().map(|row| row.strategy.as_str()).collect();
+    assert_eq!(names, ["a", "b", "a", "b"]);
+    assert_eq!((row(&report, "a").rank, row(&report, "b").rank), (Some(1), Some(1)));
+}
+
+#[test]
+fn lost_references_may_have_to_be_fetched_again() {
+    // Message 2 has 30 tokens. At request 1 it contains two references; at
+    // request 0 one that the recording read again, and one that no tool result
+    // contained.
+    let exam = || {
+        facts("s")
+            .requests(&[300, 600])
+            .reference(0, 5_000, Some(2))
+            .reread()
+            .reference(0, 5_000, None)
+            .reference(1, 5_000, Some(2))
+            .reference(1, 5_000, Some(2))
+            .build()
+    };
+    let report = run(vec![exam()], vec![breaking("s").states("llll").build()]);
+    // One more request: 400 read, 30 written, 150 of output: 0.16 + 0.15 + 3.
+    close(row(&report, "x"), "cost_usd_refetch", 0.003_9 + 0.003_31);
+    let report = run(vec![exam()], vec![breaking("s").states("kkkk").build()]);
+    close(row(&report, "x"), "cost_usd_refetch", 0.003_9);
+    // A session without references adds its bill, so that the sum is complete.
+    let cells = vec![breaking("s").states("llll").build(), breaking("t").build()];
+    let report = run(vec![exam(), two("t")], cells);
+    close(row(&report, "x"), "cost_usd_refetch", 0.007_8 + 0.003_31);
+    let report = run(vec![two("s")], vec![breaking("s").build()]);
+    absent(row(&report, "x"), "cost_usd_refetch", "no references");
+}
+
+#[test]
+fn if_full_is_over_the_window_savings_are_against_the_recording() {
+    let recorded = cell("s", "recorded").control().sent(&[300, 500]);
+    let recorded = recorded.bill(RECORDED, "dear", &[(300, 0, 0), (500, 0, 0)]);
+    let cells = vec![full("s").overflow(1).build(), breaking("s").build(), recorded.build()];
+    let report = run(vec![two("s")], cells);
+    // 800 uncached and 0.4 of output: 3.6.
+    close(row(&report, "x"), "cost_savings_vs_recorded", 1.0 - 3.9 / 3.6);
+    let cells = vec![full("s").overflow(1).build(), breaking("s").build()];
+    let report = run(vec![two("s")], cells);
+    absent(row(&report, "x"), "cost_savings_vs_recorded", "needs the bill of the control");
+}
+
+#[test]
+fn sidechains_are_priced_as_recorded_and_not_part_of_the_bill() {
+    let usage = |output| Usage {
+        input: 100,
+        cache_read: 1_000,
+        cache_write_5m: 0,
+        cache_write_1h: 0,
+        output,
+        output_final: true,
+        ..Usage::default()
+    };
+    let at = jiff::Timestamp::UNIX_EPOCH;
+    let with = |sidechains: Vec<(Option<&str>, u64)>| {
+        let chain =
+            |(model, output): (Option<&str>, u64)| (at, model.map(str::to_owned), usage(output));
+        let sidechains = sidechains.into_iter().map(chain).collect();
+        let built = facts("s").requests(&[300, 600]).with(|facts| facts.sidechains = sidechains);
+        run(vec![built.build()], vec![full("s").build()])
+    };
+    // cheap: 0.1 + 0.1 + 0.5; dear, above 1,000 tokens: 0.8 + 0.4 + 2.
+    let report = with(vec![(Some("cheap"), 100), (None, 100)]);
+    close(row(&report, "full"), "sidechain_cost_usd", 0.000_7 + 0.003_2);
+    close(row(&report, "full"), "cost_usd", 0.003_52);
+    let report = with(vec![(Some("local"), 100), (None, 100)]);
+    absent(row(&report, "full"), "sidechain_cost_usd", "the price of local is unknown");
+}
+
+#[test]
+fn sidechains_are_billed_as_the_agent_model_that_was_asked_for() {
+    let used = Usage { input: 100, cache_read: 1_000, output: 100, ..Usage::default() };
+    let chain = (jiff::Timestamp::UNIX_EPOCH, Some("local".to_owned()), used);
+    let built = facts("s").requests(&[300]).with(|facts| facts.sidechains = vec![chain]);
+    let cell = cell("s", "full").sent(&[300]).bill("provider/cheap", "cheap", &[(300, 0, 0)]);
+    let mut manifest = manifest(&["25%"]);
+    manifest.agent_models = vec!["provider/cheap".into()];
+    let cells = Sessions::new(vec![cell.control().build()], []);
+    let report = measure(manifest, "d".into(), vec![built.build()], cells);
+    // $0.1 + $0.1 + $0.5 per thousand, whatever the model that the recording names.
+    close(row(&report, "full"), "sidechain_cost_usd", 0.000_7);
+}
+
+#[test]
+fn waits_cover_compactions_in_the_foreground() {
+    let timed = |cell: CellBuilder, ms| cell.called(ms, LatencySource::Recorded);
+    let sent = cell("s", "x").sent(&[300, 400]);
+    // Before request 0 two compactions, 300 ms together; before request 1 one
+    // without a model and one in the background.
+    let sent = timed(sent.compaction(9, 1).before(0), 100.0);
+    let sent = timed(sent.compaction(9, 1).before(0), 200.0);
+    let sent = sent.compaction(9, 1).before(1);
+    let sent = timed(sent.compaction(9, 1).before(1), 5_000.0).background();
+    let report = run(vec![two("s")], vec![sent.build(), full("s").build()]);
+    let own = row(&report, "x");
+    close(own, "blocking_ms_p50", 0.0);
+    close(own, "blocking_ms_p95", 300.0);
+    close(own, "blocking_ms_max", 300.0);
+    close(own, "blocking_ms_sum", 300.0);
+    close(own, "background_ms", 5_000.0);
+    word(own, "latency_source", "recorded");
+    absent(row(&report, "full"), "blocking_ms_p95", "nothing was compacted");
+    close(row(&report, "full"), "blocking_ms_sum", 0.0);
+}
+
+#[test]
+fn without_a_model_there_is_no_wait_and_no_source() {
+    let sent = cell("s", "x").sent(&[300, 400]).compaction(9, 1).build();
+    let report = run(vec![two("s")], vec![sent]);
+    close(row(&report, "x"), "blocking_ms_p95", 0.0);
+    absent(row(&report, "x"), "latency_source", "no model was called");
+}
+
+#[test]
+fn times_of_two_sources_are_never_mixed() {
+    let timed = |id: &str, source| {
+        let cell = cell(id, "x").sent(&[300, 400]).compaction(9, 1).called(100.0, source);
+        cell.build()
+    };
+    let cells = vec![timed("s", LatencySource::Live), timed("t", LatencySource::Modelled)];
+    let report = run(vec![two("s"), two("t")], cells);
+    let own = row(&report, "x");
+    absent(own, "blocking_ms_p95", "live and modelled times do not mix");
+    absent(own, "blocking_ms_sum", "do not mix");
+    word(own, "latency_source", "mixed");
+}
+
+#[test]
+fn a_call_without_a_time_makes_the_waits_unknown() {
+    let mut sent = cell("s", "x").sent(&[300, 400]).compaction(9, 1).build();
+    if let recap_core::model::CellOutcome::Done(rows) = &mut sent.outcome {
+        rows.compactions[0].model_calls = 1;
+    }
+    let report = run(vec![two("s")], vec![sent]);
+    absent(row(&report, "x"), "blocking_ms_max", "latency of the compactor's calls is unknown");
+}
+
+#[test]
+fn sources_of_counts_and_outputs_are_named() {
+    let sent = |id: &str| cell(id, "x").sent(&[300, 400]).build();
+    let calibrated = facts("t").requests(&[300, 600]).with(|facts| {
+        facts.tokens_source = TokensSource::Calibrated;
+        facts.requests[0].output_recorded = true;
+        facts.requests[1].billed = false;
+    });
+    let report = run(vec![calibrated.build()], vec![sent("t")]);
+    word(row(&report, "x"), "tokens_source", "calibrated");
+    word(row(&report, "x"), "output_source", "recorded");
+    let mixed = facts("t").requests(&[300, 600]).with(|facts| {
+        facts.tokens_source = TokensSource::Calibrated;
+        facts.requests[0].output_recorded = true;
+    });
+    let report = run(vec![two("s"), mixed.build()], vec![sent("s"), sent("t")]);
+    word(row(&report, "x"), "tokens_source", "mixed");
+    word(row(&report, "x"), "output_source", "mixed");
+}
+
+#[test]
+fn a_bill_that_does_not_fit_its_requests_fails_the_cell() {
+    let short = full("s").with_bill(|bill| bill.requests.truncate(1));
+    let stray = full("s").with_bill(|bill| {
+        bill.calls.push(CallBill { compaction: 0, prompt: prompt(1, 0, 0), output: 1 });
+    });
+    for edited in [short, stray] {
+        let report = run(vec![two("s")], vec![edited.build()]);
+        assert_eq!(row(&report, "full").failed.len(), 1);
+    }
+}
+
+#[test]
+fn the_bill_of_each_request_includes_the_calls_that_came_before_it() {
+    let facts = two("s");
+    let call =
+        |compaction, uncached| CallBill { compaction, prompt: prompt(uncached, 0, 0), output: 0 };
+    let sent = breaking("s").compaction(300, 100).before(0).compaction(300, 100).before(1);
+    let sent = sent.compaction(300, 100).before(9).with_bill(|bill| {
+        bill.calls.extend([call(0, 50), call(1, 100), call(2, 200), call(1, 25)]);
+    });
+    let cell = sent.build();
+    let sample = testkit::sample(&facts, &cell);
+    let near = |found: f64, expected: f64| (found - expected).abs() < 1e-12;
+    let mut account = sample.account().unwrap();
+    let each = account.by_request().unwrap();
+    // 1.7 and 50 uncached at 4; 2.0 + 0.2 and 325 uncached, those behind the last
+    // request included.
+    assert!(each.len() == 2 && near(each[0], 0.001_9) && near(each[1], 0.003_5), "{each:?}");
+    assert!(near(account.compactions(money::AS_BILLED).unwrap(), 0.001_5));
+    assert!(near(account.session(money::AS_BILLED).unwrap(), 0.005_4));
+}
+
+#[test]
+fn break_evens_out_of_order_fail_the_cell() {
+    let at = |compaction| BreakEven { compaction, requests: None, formula: None, left: 9 };
+    let cell = |order: [u32; 2]| {
+        let cell = full("s").compaction(9, 1).compaction(9, 1);
+        cell.with_bill(|bill| bill.break_even = order.map(at).to_vec()).build()
+    };
+    let failed = |order| row(&run(vec![two("s")], vec![cell(order)]), "full").failed.len();
+    assert_eq!((failed([0, 1]), failed([1, 0])), (0, 1));
+}

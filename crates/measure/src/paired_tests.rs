@@ -1,0 +1,325 @@
+use super::*;
+use recap_core::model::RowKind;
+
+/// A run of transcripts `t0`, `t1`, … of data set `d` with one measure.
+fn run(id: &str, figures: &[Option<Figure>], series: Option<&[Figures]>) -> ByTranscript {
+    let matching = |at: usize| super::super::transcript_fingerprint::TranscriptFingerprint {
+        dataset: "d".into(),
+        transcript: format!("t{at}"),
+        cluster: None,
+        session: String::new(),
+        probes: String::new(),
+        words: None,
+        tokens: "exact 1".into(),
+    };
+    let row = UnitRow {
+        dataset: "d".into(),
+        strategy: "x".into(),
+        window: "25%".into(),
+        billed_as: "recorded".into(),
+        row_kind: RowKind::Ranked,
+        failed: 0,
+        figures: [(id.to_owned(), figures.to_vec())].into(),
+        series: series.map(|series| (id.to_owned(), series.to_vec())).into_iter().collect(),
+    };
+    ByTranscript { transcripts: (0..figures.len()).map(matching).collect(), rows: vec![row] }
+}
+
+fn ones(figures: &[f64]) -> Vec<Option<Figure>> {
+    figures.iter().map(|figure| Some(Figure::One(*figure))).collect()
+}
+
+fn pair(id: &str, a: &ByTranscript, b: &ByTranscript) -> Result<Difference, Unpaired> {
+    let side = |run| Side::find(run, ALL, "x", "25%", None).unwrap();
+    paired(id, &side(a), &side(b), 7)
+}
+
+fn near(a: f64, b: f64) -> bool {
+    (a - b).abs() < 1e-9
+}
+
+#[test]
+fn transcripts_are_paired_and_those_of_one_run_are_counted_and_left_out() {
+    let a = run("recall", &[Some(Figure::One(0.8)), Some(Figure::One(0.6)), None], None);
+    let b = run("recall", &[Some(Figure::One(0.7)), None, Some(Figure::One(0.1))], None);
+    let found = pair("recall", &a, &b).unwrap();
+    assert!(near(found.a, 0.8) && near(found.b, 0.7) && near(found.difference, -0.1));
+    assert_eq!((found.transcripts, found.only_a, found.only_b), (1, 1, 1));
+    assert_eq!(found.higher_lower_alike, (0, 1, 0));
+    assert_eq!((found.spread, found.p, found.mde), (None, None, None));
+}
+
+#[test]
+fn six_clusters_give_the_t_interval_and_an_exact_p() {
+    // Differences 1…6: mean 3.5, s = √3.5, se = √(3.5/6) = 0.763763, t.975(5) =
+    // 2.570582: 3.5 ± 1.963315. All positive: p = 2/64.
+    let a = run("recall", &ones(&[0.0; 6]), None);
+    let b = run("recall", &ones(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), None);
+    let found = pair("recall", &a, &b).unwrap();
+    let Some(Spread::OverClusters(bounds)) = found.spread else { panic!("{found:?}") };
+    assert!((bounds.lo - 1.536_685).abs() < 1e-5 && (bounds.hi - 5.463_315).abs() < 1e-5);
+    assert_eq!(found.p, Some(2.0 / 64.0));
+    // (2.570582 + 0.919544) · 0.763763
+    assert!((found.mde.unwrap() - 2.665_629).abs() < 1e-4, "{found:?}");
+}
+
+#[test]
+fn sums_are_compared_as_sums_with_their_interval() {
+    let a = run("tokens_sent", &ones(&[100.0; 6]), None);
+    let b = run("tokens_sent", &ones(&[101.0, 102.0, 103.0, 104.0, 105.0, 106.0]), None);
+    let found = pair("tokens_sent", &a, &b).unwrap();
+    assert!(near(found.a, 600.0) && near(found.difference, 21.0));
+    let bounds = found.spread.unwrap().bounds();
+    assert!((bounds.lo - 6.0 * 1.536_685).abs() < 1e-4, "{bounds:?}");
+    assert!((bounds.hi - 6.0 * 5.463_315).abs() < 1e-4, "{bounds:?}");
+    assert!((found.mde.unwrap() - 6.0 * 2.665_629).abs() < 1e-3, "{found:?}");
+}
+
+#[test]
+fn a_ratio_of_sums_is_compared_by_its_linearised_values() {
+    // A: (10 + 90) / (100 + 100) = 0.5. B: (20 + 90) / 200 = 0.55.
+    let fractions = |of: [f64; 2]| of.map(|of| Some(Figure::Fraction(of, 100.0)));
+    let a = run("token_savings", &fractions([10.0, 90.0]), None);
+    let b = run("token_savings", &fractions([20.0, 90.0]), None);
+    let found = pair("token_savings", &a, &b).unwrap();
+    assert!(near(found.a, 0.5) && near(found.b, 0.55), "{found:?}");
+    // 0.55 + (20 − 55)/100 − (0.5 + (10 − 50)/100) = 0.1, and 0.
+    assert!(near(found.dots[0], 0.0) && near(found.dots[1], 0.1), "{found:?}");
+    assert_eq!(found.higher_lower_alike, (1, 0, 1));
+}
+
+#[test]
+fn one_session_is_compared_request_by_request_and_marked_so() {
+    let figures = |x: f64| -> Figures { vec![Some(x); 20] };
+    let a = run("recall", &ones(&[1.0]), Some(&[figures(1.0)]));
+    let b = run("recall", &ones(&[0.0]), Some(&[figures(0.0)]));
+    let found = pair("recall", &a, &b).unwrap();
+    assert_eq!(found.spread, Some(Spread::TheseSessions(Bounds { lo: -1.0, hi: -1.0 })));
+    assert!(!found.unchanged && pair("recall", &a, &a).unwrap().unchanged);
+    // Nine pairs are too few, and so is a run without requests.
+    let short = |x: f64| run("recall", &ones(&[x]), Some(&[vec![Some(x); 9]]));
+    assert_eq!(pair("recall", &short(1.0), &short(0.0)).unwrap().spread, None);
+    assert_eq!(pair("recall", &a, &run("recall", &ones(&[0.0]), None)).unwrap().spread, None);
+}
+
+#[test]
+fn a_sum_over_requests_is_resampled_as_a_sum() {
+    // Ten requests of 5 tokens more each in one session, ten of 1 in the other.
+    let series = |x: f64| -> Figures { vec![Some(x); 10] };
+    let a = run("tokens_sent", &ones(&[100.0, 100.0]), Some(&[series(10.0), series(10.0)]));
+    let b = run("tokens_sent", &ones(&[150.0, 110.0]), Some(&[series(15.0), series(11.0)]));
+    let bounds = pair("tokens_sent", &a, &b).unwrap().spread.unwrap().bounds();
+    assert!(near(bounds.lo, 60.0) && near(bounds.hi, 60.0), "{bounds:?}");
+}
+
+#[test]
+fn the_same_mean_over_different_probes_is_a_change() {
+    let half = |first: f64| -> Vec<Figures> {
+        vec![(0..10).map(|at| Some(if at < 5 { first } else { 1.0 - first })).collect()]
+    };
+    let a = run("recall", &ones(&[0.5]), Some(&half(1.0)));
+    let b = run("recall", &ones(&[0.5]), Some(&half(0.0)));
+    let found = pair("recall", &a, &b).unwrap();
+    assert!(near(found.difference, 0.0) && !found.unchanged, "{found:?}");
+}
+
+#[test]
+fn projects_are_clusters_if_there_are_several_and_else_transcripts() {
+    let named = |names: [Option<&'static str>; 3]| {
+        grouped(&names.map(|name| (name.map(|name| ("d", name)), 1.0))).n()
+    };
+    assert_eq!(named([Some("p"), Some("p"), Some("q")]), 2);
+    assert_eq!(named([Some("p"), Some("p"), Some("p")]), 3);
+    assert_eq!(named([None, None, None]), 3);
+}
+
+/// Fractions of facts at stake.
+fn facts(of: &[(f64, f64)]) -> Vec<Option<Figure>> {
+    of.iter().map(|(of, to)| Some(Figure::Fraction(*of, *to))).collect()
+}
+
+fn kept(of: &[(f64, f64)]) -> ByTranscript {
+    run("kept_at_cut", &facts(of), None)
+}
+
+#[test]
+fn shares_at_cuts_weigh_at_most_thirty_facts() {
+    // 0.5 and 0.9 against 0.4 and 1, weights 30 and 10:
+    // (15 + 9)/40, (12 + 10)/40, (−0.1·30 + 0.1·10)/40.
+    let (a, b) = (kept(&[(15.0, 30.0), (9.0, 10.0)]), kept(&[(12.0, 30.0), (10.0, 10.0)]));
+    let found = pair("kept_at_cut", &a, &b).unwrap();
+    assert!(near(found.a, 0.6) && near(found.b, 0.55), "{found:?}");
+    assert!(near(found.difference, -0.05), "{found:?}");
+    assert_eq!((found.transcripts, found.clusters), (2, 2));
+    assert_eq!(found.higher_lower_alike, (1, 1, 0));
+    assert!(near(found.dots[0], -0.1) && near(found.dots[1], 0.1), "{found:?}");
+    // With twice the facts, the first transcript has the same weight.
+    let (a, b) = (kept(&[(30.0, 60.0), (9.0, 10.0)]), kept(&[(24.0, 60.0), (10.0, 10.0)]));
+    assert!(near(pair("kept_at_cut", &a, &b).unwrap().difference, -0.05));
+}
+
+#[test]
+fn projects_are_clusters_of_both_figures_and_of_their_difference() {
+    // Project p: (10 + 20)/40 against (10 + 10)/40 at weight 30; q: 0.5 against
+    // 1 at weight 10. (22.5 + 5)/40 and (15 + 10)/40.
+    let with_projects = |of: &[(f64, f64)]| {
+        let mut run = kept(of);
+        for (matching, name) in run.transcripts.iter_mut().zip(["p", "p", "q"]) {
+            matching.cluster = Some(name.to_owned());
+        }
+        run
+    };
+    let a = with_projects(&[(10.0, 20.0), (20.0, 20.0), (5.0, 10.0)]);
+    let b = with_projects(&[(10.0, 20.0), (10.0, 20.0), (10.0, 10.0)]);
+    let found = pair("kept_at_cut", &a, &b).unwrap();
+    assert!(near(found.a, 0.6875) && near(found.b, 0.625), "{found:?}");
+    assert!(near(found.difference, -0.0625) && found.clusters == 2, "{found:?}");
+}
+
+#[test]
+fn different_facts_at_stake_are_no_pair_unless_strategies_may_differ_in_them() {
+    let (a, b) = (kept(&[(15.0, 30.0)]), kept(&[(15.0, 29.0)]));
+    assert_eq!(pair("kept_at_cut", &a, &b), Err(Unpaired::OtherFacts));
+    assert_eq!(pair("kept_at_cut", &a, &kept(&[])), Err(Unpaired::NoPair));
+    // Exposed 20 and 40 facts, at weight 30 in the mean; 10 and 10:
+    // (0.5·30 + 0.5·10)/40 against (0.75·30 + 0)/40.
+    let carried = |of: &[(f64, f64)]| run("carried_share", &facts(of), None);
+    let (a, b) = (carried(&[(10.0, 20.0), (5.0, 10.0)]), carried(&[(30.0, 40.0), (0.0, 10.0)]));
+    let found = pair("carried_share", &a, &b).unwrap();
+    assert!(near(found.a, 0.5) && near(found.b, 0.5625), "{found:?}");
+    assert!(near(found.difference, 0.0625), "{found:?}");
+}
+
+#[test]
+fn facts_are_resampled_with_the_weight_of_their_session() {
+    // Every fact is lost in a session of 30 and found in one of 10: every
+    // resample gives −20/40.
+    let series =
+        |first: f64| -> Vec<Figures> { vec![vec![Some(first); 30], vec![Some(1.0 - first); 10]] };
+    let a = run("kept_at_cut", &facts(&[(30.0, 30.0), (0.0, 10.0)]), Some(&series(1.0)));
+    let b = run("kept_at_cut", &facts(&[(0.0, 30.0), (10.0, 10.0)]), Some(&series(0.0)));
+    let found = pair("kept_at_cut", &a, &b).unwrap();
+    assert!(near(found.difference, -0.5), "{found:?}");
+    let Some(Spread::TheseSessions(bounds)) = found.spread else { panic!("{found:?}") };
+    assert!(near(bounds.lo, -0.5) && near(bounds.hi, -0.5), "{bounds:?}");
+}
+
+#[test]
+fn the_interval_of_one_session_is_shifted_to_the_pooled_difference() {
+    // Every paired request falls by 1, the pooled figures by 0.75 only: a request
+    // may have a figure in one run. The interval stands around what is told.
+    let series = |x: f64| -> Figures { vec![Some(x); 10] };
+    let a = run("recall", &ones(&[1.0]), Some(&[series(1.0)]));
+    let b = run("recall", &ones(&[0.25]), Some(&[series(0.0)]));
+    let found = pair("recall", &a, &b).unwrap();
+    assert_eq!(found.spread, Some(Spread::TheseSessions(Bounds { lo: -0.75, hi: -0.75 })));
+}
+
+#[test]
+fn the_interval_of_a_sum_is_that_of_the_mean_times_requests_and_sessions() {
+    let rising: Figures = (0..10).map(|n| Some(f64::from(n))).collect();
+    let nothing: Figures = vec![Some(0.0); 10];
+    let two = |id, figure: f64, of: &Figures| {
+        run(id, &ones(&[figure; 2]), Some(&[of.clone(), of.clone()]))
+    };
+    let bounds = |id, figure| {
+        let found = pair(id, &two(id, 0.0, &nothing), &two(id, figure, &rising)).unwrap();
+        found.spread.unwrap().bounds()
+    };
+    // 0 + 1 + … + 9 = 45 in each session; the mean is 4.5.
+    let (sum, mean) = (bounds("tokens_sent", 45.0), bounds("recall", 4.5));
+    assert!(mean.lo < 4.0 && mean.hi > 5.0, "{mean:?}");
+    assert!((sum.lo - 20.0 * mean.lo).abs() < 1e-9, "{sum:?} {mean:?}");
+    assert!((sum.hi - 20.0 * mean.hi).abs() < 1e-9, "{sum:?} {mean:?}");
+}
+
+/// How-it-works §46: where the facts of two strategies may differ, a transcript weighs as
+/// much as the mean of their numbers.
+#[test]
+fn shares_of_other_facts_are_weighted_by_the_mean_of_both_numbers() {
+    let of = |id: &str, fractions: [(f64, f64); 2]| {
+        run(id, &fractions.map(|(of, to)| Some(Figure::Fraction(of, to))), None)
+    };
+    let id = catalogue::CARRIED_SHARE.id;
+    let (a, b) = (of(id, [(1.0, 2.0), (6.0, 6.0)]), of(id, [(6.0, 6.0), (0.0, 6.0)]));
+    // Weights (2 + 6)/2 = 4 and 6: (4·0.5 + 6·1)/10, (4·1 + 6·0)/10 and their difference.
+    let found = pair(id, &a, &b).unwrap();
+    assert!(near(found.a, 0.8) && near(found.b, 0.4) && near(found.difference, -0.4), "{found:?}");
+    assert_eq!(found.higher_lower_alike, (1, 1, 0));
+}
+
+#[test]
+fn ten_paired_requests_are_enough_for_an_interval() {
+    let of = |x: f64| run("recall", &ones(&[x]), Some(&[vec![Some(x); 10]]));
+    assert!(pair("recall", &of(1.0), &of(0.0)).unwrap().spread.is_some());
+}
+
+#[test]
+fn a_side_is_the_row_of_a_strategy_at_a_window_in_each_data_set() {
+    let mut run = run("recall", &ones(&[0.5]), None);
+    let row = |dataset: &str, strategy: &str, window: &str, billing_model: &str| UnitRow {
+        dataset: dataset.into(),
+        strategy: strategy.into(),
+        window: window.into(),
+        billed_as: billing_model.into(),
+        ..run.rows[0].clone()
+    };
+    let rows = vec![
+        row("d", "x", "25%", "cheap"),
+        row("d", "x", "25%", "dear"),
+        row("d", "x", "50%", "cheap"),
+        row("d", "y", "25%", "cheap"),
+        row("e", "x", "25%", "cheap"),
+        row("e", "x", "25%", "dear"),
+    ];
+    run.rows = rows;
+    let found = |dataset: &str, strategy: &str, window: &str, billing_model| {
+        let side = Side::find(&run, dataset, strategy, window, billing_model)?;
+        let at = |row: &&UnitRow| run.rows.iter().position(|own| std::ptr::eq(own, *row)).unwrap();
+        Some(side.rows().iter().map(at).collect::<Vec<_>>())
+    };
+    assert_eq!(found(ALL, "x", "25%", None), Some(vec![0, 4]), "without a billing model the first");
+    assert_eq!(found(ALL, "x", "25%", Some("dear")), Some(vec![1, 5]));
+    assert_eq!(found("e", "x", "25%", Some("cheap")), Some(vec![4]));
+    assert_eq!(found("d", "x", "50%", None), Some(vec![2]));
+    assert_eq!(found("d", "y", "25%", None), Some(vec![3]));
+    assert_eq!(found("e", "y", "25%", None), None);
+    assert_eq!(found("d", "x", "50%", Some("dear")), None);
+}
+
+#[test]
+fn a_row_has_the_figures_of_the_transcripts_of_its_data_set() {
+    // Transcripts 0 and 2 are of d, and 1 of e.
+    let both = |of_d: [f64; 2], of_e: f64| {
+        let mut run = run("recall", &ones(&[0.0; 3]), None);
+        run.transcripts[1].dataset = "e".into();
+        let row = |dataset: &str, figures: &[f64]| UnitRow {
+            dataset: dataset.into(),
+            figures: [("recall".to_owned(), ones(figures))].into(),
+            ..run.rows[0].clone()
+        };
+        run.rows = vec![row("d", &of_d), row("e", &[of_e])];
+        run
+    };
+    let found = pair("recall", &both([0.1, 0.3], 0.8), &both([0.2, 0.6], 0.4)).unwrap();
+    assert_eq!((found.transcripts, found.higher_lower_alike), (3, (2, 1, 0)));
+    assert!(near(found.a, 0.4) && near(found.b, 0.4), "{found:?}");
+}
+
+#[test]
+fn fractions_of_other_denominators_are_higher_or_lower_by_their_shares() {
+    // A half against three tenths, and one of five against four of ten.
+    let of = |fractions: [(f64, f64); 2]| run("carried_share", &facts(&fractions), None);
+    let found =
+        pair("carried_share", &of([(1.0, 2.0), (1.0, 5.0)]), &of([(3.0, 10.0), (4.0, 10.0)]));
+    assert_eq!(found.unwrap().higher_lower_alike, (1, 1, 0));
+    let fallen =
+        pair("carried_share", &of([(2.0, 4.0), (1.0, 5.0)]), &of([(3.0, 30.0), (2.0, 30.0)]));
+    assert_eq!(fallen.unwrap().higher_lower_alike, (0, 2, 0));
+}
+
+#[test]
+fn series_of_other_requests_are_not_paired() {
+    let of = |n: usize| run("recall", &ones(&[0.5]), Some(&[vec![Some(0.5); n]]));
+    assert_eq!(pair("recall", &of(12), &of(11)).unwrap().spread, None);
+}

@@ -1,0 +1,292 @@
+//! Selects the row to recommend (how-it-works §47): never a row that compressed nothing,
+//! keeps too little to be useful, or has no advantage over what needs no
+//! strategy: what the recorded agent does today, and the whole conversation if it
+//! fits. Of rows that cannot be distinguished the cheapest is selected.
+//! Everything that recommends a row uses this module.
+
+use super::cluster::{paired, weighed};
+use super::rows::Entry;
+use super::statistics::Clusters;
+use super::{BASELINE, RECORDED};
+use recap_core::model::{Manifest, Primary, StrategyRow, TranscriptFacts, catalogue};
+
+/// Tolerance for rounding in what is kept.
+const ROUNDING: f64 = 1e-9;
+/// Ratio of two bills up to which they count as equal.
+const SAME_BILL: f64 = 1.005;
+/// Smallest share at which a row may be recommended: below, more is lost than
+/// kept.
+pub(super) const ENOUGH: f64 = 0.5;
+
+/// Whether a row keeps enough to be useful.
+pub(super) fn keeps_enough(row: &StrategyRow, primary: Primary) -> bool {
+    row.number(primary.measure()).is_some_and(|kept| kept >= ENOUGH * primary.most() - ROUNDING)
+}
+
+/// The data that a preference is computed from.
+#[derive(Clone, Copy)]
+pub struct Judge<'a> {
+    /// The facts of the transcripts.
+    pub facts: &'a [TranscriptFacts],
+    /// The settings of the run.
+    pub manifest: &'a Manifest,
+    /// The measure that ranks.
+    pub primary: Primary,
+}
+
+/// The row to use at a window.
+pub(super) struct Preferred<'a> {
+    /// The recommended row itself.
+    pub row: &'a Entry,
+    /// The row that keeps most, if it is another one.
+    pub best: Option<&'a Entry>,
+}
+
+/// Why no row is preferred.
+#[derive(Clone, Copy)]
+pub(super) enum NotPreferred<'a> {
+    /// No row has a rank.
+    NoneRanked,
+    /// No row compressed anything; this one keeps most.
+    NoneActed(&'a Entry),
+    /// Every row keeps too little; this one keeps most.
+    TooLittle(&'a Entry),
+    /// No row has an advantage over `other`, which needs no strategy.
+    NoGain {
+        /// The row that keeps most.
+        best: &'a Entry,
+        /// What the recorded agent does today, or the whole conversation.
+        other: &'a Entry,
+    },
+}
+
+impl<'a> NotPreferred<'a> {
+    /// The row that keeps most of those that were considered.
+    pub fn best(self) -> Option<&'a Entry> {
+        match self {
+            NotPreferred::NoneRanked => None,
+            NotPreferred::NoneActed(best) | NotPreferred::TooLittle(best) => Some(best),
+            NotPreferred::NoGain { best, .. } => Some(best),
+        }
+    }
+}
+
+impl<'a> Judge<'a> {
+    /// The row to use among those of one window, in printing order. Rows of which
+    /// a provider would often have refused a request are left out as long as there
+    /// are others.
+    pub fn prefer(self, rows: &[&'a Entry]) -> Result<Preferred<'a>, NotPreferred<'a>> {
+        let ranked: Vec<&'a Entry> =
+            rows.iter().filter(|e| e.row.rank.is_some()).copied().collect();
+        let fits: Vec<&'a Entry> = ranked.iter().filter(|e| !is_over(e)).copied().collect();
+        let all = if fits.is_empty() { ranked } else { fits };
+        let Some(&best) = all.first() else { return Err(NotPreferred::NoneRanked) };
+        let acted: Vec<&'a Entry> = all.into_iter().filter(|e| e.acted).collect();
+        let Some(&best_acted) = acted.first() else { return Err(NotPreferred::NoneActed(best)) };
+        let enough = |e: &&&'a Entry| keeps_enough(&e.row, self.primary);
+        let enough: Vec<&'a Entry> = acted.iter().filter(enough).copied().collect();
+        let Some(&best) = enough.first() else { return Err(NotPreferred::TooLittle(best_acted)) };
+        let worth = self.worth(rows, &enough)?;
+        let first = *worth.first().ok_or(NotPreferred::NoneRanked)?;
+        let alike = worth.iter().filter(|e| !self.keeps_more(first, e));
+        let row = cheapest(alike.copied()).unwrap_or(first);
+        Ok(Preferred { row, best: (!std::ptr::eq(best, row)).then_some(best) })
+    }
+
+    /// The rows with an advantage over what needs no strategy; if there is none,
+    /// the error names the cheapest of the latter.
+    fn worth(
+        self,
+        rows: &[&'a Entry],
+        enough: &[&'a Entry],
+    ) -> Result<Vec<&'a Entry>, NotPreferred<'a>> {
+        let named = |name: &str| rows.iter().find(|e| e.row.strategy == name).copied();
+        let (today, whole) = (named(RECORDED), named(BASELINE).filter(|e| !is_over(e)));
+        let mut worth = enough.to_vec();
+        // No row keeps more than the whole conversation does.
+        if let Some(whole) = whole {
+            worth.retain(|e| is_cheaper(e, whole));
+            if worth.is_empty() {
+                return Err(NotPreferred::NoGain { best: enough[0], other: whole });
+            }
+        }
+        if let Some(today) = today {
+            worth.retain(|e| !is_dearer(e, today) || self.keeps_more(e, today));
+            if worth.is_empty() {
+                return Err(NotPreferred::NoGain { best: enough[0], other: today });
+            }
+        }
+        if today.is_none() {
+            let least = cheapest(enough.iter().copied());
+            worth.retain(|e| {
+                least.is_none_or(|least| !is_dearer(e, least) || self.keeps_more(e, least))
+            });
+        }
+        Ok(worth)
+    }
+
+    /// Whether one row keeps more than another: beyond the interval of their
+    /// paired difference, or with too few clusters for an interval by more than
+    /// the margin. An unknown difference does not count as more.
+    fn keeps_more(self, one: &Entry, other: &Entry) -> bool {
+        let pairs = weighed(self.facts, &paired(&one.scores, &other.scores), &one.facts);
+        is_more(&pairs, self.manifest, self.primary.most())
+    }
+}
+
+/// Whether paired differences are above zero: by their interval, or with too few
+/// clusters for one by more than the margin. `most` is the largest value of what
+/// is compared.
+pub(super) fn is_more(pairs: &Clusters, manifest: &Manifest, most: f64) -> bool {
+    if pairs.n() == 0 {
+        return false;
+    }
+    match pairs.confidence(manifest.seed) {
+        Some(confidence) => confidence.bounds().lo > 0.0,
+        None => pairs.mean() > manifest.margin * most + ROUNDING,
+    }
+}
+
+/// Whether a provider would have refused more than a few of the row's requests.
+fn is_over(entry: &Entry) -> bool {
+    entry.row.refused_often().is_some()
+}
+
+fn is_dearer(one: &Entry, other: &Entry) -> bool {
+    let usd = |entry: &Entry| entry.row.number(catalogue::COST_USD);
+    usd(one).zip(usd(other)).is_some_and(|(one, other)| one > other * SAME_BILL)
+}
+
+/// A row with an unknown bill counts as cheaper.
+fn is_cheaper(one: &Entry, other: &Entry) -> bool {
+    let usd = |entry: &Entry| entry.row.number(catalogue::COST_USD);
+    usd(one).zip(usd(other)).is_none_or(|(one, other)| one * SAME_BILL < other)
+}
+
+/// The row with the smallest bill, the first of equals; `None` if no bill is
+/// known.
+fn cheapest<'a>(rows: impl Iterator<Item = &'a Entry>) -> Option<&'a Entry> {
+    let billed = rows.filter_map(|entry| Some((entry, entry.row.number(catalogue::COST_USD)?)));
+    billed.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(entry, _)| entry)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testkit::{CellBuilder, answer, cell, entry_at, manifest, run, twenty_references};
+    use recap_core::model::RECORDED as BY_MODEL;
+
+    /// A row with this figure.
+    fn with(id: &str, value: f64) -> Entry {
+        entry_at(("25%", 10_000.0), "x", Some(1), &[(id, value)])
+    }
+
+    #[test]
+    fn bills_within_half_a_per_cent_count_as_equal() {
+        let usd = |usd| with("cost_usd", usd);
+        let unknown = || with("overflows", 0.0);
+        let dearer = |one: f64, other: f64| is_dearer(&usd(one), &usd(other));
+        let cheaper = |one: f64, other: f64| is_cheaper(&usd(one), &usd(other));
+        assert!(dearer(2.02, 2.0) && !dearer(2.0 * 1.005, 2.0) && !dearer(2.0, 2.02));
+        assert!(cheaper(2.0, 2.02) && !cheaper(2.0, 2.0 * 1.005) && !cheaper(2.02, 2.0));
+        assert!(!is_dearer(&unknown(), &usd(1.0)) && is_cheaper(&unknown(), &usd(1.0)));
+    }
+
+    #[test]
+    fn half_of_the_measure_is_enough() {
+        let enough = |primary: Primary, kept| keeps_enough(&with(primary.id(), kept).row, primary);
+        let recall = Primary::ReferenceRecall;
+        assert_eq!([0.5, 0.499].map(|kept| enough(recall, kept)), [true, false]);
+        // In floating point a half may be slightly less.
+        assert!(enough(recall, 0.5 - 1e-12));
+        let continuity = Primary::Continuity;
+        assert_eq!([50.0, 49.9, 0.9].map(|kept| enough(continuity, kept)), [true, false, false]);
+        assert!(!keeps_enough(&with("overflows", 0.0).row, recall));
+    }
+
+    #[test]
+    fn few_clusters_keep_more_only_beyond_the_margin() {
+        let more = |difference, most| {
+            let pairs = Clusters::new(vec![vec![difference]; 3]);
+            is_more(&pairs, &manifest(&["25%"]), most)
+        };
+        // The margin is 0.05 of the measure.
+        assert_eq!([0.06, 0.05, 0.04].map(|by| more(by, 1.0)), [true, false, false]);
+        assert_eq!([5.1, 5.0, 0.06].map(|by| more(by, 100.0)), [true, false, false]);
+        let one = |by| is_more(&Clusters::new(vec![vec![by]]), &manifest(&["25%"]), 1.0);
+        assert!(!one(0.05 + 1e-9) && one(0.05 + 1e-6), "up to rounding");
+        // Many clusters without any spread: the interval is a point.
+        let exact = |by| is_more(&Clusters::new(vec![vec![by]; 6]), &manifest(&["25%"]), 1.0);
+        assert_eq!([0.01, 0.0, -0.01].map(exact), [true, false, false]);
+        assert!(!is_more(&Clusters::new(Vec::new()), &manifest(&["25%"]), 1.0));
+    }
+
+    /// A cell that keeps this many of 20 references at this many tokens a
+    /// request.
+    fn row(id: &str, strategy: &str, kept: usize, tokens: u64) -> CellBuilder {
+        let states = "k".repeat(kept) + &"l".repeat(20 - kept);
+        let cell = cell(id, strategy).sent(&[100; 10]).states(&states).compaction(90, 50);
+        cell.bill(BY_MODEL, "dear", &[(tokens, 0, 0); 10])
+    }
+
+    #[test]
+    fn a_row_that_costs_more_than_the_recorded_agent_and_keeps_no_more_is_not_recommended() {
+        let cells = |tokens| {
+            let today = row("s", "recorded", 20, 200).control().build();
+            vec![today, row("s", "prune", 18, tokens).build()]
+        };
+        let dear = run(vec![twenty_references("s")], cells(400));
+        assert!(!answer(&dear).contains(" use "), "{}", answer(&dear));
+        assert!(answer(&dear).contains("keep what the agent does"));
+        let cheap = run(vec![twenty_references("s")], cells(150));
+        assert!(answer(&cheap).contains(" use prune"), "{}", answer(&cheap));
+    }
+
+    #[test]
+    fn a_row_that_is_not_cheaper_than_the_whole_conversation_is_not_recommended() {
+        let cells =
+            |full: CellBuilder, tokens| vec![full.build(), row("s", "prune", 18, tokens).build()];
+        let whole = || row("s", "full", 20, 200).control();
+        for tokens in [400, 200] {
+            let dear = run(vec![twenty_references("s")], cells(whole(), tokens));
+            assert!(!answer(&dear).contains(" use "), "{}", answer(&dear));
+            let why = "Send the whole conversation";
+            assert!(answer(&dear).contains(why), "{}", answer(&dear));
+        }
+        let cheap = run(vec![twenty_references("s")], cells(whole(), 150));
+        assert!(answer(&cheap).contains(" use prune"), "{}", answer(&cheap));
+        // Over the window the whole conversation is not an alternative.
+        let over = run(vec![twenty_references("s")], cells(whole().overflow(3), 400));
+        assert!(answer(&over).contains(" use prune"), "{}", answer(&over));
+    }
+
+    #[test]
+    fn the_cheaper_of_rows_that_cannot_be_distinguished_is_recommended() {
+        // The margin is 0.05: 19 of 20 count as no less than 20 of 20, and 18
+        // do not.
+        for (kept, chosen) in [(19, " use b"), (18, " use a")] {
+            let cells = vec![row("s", "a", 20, 400).build(), row("s", "b", kept, 200).build()];
+            let report = run(vec![twenty_references("s")], cells);
+            assert!(answer(&report).contains(chosen), "{}", answer(&report));
+        }
+    }
+
+    #[test]
+    fn from_six_sessions_on_the_interval_decides_and_not_the_margin() {
+        // Nine of ten sessions lose 1 of 20 and one gains 4: -0.025, and the
+        // interval of the difference contains 0; if all lose 2 it does not.
+        let ids: Vec<String> = (0..10).map(|n| format!("s{n}")).collect();
+        let matching = || ids.iter().map(|id| twenty_references(id)).collect::<Vec<_>>();
+        let cells = |b: &dyn Fn(usize) -> usize| {
+            let each = ids.iter().enumerate();
+            each.flat_map(|(n, id)| {
+                [row(id, "a", 15, 400).build(), row(id, "b", b(n), 200).build()]
+            })
+            .collect::<Vec<_>>()
+        };
+        let open = run(matching(), cells(&|n| if n == 0 { 19 } else { 14 }));
+        assert!(answer(&open).contains("At a window of 25 % use b"), "{}", answer(&open));
+        let worse = run(matching(), cells(&|_| 14));
+        assert!(answer(&worse).contains("At a window of 25 % use a"), "{}", answer(&worse));
+    }
+}

@@ -1,0 +1,424 @@
+//! The measures of probes, compared with values computed by hand.
+
+use super::testkit::{absent, cell, close, facts, manifest, run, warnings};
+use super::*;
+use recap_core::model::{
+    AgainstFull, AgeUnit, CellOutcome, Interval, Primary, ProbeKind, StrategyRow, TranscriptFacts,
+    Value,
+};
+
+/// Three facts and an unanswerable one, all asked at request 1.
+fn four(id: &str) -> TranscriptFacts {
+    let mut builder = facts(id).requests(&[1_000, 2_000]);
+    for _ in 0..3 {
+        builder = builder.probe(ProbeKind::Fact, 1, 3_000);
+    }
+    builder.probe(ProbeKind::Abstain, 1, 3_000).build()
+}
+
+fn full(id: &str, outcomes: &str) -> Cell {
+    let cell = cell(id, "full").control().sent(&[1_000, 2_000]);
+    cell.snapshot(1, 0).answers(outcomes).build()
+}
+
+fn empty(id: &str, outcomes: &str) -> Cell {
+    let cell = cell(id, "empty").control().sent(&[10, 10]);
+    cell.snapshot(1, 1).answers(outcomes).build()
+}
+
+fn compacted(id: &str, outcomes: &str) -> Cell {
+    cell(id, "x").sent(&[1_000, 500]).snapshot(1, 1).answers(outcomes).build()
+}
+
+fn row<'a>(report: &'a Report, strategy: &str) -> &'a StrategyRow {
+    report.rows.iter().find(|r| r.dataset == ALL && r.strategy == strategy).unwrap()
+}
+
+#[test]
+fn recall_is_the_mean_score_and_abstain_probes_are_separate() {
+    // Facts have scores 1, 0.5 and 0; the unanswerable probe has score 1 and is
+    // separate.
+    let report = run(vec![four("s")], vec![full("s", "RRRr"), compacted("s", "RhwR")]);
+    let x = row(&report, "x");
+    close(x, "probes", 4.0);
+    close(x, "recall", 0.5);
+    close(x, "recall_fact", 0.5);
+    close(x, "recall_abstain", 1.0);
+    close(x, "unscored", 0.0);
+    assert_eq!(report.primary, Primary::Continuity);
+}
+
+#[test]
+fn unscored_probes_are_counted_and_never_change_a_mean() {
+    let report = run(vec![four("s")], vec![full("s", "RRRr"), compacted("s", "RuwR")]);
+    let x = row(&report, "x");
+    close(x, "recall", 0.5);
+    close(x, "unscored", 1.0);
+    // The unscored probe is in neither graded pair: one kept, one lost.
+    close(x, "continuity", 50.0);
+    close(x, "kept", 0.5);
+    let said = warnings(&report)
+        .iter()
+        .any(|w| w == "1 of 8 answers, to 1 of 4 probes, is not graded: no judge");
+    assert!(said, "{:?}", warnings(&report));
+}
+
+#[test]
+fn continuity_is_kept_over_kept_and_lost_and_its_four_outcomes_are_printed() {
+    // Before: right, right, wrong. After: right, wrong, right.
+    let report = run(vec![four("s")], vec![full("s", "RRWr"), compacted("s", "RwRR")]);
+    let x = row(&report, "x");
+    close(x, "continuity", 50.0);
+    let third = 1.0 / 3.0;
+    close(x, "kept", third);
+    close(x, "continuity_lost", third);
+    close(x, "gained", third);
+    close(x, "neither", 0.0);
+    close(x, "exposed", 1.0);
+    assert_eq!(x.values["continuity_source"], Value::Text("lexical".into()));
+    close(row(&report, "full"), "continuity", 100.0);
+}
+
+#[test]
+fn a_score_of_one_half_is_right() {
+    let report = run(vec![four("s")], vec![full("s", "hhWr"), compacted("s", "hwWR")]);
+    close(row(&report, "x"), "continuity", 50.0);
+}
+
+#[test]
+fn a_session_that_was_never_compacted_has_no_continuity() {
+    let idle = cell("s", "x").sent(&[1_000, 2_000]).snapshot(1, 0).answers("RRRR").build();
+    let report = run(vec![four("s")], vec![full("s", "RRRr"), idle]);
+    let x = row(&report, "x");
+    absent(x, "continuity", "nothing was compacted");
+    close(x, "exposed", 0.0);
+    close(x, "recall", 1.0);
+    assert_eq!((x.rank, x.verdict), (None, None));
+}
+
+#[test]
+fn continuity_is_the_mean_over_kinds_with_small_kinds_pooled() {
+    // Three transcripts with four facts and one update each: twelve facts have
+    // a figure of their own, three updates are pooled with two plans of one
+    // transcript.
+    let session = |id: &str, plans: usize| {
+        let mut builder = facts(id).requests(&[1_000, 2_000]);
+        for _ in 0..4 {
+            builder = builder.probe(ProbeKind::Fact, 1, 3_000);
+        }
+        builder = builder.probe(ProbeKind::Update, 1, 3_000);
+        for _ in 0..plans {
+            builder = builder.probe(ProbeKind::Plan, 1, 3_000);
+        }
+        builder.build()
+    };
+    let transcripts = vec![session("a", 2), session("b", 0), session("c", 0)];
+    let cells = vec![
+        full("a", "RRRRRRR"),
+        full("b", "RRRRR"),
+        full("c", "RRRRR"),
+        // Facts 1/4; update and plans together 2/3.
+        compacted("a", "RwwwRRw"),
+        // Facts 4/4, update 0/1.
+        compacted("b", "RRRRw"),
+        // Facts 2/4, update 1/1.
+        compacted("c", "RRwwR"),
+    ];
+    let report = run(transcripts, cells);
+    let a = (25.0 + 200.0 / 3.0) / 2.0;
+    let (b, c) = (50.0, 75.0);
+    let x = row(&report, "x");
+    close(x, "continuity", (a + b + c) / 3.0);
+    close(x, "continuity_fact", 100.0 * 7.0 / 12.0);
+    let dots = Interval::Dots { values: vec![a, b, c] };
+    assert_eq!(x.intervals["continuity"], dots);
+    assert_eq!(x.values["worst_kind"], Value::Text("fact".into()), "the only one with ten probes");
+    assert_eq!(x.verdict, Some(AgainstFull::Descriptive));
+}
+
+#[test]
+fn a_probe_at_a_refused_request_is_wrong_and_its_value_lost_except_for_controls() {
+    let over = cell("s", "x").sent(&[1_000, 9_000]).snapshot(1, 1).over().answers("RRRR").build();
+    let control = cell("s", "recorded").control().sent(&[1_000, 9_000]);
+    let control = control.snapshot(1, 1).over().answers("RRRR").build();
+    let report = run(vec![four("s")], vec![full("s", "RRRr"), over, control]);
+    let x = row(&report, "x");
+    close(x, "recall", 0.0);
+    close(x, "continuity", 0.0);
+    close(x, "answerable", 0.0);
+    close(x, "lost", 1.0);
+    // The ledger describes the context, whether it is sent or not.
+    close(x, "evidence_verbatim", 1.0);
+    close(row(&report, "recorded"), "recall", 1.0);
+}
+
+#[test]
+fn a_wrong_answer_is_lost_garbled_or_unused() {
+    // Three values: gone; in the context and right before; in the context and
+    // wrong before.
+    let report = run(vec![four("s")], vec![full("s", "RRWr"), compacted("s", "wWDR")]);
+    let x = row(&report, "x");
+    for id in ["lost", "garbled", "unused"] {
+        close(x, id, 1.0 / 3.0);
+    }
+    close(x, "abstention_rate", 1.0 / 3.0);
+    close(x, "answerable", 2.0 / 3.0);
+    close(x, "evidence_gone", 1.0 / 3.0);
+    close(x, "evidence_verbatim", 2.0 / 3.0);
+}
+
+#[test]
+fn retention_is_on_a_scale_from_floor_to_ceiling_and_never_clamped() {
+    // Floor 0, ceiling 1, own 2/3.
+    let cells =
+        |own: &str, floor: &str| vec![full("s", "RRRr"), empty("s", floor), compacted("s", own)];
+    let report = run(vec![four("s")], cells("RRwR", "wwwr"));
+    close(row(&report, "x"), "retention", 2.0 / 3.0);
+    // Floor 2/3, ceiling 1, own score 0, which is below the floor: (0 − 2/3) /
+    // (1/3) = −2.
+    let report = run(vec![four("s")], cells("wwwR", "rrwr"));
+    close(row(&report, "x"), "retention", -2.0);
+    // Floor and ceiling are equal, so that there is no scale.
+    let report = run(vec![four("s")], cells("wwwR", "rrrr"));
+    absent(row(&report, "x"), "retention", "are 0.00 apart, less than 0.2");
+}
+
+#[test]
+fn retention_has_an_interval_from_six_transcripts_on() {
+    // Floor 0 and ceiling 1 everywhere, so it is the mean of the own scores
+    // 0, 1/3, 2/3, 1, 1/3, 2/3: 0.5, with s² = 11/90 and t(5) = 2.5706.
+    let names = ["a", "b", "c", "d", "e", "f"];
+    let own = ["wwwR", "RwwR", "RRwR", "RRRR", "RwwR", "RRwR"];
+    let mut cells = Vec::new();
+    for (name, outcomes) in names.iter().zip(own) {
+        cells.extend([full(name, "RRRr"), empty(name, "wwwr"), compacted(name, outcomes)]);
+    }
+    let report = run(names.iter().map(|name| four(name)).collect(), cells);
+    let x = row(&report, "x");
+    close(x, "retention", 0.5);
+    let half = 2.570_581_835_636_314 * (11.0_f64 / 90.0 / 6.0).sqrt();
+    close(x, "retention_lo", 0.5 - half);
+    close(x, "retention_hi", 0.5 + half);
+}
+
+#[test]
+fn fabrication_is_counted_for_models_only() {
+    // Two probes tempt to fabricate: the lost first fact and the unanswerable
+    // probe. One answer asserts something.
+    let cells = || vec![full("s", "RRRr"), compacted("s", "wRRD")];
+    let report = run(vec![four("s")], cells());
+    absent(row(&report, "x"), "fabrication_rate", "the offline reader only copies");
+    absent(row(&report, "x"), "recall_filtered", "takes a model as answerer");
+    // The judge makes no difference: the answers are a model's.
+    for judge in ["offline", "openai/j"] {
+        let mut made = manifest(&["25%"]);
+        (made.answerer, made.judge) = ("openai/a".into(), judge.into());
+        let report = measure(made, "d".into(), vec![four("s")], Sessions::new(cells(), []));
+        close(row(&report, "x"), "fabrication_rate", 0.5);
+        absent(row(&report, "x"), "recall_filtered", "takes three answers each");
+    }
+    let mut graded = manifest(&["25%"]);
+    graded.judge = "openai/j".into();
+    let report = measure(graded, "d".into(), vec![four("s")], Sessions::new(cells(), []));
+    absent(row(&report, "x"), "fabrication_rate", "the offline reader only copies");
+}
+
+/// Reference §5: an updated fact tempts to assert its stale value.
+#[test]
+fn fabrication_counts_unanswerable_and_updated_facts_whether_lost_or_not() {
+    let facts = || {
+        facts("s")
+            .requests(&[1_000, 2_000])
+            .probe(ProbeKind::Fact, 1, 3_000)
+            .probe(ProbeKind::Update, 1, 3_000)
+            .probe(ProbeKind::Update, 1, 3_000)
+            .probe(ProbeKind::Abstain, 1, 3_000)
+            .build()
+    };
+    // The fact was kept: it does not tempt. One of three others is asserted wrong.
+    let fabricated = |outcomes: &str| {
+        let mut made = manifest(&["25%"]);
+        made.answerer = "openai/a".into();
+        let cells = vec![full("s", "RRRr"), compacted("s", outcomes)];
+        let report = measure(made, "d".into(), vec![facts()], Sessions::new(cells, []));
+        row(&report, "x").number_of("fabrication_rate")
+    };
+    assert_eq!(fabricated("RWRr"), Some(1.0 / 3.0), "an updated fact");
+    assert_eq!(fabricated("RRRw"), Some(1.0 / 3.0), "an unanswerable one");
+    assert_eq!(fabricated("RDRr"), Some(0.0), "not to know asserts nothing");
+    assert_eq!(fabricated("WRRr"), Some(0.0), "a fact that was there does not tempt");
+    assert_eq!(fabricated("wRRr"), Some(0.25), "a lost one does");
+}
+
+#[test]
+fn a_reader_that_is_better_in_smaller_contexts_is_reported() {
+    // Two probes with all of their evidence: right under x, wrong under full.
+    let cells = vec![full("s", "WWRr"), compacted("s", "RRwR")];
+    let report = run(vec![four("s")], cells);
+    let x = row(&report, "x");
+    close(x, "recall_verbatim", 1.0);
+    close(x, "recall_verbatim_full", 0.0);
+    let said = |words: &str| warnings(&report).iter().any(|w| w.contains(words));
+    assert!(said("x 100 % against 0 %, at 25 %"), "{:?}", warnings(&report));
+    assert!(said("answered and graded offline"), "{:?}", warnings(&report));
+}
+
+#[test]
+fn a_control_without_replayed_requests_has_no_sizes() {
+    let evidence = cell("s", "evidence").control().snapshot(1, 0).answers("RRRR").build();
+    let report = run(vec![four("s")], vec![full("s", "RRRr"), evidence]);
+    let control = row(&report, "evidence");
+    close(control, "recall", 1.0);
+    close(control, "continuity", 100.0);
+    absent(control, "tokens_sent", "asked and sends no requests");
+    absent(control, "peak_tokens", "asked and sends no requests");
+}
+
+#[test]
+fn compactions_for_the_probes_at_the_end_are_not_counted() {
+    let mut cell = cell("s", "x").sent(&[1_000, 500]).compaction(1_000, 500);
+    cell = cell.compaction(900, 1_900).snapshot(1, 2).answers("RRRR");
+    let mut cell = cell.build();
+    let CellOutcome::Done(rows) = &mut cell.outcome else { unreachable!() };
+    rows.compactions[1].at_end = true;
+    let report = run(vec![four("s")], vec![full("s", "RRRr"), cell]);
+    let x = row(&report, "x");
+    close(x, "compactions", 1.0);
+    close(x, "inflated", 0.0);
+    close(x, "compression_ratio", 0.5);
+}
+
+#[test]
+fn the_forgetting_curve_is_by_compactions_and_by_tokens() {
+    let facts = facts("s")
+        .requests(&[1_000, 2_000])
+        .probe(ProbeKind::Fact, 0, 1_999)
+        .probe(ProbeKind::Fact, 1, 2_000)
+        .probe(ProbeKind::Update, 1, 70_000)
+        .probe(ProbeKind::Abstain, 1, 70_000)
+        .reference(1, 5_000, None)
+        .build();
+    let x = cell("s", "x").sent(&[1_000, 500]).compaction(1_000, 500).states("l");
+    let x = x.snapshot(0, 0).answers("R").snapshot(1, 1).answers("hwR").build();
+    let report = run(vec![facts], vec![x]);
+    let curve = |age: AgeUnit| report.forgetting.iter().find(|c| c.age == age).unwrap();
+    let bins = |age: AgeUnit| -> Vec<(u64, Option<u64>, u64, Option<f64>)> {
+        curve(age).bins.iter().map(|b| (b.from, b.to, b.probes, b.recall)).collect()
+    };
+    assert_eq!(
+        bins(AgeUnit::Compactions),
+        [(0, Some(1), 1, Some(1.0)), (1, Some(2), 2, Some(0.25))]
+    );
+    assert_eq!(
+        bins(AgeUnit::Tokens),
+        [
+            (0, Some(2_000), 1, Some(1.0)),
+            (2_000, Some(4_000), 1, Some(0.5)),
+            (4_000, Some(8_000), 0, None),
+            (64_000, None, 1, Some(0.0)),
+        ]
+    );
+    // The reference was last seen in message 0 and is used at request 1: the
+    // compaction before request 1 is between them.
+    let one = &curve(AgeUnit::Compactions).bins[1];
+    assert_eq!((one.references, one.reference_recall), (1, Some(0.0)));
+}
+
+#[test]
+fn a_forgetting_curve_keeps_nothing_at_a_refused_request_except_for_controls() {
+    let transcript = || facts("s").requests(&[1_000, 2_000]).reference(1, 5_000, None).build();
+    let over = || cell("s", "x").sent(&[1_000, 9_000]).overflow(1).states("k");
+    let kept = |cell: Cell| {
+        let report = run(vec![transcript()], vec![cell]);
+        let curve = report.forgetting.iter().find(|c| c.age == AgeUnit::Tokens).unwrap();
+        curve.bins[0].reference_recall
+    };
+    assert_eq!(kept(over().build()), Some(0.0));
+    assert_eq!(kept(over().control().build()), Some(1.0));
+}
+
+#[test]
+fn a_recovery_channel_has_its_own_recall_calls_and_tokens_and_changes_no_other_figure() {
+    // Without the channel the facts have scores 1, 0 and 0. With it they have
+    // 1, 0.5 and 1; the unanswerable probe counts only among calls and tokens.
+    let searched = [(5, 400), (5, 200), (3, 0), (1, 10)];
+    let plain = || cell("s", "x").sent(&[1_000, 500]).snapshot(1, 1).answers("RwwR");
+    let with = plain().recovers("rhrw", &searched).build();
+    let figures = |x: Cell| {
+        let report = run(vec![four("s")], vec![full("s", "RRRr"), x]);
+        row(&report, "x").clone()
+    };
+    let (without, with) = (figures(plain().build()), figures(with));
+    close(&with, "recall_recovery", 2.5 / 3.0);
+    close(&with, "recovery_calls", 3.5);
+    close(&with, "recovery_tokens", 152.5);
+    for (id, value) in &without.values {
+        if ["recall_recovery", "recovery_calls", "recovery_tokens"].contains(&id.as_str()) {
+            absent(&without, id, "the strategy has no recovery channel");
+        } else {
+            assert_eq!(with.values[id], *value, "{id}");
+        }
+    }
+}
+
+#[test]
+fn a_recovery_channel_does_not_help_where_the_request_is_refused() {
+    let over = cell("s", "x").sent(&[1_000, 9_000]).snapshot(1, 1).over().answers("wwww");
+    let over = over.recovers("rrrr", &[(1, 1); 4]).build();
+    let report = run(vec![four("s")], vec![full("s", "RRRr"), over]);
+    close(row(&report, "x"), "recall_recovery", 0.0);
+}
+
+#[test]
+fn a_difference_in_continuity_is_held_against_a_margin_of_five_points() {
+    let compared = |lost: usize| {
+        let (mut all, mut cells) = (Vec::new(), Vec::new());
+        for name in ["a", "b", "c", "d", "e", "f"] {
+            let asking = (0..100).fold(facts(name).requests(&[1_000, 2_000]), |built, _| {
+                built.probe(ProbeKind::Fact, 1, 3_000)
+            });
+            all.push(asking.build());
+            let own = "R".repeat(100 - lost) + &"w".repeat(lost);
+            cells.extend([full(name, &"R".repeat(100)), compacted(name, &own)]);
+        }
+        let report = run(all, cells);
+        let x = row(&report, "x").clone();
+        close(&x, "difference_to_full", -(lost as f64));
+        close(&x, "difference_to_full_lo", -(lost as f64));
+        close(&x, "difference_to_full_hi", -(lost as f64));
+        x.verdict.unwrap()
+    };
+    assert_eq!(compared(3), AgainstFull::Undecided);
+    assert_eq!(compared(10), AgainstFull::Inferior);
+}
+
+#[test]
+fn a_fifth_between_floor_and_ceiling_is_a_scale() {
+    // Of five facts the floor answers none, the ceiling one, and the strategy two.
+    let five = (0..5).fold(facts("s").requests(&[1_000, 2_000]), |built, _| {
+        built.probe(ProbeKind::Fact, 1, 3_000)
+    });
+    let cells = vec![full("s", "RWWWW"), empty("s", "wwwww"), compacted("s", "RRwww")];
+    let report = run(vec![five.build()], cells);
+    close(row(&report, "x"), "retention", 2.0);
+}
+
+#[test]
+fn the_interval_of_retention_varies_with_the_scale_of_each_transcript() {
+    // Gained 1/3, 2/3, 1/3, 2/3, 1, 0 of 1, 1, 2/3, 2/3, 1, 2/3: 0.5 of 5/6 in the
+    // mean, 0.6. The residuals (gained − 0.6 · scale) / (5/6) have a sum of
+    // squares of 106/225 · 36/25 = 0.6784.
+    let own = ["RwwR", "RRwR", "RwwR", "RRwR", "RRRR", "wwwR"];
+    let ceilings = ["RRRr", "RRRr", "RRWr", "RRWr", "RRRr", "RRWr"];
+    let names = ["a", "b", "c", "d", "e", "f"];
+    let mut cells = Vec::new();
+    for ((name, own), ceiling) in names.iter().zip(own).zip(ceilings) {
+        cells.extend([full(name, ceiling), empty(name, "wwwr"), compacted(name, own)]);
+    }
+    let report = run(names.iter().map(|name| four(name)).collect(), cells);
+    let x = row(&report, "x");
+    close(x, "retention", 0.6);
+    let half = 2.570_581_835_636_314 * (0.678_4_f64 / 5.0 / 6.0).sqrt();
+    close(x, "retention_lo", 0.6 - half);
+    close(x, "retention_hi", 0.6 + half);
+}

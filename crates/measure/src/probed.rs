@@ -1,0 +1,161 @@
+//! The probes of a cell as input of measures: their scores, their scores under
+//! `full`, and which of them count.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::BASELINE;
+use super::spec::Sample;
+use recap_core::model::{
+    Agreement, Cell, ProbeFacts, ProbeKind, ProbeRow, RIGHT, TranscriptFacts, Verdict,
+};
+
+/// Smallest number of probes of a kind for a figure of its own (reference §5).
+const KIND_PROBES: usize = 10;
+/// Smallest number of transcripts with such probes.
+const KIND_TRANSCRIPTS: usize = 3;
+
+/// Kinds with a figure of their own in `continuity`, by data set; the others
+/// are pooled.
+pub(super) fn kinds_by_dataset(facts: &[TranscriptFacts]) -> BTreeMap<String, BTreeSet<ProbeKind>> {
+    let mut seen: BTreeMap<(&str, ProbeKind), (usize, BTreeSet<&str>)> = BTreeMap::new();
+    for transcript in facts {
+        for asked in &transcript.probes {
+            let (probes, transcripts) =
+                seen.entry((&transcript.dataset, asked.probe.kind)).or_default();
+            *probes += 1;
+            transcripts.insert(&transcript.transcript);
+        }
+    }
+    let mut kinds: BTreeMap<String, BTreeSet<ProbeKind>> =
+        facts.iter().map(|f| (f.dataset.clone(), BTreeSet::new())).collect();
+    for ((dataset, kind), (probes, transcripts)) in seen {
+        if probes >= KIND_PROBES && transcripts.len() >= KIND_TRANSCRIPTS {
+            kinds.entry(dataset.to_owned()).or_default().insert(kind);
+        }
+    }
+    kinds
+}
+
+/// The result of one probe under one strategy.
+#[derive(Clone, Copy)]
+pub(super) struct ProbeResult<'a> {
+    /// The facts of the probe that do not depend on the strategy.
+    pub facts: &'a ProbeFacts,
+    /// The answer and its grade.
+    pub row: &'a ProbeRow,
+    /// Score `0.0..=1.0`; 0 if the provider would have refused the request,
+    /// absent if the answer was not graded.
+    pub score: Option<f64>,
+    /// Whether the provider would have refused the request.
+    pub refused: bool,
+    /// Score of the probe under `full`.
+    pub before: Option<f64>,
+    /// Whether the strategy had compacted before the probe. `full` never
+    /// compacts: it is compared with itself, so all of its probes count (A/A).
+    pub exposed: bool,
+}
+
+/// Why a wrong answer is wrong (reference §5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wrong {
+    /// The context does not contain the value.
+    Lost,
+    /// The context contains the value, and `full` is right.
+    Garbled,
+    /// The context contains the value, and `full` is wrong too.
+    Unused,
+}
+
+impl ProbeResult<'_> {
+    /// The kind of the probe.
+    pub fn kind(&self) -> ProbeKind {
+        self.facts.probe.kind
+    }
+
+    /// How compression changed the result; absent unless both answers were
+    /// graded.
+    pub fn agreement(&self) -> Option<Agreement> {
+        Some(Agreement::of(self.before? >= RIGHT, self.score? >= RIGHT))
+    }
+
+    /// Whether the answer asserts something wrong.
+    pub(super) fn is_asserted_wrong(&self) -> bool {
+        matches!(self.row.judgement.verdict, Verdict::Incorrect | Verdict::Stale)
+    }
+
+    /// Whether the context, as the provider would have read it, contains the
+    /// expected value; absent if no value is expected.
+    pub(super) fn has_value(&self) -> Option<bool> {
+        self.row.answerable.map(|there| there && !self.refused)
+    }
+
+    /// Why the answer is wrong: `None` if it was not graded or no value is
+    /// expected, `Some(None)` if it is right.
+    pub fn wrong(&self) -> Option<Option<Wrong>> {
+        let there = self.has_value()?;
+        if self.score? >= RIGHT {
+            return Some(None);
+        }
+        let right_before = self.before.is_some_and(|before| before >= RIGHT);
+        Some(Some(match (there, right_before) {
+            (false, _) => Wrong::Lost,
+            (true, true) => Wrong::Garbled,
+            (true, false) => Wrong::Unused,
+        }))
+    }
+}
+
+impl<'a> Sample<'a> {
+    /// Every probe of the cell, in the order of the probes' ids.
+    pub(super) fn probe_results(&self) -> impl Iterator<Item = ProbeResult<'a>> + use<'a> {
+        let Sample { facts, cell, rows, full, .. } = *self;
+        let asked_only = self.is_asked_only();
+        let before = full.and_then(Cell::rows).map(|rows| rows.probes.as_slice());
+        rows.probes.iter().map(move |row| {
+            let snapshot = &rows.snapshots[row.snapshot as usize];
+            let scored = before.and_then(|rows| rows.get(row.probe as usize));
+            ProbeResult {
+                facts: &facts.probes[row.probe as usize],
+                row,
+                score: cell.score(row),
+                refused: cell.refuses(row),
+                before: full.zip(scored).and_then(|(full, row)| full.score(row)),
+                exposed: snapshot.compactions > 0 || asked_only || cell.key.strategy == BASELINE,
+            }
+        })
+    }
+
+    /// The probes with a known answer: all except those that are right if the
+    /// answer is called unknown (how-it-works §30).
+    pub(super) fn answered(&self) -> impl Iterator<Item = ProbeResult<'a>> + use<'a> {
+        self.probe_results().filter(|result| result.kind() != ProbeKind::Abstain)
+    }
+
+    /// How compression changed each exposed probe, if both answers were graded.
+    pub fn agreements(&self) -> impl Iterator<Item = (ProbeKind, Agreement)> + use<'a> {
+        let exposed = self.answered().filter(|result| result.exposed);
+        exposed.filter_map(|result| Some((result.kind(), result.agreement()?)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testkit::facts;
+
+    #[test]
+    fn a_kind_has_its_own_figure_from_ten_probes_of_three_transcripts_on() {
+        use ProbeKind::{Fact, Plan, Update};
+        let session = |id: &str, numbers: [usize; 3]| {
+            let kinds = [Fact, Update, Plan].into_iter().zip(numbers);
+            let each = kinds.flat_map(|(kind, n)| std::iter::repeat_n(kind, n));
+            each.fold(facts(id).requests(&[1, 2]), |built, kind| built.probe(kind, 1, 9)).build()
+        };
+        // Ten facts, nine updates, and twelve plans of two transcripts only.
+        let all = [session("s", [4, 3, 6]), session("t", [3, 3, 6]), session("u", [3, 3, 0])];
+        let kinds = kinds_by_dataset(&all);
+        assert_eq!(kinds["d"], BTreeSet::from([Fact]));
+        let unasked = facts("v").dataset("e").requests(&[1]).build();
+        assert!(kinds_by_dataset(&[unasked])["e"].is_empty());
+    }
+}

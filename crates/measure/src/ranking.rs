@@ -1,0 +1,270 @@
+//! The printing order of rows, and their ranks (how-it-works §40).
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use recap_core::model::{Manifest, Primary, RowKind, StrategyRow, UNRANKED, Value, catalogue};
+
+use super::rows::Entry;
+use super::{ALL, BASELINE};
+use recap_core::text::counted;
+
+/// Order of the controls below the ranked rows; other controls follow by name.
+const SCALE: &[&str] = &["evidence", "empty", "id-list", "recorded"];
+
+/// Smallest number of questions or facts for a rank: the same as for a session
+/// to be a separate cluster at cuts (how-it-works §46).
+pub(super) const FEWEST_ASKED: usize = 5;
+
+/// Sorts rows for printing and ranks them: data sets by name and `ALL` last,
+/// windows and agent models as typed, then `full`, the ranked rows, the
+/// offline summaries, other controls.
+///
+/// The primary measure ranks. Rows with equal figures in every transcript share
+/// a rank, and the next rank counts all of them (1, 2, 2, 4); among them the
+/// smaller bill comes first, then fewer tokens sent. A row without a score, or
+/// with failed cells, has no rank, because its exam is another one. A row also
+/// has no rank if nothing was at stake (how-it-works §46), if it has too few questions,
+/// or if too many replies of its compactor are unusable, because they lead to its
+/// fallback.
+pub fn arrange(table: &mut [Entry], manifest: &Manifest, primary: Primary) {
+    for entry in table.iter_mut().filter(|entry| entry.row.row_kind == RowKind::Ranked) {
+        if let Some(why) = unranked(entry, primary) {
+            entry.row.verdict = None;
+            entry.row.values.insert(UNRANKED.to_owned(), Value::Text(why));
+        }
+    }
+    table.sort_by(|a, b| {
+        place(&a.row, manifest)
+            .cmp(&place(&b.row, manifest))
+            .then_with(|| by_merit(&a.row, &b.row, primary))
+    });
+    let key =
+        |row: &StrategyRow| (row.dataset.clone(), row.window.clone(), row.agent_model.clone());
+    for group in table.chunk_by_mut(|a, b| key(&a.row) == key(&b.row)) {
+        rank(group, primary);
+    }
+}
+
+/// Why a row with a score has no rank.
+fn unranked(entry: &Entry, primary: Primary) -> Option<String> {
+    if entry.row.risked_nothing(primary) {
+        return Some("nothing was at stake".to_owned());
+    }
+    let what = match primary {
+        Primary::Continuity => "question",
+        Primary::KeptAtCut => "fact",
+        // Reference recall is absent if there are too few references.
+        Primary::ReferenceRecall => return None,
+    };
+    let few = entry.row.number(primary.measure()).is_some() && entry.asked < FEWEST_ASKED;
+    few.then(|| format!("rests on {}", counted(entry.asked, what)))
+}
+
+/// Ranks the rows of one table and moves rows with the same rank together.
+fn rank(group: &mut [Entry], primary: Primary) {
+    let is_ranked = |entry: &&Entry| {
+        let row = &entry.row;
+        row.row_kind == RowKind::Ranked
+            && row.number(primary.measure()).is_some()
+            && row.failed.is_empty()
+            && !row.values.contains_key(UNRANKED)
+    };
+    let alike = |a: &Entry, b: &Entry| {
+        a.row.number(primary.measure()) == b.row.number(primary.measure()) && a.scores == b.scores
+    };
+    let ranked: Vec<&Entry> = group.iter().filter(is_ranked).collect();
+    let first = |entry: &&Entry| ranked.iter().position(|other| alike(other, entry));
+    let firsts: BTreeMap<String, Option<usize>> =
+        ranked.iter().map(|entry| (entry.row.strategy.clone(), first(entry))).collect();
+    let first = |entry: &Entry| firsts.get(&entry.row.strategy).copied().flatten();
+    // Rows without a rank keep their places around those with one: the sort is
+    // stable.
+    let places: Vec<usize> = (0..group.len()).filter(|at| first(&group[*at]).is_some()).collect();
+    let Some((from, to)) = places.first().zip(places.last()) else { return };
+    let ranked = &mut group[*from..=*to];
+    ranked.sort_by_key(first);
+    let mut place = 0;
+    for at in 0..ranked.len() {
+        if at == 0 || first(&ranked[at]) != first(&ranked[at - 1]) {
+            place = at as u32 + 1;
+        }
+        ranked[at].row.rank = Some(place);
+    }
+}
+
+/// The parts of the order that come before the rank.
+type Place<'a> = (bool, &'a str, (usize, &'a str), (usize, &'a str), u8, usize);
+
+fn place<'a>(row: &'a StrategyRow, manifest: &Manifest) -> Place<'a> {
+    let typed =
+        |names: &[String], name: &str| names.iter().position(|n| n == name).unwrap_or(names.len());
+    let window = (typed(&manifest.windows, &row.window), row.window.as_str());
+    let billing_model = (typed(&manifest.agent_models, &row.agent_model), row.agent_model.as_str());
+    let block = match row.row_kind {
+        RowKind::Control if row.strategy == BASELINE => 0,
+        RowKind::Ranked if row.failed.is_empty() => 1,
+        RowKind::Ranked | RowKind::Unusable => 2,
+        RowKind::OfflineSummary => 3,
+        RowKind::Control => 4,
+    };
+    let control = match row.row_kind {
+        RowKind::Control => {
+            SCALE.iter().position(|name| *name == row.strategy).unwrap_or(SCALE.len())
+        }
+        RowKind::Ranked | RowKind::OfflineSummary | RowKind::Unusable => 0,
+    };
+    (row.dataset == ALL, &row.dataset, window, billing_model, block, control)
+}
+
+fn by_merit(a: &StrategyRow, b: &StrategyRow, primary: Primary) -> Ordering {
+    let recall = |row: &StrategyRow| row.number(primary.measure()).unwrap_or(f64::NEG_INFINITY);
+    let least = |row: &StrategyRow, id| row.number_of(id).unwrap_or(f64::INFINITY);
+    let by = |id| least(a, id).total_cmp(&least(b, id));
+    recall(b)
+        .total_cmp(&recall(a))
+        .then_with(|| by(catalogue::COST_USD.id))
+        .then_with(|| by(catalogue::TOKENS_SENT.id))
+        .then_with(|| a.strategy.cmp(&b.strategy))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testkit::{absent, cell, close, entry_at, reply, run, twenty_references, unusable};
+    use recap_core::model::Unusable;
+
+    #[test]
+    fn rows_with_equal_figures_in_every_transcript_share_a_rank() {
+        let kept = |id: &str, name: &str, kept: usize, tokens: u64| {
+            let states = "k".repeat(kept) + &"l".repeat(20 - kept);
+            cell(id, name).sent(&[tokens; 10]).states(&states).build()
+        };
+        // `other` has the same mean as the two equal strategies, but other scores.
+        let strategies = [
+            ("best", [20, 20], 100),
+            ("dear", [10, 14], 90),
+            ("frugal", [10, 14], 50),
+            ("other", [14, 10], 70),
+            ("worst", [1, 1], 10),
+        ];
+        let cells = strategies.iter().flat_map(|(name, [first, second], tokens)| {
+            [kept("s", name, *first, *tokens), kept("t", name, *second, *tokens)]
+        });
+        let report = run(vec![twenty_references("s"), twenty_references("t")], cells.collect());
+        let all = report.rows.iter().filter(|row| row.dataset == "ALL");
+        let ranks: Vec<(&str, Option<u32>)> =
+            all.map(|row| (row.strategy.as_str(), row.rank)).collect();
+        let expected = [("best", 1), ("frugal", 2), ("dear", 2), ("other", 4), ("worst", 5)];
+        assert_eq!(ranks, expected.map(|(name, rank)| (name, Some(rank))));
+    }
+
+    #[test]
+    fn a_row_with_a_failed_cell_comes_after_the_ranked_ones_whatever_it_keeps() {
+        let kept = |id: &str, name: &str, kept: usize| {
+            let states = "k".repeat(kept) + &"l".repeat(20 - kept);
+            cell(id, name).sent(&[100; 10]).states(&states)
+        };
+        let cells = vec![
+            kept("s", "broken", 20).build(),
+            kept("t", "broken", 20).failed("the strategy lost a tool call"),
+            kept("s", "worse", 10).build(),
+            kept("t", "worse", 10).build(),
+            kept("s", "better", 15).build(),
+            kept("t", "better", 15).build(),
+        ];
+        let report = run(vec![twenty_references("s"), twenty_references("t")], cells);
+        let told: Vec<(&str, Option<u32>)> = (report.rows.iter())
+            .filter(|row| row.dataset == "ALL")
+            .map(|row| (row.strategy.as_str(), row.rank))
+            .collect();
+        assert_eq!(told, [("better", Some(1)), ("worse", Some(2)), ("broken", None)]);
+    }
+
+    #[test]
+    fn equal_means_of_different_scores_are_no_equal_rank() {
+        let entry = |strategy: &str, kept: f64, scores: [f64; 2]| {
+            let mut entry = entry_at(("25%", 9.0), strategy, Some(9), &[("kept_at_cut", kept)]);
+            entry.scores = (0..).zip(scores).collect();
+            entry
+        };
+        let mut table = [
+            entry("a", 0.5, [0.4, 0.6]),
+            entry("b", 0.5, [0.6, 0.4]),
+            // Weights may differ: equal scores do not make equal figures.
+            entry("c", 0.4, [0.4, 0.6]),
+            entry("d", 0.4, [0.4, 0.6]),
+        ];
+        rank(&mut table, Primary::KeptAtCut);
+        assert_eq!(table.map(|entry| entry.row.rank), [1, 2, 3, 3].map(Some));
+    }
+
+    #[test]
+    fn fewer_than_five_questions_or_facts_have_no_rank() {
+        let why = |primary: Primary, asked, values: &[(&str, f64)]| {
+            let mut entry = entry_at(("25%", 9.0), "x", Some(1), values);
+            entry.asked = asked;
+            unranked(&entry, primary)
+        };
+        let of = |primary: Primary, asked| why(primary, asked, &[(primary.id(), 0.9)]);
+        assert_eq!(of(Primary::Continuity, 4).unwrap(), "rests on 4 questions");
+        assert_eq!(of(Primary::KeptAtCut, 1).unwrap(), "rests on 1 fact");
+        assert_eq!(of(Primary::KeptAtCut, 5), None);
+        assert_eq!(of(Primary::ReferenceRecall, 1), None, "it has a rule of its own");
+        assert_eq!(why(Primary::Continuity, 4, &[]), None, "without a figure");
+        let safe = [("kept_at_cut", 1.0), ("exposed_share", 0.0)];
+        assert_eq!(why(Primary::KeptAtCut, 9, &safe).unwrap(), "nothing was at stake");
+    }
+
+    /// Rows over all data sets of strategies that keep everything, with these
+    /// numbers of compactor replies and of empty ones.
+    fn replied(strategies: &[(&str, u64, u64)]) -> Vec<StrategyRow> {
+        let cells = strategies.iter().map(|&(name, all, empty)| {
+            let replies = (0..all).map(|at| match at < empty {
+                true => unusable(at, Unusable::Empty),
+                false => reply(at, at),
+            });
+            let replies: Vec<_> = replies.collect();
+            let cell = cell("s", name).sent(&[100; 10]).states(&"k".repeat(20));
+            cell.compaction(1_000, 100).replies(&replies).build()
+        });
+        let rows = run(vec![twenty_references("s")], cells.collect()).rows;
+        rows.into_iter().filter(|row| row.dataset == "ALL").collect()
+    }
+
+    #[test]
+    fn a_row_with_more_than_one_unusable_reply_in_twenty_has_no_rank() {
+        let rows = replied(&[("bad", 40, 3), ("good", 40, 2), ("silent", 0, 0)]);
+        let told: Vec<(&str, Option<u32>, RowKind)> =
+            rows.iter().map(|row| (row.strategy.as_str(), row.rank, row.row_kind)).collect();
+        let (ranked, unusable) = (RowKind::Ranked, RowKind::Unusable);
+        assert_eq!(
+            told,
+            [("good", Some(1), ranked), ("silent", Some(1), ranked), ("bad", None, unusable)]
+        );
+        close(&rows[0], "unusable_replies", 2.0);
+        close(&rows[0], "unusable_share", 0.05);
+        close(&rows[1], "unusable_replies", 0.0);
+        absent(&rows[1], "unusable_share", "the compactor was not asked");
+        close(&rows[2], "unusable_share", 0.075);
+        assert_eq!(rows[2].verdict, None);
+    }
+
+    #[test]
+    fn a_text_is_repeated_over_all_sessions_of_a_strategy_at_a_window() {
+        let cell = |id: &str, input| {
+            let cell = cell(id, "x").sent(&[100; 10]).states(&"k".repeat(20));
+            cell.compaction(1_000, 100).replies(&[reply(input, 9)]).build()
+        };
+        let report = |ids: &[&str]| {
+            let cells = ids.iter().zip(1..).map(|(id, input)| cell(id, input)).collect();
+            run(ids.iter().map(|id| twenty_references(id)).collect(), cells)
+        };
+        let three = report(&["s", "t", "u"]);
+        assert!(three.rows.iter().all(|row| row.row_kind == RowKind::Unusable));
+        close(&three.rows[0], "unusable_replies", 3.0);
+        let two = report(&["s", "t"]);
+        assert!(two.rows.iter().all(|row| row.row_kind == RowKind::Ranked));
+        close(&two.rows[0], "unusable_replies", 0.0);
+    }
+}

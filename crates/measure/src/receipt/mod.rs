@@ -1,0 +1,189 @@
+//! The receipt: what recorded sessions cost, by what providers reported and without any
+//! simulation.
+//!
+//! Invariant: every request is billed at the list prices of the model that answered it. Tokens
+//! of a model without a price are counted, and have no dollars.
+
+mod hour;
+mod rebuilt;
+
+use jiff::Timestamp;
+
+use recap_billing::pricing::{Moment, PriceList, Rates};
+use recap_core::model::{
+    Absent, Amount, Content, Receipt, Sender, Spent, TokenKind, TranscriptFacts, Usage,
+};
+
+/// The receipt of these sessions.
+pub fn receipt<'a>(
+    sessions: impl IntoIterator<Item = &'a TranscriptFacts>,
+    prices: &PriceList,
+) -> Receipt {
+    let mut receipt = Receipt::default();
+    for facts in sessions {
+        add_requests(&mut receipt, facts, prices);
+        add_compactions(&mut receipt, facts, prices);
+        let rebuilds = rebuilt::rebuilds(facts, prices);
+        for rebuild in &rebuilds {
+            let sum = receipt.rebuilt.entry(rebuild.cause).or_default();
+            sum.requests += 1;
+            sum.lost += &rebuild.amount();
+        }
+        receipt.hour = hour::both(receipt.hour, hour::hour(facts, &rebuilds, prices));
+        let contents = facts.receipt.iter().flat_map(|own| &own.contents);
+        contents.for_each(|content| add_content(&mut receipt.contents, content));
+    }
+    receipt.contents.sort_by_key(|content| std::cmp::Reverse(content.sent));
+    receipt
+}
+
+/// What a provider reported of a request; `None` where that is nothing, or absurd.
+fn reported(usage: Option<&Usage>) -> Option<&Usage> {
+    usage.filter(|usage| usage.is_believable() && usage.prompt() + usage.output > 0)
+}
+
+/// The recorded name of the model that answered a request.
+fn named(facts: &TranscriptFacts, model: u32) -> Option<&str> {
+    match model.checked_sub(1) {
+        None => facts.model.as_deref(),
+        Some(other) => facts.other_models.get(other as usize).map(String::as_str),
+    }
+}
+
+/// A request as its receipt sees it.
+struct Asked<'a> {
+    sender: Sender,
+    model: Option<&'a str>,
+    usage: Option<&'a Usage>,
+    /// Its output as recap counts it, where the words are recorded.
+    counted: Option<u64>,
+    at: Timestamp,
+}
+
+fn add_requests(receipt: &mut Receipt, facts: &TranscriptFacts, prices: &PriceList) {
+    let sender = if facts.is_sidechain() { Sender::Subagent } else { Sender::Main };
+    let own = facts.requests.iter().map(|request| Asked {
+        sender,
+        model: named(facts, request.model),
+        usage: request.recorded.as_ref(),
+        counted: Some(request.output),
+        at: request.at,
+    });
+    let aside = facts.sidechains.iter().map(|(at, model, usage)| Asked {
+        sender: Sender::Subagent,
+        model: model.as_deref(),
+        usage: Some(usage),
+        counted: None,
+        at: *at,
+    });
+    own.chain(aside).for_each(|asked| add(receipt, &asked, prices));
+}
+
+fn add_compactions(receipt: &mut Receipt, facts: &TranscriptFacts, prices: &PriceList) {
+    let known = facts.receipt.as_ref().map_or(&[][..], |own| &own.compactions);
+    let calls = known.iter().filter_map(|made| Some((made.after, made.call.as_ref()?)));
+    let told = calls.clone().count() as u64;
+    receipt.silent_compactions += u64::from(facts.recorded_compactions).saturating_sub(told);
+    for (after, call) in calls {
+        let next = facts.requests.iter().find(|request| request.message >= after);
+        let near = next.or(facts.requests.last());
+        let asked = Asked {
+            sender: Sender::Compaction,
+            model: call.model.as_deref().or(facts.model.as_deref()),
+            usage: Some(&call.usage),
+            counted: None,
+            at: near.map_or(Timestamp::UNIX_EPOCH, |request| request.at),
+        };
+        add(receipt, &asked, prices);
+    }
+}
+
+/// Adds one request to the sum of its sender and model.
+fn add(receipt: &mut Receipt, asked: &Asked<'_>, prices: &PriceList) {
+    let key = (asked.sender, asked.model.map(str::to_owned));
+    let spent = receipt.spent.entry(key).or_default();
+    let Some(usage) = reported(asked.usage) else {
+        spent.silent += 1;
+        return;
+    };
+    receipt.largest_prompt = receipt.largest_prompt.max(usage.prompt());
+    *spent += &billed(asked, usage, prices);
+}
+
+/// What one request cost. The whole prompt chooses the rates, as providers bill.
+fn billed(asked: &Asked<'_>, usage: &Usage, prices: &PriceList) -> Spent {
+    let rates = rates(usage, asked.model, (prices, asked.at));
+    let counted = asked.counted.filter(|_| !usage.output_final);
+    let output = match counted {
+        Some(counted) => (TokenKind::OutputCounted, counted),
+        None => (TokenKind::Output, usage.output),
+    };
+    let amount = |(kind, tokens)| {
+        let rates = rates.as_ref().map_err(Clone::clone);
+        let rate = rates.and_then(|rates| match kind {
+            TokenKind::PromptUnsplit => Err(Absent::CacheNotTold),
+            _ => rate(rates, kind).ok_or_else(|| unpriced(asked.model)),
+        });
+        (kind, Amount::new(tokens, rate.map(|rate| tokens as f64 * rate)))
+    };
+    let all = prompt(usage).into_iter().chain([output]);
+    Spent {
+        reported: 1,
+        silent: 0,
+        unfinished: u64::from(!usage.output_final && counted.is_none()),
+        kinds: all.filter(|(_, tokens)| *tokens > 0).map(amount).collect(),
+    }
+}
+
+/// The tokens of the prompt, by kind.
+fn prompt(usage: &Usage) -> [(TokenKind, u64); 4] {
+    let uncached = if usage.cache_unknown { TokenKind::PromptUnsplit } else { TokenKind::Input };
+    [
+        (TokenKind::CacheRead, usage.cache_read),
+        (TokenKind::CacheWrite5m, usage.cache_write_5m),
+        (TokenKind::CacheWrite1h, usage.cache_write_1h),
+        (uncached, usage.input),
+    ]
+}
+
+/// The rates of a request.
+fn rates(
+    usage: &Usage,
+    model: Option<&str>,
+    (prices, at): (&PriceList, Timestamp),
+) -> Result<Rates, Absent> {
+    let named = model.ok_or(Absent::NoModelNamed)?;
+    let prices = prices.priced(named).ok_or_else(|| unpriced(model))?;
+    Ok(prices.rates(&Moment { prompt_tokens: usage.prompt(), at }))
+}
+
+/// USD for a token. A provider without a price for its cache bills such tokens like any others.
+fn rate(rates: &Rates, kind: TokenKind) -> Option<f64> {
+    match kind {
+        TokenKind::CacheRead => rates.cache_read.or(rates.input),
+        TokenKind::CacheWrite5m => rates.written(),
+        TokenKind::CacheWrite1h => rates.cache_write_1h.or(rates.written()),
+        TokenKind::Input => rates.input,
+        TokenKind::PromptUnsplit => None,
+        TokenKind::Output | TokenKind::OutputCounted => rates.output,
+    }
+}
+
+fn unpriced(model: Option<&str>) -> Absent {
+    model.map_or(Absent::NoModelNamed, |named| Absent::Price(named.to_owned()))
+}
+
+fn add_content(sums: &mut Vec<Content>, content: &Content) {
+    let same = |sum: &&mut Content| sum.origin == content.origin && sum.tool == content.tool;
+    match sums.iter_mut().find(same) {
+        None => sums.push(content.clone()),
+        Some(sum) => {
+            sum.texts += content.texts;
+            sum.tokens = sum.tokens.saturating_add(content.tokens);
+            sum.sent = sum.sent.saturating_add(content.sent);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,296 @@
+//! The definition of a measure: its id, its pooling, and its computation from
+//! one cell.
+
+use std::collections::BTreeSet;
+
+use super::exams::Exams;
+use recap_billing::pricing::PriceList;
+use recap_core::model::{
+    Absent, Cell, CellRows, CompactionRow, Manifest, Measure, ProbeKind, Reference, ReferenceState,
+    Repeated, Source, Support, TimeProfile, TranscriptFacts,
+};
+
+/// What a run takes for granted of prices and speeds.
+pub struct Assumptions {
+    /// The prices that the manifest keeps.
+    pub prices: PriceList,
+    /// How fast everyone is.
+    pub profile: TimeProfile,
+}
+
+impl Assumptions {
+    /// Those of the run.
+    pub fn of(manifest: &Manifest) -> Self {
+        Assumptions { prices: PriceList::from(&manifest.prices), profile: manifest.profile }
+    }
+}
+
+/// How the values of cells are pooled to the value of a row (reference §7).
+///
+/// Replicates of one transcript are averaged first, except under [`Pool::Max`],
+/// [`Pool::Median`] and [`Pool::Percentile`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pool {
+    /// Mean over transcripts, all with the same weight.
+    Mean,
+    /// Sum over all transcripts.
+    Sum,
+    /// Largest value of all cells.
+    Max,
+    /// Sum of the numerators over sum of the denominators.
+    RatioOfSums,
+    /// Median of all values of all cells.
+    Median,
+    /// Within a cluster a ratio of sums, over clusters a mean weighted by the
+    /// facts at stake (how-it-works §46).
+    AtCuts,
+    /// Kaplan–Meier median of all waits of all cells.
+    WaitMedian,
+    /// Percentile, by nearest rank, of all values of all cells.
+    Percentile(u8),
+}
+
+/// The contribution of one cell to a measure.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Parts {
+    /// One figure, for [`Pool::Mean`], [`Pool::Sum`] and [`Pool::Max`].
+    One(f64),
+    /// A fraction as two numbers, for [`Pool::RatioOfSums`] and
+    /// [`Pool::AtCuts`].
+    Fraction {
+        /// Numerator of the fraction.
+        of: f64,
+        /// Denominator of the fraction.
+        to: f64,
+    },
+    /// Several figures, for [`Pool::Median`] and [`Pool::Percentile`].
+    Many(Vec<f64>),
+    /// Waiting times, each with whether its end was observed, for
+    /// [`Pool::WaitMedian`].
+    Waits(Vec<(f64, bool)>),
+    /// No figure, and the reason; never zero. The row is computed from the
+    /// other cells.
+    Absent(Absent),
+    /// A figure that exists but is unknown (a price, a time). The row has no
+    /// figure either, because a sum over the rest would be incomplete.
+    Unknown(Absent),
+}
+
+impl Parts {
+    /// A figure, or the reason why there is none.
+    pub fn one(value: Option<f64>, reason: Absent) -> Self {
+        value.map_or(Parts::Absent(reason), Parts::One)
+    }
+}
+
+/// One figure per request or probe of a cell; `None` where there is none.
+pub(super) type Figures = Vec<Option<f64>>;
+
+/// Returns the size of the part of a transcript's exam that a measure uses.
+pub type SupportOf = fn(&TranscriptFacts) -> Support;
+
+/// The computation and pooling of a measure.
+#[derive(Clone, Copy)]
+pub struct Spec {
+    /// The measure in the catalogue.
+    pub measure: &'static Measure,
+    /// How the values of cells are pooled.
+    pub pool: Pool,
+    /// The data that the measure is computed from.
+    pub basis: Basis,
+    /// The computation for one cell, whatever the size of its exam.
+    pub compute: Compute,
+}
+
+/// The computation of a cell's contribution.
+#[derive(Clone, Copy)]
+pub enum Compute {
+    /// A computation from the whole cell.
+    Cell(fn(&Sample<'_>) -> Parts),
+    /// A computation from the probes of the measure's kind.
+    OfKind(fn(&Sample<'_>, ProbeKind) -> Parts),
+    /// A computation from the cuts.
+    AtCuts(fn(&Sample<'_>) -> Parts),
+}
+
+/// The data that a figure is computed from.
+#[derive(Clone, Copy)]
+pub enum Basis {
+    /// The requests of the recording.
+    Requests,
+    /// The part of the exam that this function returns.
+    ///
+    /// Transcripts whose whole exam is too small are left out: two references
+    /// must not weigh as much as a hundred. A row has no figure if this part is
+    /// too small over the remaining transcripts.
+    References(SupportOf),
+    /// The probes of the data set.
+    Probes,
+    /// The cuts of the run.
+    Cuts,
+    /// The bill: the only figures that differ between agent models.
+    Bill,
+}
+
+impl Spec {
+    /// The definition of a measure that is computed from the whole cell.
+    pub(super) const fn of_cell(
+        measure: &'static Measure,
+        pool: Pool,
+        basis: Basis,
+        compute: fn(&Sample<'_>) -> Parts,
+    ) -> Self {
+        Self { measure, pool, basis, compute: Compute::Cell(compute) }
+    }
+
+    /// The same of a mean over the probes.
+    pub(super) const fn of_probes(
+        measure: &'static Measure,
+        compute: fn(&Sample<'_>) -> Parts,
+    ) -> Self {
+        Self::of_cell(measure, Pool::Mean, Basis::Probes, compute)
+    }
+
+    /// The id of the measure.
+    pub fn id(&self) -> &'static str {
+        self.measure.id
+    }
+
+    /// Whether the measure is computed at cuts.
+    pub fn is_at_cuts(&self) -> bool {
+        matches!(self.compute, Compute::AtCuts(_))
+    }
+
+    /// The contribution of one cell; absent if its data are missing or too few.
+    pub fn of(&self, sample: &Sample<'_>) -> Parts {
+        match self.basis {
+            Basis::Probes if sample.facts.probes.is_empty() => Parts::Absent(Absent::NoProbes),
+            Basis::Requests | Basis::References(_) | Basis::Bill
+                if sample.is_asked_only() && self.pool != Pool::WaitMedian =>
+            {
+                Parts::Absent(Absent::AskedOnly)
+            }
+            Basis::References(_) if !Support::whole(sample.facts).suffices() => {
+                Parts::Absent(Absent::NoWorkingSession)
+            }
+            _ => match (self.compute, self.measure.kind) {
+                (Compute::OfKind(compute), Some(kind)) => compute(sample, kind),
+                (Compute::OfKind(_), None) => unreachable!("its measure has a kind"),
+                (Compute::Cell(compute) | Compute::AtCuts(compute), _) => compute(sample),
+            },
+        }
+    }
+}
+
+/// One cell that reached its end, with the facts of its transcript.
+#[derive(Clone, Copy)]
+pub struct Sample<'a> {
+    /// The facts that all strategies of the transcript share.
+    pub facts: &'a TranscriptFacts,
+    /// The cell with its key and its outcome.
+    pub cell: &'a Cell,
+    /// The rows of the cell; as many request, reference and probe rows as
+    /// `facts` has, except for cells without replayed requests.
+    pub rows: &'a CellRows,
+    /// The cell of `full` on the same transcript at the same window.
+    pub full: Option<&'a Cell>,
+    /// The cell of the control `recorded` at the same place.
+    pub recorded: Option<&'a Cell>,
+    /// The billing model whose bill is used: [`recap_core::model::Bill::billed_as`].
+    pub billing_model: &'a str,
+    /// Prices and speeds of the run.
+    pub terms: &'a Assumptions,
+    /// Kinds of probes with enough probes for a figure of their own.
+    pub kinds: &'a BTreeSet<ProbeKind>,
+    /// Whether answers come from a model or from the offline reader.
+    pub answered_by: Source,
+    /// All exams at cuts.
+    pub exams: &'a Exams<'a>,
+    /// Texts that the compactor returned for too many inputs, over all cells of
+    /// the strategy at the window.
+    pub repeated: &'a Repeated,
+}
+
+/// A request that uses references, with their states.
+pub struct Asked<'a> {
+    /// Whether the provider would have refused the request, so that the strategy
+    /// has score 0 there (reference §1). Controls are exempt.
+    pub refused: bool,
+    /// The references of the request, with their states.
+    pub references: Vec<(&'a Reference, ReferenceState)>,
+}
+
+impl Asked<'_> {
+    /// Share of the references for which `counts` holds.
+    pub fn share(&self, counts: impl Fn(&Reference, ReferenceState) -> bool) -> f64 {
+        let hits = self.references.iter().filter(|(r, s)| counts(r, *s)).count();
+        hits as f64 / self.references.len() as f64
+    }
+
+    /// Share of the references that the context still contains; 0 if the
+    /// request was refused.
+    pub(super) fn share_kept(&self) -> f64 {
+        if self.refused { 0.0 } else { self.share(|_, state| state.is_kept()) }
+    }
+
+    /// Share of the references in `state`; 0 if the request was refused.
+    pub(super) fn share_in(&self, state: ReferenceState) -> f64 {
+        if self.refused { 0.0 } else { self.share(|_, s| s == state) }
+    }
+}
+
+impl<'a> Sample<'a> {
+    /// The requests that use a reference for which `select` holds, in order.
+    pub fn asked(&self, select: impl Fn(&Reference) -> bool) -> Vec<Asked<'a>> {
+        let outcomes = self.rows.references.iter().map(|o| o.state);
+        let chosen: Vec<(&Reference, ReferenceState)> =
+            self.facts.exam.references.iter().zip(outcomes).filter(|(r, _)| select(r)).collect();
+        chosen
+            .chunk_by(|(a, _), (b, _)| a.request == b.request)
+            .map(|group| Asked {
+                refused: self.refused(group[0].0.request),
+                references: group.to_vec(),
+            })
+            .collect()
+    }
+
+    /// Whether an overflow at this request counts against the strategy.
+    fn refused(&self, request: u32) -> bool {
+        self.cell.refuses_request(request)
+    }
+
+    /// Whether the cell has no replayed requests, only probes asked with chosen
+    /// messages.
+    pub(super) fn is_asked_only(&self) -> bool {
+        self.rows.requests.is_empty() && !self.facts.requests.is_empty()
+    }
+
+    /// The compactions of the session, without those for the probes at its end
+    /// (how-it-works §28).
+    pub fn compactions(&self) -> impl Iterator<Item = &'a CompactionRow> + use<'a> {
+        self.rows.compactions.iter().filter(|compaction| !compaction.at_end)
+    }
+
+    /// References in the state `lost`, in the order of the exam.
+    ///
+    /// Overflows do not matter here: the state describes the context, whether
+    /// the provider would have read it or not.
+    pub fn lost(&self) -> impl Iterator<Item = &'a Reference> {
+        let references = &self.facts.exam.references;
+        references
+            .iter()
+            .zip(&self.rows.references)
+            .filter(|(_, outcome)| outcome.state == ReferenceState::Lost)
+            .map(|(reference, _)| reference)
+    }
+}
+
+/// Mean of the figures; `None` without figures.
+pub fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let (mut sum, mut n) = (0.0, 0u64);
+    for value in values {
+        sum += value;
+        n += 1;
+    }
+    (n > 0).then(|| sum / n as f64)
+}

@@ -1,0 +1,278 @@
+//! Small transcripts and cells for tests, built by hand.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, LazyLock};
+
+use jiff::Timestamp;
+
+use super::ALL;
+use super::exams::Exams;
+use super::measure;
+use super::rows::Entry;
+use super::spec::Assumptions;
+use super::spec::Sample;
+use recap_core::model::{
+    Answer, Bill, Buckets, Calibration, Cell, CellKey, CellOutcome, CellRows, CompactionRow, Cut,
+    CutRow, Exam, Expectation, FactAtStake, Finding, Fit, IdentifierClass, Judgement,
+    LatencySource, LedgerState, Manifest, MessageFacts, NoGrade, Prices, Probe, ProbeFacts,
+    ProbeKind, ProbeRow, PromptBill, RECORDED, Recovered, Reference, ReferenceOutcome,
+    ReferenceState, Repeated, ReplyFacts, Report, RequestBill, RequestFacts, RequestRow, Role,
+    RowKind, Sessions, Snapshot, Source, StrategyRow, TimeProfile, TokensSource, TranscriptFacts,
+    Unusable, UnusableReplies, Value, Verdict, Vote,
+};
+use recap_core::wording;
+
+#[path = "tests/cells.rs"]
+mod cells;
+#[path = "tests/facts.rs"]
+mod facts;
+
+pub use cells::*;
+pub use facts::*;
+
+/// A time profile of round figures.
+pub const PROFILE: TimeProfile = TimeProfile {
+    user_ms: 60_000.0,
+    tool_ms: 1_000.0,
+    first_token_ms: 1_000.0,
+    prefill_per_s: 10_000.0,
+    decode_per_s: 50.0,
+};
+
+/// A cell as measures see it, without `full` beside it.
+pub fn sample<'a>(facts: &'a TranscriptFacts, cell: &'a Cell) -> Sample<'a> {
+    static NO_KINDS: BTreeSet<ProbeKind> = BTreeSet::new();
+    static NO_EXAMS: LazyLock<Exams<'static>> = LazyLock::new(Exams::default);
+    static NONE_REPEATED: LazyLock<Repeated> = LazyLock::new(Repeated::default);
+    static TERMS: LazyLock<Assumptions> = LazyLock::new(|| Assumptions::of(&manifest(&[])));
+    let rows = cell.rows().unwrap();
+    Sample {
+        facts,
+        cell,
+        rows,
+        full: None,
+        recorded: None,
+        billing_model: RECORDED,
+        terms: &TERMS,
+        kinds: &NO_KINDS,
+        answered_by: Source::Lexical,
+        exams: &NO_EXAMS,
+        repeated: &NONE_REPEATED,
+    }
+}
+
+/// A valid reply of a hundred tokens for an input of a thousand.
+pub fn reply(input: u64, text: u64) -> ReplyFacts {
+    let (replaced, written, bound) = (1_000, 100, 500);
+    ReplyFacts { input, text: Some(text), replaced, written, bound, unusable: None }
+}
+
+/// A reply that is unusable by itself.
+pub fn unusable(input: u64, why: Unusable) -> ReplyFacts {
+    ReplyFacts { text: None, written: 0, unusable: Some(why), ..reply(input, 0) }
+}
+
+/// The manifest of a run over these windows.
+pub fn manifest(windows: &[&str]) -> Manifest {
+    Manifest {
+        title: "sessions".into(),
+        version: "0.0.0".into(),
+        instrument: 1,
+        seed: 7,
+        tokens: "o200k".into(),
+        windows: windows.iter().map(|w| (*w).to_owned()).collect(),
+        scaled: true,
+        cuts: "none".into(),
+        questions: "none".to_owned(),
+        depth: 0,
+        replicates: 1,
+        transcripts: Vec::new(),
+        strategies: Vec::new(),
+        compactor: "offline".into(),
+        answerer: "offline".into(),
+        judge: "offline".into(),
+        embedder: None,
+        source: Source::Lexical,
+        agent_models: vec![RECORDED.into()],
+        prices: prices(),
+        profile: PROFILE,
+        named: Vec::new(),
+        comparator: None,
+        margin: recap_core::model::MARGIN,
+        no_text: false,
+        shard: None,
+        followed: None,
+        agent: None,
+        planned: recap_core::model::Planned::default(),
+        warnings: Vec::new(),
+    }
+}
+
+/// Two models, in USD per million tokens: `dear` at 4 (read 0.4, write 5, output
+/// 20), above 1,000 tokens of prompt at 8; `cheap` at 1 (0.1, 1.25, 5).
+fn prices() -> Prices {
+    let entry = |input: f64| {
+        serde_json::json!({
+            "input_cost_per_token": input / 1e6,
+            "cache_read_input_token_cost": input / 1e7,
+            "cache_creation_input_token_cost": input * 1.25 / 1e6,
+            "output_cost_per_token": input * 5.0 / 1e6,
+        })
+    };
+    let mut dear = entry(4.0);
+    dear["input_cost_per_token_above_1k_tokens"] = 8e-6.into();
+    let models = [("dear".to_owned(), dear), ("cheap".to_owned(), entry(1.0))].into();
+    let (name, date) = ("a list".to_owned(), Some("2026-11-21".to_owned()));
+    Prices { name, date, hash: "0123456789abcdef".into(), models }
+}
+
+/// A prompt of this many uncached, read and written tokens.
+pub fn buckets(uncached: u64, read: u64, write: u64) -> Buckets {
+    Buckets { uncached, read, write, ..Buckets::default() }
+}
+
+/// A prompt as a bill contains it.
+pub fn prompt(uncached: u64, read: u64, write: u64) -> PromptBill {
+    let billed = buckets(uncached, read, write);
+    PromptBill { billed, head_breakpoint: None }
+}
+
+/// Judges `a`, `b` and `c` vote: `r`ight, `w`rong, `u`nscored. The majority of
+/// the grades holds.
+pub fn vote(judgement: &mut Judgement, votes: &str) {
+    let verdict = |vote| match vote {
+        'r' => (Verdict::Correct, Some(1.0)),
+        'w' => (Verdict::Incorrect, Some(0.0)),
+        'u' => (Verdict::Unscored(NoGrade::from("silent".to_owned())), None),
+        other => panic!("no vote is called `{other}`"),
+    };
+    let cast = |(judge, cast): (&str, char)| {
+        let (verdict, score) = verdict(cast);
+        Vote { judge: judge.into(), verdict, score }
+    };
+    judgement.votes = ["a", "b", "c"].into_iter().zip(votes.chars()).map(cast).collect();
+    let count = |vote: char| votes.chars().filter(|other| *other == vote).count();
+    let majority = match count('r').cmp(&count('w')) {
+        Ordering::Greater => 'r',
+        Ordering::Less => 'w',
+        Ordering::Equal => 'u',
+    };
+    (judgement.verdict, judgement.score) = verdict(majority);
+}
+
+/// The result of a probe by a letter that `CellBuilder::answers` explains.
+pub fn answered(probe: u32, outcome: char) -> ProbeRow {
+    let there = outcome.is_ascii_uppercase();
+    ProbeRow {
+        probe,
+        snapshot: 0,
+        evidence: Some(if there { LedgerState::Verbatim } else { LedgerState::Gone }),
+        age_compactions: None,
+        answerable: Some(there),
+        answer: Answer::Said("it".into()),
+        judgement: judgement(outcome),
+        recovered: None,
+    }
+}
+
+/// A judgement by a letter that `CellBuilder::answers` explains.
+fn judgement(outcome: char) -> Judgement {
+    let (verdict, score) = match outcome.to_ascii_lowercase() {
+        'r' => (Verdict::Correct, Some(1.0)),
+        'h' => (Verdict::Partial(0.5), Some(0.5)),
+        'w' => (Verdict::Incorrect, Some(0.0)),
+        'd' => (Verdict::Abstained, Some(0.0)),
+        'u' => (Verdict::Unscored(NoGrade::from("no judge".to_owned())), None),
+        other => panic!("no outcome is called `{other}`"),
+    };
+    Judgement { verdict, score, rationale: String::new(), votes: Vec::new() }
+}
+
+/// A measured run at the window `25%`.
+pub fn run(facts: Vec<TranscriptFacts>, cells: Vec<Cell>) -> Report {
+    run_at(&["25%"], facts, cells)
+}
+
+/// A measured run over these windows.
+pub fn run_at(windows: &[&str], facts: Vec<TranscriptFacts>, cells: Vec<Cell>) -> Report {
+    measure(manifest(windows), "d".into(), facts, Sessions::new(cells, []))
+}
+
+#[track_caller]
+pub fn close(row: &StrategyRow, id: &str, expected: f64) {
+    let found = row.number_of(id).unwrap_or_else(|| panic!("{id}: {:?}", row.values.get(id)));
+    assert!((found - expected).abs() < 1e-9, "{id} is {found}, expected {expected}");
+}
+
+#[track_caller]
+pub fn absent(row: &StrategyRow, id: &str, because: &str) {
+    match row.values.get(id) {
+        Some(Value::Absent(reason)) => {
+            assert!(reason.to_string().contains(because), "{id}: {reason}");
+        }
+        other => panic!("{id} is {other:?}"),
+    }
+}
+
+/// A session of ten requests of 100 tokens, each with two references.
+pub(super) fn twenty_references(id: &str) -> TranscriptFacts {
+    let mut builder = facts(id).requests(&[100; 10]);
+    for request in 0..10 {
+        builder = builder.reference(request, 5_000, None).reference(request, 5_000, None);
+    }
+    builder.build()
+}
+
+/// A row over all transcripts with these figures: of a control if it has no rank.
+pub(super) fn entry_at(
+    (window, window_tokens): (&str, f64),
+    strategy: &str,
+    rank: Option<u32>,
+    values: &[(&str, f64)],
+) -> Entry {
+    let row = StrategyRow {
+        agent_model: RECORDED.into(),
+        dataset: ALL.into(),
+        strategy: strategy.into(),
+        window: window.into(),
+        row_kind: if rank.is_some() { RowKind::Ranked } else { RowKind::Control },
+        rank,
+        values: values.iter().map(|(id, v)| ((*id).into(), Value::Known(*v))).collect(),
+        intervals: BTreeMap::new(),
+        verdict: None,
+        failed: Vec::new(),
+    };
+    let (scores, facts) = (BTreeMap::new(), BTreeMap::new());
+    let replies = UnusableReplies::default();
+    Entry { row, scores, facts, asked: 20, window_tokens, acted: true, replies }
+}
+
+/// Problems and limits of a report as text, in their order.
+pub fn warnings(report: &Report) -> Vec<String> {
+    let told = report.findings.iter().filter(|f| !matches!(f, Finding::Observation(_)));
+    told.map(Finding::to_string).collect()
+}
+
+/// The whole recommendation of a report as text.
+pub fn answer(report: &Report) -> String {
+    wording::paragraph(report.recommendation.as_ref().expect("there are rows"))
+}
+
+/// A cut before request 10, with 10,000 tokens before it, of which 2,000 are
+/// the preamble, and 40 requests after it.
+pub(super) fn cut(transcript: &str, facts: Vec<FactAtStake>, rows: Vec<CutRow>) -> Cut {
+    Cut {
+        dataset: "d".into(),
+        transcript: transcript.into(),
+        request: 10,
+        recorded: false,
+        requests: 40,
+        left: Some(40),
+        messages: 20,
+        tokens_before: 10_000,
+        preamble_tokens: 2_000,
+        facts,
+        rows,
+    }
+}

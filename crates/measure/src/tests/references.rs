@@ -1,0 +1,202 @@
+//! Tests of the measures of references.
+
+use super::*;
+
+#[test]
+fn recall_is_the_mean_over_requests_of_the_share_kept() {
+    // Request 0 uses three references and keeps one, requests 1–9 use two and
+    // keep both: (1/3 + 9) / 10, not 19/21.
+    let mut builder = facts("s").requests(&[1_000; 10]).reference(0, 5_000, None);
+    for request in 0..10 {
+        builder = builder.reference(request, 5_000, None).reference(request, 5_000, None);
+    }
+    let states = format!("kpb{}", "k".repeat(18));
+    let sent = cell("s", "x").sent(&[500; 10]).states(&states).build();
+    let report = run(vec![builder.build()], vec![sent]);
+    let row = row(&report, "d", "x");
+    close(row, "reference_recall", (1.0 / 3.0 + 9.0) / 10.0);
+    close(row, "reference_partial", 1.0 / 30.0);
+    close(row, "reference_bare", 1.0 / 30.0);
+    close(row, "reference_lost", 0.0);
+    close(row, "references", 21.0);
+}
+
+#[test]
+fn a_strategy_scores_zero_at_an_overflow_but_a_control_does_not() {
+    let facts = || vec![ten_requests("s")];
+    let states = WHOLE;
+    let over = strategy("s", "x", states).overflow(3).overflow(4).build();
+    let report = run(facts(), vec![over]);
+    let x = row(&report, "d", "x");
+    close(x, "reference_recall", 0.8);
+    close(x, "reference_lost", 0.2);
+    let over = strategy("s", "recorded", states).control().overflow(3).build();
+    let report = run(facts(), vec![over]);
+    close(row(&report, "d", "recorded"), "reference_recall", 1.0);
+    let over = strategy("s", "y", states).offline_summary().overflow(3).build();
+    close(row(&run(facts(), vec![over]), "d", "y"), "reference_recall", 0.9);
+}
+
+#[test]
+fn recall_partial_bare_and_lost_add_up_to_one() {
+    let states = "kplbkplbkplbkplbkplb";
+    let report = run(vec![ten_requests("s")], vec![strategy("s", "x", states).overflow(2).build()]);
+    let row = row(&report, "d", "x");
+    let sum: f64 = ["recall", "partial", "bare", "lost"]
+        .iter()
+        .map(|state| row.number_of(&format!("reference_{state}")).unwrap())
+        .sum();
+    assert!((sum - 1.0).abs() < 1e-12, "{sum}");
+}
+
+#[test]
+fn bands_are_by_distance_and_absent_when_thin() {
+    // 20 references at 4–8k and at 16–32k each; the near ones are kept.
+    let mut builder = facts("s").requests(&[1_000; 10]);
+    for request in 0..10 {
+        for distance in [4_000, 7_999, 16_000, 31_999] {
+            builder = builder.reference(request, distance, None);
+        }
+    }
+    let states = "kkll".repeat(10);
+    let sent = cell("s", "x").sent(&[500; 10]).states(&states).build();
+    let report = run(vec![builder.build()], vec![sent]);
+    let row = row(&report, "d", "x");
+    close(row, "reference_recall_4k_8k", 1.0);
+    close(row, "reference_recall_16k_32k", 0.0);
+    absent(row, "reference_recall_8k_16k", "no references at this distance");
+    absent(row, "reference_recall_64k", "no references");
+}
+
+#[test]
+fn recall_is_absent_under_twenty_references_or_ten_requests() {
+    let mut nineteen = ten_requests("s");
+    nineteen.exam.references.pop();
+    let sent = strategy("s", "x", &HALF[..19]).build();
+    let report = run(vec![nineteen], vec![sent]);
+    let thin = row(&report, "d", "x");
+    absent(thin, "reference_recall", "at least 20 references at 10 requests");
+    absent(thin, "irrecoverable", "at least 20 references");
+    close(thin, "irrecoverable_references", 9.0);
+    assert!(thin.intervals.is_empty());
+    assert_eq!(thin.rank, None);
+
+    let mut builder = facts("s").requests(&[1_000; 9]);
+    for request in 0..9 {
+        for _ in 0..3 {
+            builder = builder.reference(request, 5_000, None);
+        }
+    }
+    let sent = cell("s", "x").sent(&[10; 9]).states(&"k".repeat(27)).build();
+    let report = run(vec![builder.build()], vec![sent]);
+    absent(row(&report, "d", "x"), "reference_recall", "at least 20 references at 10 requests");
+}
+
+#[test]
+fn thin_transcripts_stay_out_of_the_mean_and_of_the_interval() {
+    // Ten references at five requests, all lost: too few for an exam.
+    let mut builder = facts("thin").requests(&[1_000; 5]);
+    for request in 0..5 {
+        builder = builder.reference(request, 5_000, None).reference(request, 5_000, None);
+    }
+    let cells = vec![
+        strategy("s", "x", HALF).build(),
+        cell("thin", "x").sent(&[10; 5]).states("llllllllll").build(),
+    ];
+    let report = run(vec![ten_requests("s"), builder.build()], cells);
+    let x = row(&report, "d", "x");
+    close(x, "reference_recall", 0.5);
+    close(x, "reference_lost", 0.5);
+    close(x, "n_clusters", 1.0);
+    close(x, "references", 30.0);
+    close(x, "reference_recall_lo", 0.5);
+}
+
+#[test]
+fn overflows_lower_recency_gain_as_recall_but_not_its_survival() {
+    // Half is kept, but two of ten requests are refused; plain recency keeps none.
+    let over = strategy("s", "x", HALF).overflow(3).overflow(4).build();
+    let report = run(vec![ten_requests("s")], vec![over]);
+    let x = row(&report, "d", "x");
+    close(x, "reference_recall", 0.4);
+    close(x, "recency_gain", 0.4);
+    close(x, "recency_gain_survival", 0.5);
+}
+
+#[test]
+fn recency_gain_compares_with_the_newest_messages_of_the_same_size() {
+    // 1,100 tokens at each of ten requests: plain recency sends
+    // 1,000 + 9 × B = 11,000, so B = 1,111 and no reference is that near. The
+    // strategy keeps half.
+    let report = run(vec![ten_requests("s")], vec![strategy("s", "x", HALF).build()]);
+    close(row(&report, "d", "x"), "recency_gain", 0.5);
+    // The strategy sends 41,000 tokens: 1 + 2 + 3 + 4 + 5 thousand and 5 × B, so
+    // B = 5,200 and plain recency keeps the near references too.
+    let same = cell("s", "x").sent(&[4_100; 10]).states(HALF).build();
+    let report = run(vec![ten_requests("s")], vec![same]);
+    close(row(&report, "d", "x"), "recency_gain", 0.0);
+}
+
+#[test]
+fn references_in_no_tool_result_are_irrecoverable() {
+    // Loses both at request 0 and the far one elsewhere: 11 lost, 10 of them
+    // never in a tool result.
+    let states = format!("l{}", &HALF[1..]);
+    let report = run(vec![ten_requests("s")], vec![strategy("s", "x", &states).build()]);
+    let x = row(&report, "d", "x");
+    close(x, "irrecoverable", 10.0 / 11.0);
+    close(x, "irrecoverable_references", 10.0);
+    let report = run(vec![ten_requests("s")], vec![strategy("s", "x", WHOLE).build()]);
+    absent(row(&report, "d", "x"), "irrecoverable", "no reference is lost");
+}
+
+#[test]
+fn refetching_reads_each_result_once_per_request_and_not_what_was_reread() {
+    // Message m has 10 × (m + 1) tokens. Request 0 loses two references that
+    // are in message 2 (30 tokens, once) and one in message 0 (10); request 1
+    // loses one in message 2 (30) and one that the recording read again.
+    let one = facts("s")
+        .requests(&[1_000, 2_000])
+        .reference(0, 5_000, Some(2))
+        .reference(0, 5_000, Some(2))
+        .reference(0, 5_000, Some(0))
+        .reference(1, 5_000, Some(2))
+        .reference(1, 5_000, Some(3))
+        .reread()
+        .reference(1, 5_000, None)
+        .build();
+    let sent = cell("s", "x").sent(&[10, 10]).states("llllll").build();
+    let kept = cell("s", "y").sent(&[10, 10]).states("kkkklp").build();
+    let report = run(vec![one], vec![sent, kept]);
+    close(row(&report, "d", "x"), "refetch_tokens", 70.0);
+    close(row(&report, "d", "y"), "refetch_tokens", 0.0);
+}
+
+#[test]
+fn did_without_is_measured_only_in_sessions_with_boundaries() {
+    let mut with = ten_requests("s");
+    with.recorded_compactions = 1;
+    with.exam.did_without = 5;
+    let without = ten_requests("t");
+    let cells = vec![strategy("s", "x", HALF).build(), strategy("t", "x", HALF).build()];
+    let report = run(vec![with, without], cells);
+    close(row(&report, "d", "x"), "did_without", 0.2);
+    let report = run(vec![ten_requests("t")], vec![strategy("t", "x", HALF).build()]);
+    absent(row(&report, "d", "x"), "did_without", "no recorded boundary");
+    let mut all_used = ten_requests("s");
+    all_used.recorded_compactions = 1;
+    let report = run(vec![all_used], vec![strategy("s", "x", HALF).build()]);
+    close(row(&report, "d", "x"), "did_without", 0.0);
+}
+
+#[test]
+fn a_transcript_without_references_never_changes_the_mean() {
+    let quiet = facts("quiet").requests(&[1_000; 10]).build();
+    let cells = vec![strategy("s", "x", HALF).build(), cell("quiet", "x").sent(&[900; 10]).build()];
+    let report = run(vec![ten_requests("s"), quiet], cells);
+    let x = row(&report, "d", "x");
+    close(x, "reference_recall", 0.5);
+    close(x, "transcripts", 2.0);
+    close(x, "tokens_sent", 20_000.0);
+    close(x, "n_clusters", 1.0);
+}

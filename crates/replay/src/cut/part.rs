@@ -1,0 +1,290 @@
+//! The segment of a transcript that a cut examines: the messages that may be
+//! compacted (the material) and the requests after them. Every strategy and depth
+//! uses the same segment.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::PreparedSession;
+use crate::subject::text_hash;
+use recap_core::model::{
+    Cut, Exam, FactAtStake, MessageIndex, ProbeFacts, RecordedCompaction, Reference, RequestFacts,
+    Snapshot, SnapshotPart, TranscriptFacts,
+};
+use recap_exam::probes::{Place, Survival};
+
+/// The text that replaces a cleared tool result: the one that Claude Code uses.
+const CLEARED: &str = "[Old tool result content cleared]";
+
+/// The segment of a transcript that a cut examines.
+#[derive(Debug)]
+pub struct CutSegment {
+    /// The messages of the segment as a transcript, with the facts at stake as
+    /// its references.
+    pub(super) subject: PreparedSession,
+    /// Number of messages of the material, which are the first of the segment.
+    pub(super) material: MessageIndex,
+    /// Ordinal, within the segment, of the first request after the cut.
+    pub(super) first: u32,
+    /// Position of each message in the whole transcript.
+    messages: Vec<MessageIndex>,
+    /// Whether each message was cleared, by position within the segment.
+    cleared: Vec<bool>,
+    /// Position of each probe in the whole transcript.
+    probes: Vec<u32>,
+    /// Ordinal, within the whole transcript, of the first request after the cut.
+    request: u32,
+}
+
+impl CutSegment {
+    /// Takes the segment out of a transcript. `facts` are the facts at stake,
+    /// with positions in the whole transcript; `probes` are the positions of
+    /// the probes that are asked at this cut.
+    pub fn new(
+        whole: &PreparedSession,
+        place: &Place,
+        facts: &[Reference],
+        probes: &[u32],
+    ) -> Self {
+        let kept = place.material.iter().map(|kept| (kept.message, kept.cleared));
+        let taken: Vec<(MessageIndex, bool)> =
+            kept.chain((place.from..=place.last).map(|message| (message, false))).collect();
+        let messages: Vec<MessageIndex> = taken.iter().map(|(message, _)| *message).collect();
+        let cleared: Vec<bool> = taken.iter().map(|(_, cleared)| *cleared).collect();
+        let numbers = Numbers(&messages);
+        let material = place.material.len() as MessageIndex;
+        let texts: Vec<(MessageIndex, Option<&str>)> =
+            taken.iter().map(|&(at, cleared)| (at, cleared.then_some(CLEARED))).collect();
+        let all = &whole.recording.transcript.compactions;
+        let compactions = place.recorded.map(|at| (at, numbers.compaction(&all[at], material)));
+        let recording = whole.recording.part(&texts, compactions.into_iter().collect());
+        let requests = numbers.requests(&whole.facts.requests);
+        let first = requests.partition_point(|request| request.message < material) as u32;
+        let exam = Exam {
+            references: facts.iter().map(|f| numbers.reference(f, first, place.request)).collect(),
+            did_without: 0,
+            common: whole.facts.exam.common.clone(),
+        };
+        let survival = Survival::new(&recording.transcript, &exam);
+        let asked = probes.iter().filter_map(|&at| whole.facts.question(at));
+        let facts = TranscriptFacts {
+            messages: messages.iter().map(|&m| whole.facts.messages[m as usize].clone()).collect(),
+            requests,
+            exam,
+            probes: asked.map(|probe| numbers.probe(probe, first)).collect(),
+            cut_questions: Vec::new(),
+            dataset: whole.facts.dataset.clone(),
+            transcript: whole.facts.transcript.clone(),
+            cluster: whole.facts.cluster.clone(),
+            preamble_tokens: recording.sizes.preamble_tokens(),
+            hidden_tokens: recording.sizes.hidden_tokens,
+            recorded_compactions: recording.transcript.compactions.len() as u32,
+            model: whole.facts.model.clone(),
+            other_models: whole.facts.other_models.clone(),
+            tokens_source: whole.facts.tokens_source,
+            calibration: whole.facts.calibration.clone(),
+            validation: None,
+            clock_modelled: whole.facts.clock_modelled,
+            sidechains: Vec::new(),
+            left_out: Vec::new(),
+            receipt: None,
+            no_cut: None,
+            as_recorded: None,
+        };
+        let subject = PreparedSession {
+            timeline: Arc::new(whole.timeline.part(messages.iter().copied())),
+            recording,
+            survival,
+            facts: Arc::new(facts),
+            texts: Arc::default(),
+            cuts: Arc::default(),
+        };
+        let probes = probes.to_vec();
+        CutSegment { subject, material, first, messages, cleared, probes, request: place.request }
+    }
+
+    /// The part of the result that is the same for every strategy.
+    pub fn cut(&self, place: &Place, facts: &[Reference]) -> Cut {
+        let sizes = &self.subject.recording.sizes;
+        let of_material = &sizes.messages[..self.material as usize];
+        let between = &sizes.messages[self.material as usize..self.first_message() as usize];
+        let preamble = sizes.preamble_tokens();
+        let tokens =
+            |weights: &[recap_core::tokens::Weight]| weights.iter().map(|w| w.tokens).sum::<u64>();
+        Cut {
+            dataset: self.subject.facts.dataset.clone(),
+            transcript: self.subject.facts.transcript.clone(),
+            request: place.request,
+            recorded: place.recorded.is_some(),
+            requests: place.requests,
+            left: Some(place.left),
+            messages: self.material,
+            tokens_before: preamble + tokens(of_material) + tokens(between),
+            preamble_tokens: preamble,
+            facts: facts.iter().map(|fact| self.fact(fact, of_material)).collect(),
+            rows: Vec::new(),
+        }
+    }
+
+    fn fact(&self, fact: &Reference, material: &[recap_core::tokens::Weight]) -> FactAtStake {
+        let from = self.messages.partition_point(|&message| message < fact.last_seen);
+        FactAtStake {
+            request: fact.request,
+            text: fact.text.clone(),
+            class: fact.class,
+            last_seen: fact.last_seen,
+            newest_tokens: material[from..].iter().map(|weight| weight.tokens).sum(),
+            refetch: fact.refetch,
+            reread: fact.reread,
+        }
+    }
+
+    /// The messages of the segment as a transcript, with the facts at stake as
+    /// its references.
+    pub fn subject(&self) -> &PreparedSession {
+        &self.subject
+    }
+
+    /// The ordinal, within the whole transcript, of a request of the segment.
+    pub(super) fn request_of(&self, request: u32) -> u32 {
+        self.request + request - self.first
+    }
+
+    /// The assistant message that the first request after the cut produced.
+    pub(super) fn first_message(&self) -> MessageIndex {
+        self.subject.facts.requests[self.first as usize].message
+    }
+
+    /// Number of messages in the segment.
+    pub(super) fn length(&self) -> MessageIndex {
+        self.messages.len() as MessageIndex
+    }
+
+    /// The position of a probe in the whole transcript.
+    pub(super) fn probe(&self, number: u32) -> u32 {
+        self.probes[number as usize]
+    }
+
+    /// Converts a snapshot to positions in the whole transcript. Cleared
+    /// results become edited messages; their text is added to `texts`.
+    pub(super) fn whole(
+        &self,
+        snapshot: Snapshot,
+        texts: &mut BTreeMap<String, String>,
+    ) -> Snapshot {
+        let mut parts: Vec<SnapshotPart> = Vec::new();
+        for part in snapshot.parts {
+            match part {
+                SnapshotPart::Messages { from, to } => {
+                    for at in from..to {
+                        self.message(at, &mut parts, texts);
+                    }
+                }
+                SnapshotPart::Edited { message, text } => {
+                    let message = self.messages[message as usize];
+                    parts.push(SnapshotPart::Edited { message, text });
+                }
+                written @ SnapshotPart::Written { .. } => parts.push(written),
+            }
+        }
+        Snapshot { request: self.request, parts, ..snapshot }
+    }
+
+    fn message(
+        &self,
+        at: MessageIndex,
+        parts: &mut Vec<SnapshotPart>,
+        texts: &mut BTreeMap<String, String>,
+    ) {
+        let message = self.messages[at as usize];
+        if self.cleared[at as usize] {
+            let text = self.subject.recording.transcript.messages[at as usize].sent();
+            let hash = text_hash(&text);
+            texts.insert(hash.clone(), text);
+            return parts.push(SnapshotPart::Edited { message, text: hash });
+        }
+        match parts.last_mut() {
+            Some(SnapshotPart::Messages { to, .. }) if *to == message => *to += 1,
+            _ => parts.push(SnapshotPart::Messages { from: message, to: message + 1 }),
+        }
+    }
+}
+
+/// Converts positions in the transcript to positions in the segment.
+struct Numbers<'a>(&'a [MessageIndex]);
+
+impl Numbers<'_> {
+    /// Number of messages of the segment before a message of the transcript.
+    fn before(&self, message: MessageIndex) -> MessageIndex {
+        self.0.partition_point(|&other| other < message) as MessageIndex
+    }
+
+    fn has(&self, message: MessageIndex) -> bool {
+        self.0.binary_search(&message).is_ok()
+    }
+
+    fn all(&self, messages: &[MessageIndex]) -> Vec<MessageIndex> {
+        messages.iter().filter(|&&m| self.has(m)).map(|&m| self.before(m)).collect()
+    }
+
+    fn requests(&self, whole: &[RequestFacts]) -> Vec<RequestFacts> {
+        let kept = whole.iter().filter(|request| self.has(request.message));
+        kept.map(|request| RequestFacts { message: self.before(request.message), ..*request })
+            .collect()
+    }
+
+    /// Converts a fact whose request is after the cut.
+    fn reference(&self, fact: &Reference, first: u32, request: u32) -> Reference {
+        Reference {
+            request: first + fact.request - request,
+            last_seen: self.before(fact.last_seen),
+            sources: self.all(&fact.sources),
+            refetch: fact.refetch.map(|at| self.before(at)),
+            ..fact.clone()
+        }
+    }
+
+    fn probe(&self, probe: &ProbeFacts, first: u32) -> ProbeFacts {
+        ProbeFacts { request: first, evidence: self.all(&probe.evidence), ..probe.clone() }
+    }
+
+    /// Converts a recorded compaction after the material.
+    fn compaction(
+        &self,
+        compaction: &RecordedCompaction,
+        material: MessageIndex,
+    ) -> RecordedCompaction {
+        use recap_core::model::Piece;
+        let pieces = compaction.pieces.iter().filter_map(|piece| match piece {
+            Piece::Message(at) => self.has(*at).then(|| Piece::Message(self.before(*at))),
+            text @ Piece::Text { .. } => Some(text.clone()),
+        });
+        RecordedCompaction {
+            after: material,
+            kept_from: self.before(compaction.kept_from),
+            pieces: pieces.collect(),
+            ..compaction.clone()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recap_core::model::Piece;
+
+    #[test]
+    fn positions_are_counted_within_the_segment_and_others_left_out() {
+        let numbers = Numbers(&[3, 5, 8]);
+        assert_eq!(numbers.all(&[2, 3, 4, 8, 9]), [0, 2]);
+        let recorded = RecordedCompaction {
+            after: 9,
+            kept_from: 5,
+            pieces: [4, 5, 8].map(Piece::Message).to_vec(),
+            ..RecordedCompaction::default()
+        };
+        let own = numbers.compaction(&recorded, 2);
+        assert_eq!((own.after, own.kept_from), (2, 1));
+        assert_eq!(own.pieces, [1, 2].map(Piece::Message));
+    }
+}

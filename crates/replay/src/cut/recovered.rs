@@ -1,0 +1,152 @@
+//! Facts that are lost after a cut and that the strategy's own search finds. The
+//! query contains the words near the fact, never the fact itself (how-it-works §45).
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::part::CutSegment;
+use crate::session::ReplaySession;
+use recap_core::model::{Message, MessageIndex, ReferenceOutcome, ReferenceState, Role};
+use recap_strategy::{Archived, ArchivedSession, Channel, ClosedSession, RecoverySpec};
+
+/// Searches for lost facts, request by request.
+pub(super) struct Searcher<'a> {
+    part: &'a CutSegment,
+    channel: Option<&'static RecoverySpec>,
+    /// Every message of the segment, as a search returns it; built at the first
+    /// use.
+    archive: Vec<Archived>,
+    /// Number of outcomes that were handled so far.
+    looked: usize,
+    found: BTreeSet<u32>,
+}
+
+impl<'a> Searcher<'a> {
+    pub(super) fn new(part: &'a CutSegment, channel: Option<&'static RecoverySpec>) -> Self {
+        Searcher { part, channel, archive: Vec::new(), looked: 0, found: BTreeSet::new() }
+    }
+
+    /// Whether a fact was found.
+    pub(super) fn found(&self, fact: u32) -> bool {
+        self.found.contains(&fact)
+    }
+
+    /// Searches for the facts that are missing from the newest requests.
+    pub(super) fn search(&mut self, session: &ReplaySession<'_>) {
+        let new = &session.references[self.looked..];
+        self.looked = session.references.len();
+        let lost = |outcome: &&ReferenceOutcome| outcome.state == ReferenceState::Lost;
+        let lost: Vec<u32> = new.iter().filter(lost).map(|outcome| outcome.reference).collect();
+        let Some(spec) = self.channel.filter(|_| !lost.is_empty()) else { return };
+        if self.archive.is_empty() {
+            self.archive = archive(self.part);
+        }
+        let closed = session.shared.closed_sessions();
+        let sessions: Vec<ArchivedSession> = closed.iter().map(closed_session).collect();
+        let past = &self.archive[..session.context().seen_count() as usize];
+        let channel = Channel::new(spec, past).with_sessions(&sessions);
+        let found = lost.into_iter().filter(|&fact| finds(self.part, &channel, fact));
+        let found: Vec<u32> = found.collect();
+        self.found.extend(found);
+    }
+}
+
+/// Number of words in a query: the rarest words near the newest source.
+const QUERY_WORDS: usize = 5;
+
+/// Whether a search for the words near a fact returns a text that contains it.
+fn finds(part: &CutSegment, channel: &Channel<'_>, fact: u32) -> bool {
+    let Some(tool) = channel.tools().first() else { return false };
+    let words = spelt(part, fact);
+    let queries = if channel.recovery().takes_questions() { vec![words.join(" ")] } else { words };
+    let holds = |hit: &&Archived| part.subject.survival.is_in(fact as usize, &hit.content);
+    queries.iter().any(|query| channel.call(tool.name, query).iter().any(&holds))
+}
+
+/// The words near a fact where it was last mentioned, in their original
+/// spelling: searches distinguish upper and lower case.
+fn spelt(part: &CutSegment, fact: u32) -> Vec<String> {
+    let reference = &part.subject.facts.exam.references[fact as usize];
+    let transcript = &part.subject.recording.transcript;
+    let source = transcript.messages[reference.last_seen as usize].sent();
+    let words = || source.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+    let as_spelt = |lower: &String| {
+        let is_it = |word: &&str| word.chars().flat_map(char::to_lowercase).eq(lower.chars());
+        let found = words().find(is_it);
+        found.unwrap_or(lower).to_owned()
+    };
+    reference.support.iter().take(QUERY_WORDS).map(as_spelt).collect()
+}
+
+/// The segment's messages as a search returns them.
+fn archive(part: &CutSegment) -> Vec<Archived> {
+    let recording = &part.subject.recording;
+    let known = recording.transcript.messages.iter().zip(&part.subject.facts.messages);
+    let archived = (0..).zip(known).map(|(message, (recorded, facts))| Archived {
+        message,
+        role: facts.role,
+        source: facts.tool.as_deref().map(Arc::from),
+        content: recorded.sent().into(),
+        reasoning: thought(recorded),
+        broadcast: recorded.broadcast,
+        at: facts.at,
+        tokens: facts.tokens,
+    });
+    archived.collect()
+}
+
+fn thought(message: &Message) -> Option<Arc<str>> {
+    let text = message.reasoning();
+    (!text.is_empty()).then(|| text.into())
+}
+
+/// A closed session as a search returns it.
+fn closed_session(closed: &ClosedSession) -> ArchivedSession {
+    let first: MessageIndex = closed.spans.first().map_or(0, |span| span.0);
+    let summary = Archived {
+        message: first,
+        role: Role::User,
+        source: Some(format!("summary of session {}", closed.id).into()),
+        content: closed.summary.as_str().into(),
+        reasoning: None,
+        broadcast: false,
+        at: None,
+        tokens: 0,
+    };
+    ArchivedSession { summary, spans: closed.spans.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recap_core::model::Block;
+
+    #[test]
+    fn a_closed_session_is_its_summary_at_the_place_of_its_first_message() {
+        let closed = |spans: &[(u32, u32)]| {
+            let spans = spans.to_vec();
+            closed_session(&ClosedSession { id: "s2".into(), summary: "So far.".into(), spans })
+        };
+        let found = closed(&[(3, 5), (7, 9)]);
+        let Archived { message, role, source, content, .. } = &found.summary;
+        assert_eq!((*message, *role, &**content), (3, Role::User, "So far."));
+        assert_eq!(source.as_deref(), Some("summary of session s2"));
+        assert_eq!(found.spans, [(3, 5), (7, 9)]);
+        assert_eq!(closed(&[]).summary.message, 0);
+    }
+
+    #[test]
+    fn a_message_without_visible_reasoning_has_none() {
+        let message = |text: &str| Message {
+            id: String::new(),
+            role: Role::Assistant,
+            at: None,
+            blocks: vec![Block::Reasoning { text: text.to_owned() }],
+            usage: None,
+            synthetic: false,
+            broadcast: false,
+        };
+        assert_eq!(thought(&message("")), None);
+        assert_eq!(thought(&message("I see.")).as_deref(), Some("I see."));
+    }
+}

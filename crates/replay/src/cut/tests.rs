@@ -1,0 +1,502 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::*;
+use crate::PreparedSession;
+use recap_billing::pricing::{Agents, PriceList};
+use recap_core::model::{Block, CellKey, CutBill, Message, RecordedCompaction, Role, Transcript};
+use recap_core::tokens::Counter;
+use recap_exam::probes::Cuts;
+use recap_exam::roles::compactor::EmptySummary;
+use recap_strategy::{At, CallUsage, FailedCall, Produced, Reply, Task, When, builtin};
+
+/// About this many tokens of words that are not part of an identifier.
+fn padding(tokens: usize) -> String {
+    "lorem ipsum dolor sit amet ".repeat(tokens / 6 + 1)
+}
+
+fn message(n: usize, role: Role, blocks: Vec<Block>) -> Message {
+    let id = format!("m{n}");
+    Message { id, role, at: None, blocks, usage: None, synthetic: false, broadcast: false }
+}
+
+fn text(text: String) -> Vec<Block> {
+    vec![Block::Text { text }]
+}
+
+/// The text that only result k contains.
+fn named(k: usize) -> String {
+    let letters =
+        format!("{}{}", char::from(b'a' + (k / 26) as u8), char::from(b'a' + (k % 26) as u8));
+    format!("look into src/module_{k}/part_{k}.rs for zeb{letters}ra and quag{letters}ga")
+}
+
+/// Answers every task with the same text.
+struct Says(String);
+
+#[async_trait::async_trait]
+impl Compactor for Says {
+    async fn run(&self, _: &Task) -> Result<Reply, FailedCall> {
+        let usage = CallUsage { input: 1_000, output: 100 };
+        let produced = Produced::Continuation(self.0.clone());
+        Ok(Reply::unmodelled(produced, usage, usage.output))
+    }
+
+    fn name(&self) -> &str {
+        "says"
+    }
+}
+
+/// A task, and then `requests` calls of a tool with results of some 1,000
+/// tokens: result k names `src/module_k/part_k.rs`, and from request 12 on each
+/// call reads the file that the result 10 requests before it named.
+fn session(requests: usize) -> Transcript {
+    reading_back(requests, 10)
+}
+
+/// A session like [`session`], in which a call reads the file that the result
+/// `back` requests before it named.
+fn reading_back(requests: usize, back: usize) -> Transcript {
+    let mut messages = vec![message(0, Role::User, text("Please mend the build.".to_owned()))];
+    let file = |k: usize| format!("src/module_{k}/part_{k}.rs");
+    for k in 0..requests {
+        let path = if k >= back + 2 { file(k - back) } else { "notes".to_owned() };
+        let call = Block::ToolCall {
+            id: format!("c{k}"),
+            name: "Read".to_owned(),
+            arguments: json!({"path": path}),
+        };
+        let said = Block::Text { text: format!("Step {k}.") };
+        messages.push(message(messages.len(), Role::Assistant, vec![said, call]));
+        let result = Block::ToolResult {
+            call: format!("c{k}"),
+            text: format!("{} {}", padding(1_000), named(k)),
+            images: 0,
+            is_error: false,
+        };
+        messages.push(message(messages.len(), Role::Tool, vec![result]));
+    }
+    Transcript { id: "s".to_owned(), messages, ..Transcript::default() }
+}
+
+fn subject(transcript: Transcript, cuts: Cuts) -> PreparedSession {
+    PreparedSession::with_cuts("d", transcript, Arc::new(Counter::default()), (cuts, 1))
+}
+
+fn plan(name: &str) -> Plan {
+    let agents = Agents::new(Arc::new(PriceList::bundled()), vec!["claude-sonnet-5-5".into()]);
+    Plan {
+        key: CellKey {
+            dataset: "d".into(),
+            transcript: "s".into(),
+            strategy: name.into(),
+            window: "native".into(),
+            replicate: 0,
+        },
+        strategy: Arc::new(builtin(name, &[]).unwrap().unwrap()),
+        window: 0,
+        scaled: true,
+        seed: 1,
+        offline: true,
+        agents: agents.of(None, &[]).into(),
+        compactor: None,
+    }
+}
+
+fn part(subject: &PreparedSession, at: usize) -> CutSegment {
+    let (place, facts) = &subject.cuts[at];
+    CutSegment::new(subject, place, facts, &[])
+}
+
+async fn exam(subject: &PreparedSession, at: usize, name: &str, depth: u32) -> CutExam {
+    let part = part(subject, at);
+    let without = examine(&part, &plan("full"), 1, &EmptySummary, None).await.unwrap().baseline;
+    examine(&part, &plan(name), depth, &EmptySummary, Some(&without)).await.unwrap().exam
+}
+
+fn count(exam: &CutExam, state: ReferenceState) -> usize {
+    exam.states.iter().filter(|own| **own == state).count()
+}
+
+#[tokio::test]
+async fn what_is_used_from_before_the_cut_and_not_said_since_is_at_stake() {
+    // The cut is before request 20: requests 20 to 29 read the files of results
+    // 10 to 19, which are before the cut; request 30 reads the file of result
+    // 20, which is after it.
+    let subject = subject(session(40), Cuts::Spread(1));
+    let (place, facts) = &subject.cuts[0];
+    assert_eq!((place.request, place.requests), (20, 20));
+    let asked: Vec<(u32, &str)> = facts.iter().map(|f| (f.request, f.text.as_str())).collect();
+    let due: Vec<(u32, String)> =
+        (20..30).map(|r| (r, format!("src/module_{0}/part_{0}.rs", r - 10))).collect();
+    let due: Vec<(u32, &str)> = due.iter().map(|(r, text)| (*r, text.as_str())).collect();
+    assert_eq!(asked, due);
+    // The result of request 10 is message 22; 18 messages follow it.
+    assert_eq!(facts[0].last_seen, 22);
+}
+
+#[tokio::test]
+async fn full_keeps_everything_and_empty_nothing_at_every_depth() {
+    let subject = subject(session(40), Cuts::Spread(3));
+    for at in 0..subject.cuts.len() {
+        for depth in [1, 3] {
+            let full = exam(&subject, at, "full", depth).await;
+            assert_eq!(count(&full, ReferenceState::Verbatim), full.states.len());
+            let empty = exam(&subject, at, "empty", depth).await;
+            assert_eq!(count(&empty, ReferenceState::Lost), empty.states.len());
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_window_of_a_first_compaction_is_the_largest_at_which_the_trigger_fires() {
+    let subject = subject(session(40), Cuts::Spread(1));
+    let cut = part(&subject, 0).cut(&subject.cuts[0].0, &subject.cuts[0].1);
+    let window = |name| exam(&subject, 0, name, 1);
+    // The sizes are 85 % of the window, 33,000 of 200,000 below it, and half of
+    // 200,000.
+    let tokens = cut.tokens_before as f64;
+    for (name, share) in [
+        ("fifo", 0.85),
+        ("claude-code", 1.0 - 33_000.0 / 200_000.0),
+        ("anthropic-context-editing", 0.5),
+    ] {
+        let window = window(name).await.window as f64;
+        assert!((window - tokens / share).abs() <= 3.0, "{name}: {window}, {tokens}");
+    }
+    // A view has no trigger: the window is as large as the context.
+    assert_eq!(window("sliding-window").await.window, cut.tokens_before);
+}
+
+#[tokio::test]
+async fn a_greater_depth_replays_the_material_at_a_part_of_its_tokens() {
+    let subject = subject(session(40), Cuts::Spread(1));
+    let part = part(&subject, 0);
+    let sizes = &part.subject.recording.sizes;
+    let material: u64 = sizes.messages[..part.material as usize].iter().map(|w| w.tokens).sum();
+    let exam = exam(&subject, 0, "sliding-window", 3).await;
+    assert_eq!(exam.window, sizes.preamble_tokens() + sizes.largest_output() + material / 3);
+}
+
+#[tokio::test]
+async fn a_sliding_window_keeps_what_its_last_messages_hold() {
+    // At request 20 + i the last twenty messages begin with call 10 + i, whose
+    // result names the file that is read: it is just inside.
+    let subject = subject(session(40), Cuts::Spread(1));
+    let exam = exam(&subject, 0, "sliding-window", 1).await;
+    let kept = exam.states.iter().filter(|state| state.is_kept()).count();
+    assert_eq!((kept, exam.states.len()), (10, 10), "{:?}", exam.states);
+}
+
+#[tokio::test]
+async fn a_summary_that_names_a_fact_with_its_words_carries_it_and_its_without_summary_does_not() {
+    let subject = subject(session(40), Cuts::Spread(1));
+    let part = part(&subject, 0);
+    let summary = (10..20).map(|k| format!("{}. ", named(k))).collect::<String>();
+    let own = examine(&part, &plan("claude-code"), 1, &Says(summary), None).await.unwrap().exam;
+    assert_eq!(count(&own, ReferenceState::Carried), 10, "{:?}", own.states);
+    let without_summary =
+        examine(&part, &plan("claude-code"), 1, &EmptySummary, None).await.unwrap().exam;
+    assert_eq!(count(&without_summary, ReferenceState::Lost), 10, "{:?}", without_summary.states);
+    let bare = (10..20).map(|k| format!("src/module_{k}/part_{k}.rs ")).collect::<String>();
+    let listed = examine(&part, &plan("claude-code"), 1, &Says(bare), None).await.unwrap().exam;
+    assert_eq!(count(&listed, ReferenceState::Bare), 10, "{:?}", listed.states);
+}
+
+#[tokio::test]
+async fn requests_over_the_window_keep_nothing_at_a_greater_depth() {
+    // No call uses the seven tools of the strategy for games: nothing is
+    // deduplicated.
+    let subject = subject(session(40), Cuts::Spread(1));
+    let first = exam(&subject, 0, "snapshot-dedup-zoea", 1).await;
+    assert_eq!((count(&first, ReferenceState::Verbatim), first.refused.len()), (10, 0));
+    let deep = exam(&subject, 0, "snapshot-dedup-zoea", 3).await;
+    assert_eq!((count(&deep, ReferenceState::Lost), deep.refused.len()), (10, 10));
+}
+
+#[tokio::test]
+async fn what_is_lost_and_searched_for_by_the_words_beside_it_is_recovered() {
+    // Each call reads the file that the result 15 requests before it named: the
+    // last twenty messages contain the ten newest results.
+    let subject = subject(reading_back(40, 15), Cuts::Spread(1));
+    let plain = exam(&subject, 0, "sliding-window", 1).await;
+    assert_eq!(count(&plain, ReferenceState::Lost), 15, "{:?}", plain.states);
+    let searching = exam(&subject, 0, "sliding-window-search", 1).await;
+    assert_eq!(count(&searching, ReferenceState::Recovered), 15, "{:?}", searching.states);
+}
+
+#[tokio::test]
+async fn a_cut_costs_what_its_requests_cost_with_and_without() {
+    let subject = subject(session(40), Cuts::Spread(1));
+    let full = exam(&subject, 0, "full", 1).await;
+    let bill = &full.bills[0];
+    assert_eq!(bill.with_usd, bill.without_usd);
+    assert_eq!((bill.compactions_usd, bill.pays_after), (Some(0.0), None));
+    let window = exam(&subject, 0, "claude-code", 1).await;
+    let bill = &window.bills[0];
+    assert_eq!(bill.without_usd, full.bills[0].with_usd);
+    assert!(bill.with_usd < bill.without_usd);
+    assert!(bill.compactions_usd > Some(0.0));
+}
+
+#[tokio::test]
+async fn a_recorded_compaction_is_looked_at_with_what_stood_before_it() {
+    let mut transcript = session(40);
+    // After request 20 the vendor folded everything into a summary that names
+    // one of the files.
+    transcript.compactions = vec![RecordedCompaction {
+        after: 41,
+        kept_from: 41,
+        summary: Some(named(12)),
+        ..RecordedCompaction::default()
+    }];
+    let subject = subject(transcript, Cuts::Recorded);
+    assert_eq!(subject.cuts.len(), 1);
+    let place = &subject.cuts[0].0;
+    assert_eq!((place.request, place.from, place.material.len()), (20, 41, 41));
+    let recorded = exam(&subject, 0, "recorded", 1).await;
+    assert_eq!(count(&recorded, ReferenceState::Carried), 1, "{:?}", recorded.states);
+    let full = exam(&subject, 0, "full", 1).await;
+    assert_eq!(count(&full, ReferenceState::Verbatim), 10);
+}
+
+/// A session of 40 requests whose agent compacted behind message 21 and kept those from 15 on.
+fn compacted_at_21() -> Transcript {
+    let mut transcript = session(40);
+    transcript.compactions = vec![RecordedCompaction {
+        after: 21,
+        kept_from: 15,
+        summary: Some("so far".to_owned()),
+        ..RecordedCompaction::default()
+    }];
+    transcript
+}
+
+#[tokio::test]
+async fn a_snapshot_is_told_in_the_transcripts_own_numbers() {
+    let subject = subject(compacted_at_21(), Cuts::Spread(1));
+    let part = part(&subject, 0);
+    let (place, _) = &subject.cuts[0];
+    // Message 15 is a call, which is kept with its result.
+    assert_eq!(place.material[0].message, 15);
+    let parts = vec![recap_core::model::SnapshotPart::Messages { from: 0, to: 3 }];
+    let snapshot = Snapshot { request: 0, tokens: 9, overflow: false, compactions: 0, parts };
+    let whole = part.whole(snapshot, &mut BTreeMap::new());
+    assert_eq!(whole.parts, [recap_core::model::SnapshotPart::Messages { from: 15, to: 18 }]);
+    assert_eq!(whole.request, place.request);
+}
+
+#[test]
+fn a_fact_is_as_far_back_as_the_messages_from_its_last_source_on() {
+    let subject = subject(session(40), Cuts::Spread(1));
+    let part = part(&subject, 0);
+    let (place, facts) = &subject.cuts[0];
+    let cut = part.cut(place, facts);
+    let sizes = &subject.recording.sizes.messages;
+    assert!(!cut.facts.is_empty());
+    for fact in &cut.facts {
+        // The material is the transcript up to the cut, whole.
+        let behind = sizes[fact.last_seen as usize..place.from as usize].iter();
+        assert_eq!(fact.newest_tokens, behind.map(|weight| weight.tokens).sum::<u64>());
+    }
+}
+
+#[test]
+fn only_triggers_on_size_after_the_start_can_be_forced() {
+    let mut strategy = builtin("claude-code", &[]).unwrap().unwrap();
+    strategy.stages.truncate(1);
+    for (at, when, may) in [
+        (At::Request, When::Messages(9), true),
+        (At::Request, When::ToolTokens(9), true),
+        (At::Request, When::AboveReserve { reserve: 9 }, true),
+        (At::Open, When::Messages(9), false),
+        (At::Request, When::Recorded, false),
+        (At::Request, When::Idle { minutes: 9 }, false),
+    ] {
+        (strategy.stages[0].at, strategy.stages[0].when) = (at, when);
+        let expected = if may { vec![0] } else { Vec::new() };
+        assert_eq!(forced::forceable(&strategy), expected, "{:?}", strategy.stages[0].when);
+    }
+}
+
+#[tokio::test]
+async fn what_arrived_since_the_last_request_of_the_material_is_counted() {
+    let subject = subject(session(40), Cuts::Spread(1));
+    let (part, plan) = (part(&subject, 0), Plan { window: 1_000_000, ..plan("full") });
+    let mut session = opened(&part, &plan, &EmptySummary).unwrap();
+    session.arrive_uncompacted(part.material).await.unwrap();
+    // The answer of request 19, message 39, and its result.
+    let sizes = &part.subject.recording.sizes.messages;
+    assert_eq!((part.material, session.requests_made()), (41, 20));
+    assert_eq!(session.arrived, sizes[39].tokens + sizes[40].tokens);
+}
+
+#[test]
+fn the_facts_of_a_cut_are_counted_from_the_beginning_of_its_material() {
+    let subject = subject(compacted_at_21(), Cuts::Spread(1));
+    let part = part(&subject, 0);
+    let (place, facts) = &subject.cuts[0];
+    // The material begins with message 15, the call of request 7.
+    assert_eq!((place.request, part.first), (20, 13));
+    assert_eq!((part.request_of(13), part.request_of(17)), (20, 24));
+    let own = part.subject.facts.exam.references.iter();
+    let own: Vec<_> = own.map(|fact| (fact.request + 7, fact.last_seen + 15)).collect();
+    let whole: Vec<_> = facts.iter().map(|fact| (fact.request, fact.last_seen)).collect();
+    assert!(!own.is_empty());
+    assert_eq!(own, whole);
+}
+
+#[tokio::test]
+async fn every_request_after_a_cut_is_looked_at_once() {
+    let subject = subject(session(40), Cuts::Spread(1));
+    let seen = std::sync::Mutex::new(Vec::new());
+    let look = |request: u32, _: &Context| seen.lock().unwrap().push(request);
+    let part = part(&subject, 0);
+    examine_and_look(&part, (&plan("full"), 1), &EmptySummary, None, &look).await.unwrap();
+    assert_eq!(*seen.lock().unwrap(), (20..40).collect::<Vec<u32>>());
+}
+
+#[tokio::test]
+async fn a_session_waits_at_a_cut_for_its_calls_in_the_foreground() {
+    let subject = subject(session(40), Cuts::Spread(1));
+    let part = part(&subject, 0);
+    let says = Says("All is well.".to_owned());
+    let none = examine(&part, &plan("full"), 1, &says, None).await.unwrap().exam;
+    assert_eq!((none.compactions, none.blocking_ms), (0, None));
+    let one = examine(&part, &plan("claude-code"), 1, &says, None).await.unwrap().exam;
+    assert_eq!(one.compactions, 1);
+    assert!(one.blocking_ms > Some(0.0), "{:?}", one.blocking_ms);
+}
+
+/// The bill of a session at depth 3 whose compactor's replies have this many
+/// tokens, and the number of compactions before the cut.
+async fn deep(subject: &PreparedSession, output: u64) -> (CutBill, u32) {
+    let part = part(subject, 0);
+    let says = Wordy(output);
+    let exam = examine(&part, &plan("claude-code"), 3, &says, None).await.unwrap().exam;
+    (exam.bills[0].clone(), exam.compactions)
+}
+
+/// Answers every task with the same text, billed as this many tokens.
+struct Wordy(u64);
+
+#[async_trait::async_trait]
+impl Compactor for Wordy {
+    async fn run(&self, _: &Task) -> Result<Reply, FailedCall> {
+        let usage = CallUsage { input: 1_000, output: self.0 };
+        Ok(Reply::unmodelled(Produced::Continuation("So far.".to_owned()), usage, 100))
+    }
+
+    fn name(&self) -> &str {
+        "wordy"
+    }
+}
+
+#[tokio::test]
+async fn a_compaction_after_the_cut_is_paid_by_the_request_that_it_precedes() {
+    let subject = subject(session(40), Cuts::Spread(1));
+    let ((short, before), (long, again)) = (deep(&subject, 100).await, deep(&subject, 2_100).await);
+    assert_eq!(before, again);
+    // 2,000 more output tokens for each call.
+    let plan = plan("claude-code");
+    let mut tariff = plan.agents[0].prices.as_ref().unwrap().standard();
+    let at = subject.facts.requests[0].at;
+    let more = tariff.request_usd(&recap_core::model::Buckets::default(), 2_000, at).unwrap();
+    let calls = |short: Option<f64>, long: Option<f64>| (long.unwrap() - short.unwrap()) / more;
+    let led = calls(short.compactions_usd, long.compactions_usd);
+    assert!((led - f64::from(before)).abs() < 1e-6, "{led} {before}");
+    let later = calls(short.with_usd, long.with_usd);
+    assert!(later > 0.5 && (later - later.round()).abs() < 1e-6, "{later}");
+}
+
+#[tokio::test]
+async fn nobody_waits_at_a_cut_for_a_call_in_the_background() {
+    let subject = subject(session(40), Cuts::Spread(1));
+    let mut plan = plan("claude-code");
+    for stage in &mut Arc::make_mut(&mut plan.strategy).stages {
+        stage.background = true;
+    }
+    let says = Says("All is well.".to_owned());
+    let exam = examine(&part(&subject, 0), &plan, 1, &says, None).await.unwrap().exam;
+    assert_eq!((exam.compactions, exam.blocking_ms), (1, None));
+    assert_eq!(exam.latency_source, Some(LatencySource::Modelled));
+}
+
+#[tokio::test]
+async fn a_without_summary_is_refused_like_its_strategy_and_its_replies_are_not_counted() {
+    let subject = subject(session(40), Cuts::Spread(1));
+    let part = part(&subject, 0);
+    let without_summary = format!("{NO_SUMMARY}snapshot-dedup-zoea");
+    // Only other controls may send more than the window.
+    for (name, control, refused) in
+        [("s", false, 10), ("s", true, 0), (without_summary.as_str(), true, 10)]
+    {
+        let mut plan = plan("snapshot-dedup-zoea");
+        plan.key.strategy = name.to_owned();
+        Arc::make_mut(&mut plan.strategy).control = control;
+        let exam = examine(&part, &plan, 3, &EmptySummary, None).await.unwrap().exam;
+        assert_eq!(exam.refused.len(), refused, "{name} {control}");
+    }
+    for (name, replies) in [("s", 1), (without_summary.as_str(), 0)] {
+        let mut plan = plan("claude-code");
+        plan.key.strategy = name.to_owned();
+        let says = Says("All is well.".to_owned());
+        let exam = examine(&part, &plan, 1, &says, None).await.unwrap().exam;
+        assert_eq!(exam.replies.len(), replies, "{name}");
+    }
+}
+
+#[test]
+fn the_largest_window_at_which_a_size_is_above_its_share_is_found_to_the_token() {
+    use recap_strategy::Of;
+    let mut strategy = builtin("claude-code", &[]).unwrap().unwrap();
+    let above = |share, and_over| When::Above { of: Of::Window, share, and_over, at_most: None };
+    for (when, tokens, window) in [
+        // Half of 1,999, rounded down, is 999; half of 2,000 is not exceeded.
+        (above(0.5, 0), 1_000, 1_999),
+        (above(0.25, 700), 1_000, 3_999),
+        (above(0.5, 1_000), 1_000, 1_000),
+        (above(0.0, 0), 1_000, 1_000),
+        (When::AboveReserve { reserve: 300 }, 1_000, 1_299),
+        (When::Messages(3), 700, 700),
+    ] {
+        strategy.stages[0].when = when.clone();
+        assert_eq!(forced::window(&strategy, 0, false, tokens), window, "{when:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_last_request_of_the_material_is_what_the_provider_reported() {
+    let subject = subject(session(40), Cuts::Spread(1));
+    let (part, plan) = (part(&subject, 0), Plan { window: 1_000_000, ..plan("full") });
+    let mut session = opened(&part, &plan, &EmptySummary).unwrap();
+    session.arrive_uncompacted(part.material).await.unwrap();
+    // Request 19 is answered by message 39.
+    let sizes = &part.subject.recording.sizes;
+    let sent: u64 = sizes.messages[..39].iter().map(|weight| weight.tokens).sum();
+    let row = session.requests.last().unwrap();
+    assert_eq!((row.tokens_sent, row.messages), (sizes.preamble_tokens() + sent, 39));
+    assert!(row.valid && !row.overflow && !row.cache_break);
+    let reported = session.reported.unwrap();
+    assert_eq!((reported.input, reported.output), (row.tokens_sent, sizes.output[39]));
+    assert_eq!(session.reported_through, 39);
+    // Earlier requests were not sent and cost nothing.
+    let (rows, ..) = session.finish();
+    let billed = rows.bills[0].requests.iter().map(Option::is_some);
+    assert_eq!(billed.collect::<Vec<_>>(), [vec![false; 19], vec![true]].concat());
+}
+
+#[tokio::test]
+async fn words_are_searched_for_in_their_original_spelling() {
+    let mut transcript = reading_back(40, 15);
+    for block in transcript.messages.iter_mut().flat_map(|message| &mut message.blocks) {
+        if let Block::ToolResult { text, .. } = block {
+            *text = text.replace("for zeb", "for Zeb").replace("quag", "QuAg");
+        }
+    }
+    let subject = subject(transcript, Cuts::Spread(1));
+    let searching = exam(&subject, 0, "sliding-window-search", 1).await;
+    assert_eq!(count(&searching, ReferenceState::Recovered), 15, "{:?}", searching.states);
+}

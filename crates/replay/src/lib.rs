@@ -1,0 +1,54 @@
+//! Replays recorded sessions through strategies, request by request, as the agent would have
+//! run them.
+//!
+//! In: a session and a strategy ([`Plan`]). Out: a cell for each session under each strategy:
+//! its requests, compactions, cuts, answers and bills. [`run`] makes all cells of a run, side by
+//! side, and keeps them in a folder that can be resumed and merged.
+//!
+//! Invariant: replay is linear. Work per request does not grow with the history; data that
+//! depend only on the session (`PreparedSession`) are shared by all strategies, windows and replicates.
+//!
+//! Next: `recap-measure` makes a report of the cells.
+
+// Where an invariant holds, `expect` says it. `clippy.toml` names what reads the environment and the
+// clock, opens a socket or starts a program: a module that may says so at its head.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::print_stdout,
+        clippy::print_stderr,
+        clippy::dbg_macro,
+        clippy::disallowed_methods,
+        clippy::disallowed_types
+    )
+)]
+
+mod background;
+mod bill;
+mod break_even;
+mod cut;
+mod exogenous;
+mod loss;
+mod native;
+mod plan;
+mod probed;
+mod receipt;
+pub mod run;
+mod saved;
+mod session;
+mod stage;
+mod subject;
+mod validate;
+mod window;
+
+pub use cut::{Baseline, CutSegment, ExaminedCut, RequestInspector, examine, examine_and_look};
+pub use native::{NativeFrom, NativeWindow, UNKNOWN_LIMIT};
+pub use plan::{Plan, ReplayError};
+pub use probed::Probed;
+pub use receipt::receipt_facts;
+pub use saved::SavedSession;
+pub use session::{ReplaySession, Replayed, replay};
+pub use subject::PreparedSession;
+pub use validate::validate;
+pub use window::{LEAST_FOR_MESSAGES, WindowError, WindowSpec};

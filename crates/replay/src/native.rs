@@ -1,0 +1,258 @@
+//! The context limit that a recorded agent worked under.
+
+use recap_billing::pricing::Agents;
+use recap_core::model::{MOST_TOKENS, RecordedTrigger, Transcript};
+
+/// Limit in tokens that is assumed if the recorded model or its limit is not
+/// known: that of Claude models except the variants with 1m (Anthropic,
+/// "Context windows").
+pub const UNKNOWN_LIMIT: u64 = 200_000;
+
+/// Limits of variants above the limit in the price list, in tokens: 1m is a
+/// variant of models with 200k (Anthropic, "Context windows").
+const LARGER: [u64; 2] = [UNKNOWN_LIMIT, 1_000_000];
+
+/// Limits in tokens at which agents compact: those of Claude (200k, 1m) and of
+/// GPT-5 (272k of input, 400k with the output; OpenAI, "Models").
+const COMMON: [u64; 4] = [UNKNOWN_LIMIT, 272_000, 400_000, 1_000_000];
+
+/// The native window of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NativeWindow {
+    /// The context limit in tokens.
+    pub tokens: u64,
+    /// How the limit was determined.
+    pub from: NativeFrom,
+}
+
+/// How a native window was determined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NativeFrom {
+    /// The limit that the recording states.
+    Recorded,
+    /// The limit of the recorded model in the price list.
+    Listed,
+    /// The default [`UNKNOWN_LIMIT`], because the model or its limit is not
+    /// known.
+    Unknown,
+    /// The agent compacted automatically well below that limit.
+    Compacted,
+    /// The session's prompts were larger than that limit.
+    Exceeded {
+        /// The limit that was exceeded, in tokens.
+        limit: u64,
+        /// Largest prompt that the recording reports, in tokens.
+        largest: u64,
+    },
+}
+
+impl NativeWindow {
+    /// The native window of a session: the limit that the recording states; else
+    /// from its model's limit in the price list of `agents` and from the sizes
+    /// that the recording reports.
+    ///
+    /// - Prompts over the limit: the smaller of 200k and 1m that is large enough,
+    ///   and beyond that the next whole million.
+    /// - An agent that compacts automatically does so at its own limit, which may
+    ///   be below its model's: the smallest of 200k, 272k, 400k, 1m and the
+    ///   model's limit that is at least as large as every prompt.
+    /// - Otherwise the model's limit, or [`UNKNOWN_LIMIT`].
+    pub fn of(transcript: &Transcript, agents: &Agents) -> Self {
+        let named = transcript.model.as_deref().map(|name| agents.named(name));
+        let listed = named.and_then(|agent| agent.prices?.max_input_tokens).filter(|n| *n > 0);
+        let stated = transcript.window.filter(|tokens| (1..=MOST_TOKENS).contains(tokens));
+        let limit = stated.or(listed).unwrap_or(UNKNOWN_LIMIT);
+        let largest = largest_prompt(transcript);
+        if largest > limit {
+            let larger = LARGER.into_iter().find(|window| *window >= largest);
+            let tokens = larger.unwrap_or_else(|| largest.next_multiple_of(1_000_000));
+            return Self { tokens, from: NativeFrom::Exceeded { limit, largest } };
+        }
+        if stated.is_some() {
+            return Self { tokens: limit, from: NativeFrom::Recorded };
+        }
+        let holding = COMMON.into_iter().find(|window| *window >= largest);
+        match holding.filter(|window| *window < limit) {
+            Some(tokens) if compacts_by_itself(transcript) => {
+                Self { tokens, from: NativeFrom::Compacted }
+            }
+            _ if listed.is_none() => Self { tokens: limit, from: NativeFrom::Unknown },
+            _ => Self { tokens: limit, from: NativeFrom::Listed },
+        }
+    }
+}
+
+/// Largest prompt that the recording reports, of a request or just before a
+/// compaction; 0 if it reports none.
+fn largest_prompt(transcript: &Transcript) -> u64 {
+    let requests = transcript.messages.iter().filter_map(|message| message.usage);
+    let requests = requests.map(|usage| usage.prompt());
+    let before = transcript.compactions.iter().filter_map(|c| c.tokens_before);
+    // Recorded figures may be impossibly large.
+    requests.chain(before).filter(|tokens| *tokens <= MOST_TOKENS).max().unwrap_or(0)
+}
+
+/// Whether the agent compacted automatically and the recording reports the
+/// size.
+fn compacts_by_itself(transcript: &Transcript) -> bool {
+    let is_plausible = |tokens: Option<u64>| tokens.is_some_and(|tokens| tokens <= MOST_TOKENS);
+    let mut compactions = transcript.compactions.iter();
+    compactions.any(|c| c.trigger == RecordedTrigger::Auto && is_plausible(c.tokens_before))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use recap_billing::pricing::PriceList;
+    use recap_core::model::{Message, RecordedCompaction, Role, Usage};
+
+    /// A session of a model with prompts and compactions of these sizes.
+    fn session(
+        model: Option<&str>,
+        prompts: &[u64],
+        compactions: &[(RecordedTrigger, Option<u64>)],
+    ) -> NativeWindow {
+        let message = |input: &u64| Message {
+            id: String::new(),
+            role: Role::Assistant,
+            at: None,
+            blocks: Vec::new(),
+            usage: Some(Usage { input: 1_000, cache_read: input - 1_000, ..Usage::default() }),
+            synthetic: false,
+            broadcast: false,
+        };
+        let compaction = |(trigger, tokens_before): &(RecordedTrigger, Option<u64>)| {
+            let (trigger, tokens_before) = (*trigger, *tokens_before);
+            RecordedCompaction { trigger, tokens_before, ..RecordedCompaction::default() }
+        };
+        let transcript = Transcript {
+            model: model.map(str::to_owned),
+            messages: prompts.iter().map(message).collect(),
+            compactions: compactions.iter().map(compaction).collect(),
+            ..Transcript::default()
+        };
+        let list = r#"{
+            "small": {"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6, "max_input_tokens": 128000},
+            "usual": {"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6, "max_input_tokens": 200000},
+            "large": {"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6, "max_input_tokens": 1000000},
+            "vast": {"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6, "max_input_tokens": 20000000},
+            "none": {"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6, "max_input_tokens": 0},
+            "unlimited": {"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6}
+        }"#;
+        let list = Arc::new(PriceList::parse("test", list).unwrap());
+        // The window is that of the recorded model, whatever the agent model of
+        // the bill.
+        NativeWindow::of(&transcript, &Agents::new(list, vec!["small".to_owned()]))
+    }
+
+    const AUTO: RecordedTrigger = RecordedTrigger::Auto;
+
+    #[test]
+    fn the_window_is_the_limit_of_the_recorded_model_in_the_price_list() {
+        let listed = |tokens| NativeWindow { tokens, from: NativeFrom::Listed };
+        assert_eq!(session(Some("small"), &[50_000], &[]), listed(128_000));
+        assert_eq!(session(Some("large"), &[50_000], &[]), listed(1_000_000));
+        assert_eq!(session(Some("provider/large"), &[], &[]), listed(1_000_000));
+        // A prompt of exactly the limit does not exceed it.
+        assert_eq!(session(Some("usual"), &[200_000], &[]), listed(200_000));
+    }
+
+    #[test]
+    fn the_limit_that_the_recording_states_comes_before_all_others() {
+        let stated = |tokens, prompt| {
+            let usage = Some(Usage { input: prompt, ..Usage::default() });
+            let message = Message { usage, ..Message::new("", Role::Assistant, None, Vec::new()) };
+            let (window, messages) = (Some(tokens), vec![message]);
+            let transcript = Transcript { window, messages, ..Transcript::default() };
+            let list = Arc::new(PriceList::bundled());
+            NativeWindow::of(&transcript, &Agents::new(list, Vec::new()))
+        };
+        let recorded = NativeWindow { tokens: 258_400, from: NativeFrom::Recorded };
+        assert_eq!(stated(258_400, 230_000), recorded);
+        let from = NativeFrom::Exceeded { limit: 258_400, largest: 300_000 };
+        assert_eq!(stated(258_400, 300_000), NativeWindow { tokens: 1_000_000, from });
+        // What is no limit is not believed.
+        for odd in [0, MOST_TOKENS + 1] {
+            let unknown = NativeWindow { tokens: 200_000, from: NativeFrom::Unknown };
+            assert_eq!(stated(odd, 9_000), unknown);
+        }
+    }
+
+    #[test]
+    fn without_a_known_limit_the_window_is_200k() {
+        let unknown = NativeWindow { tokens: 200_000, from: NativeFrom::Unknown };
+        for model in [None, Some("claude-of-somebody"), Some("unlimited"), Some("none")] {
+            assert_eq!(session(model, &[50_000], &[]), unknown, "{model:?}");
+        }
+        assert_eq!(session(None, &[50_000], &[(AUTO, Some(50_000))]), unknown);
+    }
+
+    #[test]
+    fn prompts_over_the_limit_lead_to_the_next_larger_window() {
+        let over = |model, prompts: &[u64]| {
+            let found = session(model, prompts, &[]);
+            assert!(matches!(found.from, NativeFrom::Exceeded { .. }), "{found:?}");
+            found.tokens
+        };
+        assert_eq!(over(Some("small"), &[150_000, 20_000]), 200_000);
+        assert_eq!(over(Some("usual"), &[200_001]), 1_000_000);
+        assert_eq!(over(None, &[300_000]), 1_000_000);
+        assert_eq!(over(Some("large"), &[1_200_000]), 2_000_000);
+        let from = session(Some("usual"), &[300_000], &[]).from;
+        assert_eq!(from, NativeFrom::Exceeded { limit: 200_000, largest: 300_000 });
+        // The prompt before a compaction counts, whether the compaction was
+        // automatic or manual.
+        let before = [(RecordedTrigger::Manual, Some(250_000)), (AUTO, Some(160_000))];
+        assert_eq!(session(Some("usual"), &[9_000], &before).tokens, 1_000_000);
+    }
+
+    #[test]
+    fn an_agent_that_compacts_early_has_the_smallest_common_window_for_its_prompts() {
+        let auto =
+            |model, prompts: &[u64], before| session(model, prompts, &[(AUTO, Some(before))]);
+        let compacted = |tokens| NativeWindow { tokens, from: NativeFrom::Compacted };
+        assert_eq!(auto(Some("large"), &[158_000], 160_000), compacted(200_000));
+        assert_eq!(auto(Some("large"), &[210_000], 160_000), compacted(272_000));
+        assert_eq!(auto(Some("large"), &[210_000], 272_001), compacted(400_000));
+        let listed = |tokens| NativeWindow { tokens, from: NativeFrom::Listed };
+        assert_eq!(auto(Some("large"), &[9_000], 400_001), listed(1_000_000));
+        // The model's own limit is the smallest.
+        assert_eq!(auto(Some("small"), &[90_000], 100_000), listed(128_000));
+        assert_eq!(auto(Some("usual"), &[90_000], 100_000), listed(200_000));
+    }
+
+    #[test]
+    fn manual_compactions_and_those_without_a_size_do_not_change_the_window() {
+        let listed = NativeWindow { tokens: 1_000_000, from: NativeFrom::Listed };
+        for compaction in [
+            (RecordedTrigger::Manual, Some(160_000)),
+            (RecordedTrigger::Unknown, Some(160_000)),
+            (AUTO, None),
+        ] {
+            assert_eq!(session(Some("large"), &[9_000], &[compaction]), listed, "{compaction:?}");
+        }
+    }
+
+    #[test]
+    fn impossibly_large_sizes_are_ignored() {
+        let listed = NativeWindow { tokens: 1_000_000, from: NativeFrom::Listed };
+        assert_eq!(session(Some("large"), &[u64::MAX, 9_000], &[(AUTO, Some(u64::MAX))]), listed);
+    }
+
+    #[test]
+    fn a_window_holds_a_prompt_of_exactly_its_size() {
+        let tokens = |model, prompt, trigger| session(Some(model), &[prompt], trigger).tokens;
+        assert_eq!(tokens("small", 200_000, &[]), 200_000);
+        assert_eq!(tokens("usual", 1_000_000, &[]), 1_000_000);
+        assert_eq!(tokens("large", 2_000_000, &[]), 2_000_000);
+        assert_eq!(tokens("large", 200_000, &[(AUTO, Some(9_000))]), 200_000);
+        // The largest figure that is believed, and one more.
+        assert_eq!(tokens("large", 10_000_000, &[]), 10_000_000);
+        assert_eq!(tokens("large", 10_000_001, &[]), 1_000_000);
+        // No common window holds it: it is the model's own limit.
+        let vast = session(Some("vast"), &[3_000_000], &[(AUTO, Some(9_000))]);
+        assert_eq!(vast, NativeWindow { tokens: 20_000_000, from: NativeFrom::Listed });
+    }
+}

@@ -1,0 +1,213 @@
+//! The context at a probe point, with the states of the evidence.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::plan::Plan;
+use super::session::{CellResult, ReplaySession};
+use super::subject::{PreparedSession, text_hash};
+use recap_core::model::{
+    CellRows, LedgerState, MessageIndex, Preamble, Role, Snapshot, SnapshotPart,
+};
+use recap_strategy::ClosedSession;
+
+/// Number of messages on each side of the evidence that the control `evidence`
+/// shows (reference §5).
+const NEIGHBOURS: u32 = 2;
+
+/// A probe that still has to be asked, with the states of its evidence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Probed {
+    /// Position of the probe in [`TranscriptFacts::probes`](recap_core::model::TranscriptFacts).
+    pub probe: u32,
+    /// Position of its context in [`CellRows::snapshots`].
+    pub snapshot: u32,
+    /// Worst state of the messages that answer the probe; absent without
+    /// evidence.
+    pub evidence: Option<LedgerState>,
+    /// Number of compactions since the evidence was last mentioned; absent
+    /// without evidence.
+    pub age_compactions: Option<u32>,
+    /// The sessions that the strategy had closed by then, with a summary.
+    pub sessions: Arc<[ClosedSession]>,
+}
+
+impl ReplaySession<'_> {
+    /// Stores the context of this request if a probe is asked there.
+    pub(super) fn snapshot(&mut self, request: u32, overflow: bool) {
+        let facts = &self.subject.facts;
+        let asked: Vec<u32> = (0..)
+            .zip(&facts.probes)
+            .filter(|(_, p)| p.request == request)
+            .map(|(i, _)| i)
+            .collect();
+        if asked.is_empty() {
+            return;
+        }
+        let sessions: Arc<[ClosedSession]> = self.shared.closed_sessions().into();
+        for &probe in &asked {
+            let evidence = &facts.probes[probe as usize].evidence;
+            let states = evidence.iter().map(|&message| self.context.state(message));
+            let since = |&last: &MessageIndex| {
+                let after = self.compactions.iter().filter(|(_, c)| c.messages_seen > last);
+                after.count() as u32
+            };
+            self.probed.push(Probed {
+                probe,
+                snapshot: self.snapshots.len() as u32,
+                evidence: states.max(),
+                age_compactions: evidence.last().map(since),
+                sessions: Arc::clone(&sessions),
+            });
+        }
+        let parts = self.parts();
+        self.snapshots.push(Snapshot {
+            request,
+            tokens: self.context.weight().tokens,
+            overflow,
+            compactions: self.compactions.len() as u32,
+            parts,
+        });
+    }
+
+    /// The parts of what is sent now, in order; texts that are not recorded
+    /// messages are stored.
+    fn parts(&mut self) -> Vec<SnapshotPart> {
+        let mut parts = Vec::new();
+        parts.extend(self.preamble());
+        let notes = self.context.notes().map(|(_, text)| text.to_owned());
+        for text in notes.filter(|text| !text.is_empty()) {
+            parts.push(written(Role::System, text, &mut self.texts));
+        }
+        for id in self.context.visible() {
+            // A message as recorded is known by its number, without its text.
+            if let Some(message) = id.index().filter(|_| !self.context.is_edited(id)) {
+                extend(&mut parts, message);
+                continue;
+            }
+            let Some(entry) = self.context.entry(id) else { continue };
+            match id.index() {
+                Some(message) => {
+                    let text = keep(entry.text.into_owned(), &mut self.texts);
+                    parts.push(SnapshotPart::Edited { message, text });
+                }
+                None => {
+                    parts.push(written(entry.role, entry.text.into_owned(), &mut self.texts));
+                }
+            }
+        }
+        parts
+    }
+
+    /// The recorded preamble, whose text is stored once for each of its changes.
+    fn preamble(&mut self) -> Option<SnapshotPart> {
+        let change = change(self.subject, self.context.seen_count());
+        if self.preamble.as_ref().is_none_or(|(known, _)| *known != change) {
+            let text = Some(preamble(self.subject, change)).filter(|text| !text.is_empty());
+            let part = text.map(|text| written(Role::System, text, &mut self.texts));
+            self.preamble = Some((change, part));
+        }
+        self.preamble.as_ref().and_then(|(_, part)| part.clone())
+    }
+}
+
+/// The control `evidence`: each probe is asked with the messages that answer it
+/// and their neighbours. No requests are replayed; for a probe without evidence
+/// only the preamble is sent.
+pub(super) fn evidence_alone(subject: &PreparedSession, plan: &Plan) -> CellResult {
+    let facts = &subject.facts;
+    let mut texts = BTreeMap::new();
+    let mut snapshots = Vec::new();
+    let mut probed = Vec::new();
+    // The preamble since each of its changes.
+    let mut preambles: BTreeMap<Option<usize>, Option<SnapshotPart>> = BTreeMap::new();
+    for (number, probe) in (0u32..).zip(&facts.probes) {
+        let mut parts = Vec::new();
+        let change = change(subject, probe.probe.asked_at + 1);
+        let sent = preambles.entry(change).or_insert_with(|| {
+            let text = preamble(subject, change);
+            (!text.is_empty()).then(|| written(Role::System, text, &mut texts))
+        });
+        parts.extend(sent.clone());
+        let around = |&message: &MessageIndex| {
+            message.saturating_sub(NEIGHBOURS)..=(message + NEIGHBOURS).min(probe.probe.asked_at)
+        };
+        let shown: BTreeSet<MessageIndex> = probe.evidence.iter().flat_map(around).collect();
+        let sizes = &subject.recording.sizes.messages;
+        let tokens = shown.iter().map(|&m| sizes[m as usize].tokens).sum::<u64>();
+        shown.into_iter().for_each(|message| extend(&mut parts, message));
+        probed.push(Probed {
+            probe: number,
+            snapshot: number,
+            evidence: (!probe.evidence.is_empty()).then_some(LedgerState::Verbatim),
+            age_compactions: (!probe.evidence.is_empty()).then_some(0),
+            sessions: Arc::default(),
+        });
+        snapshots.push(Snapshot {
+            request: probe.request,
+            tokens: tokens + facts.preamble_tokens,
+            overflow: false,
+            compactions: 0,
+            parts,
+        });
+    }
+    let rows = CellRows { snapshots, ..CellRows::unsent(plan.window) };
+    (rows, texts, probed)
+}
+
+/// The number of the last change of the preamble before a message.
+fn change(subject: &PreparedSession, message: MessageIndex) -> Option<usize> {
+    let changes = &subject.recording.transcript.preamble_changes;
+    changes.iter().rposition(|change| change.before <= message)
+}
+
+/// The recorded preamble as it is sent since a change.
+fn preamble(subject: &PreparedSession, change: Option<usize>) -> String {
+    let transcript = &subject.recording.transcript;
+    match change.map(|change| &transcript.preamble_changes[change]) {
+        None => transcript.preamble.sent(),
+        Some(change) => {
+            let system = change.system.clone();
+            Preamble { system, ..transcript.preamble.clone() }.sent()
+        }
+    }
+}
+
+/// Adds a recorded message: to the last part if it continues it, else as a new part.
+fn extend(parts: &mut Vec<SnapshotPart>, message: MessageIndex) {
+    match parts.last_mut() {
+        Some(SnapshotPart::Messages { to, .. }) if *to == message => *to += 1,
+        _ => parts.push(SnapshotPart::Messages { from: message, to: message + 1 }),
+    }
+}
+
+fn written(role: Role, text: String, texts: &mut BTreeMap<String, String>) -> SnapshotPart {
+    SnapshotPart::Written { role, text: keep(text, texts) }
+}
+
+/// Stores a text under its hash.
+fn keep(text: String, texts: &mut BTreeMap<String, String>) -> String {
+    let hash = text_hash(&text);
+    texts.insert(hash.clone(), text);
+    hash
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_messages_that_follow_each_other_share_a_part() {
+        let mut texts = BTreeMap::new();
+        let mut parts = Vec::new();
+        [3, 4, 6].into_iter().for_each(|message| extend(&mut parts, message));
+        let note = written(Role::System, "a note".to_owned(), &mut texts);
+        parts.push(note.clone());
+        extend(&mut parts, 7);
+        let run = |from, to| SnapshotPart::Messages { from, to };
+        assert_eq!(parts, [run(3, 5), run(6, 7), note.clone(), run(7, 8)]);
+        let hash = text_hash("a note");
+        assert_eq!(note, SnapshotPart::Written { role: Role::System, text: hash.clone() });
+        assert_eq!(texts, BTreeMap::from([(hash, "a note".to_owned())]));
+    }
+}

@@ -1,0 +1,271 @@
+//! What the receipt of a session needs of its recording: its compactions, how long its caches
+//! live, and what filled its contexts.
+
+use rustc_hash::FxHashMap;
+
+use super::subject::PreparedSession;
+use recap_billing::pricing::Agents;
+use recap_billing::prompt_cache::Rules;
+use recap_core::model::{
+    CompactionFacts, Content, Message, MessageIndex, Origin, ReceiptFacts, RecordedCompaction, Role,
+};
+use recap_strategy::Recording;
+
+/// What stands in the place of a result that the recorded agent cleared.
+const CLEARED: &str = "[Old tool result content cleared]";
+
+/// Reads it off a recording.
+pub fn receipt_facts(subject: &PreparedSession, agents: &Agents) -> ReceiptFacts {
+    let (facts, recording) = (&subject.facts, &subject.recording);
+    let lifetime = |named: Option<&str>| {
+        let life = Rules::of(agents.list().priced(named?)?, false).life()?;
+        u32::try_from(life.as_secs()).ok()
+    };
+    let others = facts.other_models.iter().map(|named| Some(named.as_str()));
+    let compactions = recording.transcript.compactions.iter();
+    let compactions =
+        compactions.map(|made| CompactionFacts { after: made.after, call: made.call.clone() });
+    ReceiptFacts {
+        compactions: compactions.collect(),
+        lifetimes: std::iter::once(facts.model.as_deref()).chain(others).map(lifetime).collect(),
+        contents: Contents::of(recording),
+    }
+}
+
+/// The context of the recorded agent by kinds of content, as it grows and is compacted.
+struct Contents<'a> {
+    recording: &'a Recording,
+    /// Message of each call's result.
+    results: FxHashMap<String, MessageIndex>,
+    kinds: Vec<Content>,
+    /// Tokens of each kind that the context holds.
+    held: Vec<u64>,
+    /// Kind and tokens of each message so far; no tokens where it is gone.
+    messages: Vec<(usize, u64)>,
+}
+
+impl<'a> Contents<'a> {
+    /// What filled the contexts of a session, request by request.
+    fn of(recording: &'a Recording) -> Vec<Content> {
+        let Recording { transcript, sizes, .. } = recording;
+        let results = transcript.results();
+        let (kinds, held, messages) = (Vec::new(), Vec::new(), Vec::new());
+        let mut contents = Contents { recording, results, kinds, held, messages };
+        contents.preamble(sizes.preamble_tokens());
+        let mut changes =
+            transcript.preamble_changes.iter().zip(&sizes.preamble_changes).peekable();
+        let mut compactions = transcript.compactions.iter().zip(&sizes.put_back).peekable();
+        let mut shrinks = sizes.shrinks.iter().peekable();
+        for (index, message) in (0..).zip(&transcript.messages) {
+            while let Some((made, put_back)) = compactions.next_if(|(made, _)| made.after <= index)
+            {
+                contents.compact(made, *put_back);
+            }
+            while let Some((_, size)) = changes.next_if(|(change, _)| change.before <= index) {
+                contents.preamble(size.tokens + sizes.hidden_tokens);
+            }
+            while let Some(shrink) = shrinks.next_if(|shrink| shrink.before <= index) {
+                let left = contents.messages[shrink.message as usize].1;
+                contents.resize(shrink.message, left.saturating_sub(shrink.tokens));
+            }
+            let aborted = message.usage.is_some_and(|usage| usage.prompt() == 0);
+            if message.is_request() && !aborted {
+                let each = contents.kinds.iter_mut().zip(&contents.held);
+                each.for_each(|(kind, held)| kind.sent += held);
+            }
+            let kind = contents.kind_of(index, message);
+            let tokens = sizes.messages[index as usize].tokens;
+            contents.add(kind, tokens);
+            contents.messages.push((kind, tokens));
+        }
+        contents.kinds
+    }
+
+    /// Another text in front of the conversation.
+    fn preamble(&mut self, tokens: u64) {
+        let kind = self.kind(Origin::System, None);
+        // What is said within the conversation stays.
+        let said = self.messages.iter().filter(|(other, _)| *other == kind);
+        self.held[kind] = said.map(|(_, tokens)| tokens).sum();
+        if tokens > 0 {
+            self.add(kind, tokens);
+        }
+    }
+
+    fn kind_of(&mut self, index: MessageIndex, message: &Message) -> usize {
+        match message.role {
+            Role::System => self.kind(Origin::System, None),
+            Role::User => self.kind(Origin::User, None),
+            Role::Assistant => self.kind(Origin::Agent, None),
+            Role::Tool => {
+                let call = self.recording.call_of(index);
+                let tool = call.map(|call| self.recording.calls[call.0 as usize].tool.clone());
+                self.kind(Origin::Result, tool)
+            }
+        }
+    }
+
+    fn kind(&mut self, origin: Origin, tool: Option<String>) -> usize {
+        let known = self.kinds.iter().position(|kind| kind.origin == origin && kind.tool == tool);
+        known.unwrap_or_else(|| {
+            self.kinds.push(Content { origin, tool, texts: 0, tokens: 0, sent: 0 });
+            self.held.push(0);
+            self.kinds.len() - 1
+        })
+    }
+
+    fn add(&mut self, kind: usize, tokens: u64) {
+        self.kinds[kind].texts += 1;
+        self.kinds[kind].tokens += tokens;
+        self.held[kind] += tokens;
+    }
+
+    fn resize(&mut self, message: MessageIndex, tokens: u64) {
+        let (kind, size) = &mut self.messages[message as usize];
+        self.held[*kind] = self.held[*kind] - *size + tokens;
+        *size = tokens;
+    }
+
+    /// Takes away what a compaction took away, and adds what it put there. `put_back`: the size
+    /// of that by the provider's count.
+    fn compact(&mut self, made: &RecordedCompaction, put_back: Option<u64>) {
+        let marker = self.recording.counter.count(CLEARED);
+        for call in &made.cleared {
+            let seen = self.results.get(call).copied().filter(|&at| at < made.after);
+            let result = seen.and_then(|at| Some((at, self.messages.get(at as usize)?.1)));
+            if let Some((result, size)) = result {
+                self.resize(result, size.min(marker));
+            }
+        }
+        if !made.folds() {
+            return;
+        }
+        for message in (0..made.after).filter(|&message| !made.keeps(message)) {
+            self.resize(message, 0);
+        }
+        let written = made.texts().map(|(_, text)| self.recording.counter.count(text));
+        let tokens = put_back.unwrap_or_else(|| written.sum());
+        let kind = self.kind(Origin::Summary, None);
+        // It covers the summary before, too.
+        self.held[kind] = 0;
+        self.add(kind, tokens);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use recap_billing::pricing::PriceList;
+    use recap_core::model::{Block, Preamble, PreambleChange, Transcript};
+    use recap_core::tokens::Counter;
+
+    fn says(n: usize, role: Role, block: Block) -> Message {
+        Message::new(format!("m{n}"), role, None, vec![block])
+    }
+
+    /// A question, a call of `Read`, its result, an answer, and the same again.
+    fn session() -> Transcript {
+        let text = |words: &str| Block::Text { text: words.to_owned() };
+        let call = |n: usize| {
+            let (id, name, arguments) = (format!("c{n}"), "Read".to_owned(), serde_json::json!({}));
+            Block::ToolCall { id, name, arguments }
+        };
+        let result = |n: usize| {
+            let (call, text) = (format!("c{n}"), "one two three ".repeat(20));
+            Block::ToolResult { call, text, images: 0, is_error: false }
+        };
+        let turn = |n: usize| {
+            [
+                says(4 * n, Role::User, text("Which port is it, please?")),
+                says(4 * n + 1, Role::Assistant, call(n)),
+                says(4 * n + 2, Role::Tool, result(n)),
+                says(4 * n + 3, Role::Assistant, text("It is the first one.")),
+            ]
+        };
+        Transcript {
+            preamble: Preamble { system: vec!["Be brief.".to_owned()], ..Preamble::default() },
+            messages: [turn(0), turn(1)].concat(),
+            ..Transcript::default()
+        }
+    }
+
+    fn subject(transcript: Transcript) -> PreparedSession {
+        PreparedSession::new("d", transcript, Arc::new(Counter::default()))
+    }
+
+    fn facts_of(subject: &PreparedSession) -> ReceiptFacts {
+        let list = Arc::new(PriceList::bundled());
+        receipt_facts(subject, &Agents::new(list, Vec::new()))
+    }
+
+    fn sent(facts: &ReceiptFacts, origin: Origin) -> u64 {
+        facts.contents.iter().find(|content| content.origin == origin).map_or(0, |c| c.sent)
+    }
+
+    #[test]
+    fn without_a_compaction_contents_are_all_that_full_sends() {
+        let change = PreambleChange { before: 5, system: vec!["Be brief and kind.".to_owned()] };
+        let subject = subject(Transcript { preamble_changes: vec![change], ..session() });
+        let facts = facts_of(&subject);
+        let all: u64 = facts.contents.iter().map(|content| content.sent).sum();
+        let full: u64 = subject.facts.requests.iter().map(|request| request.tokens_full).sum();
+        assert_eq!(all, full);
+        let told: Vec<_> =
+            facts.contents.iter().map(|c| (c.origin, c.tool.as_deref(), c.texts)).collect();
+        let read = (Origin::Result, Some("Read"), 2);
+        let expected =
+            [(Origin::System, None, 2), (Origin::User, None, 2), (Origin::Agent, None, 4)];
+        assert_eq!(told, [&expected[..], &[read]].concat());
+        // The first result stands in the three requests behind it, the second in one.
+        let one = subject.recording.sizes.messages[2].tokens;
+        assert_eq!(sent(&facts, Origin::Result), 4 * one);
+    }
+
+    #[test]
+    fn what_a_compaction_took_away_is_sent_no_more_and_its_summary_is() {
+        let compaction = RecordedCompaction {
+            after: 4,
+            kept_from: 4,
+            summary: Some("The first port.".to_owned()),
+            ..RecordedCompaction::default()
+        };
+        let subject = subject(Transcript { compactions: vec![compaction], ..session() });
+        let (facts, sizes) = (facts_of(&subject), &subject.recording.sizes.messages);
+        // Each result in one request; the summary in the two behind it.
+        assert_eq!(sent(&facts, Origin::Result), 2 * sizes[2].tokens);
+        let summary = subject.recording.counter.count("The first port.");
+        assert_eq!(sent(&facts, Origin::Summary), 2 * summary);
+        assert_eq!(facts.compactions, [CompactionFacts { after: 4, call: None }]);
+    }
+
+    #[test]
+    fn a_cleared_result_is_sent_as_its_marker() {
+        let clearing = RecordedCompaction {
+            after: 4,
+            cleared: vec!["c0".to_owned(), "unknown".to_owned()],
+            ..RecordedCompaction::default()
+        };
+        let subject = subject(Transcript { compactions: vec![clearing], ..session() });
+        let (facts, result) = (facts_of(&subject), subject.recording.sizes.messages[2].tokens);
+        let marker = subject.recording.counter.count(CLEARED);
+        assert!(marker < result);
+        assert_eq!(sent(&facts, Origin::Result), 2 * result + 2 * marker);
+    }
+
+    #[test]
+    fn an_automatic_cache_lives_as_its_rules_have_it_and_others_as_requests_choose() {
+        let named = |model: &str| {
+            let model = Some(model.to_owned());
+            facts_of(&subject(Transcript { model, ..session() })).lifetimes
+        };
+        assert_eq!(named("gpt-5.4"), [Some(600)]);
+        assert_eq!(named("gpt-6.1-sol"), [Some(1_800)]);
+        assert_eq!(named("gemini-3.8-flash"), [Some(3_600)]);
+        assert_eq!(named("deepseek-v4-pro"), [Some(14_400)]);
+        assert_eq!(named("claude-opus-4-6"), [None]);
+        assert_eq!(named("a-local-model"), [None]);
+        assert_eq!(facts_of(&subject(session())).lifetimes, [None]);
+    }
+}

@@ -1,0 +1,91 @@
+//! Grades the stored answers of a run with another judge. This needs neither
+//! the data set nor the answerer: the journal contains questions, expectations
+//! and answers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures_util::{StreamExt, stream};
+
+use recap_core::model::{
+    Answer, Cell, CellOutcome, Cut, CutOutcome, Judgement, ProbeFacts, ProbeRow, TranscriptFacts,
+};
+use recap_exam::roles::judge::{Grading, Judge};
+
+/// An answer to a probe: position of the transcript, position of the probe,
+/// text of the answer.
+type Place = (usize, u32, String);
+
+/// Grades every answer again; the same answer to a probe is graded once. At
+/// most `at_once` answers are graded at a time. A row without an answer, or of
+/// a transcript that is not listed, stays as it is.
+pub async fn judge_again(
+    transcripts: &[TranscriptFacts],
+    (cells, cuts): (&mut [Cell], &mut [Cut]),
+    judge: &dyn Judge,
+    at_once: usize,
+) {
+    let known: BTreeMap<(&str, &str), usize> = (transcripts.iter().enumerate())
+        .map(|(at, facts)| ((facts.dataset.as_str(), facts.transcript.as_str()), at))
+        .collect();
+    let mut rows: Vec<(usize, &mut ProbeRow)> = Vec::new();
+    for cell in cells {
+        let at = known.get(&(cell.key.dataset.as_str(), cell.key.transcript.as_str()));
+        if let (Some(at), CellOutcome::Done(done)) = (at, &mut cell.outcome) {
+            rows.extend(done.probes.iter_mut().map(|row| (*at, row)));
+        }
+    }
+    for cut in cuts {
+        let at = known.get(&(cut.dataset.as_str(), cut.transcript.as_str()));
+        let done = cut.rows.iter_mut().filter_map(|row| match &mut row.outcome {
+            CutOutcome::Done(exam) => Some(exam),
+            CutOutcome::Failed { .. } => None,
+        });
+        if let Some(at) = at {
+            rows.extend(done.flat_map(|exam| &mut exam.probes).map(|row| (*at, row)));
+        }
+    }
+    let distinct: BTreeSet<Place> = rows.iter().flat_map(|(at, row)| places(*at, row)).collect();
+    let asked = distinct.into_iter().filter_map(|place| {
+        let facts = transcripts[place.0].question(place.1)?;
+        Some(one(judge, facts, place))
+    });
+    let graded: BTreeMap<Place, Judgement> =
+        stream::iter(asked).buffer_unordered(at_once.max(1)).collect().await;
+    for (at, row) in rows {
+        let anew = |answer: &Answer| graded.get(&place(at, row.probe, answer)?).cloned();
+        let (own, searched) =
+            (anew(&row.answer), row.recovered.as_ref().and_then(|r| anew(&r.answer)));
+        if let Some(judgement) = own {
+            row.judgement = judgement;
+        }
+        if let Some((recovered, judgement)) = row.recovered.as_mut().zip(searched) {
+            recovered.judgement = judgement;
+        }
+    }
+}
+
+/// The answers to a probe, with and without a recovery channel.
+fn places(transcript: usize, row: &ProbeRow) -> impl Iterator<Item = Place> {
+    let answers = row.recovered.iter().map(|recovered| &recovered.answer).chain([&row.answer]);
+    answers.filter_map(move |answer| place(transcript, row.probe, answer))
+}
+
+fn place(transcript: usize, probe: u32, answer: &Answer) -> Option<Place> {
+    match answer {
+        Answer::Said(text) => Some((transcript, probe, text.clone())),
+        Answer::Nothing(_) => None,
+    }
+}
+
+async fn one(judge: &dyn Judge, facts: &ProbeFacts, place: Place) -> (Place, Judgement) {
+    let probe = &facts.probe;
+    let grading = Grading {
+        question: &probe.question,
+        kind: probe.kind,
+        expect: &probe.expect,
+        stale: &probe.stale,
+        answer: &place.2,
+    };
+    let judgement = judge.grade(&grading).await;
+    (place, judgement)
+}

@@ -1,0 +1,321 @@
+//! Sends the probes of a cell to the answerer, and the answers to the judge.
+//!
+//! The same questions to the same context are asked once in a run, and the same
+//! answer to a probe is graded once: `full` is asked once for all windows, and
+//! a strategy that compacted nothing shares its answers.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use futures_util::future::join_all;
+use rustc_hash::FxHashMap;
+use tokio::sync::OnceCell;
+
+use super::answerable::Stated;
+use super::spec::ModelRoles;
+use crate::{PreparedSession, Probed, Replayed};
+use recap_core::model::{
+    Answer, Block, CellOutcome, Judgement, Message, NoAnswer, NoGrade, ProbeFacts, ProbeRow,
+    Recovered, Role, Snapshot, SnapshotPart,
+};
+use recap_exam::roles::answerer::{Passage, Searched, Shown};
+use recap_exam::roles::finder::Finder;
+use recap_exam::roles::judge::Grading;
+use recap_strategy::{Archived, ArchivedSession, Channel, ClosedSession, RecoverySpec};
+
+/// Results by key; each is computed once, however many cells wait for it.
+type Once<K, V> = Mutex<FxHashMap<K, Arc<OnceCell<V>>>>;
+
+/// The outcome of one question.
+#[derive(Clone)]
+struct Answered {
+    answer: Result<String, NoAnswer>,
+    answerable: Option<bool>,
+}
+
+/// Asks and grades the probes of one transcript.
+pub(super) struct Asking {
+    subject: Arc<PreparedSession>,
+    roles: ModelRoles,
+    /// The messages as a model reads them.
+    messages: Vec<Arc<str>>,
+    stated: Stated,
+    /// The messages as a search returns them.
+    archive: OnceLock<Vec<Archived>>,
+    answers: Once<blake3::Hash, Vec<Answered>>,
+    searched: Once<blake3::Hash, Vec<Searched>>,
+    judgements: Once<(u32, String), Judgement>,
+}
+
+impl Asking {
+    /// An object for one transcript that has asked no question yet.
+    pub fn new(subject: Arc<PreparedSession>, roles: ModelRoles) -> Self {
+        let asked = subject.facts.questions().next().is_some();
+        let messages = subject.facts.messages.iter().filter(|_| asked);
+        let messages: Vec<Arc<str>> =
+            messages.map(|m| Arc::from(subject.texts[&m.text].as_str())).collect();
+        let stated = Stated::new(messages.clone(), subject.facts.questions());
+        Self {
+            subject,
+            roles,
+            messages,
+            stated,
+            archive: OnceLock::new(),
+            answers: Once::default(),
+            searched: Once::default(),
+            judgements: Once::default(),
+        }
+    }
+
+    /// Fills in the probe rows of a replayed cell. If its strategy has a recovery
+    /// channel, every question is asked once more with that channel.
+    pub async fn ask(&self, replayed: &mut Replayed, channel: Option<&'static RecoverySpec>) {
+        let CellOutcome::Done(rows) = &mut replayed.cell.outcome else { return };
+        let mut asked = Vec::with_capacity(replayed.probed.len());
+        for (number, snapshot) in (0u32..).zip(&rows.snapshots) {
+            let here: Vec<&Probed> =
+                replayed.probed.iter().filter(|p| p.snapshot == number).collect();
+            asked.extend(self.rows(snapshot, &replayed.texts, &here, channel).await);
+        }
+        asked.sort_by_key(|row| row.probe);
+        rows.probes = asked;
+    }
+
+    /// Asks the probes that belong to a cut, in the context right behind the
+    /// cut, without a recovery channel.
+    pub(super) async fn at_cut(
+        &self,
+        snapshot: &Snapshot,
+        texts: &BTreeMap<String, String>,
+        probed: &[Probed],
+    ) -> Vec<ProbeRow> {
+        let here: Vec<&Probed> = probed.iter().collect();
+        let mut asked = self.rows(snapshot, texts, &here, None).await;
+        asked.sort_by_key(|row| row.probe);
+        asked
+    }
+
+    /// The rows of the probes of one snapshot.
+    async fn rows(
+        &self,
+        snapshot: &Snapshot,
+        texts: &BTreeMap<String, String>,
+        here: &[&Probed],
+        channel: Option<&'static RecoverySpec>,
+    ) -> Vec<ProbeRow> {
+        let answers = self.answers(snapshot, texts, here).await;
+        let searched = match channel {
+            Some(spec) => self.searched(snapshot, texts, here, spec).await,
+            None => Vec::new(),
+        };
+        let searched = searched.into_iter().map(Some).chain(std::iter::repeat(None));
+        let all = here.iter().zip(answers).zip(searched);
+        let rows = all.map(|((probed, said), searched)| self.row(probed, said, searched));
+        join_all(rows).await
+    }
+
+    async fn row(
+        &self,
+        probed: &Probed,
+        answered: Answered,
+        searched: Option<Searched>,
+    ) -> ProbeRow {
+        let (answer, judgement) = self.graded(probed.probe, answered.answer).await;
+        let recovered = match searched {
+            Some(Searched { answer, calls, tokens }) => {
+                let (answer, judgement) = self.graded(probed.probe, answer).await;
+                Some(Recovered { answer, judgement, calls, tokens })
+            }
+            None => None,
+        };
+        ProbeRow {
+            probe: probed.probe,
+            snapshot: probed.snapshot,
+            evidence: probed.evidence,
+            age_compactions: probed.age_compactions,
+            answerable: answered.answerable,
+            answer,
+            judgement,
+            recovered,
+        }
+    }
+
+    async fn graded(&self, probe: u32, answer: Result<String, NoAnswer>) -> (Answer, Judgement) {
+        match answer {
+            Ok(text) => {
+                let judgement = self.judgement(probe, &text).await;
+                (Answer::Said(text), judgement)
+            }
+            Err(why) => {
+                let judgement = Judgement::unscored(NoGrade::NotAnswered(why.clone()));
+                (Answer::Nothing(why), judgement)
+            }
+        }
+    }
+
+    fn probe(&self, number: u32) -> &ProbeFacts {
+        self.subject.facts.question(number).expect("only known questions are asked")
+    }
+
+    /// The answers to the probes of a snapshot, in the order of the probes.
+    async fn answers(
+        &self,
+        snapshot: &Snapshot,
+        texts: &BTreeMap<String, String>,
+        probed: &[&Probed],
+    ) -> Vec<Answered> {
+        let numbers: Vec<u32> = probed.iter().map(|p| p.probe).collect();
+        let once = once(&self.answers, key(&snapshot.parts, &numbers));
+        let questions: Vec<&str> =
+            numbers.iter().map(|&n| self.probe(n).probe.question.as_str()).collect();
+        let ask = || async {
+            let shown = self.shown(snapshot, texts);
+            let answers = self.roles.answerer.answer(&shown, &questions).await;
+            assert_eq!(answers.len(), questions.len(), "an answerer answers every question");
+            let answered = answers.into_iter().zip(&numbers).map(|(answer, &probe)| {
+                let answerable = self.stated.answerable(probe, snapshot, texts);
+                Answered { answer, answerable }
+            });
+            answered.collect()
+        };
+        once.get_or_init(ask).await.clone()
+    }
+
+    /// The answers to the same probes with a search over all messages before
+    /// this request and over all sessions that were closed by then.
+    async fn searched(
+        &self,
+        snapshot: &Snapshot,
+        texts: &BTreeMap<String, String>,
+        probed: &[&Probed],
+        spec: &'static RecoverySpec,
+    ) -> Vec<Searched> {
+        let numbers: Vec<u32> = probed.iter().map(|p| p.probe).collect();
+        let end = self.end(snapshot.request);
+        let closed: &[ClosedSession] = probed.first().map_or(&[], |probed| &probed.sessions);
+        let once = once(&self.searched, key(&snapshot.parts, &(&numbers, end, spec.name, closed)));
+        let questions: Vec<&str> =
+            numbers.iter().map(|&n| self.probe(n).probe.question.as_str()).collect();
+        let ask = || async {
+            let shown = self.shown(snapshot, texts);
+            let sessions: Vec<ArchivedSession> =
+                closed.iter().map(|one| self.session(one)).collect();
+            let channel = Channel::new(spec, &self.archive()[..end]).with_sessions(&sessions);
+            let finder = Finder::by_meaning(channel, self.roles.embedder.as_deref());
+            let searched = self.roles.answerer.search(&shown, &questions, &finder).await;
+            assert_eq!(searched.len(), questions.len(), "an answerer answers every question");
+            searched
+        };
+        once.get_or_init(ask).await.clone()
+    }
+
+    /// Every message as a search returns it.
+    fn archive(&self) -> &[Archived] {
+        self.archive.get_or_init(|| {
+            let recording = &self.subject.recording;
+            let numbered = (0..).zip(&recording.transcript.messages);
+            let known = numbered.zip(&self.subject.facts.messages).zip(&self.messages);
+            let archived = known.map(|(((number, message), facts), content)| {
+                let reasoning = reasoning(message);
+                let thought = reasoning.as_deref().map_or(0, |text| recording.counter.count(text));
+                Archived {
+                    message: number,
+                    role: facts.role,
+                    source: facts.tool.as_deref().map(Arc::from),
+                    content: Arc::clone(content),
+                    reasoning,
+                    broadcast: message.broadcast,
+                    at: facts.at,
+                    tokens: facts.tokens + thought,
+                }
+            });
+            archived.collect()
+        })
+    }
+
+    /// A closed session as a search returns it.
+    fn session(&self, closed: &ClosedSession) -> ArchivedSession {
+        let ClosedSession { id, summary, spans } = closed;
+        let summary = Archived {
+            message: spans.first().map_or(0, |span| span.0),
+            role: Role::User,
+            source: Some(format!("summary of session {id}").into()),
+            content: summary.as_str().into(),
+            reasoning: None,
+            // A summary covers many times and has none of its own.
+            at: None,
+            tokens: self.subject.recording.counter.count(summary),
+            broadcast: false,
+        };
+        ArchivedSession { summary, spans: spans.clone() }
+    }
+
+    async fn judgement(&self, number: u32, answer: &str) -> Judgement {
+        let probe = &self.probe(number).probe;
+        let grading = Grading::of(probe, answer);
+        let once = once(&self.judgements, (number, answer.to_owned()));
+        once.get_or_init(|| self.roles.judge.grade(&grading)).await.clone()
+    }
+
+    /// A snapshot as the answerer reads it.
+    fn shown(&self, snapshot: &Snapshot, texts: &BTreeMap<String, String>) -> Shown {
+        let messages = &self.subject.facts.messages;
+        let passage = |number: u32, text: Arc<str>| {
+            let facts = &messages[number as usize];
+            Passage { role: facts.role, at: facts.at, text }
+        };
+        let mut passages = Vec::new();
+        for part in &snapshot.parts {
+            match part {
+                SnapshotPart::Messages { from, to } => passages.extend(
+                    (*from..*to).map(|n| passage(n, Arc::clone(&self.messages[n as usize]))),
+                ),
+                SnapshotPart::Edited { message, text } => {
+                    passages.push(passage(*message, Arc::from(texts[text].as_str())));
+                }
+                SnapshotPart::Written { role, text } => passages.push(Passage {
+                    role: *role,
+                    at: None,
+                    text: Arc::from(texts[text].as_str()),
+                }),
+            }
+        }
+        Shown { passages, now: self.now(snapshot.request) }
+    }
+
+    /// The recorded time of a request, if it is known.
+    fn now(&self, request: u32) -> Option<jiff::Timestamp> {
+        let facts = &self.subject.facts;
+        let answered = usize::from((request as usize) < facts.requests.len());
+        facts.messages[..self.end(request) + answered].iter().rev().find_map(|m| m.at)
+    }
+
+    /// The number of messages before a request.
+    fn end(&self, request: u32) -> usize {
+        let facts = &self.subject.facts;
+        let request = facts.requests.get(request as usize);
+        request.map_or(facts.messages.len(), |r| r.message as usize)
+    }
+}
+
+/// The result of a key, created empty at the first call.
+fn once<K: std::hash::Hash + Eq, V>(places: &Once<K, V>, key: K) -> Arc<OnceCell<V>> {
+    Arc::clone(places.lock().expect("no holder panics").entry(key).or_default())
+}
+
+/// The key of a batch of questions: the context, the probes, and what may be
+/// searched.
+fn key(parts: &[SnapshotPart], asked: &impl serde::Serialize) -> blake3::Hash {
+    let json = serde_json::to_vec(&(parts, asked)).expect("plain data serialises");
+    blake3::hash(&json)
+}
+
+/// The visible reasoning of a message, if it has any.
+fn reasoning(message: &Message) -> Option<Arc<str>> {
+    let thoughts = message.blocks.iter().filter_map(|block| match block {
+        Block::Reasoning { text } if !text.is_empty() => Some(text.as_str()),
+        _ => None,
+    });
+    let thoughts: Vec<&str> = thoughts.collect();
+    (!thoughts.is_empty()).then(|| thoughts.join("\n").into())
+}

@@ -1,0 +1,186 @@
+//! Lets a judge grade answers whose correct grade is known.
+
+use futures_util::{StreamExt, stream};
+use std::collections::{BTreeMap, BTreeSet};
+
+use recap_core::model::{Judgement, LabelledCase};
+use recap_exam::roles::judge::{Grading, Judge};
+
+/// The judgement of every case, in the order of the cases; at most `at_once`
+/// are graded at a time.
+pub async fn grade(judge: &dyn Judge, cases: &[LabelledCase], at_once: usize) -> Vec<Judgement> {
+    // Results are taken in any order, so that a slow one delays no other.
+    let asked = stream::iter(cases.iter().enumerate().map(|(at, case)| one(judge, at, case)))
+        .buffer_unordered(at_once.max(1));
+    let mut graded: Vec<(usize, Judgement)> = asked.collect().await;
+    graded.sort_unstable_by_key(|(at, _)| *at);
+    graded.into_iter().map(|(_, judgement)| judgement).collect()
+}
+
+async fn one(judge: &dyn Judge, at: usize, case: &LabelledCase) -> (usize, Judgement) {
+    let asked = &case.asked;
+    let grading = Grading {
+        question: &asked.question,
+        kind: asked.kind,
+        expect: &asked.expect,
+        stale: &asked.stale,
+        answer: &case.answer,
+    };
+    (at, judge.grade(&grading).await)
+}
+
+/// At most `most` of the cases, in their order; the same seed gives the same
+/// sample. Each group of a file is represented in proportion to its size, and
+/// all groups by the same questions where possible.
+pub fn sample(cases: Vec<LabelledCase>, most: usize, seed: u64) -> Vec<LabelledCase> {
+    if cases.len() <= most {
+        return cases;
+    }
+    let mut groups = BTreeMap::<(&str, &str), Vec<(u64, u64, usize)>>::new();
+    for (at, case) in cases.iter().enumerate() {
+        let file = &*case.asked.file;
+        let group = case.group.as_deref().unwrap_or("");
+        let question = draw(seed, &["sample", file, &case.asked.question]);
+        let own = draw(seed, &["sample", file, &case.asked.question, &case.id]);
+        groups.entry((file, group)).or_default().push((question, own, at));
+    }
+    let sizes: Vec<usize> = groups.values().map(Vec::len).collect();
+    let mut chosen = BTreeSet::new();
+    for (mut group, share) in groups.into_values().zip(shares(&sizes, most)) {
+        group.sort_unstable();
+        chosen.extend(group.into_iter().take(share).map(|(.., at)| at));
+    }
+    let numbered = cases.into_iter().enumerate().filter(|(at, _)| chosen.contains(at));
+    numbered.map(|(_, case)| case).collect()
+}
+
+/// A uniformly distributed number that is determined by seed and words.
+fn draw(seed: u64, words: &[&str]) -> u64 {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&seed.to_le_bytes());
+    for word in words {
+        hasher.update(&(word.len() as u64).to_le_bytes()).update(word.as_bytes());
+    }
+    let bytes = hasher.finalize();
+    let first = bytes.as_bytes()[..8].try_into().expect("a hash has 32 bytes");
+    u64::from_le_bytes(first)
+}
+
+/// Divides `most` in proportion to `sizes` into whole numbers, by the largest
+/// remainders.
+fn shares(sizes: &[usize], most: usize) -> Vec<usize> {
+    let all = sizes.iter().sum::<usize>().max(1) as u128;
+    let exact = |size: &usize| *size as u128 * most as u128;
+    let mut shares: Vec<usize> = sizes.iter().map(|size| (exact(size) / all) as usize).collect();
+    let mut order: Vec<usize> = (0..sizes.len()).collect();
+    // The sort is stable: of equal remainders the first group comes first.
+    order.sort_by_key(|&at| std::cmp::Reverse(exact(&sizes[at]) % all));
+    let rest = most.saturating_sub(shares.iter().sum());
+    for at in order.into_iter().take(rest) {
+        shares[at] += 1;
+    }
+    shares
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    use async_trait::async_trait;
+
+    use super::*;
+    use recap_core::model::{Expectation, Label, LabelledQuestion, ProbeKind, Source, Verdict};
+
+    fn case(question: usize, group: &str) -> LabelledCase {
+        let asked = LabelledQuestion {
+            file: "f".into(),
+            id: question.to_string(),
+            question: format!("Question {question}?"),
+            kind: ProbeKind::Fact,
+            expect: Expectation::AnyOf(vec!["x".to_owned()]),
+            stale: Vec::new(),
+        };
+        let id = format!("{question}/{group}");
+        let answer = id.clone();
+        LabelledCase {
+            asked: asked.into(),
+            id,
+            line: 1,
+            answer,
+            label: Label::Correct,
+            group: Some(group.into()),
+        }
+    }
+
+    /// A judge that answers the first questions last and counts how many wait
+    /// at a time.
+    #[derive(Default)]
+    struct Slow {
+        waiting: AtomicUsize,
+        most: AtomicUsize,
+    }
+
+    #[async_trait]
+    impl Judge for Slow {
+        async fn grade(&self, grading: &Grading<'_>) -> Judgement {
+            let waiting = self.waiting.fetch_add(1, Ordering::SeqCst) + 1;
+            self.most.fetch_max(waiting, Ordering::SeqCst);
+            let late = 20_u64.saturating_sub(grading.answer.len() as u64);
+            tokio::time::sleep(Duration::from_millis(late)).await;
+            self.waiting.fetch_sub(1, Ordering::SeqCst);
+            let rationale = grading.answer.to_owned();
+            Judgement { verdict: Verdict::Correct, score: Some(1.0), rationale, votes: Vec::new() }
+        }
+
+        fn name(&self) -> &str {
+            "slow"
+        }
+
+        fn source(&self) -> Source {
+            Source::Model
+        }
+    }
+
+    #[test]
+    fn judgements_come_in_the_order_of_the_cases_and_few_are_made_at_a_time() {
+        let cases: Vec<LabelledCase> =
+            (0..12).map(|n| case(n, &"m".repeat(if n % 3 == 0 { 1 } else { 15 }))).collect();
+        let judge = Slow::default();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let graded = runtime.block_on(grade(&judge, &cases, 4));
+        let said: Vec<&str> = graded.iter().map(|judgement| judgement.rationale.as_str()).collect();
+        let answers: Vec<&str> = cases.iter().map(|case| case.answer.as_str()).collect();
+        assert_eq!(said, answers);
+        assert_eq!(judge.most.load(Ordering::SeqCst), 4);
+    }
+
+    #[test]
+    fn a_sample_represents_every_group_in_proportion_and_by_the_same_questions() {
+        let mut cases: Vec<LabelledCase> = (0..60).map(|n| case(n, "many")).collect();
+        cases.extend((0..30).map(|n| case(n, "few")));
+        let taken = sample(cases.clone(), 15, 3);
+        let of = |group: &str| -> Vec<&str> {
+            let own = taken.iter().filter(|case| case.id.ends_with(group));
+            own.map(|case| case.asked.question.as_str()).collect()
+        };
+        assert_eq!((of("many").len(), of("few").len()), (10, 5));
+        let below_30 = of("many")
+            .iter()
+            .filter(|q| cases[60..].iter().any(|c| c.asked.question == ***q))
+            .count();
+        assert_eq!(of("few").iter().filter(|q| of("many").contains(q)).count(), below_30.min(5));
+        assert_eq!(taken, sample(cases.clone(), 15, 3));
+        assert_ne!(taken, sample(cases.clone(), 15, 4));
+        assert_eq!(sample(cases.clone(), 90, 3), cases);
+    }
+
+    #[test]
+    fn shares_add_up_and_the_largest_remainder_comes_first() {
+        assert_eq!(shares(&[60, 30], 15), [10, 5]);
+        // Each exact share of 10 is 3.33: the first group gets the tenth.
+        assert_eq!(shares(&[5, 5, 5], 10), [4, 3, 3]);
+        // The exact shares of 5 are 0.5 and 4.5.
+        assert_eq!(shares(&[1, 9], 5), [1, 4]);
+    }
+}

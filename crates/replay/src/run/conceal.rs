@@ -1,0 +1,436 @@
+//! Replaces texts that must not be shared by hashed names.
+//!
+//! Identifiers are words of the sessions: each becomes its class and a hash,
+//! whatever its text is, so that an unknown secret among them is replaced too.
+//! Of all other text, secrets, addresses, paths and names of users are
+//! replaced. Questions, expectations and answers are removed; measurements stay.
+//! No measure reads these texts, so the figures do not change.
+//!
+//! Invariant: equal texts get equal names in runs over the same sessions. The
+//! key of the hashes is derived from the text of the sessions: without the
+//! sessions nobody can test which word a name replaces.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use regex::Regex;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value as Json;
+
+use super::Loaded;
+use recap_core::model::{
+    Answer, Cell, CellOutcome, Cut, CutOutcome, Expectation, Gate, Judgement, Manifest, NoGrade,
+    Sessions, Transcript, TranscriptFacts, Verdict,
+};
+use recap_core::text::redact;
+use recap_formats::Dataset;
+use recap_strategy::ITS_WORDS;
+
+/// Characters of a hash: enough to distinguish the identifiers of a session.
+const HASH: usize = 8;
+
+/// Length of the shortest secret that is also searched for within other words.
+const SHORTEST: usize = 8;
+
+/// JSON fields in which names of users are replaced too.
+const NAMED: &[&str] = &[
+    "dataset",
+    "transcript",
+    "cluster",
+    "title",
+    "warnings",
+    "notices",
+    "error",
+    "fallback",
+    "no_cut",
+    "id",
+    "tool",
+    "evidence",
+    "left_out",
+    "name",
+    "named",
+    "strategy",
+    "at_cuts",
+    "comparator",
+];
+
+/// Replaces everything in a run that must not be shared.
+#[derive(Debug)]
+pub struct Conceal {
+    key: [u8; 32],
+    /// Secrets and addresses found in the sessions.
+    secrets: BTreeSet<String>,
+    within: Option<AhoCorasick>,
+    users: Option<AhoCorasick>,
+}
+
+impl Conceal {
+    /// Collects what to replace from the transcripts of these data sets.
+    pub fn datasets(datasets: &[Dataset]) -> Self {
+        let transcripts = datasets.iter().flat_map(|dataset| &dataset.transcripts);
+        Self::texts(&transcripts.flat_map(texts).collect::<Vec<String>>())
+    }
+
+    /// Collects what to replace from these texts of the sessions.
+    pub fn texts(texts: &[String]) -> Self {
+        let mut hasher = blake3::Hasher::new_derive_key("recap 2026 names of a shared run");
+        texts.iter().for_each(|text| {
+            hasher.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
+        });
+        let all: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let secrets = redact::values_of(&all);
+        let long = |value: &&String| {
+            value.len() >= SHORTEST && value.bytes().any(|byte| byte.is_ascii_digit())
+        };
+        Self {
+            key: *hasher.finalize().as_bytes(),
+            within: matcher_of(secrets.iter().filter(long)),
+            users: matcher_of(&redact::user_names(&all)),
+            secrets,
+        }
+    }
+
+    /// Conceals the names and paths of a data set, before it is processed.
+    pub fn dataset(&self, dataset: &mut Dataset) {
+        dataset.name = self.concealed_name(&dataset.name);
+        dataset.warnings.iter_mut().for_each(|warning| *warning = self.concealed_sentence(warning));
+        dataset.files.iter_mut().for_each(|(name, _)| *name = self.concealed_file_name(name));
+        dataset
+            .probes
+            .iter_mut()
+            .for_each(|probe| probe.transcript = self.concealed_name(&probe.transcript));
+        for transcript in &mut dataset.transcripts {
+            transcript.id = self.concealed_name(&transcript.id);
+            transcript.project =
+                transcript.project.as_deref().map(|name| self.concealed_name(name));
+        }
+    }
+
+    /// Conceals the manifest of a run.
+    #[must_use]
+    pub fn manifest(&self, manifest: &Manifest) -> Manifest {
+        let mut manifest: Manifest = self.with_texts_concealed(manifest);
+        manifest
+            .warnings
+            .iter_mut()
+            .for_each(|warning| *warning = self.concealed_sentence(warning));
+        manifest
+    }
+
+    /// Conceals the findings of a gate.
+    #[must_use]
+    pub fn gate(&self, gate: &Gate) -> Gate {
+        self.with_texts_concealed(gate)
+    }
+
+    /// Conceals the facts of a transcript and removes questions and
+    /// expectations.
+    #[must_use]
+    pub fn facts(&self, facts: TranscriptFacts) -> TranscriptFacts {
+        let fingerprint = facts.fingerprint();
+        let mut facts: TranscriptFacts = self.with_texts_concealed(&without_questions(facts));
+        for reference in &mut facts.exam.references {
+            reference.text = self.alias(reference.class.as_str(), &reference.text);
+        }
+        facts.as_recorded = Some(fingerprint);
+        facts
+    }
+
+    /// Conceals a cell and removes answers and the judges' sentences.
+    #[must_use]
+    pub fn cell(&self, cell: Cell) -> Cell {
+        self.with_texts_concealed(&without_answers(cell))
+    }
+
+    /// Conceals a cut and removes answers and the judges' sentences.
+    #[must_use]
+    pub fn cut(&self, cut: Cut) -> Cut {
+        let mut cut: Cut = self.with_texts_concealed(&without_answers_at_cut(cut));
+        for fact in &mut cut.facts {
+            fact.text = self.alias(fact.class.as_str(), &fact.text);
+        }
+        cut
+    }
+
+    /// A copy of a value in which every text is concealed, whatever its fields
+    /// are.
+    fn with_texts_concealed<T: Serialize + DeserializeOwned>(&self, value: &T) -> T {
+        let mut json = serde_json::to_value(value).expect("plain data serialises");
+        self.conceal_json(&mut json, "");
+        serde_json::from_value(json).expect("only words were changed")
+    }
+
+    fn conceal_json(&self, json: &mut Json, field: &str) {
+        match json {
+            Json::String(text) if NAMED.contains(&field) => *text = self.concealed_name(text),
+            Json::String(text) => *text = self.concealed_text(text),
+            Json::Array(items) => items.iter_mut().for_each(|item| self.conceal_json(item, field)),
+            Json::Object(members) => {
+                members.iter_mut().for_each(|(name, member)| self.conceal_json(member, name));
+            }
+            _ => {}
+        }
+    }
+
+    /// Conceals a sentence of this program, including relative paths of files.
+    fn concealed_sentence(&self, text: &str) -> String {
+        static FILE: LazyLock<Regex> = LazyLock::new(|| {
+            Regex::new(r"[\w.@+-]+(?:/[\w.@+-]+)+\.[A-Za-z][A-Za-z0-9]{0,9}\b")
+                .expect("it is valid")
+        });
+        let text = self.concealed_name(text);
+        FILE.replace_all(&text, |hit: &regex::Captures<'_>| self.alias("path", &hit[0]))
+            .into_owned()
+    }
+
+    /// Conceals the name of a file below an input: its folders are paths too.
+    fn concealed_file_name(&self, name: &str) -> String {
+        if name.contains(['/', '\\']) {
+            self.alias("path", name)
+        } else {
+            self.concealed_name(name)
+        }
+    }
+
+    /// Conceals a name, including names of users in it.
+    fn concealed_name(&self, text: &str) -> String {
+        let told = self.concealed_text(text);
+        let Some(users) = &self.users else { return told };
+        redact::replaced_users(&told, users, |name| self.alias("user", name))
+    }
+
+    /// Conceals the paths, secrets and addresses in a text.
+    fn concealed_text(&self, text: &str) -> String {
+        if self.secrets.contains(text) {
+            return self.alias("secret", text);
+        }
+        let mut spans: Vec<(Range<usize>, &str)> = Vec::new();
+        let mut add = |range: Range<usize>, what| {
+            if spans.iter().all(|(other, _)| other.end <= range.start || range.end <= other.start) {
+                spans.push((range, what));
+            }
+        };
+        for hit in PATH.captures_iter(text) {
+            add(hit.get(1).expect("the group is not optional").range(), "path");
+        }
+        for range in redact::ranges(text) {
+            add(range, "secret");
+        }
+        for hit in self.within.iter().flat_map(|within| within.find_iter(text)) {
+            add(hit.range(), "secret");
+        }
+        spans.sort_by_key(|(range, _)| range.start);
+        let parts = spans.into_iter().map(|(range, what)| {
+            let alias = self.alias(what, &text[range.clone()]);
+            (range, alias)
+        });
+        redact::spliced(text, parts)
+    }
+
+    /// The name that replaces a text: its kind and a hash.
+    fn alias(&self, what: &str, text: &str) -> String {
+        let hash = blake3::keyed_hash(&self.key, text.as_bytes()).to_hex();
+        format!("{what}-{}", &hash[..HASH])
+    }
+}
+
+impl Loaded {
+    /// A run that may be shared. The sessions' texts may be gone; then secrets
+    /// are recognised by their form alone.
+    #[must_use]
+    pub fn concealed(self) -> Self {
+        let conceal = Conceal::texts(&self.texts.values().cloned().collect::<Vec<String>>());
+        let mut sessions = Sessions::default();
+        for (cells, cuts) in self.sessions.into_results() {
+            cells.into_iter().for_each(|one| sessions.add_cell(conceal.cell(one)));
+            cuts.into_iter().for_each(|one| sessions.add_cut(conceal.cut(one)));
+        }
+        sessions.close();
+        Self {
+            manifest: conceal.manifest(&self.manifest),
+            transcripts: self.transcripts.into_iter().map(|one| conceal.facts(one)).collect(),
+            sessions,
+            calls: self.calls,
+            gate: self.gate.map(|gate| conceal.gate(&gate)),
+            texts: BTreeMap::new(),
+            journal: self.journal,
+        }
+    }
+}
+
+/// Absolute paths, paths in a home folder and URLs of files, of Unix and
+/// Windows. A path starts at the beginning or behind a character that can
+/// precede a word.
+static PATH: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(concat!(
+        r#"(?:^|[\s"'`(\[{<=:,;|])"#,
+        r"((?:file://)?/[\w.@~+-]+(?:/[\w.@~+-]*)+",
+        r"|~[\w.-]*/[\w.@~+/-]*",
+        r"|(?:[A-Za-z]:[\\/]|\\\\[\w.-]+\\)[\w.@~+\\/-]+)",
+    ))
+    .expect("it is valid")
+});
+
+fn matcher_of<'a>(words: impl IntoIterator<Item = &'a String>) -> Option<AhoCorasick> {
+    let words: Vec<&String> = words.into_iter().collect();
+    let some = (!words.is_empty()).then_some(words)?;
+    AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(some).ok()
+}
+
+/// Every text of a transcript.
+fn texts(transcript: &Transcript) -> Vec<String> {
+    let mut texts = vec![transcript.preamble.sent()];
+    for message in &transcript.messages {
+        texts.extend([message.sent(), message.reasoning()]);
+    }
+    texts.extend(transcript.preamble_changes.iter().flat_map(|change| change.system.clone()));
+    texts.extend(transcript.compactions.iter().filter_map(|made| made.summary.clone()));
+    texts.extend(transcript.metadata.iter().cloned());
+    texts.extend(transcript.project.clone());
+    texts
+}
+
+/// Removes questions, expected and stale values from facts. The kind of the
+/// expected answer stays.
+fn without_questions(mut facts: TranscriptFacts) -> TranscriptFacts {
+    for asked in facts.probes.iter_mut().chain(&mut facts.cut_questions) {
+        let probe = &mut asked.probe;
+        probe.question.clear();
+        probe.stale.clear();
+        match &mut probe.expect {
+            Expectation::AnyOf(values) | Expectation::Rubric(values) => values.clear(),
+            Expectation::Unanswerable => {}
+        }
+    }
+    facts
+}
+
+/// The words of a reason after which a provider's own text follows.
+const PROVIDER: &str = "the provider answered ";
+
+/// Removes the text of a provider or of a program from a reason, because it may
+/// quote what was sent.
+fn in_our_words<R: ToString + From<String>>(why: &mut R) {
+    let mut words = why.to_string();
+    if let Some(at) = words.find(ITS_WORDS) {
+        words.truncate(at);
+    }
+    let start = words.find(PROVIDER).map_or(words.len(), |at| at + PROVIDER.len());
+    if let Some(end) = words[start..].find(": ") {
+        words.truncate(start + end);
+    }
+    *why = R::from(words);
+}
+
+/// Removes answers from a cell, and the judges' sentences, which quote them.
+fn without_answers(mut cell: Cell) -> Cell {
+    if let CellOutcome::Failed { error } = &mut cell.outcome {
+        in_our_words(error);
+    }
+    if let CellOutcome::Done(rows) = &mut cell.outcome {
+        for row in &mut rows.probes {
+            silence(&mut row.answer, &mut row.judgement);
+            if let Some(recovered) = &mut row.recovered {
+                silence(&mut recovered.answer, &mut recovered.judgement);
+            }
+        }
+    }
+    cell
+}
+
+/// Removes answers and the judges' sentences from a cut.
+fn without_answers_at_cut(mut cut: Cut) -> Cut {
+    for row in &mut cut.rows {
+        match &mut row.outcome {
+            CutOutcome::Failed { error } => in_our_words(error),
+            CutOutcome::Done(exam) => {
+                for probe in &mut exam.probes {
+                    silence(&mut probe.answer, &mut probe.judgement);
+                }
+            }
+        }
+    }
+    cut
+}
+
+fn silence(answer: &mut Answer, judgement: &mut Judgement) {
+    judgement.rationale.clear();
+    for vote in &mut judgement.votes {
+        if let Verdict::Unscored(why) = &mut vote.verdict {
+            *why = NoGrade::Other(String::new());
+        }
+    }
+    if let Verdict::Unscored(why) = &mut judgement.verdict {
+        in_our_words(why);
+    }
+    match answer {
+        Answer::Said(text) => text.clear(),
+        Answer::Nothing(why) => in_our_words(why),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn conceal(texts: &[&str]) -> Conceal {
+        Conceal::texts(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn paths_secrets_addresses_and_users_get_names() {
+        let conceal = conceal(&["cwd /home/ada/acme, password=s3cr3t-value, mail ada@x.org"]);
+        for (text, kind, secret) in [
+            ("/home/ada/acme/src/main.rs", "path-", "acme"),
+            ("cannot read ~/notes/a.md", "path-", "notes"),
+            (r"in C:\Users\ada\x", "path-", "ada"),
+            ("file:///srv/data/x", "path-", "srv"),
+            ("said s3cr3t-value again", "secret-", "s3cr3t"),
+            ("s3cr3t-value", "secret-", "s3cr3t"),
+            ("to ada@x.org", "secret-", "ada@"),
+            ("-home-ada-acme", "user-", "ada"),
+        ] {
+            let named = conceal.concealed_name(text);
+            assert!(named.contains(kind) && !named.contains(secret), "{text}: {named}");
+            assert_eq!(conceal.concealed_name(&named), named);
+        }
+        let file = conceal
+            .concealed_sentence("acme/deep/log.jsonl: no transcript of openai/gpt-5.4 at 1/2");
+        assert!(
+            file.starts_with("path-") && file.ends_with(": no transcript of openai/gpt-5.4 at 1/2")
+        );
+        for text in
+            ["sliding-window", "25%", "user", "https://x.org/a/b", "a/b", "2026-01-01T00:00:00Z"]
+        {
+            assert_eq!(conceal.concealed_name(text), text);
+        }
+    }
+
+    #[test]
+    fn names_are_equal_over_the_same_sessions_and_reveal_nothing_without_them() {
+        let (one, again, other) = (conceal(&["a"]), conceal(&["a"]), conceal(&["b"]));
+        assert_eq!(one.alias("path", "src/main.rs"), again.alias("path", "src/main.rs"));
+        assert_ne!(one.alias("path", "src/main.rs"), other.alias("path", "src/main.rs"));
+        assert_ne!(one.alias("path", "src/main.rs"), one.alias("path", "src/lib.rs"));
+    }
+
+    #[test]
+    fn a_reason_keeps_our_words_and_loses_those_of_the_provider() {
+        for (told, kept) in [
+            (
+                "not answered: the provider answered 400, bad request: no such field: secret",
+                "not answered: the provider answered 400, bad request",
+            ),
+            ("the provider answered 503, overloaded", "the provider answered 503, overloaded"),
+            ("it ended without an answer; its words: secret", "it ended without an answer"),
+            ("the reply was cut off at 120 tokens", "the reply was cut off at 120 tokens"),
+        ] {
+            let mut why = told.to_owned();
+            in_our_words(&mut why);
+            assert_eq!(why, kept);
+        }
+    }
+}

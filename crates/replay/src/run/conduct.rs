@@ -1,0 +1,172 @@
+//! Tests on sessions whether a strategy obeys the rules that hold for every
+//! strategy.
+
+use crate::{Plan, PreparedSession, ReplayError, ReplaySession, replay};
+use recap_core::model::{CellOutcome, CellRows, LatencySource, LedgerState};
+use recap_strategy::{Compactor, Context};
+
+/// Number of points in a session at which the strategy is saved, dropped and
+/// restored.
+const RESTORED: u32 = 3;
+
+/// What a strategy did on a session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ConformanceReport {
+    /// Number of requests of the session.
+    pub requests: u64,
+    /// Number of compactions on the session.
+    pub compactions: u64,
+    /// Tokens of the context before each compaction, summed.
+    pub tokens_before: u64,
+    /// Tokens of the context after each compaction, summed.
+    pub tokens_after: u64,
+    /// Number of requests larger than the window.
+    pub overflows: u64,
+    /// Number of messages at the end that are verbatim, edited, folded and
+    /// gone.
+    pub messages: [u64; 4],
+    /// Whether the strategy calls models of its own, whose replies may differ.
+    pub calls_models: bool,
+    /// The first difference between two runs of the session, if there is one.
+    pub differs: Option<String>,
+}
+
+/// The rule that a strategy breaks.
+#[derive(Debug, thiserror::Error)]
+pub enum ConductError {
+    /// It stops where it is saved and restored now and then.
+    #[error(transparent)]
+    Replay(#[from] ReplayError),
+    /// It does not run through, and why.
+    #[error("{0}")]
+    Stopped(String),
+    /// Two runs of one session differ at this place.
+    #[error("two runs of the same session differ: {0}")]
+    Differs(String),
+    /// It goes on from a saved state otherwise than without a break, at this message.
+    #[error("saved and restored before message {0}, the context is another after it")]
+    Restored(u32),
+}
+
+/// Tests a strategy on a session: the replay succeeds with whole pairs of tool
+/// calls and results, two runs are equal, and a strategy that was saved and
+/// restored continues unchanged.
+///
+/// # Errors
+/// The rule that the strategy breaks. A difference between two runs is not an
+/// error if the strategy calls models of its own.
+pub async fn check_conformance(
+    subject: &PreparedSession,
+    plan: &Plan,
+    compactor: &dyn Compactor,
+) -> Result<ConformanceReport, ConductError> {
+    let (first, second) =
+        (rows(subject, plan, compactor).await?, rows(subject, plan, compactor).await?);
+    let differs = difference(&first, &second);
+    let calls_models = !plan.strategy.uses_compactor()
+        && first.compactions.iter().any(|compaction| compaction.model_calls > 0);
+    if let Some(differs) = differs.as_ref().filter(|_| !calls_models) {
+        return Err(ConductError::Differs(differs.clone()));
+    }
+    let messages = match differs {
+        None => restored(subject, plan, compactor).await?,
+        Some(_) => [0; 4],
+    };
+    let sum = |size: fn(&recap_core::model::CompactionRow) -> u64| {
+        first.compactions.iter().map(size).sum()
+    };
+    Ok(ConformanceReport {
+        requests: first.requests.len() as u64,
+        compactions: first.compactions.len() as u64,
+        tokens_before: sum(|compaction| compaction.tokens_before),
+        tokens_after: sum(|compaction| compaction.tokens_after),
+        overflows: first.requests.iter().filter(|request| request.overflow).count() as u64,
+        messages,
+        calls_models,
+        differs,
+    })
+}
+
+/// The rows of a run without the values that depend on the machine.
+async fn rows(
+    subject: &PreparedSession,
+    plan: &Plan,
+    compactor: &dyn Compactor,
+) -> Result<CellRows, ConductError> {
+    let mut rows = match replay(subject, plan, compactor).await.cell.outcome {
+        CellOutcome::Done(rows) => *rows,
+        CellOutcome::Failed { error } => return Err(ConductError::Stopped(error)),
+    };
+    rows.cpu_ms = 0.0;
+    for compaction in &mut rows.compactions {
+        if compaction.latency_source == Some(LatencySource::Live) {
+            compaction.latency_ms = None;
+        }
+    }
+    Ok(rows)
+}
+
+/// The first difference between two runs, if there is one.
+fn difference(first: &CellRows, second: &CellRows) -> Option<String> {
+    if first == second {
+        return None;
+    }
+    let request = first.requests.iter().zip(second.requests.iter()).position(|(a, b)| a != b);
+    let compaction = first.compactions.iter().zip(&second.compactions).position(|(a, b)| a != b);
+    Some(match (request, compaction) {
+        (Some(request), _) => format!("request {request} is another"),
+        (None, Some(compaction)) => format!("compaction {} is another", compaction + 1),
+        (None, None) => "what is kept beside the requests is another".to_owned(),
+    })
+}
+
+/// Runs twice side by side, one run being saved, dropped and restored now and
+/// then. Returns the number of messages in each state.
+async fn restored(
+    subject: &PreparedSession,
+    plan: &Plan,
+    compactor: &dyn Compactor,
+) -> Result<[u64; 4], ConductError> {
+    let length = subject.facts.messages.len() as u32;
+    let every = (length / RESTORED).max(1);
+    let mut straight = ReplaySession::open(subject, plan, compactor)?;
+    let mut resumed = ReplaySession::open(subject, plan, compactor)?;
+    for message in 0..length {
+        if message % every == every - 1 {
+            let saved = resumed.save();
+            resumed.close().await;
+            resumed = ReplaySession::restore(subject, plan, compactor, saved)?;
+        }
+        straight.step().await?;
+        resumed.step().await?;
+        let compared = message % every == every - 1 || message + 1 == length;
+        if compared && !same(straight.context(), resumed.context()) {
+            return Err(ConductError::Restored(message));
+        }
+    }
+    straight.close().await;
+    resumed.close().await;
+    Ok(states(straight.context()))
+}
+
+/// Whether two contexts of a session would send the same.
+fn same(one: &Context, other: &Context) -> bool {
+    let text = |context: &Context, id| context.entry(id).map(|entry| entry.text.into_owned());
+    one.visible().eq(other.visible())
+        && one.visible().all(|id| text(one, id) == text(other, id))
+        && one.notes().eq(other.notes())
+}
+
+/// The number of messages in each state of the ledger.
+fn states(context: &Context) -> [u64; 4] {
+    let mut counts = [0; 4];
+    for message in 0..context.seen_count() {
+        counts[match context.state(message) {
+            LedgerState::Verbatim => 0,
+            LedgerState::Edited => 1,
+            LedgerState::Folded => 2,
+            LedgerState::Gone => 3,
+        }] += 1;
+    }
+    counts
+}

@@ -1,0 +1,220 @@
+//! Examines every strategy at every cut. The strategies of a cut run side by side:
+//! they share its part of the transcript, which is dropped afterwards.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+
+use super::asking::Asking;
+use super::loaded::CutKey;
+use super::spec::{ModelRoles, compactor};
+use crate::{Baseline, CutSegment, ExaminedCut, Plan, PreparedSession, ReplayError, examine};
+use recap_core::model::{
+    Cell, CellKey, CellOutcome, CellRows, Cut, CutOutcome, CutRow, Expectation, NO_SUMMARY,
+    ProbeFacts, RowKind,
+};
+use recap_exam::roles::compactor::EmptySummary;
+use recap_strategy::{AskedFrom, builtin};
+
+/// Every cut of a subject, with the plans of one of its windows: a cut has a
+/// window of its own.
+pub(super) struct Cutting {
+    subject: Arc<PreparedSession>,
+    asking: Arc<Asking>,
+    plans: Vec<Plan>,
+    /// Depth of the cuts: [`super::spec::RunSpec::depth`].
+    depth: u32,
+    /// The questions of each cut.
+    asked: Vec<Vec<u32>>,
+    /// Positions of the cuts that are not examined yet.
+    to_do: Vec<usize>,
+}
+
+/// The control that is examined first: its bill is that of a session without
+/// any compaction.
+const BASELINE: &str = "full";
+
+impl Cutting {
+    /// The strategies of a subject's plans, each also without its summaries if `without_summaries` holds and
+    /// a model writes text for it. `done` contains the cuts that are already
+    /// examined.
+    pub fn new(
+        subject: &Arc<PreparedSession>,
+        asking: &Arc<Asking>,
+        (plans, without_summaries): (&[Plan], bool),
+        depth: u32,
+        done: &BTreeMap<CutKey, Cut>,
+    ) -> Self {
+        let facts = &subject.facts;
+        let is_done = |at: &usize| {
+            let place = &subject.cuts[*at].0;
+            let (dataset, transcript) = (facts.dataset.clone(), facts.transcript.clone());
+            done.contains_key(&(dataset, transcript, place.request, place.recorded.is_some()))
+        };
+        let first = plans.first().map(|plan| plan.key.window.clone());
+        let of_one = plans.iter().filter(|plan| Some(&plan.key.window) == first.as_ref());
+        let examined = of_one.filter(|plan| plan.strategy.asked_from == AskedFrom::Context);
+        let with_without_summaries = examined.flat_map(|plan| {
+            [Some(plan.clone()), without_summary(plan).filter(|_| without_summaries)]
+        });
+        Cutting {
+            subject: Arc::clone(subject),
+            asking: Arc::clone(asking),
+            plans: with_without_summaries.flatten().collect(),
+            depth,
+            asked: asked(subject),
+            to_do: (0..subject.cuts.len()).filter(|at| !is_done(at)).collect(),
+        }
+    }
+
+    /// Examines every strategy at one cut.
+    async fn cut(&self, at: usize, roles: &ModelRoles) -> (Cut, BTreeMap<String, String>) {
+        let (place, facts) = &self.subject.cuts[at];
+        let part = CutSegment::new(&self.subject, place, facts, &self.asked[at]);
+        let mut cut = part.cut(place, facts);
+        let without = self.without(&part).await;
+        let wanted = self
+            .plans
+            .iter()
+            .filter(|plan| place.recorded.is_some() || !plan.strategy.replays_recording());
+        let exams = wanted.map(|plan| {
+            let (part, without) = (&part, without.as_ref());
+            async move {
+                let examined = self.exam(part, plan, roles, without).await;
+                let asked = match examined {
+                    Ok(examined) => Ok(self.ask(at, examined).await),
+                    Err(error) => Err(error),
+                };
+                row(plan, asked)
+            }
+        });
+        let mut texts = BTreeMap::new();
+        for (row, written) in join_all(exams).await {
+            cut.rows.push(row);
+            texts.extend(written);
+        }
+        cut.rows.sort_by(|a, b| (&a.strategy, a.replicate).cmp(&(&b.strategy, b.replicate)));
+        (cut, texts)
+    }
+
+    /// The cost of the requests behind the cut without compression; `None` if
+    /// they cannot be replayed.
+    async fn without(&self, part: &CutSegment) -> Option<Baseline> {
+        let strategy = builtin(BASELINE, &[])?.ok()?;
+        let plan = Plan { strategy: Arc::new(strategy), ..self.plans.first()?.clone() };
+        Some(examine(part, &plan, 1, &EmptySummary, None).await.ok()?.baseline)
+    }
+
+    async fn exam(
+        &self,
+        part: &CutSegment,
+        plan: &Plan,
+        roles: &ModelRoles,
+        without: Option<&Baseline>,
+    ) -> Result<ExaminedCut, ReplayError> {
+        if plan.key.strategy.starts_with(NO_SUMMARY) {
+            return examine(part, plan, self.depth, &EmptySummary, without).await;
+        }
+        let compactor = compactor(roles, &self.subject, plan.key.replicate);
+        examine(part, plan, self.depth, compactor.as_ref(), without).await
+    }
+
+    /// Asks the probes of this cut in the context right behind it.
+    async fn ask(&self, at: usize, mut examined: ExaminedCut) -> ExaminedCut {
+        examined.probed.retain(|probed| self.asked[at].contains(&probed.probe));
+        let ExaminedCut { exam, texts, probed, .. } = &mut examined;
+        match exam.snapshot.as_ref().filter(|_| !probed.is_empty()) {
+            Some(snapshot) => exam.probes = self.asking.at_cut(snapshot, texts, probed).await,
+            None => exam.snapshot = None,
+        }
+        examined
+    }
+}
+
+fn row(
+    plan: &Plan,
+    examined: Result<ExaminedCut, ReplayError>,
+) -> (CutRow, BTreeMap<String, String>) {
+    let (outcome, texts) = match examined {
+        Ok(ExaminedCut { exam, texts, .. }) => (CutOutcome::Done(Box::new(exam)), texts),
+        Err(error) => (CutOutcome::Failed { error: error.to_string() }, BTreeMap::new()),
+    };
+    let row = CutRow {
+        strategy: plan.key.strategy.clone(),
+        replicate: plan.key.replicate,
+        row_kind: plan.row_kind(),
+        outcome,
+    };
+    (row, texts)
+}
+
+/// A plan without summaries: the same strategy with empty texts in place of those that
+/// its model writes. There is one null, whatever the number of repetitions.
+pub(super) fn without_summary(plan: &Plan) -> Option<Plan> {
+    let strategy = plan.strategy.without_summary().filter(|_| plan.key.replicate == 0)?;
+    let key = CellKey { strategy: strategy.name.clone(), ..plan.key.clone() };
+    // It is not billed, because nobody would use it.
+    let agents = Arc::new([]);
+    Some(Plan { key, strategy: Arc::new(strategy), agents, ..plan.clone() })
+}
+
+/// An empty cell for each of these plans without summaries: it is examined only at
+/// cuts.
+pub(super) fn cells_without_summary(plans: &[Plan]) -> Vec<Cell> {
+    let without_summaries = plans.iter().filter_map(without_summary);
+    let cell = |plan: Plan| Cell {
+        outcome: CellOutcome::Done(Box::new(CellRows::unsent(plan.window))),
+        key: plan.key,
+        row_kind: RowKind::Control,
+    };
+    without_summaries.map(cell).collect()
+}
+
+/// The questions of each cut, ascending. A probe of the data set fits
+/// a cut if all of its evidence is part of the material, and if it is asked at
+/// or after the cut. It is assigned to one of the cuts that it fits, in turn, so
+/// that the cost of answering does not grow with the number of cuts. A question
+/// that is asked at cuts alone belongs to the cut that it is asked at; one that
+/// is asked elsewhere is assigned like a probe.
+fn asked(subject: &PreparedSession) -> Vec<Vec<u32>> {
+    let cuts = &subject.cuts;
+    let mut asked = vec![Vec::new(); cuts.len()];
+    let probes = subject.facts.probes.len() as u32;
+    for (number, probe) in (0u32..).zip(subject.facts.questions()) {
+        let stands = |at: &usize| stands(probe, &cuts[*at].0);
+        let row_kind: Vec<usize> = (0..cuts.len()).filter(stands).collect();
+        // What the session never answers has no evidence.
+        let known = probe.probe.expect != Expectation::Unanswerable;
+        let here = |at: &usize| cuts[*at].0.request == probe.request && (stands(at) || !known);
+        let own = (0..cuts.len()).find(|at| number >= probes && here(at));
+        let turn = || row_kind.get(number as usize % row_kind.len().max(1)).copied();
+        if let Some(at) = own.or_else(turn) {
+            asked[at].push(number);
+        }
+    }
+    asked
+}
+
+fn stands(probe: &ProbeFacts, place: &recap_exam::probes::Place) -> bool {
+    let evidence = &probe.evidence;
+    !evidence.is_empty()
+        && probe.request >= place.request
+        && evidence.iter().all(|&message| message < place.from && place.holds(message))
+}
+
+/// Examines every strategy at one cut and returns the cut with the texts of the
+/// strategies.
+pub(super) type CutTask = Pin<Box<dyn Future<Output = (Cut, BTreeMap<String, String>)> + Send>>;
+
+/// A task for each cut that is not examined yet.
+pub(super) fn cuts(cutting: Cutting, roles: &ModelRoles) -> Vec<CutTask> {
+    let cutting = Arc::new(cutting);
+    let task = |at: &usize| -> CutTask {
+        let (at, cutting, roles) = (*at, Arc::clone(&cutting), roles.clone());
+        Box::pin(async move { cutting.cut(at, &roles).await })
+    };
+    cutting.to_do.iter().map(task).collect()
+}

@@ -1,0 +1,100 @@
+//! The results of an interrupted run that a resumed run reuses.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::loaded::{CutKey, Loaded, cut_key};
+use recap_core::model::{
+    Answer, CallRow, Cell, CellKey, CellOutcome, CompactionRow, Cut, CutOutcome, CutRow, Manifest,
+    ProbeRow,
+};
+
+/// What is taken over. What failed is not: it is tried again.
+#[derive(Debug, Default)]
+pub(super) struct Earlier {
+    /// Data set and id of each transcript whose facts are in the journal.
+    pub transcripts: BTreeSet<(String, String)>,
+    pub cells: BTreeMap<CellKey, Cell>,
+    pub cuts: BTreeMap<CutKey, Cut>,
+    pub calls: Vec<CallRow>,
+    pub texts: BTreeMap<String, String>,
+}
+
+impl Earlier {
+    /// The reusable results of an interrupted run, and its manifest.
+    pub fn of(there: Loaded) -> (Self, Manifest) {
+        let Loaded { manifest, transcripts, sessions, calls, texts, .. } = there;
+        let (cells, cuts) = sessions.into_lists();
+        let offline = manifest.is_offline();
+        let done = |cell: &Cell| match &cell.outcome {
+            CellOutcome::Done(rows) => offline || all_came(&rows.compactions, &rows.probes),
+            CellOutcome::Failed { .. } => false,
+        };
+        let exam_done = |row: &CutRow| match &row.outcome {
+            CutOutcome::Done(exam) => offline || all_came(&[], &exam.probes),
+            CutOutcome::Failed { .. } => false,
+        };
+        let examined = |cut: &Cut| cut.rows.iter().all(exam_done);
+        let earlier = Self {
+            transcripts: transcripts.into_iter().map(|f| (f.dataset, f.transcript)).collect(),
+            cells: cells.into_iter().filter(done).map(|cell| (cell.key.clone(), cell)).collect(),
+            cuts: cuts.into_iter().filter(examined).map(|cut| (cut_key(&cut), cut)).collect(),
+            calls,
+            texts,
+        };
+        (earlier, manifest)
+    }
+
+    /// The calls of both runs. A call that the interrupted run listed, and
+    /// whose reply the resumed run read from the stored replies, is one call.
+    pub fn with_calls(&mut self, made: Vec<CallRow>) -> Vec<CallRow> {
+        let mut calls = std::mem::take(&mut self.calls);
+        let noted: BTreeMap<String, usize> =
+            (0..).zip(&calls).map(|(at, call)| (call.key.clone(), at)).collect();
+        for call in made {
+            let known = noted.get(&call.key).map(|at| &mut calls[*at]);
+            match known.filter(|k| (k.outcome, k.timing) == (call.outcome, call.timing)) {
+                Some(known) => known.role = known.role.min(call.role),
+                None => calls.push(call),
+            }
+        }
+        calls
+    }
+}
+
+/// Whether a model gave every answer and every grade. A refused request is made
+/// again; its stored reply makes it free.
+fn all_came(compactions: &[CompactionRow], probes: &[ProbeRow]) -> bool {
+    let graded =
+        |row: &ProbeRow| matches!(row.answer, Answer::Said(_)) && row.judgement.score.is_some();
+    compactions.iter().all(|row| row.error.is_none()) && probes.iter().all(graded)
+}
+
+/// Length in characters of the longest value that a message quotes.
+const SHORT: usize = 40;
+
+/// The differences between two manifests that change results, each with both
+/// values if they are short. Warnings are not compared.
+pub fn unlike(there: &Manifest, here: &Manifest) -> Vec<String> {
+    let fields = |manifest: &Manifest| match serde_json::to_value(manifest) {
+        Ok(Value::Object(fields)) => fields,
+        _ => unreachable!("a manifest is an object"),
+    };
+    let (there, here) = (fields(there), fields(here));
+    let names: BTreeSet<&String> = there.keys().chain(here.keys()).collect();
+    let names = names.into_iter().filter(|name| *name != "warnings");
+    let differs = names.filter(|name| there.get(*name) != here.get(*name));
+    let difference = |name: &String| {
+        let value = |of: &serde_json::Map<String, Value>| match of.get(name) {
+            None => "absent".to_owned(),
+            Some(value) => value.to_string(),
+        };
+        let (there, here) = (value(&there), value(&here));
+        match there.len().max(here.len()) {
+            0..=SHORT => format!("{name} ({there} there, {here} here)"),
+            _ => name.clone(),
+        }
+    };
+    differs.map(difference).collect()
+}

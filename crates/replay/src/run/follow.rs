@@ -1,0 +1,64 @@
+//! Replays one strategy at one context limit through sessions that a run has, for
+//! their bills alone.
+
+use std::sync::Arc;
+
+use super::pool::side_by_side;
+use super::prepare::{Prepared, plan};
+use super::spec::{ModelRoles, RunError, RunSpec, compactor};
+use crate::{LEAST_FOR_MESSAGES, PreparedSession, replay};
+use recap_core::model::{Cell, TranscriptFacts};
+use recap_strategy::Strategy;
+
+/// The sessions of a run, as a bill needs them.
+#[derive(Debug)]
+pub struct Billable(Vec<Arc<PreparedSession>>);
+
+impl Billable {
+    /// Those of a prepared run; `None` where one of them has probes, since its run is
+    /// about answers.
+    pub fn of(prepared: &Prepared) -> Option<Self> {
+        let subjects = &prepared.subjects;
+        let asks = subjects.iter().any(|subject| !subject.facts.probes.is_empty());
+        (!asks).then(|| Self(subjects.iter().map(|one| Arc::new(one.unasked())).collect()))
+    }
+
+    /// The facts that the cells fit, sorted by data set and id.
+    pub fn facts(&self) -> Vec<TranscriptFacts> {
+        let mut facts: Vec<TranscriptFacts> =
+            self.0.iter().map(|subject| (*subject.facts).clone()).collect();
+        facts.sort_by(|a, b| (&a.dataset, &a.transcript).cmp(&(&b.dataset, &b.transcript)));
+        facts
+    }
+
+    /// Replays a strategy through every session at a window of so many tokens, or at
+    /// the session's own window where that is smaller or where no message would fit.
+    ///
+    /// # Errors
+    /// A worker could not be started.
+    pub async fn follow(
+        &self,
+        spec: &RunSpec,
+        roles: &ModelRoles,
+        strategy: &Arc<Strategy>,
+        window: u64,
+    ) -> Result<Vec<Cell>, RunError> {
+        let spec =
+            RunSpec { strategies: vec![Arc::clone(strategy)], replicates: 1, ..spec.clone() };
+        let tasks = self.0.iter().filter_map(|subject| {
+            let mut plan = plan(&spec, roles, subject).0.into_iter().next()?;
+            if window > subject.recording.sizes.preamble_tokens() + LEAST_FOR_MESSAGES {
+                plan.window = plan.window.min(window);
+            }
+            let (subject, compactor) = (Arc::clone(subject), compactor(roles, subject, 0));
+            Some(((), async move { replay(&subject, &plan, compactor.as_ref()).await.cell }))
+        });
+        let mut cells = Vec::new();
+        side_by_side(spec.jobs, tasks, |(), cell| {
+            cells.push(cell.map_err(|panicked| RunError::Worker(panicked.to_string()))?);
+            Ok(())
+        })
+        .await?;
+        Ok(cells)
+    }
+}

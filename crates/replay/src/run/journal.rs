@@ -1,0 +1,521 @@
+//! The file `cells.jsonl`: the results of a run, one a line.
+//!
+//! The requests and the bills of a cell are lines of their own under the hash
+//! of their content, written once for all cells of a transcript with the same
+//! content: most strategies send the same requests until their first compaction.
+//!
+//! Each line ends with a checksum of its text, so that a line that was edited,
+//! or joined to half of another line, is never used as a result. Lines are
+//! written one after the other: after a kill at most the last one is incomplete.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::files::{FolderError, io as at};
+use recap_core::model::{Bill, CallRow, Cell, CellOutcome, Cut, RequestRow, TranscriptFacts};
+
+/// Name of the file in the run folder.
+pub(super) const JOURNAL: &str = "cells.jsonl";
+
+/// A result as read from the journal.
+#[derive(Clone, Debug)]
+pub(super) enum Record {
+    Transcript(Box<TranscriptFacts>),
+    Cell(Cell),
+    Cut(Cut),
+    Call(CallRow),
+    /// Only while a run is in progress: at its end the texts are moved to
+    /// `texts.jsonl`.
+    Text(Text),
+}
+
+/// The content of one line as read. Written lines borrow their content, and
+/// have the name of one of these as their [`Kind`].
+#[derive(Debug, Deserialize, strum::EnumDiscriminants)]
+#[strum_discriminants(name(Kind), vis(pub(super)), derive(strum::IntoStaticStr))]
+#[strum_discriminants(strum(serialize_all = "lowercase"))]
+#[serde(rename_all = "lowercase")]
+enum Line {
+    Transcript(Box<TranscriptFacts>),
+    Requests(Content<Arc<Vec<RequestRow>>>),
+    Bill(Content<Arc<Bill>>),
+    Cell(CellLine<Cell>),
+    Cut(Cut),
+    Call(CallRow),
+    Text(Text),
+}
+
+/// A content that several cells may share, with its hash.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Content<T> {
+    hash: String,
+    content: T,
+}
+
+/// A cell without its requests and bills, which are on earlier lines.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CellLine<T> {
+    /// Hash of the cell's requests, if it sent any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    requests: Option<String>,
+    /// Hashes of the cell's bills.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    bills: Vec<String>,
+    /// The cell without requests and bills.
+    rest: T,
+}
+
+/// A text of a strategy, with its hash.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Text<T = String> {
+    pub hash: T,
+    pub text: T,
+}
+
+/// Number of hex digits of a checksum: the first ones of a BLAKE3 hash.
+const DIGITS: usize = 16;
+/// Number of hex digits of the hash of a shared content.
+const CONTENT_DIGITS: usize = 32;
+/// The text between a line's content and its checksum.
+const SUM: &str = ",\"sum\":\"";
+/// The text behind the checksum.
+const END: &str = "\"}";
+
+/// The contents that successive cells of one transcript share, by hash. They are
+/// written again for the next transcript, so that nobody has to hold those of
+/// a whole run.
+#[derive(Debug, Default)]
+pub(super) struct Shared {
+    /// Data set and id of the transcript of the last cell.
+    transcript: Option<(String, String)>,
+    requests: HashMap<String, Arc<Vec<RequestRow>>>,
+    bills: HashMap<String, Arc<Bill>>,
+}
+
+/// Number of contents that a reader holds before it forgets those of earlier
+/// transcripts. Earlier versions wrote each content once in a journal.
+const HELD: usize = 20_000;
+
+impl Shared {
+    /// Writes a cell, behind those of its requests and bills that no earlier cell
+    /// has. Afterwards the cell shares the others with earlier cells.
+    ///
+    /// # Errors
+    /// What the writer says.
+    pub fn write_cell(&mut self, cell: &mut Cell, out: &mut impl Write) -> io::Result<()> {
+        if self.begins(cell) {
+            self.requests.clear();
+            self.bills.clear();
+        }
+        let (mut requests, mut bills) = (Arc::default(), Vec::new());
+        if let CellOutcome::Done(rows) = &mut cell.outcome {
+            requests = std::mem::take(&mut rows.requests);
+            bills = std::mem::take(&mut rows.bills);
+        }
+        let line = CellLine {
+            requests: match requests.is_empty() {
+                true => None,
+                false => Some(share(&mut self.requests, &mut requests, Kind::Requests, out)?),
+            },
+            bills: (bills.iter_mut())
+                .map(|bill| share(&mut self.bills, bill, Kind::Bill, out))
+                .collect::<io::Result<_>>()?,
+            rest: &*cell,
+        };
+        write_line(out, Kind::Cell, &line)?;
+        if let CellOutcome::Done(rows) = &mut cell.outcome {
+            rows.requests = requests;
+            rows.bills = bills;
+        }
+        Ok(())
+    }
+
+    /// Whether the cell is of another transcript than the one before.
+    fn begins(&mut self, cell: &Cell) -> bool {
+        let of = &cell.key;
+        let same = |(dataset, transcript): &(String, String)| {
+            (dataset, transcript) == (&of.dataset, &of.transcript)
+        };
+        if self.transcript.as_ref().is_some_and(same) {
+            return false;
+        }
+        self.transcript = Some((of.dataset.clone(), of.transcript.clone()));
+        true
+    }
+
+    /// Forgets what no cell can refer to that is written from now on.
+    fn forget(&mut self, line: &CellLine<Cell>) {
+        if self.begins(&line.rest) && self.requests.len() + self.bills.len() > HELD {
+            self.requests.retain(|hash, _| line.requests.as_ref() == Some(hash));
+            self.bills.retain(|hash, _| line.bills.contains(hash));
+        }
+    }
+
+    /// The record of a line; `None` if the line is a shared content.
+    fn record(&mut self, line: Line) -> Result<Option<Record>, String> {
+        Ok(Some(match line {
+            Line::Requests(Content { hash, content }) => {
+                self.requests.insert(hash, content);
+                return Ok(None);
+            }
+            Line::Bill(Content { hash, content }) => {
+                self.bills.insert(hash, content);
+                return Ok(None);
+            }
+            Line::Transcript(facts) => Record::Transcript(facts),
+            Line::Cell(cell) => {
+                self.forget(&cell);
+                Record::Cell(self.resolved(cell)?)
+            }
+            Line::Cut(cut) => Record::Cut(cut),
+            Line::Call(call) => Record::Call(call),
+            Line::Text(text) => Record::Text(text),
+        }))
+    }
+
+    /// A cell with its requests and bills.
+    fn resolved(
+        &self,
+        CellLine { requests, bills, mut rest }: CellLine<Cell>,
+    ) -> Result<Cell, String> {
+        if let CellOutcome::Done(rows) = &mut rest.outcome {
+            if let Some(hash) = requests {
+                rows.requests = known(&self.requests, &hash)?;
+            }
+            rows.bills =
+                bills.iter().map(|hash| known(&self.bills, hash)).collect::<Result<_, _>>()?;
+        }
+        Ok(rest)
+    }
+}
+
+fn known<T>(known: &HashMap<String, Arc<T>>, hash: &str) -> Result<Arc<T>, String> {
+    let content = known.get(hash).map(Arc::clone);
+    content.ok_or_else(|| "it refers to a line that is not before it".to_owned())
+}
+
+/// Replaces a content by an equal one that is already written, or else writes
+/// it. Returns its hash.
+fn share<T: Serialize>(
+    known: &mut HashMap<String, Arc<T>>,
+    content: &mut Arc<T>,
+    kind: Kind,
+    out: &mut impl Write,
+) -> io::Result<String> {
+    let mut json = Hashing::new(io::sink());
+    serde_json::to_writer(&mut json, content)?;
+    let hash = json.hash()[..CONTENT_DIGITS].to_owned();
+    match known.get(&hash) {
+        Some(known) => *content = Arc::clone(known),
+        None => {
+            known.insert(hash.clone(), Arc::clone(content));
+            write_line(out, kind, &Content { hash: hash.clone(), content: &**content })?;
+        }
+    }
+    Ok(hash)
+}
+
+/// Writes a line as in the file, with its newline.
+///
+/// # Errors
+/// What the writer says.
+pub(super) fn write_line(
+    out: &mut impl Write,
+    kind: Kind,
+    content: &impl Serialize,
+) -> io::Result<()> {
+    let mut line = Hashing::new(out);
+    write!(line, "{{\"{}\":", <&str>::from(kind))?;
+    serde_json::to_writer(&mut line, content)?;
+    let sum = line.hash();
+    let Hashing { mut buffer, out, .. } = line;
+    writeln!(buffer, "{SUM}{}{END}", &sum[..DIGITS])?;
+    out.write_all(&buffer)
+}
+
+/// Bytes that are held until they are written: the line of a long session is
+/// too large to be held whole.
+const BUFFER: usize = 16 << 10;
+
+/// Passes on what is written to it, and hashes it.
+struct Hashing<W> {
+    out: W,
+    hasher: blake3::Hasher,
+    buffer: Vec<u8>,
+}
+
+impl<W: Write> Hashing<W> {
+    fn new(out: W) -> Self {
+        Self { out, hasher: blake3::Hasher::new(), buffer: Vec::with_capacity(BUFFER) }
+    }
+
+    /// The hash of all that was written.
+    fn hash(&mut self) -> String {
+        self.hasher.update(&self.buffer).finalize().to_hex().to_string()
+    }
+}
+
+impl<W: Write> Write for Hashing<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_all(bytes).map(|()| bytes.len())
+    }
+
+    // Called for every number and comma: faster than the loop of the trait.
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.buffer.len() + bytes.len() > BUFFER {
+            self.flush()?;
+        }
+        self.buffer.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.hasher.update(&self.buffer);
+        self.out.write_all(&self.buffer)?;
+        self.buffer.clear();
+        Ok(())
+    }
+}
+
+fn sum(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex()[..DIGITS].to_owned()
+}
+
+/// Parses a line of the file without its newline. Its bytes are overwritten.
+fn parsed(line: &mut [u8]) -> Result<Line, String> {
+    let tail = SUM.len() + DIGITS + END.len();
+    let (content, rest) = line
+        .len()
+        .checked_sub(tail)
+        .map(|at| line.split_at(at))
+        .filter(|(_, rest)| rest.starts_with(SUM.as_bytes()) && rest.ends_with(END.as_bytes()))
+        .ok_or("it does not end with a checksum")?;
+    if rest[SUM.len()..SUM.len() + DIGITS] != *sum(content).as_bytes() {
+        return Err("it is not what its checksum says".to_owned());
+    }
+    let end = content.len();
+    line[end] = b'}';
+    serde_json::from_slice(&line[..=end]).map_err(|e| e.to_string())
+}
+
+/// A journal after it was read.
+#[derive(Debug, Default)]
+pub(super) struct Journal {
+    /// Length of the complete lines in bytes.
+    pub whole: u64,
+    /// The contents that the cells share.
+    pub shared: Shared,
+}
+
+/// Calls `each` with every record. An incomplete last line is ignored: it was
+/// being written when the run was killed.
+///
+/// # Errors
+/// The file cannot be read, or a line has another format than a run writes.
+pub(super) fn read(path: &Path, mut each: impl FnMut(Record)) -> Result<Journal, FolderError> {
+    let mut reader = BufReader::new(File::open(path).map_err(at(path))?);
+    let mut journal = Journal::default();
+    // Lines are read as bytes, since an incomplete line may end within a
+    // character.
+    let mut line = Vec::new();
+    for number in 1.. {
+        line.clear();
+        let bytes = reader.read_until(b'\n', &mut line).map_err(at(path))?;
+        if line.pop_if(|end| *end == b'\n').is_none() {
+            break;
+        }
+        let record = parsed(&mut line).and_then(|line| journal.shared.record(line));
+        let record = record.map_err(|problem| FolderError::Line {
+            path: path.to_owned(),
+            line: number,
+            problem,
+        })?;
+        if let Some(record) = record {
+            each(record);
+        }
+        journal.whole += bytes as u64;
+    }
+    Ok(journal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recap_core::model::{CacheRules, CellKey, CellRows, RowKind};
+
+    /// A line with a text.
+    fn text(hash: &str) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        write_line(&mut bytes, Kind::Text, &Text { hash, text: "a \"}\n b" }).unwrap();
+        bytes
+    }
+
+    /// The lines of a cell.
+    fn written(shared: &mut Shared, cell: &mut Cell) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        shared.write_cell(cell, &mut bytes).unwrap();
+        bytes
+    }
+
+    /// A cell with this number of requests, and one bill for each.
+    fn cell(strategy: &str, requests: u32) -> Cell {
+        let request = RequestRow {
+            tokens_sent: 10,
+            estimated: None,
+            messages: 1,
+            overflow: false,
+            valid: true,
+            common_prefix: 0,
+            cache_break: false,
+        };
+        let bill = |model: u32| Bill {
+            billed_as: model.to_string(),
+            model: "m".to_owned(),
+            rules: CacheRules::None,
+            other_models: Vec::new(),
+            compactor: None,
+            requests: Vec::new(),
+            calls: Vec::new(),
+            break_even: Vec::new(),
+        };
+        let rows = CellRows {
+            requests: Arc::new(vec![request; requests as usize]),
+            bills: (0..requests).map(|model| Arc::new(bill(model))).collect(),
+            ..CellRows::unsent(100)
+        };
+        let key = CellKey {
+            dataset: "d".to_owned(),
+            transcript: "t".to_owned(),
+            strategy: strategy.to_owned(),
+            window: "50%".to_owned(),
+            replicate: 0,
+        };
+        let outcome = CellOutcome::Done(Box::new(rows));
+        Cell { key, row_kind: RowKind::Ranked, outcome }
+    }
+
+    /// The cells of a file, and the journal as it was read.
+    fn cells(bytes: &[u8]) -> Result<(Vec<Cell>, Journal), FolderError> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(JOURNAL);
+        std::fs::write(&path, bytes).unwrap();
+        let mut cells = Vec::new();
+        let journal = read(&path, |record| match record {
+            Record::Cell(cell) => cells.push(cell),
+            other => panic!("no cell: {other:?}"),
+        })?;
+        Ok((cells, journal))
+    }
+
+    fn requests(cell: &Cell) -> &Arc<Vec<RequestRow>> {
+        &cell.rows().unwrap().requests
+    }
+
+    fn bill(cell: &Cell, at: usize) -> &Arc<Bill> {
+        &cell.rows().unwrap().bills[at]
+    }
+
+    #[test]
+    fn requests_and_bills_of_many_cells_are_written_and_stored_once() {
+        let mut shared = Shared::default();
+        let mut all = [cell("a", 2), cell("b", 2), cell("c", 1), cell("none", 0)];
+        let bytes: Vec<Vec<u8>> = all.iter_mut().map(|cell| written(&mut shared, cell)).collect();
+        // First cell: the requests, two bills, the cell. Second: the cell.
+        // Third: its requests, the cell. Fourth: the cell.
+        let lines = |bytes: &Vec<u8>| bytes.iter().filter(|byte| **byte == b'\n').count();
+        assert_eq!(bytes.iter().map(lines).collect::<Vec<_>>(), [4, 1, 2, 1]);
+        let (read, journal) = cells(&bytes.concat()).unwrap();
+        assert_eq!(journal.whole as usize, bytes.concat().len());
+        assert_eq!(read, [cell("a", 2), cell("b", 2), cell("c", 1), cell("none", 0)]);
+        for second in [&all[1], &read[1]] {
+            assert_eq!(requests(second).len(), 2);
+        }
+        assert!(Arc::ptr_eq(requests(&read[0]), requests(&read[1])));
+        assert!(Arc::ptr_eq(bill(&read[0], 0), bill(&read[2], 0)));
+        // A resumed run writes none of the shared contents again.
+        let mut shared = journal.shared;
+        assert_eq!(lines(&written(&mut shared, &mut cell("d", 2))), 1);
+    }
+
+    #[test]
+    fn cells_share_contents_as_soon_as_they_are_written() {
+        let mut shared = Shared::default();
+        let mut all = [cell("a", 1), cell("b", 1)];
+        for cell in &mut all {
+            written(&mut shared, cell);
+        }
+        let [first, second] = &all;
+        assert!(Arc::ptr_eq(requests(first), requests(second)));
+        assert!(Arc::ptr_eq(bill(first, 0), bill(second, 0)));
+    }
+
+    #[test]
+    fn a_cell_whose_requests_are_not_in_the_file_is_an_error() {
+        let mut shared = Shared::default();
+        written(&mut shared, &mut cell("a", 1));
+        let alone = written(&mut shared, &mut cell("b", 1));
+        let error = cells(&alone).unwrap_err().to_string();
+        assert!(error.contains("line 1: it refers to a line that is not before it"), "{error}");
+    }
+
+    #[test]
+    fn a_line_ends_with_the_checksum_of_the_text_before_it() {
+        let line = String::from_utf8(text("h")).unwrap();
+        let (content, sum) = line.split_once(",\"sum\":\"").unwrap();
+        assert_eq!(content, r#"{"text":{"hash":"h","text":"a \"}\n b"}"#);
+        let expected = blake3::hash(content.as_bytes()).to_hex();
+        assert_eq!(sum, format!("{}\"}}\n", &expected[..16]));
+        let Line::Text(text) = parsed(&mut line.trim_end().as_bytes().to_vec()).unwrap() else {
+            panic!("{line}")
+        };
+        assert_eq!((text.hash.as_str(), text.text.as_str()), ("h", "a \"}\n b"));
+        assert!(serde_json::from_str::<serde_json::Value>(&line).is_ok(), "it stays JSON");
+    }
+
+    #[test]
+    fn every_changed_byte_of_a_line_is_detected() {
+        let line = text("h");
+        let line = &line[..line.len() - 1];
+        for at in 0..line.len() {
+            let mut changed = line.to_vec();
+            changed[at] ^= 1;
+            assert!(parsed(&mut changed.clone()).is_err(), "byte {at}");
+            assert!(parsed(&mut line[..at].to_vec()).is_err(), "torn at {at}");
+        }
+    }
+
+    #[test]
+    fn an_incomplete_last_line_is_ignored_wherever_it_ends() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(JOURNAL);
+        let (first, second) = (text("a"), text("b"));
+        for at in 0..second.len() {
+            std::fs::write(&path, [&first[..], &second[..at]].concat()).unwrap();
+            let mut found = Vec::new();
+            let journal = read(&path, |record| match record {
+                Record::Text(text) => found.push(text.hash),
+                other => panic!("no text: {other:?}"),
+            });
+            let whole = journal.unwrap().whole;
+            assert_eq!((found, whole), (vec!["a".to_owned()], first.len() as u64), "{at}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_not_a_result_is_an_error_with_its_number() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(JOURNAL);
+        let broken = [text("a"), b"{}\n".to_vec(), text("b")].concat();
+        std::fs::write(&path, broken).unwrap();
+        let error = read(&path, |_| ()).unwrap_err().to_string();
+        assert!(error.contains("cells.jsonl, line 2: it does not end with a checksum"), "{error}");
+    }
+}

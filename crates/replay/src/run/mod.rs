@@ -1,0 +1,40 @@
+//! Runs every cell of a comparison and stores its results.
+//!
+//! Invariant: a cell that fails stops no other cell, and a result is on disk
+//! before the next event is reported.
+
+mod again;
+mod answerable;
+mod asking;
+mod calibrate;
+mod conceal;
+mod conduct;
+mod cutting;
+mod earlier;
+mod files;
+mod folder;
+mod follow;
+mod journal;
+mod loaded;
+mod observer;
+mod pool;
+mod prepare;
+mod spec;
+mod texts;
+mod windows;
+
+pub use again::judge_again;
+pub use calibrate::{grade, sample};
+pub use conceal::Conceal;
+pub use conduct::{ConductError, ConformanceReport, check_conformance};
+pub use earlier::unlike;
+pub use files::{FolderError, GATE, RESULT_FILES};
+pub use folder::{Folder, REPLIES};
+pub use follow::Billable;
+pub use loaded::Loaded;
+pub use observer::{Event, Observer};
+pub use pool::{Finished, run};
+pub use prepare::{Prepared, plan, prepare};
+pub use spec::{CutQuestions, ModelRoles, RunError, RunSpec, Sample};
+pub use texts::{RunTexts, TextFile};
+pub use windows::Windows;

@@ -1,0 +1,319 @@
+//! Plans the cells and runs them side by side.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use futures_util::{StreamExt, stream};
+use tokio::task::{JoinError, JoinSet};
+
+use super::asking::Asking;
+use super::cutting::{self, CutTask, Cutting, cells_without_summary};
+use super::earlier::Earlier;
+use super::files::FolderError;
+use super::folder::Folder;
+use super::observer::{Event, Observer};
+use super::prepare::{Prepared, plan};
+use super::spec::{ModelRoles, RunError, RunSpec, compactor};
+use crate::{PreparedSession, Replayed, replay};
+use recap_core::model::{
+    CallRow, Cell, CellKey, CellOutcome, Cut, RowKind, Sessions, TranscriptFacts,
+};
+
+/// The results of a run, sorted by key.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// Facts of the transcripts.
+    pub transcripts: Vec<TranscriptFacts>,
+    /// All cells, also those that failed, and all cuts that were examined.
+    pub sessions: Sessions,
+    /// Calls of real models, each once.
+    pub calls: Vec<CallRow>,
+    /// Texts of the strategies by hash.
+    pub texts: BTreeMap<String, String>,
+}
+
+/// Replays. Cells are appended to the folder as they end. A transcript is
+/// forgotten, but for what measuring needs of it, once its cells and its cuts
+/// have ended.
+///
+/// # Errors
+/// The run folder cannot be written.
+pub async fn run(
+    spec: &RunSpec,
+    prepared: Prepared,
+    roles: &ModelRoles,
+    folder: &mut Folder,
+    observer: &dyn Observer,
+) -> Result<Finished, RunError> {
+    let subjects = prepared.subjects;
+    let mut earlier = folder.take_earlier();
+    begin(spec, roles, &subjects, &earlier, folder, observer)?;
+    let facts: Vec<_> = subjects.iter().map(|subject| Arc::clone(&subject.facts)).collect();
+    let recorded: Vec<_> = subjects.iter().map(|subject| Arc::clone(&subject.texts)).collect();
+    let mut ran = Ran { texts: std::mem::take(&mut earlier.texts), ..Ran::default() };
+    let tasks = subjects.into_iter().flat_map(|subject| tasks(spec, roles, subject, &earlier));
+    side_by_side(spec.jobs, tasks, |cell, done| ran.keep(cell, done, roles, folder, observer))
+        .await?;
+    let Ran { mut sessions, calls, mut texts } = ran;
+    let mut calls = earlier.with_calls(calls);
+    for mut recorded in recorded.into_iter().map(Arc::unwrap_or_clone) {
+        // The smaller map moves into the larger one: a single long session is
+        // not held twice.
+        if recorded.len() > texts.len() {
+            std::mem::swap(&mut recorded, &mut texts);
+        }
+        texts.extend(recorded);
+    }
+    let mut facts: Vec<_> =
+        facts.into_iter().map(|facts| folder.facts(Arc::unwrap_or_clone(facts))).collect();
+    earlier.cells.into_values().for_each(|cell| sessions.add_cell(cell));
+    earlier.cuts.into_values().for_each(|cut| sessions.add_cut(cut));
+    sessions.close();
+    facts.sort_by(|a, b| (&a.dataset, &a.transcript).cmp(&(&b.dataset, &b.transcript)));
+    calls.sort_by(|a, b| (a.role, &a.model, &a.key).cmp(&(b.role, &b.model, &b.key)));
+    // The texts are written first, because they are in the journal until it is
+    // sorted.
+    folder.write_texts(&texts)?;
+    folder.sort_journal(&facts, &sessions, &calls)?;
+    Ok(Finished { transcripts: facts, sessions, calls, texts })
+}
+
+/// Runs tasks, each with its key, and calls `each` with the key and the result
+/// when a task ends. A task is created only when it can start: thousands of
+/// waiting tasks would take more memory than their inputs.
+///
+/// # Errors
+/// The first error of `each`; the running tasks are dropped.
+pub(super) async fn side_by_side<K, T, F>(
+    jobs: usize,
+    tasks: impl Iterator<Item = (K, F)>,
+    mut each: impl FnMut(K, Result<T, JoinError>) -> Result<(), RunError>,
+) -> Result<(), RunError>
+where
+    F: Future<Output = T> + Send + 'static,
+    T: Send + 'static,
+{
+    let running = stream::iter(tasks).map(|(key, task)| async move {
+        // A set of its own ends the task where this future is dropped.
+        let mut alone = JoinSet::new();
+        alone.spawn(task);
+        (key, alone.join_next().await.expect("the set holds the task"))
+    });
+    let mut ended = std::pin::pin!(running.buffer_unordered(jobs.max(1)));
+    while let Some((key, result)) = ended.next().await {
+        each(key, result)?;
+    }
+    Ok(())
+}
+
+/// Reports the amount of work, and writes the facts of the transcripts.
+fn begin(
+    spec: &RunSpec,
+    roles: &ModelRoles,
+    subjects: &[Arc<PreparedSession>],
+    earlier: &Earlier,
+    folder: &mut Folder,
+    observer: &dyn Observer,
+) -> Result<(), FolderError> {
+    let to_do = |subject: &Arc<PreparedSession>| {
+        let plans = plan(spec, roles, subject).0.into_iter();
+        plans.filter(|plan| !earlier.cells.contains_key(&plan.key)).count()
+    };
+    let cuts = subjects.iter().map(|subject| subject.cuts.len()).sum::<usize>();
+    observer.event(&Event::Planned {
+        transcripts: subjects.len(),
+        cells: subjects.iter().map(to_do).sum(),
+        cuts: cuts - earlier.cuts.len().min(cuts),
+    });
+    for subject in subjects {
+        let key = (subject.facts.dataset.clone(), subject.facts.transcript.clone());
+        if !earlier.transcripts.contains(&key) {
+            folder.append_transcript(&subject.facts)?;
+        }
+        let references = subject.facts.exam.references.len();
+        observer.event(&Event::Prepared { transcript: &subject.facts.transcript, references });
+    }
+    Ok(())
+}
+
+/// The result of a task.
+enum Done {
+    /// The cell of a null, which sends nothing.
+    EmptySummary(Box<Cell>),
+    Cell(Box<Replayed>),
+    Cut(Box<Cut>, BTreeMap<String, String>),
+}
+
+/// Replays a cell, or examines all strategies at a cut.
+type Task = Pin<Box<dyn Future<Output = Done> + Send>>;
+
+/// The cell that a task replays; `None` for a cut.
+type CellOfTask = Option<(CellKey, RowKind)>;
+
+/// The remaining tasks of a transcript: its cells, then its cuts.
+fn tasks(
+    spec: &RunSpec,
+    roles: &ModelRoles,
+    subject: Arc<PreparedSession>,
+    earlier: &Earlier,
+) -> Vec<(CellOfTask, Task)> {
+    let mut tasks: Vec<(CellOfTask, Task)> = Vec::new();
+    let asking = Arc::new(Asking::new(Arc::clone(&subject), roles.clone()));
+    let (plans, _) = plan(spec, roles, &subject);
+    let mut cuts = Vec::new();
+    if !subject.cuts.is_empty() {
+        let without_summaries =
+            if spec.without_summaries { cells_without_summary(&plans) } else { Vec::new() };
+        for cell in without_summaries {
+            if !earlier.cells.contains_key(&cell.key) {
+                tasks.push((None, Box::pin(async { Done::EmptySummary(Box::new(cell)) })));
+            }
+        }
+        cuts = cutting::cuts(
+            Cutting::new(
+                &subject,
+                &asking,
+                (&plans, spec.without_summaries),
+                spec.depth,
+                &earlier.cuts,
+            ),
+            roles,
+        );
+    }
+    for plan in plans.into_iter().filter(|plan| !earlier.cells.contains_key(&plan.key)) {
+        let planned = (plan.key.clone(), plan.row_kind());
+        let compactor = compactor(roles, &subject, plan.key.replicate);
+        let (subject, asking) = (Arc::clone(&subject), Arc::clone(&asking));
+        let task = async move {
+            let mut replayed = replay(&subject, &plan, compactor.as_ref()).await;
+            asking.ask(&mut replayed, plan.strategy.recovery).await;
+            Done::Cell(Box::new(replayed))
+        };
+        tasks.push((Some(planned), Box::pin(task)));
+    }
+    let cut = |cut: CutTask| -> (CellOfTask, Task) {
+        (
+            None,
+            Box::pin(async {
+                let (cut, texts) = cut.await;
+                Done::Cut(Box::new(cut), texts)
+            }),
+        )
+    };
+    tasks.extend(cuts.into_iter().map(cut));
+    tasks
+}
+
+/// The results of the tasks, in the order in which they finished.
+#[derive(Default)]
+struct Ran {
+    sessions: Sessions,
+    calls: Vec<CallRow>,
+    texts: BTreeMap<String, String>,
+}
+
+impl Ran {
+    /// Stores the result of a task.
+    fn keep(
+        &mut self,
+        planned: CellOfTask,
+        done: Result<Done, JoinError>,
+        roles: &ModelRoles,
+        folder: &mut Folder,
+        observer: &dyn Observer,
+    ) -> Result<(), RunError> {
+        match done {
+            Ok(Done::EmptySummary(cell)) => {
+                self.sessions.add_cell(folder.append_cell(*cell)?);
+            }
+            Ok(Done::Cell(replayed)) => self.keep_cell(*replayed, folder, observer)?,
+            Ok(Done::Cut(cut, texts)) => {
+                folder.append_texts(&texts)?;
+                observer.event(&Event::Cut { cut: &cut });
+                self.texts.extend(texts);
+                self.sessions.add_cut(folder.append_cut(*cut)?);
+            }
+            Err(panicked) => {
+                let planned = planned.ok_or_else(|| RunError::Worker(panicked.to_string()))?;
+                self.keep_cell(failed(planned, &panicked), folder, observer)?;
+            }
+        }
+        if let Some(calls) = &roles.calls {
+            let made = calls.take();
+            folder.append_calls(&made)?;
+            observer.event(&Event::Calls(&made));
+            self.calls.extend(made);
+        }
+        Ok(())
+    }
+
+    fn keep_cell(
+        &mut self,
+        Replayed { cell, texts, .. }: Replayed,
+        folder: &mut Folder,
+        observer: &dyn Observer,
+    ) -> Result<(), FolderError> {
+        folder.append_texts(&texts)?;
+        let error = match &cell.outcome {
+            CellOutcome::Failed { error } => Some(error.as_str()),
+            CellOutcome::Done(_) => None,
+        };
+        observer.event(&Event::Cell { key: &cell.key, error });
+        self.texts.extend(texts);
+        self.sessions.add_cell(folder.append_cell(cell)?);
+        Ok(())
+    }
+}
+
+/// The failed cell of a strategy that panicked: the run continues.
+fn failed((key, row_kind): (CellKey, RowKind), panicked: &JoinError) -> Replayed {
+    let outcome = CellOutcome::Failed { error: format!("strategy bug: {panicked}") };
+    let cell = Cell { key, row_kind, outcome };
+    Replayed { cell, texts: BTreeMap::new(), probed: Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn no_more_tasks_are_made_than_run_and_a_panic_is_told_with_its_key() {
+        let (made, ended) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let tasks = (0..100_usize).map(|at| {
+            let under_way = made.fetch_add(1, Ordering::SeqCst) - ended.load(Ordering::SeqCst);
+            assert!(under_way < 3, "{under_way} are under way before task {at}");
+            (at, async move {
+                tokio::task::yield_now().await;
+                assert!(at != 50, "this one panics");
+                at
+            })
+        });
+        let mut seen = Vec::new();
+        side_by_side(3, tasks, |key, left| {
+            ended.fetch_add(1, Ordering::SeqCst);
+            assert_eq!(left.ok(), (key != 50).then_some(key));
+            seen.push(key);
+            Ok(())
+        })
+        .await
+        .unwrap();
+        seen.sort_unstable();
+        assert_eq!(seen, (0..100).collect::<Vec<_>>());
+    }
+
+    #[tokio::test]
+    async fn an_error_ends_it() {
+        let tasks = (0..10).map(|at| (at, async {}));
+        let mut seen = 0;
+        let ended = side_by_side(1, tasks, |_, _| {
+            seen += 1;
+            Err(RunError::Worker("full".to_owned()))
+        });
+        assert!(ended.await.is_err());
+        assert_eq!(seen, 1);
+    }
+}

@@ -1,0 +1,216 @@
+//! Counts and mines the transcripts of a run, and plans its cells.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::cutting::without_summary;
+use super::pool::side_by_side;
+use super::spec::{CutQuestions, ModelRoles, RunError, RunSpec, Sample};
+use crate::{NativeWindow, Plan, PreparedSession, receipt_facts, validate};
+use recap_billing::pricing::Agent;
+use recap_core::model::{CellKey, Planned, PlannedStrategy, PlannedTranscript, Probe};
+use recap_core::tokens::Counter;
+use recap_exam::probes::Place;
+use recap_exam::questions;
+
+/// The cells of a subject, in the order of their keys, and the reasons why
+/// windows that it does not fit are left out.
+pub fn plan(
+    spec: &RunSpec,
+    roles: &ModelRoles,
+    subject: &PreparedSession,
+) -> (Vec<Plan>, Vec<String>) {
+    let (mut plans, mut set_aside) = (Vec::new(), Vec::new());
+    let facts = &subject.facts;
+    let agents: Arc<[Agent]> = spec.agents.of(facts.model.as_deref(), &facts.other_models).into();
+    let native = NativeWindow::of(&subject.recording.transcript, &spec.agents).tokens;
+    for window in spec.windows.of(&subject.facts.dataset) {
+        let tokens = match window.tokens(&subject.recording.sizes, native) {
+            Ok(tokens) => tokens,
+            Err(why) => {
+                set_aside.push(format!("{}: {why}", subject.facts.transcript));
+                continue;
+            }
+        };
+        for strategy in &spec.strategies {
+            // Only the reply of a compactor can differ between repetitions.
+            let replicates = if strategy.uses_compactor() { spec.replicates } else { 1 };
+            for replicate in 0..replicates {
+                plans.push(Plan {
+                    key: CellKey {
+                        dataset: subject.facts.dataset.clone(),
+                        transcript: subject.facts.transcript.clone(),
+                        strategy: strategy.name.clone(),
+                        window: window.label().to_owned(),
+                        replicate,
+                    },
+                    strategy: Arc::clone(strategy),
+                    window: tokens,
+                    scaled: spec.scaled,
+                    seed: spec.seed,
+                    offline: roles.offline,
+                    agents: Arc::clone(&agents),
+                    compactor: spec.compactor.clone(),
+                });
+            }
+        }
+    }
+    plans.sort_by(|a, b| a.key.cmp(&b.key));
+    (plans, set_aside)
+}
+
+/// Transcripts that were counted and mined, and the cells to run on them.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    pub(super) subjects: Vec<Arc<PreparedSession>>,
+    planned: Planned,
+    set_aside: Vec<String>,
+    transcripts: usize,
+}
+
+impl Prepared {
+    /// Transcripts that do not fit a window and are not replayed at it, each
+    /// with the reason.
+    pub fn set_aside(&self) -> impl Iterator<Item = String> {
+        self.set_aside.iter().map(|why| format!("set aside: {why}"))
+    }
+
+    /// Refuses a run in which no transcript fits any window.
+    ///
+    /// # Errors
+    /// That is so.
+    pub fn refuse_nothing(&self) -> Result<(), RunError> {
+        if !self.subjects.is_empty() || self.set_aside.is_empty() {
+            return Ok(());
+        }
+        let reasons = self.set_aside.join("\n");
+        Err(RunError::Windows { transcripts: self.transcripts, reasons })
+    }
+
+    /// Every cell and every cut that the run will produce.
+    pub fn planned(&self) -> &Planned {
+        &self.planned
+    }
+}
+
+/// The totals over the plans of all transcripts.
+#[derive(Default)]
+struct Summed {
+    strategies: BTreeMap<String, PlannedStrategy>,
+    at_cuts: BTreeSet<String>,
+    transcripts: Vec<PlannedTranscript>,
+}
+
+impl Summed {
+    fn add(&mut self, subject: &PreparedSession, plans: &[Plan], without_summaries: bool) {
+        let mut windows: Vec<String> = Vec::new();
+        for plan in plans {
+            let CellKey { strategy, window, replicate, .. } = &plan.key;
+            if !self.strategies.contains_key(strategy) {
+                let (name, row_kind) = (strategy.clone(), plan.row_kind());
+                let planned = PlannedStrategy { name, row_kind, replicates: 1 };
+                self.strategies.insert(strategy.clone(), planned);
+                let without_summary = without_summary(plan).filter(|_| without_summaries);
+                self.at_cuts
+                    .extend(without_summary.map(|without_summary| without_summary.key.strategy));
+            }
+            let planned = self.strategies.get_mut(strategy).expect("it is there by now");
+            planned.replicates = planned.replicates.max(replicate + 1);
+            if !windows.contains(window) {
+                windows.push(window.clone());
+            }
+        }
+        let cut = |(place, _): &(Place, _)| (place.request, place.recorded.is_some());
+        self.transcripts.push(PlannedTranscript {
+            windows,
+            dataset: subject.facts.dataset.clone(),
+            transcript: subject.facts.transcript.clone(),
+            cuts: subject.cuts.iter().map(cut).collect(),
+        });
+    }
+
+    fn planned(mut self) -> Planned {
+        let key = |one: &PlannedTranscript| (one.dataset.clone(), one.transcript.clone());
+        self.transcripts.sort_by_cached_key(key);
+        Planned {
+            strategies: self.strategies.into_values().collect(),
+            at_cuts: self.at_cuts.into_iter().collect(),
+            transcripts: self.transcripts,
+        }
+    }
+}
+
+/// Counts, mines and plans, before anything is written.
+///
+/// # Errors
+/// A worker could not be started.
+pub async fn prepare(
+    spec: &RunSpec,
+    transcripts: Vec<Sample>,
+    roles: &ModelRoles,
+    counter: Arc<Counter>,
+) -> Result<Prepared, RunError> {
+    let mut subjects = subjects(spec, transcripts, roles, counter).await?;
+    let (mut summed, mut set_aside) = (Summed::default(), Vec::new());
+    let transcripts = subjects.len();
+    subjects.retain(|subject| {
+        let (plans, aside) = plan(spec, roles, subject);
+        set_aside.extend(aside);
+        if !plans.is_empty() {
+            summed.add(subject, &plans, spec.without_summaries);
+        }
+        !plans.is_empty()
+    });
+    // Sorted, so that the parts of a run can be put together in the same order.
+    set_aside.sort_unstable();
+    Ok(Prepared { subjects, planned: summed.planned(), set_aside, transcripts })
+}
+
+async fn subjects(
+    spec: &RunSpec,
+    transcripts: Vec<Sample>,
+    roles: &ModelRoles,
+    counter: Arc<Counter>,
+) -> Result<Vec<Arc<PreparedSession>>, RunError> {
+    let task = |Sample { dataset, transcript, probes }| {
+        let counter = Arc::clone(&counter);
+        let (agents, compactor) = (Arc::clone(&spec.agents), Arc::clone(&roles.compactor));
+        let at = (spec.cuts, spec.depth);
+        let made = spec.questions.clone();
+        async move {
+            let subject = PreparedSession::with_cuts(&dataset, transcript, counter, at);
+            let validation = validate(&subject, &agents, compactor.as_ref()).await;
+            let questions = cut_questions(&made, &subject, probes.is_empty());
+            let receipt = receipt_facts(&subject, &agents);
+            let subject = subject.with_validation(validation).with_receipt(receipt);
+            subject.with_probes(probes).with_cut_questions(questions)
+        }
+    };
+    let mut subjects = Vec::new();
+    let tasks = transcripts.into_iter().map(task).enumerate();
+    side_by_side(spec.jobs, tasks, |at, subject| {
+        let subject = subject.map_err(|panicked| RunError::Worker(panicked.to_string()))?;
+        subjects.push((at, Arc::new(subject)));
+        Ok(())
+    })
+    .await?;
+    subjects.sort_by_key(|(at, _)| *at);
+    Ok(subjects.into_iter().map(|(_, subject)| subject).collect())
+}
+
+/// The questions that are asked at a subject's cuts alone.
+fn cut_questions(made: &CutQuestions, subject: &PreparedSession, no_probes: bool) -> Vec<Probe> {
+    let facts = &subject.facts;
+    match made {
+        CutQuestions::None => Vec::new(),
+        CutQuestions::Auto if no_probes => {
+            let places: Vec<Place> = subject.cuts.iter().map(|(place, _)| place.clone()).collect();
+            questions::generate(&subject.recording.transcript, &places)
+        }
+        CutQuestions::Auto => Vec::new(),
+        CutQuestions::Given(given) => {
+            let key = (facts.dataset.clone(), facts.transcript.clone());
+            given.get(&key).cloned().unwrap_or_default()
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! What a run is made of, and what ends it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::files::FolderError;
+use super::windows::Windows;
+use crate::PreparedSession;
+use recap_billing::pricing::{Agent, Agents};
+use recap_core::model::{Probe, Transcript};
+use recap_core::tokens::Counter;
+use recap_exam::probes::Cuts;
+use recap_exam::roles::answerer::{self, Answerer};
+use recap_exam::roles::compactor;
+use recap_exam::roles::embedder::Embedder;
+use recap_exam::roles::judge::{self, Judge};
+use recap_llm::Calls;
+use recap_strategy::{Compactor, Strategy};
+
+/// What is to be compared.
+#[derive(Clone, Debug)]
+pub struct RunSpec {
+    /// The rows.
+    pub strategies: Vec<Arc<Strategy>>,
+    /// The windows.
+    pub windows: Windows,
+    /// Repetitions of the compaction.
+    pub replicates: u32,
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// Whether absolute numbers scale with the window.
+    pub scaled: bool,
+    /// Whether each strategy that calls a compactor is also examined with empty
+    /// texts in place of what its model writes.
+    pub without_summaries: bool,
+    /// Where compactions are made to happen.
+    pub cuts: Cuts,
+    /// Depth of the cuts: [`recap_core::model::Manifest::depth`].
+    pub depth: u32,
+    /// The questions that are asked at cuts alone.
+    pub questions: CutQuestions,
+    /// Cells at a time.
+    pub jobs: usize,
+    /// Who pays.
+    pub agents: Arc<Agents>,
+    /// The model in the compactor's role, with its prices; `None`: the offline summary.
+    pub compactor: Option<Arc<Agent>>,
+}
+
+/// The questions that are asked at cuts alone, besides the data sets' own
+/// probes.
+#[derive(Clone, Debug, Default)]
+pub enum CutQuestions {
+    /// None.
+    #[default]
+    None,
+    /// Made from every session without probes of its own.
+    Auto,
+    /// Given, by data set and transcript.
+    Given(Arc<BTreeMap<(String, String), Vec<Probe>>>),
+}
+
+/// A transcript and the data set that it belongs to.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    /// Name of the data set.
+    pub dataset: String,
+    /// The session.
+    pub transcript: Transcript,
+    /// Its probes.
+    pub probes: Vec<Probe>,
+}
+
+/// Who sits where.
+#[derive(Clone)]
+pub struct ModelRoles {
+    /// The compactor.
+    pub compactor: Arc<dyn Compactor>,
+    /// Whether it is the offline summary.
+    pub offline: bool,
+    /// The answerer.
+    pub answerer: Arc<dyn Answerer>,
+    /// The judge.
+    pub judge: Arc<dyn Judge>,
+    /// Who ranks closed sessions by meaning; `None`: they are ranked by words.
+    pub embedder: Option<Arc<Embedder>>,
+    /// What the models among them were asked; `None` where all are offline.
+    pub calls: Option<Arc<Calls>>,
+}
+
+impl ModelRoles {
+    /// The embedded offline models in all roles.
+    pub fn offline(counter: &Arc<Counter>) -> Self {
+        Self {
+            compactor: Arc::new(compactor::Offline::new(Arc::clone(counter))),
+            offline: true,
+            answerer: Arc::new(answerer::Offline::new(Arc::clone(counter))),
+            judge: Arc::new(judge::Offline),
+            embedder: None,
+            calls: None,
+        }
+    }
+}
+
+/// Why a run could not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// No window fits any transcript.
+    #[error("no transcript fits its window:\n{reasons}")]
+    Windows {
+        /// Transcripts that were to be replayed.
+        transcripts: usize,
+        /// What each does not fit, a line each.
+        reasons: String,
+    },
+    /// The run folder cannot be written.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// A worker died.
+    #[error("a worker stopped: {0}")]
+    Worker(String),
+}
+
+/// Who compacts in a cell: the offline summary counts as its transcript does,
+/// a model is asked anew at each repetition.
+pub(super) fn compactor(
+    roles: &ModelRoles,
+    subject: &PreparedSession,
+    replicate: u32,
+) -> Arc<dyn Compactor> {
+    let shared = &roles.compactor;
+    let own = shared.counting(&subject.recording.counter);
+    let own = own.unwrap_or_else(|| Arc::clone(shared));
+    own.repeated(replicate).unwrap_or(own)
+}

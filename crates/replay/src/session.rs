@@ -1,0 +1,398 @@
+//! The request loop of one cell.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use jiff::Timestamp;
+use rand_chacha::ChaCha8Rng;
+
+use super::background::InFlight;
+use super::bill::Biller;
+use super::loss::Loss;
+use super::plan::{Plan, ReplayError};
+use super::probed::{Probed, evidence_alone};
+use super::stage::Running;
+use super::subject::PreparedSession;
+use recap_billing::prompt_cache::Prompt;
+use recap_core::model::{
+    Cell, CellOutcome, CellRows, CompactionRow, MessageIndex, RecordedCompaction, ReferenceOutcome,
+    RequestRow, Snapshot, SnapshotPart,
+};
+use recap_core::tokens::Reported;
+use recap_exam::probes::Survival;
+use recap_strategy::{
+    AskedFrom, At, Compactor, Context, EntryId, Host, Metered, Pairs, Record, StoredFile,
+    StrategyState, When, Work,
+};
+
+/// A finished cell, with the texts that its strategy wrote.
+#[derive(Clone, Debug)]
+pub struct Replayed {
+    /// The key, the role and the rows of the cell.
+    pub cell: Cell,
+    /// Texts of synthetic entries, by hash.
+    pub texts: BTreeMap<String, String>,
+    /// Probes that still have to be asked: one per probe of the transcript, in
+    /// their order; empty if the cell failed.
+    pub probed: Vec<Probed>,
+}
+
+/// The result of a cell that reached its end: rows, texts, and probes to be asked.
+pub(super) type CellResult = (CellRows, BTreeMap<String, String>, Vec<Probed>);
+
+/// A strategy during its replay of a recording.
+pub struct ReplaySession<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) subject: &'a PreparedSession,
+    pub(super) compactor: &'a dyn Compactor,
+    pub(super) context: Context,
+    pub(super) stages: Vec<Running>,
+    pub(super) shared: StrategyState,
+    pub(super) reported: Option<Reported>,
+    /// The provider's last report covers the messages before this one.
+    pub(super) reported_through: MessageIndex,
+    pub(super) random: Mutex<ChaCha8Rng>,
+    pub(super) window: u64,
+    pub(super) now: Timestamp,
+    pub(super) recorded: Option<&'a RecordedCompaction>,
+    pub(super) loss: Loss,
+    pub(super) requests: Vec<RequestRow>,
+    /// The compactions with their numbers, in the order in which they took effect.
+    pub(super) compactions: Vec<(u32, CompactionRow)>,
+    /// Number of compactions that began.
+    pub(super) begun: u32,
+    /// Compactions in the background, by stage.
+    pub(super) in_flight: BTreeMap<usize, InFlight>,
+    pub(super) records: Vec<Record>,
+    pub(super) notices: Vec<String>,
+    pub(super) texts: BTreeMap<String, String>,
+    pub(super) cpu_ms: f64,
+    /// The calls without result, and results without call, that would be sent.
+    pub(super) pairs: Pairs,
+    pub(super) snapshots: Vec<Snapshot>,
+    /// The preamble in the last snapshot, since a change of it.
+    pub(super) preamble: Option<(Option<usize>, Option<SnapshotPart>)>,
+    pub(super) probed: Vec<Probed>,
+    /// Whether the recording has ended and only probes still have to be asked.
+    pub(super) at_end: bool,
+    pub(super) survival: Survival,
+    pub(super) references: Vec<ReferenceOutcome>,
+    preamble_added: u64,
+    pub(super) biller: Biller,
+    /// Tokens of the messages that arrived since the last request.
+    pub(super) arrived: u64,
+}
+
+/// Replays a transcript through a strategy. If the replay fails, the result is a
+/// failed cell.
+pub async fn replay(subject: &PreparedSession, plan: &Plan, compactor: &dyn Compactor) -> Replayed {
+    let ran = match plan.strategy.asked_from {
+        AskedFrom::Evidence => Ok(evidence_alone(subject, plan)),
+        AskedFrom::Context => match ReplaySession::open(subject, plan, compactor) {
+            Err(error) => Err(error),
+            Ok(mut session) => {
+                let ran = session.run_to_end().await;
+                session.close().await;
+                ran.map(|()| session.finish())
+            }
+        },
+    };
+    let (outcome, texts, probed) = match ran {
+        Ok((rows, texts, probed)) => (CellOutcome::Done(Box::new(rows)), texts, probed),
+        Err(error) => {
+            (CellOutcome::Failed { error: error.to_string() }, BTreeMap::new(), Vec::new())
+        }
+    };
+    let cell = Cell { key: plan.key.clone(), row_kind: plan.row_kind(), outcome };
+    Replayed { cell, texts, probed }
+}
+
+impl<'a> ReplaySession<'a> {
+    /// A session before its first message.
+    pub fn open(
+        subject: &'a PreparedSession,
+        plan: &'a Plan,
+        compactor: &'a dyn Compactor,
+    ) -> Result<Self, ReplayError> {
+        let built = plan.strategy.build(plan.window, plan.scaled)?;
+        let stages = plan.strategy.stages.iter().zip(built);
+        let stages = stages.map(|(stage, built)| Running {
+            names: [stage.mechanism.name.into(), built.when.to_string().into()],
+            stage: stage.clone(),
+            when: built.when,
+            mechanism: built.mechanism,
+        });
+        Ok(Self {
+            plan,
+            subject,
+            compactor,
+            context: Context::new(subject.recording.clone()),
+            stages: stages.collect(),
+            shared: StrategyState::default(),
+            reported: None,
+            reported_through: 0,
+            random: Mutex::new(plan.random()),
+            window: plan.window,
+            now: subject.timeline.at(0),
+            recorded: None,
+            loss: Loss::default(),
+            requests: Vec::new(),
+            compactions: Vec::new(),
+            begun: 0,
+            in_flight: BTreeMap::new(),
+            records: Vec::new(),
+            notices: Vec::new(),
+            texts: BTreeMap::new(),
+            cpu_ms: 0.0,
+            pairs: Pairs::default(),
+            snapshots: Vec::new(),
+            preamble: None,
+            probed: Vec::new(),
+            at_end: false,
+            survival: subject.survival.fresh(),
+            references: Vec::new(),
+            preamble_added: 0,
+            biller: Biller::new(plan, &subject.facts),
+            arrived: 0,
+        })
+    }
+
+    /// Replays the rest of the recording.
+    pub async fn run_to_end(&mut self) -> Result<(), ReplayError> {
+        while self.step().await? {}
+        self.ask_at_end().await
+    }
+
+    /// Replays up to a request, by its ordinal from 0: the context is then the
+    /// one that this request sends. `false` if the recording ends before it.
+    pub async fn run_to_request(&mut self, request: u32) -> Result<bool, ReplayError> {
+        loop {
+            let message = self.context.seen_count();
+            if message == 0 {
+                self.open_stages().await?;
+            }
+            if !self.prepare_next(message).await? {
+                return Ok(false);
+            }
+            if self.requests.len() as u32 > request {
+                return Ok(true);
+            }
+            self.arrive(message).await?;
+        }
+    }
+
+    /// Replays one recorded message: the request that produced it, if it is a
+    /// response, then its arrival. `false` at the end of the recording.
+    pub async fn step(&mut self) -> Result<bool, ReplayError> {
+        let message = self.context.seen_count();
+        if message == 0 {
+            self.open_stages().await?;
+        }
+        if !self.prepare_next(message).await? {
+            return Ok(false);
+        }
+        self.arrive(message).await?;
+        Ok(true)
+    }
+
+    /// Brings the context to the state that would be sent to produce the next
+    /// message. `false` if there is no next message.
+    pub(super) async fn prepare_next(
+        &mut self,
+        message: MessageIndex,
+    ) -> Result<bool, ReplayError> {
+        let Some(next) = self.subject.recording.transcript.messages.get(message as usize) else {
+            return Ok(false);
+        };
+        let is_request = next.is_request();
+        let timeline = &self.subject.timeline;
+        self.now = if is_request { timeline.sent_at(message) } else { timeline.at(message) };
+        self.context.enter(message);
+        self.apply_finished()?;
+        if is_request {
+            self.prepare()?;
+            self.evaluate_stages(At::Request).await?;
+            self.request(message)?;
+        }
+        Ok(true)
+    }
+
+    /// Asks the probes after the last request at one virtual request at the end
+    /// (how-it-works §28). Its compactions are recorded, but are not part of the
+    /// cost of the session.
+    async fn ask_at_end(&mut self) -> Result<(), ReplayError> {
+        let end = self.requests.len() as u32;
+        if self.subject.facts.probes.iter().all(|probe| probe.request < end) {
+            return Ok(());
+        }
+        let cpu_ms = self.cpu_ms;
+        self.at_end = true;
+        let messages = self.context.seen_count();
+        self.now = self.subject.timeline.at(messages);
+        self.context.enter(messages);
+        self.apply_finished()?;
+        self.prepare()?;
+        self.evaluate_stages(At::Request).await?;
+        self.check_pairs()?;
+        self.snapshot(end, self.context.weight().tokens > self.window);
+        self.cpu_ms = cpu_ms;
+        Ok(())
+    }
+
+    pub(super) async fn open_stages(&mut self) -> Result<(), ReplayError> {
+        let bare = self.context.preamble_weight().tokens;
+        self.prepare()?;
+        self.preamble_added = self.context.preamble_weight().tokens - bare;
+        self.evaluate_stages(At::Open).await
+    }
+
+    /// Adds the permanent texts: awareness, guidance, daily notes.
+    pub(super) fn prepare(&mut self) -> Result<(), ReplayError> {
+        let meter = Metered::new(self.compactor);
+        for running in &mut self.stages {
+            let host = Host {
+                window: self.window,
+                budget: self.plan.strategy.budget_tokens(self.window, self.plan.scaled),
+                target: 0,
+                believed: None,
+                now: self.now,
+                cause: &When::Always,
+                reported: self.reported,
+                estimator: self.plan.strategy.estimator,
+                recorded: None,
+                compactor: &meter,
+                random: &self.random,
+            };
+            let mechanism = running.stage.mechanism.name;
+            let work = Work { context: &mut self.context, shared: &mut self.shared, host: &host };
+            let prepared = running.mechanism.prepare(work);
+            prepared.map_err(|error| ReplayError::Mechanism(mechanism, error))?;
+        }
+        Ok(())
+    }
+
+    /// Records what is sent now, and which references of the exam survive in it.
+    pub(super) fn request(&mut self, message: MessageIndex) -> Result<(), ReplayError> {
+        let valid = self.check_pairs()?;
+        let weight = self.context.weight();
+        let output = self.subject.recording.sizes.output[message as usize];
+        let ordinal = self.requests.len() as u32;
+        self.snapshot(ordinal, weight.tokens + output > self.window);
+        let references = &self.subject.facts.exam.references;
+        let from = references.partition_point(|r| r.request < ordinal);
+        let asked = references.iter().enumerate().skip(from);
+        for (number, _) in asked.take_while(|(_, reference)| reference.request == ordinal) {
+            let state = self.survival.state(number, &self.context);
+            self.references.push(ReferenceOutcome { reference: number as u32, state });
+        }
+        let facts = &self.subject.facts.requests[ordinal as usize];
+        let step = self.biller.request(&mut self.context, facts, self.shared.pruned_through);
+        self.arrived = 0;
+        self.requests.push(RequestRow {
+            tokens_sent: weight.tokens,
+            estimated: self.plan.strategy.estimator.total(weight, self.reported),
+            messages: self.context.message_count(),
+            overflow: weight.tokens + output > self.window,
+            valid,
+            common_prefix: step.common_prefix,
+            cache_break: step.broken,
+        });
+        self.reported = Some(Reported { input: weight.tokens, output });
+        self.reported_through = self.context.seen_count();
+        Ok(())
+    }
+
+    /// Appends the next recorded message and looks at the stages that follow it.
+    pub(super) async fn arrive(&mut self, message: MessageIndex) -> Result<(), ReplayError> {
+        self.context.append();
+        self.arrived += self.subject.recording.sizes.messages[message as usize].tokens;
+        let transcript = &self.subject.recording.transcript;
+        let arrived = &transcript.messages[message as usize];
+        self.pairs.look_again(&self.context, [message]);
+        let seen = self.context.seen_count();
+        // A micro-compaction and a compaction may be recorded at one message:
+        // each is handled in turn.
+        let mut recorded = transcript.compactions.iter().filter(|c| c.after == seen);
+        self.recorded = recorded.next();
+        self.evaluate_stages(At::Append).await?;
+        for compaction in recorded {
+            self.recorded = Some(compaction);
+            self.look_recorded(At::Append).await?;
+        }
+        if arrived.opens_exchange() {
+            self.evaluate_stages(At::UserTurn).await?;
+        }
+        if arrived.is_request() {
+            self.evaluate_stages(At::Response).await?;
+        }
+        Ok(())
+    }
+
+    /// The context as it is now.
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// The last entry whose tool output was considered for pruning: the
+    /// position of the cache breakpoint `prune-boundary`.
+    pub fn prune_boundary(&self) -> Option<EntryId> {
+        self.shared.pruned_through
+    }
+
+    /// The prompt of the last request.
+    pub fn prompt(&self) -> &Prompt {
+        self.biller.prompt()
+    }
+
+    /// The row of the last request.
+    pub fn last_request(&self) -> Option<&RequestRow> {
+        self.requests.last()
+    }
+
+    /// Number of requests so far.
+    pub(super) fn requests_made(&self) -> u32 {
+        self.requests.len() as u32
+    }
+
+    /// Records that mechanisms keep beside the context.
+    pub fn records(&self) -> &[Record] {
+        &self.records
+    }
+
+    /// The files that the system would have on its own disk now, by path.
+    /// Stages that write the same file write the same content.
+    pub fn stored(&self) -> Vec<StoredFile> {
+        let files = |running: &Running| running.mechanism.stored(&self.context, &self.shared);
+        let mut files: Vec<StoredFile> = self.stages.iter().flat_map(files).collect();
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        files.dedup_by(|a, b| a.path == b.path);
+        files
+    }
+
+    pub(super) fn finish(mut self) -> CellResult {
+        self.bill_unfinished();
+        let places: BTreeMap<u32, u32> =
+            self.compactions.iter().zip(0..).map(|((number, _), at)| (*number, at)).collect();
+        self.probed.sort_by_key(|probed| probed.probe);
+        let mut rows = CellRows {
+            window: self.window,
+            preamble_added: self.preamble_added,
+            requests: Arc::new(self.requests),
+            compactions: self.compactions.into_iter().map(|(_, row)| row).collect(),
+            references: self.references,
+            snapshots: self.snapshots,
+            probes: Vec::new(),
+            loss: self.loss.into_rows(),
+            cpu_ms: self.cpu_ms,
+            notices: self.notices,
+            bills: self.biller.into_bills(&self.subject.facts, &places),
+        };
+        // A run of many sessions stores these rows for each strategy.
+        rows.shrink_to_fit();
+        (rows, self.texts, self.probed)
+    }
+}
+
+#[cfg(test)]
+#[path = "session_tests.rs"]
+mod tests;

@@ -1,0 +1,282 @@
+use std::sync::Arc;
+
+use super::*;
+use crate::subject::text_hash;
+use recap_core::model::{
+    Block, CellKey, Expectation, Message, Preamble, PreambleChange, Probe, ProbeKind,
+    RecordedTrigger, Role, SnapshotPart, Transcript,
+};
+use recap_core::tokens::Counter;
+use recap_exam::roles::compactor::Offline;
+use recap_strategy::builtin;
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(second).unwrap()
+}
+
+/// A question, a call with its result and an answer, at 100, 130, 131 and 190.
+fn talk() -> Transcript {
+    let text = |text: &str| Block::Text { text: text.to_owned() };
+    let call = Block::ToolCall {
+        id: "c".to_owned(),
+        name: "read".to_owned(),
+        arguments: serde_json::json!({}),
+    };
+    let result = Block::ToolResult {
+        call: "c".to_owned(),
+        text: "found ".repeat(100),
+        images: 0,
+        is_error: false,
+    };
+    let said = [
+        (Role::User, 100, text("What is there?")),
+        (Role::Assistant, 130, call),
+        (Role::Tool, 131, result),
+        (Role::Assistant, 190, text("Many things.")),
+    ];
+    let message = |(role, second, block): (Role, i64, Block)| Message {
+        id: second.to_string(),
+        role,
+        at: Some(at(second)),
+        blocks: vec![block],
+        usage: None,
+        synthetic: false,
+        broadcast: false,
+    };
+    Transcript { messages: said.into_iter().map(message).collect(), ..Transcript::default() }
+}
+
+/// The result of `show` for a session of the strategy `recorded` that has
+/// prepared this request.
+async fn at_request<T>(
+    talk: Transcript,
+    request: u32,
+    show: impl Fn(&ReplaySession<'_>) -> T,
+) -> T {
+    let subject = PreparedSession::new("d", talk, Arc::new(Counter::default()));
+    let plan = plan(100_000);
+    let compactor = Offline::new(Arc::new(Counter::default()));
+    let mut session = ReplaySession::open(&subject, &plan, &compactor).unwrap();
+    assert!(session.run_to_request(request).await.unwrap());
+    show(&session)
+}
+
+/// The strategy `recorded` at a window.
+fn plan(window: u64) -> Plan {
+    let strategy = builtin("recorded", &[]).unwrap().unwrap();
+    Plan {
+        key: CellKey {
+            dataset: "d".to_owned(),
+            transcript: String::new(),
+            strategy: strategy.name.clone(),
+            window: String::new(),
+            replicate: 0,
+        },
+        strategy: Arc::new(strategy),
+        window,
+        scaled: true,
+        seed: 1,
+        offline: true,
+        agents: Arc::new([]),
+        compactor: None,
+    }
+}
+
+/// A talk with a probe after each of these messages, which asks for a message.
+fn probed(talk: Transcript, asked: &[(MessageIndex, &str)]) -> PreparedSession {
+    let probe = |(n, &(asked_at, evidence)): (usize, &(MessageIndex, &str))| Probe {
+        id: format!("p{n}"),
+        transcript: String::new(),
+        asked_at,
+        kind: ProbeKind::Fact,
+        question: String::new(),
+        expect: Expectation::Unanswerable,
+        evidence: vec![evidence.to_owned()],
+        stale: Vec::new(),
+    };
+    let probes = asked.iter().enumerate().map(probe).collect();
+    PreparedSession::new("d", talk, Arc::new(Counter::default())).with_probes(probes)
+}
+
+/// The rows and texts of the whole session at a window.
+async fn whole(subject: &PreparedSession, window: u64) -> CellResult {
+    let (plan, compactor) = (plan(window), Offline::new(Arc::new(Counter::default())));
+    let mut session = ReplaySession::open(subject, &plan, &compactor).unwrap();
+    session.run_to_end().await.unwrap();
+    session.finish()
+}
+
+#[tokio::test]
+async fn a_request_is_prepared_at_the_time_when_it_was_sent() {
+    // The time is not that of its answer, at 130 and 190.
+    assert_eq!(at_request(talk(), 0, |session| session.now).await, at(100));
+    assert_eq!(at_request(talk(), 1, |session| session.now).await, at(131));
+}
+
+#[tokio::test]
+async fn every_compaction_recorded_at_one_message_is_seen_in_its_order() {
+    let recorded = |cleared: &[&str], summary: Option<&str>| RecordedCompaction {
+        after: 3,
+        kept_from: 2,
+        summary: summary.map(str::to_owned),
+        cleared: cleared.iter().map(|&id| id.to_owned()).collect(),
+        trigger: RecordedTrigger::Auto,
+        ..RecordedCompaction::default()
+    };
+    let shown = |compactions: Vec<RecordedCompaction>| async {
+        at_request(Transcript { compactions, ..talk() }, 1, |session| {
+            let texts = session.texts.values().cloned().collect::<Vec<_>>();
+            (texts, session.compactions.len(), session.context.message_count())
+        })
+        .await
+    };
+    let micro = recorded(&["c"], None);
+    // A summary of question and call, and the result.
+    let first = recorded(&[], Some("one"));
+    let (texts, rows, messages) = shown(vec![micro.clone(), first.clone()]).await;
+    assert_eq!((texts, rows, messages), (vec!["one".to_owned()], 2, 2));
+    // The last compaction folds the rest, including the summary.
+    let second = RecordedCompaction { kept_from: 3, ..recorded(&[], Some("two")) };
+    let (mut texts, rows, messages) = shown(vec![micro, first, second]).await;
+    texts.sort();
+    assert_eq!((texts, rows, messages), (vec!["one".to_owned(), "two".to_owned()], 3, 1));
+}
+
+#[tokio::test]
+async fn each_message_is_a_step_and_each_answer_a_request() {
+    let subject = PreparedSession::new("d", talk(), Arc::new(Counter::default()));
+    let (plan, compactor) = (plan(100_000), Offline::new(Arc::new(Counter::default())));
+    let mut session = ReplaySession::open(&subject, &plan, &compactor).unwrap();
+    let mut made = vec![session.requests_made()];
+    while session.step().await.unwrap() {
+        made.push(session.requests_made());
+    }
+    assert_eq!(made, [0, 0, 1, 1, 2]);
+    assert_eq!(whole(&subject, 100_000).await.0.requests.len(), 2);
+}
+
+#[tokio::test]
+async fn the_row_of_a_compaction_has_its_place_its_sizes_and_the_hashes_of_its_texts() {
+    let folded = RecordedCompaction {
+        after: 3,
+        kept_from: 2,
+        summary: Some("one".to_owned()),
+        trigger: RecordedTrigger::Auto,
+        ..RecordedCompaction::default()
+    };
+    let talk = Transcript { compactions: vec![folded], ..talk() };
+    let (row, before, after) = at_request(talk, 1, |session| {
+        let sizes = &session.subject.recording.sizes;
+        let before = sizes.messages[..3].iter().map(|w| w.tokens).sum::<u64>();
+        let sent = session.requests.last().unwrap().tokens_sent;
+        (session.compactions[0].1.clone(), sizes.preamble_tokens() + before, sent)
+    })
+    .await;
+    assert_eq!(row.texts, [text_hash("one")]);
+    assert_eq!((row.request, row.begun, row.messages_seen), (1, 1, 3));
+    assert_eq!((row.tokens_before, row.tokens_after), (before, after));
+    assert_eq!((row.messages_folded, row.messages_edited, row.model_calls), (2, 0, 0));
+    assert_eq!((row.at_end, row.latency_ms), (false, None));
+}
+
+#[tokio::test]
+async fn a_probe_is_asked_with_what_is_sent_at_its_request() {
+    // The result, message 2, is cleared when it has arrived.
+    let cleared = RecordedCompaction {
+        after: 3,
+        kept_from: 2,
+        cleared: vec!["c".to_owned()],
+        trigger: RecordedTrigger::Auto,
+        ..RecordedCompaction::default()
+    };
+    let subject = probed(
+        Transcript { compactions: vec![cleared], ..talk() },
+        &[(2, "131"), (3, "190"), (0, "100")],
+    );
+    let (rows, texts, asked) = whole(&subject, 100_000).await;
+    let snapshots = &rows.snapshots;
+    let places: Vec<_> = snapshots.iter().map(|s| (s.request, s.compactions)).collect();
+    assert_eq!(places, [(0, 0), (1, 1), (2, 1)]);
+    assert_eq!(snapshots[1].tokens, rows.requests[1].tokens_sent);
+    assert_eq!(snapshots[0].parts, [SnapshotPart::Messages { from: 0, to: 1 }]);
+    let [SnapshotPart::Messages { from: 0, to: 2 }, SnapshotPart::Edited { message: 2, text }] =
+        snapshots[1].parts.as_slice()
+    else {
+        panic!("{:?}", snapshots[1].parts)
+    };
+    assert!(!texts[text].contains("found"), "{}", texts[text]);
+    // The last answer came after the compaction, the first request before it.
+    let ages: Vec<_> = asked.iter().map(|p| (p.probe, p.snapshot, p.age_compactions)).collect();
+    assert_eq!(ages, [(0, 1, Some(1)), (1, 2, Some(0)), (2, 0, Some(0))]);
+}
+
+#[tokio::test]
+async fn a_probe_at_the_end_is_over_the_window_only_where_the_context_is_larger() {
+    let subject = probed(talk(), &[(3, "190")]);
+    let tokens = whole(&subject, 100_000).await.0.snapshots[0].tokens;
+    for (window, over) in [(tokens - 1, true), (tokens, false)] {
+        assert_eq!(whole(&subject, window).await.0.snapshots[0].overflow, over, "{window}");
+    }
+}
+
+#[tokio::test]
+async fn a_probe_is_asked_with_the_preamble_of_its_time() {
+    let system = |text: &str| vec![text.to_owned()];
+    let talk = Transcript {
+        preamble: Preamble { system: system("old"), ..Preamble::default() },
+        preamble_changes: vec![PreambleChange { before: 3, system: system("new") }],
+        ..talk()
+    };
+    let subject = probed(talk, &[(0, "100"), (2, "131")]);
+    let (rows, texts, _) = whole(&subject, 100_000).await;
+    let first = rows.snapshots.iter().map(|snapshot| match &snapshot.parts[0] {
+        SnapshotPart::Written { role: Role::System, text } => texts[text].as_str(),
+        part => panic!("{part:?}"),
+    });
+    assert_eq!(first.collect::<Vec<_>>(), ["old", "new"]);
+}
+
+#[test]
+fn the_control_evidence_shows_two_messages_on_each_side_up_to_the_question() {
+    let subject = probed(talk(), &[(2, "100"), (3, "190"), (0, "100"), (3, "no such message")]);
+    let (rows, _, asked) = evidence_alone(&subject, &plan(100_000));
+    let shown: Vec<_> = rows.snapshots.iter().map(|s| s.parts.clone()).collect();
+    let run = |from, to| vec![SnapshotPart::Messages { from, to }];
+    assert_eq!(shown, [run(0, 3), run(1, 4), run(0, 1), Vec::new()]);
+    let sizes = &subject.recording.sizes;
+    let tokens: u64 = sizes.messages[1..4].iter().map(|weight| weight.tokens).sum();
+    assert_eq!(rows.snapshots[1].tokens, tokens + sizes.preamble_tokens());
+    let ages: Vec<_> = asked.iter().map(|p| (p.snapshot, p.age_compactions)).collect();
+    assert_eq!(ages, [(0, Some(0)), (1, Some(0)), (2, Some(0)), (3, None)]);
+}
+
+#[tokio::test]
+async fn a_request_is_over_the_window_where_its_prompt_and_its_answer_are_larger() {
+    let subject = probed(talk(), &[(0, "100")]);
+    let first = whole(&subject, 100_000).await.0.requests[0].tokens_sent;
+    let (sent, answer) = (first, subject.recording.sizes.output[1]);
+    assert!(answer > 1, "{answer}");
+    for (window, over) in [(sent + answer - 1, true), (sent + answer, false)] {
+        let (rows, ..) = whole(&subject, window).await;
+        assert_eq!((rows.requests[0].overflow, rows.snapshots[0].overflow), (over, over));
+        assert_eq!(rows.window, window);
+    }
+}
+
+#[tokio::test]
+async fn a_session_ends_before_a_request_that_it_does_not_make() {
+    let preamble = Preamble { system: vec!["Be brief.".to_owned()], ..Preamble::default() };
+    let subject = PreparedSession::new("d", Transcript { preamble, ..talk() }, Arc::default());
+    let (plan, compactor) = (plan(100_000), Offline::new(Arc::new(Counter::default())));
+    let mut session = ReplaySession::open(&subject, &plan, &compactor).unwrap();
+    assert!(!session.run_to_request(2).await.unwrap());
+    assert_eq!((session.requests_made(), session.context.seen_count()), (2, 4));
+    let sizes = &subject.recording.sizes;
+    let sent: u64 = sizes.messages[..3].iter().map(|weight| weight.tokens).sum();
+    let row = session.last_request().unwrap();
+    assert_eq!((row.tokens_sent, row.messages), (sizes.preamble_tokens() + sent, 3));
+    // Only the last answer came since.
+    assert_eq!(session.arrived, sizes.messages[3].tokens);
+    assert_eq!(session.prompt().tokens(), row.tokens_sent);
+    assert_eq!(session.finish().0.preamble_added, 0);
+}

@@ -1,0 +1,356 @@
+//! Runs one stage: checks whether it is due, measures its time, records its row.
+
+use super::plan::ReplayError;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll};
+use std::time::Duration;
+
+use cpu_time::ThreadTime;
+
+use recap_core::clock::{COMPACTOR, response_ms};
+use recap_core::model::{CompactionRow, LatencySource};
+use recap_core::tokens::Weight;
+use recap_strategy::{
+    At, EntryId, Gauge, Host, Mechanism, Metered, ModelCall, Outcome, Stage, Turn, When, Work,
+    pairs_are_whole,
+};
+
+use super::break_even::Compacted;
+use super::loss::Changes;
+use super::session::ReplaySession;
+use super::subject::text_hash;
+
+/// A stage of one cell: its scaled trigger and its mechanism.
+pub(super) struct Running {
+    pub stage: Stage,
+    pub when: When,
+    pub mechanism: Box<dyn Mechanism>,
+    /// Names of mechanism and trigger, as the stage's compactions hold them.
+    pub names: [Arc<str>; 2],
+}
+
+/// Adds up the thread's CPU time over the polls of a future, so that a slow
+/// neighbour task does not show up in a strategy's time (how-it-works §38).
+struct OnCpu<F> {
+    inner: Pin<Box<F>>,
+    spent: Duration,
+}
+
+impl<F: Future> Future for OnCpu<F> {
+    type Output = (F::Output, Duration);
+
+    fn poll(mut self: Pin<&mut Self>, task: &mut TaskContext<'_>) -> Poll<Self::Output> {
+        let start = ThreadTime::now();
+        let polled = self.inner.as_mut().poll(task);
+        self.spent += start.elapsed();
+        polled.map(|output| (output, self.spent))
+    }
+}
+
+async fn on_cpu<F: Future>(future: F) -> (F::Output, Duration) {
+    OnCpu { inner: Box::pin(future), spent: Duration::ZERO }.await
+}
+
+/// The result of running a stage, before its effect on the ledger is known.
+pub(super) struct StageOutcome {
+    pub outcome: Outcome,
+    pub row: CompactionRow,
+    pub calls: Vec<ModelCall>,
+    pub is_view: bool,
+}
+
+impl<'a> ReplaySession<'a> {
+    /// Ends the processes that mechanisms started.
+    pub async fn close(&mut self) {
+        for running in &mut self.stages {
+            running.mechanism.close().await;
+        }
+    }
+
+    /// Checks every stage of a point, in order. Messages that these stages hid
+    /// the last time are shown again first, so that each stage computes from
+    /// the full context and from the changes of the stages before it (how-it-works
+    /// §16 and 21).
+    pub(super) async fn evaluate_stages(&mut self, at: At) -> Result<(), ReplayError> {
+        let due: Vec<usize> =
+            (0..self.stages.len()).filter(|&number| self.stages[number].stage.at == at).collect();
+        let before = self.reported_weight();
+        for &number in &due {
+            self.context.begin_stage(number as u32);
+        }
+        self.adjust_reported(before);
+        for number in due {
+            self.look(number).await?;
+        }
+        Ok(())
+    }
+
+    /// Checks a stage and runs it if it is due. A stage in the background runs
+    /// once at a time (how-it-works §25).
+    pub(super) async fn look(&mut self, number: usize) -> Result<(), ReplayError> {
+        self.context.begin_stage(number as u32);
+        let gauge = self.gauge();
+        let busy = self.in_flight.contains_key(&number);
+        let due = !busy && self.stages[number].when.holds(&gauge);
+        // Probes at the end are asked with the compactions that had finished by
+        // then.
+        if due && self.stages[number].stage.background {
+            return if self.at_end { Ok(()) } else { self.launch(number, &gauge).await };
+        }
+        let ran = if due { Some(self.run(number, &gauge).await?) } else { None };
+        let changes = self.observe();
+        if let Some(ran) = ran {
+            self.keep(ran, changes);
+        }
+        Ok(())
+    }
+
+    /// The changes of the ledger since the last call.
+    pub(super) fn observe(&mut self) -> Changes {
+        let moved = self.loss.take_moved(&mut self.context);
+        self.pairs.look_again(&self.context, moved.iter().copied());
+        self.loss.observe(&self.context, &moved, self.requests.len() as u32)
+    }
+
+    /// Checks again the stages that repeat recorded compactions.
+    pub(super) async fn look_recorded(&mut self, at: At) -> Result<(), ReplayError> {
+        for number in 0..self.stages.len() {
+            let Running { stage, when, .. } = &self.stages[number];
+            if stage.at == at && *when == When::Recorded {
+                self.look(number).await?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) async fn run(
+        &mut self,
+        number: usize,
+        gauge: &Gauge<'_>,
+    ) -> Result<StageOutcome, ReplayError> {
+        let meter = Metered::new(self.compactor);
+        let reported_weight = self.reported_weight();
+        let running = &mut self.stages[number];
+        let host = Host {
+            window: self.window,
+            budget: gauge.budget,
+            target: target(&running.stage, &running.when, gauge),
+            believed: gauge.believed,
+            now: self.now,
+            cause: &running.when,
+            reported: self.reported,
+            estimator: self.plan.strategy.estimator,
+            recorded: self.recorded,
+            compactor: &meter,
+            random: &self.random,
+        };
+        let before = self.context.weight();
+        let synthetic = self.context.synthetic_count();
+        let work = Work { context: &mut self.context, shared: &mut self.shared, host: &host };
+        let compact = running.mechanism.compact(work);
+        let (result, spent) = on_cpu(compact).await;
+        let mechanism = running.stage.mechanism.name;
+        if let Some(why) = meter.unavailable() {
+            return Err(ReplayError::Unavailable(mechanism, why));
+        }
+        let outcome = result.map_err(|error| ReplayError::Mechanism(mechanism, error))?;
+        self.cpu_ms += (spent + outcome.cpu).as_secs_f64() * 1e3;
+        let is_view = running.stage.mechanism.is_view;
+        let mut calls = meter.take();
+        calls.extend(&outcome.calls);
+        let row = self.row(number, before, &calls, &outcome);
+        let texts = self.context.synthetic_texts(synthetic);
+        let texts = texts.map(|text| (text_hash(text), text.to_owned())).collect::<Vec<_>>();
+        let row =
+            CompactionRow { texts: texts.iter().map(|(hash, _)| hash.clone()).collect(), ..row };
+        self.texts.extend(texts);
+        self.adjust_reported(reported_weight);
+        self.reported = self.reported.filter(|_| !outcome.forgets_usage);
+        Ok(StageOutcome { outcome, row, calls, is_view })
+    }
+
+    /// Size of the part of the provider's last report that is still sent; later
+    /// messages are not included.
+    pub(super) fn reported_weight(&self) -> Weight {
+        let since = (self.reported_through..self.context.seen_count()).map(EntryId::message);
+        let sent = since.filter(|&id| self.context.contains(id) && !self.context.is_hidden(id));
+        let whole = self.context.weight();
+        sent.fold(whole, |left, id| left - self.context.weight_of(id))
+    }
+
+    /// Adjusts a reported figure after the context changed, in the strategy's own unit
+    /// (how-it-works §13): it subtracts what was removed and adds what was added. Text
+    /// that the report did not count is not subtracted. `before`: the result of
+    /// [`ReplaySession::reported_weight`] before the change.
+    pub(super) fn adjust_reported(&mut self, before: Weight) {
+        let after = self.reported_weight();
+        let estimator = self.plan.strategy.estimator;
+        if let Some(reported) = &mut self.reported {
+            let (removed, added) = (estimator.fallback(before), estimator.fallback(after));
+            reported.input = (reported.input + added).saturating_sub(removed);
+        }
+    }
+
+    /// The row of a stage that ran, without its time and its effect on the ledger.
+    fn row(
+        &self,
+        number: usize,
+        before: Weight,
+        calls: &[ModelCall],
+        outcome: &Outcome,
+    ) -> CompactionRow {
+        let running = &self.stages[number];
+        CompactionRow {
+            request: self.requests.len() as u32,
+            begun: self.requests.len() as u32,
+            messages_seen: self.context.seen_count(),
+            at_end: self.at_end,
+            stage: number as u32,
+            mechanism: Arc::clone(&running.names[0]),
+            trigger: Arc::clone(&running.names[1]),
+            tokens_before: before.tokens,
+            tokens_after: self.context.weight().tokens,
+            messages_folded: 0,
+            messages_evicted: 0,
+            messages_edited: 0,
+            model_calls: calls.len() as u32,
+            input_tokens: calls.iter().map(|c| c.usage.input).sum(),
+            output_tokens: calls.iter().map(|c| c.usage.output).sum(),
+            latency_ms: outcome.took_ms.or(match calls {
+                [] => None,
+                calls => calls.iter().map(|c| c.latency_ms).sum(),
+            }),
+            latency_source: None,
+            background: running.stage.background,
+            fallback: outcome.fallback.as_ref().map(|f| format!("{}: {}", f.to, f.reason)),
+            error: None,
+            texts: Vec::new(),
+            replies: calls.iter().filter_map(|call| call.reply).collect(),
+            view: running.stage.mechanism.is_view,
+        }
+    }
+
+    /// Records the row of a stage that had an effect: it changed the ledger,
+    /// called a model, or fell back.
+    pub(super) fn keep(&mut self, ran: StageOutcome, changes: Changes) {
+        let StageOutcome { outcome, mut row, calls, is_view } = ran;
+        self.notices.extend(outcome.notices);
+        self.records.extend(outcome.records);
+        row.messages_folded = changes.folded;
+        row.messages_evicted = changes.gone;
+        row.messages_edited = changes.edited;
+        let acted = changes != Changes::default() || row.model_calls > 0 || row.fallback.is_some();
+        if !acted {
+            return;
+        }
+        let number = self.number();
+        if !self.at_end {
+            self.charge(number, &mut row, &calls);
+            let before = match self.requests.last() {
+                // A view hides again what it hid before: without the view, the
+                // prompt would have been the last prompt and the messages
+                // since.
+                Some(last) if is_view => last.tokens_sent + self.arrived,
+                _ => row.tokens_before,
+            };
+            self.compacted(number, &row, before);
+        }
+        self.compactions.push((number, row));
+    }
+
+    /// The number of the next compaction: they are numbered as they begin.
+    pub(super) fn number(&mut self) -> u32 {
+        self.begun += 1;
+        self.begun - 1
+    }
+
+    /// Adds the calls of a compaction to the bill. Calls without a measured
+    /// time get the time of the profile; in the background, that of a call
+    /// without cache, since whether the cache is still warm is known only
+    /// later.
+    pub(super) fn charge(&mut self, number: u32, row: &mut CompactionRow, calls: &[ModelCall]) {
+        let anew = self.biller.calls(number, calls, self.now);
+        if row.latency_ms.is_some() {
+            let mut timed = calls.iter().filter(|call| call.latency_ms.is_some());
+            let recorded = timed.all(|call| call.recorded);
+            row.latency_source = Some(match recorded {
+                true => LatencySource::Recorded,
+                false => LatencySource::Live,
+            });
+        } else if !anew.is_empty() {
+            let answered = calls.iter().filter(|call| call.usage.input > 0).zip(anew);
+            let each = answered.map(|(call, new)| {
+                let read = if row.background { call.usage.input } else { new };
+                response_ms(&COMPACTOR, read, call.usage.output)
+            });
+            row.latency_ms = Some(each.sum());
+            row.latency_source = Some(LatencySource::Modelled);
+        }
+    }
+
+    /// Records the effect of a compaction on the prompt, to compute its
+    /// break-even later.
+    pub(super) fn compacted(&mut self, number: u32, row: &CompactionRow, before: u64) {
+        self.biller.compacted(Compacted {
+            compaction: number,
+            request: row.request,
+            messages_seen: row.messages_seen,
+            before,
+            after: row.tokens_after,
+        });
+    }
+
+    /// Checks that calls and results are sent in pairs, unless the strategy
+    /// declares otherwise. A violation is a bug of the strategy and is never
+    /// repaired silently.
+    pub(super) fn check_pairs(&self) -> Result<bool, ReplayError> {
+        let whole = self.pairs.are_whole();
+        if whole || self.stages.iter().any(|s| s.stage.breaks_pairs) {
+            return Ok(whole);
+        }
+        let pair = pairs_are_whole(&self.context).expect_err("a pair is known to be broken");
+        let request = self.requests.len();
+        Err(ReplayError::BrokenPair(request, pair))
+    }
+
+    pub(super) fn gauge(&self) -> Gauge<'a> {
+        let strategy = &self.plan.strategy;
+        let weight = self.context.weight();
+        Gauge {
+            believed: strategy.estimator.total(weight, self.reported),
+            window: self.window,
+            budget: strategy.budget_tokens(self.window, self.plan.scaled),
+            usable: strategy.usable(self.window, self.plan.scaled),
+            tool_tokens: self.context.tool_tokens_after(self.shared.pruned_through),
+            messages: self.context.message_count(),
+            turn: self.turn(),
+            recorded: self.recorded.is_some(),
+        }
+    }
+
+    /// The newest message, if it is a user's.
+    fn turn(&self) -> Option<Turn<'a>> {
+        let newest = self.context.seen_count().checked_sub(1)?;
+        let message = &self.subject.recording.transcript.messages[newest as usize];
+        let timeline = &self.subject.timeline;
+        message.opens_exchange().then(|| Turn {
+            said: message.first_text(),
+            at: timeline.at(newest),
+            before: newest.checked_sub(1).map(|before| timeline.at(before)),
+        })
+    }
+}
+
+/// The size to shrink to: the stage's target, or its own threshold.
+fn target(stage: &Stage, when: &When, gauge: &Gauge<'_>) -> u64 {
+    if let Some((of, share)) = stage.target {
+        return gauge.share(of, share);
+    }
+    when.threshold(gauge).unwrap_or(gauge.budget)
+}
+
+#[cfg(test)]
+#[path = "stage_tests.rs"]
+mod tests;

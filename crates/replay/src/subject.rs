@@ -1,0 +1,356 @@
+//! A transcript prepared for replay: everything about it that all cells share.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use rustc_hash::FxHashMap;
+
+use super::exogenous::{self, Known};
+use recap_billing::prompt_cache::reads_in_wide_steps;
+use recap_core::clock::{PROFILE, Timeline};
+use recap_core::model::{
+    Block, Exam, MessageFacts, MessageIndex, Probe, ProbeFacts, ReceiptFacts, Reference,
+    RequestFacts, Transcript, TranscriptFacts, Usage, Validation,
+};
+use recap_core::tokens::Counter;
+use recap_exam::probes::{Cuts, Mining, MiningRules, Place, Survival, places};
+use recap_strategy::Recording;
+
+/// A transcript with its sizes, its exam and its times.
+#[derive(Clone, Debug)]
+pub struct PreparedSession {
+    /// Transcript, sizes and calls.
+    pub recording: Recording,
+    /// The simulated time of each message.
+    pub timeline: Arc<Timeline>,
+    /// Finds the references of the exam in contexts.
+    pub survival: Survival,
+    /// The facts that measures need.
+    pub facts: Arc<TranscriptFacts>,
+    /// Text of each message, by its hash.
+    pub texts: Arc<BTreeMap<String, String>>,
+    /// The cuts, each with its facts at stake.
+    pub cuts: Arc<Vec<(Place, Vec<Reference>)>>,
+}
+
+/// Hash under which a text is stored: the first 128 bits of BLAKE3, in hex.
+pub(crate) fn text_hash(text: &str) -> String {
+    blake3::hash(text.as_bytes()).to_hex()[..32].to_owned()
+}
+
+impl PreparedSession {
+    /// Counts, indexes and mines a transcript: the only place where its
+    /// messages are tokenised.
+    pub fn new(dataset: &str, transcript: Transcript, counter: Arc<Counter>) -> Self {
+        Self::with_cuts(dataset, transcript, counter, (Cuts::None, 0))
+    }
+
+    /// Prepares a transcript like [`PreparedSession::new`], with cuts at the given
+    /// places and this depth.
+    pub fn with_cuts(
+        dataset: &str,
+        transcript: Transcript,
+        counter: Arc<Counter>,
+        (cuts, depth): (Cuts, u32),
+    ) -> Self {
+        let transcript = Arc::new(transcript);
+        let recording = Recording::new(Arc::clone(&transcript), counter);
+        let timeline = Arc::new(Timeline::of(&transcript, &PROFILE, &recording.sizes.output));
+        let exact: Vec<u64> = recording.exact.messages.iter().map(|w| w.tokens).collect();
+        let mining = Mining::new(&transcript, &exact, &MiningRules::default());
+        let exam = mining.exam();
+        let places = places(&transcript, &exact, cuts, depth);
+        let no_cut = places.as_ref().err().filter(|_| cuts != Cuts::None).cloned();
+        let cut = |place: Place| (mining.at_stake(&place), place);
+        let cuts = places.unwrap_or_default().into_iter().map(cut);
+        let cuts = cuts.map(|(facts, place)| (place, facts)).collect();
+        let survival = Survival::new(&transcript, &exam);
+        let mut texts = BTreeMap::new();
+        let sized = transcript.messages.iter().zip(&recording.sizes.messages);
+        let messages = sized.map(|(message, weight)| {
+            let text = message.sent();
+            let hash = text_hash(&text);
+            texts.insert(hash.clone(), text);
+            MessageFacts {
+                id: message.id.clone(),
+                role: message.role,
+                at: message.at,
+                tokens: weight.tokens,
+                tool: None,
+                text: hash,
+            }
+        });
+        let mut messages: Vec<MessageFacts> = messages.collect();
+        name_tools(&recording, &mut messages);
+        let (mut requests, other_models) = requests(&recording, &timeline);
+        let global = recording.calibration.as_ref().and_then(|c| c.global);
+        let wide = transcript.model.as_deref().is_some_and(reads_in_wide_steps);
+        let step = if wide { 512 } else { 128 };
+        exogenous::mark(&mut requests, &transcript.compactions, Known { global, step });
+        let facts = TranscriptFacts {
+            as_recorded: None,
+            dataset: dataset.to_owned(),
+            transcript: transcript.id.clone(),
+            cluster: transcript.project.clone(),
+            preamble_tokens: recording.sizes.preamble_tokens(),
+            hidden_tokens: recording.sizes.hidden_tokens,
+            messages,
+            requests,
+            exam,
+            probes: Vec::new(),
+            cut_questions: Vec::new(),
+            recorded_compactions: transcript.compactions.len() as u32,
+            model: transcript.model.clone(),
+            other_models,
+            tokens_source: recording.tokens_source,
+            calibration: recording.calibration.as_deref().cloned(),
+            validation: None,
+            no_cut,
+            clock_modelled: timeline.is_modelled(),
+            sidechains: sidechains(&transcript, &timeline),
+            left_out: transcript.left_out.iter().map(|(k, v)| (k.clone(), *v)).collect(),
+            receipt: None,
+        };
+        Self {
+            timeline,
+            recording,
+            survival,
+            facts: Arc::new(facts),
+            texts: Arc::new(texts),
+            cuts: Arc::new(cuts),
+        }
+    }
+
+    /// The session alone, for its bill: without its exam, its questions, its texts
+    /// and its cuts.
+    pub fn unasked(&self) -> Self {
+        let mut facts = (*self.facts).clone();
+        (facts.exam, facts.probes, facts.cut_questions) = (Exam::default(), vec![], vec![]);
+        Self { facts: Arc::new(facts), texts: Arc::default(), cuts: Arc::default(), ..self.clone() }
+    }
+
+    /// Adds the comparison of the simulated bill with the recorded one.
+    #[must_use]
+    pub fn with_validation(mut self, validation: Option<Validation>) -> Self {
+        Arc::make_mut(&mut self.facts).validation = validation;
+        self
+    }
+
+    /// Adds what the receipt of the session needs.
+    #[must_use]
+    pub fn with_receipt(mut self, receipt: ReceiptFacts) -> Self {
+        Arc::make_mut(&mut self.facts).receipt = Some(receipt);
+        self
+    }
+
+    /// Adds the probes of the transcript, whose evidence has been checked.
+    #[must_use]
+    pub fn with_probes(mut self, probes: Vec<Probe>) -> Self {
+        Arc::make_mut(&mut self.facts).probes = probe_facts(probes, &self.recording);
+        self
+    }
+
+    /// Adds questions that are asked at cuts alone, whose evidence has been
+    /// checked.
+    #[must_use]
+    pub fn with_cut_questions(mut self, questions: Vec<Probe>) -> Self {
+        Arc::make_mut(&mut self.facts).cut_questions = probe_facts(questions, &self.recording);
+        self
+    }
+}
+
+/// The request and the evidence of each probe, in the order of their ids.
+fn probe_facts(mut probes: Vec<Probe>, recording: &Recording) -> Vec<ProbeFacts> {
+    probes.sort_by(|a, b| a.id.cmp(&b.id));
+    let transcript = &recording.transcript;
+    let places: FxHashMap<&str, MessageIndex> =
+        (0..).zip(&transcript.messages).map(|(at, m)| (m.id.as_str(), at)).collect();
+    let requests: Vec<MessageIndex> = transcript.requests().collect();
+    let facts = |probe: Probe| {
+        let evidence: BTreeSet<MessageIndex> =
+            probe.evidence.iter().filter_map(|id| places.get(id.as_str()).copied()).collect();
+        let request = requests.partition_point(|&message| message <= probe.asked_at);
+        let end = requests.get(request).map_or(transcript.messages.len(), |&m| m as usize);
+        let age = |&last: &MessageIndex| {
+            // Counted by the vocabulary alone, as the distance of a reference
+            // is.
+            let since = &recording.exact.messages[last as usize + 1..end];
+            since.iter().map(|weight| weight.tokens).sum()
+        };
+        ProbeFacts {
+            request: request as u32,
+            age_tokens: evidence.last().map(age),
+            evidence: evidence.into_iter().collect(),
+            probe,
+        }
+    };
+    probes.into_iter().map(facts).collect()
+}
+
+/// Adds a tool's name to the messages that first call it or contain its result.
+fn name_tools(recording: &Recording, messages: &mut [MessageFacts]) {
+    for (index, message) in recording.transcript.messages.iter().enumerate() {
+        let called = message.blocks.iter().find_map(|b| match b {
+            Block::ToolCall { name, .. } => Some(name.clone()),
+            _ => None,
+        });
+        let answered = || {
+            let call = recording.call_of(index as u32)?;
+            Some(recording.calls[call.0 as usize].tool.clone())
+        };
+        messages[index].tool = called.or_else(answered);
+    }
+}
+
+/// The usage of subagents. Where no time is recorded, the session's first is
+/// used: it only selects the prices.
+fn sidechains(
+    transcript: &Transcript,
+    timeline: &Timeline,
+) -> Vec<(Timestamp, Option<String>, Usage)> {
+    let requests = transcript.sidechains.iter();
+    requests.map(|r| (r.at.unwrap_or(timeline.at(0)), r.model.clone(), r.usage)).collect()
+}
+
+/// The requests, and the models besides the session's that answered some of them.
+fn requests(recording: &Recording, timeline: &Timeline) -> (Vec<RequestFacts>, Vec<String>) {
+    let mut models: Vec<String> = Vec::new();
+    let place = |models: &mut Vec<String>, name: &String| {
+        let known = models.iter().position(|model| model == name);
+        let at = known.unwrap_or_else(|| {
+            models.push(name.clone());
+            models.len() - 1
+        });
+        at as u32 + 1
+    };
+    let sizes = &recording.sizes;
+    let changes = &recording.transcript.preamble_changes;
+    let mut preamble = sizes.preamble.tokens;
+    let mut shrinks = sizes.shrinks.iter().peekable();
+    let mut change = 0;
+    let mut history = 0;
+    let mut rows = Vec::new();
+    for (index, message) in (0u32..).zip(&recording.transcript.messages) {
+        while changes.get(change).is_some_and(|c| c.before <= index) {
+            preamble = sizes.preamble_changes[change].tokens;
+            change += 1;
+        }
+        while let Some(shrink) = shrinks.next_if(|shrink| shrink.before <= index) {
+            history -= shrink.tokens;
+        }
+        if message.is_request() {
+            let usage = message.usage;
+            let other = recording.transcript.other_models.get(&index);
+            rows.push(RequestFacts {
+                message: index,
+                tokens_full: preamble + sizes.hidden_tokens + history,
+                output: sizes.output[index as usize],
+                output_recorded: usage.is_some_and(|u| {
+                    u.output > 0 && (u.output_final || u.output == sizes.output[index as usize])
+                }),
+                at: timeline.sent_at(index),
+                recorded: usage,
+                billed: usage.is_none_or(|u| u.prompt() > 0),
+                exogenous: None,
+                model: other.map_or(0, |name| place(&mut models, name)),
+            });
+        }
+        history += sizes.messages[index as usize].tokens;
+    }
+    (rows, models)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recap_core::model::{Expectation, Message, ProbeKind, Role, SidechainRequest};
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn subject() -> PreparedSession {
+        let roles = [(Role::User, 100), (Role::Assistant, 130), (Role::User, 5_000)];
+        let roles = [roles.as_slice(), &[(Role::Assistant, 5_004)]].concat();
+        let message = |(n, (role, second)): (usize, (Role, i64))| Message {
+            id: format!("m{n}"),
+            role,
+            at: Some(at(second)),
+            blocks: vec![Block::Text { text: "words".to_owned() }],
+            usage: None,
+            synthetic: false,
+            broadcast: false,
+        };
+        let usage = Usage { input: 7, ..Usage::default() };
+        let timed = SidechainRequest { at: Some(at(110)), model: Some("small".to_owned()), usage };
+        let untimed = SidechainRequest { at: None, model: None, usage };
+        let transcript = Transcript {
+            messages: roles.into_iter().enumerate().map(message).collect(),
+            sidechains: vec![timed, untimed],
+            ..Transcript::default()
+        };
+        PreparedSession::new("d", transcript, Arc::new(Counter::default()))
+    }
+
+    #[test]
+    fn a_request_has_the_time_at_which_it_was_sent() {
+        let sent = subject().facts.requests.iter().map(|r| r.at).collect::<Vec<_>>();
+        assert_eq!(sent, [at(100), at(5_000)]);
+    }
+
+    #[test]
+    fn the_cost_of_subagents_is_among_the_facts() {
+        let usage = Usage { input: 7, ..Usage::default() };
+        let expected = [(at(110), Some("small".to_owned()), usage), (at(100), None, usage)];
+        assert_eq!(subject().facts.sidechains, expected);
+    }
+
+    fn probe(id: &str, asked_at: MessageIndex, evidence: &[&str]) -> Probe {
+        Probe {
+            id: id.to_owned(),
+            transcript: String::new(),
+            asked_at,
+            kind: ProbeKind::Fact,
+            question: String::new(),
+            expect: Expectation::Unanswerable,
+            evidence: evidence.iter().map(|&id| id.to_owned()).collect(),
+            stale: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_probe_is_as_old_as_the_messages_between_its_evidence_and_its_request() {
+        let asked = [probe("b", 3, &["m0"]), probe("a", 1, &["m1", "m0"]), probe("c", 0, &[])];
+        let subject = subject().with_probes(asked.to_vec());
+        let sizes = &subject.recording.exact.messages;
+        let tokens = |from: usize, to: usize| sizes[from..to].iter().map(|w| w.tokens).sum::<u64>();
+        let found = subject.facts.probes.iter();
+        let found: Vec<_> =
+            found.map(|p| (p.probe.id.as_str(), p.request, p.age_tokens, &*p.evidence)).collect();
+        // m2 stands between m1 and the second request, which wrote m3.
+        let expected: [(&str, u32, Option<u64>, &[u32]); 3] = [
+            ("a", 1, Some(tokens(2, 3)), &[0, 1]),
+            ("b", 2, Some(tokens(1, 4)), &[0]),
+            ("c", 0, None, &[]),
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_request_sends_the_preamble_the_hidden_part_and_all_messages_before_it() {
+        let PreparedSession { mut recording, timeline, .. } = subject();
+        let other = &mut Arc::make_mut(&mut recording.transcript).other_models;
+        other.extend([(1, "x".to_owned()), (3, "y".to_owned())]);
+        let sizes = Arc::make_mut(&mut recording.sizes);
+        sizes.hidden_tokens = 5;
+        sizes.preamble.tokens = 30;
+        for (message, tokens) in sizes.messages.iter_mut().zip([100, 200, 300, 400]) {
+            message.tokens = tokens;
+        }
+        let (rows, models) = requests(&recording, &timeline);
+        let rows: Vec<_> = rows.iter().map(|r| (r.message, r.tokens_full, r.model)).collect();
+        assert_eq!(rows, [(1, 135, 1), (3, 635, 2)]);
+        assert_eq!(models, ["x", "y"]);
+    }
+}

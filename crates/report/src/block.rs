@@ -1,0 +1,390 @@
+//! The rows that are compared with each other: one data set at one window, as
+//! one agent model is billed. The terminal and the page show them alike.
+
+use super::{number, plain};
+use recap_core::model::{
+    Absent, Cell, Manifest, Measure, NATIVE, NO_SUMMARY, OFFLINE, Primary, RECORDED, Report,
+    RowKind, StrategyRow, TranscriptFacts, UNRANKED, Value, catalogue,
+};
+use recap_core::text::form_for;
+
+/// Data set name of the rows over all data sets.
+pub(super) const ALL: &str = "ALL";
+
+/// Sessions with a doubtful bill that are named.
+const CHECKS: usize = 3;
+
+/// One table.
+pub(super) struct Block<'a> {
+    pub(super) dataset: &'a str,
+    pub(super) window: &'a str,
+    pub(super) agent_model: &'a str,
+    pub(super) rows: Vec<&'a StrategyRow>,
+}
+
+/// The tables of a report in the order of its rows. With one data set the rows
+/// over all of them say the same again, so they are left out.
+pub(super) fn blocks(report: &Report) -> Vec<Block<'_>> {
+    let mut datasets: Vec<&str> =
+        report.rows.iter().map(|r| r.dataset.as_str()).filter(|d| *d != ALL).collect();
+    datasets.sort_unstable();
+    datasets.dedup();
+    let mut blocks: Vec<Block<'_>> = Vec::new();
+    let shown = report.rows.iter().filter(|row| !is_without_summary(&row.strategy));
+    for row in shown {
+        if row.dataset == ALL && datasets.len() == 1 {
+            continue;
+        }
+        let key = (&*row.dataset, &*row.window, &*row.agent_model);
+        match blocks.iter_mut().find(|b| (b.dataset, b.window, b.agent_model) == key) {
+            Some(block) => block.rows.push(row),
+            None => {
+                let (dataset, window, agent_model) = key;
+                blocks.push(Block { dataset, window, agent_model, rows: vec![row] });
+            }
+        }
+    }
+    blocks
+}
+
+/// Whether a strategy is one without its summaries. What it keeps is part of a figure
+/// of that strategy, and it is shown nowhere of its own.
+pub(super) fn is_without_summary(strategy: &str) -> bool {
+    strategy.starts_with(NO_SUMMARY)
+}
+
+/// Every strategy that is shown, in the order of the rows.
+pub(super) fn strategies(report: &Report) -> Vec<(&str, RowKind)> {
+    let mut strategies = Vec::new();
+    for row in report.rows.iter().filter(|row| !is_without_summary(&row.strategy)) {
+        let strategy = (row.strategy.as_str(), row.row_kind);
+        if !strategies.contains(&strategy) {
+            strategies.push(strategy);
+        }
+    }
+    strategies
+}
+
+/// What a table is about: data set, sizes, windows, roles.
+pub(super) fn headline(report: &Report, dataset: &str, windows: &[&str]) -> String {
+    let matching = |t: &&TranscriptFacts| match dataset {
+        ALL => is_at(report, &t.dataset, windows),
+        one => t.dataset == one,
+    };
+    let facts: Vec<&TranscriptFacts> = report.transcripts.iter().filter(matching).collect();
+    let requests: usize = facts.iter().map(|t| t.requests.len()).sum();
+    let probes: usize = facts.iter().map(|t| t.probes.len()).sum();
+    let graded = graded(report, dataset, probes).map(|graded| format!(" ({graded} graded)"));
+    let probes = match probes {
+        0 => String::new(),
+        n => format!(", {}{}", counted(n, "question"), graded.unwrap_or_default()),
+    };
+    let name = if dataset == ALL { "all data sets" } else { dataset };
+    let windows = match windows {
+        [NATIVE] => String::new(),
+        [only] => format!(" · {}", titled(only)),
+        several => {
+            let labels: Vec<String> = several.iter().map(|w| window(w)).collect();
+            format!(" · windows {}", labels.join(", "))
+        }
+    };
+    format!(
+        "{}: {}, {}{probes}{windows}{}",
+        plain::line(name),
+        counted(facts.len(), "session"),
+        counted(requests, "request"),
+        roles(&report.manifest, probes.is_empty())
+            .map(|who| format!(" · {who}"))
+            .unwrap_or_default(),
+    )
+}
+
+/// Whether a data set was replayed at one of the windows: each may have its own.
+fn is_at(report: &Report, dataset: &str, windows: &[&str]) -> bool {
+    let mut own = report.rows.iter().filter(|row| row.dataset == dataset).peekable();
+    own.peek().is_none() || own.any(|row| windows.contains(&row.window.as_str()))
+}
+
+/// Whether any cell has a bill.
+pub(super) fn is_billed(report: &Report) -> bool {
+    let has_bill = |cell: &Cell| cell.rows().is_some_and(|rows| !rows.bills.is_empty());
+    report.sessions.iter().any(|session| session.cells().iter().any(has_bill))
+}
+
+/// Who is billed in a block; `None` in a run without bills.
+pub(super) fn billing_model(report: &Report, block: &Block<'_>) -> Option<String> {
+    is_billed(report).then(|| match block.agent_model {
+        RECORDED => "each session billed as its own model".to_owned(),
+        model => format!("billed as {}", plain::line(model)),
+    })
+}
+
+/// How many probes of a data set are graded, where it is not all of them: the
+/// rows are asked the same, but a model may fail under one and not another.
+fn graded(report: &Report, dataset: &str, probes: usize) -> Option<String> {
+    // A strategy without its summaries is asked nothing.
+    let asked =
+        |row: &&StrategyRow| row.dataset == dataset && !row.strategy.starts_with(NO_SUMMARY);
+    let rows = report.rows.iter().filter(asked);
+    let missing: Vec<f64> = rows.filter_map(|row| row.number(catalogue::UNSCORED)).collect();
+    let (least, most) =
+        (missing.iter().copied().reduce(f64::min)?, missing.iter().copied().reduce(f64::max)?);
+    // Replicates are averaged.
+    let graded = |missing: f64| number::grouped((probes as f64 - missing).round() as u64);
+    let (from, to) = (graded(most), graded(least));
+    (most > 0.0).then(|| if from == to { from } else { format!("{from} to {to}") })
+}
+
+pub(super) use recap_core::text::counted;
+
+/// A window as people write it: `25 %`, `200k`, `native`.
+pub(super) fn window(label: &str) -> String {
+    match label.strip_suffix('%') {
+        Some(share) => format!("{} %", plain::line(share.trim_end())),
+        None => plain::line(label),
+    }
+}
+
+/// The same behind "at": `25 %`, `the native window`.
+pub(super) fn at(label: &str) -> String {
+    if label == NATIVE { "the native window".to_owned() } else { window(label) }
+}
+
+/// The same with the noun: `window 25 %`, `native window`.
+pub(super) fn titled(label: &str) -> String {
+    if label == NATIVE { "native window".to_owned() } else { format!("window {}", window(label)) }
+}
+
+/// The same with the noun behind "at": `window 25 %`, `the native window`.
+pub(super) fn place(label: &str) -> String {
+    if label == NATIVE { at(label) } else { titled(label) }
+}
+
+/// The models of the run, if there are some; where nothing was asked, who compacts.
+fn roles(manifest: &Manifest, unasked: bool) -> Option<String> {
+    if manifest.is_offline() {
+        return None;
+    }
+    let role = |name: &str, who: &str| format!("{name} {}", plain::line(who));
+    let compactor = role("compactor", &manifest.compactor);
+    if unasked {
+        return Some(compactor);
+    }
+    let mut others = vec![role("answerer", &manifest.answerer), role("judge", &manifest.judge)];
+    let embedder = manifest.embedder.as_deref().filter(|name| *name != OFFLINE);
+    others.extend(embedder.map(|name| role("embedder", name)));
+    Some(format!("{compactor}, {}", others.join(", ")))
+}
+
+/// A strategy's name as people see it.
+pub(super) fn label(row: &StrategyRow) -> String {
+    let name = plain::line(&row.strategy);
+    if row.row_kind == RowKind::OfflineSummary { format!("{name} (offline)") } else { name }
+}
+
+/// Tokens sent as a share of what `full` sends.
+pub(super) fn token_share(row: &StrategyRow) -> Option<f64> {
+    row.number(catalogue::TOKEN_SAVINGS).map(|savings| 1.0 - savings)
+}
+
+/// Requests that the provider would have refused.
+pub(super) fn overflows(row: &StrategyRow) -> Option<f64> {
+    row.number(catalogue::OVERFLOWS).filter(|&n| n > 0.0)
+}
+
+/// The last column: standing or verdict, and how much of it failed.
+pub(super) fn verdict(row: &StrategyRow) -> String {
+    let mut parts = Vec::new();
+    match row.row_kind {
+        RowKind::Control => parts.push("control".to_owned()),
+        RowKind::OfflineSummary => parts.push("not ranked: offline summary".to_owned()),
+        RowKind::Ranked => match row.values.get(UNRANKED) {
+            Some(Value::Text(why)) => parts.push(format!("not ranked: {why}")),
+            _ => parts.extend(row.verdict.map(|v| v.as_str().to_owned())),
+        },
+        RowKind::Unusable => parts.push(unusable(row)),
+    }
+    if !row.failed.is_empty() {
+        parts.push(format!("{} failed", counted(row.failed.len(), "cell")));
+    }
+    if parts.is_empty() { "–".to_owned() } else { parts.join("; ") }
+}
+
+/// Fewest questions, right with the whole conversation, whose share is shown.
+pub(super) const FEWEST_QUESTIONS: f64 = 10.0;
+
+/// What the figures of cuts stand for, and how much they rest on.
+pub(super) fn at_cuts(rows: &[&StrategyRow], report: &Report) -> Option<String> {
+    let of = rows.iter().find(|row| row.number(catalogue::KEPT_AT_CUT).is_some())?;
+    let count = |measure| of.number(measure).unwrap_or(0.0) as usize;
+    let depth = of.number(catalogue::DEPTH).unwrap_or(1.0);
+    let deep = match depth {
+        1.0 => "right after a first compaction".to_owned(),
+        depth => format!("in sessions {depth:.0} times as large as the window"),
+    };
+    let (facts, cuts) =
+        (counted(count(catalogue::FACTS_AT_STAKE), "fact"), counted(count(catalogue::CUTS), "cut"));
+    let sessions = counted(count(catalogue::SESSIONS_AT_STAKE), "session");
+    let frees = match report.primary == Primary::KeptAtCut {
+        true => "frees: how much smaller the context is right after it. ",
+        false => "",
+    };
+    let mut text = format!(
+        "{frees}facts kept: of {facts} that the agent used after {cuts} in {sessions} and could only \
+         know from before {}, the share that the context still holds, {deep}.",
+        form_for(count(catalogue::CUTS), "it", "them")
+    );
+    let asked = rows.iter().filter_map(|row| row.number(catalogue::QUESTIONS_AT_CUT));
+    let asked = asked.fold(0.0, f64::max);
+    if report.primary == Primary::KeptAtCut && asked >= FEWEST_QUESTIONS {
+        text += &format!(
+            " answers kept: of up to {} about the session that the whole conversation answers \
+             right, the share that is still answered right behind the cut.",
+            counted(asked as usize, "question")
+        );
+    }
+    text += " carried: of those no longer sent as recorded, the share in what the strategy wrote. \
+             without summary: facts that the same strategy keeps with an empty text in the place of \
+             its summaries.";
+    Some(text)
+}
+
+/// Why a row with unusable replies of its compactor is not ranked.
+fn unusable(row: &StrategyRow) -> String {
+    let share = row
+        .number(catalogue::UNUSABLE_SHARE)
+        .map(|share| format!("{} of ", number::percent(share)));
+    format!("not ranked: {}replies unusable", share.unwrap_or_default())
+}
+
+/// Sessions of these rows whose bill is far from the reported one, the worst
+/// first: their part of every row's dollars is as far off.
+pub(super) fn bill_checks(rows: &[&StrategyRow], report: &Report) -> Option<String> {
+    let dataset = rows.first().map(|row| row.dataset.as_str())?;
+    let own = report.transcripts.iter().filter(|t| dataset == ALL || t.dataset == dataset);
+    let checked = own.filter_map(|t| Some((t, t.validation.as_ref()?.errors())));
+    let mut off: Vec<_> = checked.filter(|(_, errors)| errors.are_far_off()).collect();
+    off.sort_by(|a, b| b.1.size().total_cmp(&a.1.size()));
+    let each = off.iter().take(CHECKS).filter_map(|(facts, errors)| {
+        Some(format!("{} {}", plain::line(&facts.transcript), number::error(errors.worst()?)))
+    });
+    let each = each.collect::<Vec<_>>().join(", ");
+    let more = off.len().saturating_sub(CHECKS);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    (!each.is_empty()).then(|| {
+        format!(
+            "bill check: {each}{more} of what was reported, in what the row `recorded` reads, \
+             writes or costs; dollars that rest on it are as uncertain."
+        )
+    })
+}
+
+/// What the star of a bill stands for, where there is one.
+pub(super) fn over_window(rows: &[&StrategyRow]) -> Option<String> {
+    rows.iter().any(|row| overflows(row).is_some()).then(|| {
+        "*: requests over the window, which a provider would have refused: they keep nothing, \
+         controls apart, and the bill is hypothetical."
+            .to_owned()
+    })
+}
+
+/// What a recovery channel brings and takes, where a strategy has one, and who
+/// ranked the sessions that it found.
+pub(super) fn recovered(rows: &[&StrategyRow], manifest: &Manifest) -> Option<String> {
+    let each = rows.iter().filter_map(|row| {
+        let figure = |measure| row.number(measure);
+        let (without, with) = (figure(catalogue::RECALL)?, figure(catalogue::RECALL_RECOVERY)?);
+        Some(format!(
+            "{} {} → {} for {:.1} calls and {} tokens a question",
+            label(row),
+            number::percent(without),
+            number::percent(with),
+            figure(catalogue::RECOVERY_CALLS)?,
+            number::tokens(figure(catalogue::RECOVERY_TOKENS)?),
+        ))
+    });
+    let each: Vec<String> = each.collect();
+    let ranked = match manifest.embedder.as_deref() {
+        None => String::new(),
+        Some(OFFLINE) => " Closed sessions are ranked by words (BM25).".to_owned(),
+        Some(model) => format!(
+            " Closed sessions are ranked by the embeddings of {}, messages inside them by words.",
+            plain::line(model)
+        ),
+    };
+    let each = each.join("; ");
+    (!each.is_empty())
+        .then(|| format!("recall without and with the recovery channel: {each}.{ranked}"))
+}
+
+/// Why a column of the table is empty throughout.
+pub(super) fn gaps(rows: &[&StrategyRow]) -> Vec<String> {
+    const LEADING: [&Measure; 6] = [
+        catalogue::CONTINUITY,
+        catalogue::KEPT_AT_CUT,
+        catalogue::RECALL,
+        catalogue::REFERENCE_RECALL,
+        catalogue::RECENCY_GAIN,
+        catalogue::COST_USD,
+    ];
+    let asked =
+        |measure: &Measure| measure == catalogue::CONTINUITY || measure == catalogue::RECALL;
+    LEADING
+        .iter()
+        .filter(|measure| !asked(measure) || probed(rows))
+        .filter_map(|measure| {
+            let reason = absent_throughout(rows, measure.id)?;
+            Some(format!("{}: {}.", measure.label(), plain::line(&reason.to_string())))
+        })
+        .collect()
+}
+
+/// Whether the rows rest on probes at all.
+fn probed(rows: &[&StrategyRow]) -> bool {
+    rows.iter().any(|row| row.number(catalogue::PROBES).is_some())
+}
+
+/// Why a measure is absent, where it is absent in every row for one reason.
+pub(super) fn absent_throughout<'a>(rows: &[&'a StrategyRow], id: &str) -> Option<&'a Absent> {
+    let mut reasons = rows.iter().map(|row| match row.values.get(id) {
+        Some(Value::Absent(reason)) => Some(reason),
+        _ => None,
+    });
+    let first = reasons.next()??;
+    reasons.all(|reason| reason == Some(first)).then_some(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testkit::Kit;
+
+    #[test]
+    fn sessions_are_counted_at_the_windows_at_which_they_were_replayed() {
+        let mut report = Kit { sessions: 3, windows: vec!["25%"], ..Kit::default() }.report();
+        report.transcripts[2].dataset = "others".to_owned();
+        let mut row = report.rows[0].clone();
+        (row.dataset, row.window) = ("others".to_owned(), "native".to_owned());
+        report.rows.push(row);
+        let named = |windows: &[&str]| headline(&report, ALL, windows);
+        assert!(
+            named(&["native"]).starts_with("all data sets: 1 session, "),
+            "{}",
+            named(&["native"])
+        );
+        assert!(!named(&["native"]).contains("window"), "{}", named(&["native"]));
+        assert!(named(&["25%"]).starts_with("all data sets: 2 sessions, "), "{}", named(&["25%"]));
+        let both = named(&["native", "25%"]);
+        assert!(both.starts_with("all data sets: 3 sessions, "), "{both}");
+        assert!(both.contains(" · windows native, 25 %"), "{both}");
+    }
+
+    #[test]
+    fn windows_are_named_as_people_write_them() {
+        let named = |label: &str| [window(label), at(label), titled(label), place(label)];
+        assert_eq!(named("25%"), ["25 %", "25 %", "window 25 %", "window 25 %"]);
+        assert_eq!(named("200k"), ["200k", "200k", "window 200k", "window 200k"]);
+        let native = ["native", "the native window", "native window", "the native window"];
+        assert_eq!(named("native"), native);
+    }
+}

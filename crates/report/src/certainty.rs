@@ -1,0 +1,148 @@
+//! How sure the comparison is: the tests of the confirmatory family (reference §7).
+
+use super::document::{Head, Part, Table, absent, figures, names, words};
+use super::{block, number};
+use recap_core::model::{Family, Primary, TestOutcome, Tested};
+use recap_core::wording;
+
+/// What is tested and how, why it is not, and each test.
+pub(super) fn parts(family: &Family) -> Vec<Part> {
+    let made = family.tests.iter().filter(|test| test.p.is_some()).count();
+    let corrected = match made {
+        0 => String::new(),
+        made => format!(", corrected by Holm for {},", block::counted(made, "test")),
+    };
+    let about = format!(
+        "{} less that of {}, paired by session and window. A difference counts where a sign-flip \
+         test over sessions or projects{corrected} gives p ≤ 0.05 and the interval agrees. What is \
+         open says which difference would have been found four times in five.",
+        family.measure.measure().label(),
+        family.comparator
+    );
+    let outcome = |outcome: TestOutcome| {
+        let n = family.tests.iter().filter(|test| test.outranks == outcome).count();
+        (n > 0).then(|| format!("{n} {}", outcome.as_str()))
+    };
+    use TestOutcome::{Better, Descriptive, Tie, Undecided, Worse};
+    let counts: Vec<String> =
+        [Better, Worse, Tie, Undecided, Descriptive].into_iter().filter_map(outcome).collect();
+    let summary =
+        format!("{}: {}.", block::counted(family.tests.len(), "comparison"), counts.join(", "));
+    let limit = family.limit.as_ref().map(|limit| wording::capital(&format!("{limit}.")));
+    let mut parts = vec![Part::Heading(format!("How sure this is: against {}", family.comparator))];
+    parts.push(Part::Text(about));
+    parts.extend(limit.map(Part::Text));
+    parts.push(Part::Text(summary));
+    let rows = family.tests.iter().map(|test| cells(test, family.measure)).collect();
+    parts.push(Part::Table(Table::new("Tests", HEADS, rows)));
+    parts
+}
+
+const HEADS: &[Head] = &[
+    names("strategy"),
+    words("window"),
+    figures("n"),
+    figures("difference"),
+    words("95 % interval"),
+    figures("p (Holm)"),
+    words("outcome"),
+];
+
+fn cells(test: &Tested, primary: Primary) -> Vec<String> {
+    let mde = test.mde.filter(|_| test.outranks == TestOutcome::Undecided);
+    // Without any spread every difference would be found: that says nothing.
+    let mde = mde
+        .map(|mde| figure(primary, mde))
+        .filter(|mde| mde.contains(|c| ('1'..='9').contains(&c)));
+    let mde = mde.map(|mde| format!("; {mde} would be found"));
+    let interval =
+        test.interval.map(|(lo, hi)| format!("{} to {}", signed(primary, lo), signed(primary, hi)));
+    vec![
+        test.strategy.clone(),
+        block::window(&test.window),
+        number::grouped(test.clusters),
+        signed(primary, test.difference),
+        interval.unwrap_or_else(absent),
+        test.p_holm.map_or_else(absent, p_value),
+        format!("{}{}", test.outranks.as_str(), mde.unwrap_or_default()),
+    ]
+}
+
+/// A figure of the primary measure: points of a hundred, or a share.
+fn figure(primary: Primary, x: f64) -> String {
+    if primary == Primary::Continuity { format!("{x:.1}") } else { number::percent(x) }
+}
+
+/// The same with its sign.
+fn signed(primary: Primary, x: f64) -> String {
+    if primary != Primary::Continuity {
+        return number::gain(x);
+    }
+    let text = format!("{x:+.1}");
+    if text == "-0.0" { "+0.0".to_owned() } else { text.replace('-', "−") }
+}
+
+fn p_value(p: f64) -> String {
+    if p < 0.001 { "< 0.001".to_owned() } else { format!("{p:.3}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn test(outranks: TestOutcome, p: Option<f64>) -> Tested {
+        Tested {
+            strategy: "pr<u>ne".into(),
+            window: "25%".into(),
+            clusters: 12,
+            difference: -0.031,
+            interval: Some((-0.1, 0.04)),
+            p,
+            p_holm: p,
+            mde: Some(0.0914),
+            outranks,
+        }
+    }
+
+    fn family(tests: Vec<Tested>) -> Family {
+        Family {
+            measure: Primary::ReferenceRecall,
+            comparator: "fifo".into(),
+            tests,
+            limit: Some("nothing is tested".into()),
+        }
+    }
+
+    #[test]
+    fn what_is_open_says_which_difference_would_be_found() {
+        let parts = parts(&family(vec![
+            test(TestOutcome::Undecided, Some(0.4)),
+            test(TestOutcome::Worse, Some(0.0004)),
+            test(TestOutcome::Tie, None),
+            Tested { mde: Some(0.001), ..test(TestOutcome::Undecided, Some(0.4)) },
+        ]));
+        let Some(Part::Table(table)) = parts.last() else { panic!("the tests stand last") };
+        let told = |row: &[&str; 2]| row.map(str::to_owned);
+        let cells = |at: usize| -> Vec<[String; 2]> {
+            let rows = table.groups[0].rows.iter();
+            rows.map(|row| [row.cells[at].text.clone(), row.cells[at + 1].text.clone()]).collect()
+        };
+        let outcomes = [
+            ["0.400", "undecided; 9 % would be found"],
+            ["< 0.001", "worse"],
+            ["–", "tie"],
+            ["0.400", "undecided"],
+        ];
+        assert_eq!(cells(5), outcomes.iter().map(told).collect::<Vec<_>>());
+        assert_eq!(cells(3)[0], told(&["−0.03", "−0.10 to +0.04"]));
+        let texts: Vec<&str> = (parts.iter())
+            .filter_map(|part| match part {
+                Part::Text(text) => Some(text.as_str()),
+                _ => None,
+            })
+            .collect();
+        assert!(texts[0].contains("for 3 tests"), "{}", texts[0]);
+        let rest = ["Nothing is tested.", "4 comparisons: 1 worse, 1 tie, 2 undecided."];
+        assert_eq!(texts[1..], rest);
+    }
+}

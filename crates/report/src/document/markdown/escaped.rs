@@ -1,0 +1,134 @@
+//! Text of strangers inside Markdown, such that a reader sees it and neither
+//! Markdown nor GitHub obeys it.
+//!
+//! Escaping is not enough: mentions (`@name`), references (`#12`, `GH-12`,
+//! `owner/repo#12`), emoji (`:name:`) and formulas (`$…$`) are looked for in the
+//! finished text, so nothing but an invisible break or an element of its own
+//! keeps them apart. In code nothing at all is looked for.
+
+use crate::plain;
+
+/// A space without width, written such that readers of the source see it.
+const BREAK: &str = "&#8203;";
+
+/// Characters of a name or of a reason at most.
+const NAME: usize = 60;
+
+/// A name: as code, which nothing happens to. Where it holds a bar, which no
+/// code inside a table can hold in every dialect, as prose.
+pub(crate) fn name(text: &str) -> String {
+    let text = plain::shortened(plain::line(text).trim(), NAME);
+    if text.is_empty() || text.contains('|') {
+        return escaped(&text);
+    }
+    let fence = "`".repeat(1 + longest_run(&text));
+    // Without the spaces the fence would take a backtick at the edge for its own.
+    let space = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
+    format!("{fence}{space}{text}{space}{fence}")
+}
+
+/// Words of at most `limit` characters, behind which nothing may stand that
+/// they could be joined with.
+pub(crate) fn prose(text: &str, limit: usize) -> String {
+    escaped(&plain::shortened(plain::line(text).trim(), limit))
+}
+
+/// Backticks in a row.
+fn longest_run(text: &str) -> usize {
+    text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
+}
+
+fn escaped(text: &str) -> String {
+    let mut out = String::new();
+    let mut before = None;
+    let numbered = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    let opening = (numbered.len() < text.len()).then(|| text.len() - numbered.len());
+    for (at, c) in text.char_indices() {
+        let next = text[at + c.len_utf8()..].chars().next();
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '|' => out.push_str("&#124;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '~' | '#' => out.extend(['\\', c]),
+            // What would begin a list or a heading.
+            '-' | '=' if at == 0 => out.extend(['\\', c]),
+            '+' if at == 0 && next.is_none_or(char::is_whitespace) => out.extend(['\\', c]),
+            '.' | ')' if Some(at) == opening && next.is_none_or(char::is_whitespace) => {
+                out.extend(['\\', c])
+            }
+            // Before a digit none can end a formula.
+            '$' if next.is_some_and(|c| c.is_ascii_digit()) => out.push_str("&#36;"),
+            '$' => out.push_str("<span>&#36;</span>"),
+            c => out.push(c),
+        }
+        if is_breaking(c, before, next, &text[..at]) {
+            out.push_str(BREAK);
+        }
+        before = Some(c);
+    }
+    out
+}
+
+/// Whether what follows would be taken together with this character.
+fn is_breaking(c: char, before: Option<char>, next: Option<char>, text: &str) -> bool {
+    let Some(next) = next.filter(|next| !next.is_whitespace()) else { return false };
+    let ends = |word: &str| {
+        text.len()
+            .checked_sub(word.len())
+            .and_then(|at| text.get(at..))
+            .is_some_and(|end| end.eq_ignore_ascii_case(word))
+    };
+    match c {
+        '@' | '#' | ':' => true,
+        // A bare address: `www.example.com`.
+        'w' | 'W' => next == '.' && ends("ww"),
+        '-' => next.is_ascii_digit() && ends("gh"),
+        c => is_part_of_a_hash(c, before, text),
+    }
+}
+
+/// Whether six more hexadecimal digits in a row end here: seven name a commit.
+fn is_part_of_a_hash(c: char, before: Option<char>, text: &str) -> bool {
+    let hex = |c: char| c.is_ascii_hexdigit();
+    if !hex(c) || !before.is_some_and(hex) {
+        return false;
+    }
+    let run = text.chars().rev().take_while(|c| hex(*c)).count() + 1;
+    run % 6 == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_code_whatever_it_holds() {
+        assert_eq!(name("fifo"), "`fifo`");
+        assert_eq!(name("a`b"), "``a`b``");
+        assert_eq!(name("`a``"), "``` `a`` ```");
+        assert_eq!(name(" @all #1\n<b> "), "`@all #1 <b>`");
+        assert_eq!(name("a|b"), "a&#124;b");
+        assert_eq!(name(""), "");
+        assert_eq!(name(&"x".repeat(99)).chars().count(), 63);
+    }
+
+    #[test]
+    fn prose_keeps_its_words_and_loses_every_other_meaning() {
+        let prose = |text| prose(text, 200);
+        assert_eq!(prose("fifo keeps 35 % at 25 %."), "fifo keeps 35 % at 25 %.");
+        assert_eq!(prose("*a* _b_ `c` [d](e)"), r"\*a\* \_b\_ \`c\` \[d\](e)");
+        assert_eq!(prose("<!-- & -->"), "&lt;!-- &amp; --&gt;");
+        assert_eq!(prose("cc @all, a@b.de"), "cc @&#8203;all, a@&#8203;b.de");
+        assert_eq!(prose("o/r#1 GH-2 gh-x"), r"o/r\#&#8203;1 GH-&#8203;2 gh-x");
+        assert_eq!(prose("http://a.b WWW.a.b"), "http:&#8203;//a.b WWW&#8203;.a.b");
+        assert_eq!(prose(":tada: 10:30"), ":&#8203;tada: 10:&#8203;30");
+        assert_eq!(prose("$41.20 and $x$"), "&#36;41.20 and <span>&#36;</span>x<span>&#36;</span>");
+        assert_eq!(prose("1. one"), r"1\. one");
+        assert_eq!(prose("0.86 of 1) 2."), "0.86 of 1) 2.");
+        assert_eq!(prose("- one"), r"\- one");
+        assert_eq!(prose("+ one"), r"\+ one");
+        assert_eq!(prose("deadbeef1234567"), "deadbe&#8203;ef1234&#8203;567");
+        assert_eq!(prose("a\r\nb\u{202e}"), "a  b\u{FFFD}");
+    }
+}

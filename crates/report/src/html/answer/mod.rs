@@ -1,0 +1,231 @@
+//! The answer: one sentence, one figure and one picture, and the problems of the
+//! run in few lines. Works without a script.
+
+mod labels;
+pub(super) mod points;
+pub(super) mod quadrant;
+
+use askama::Template;
+
+use super::trust::{self, gate};
+use super::{Keys, Names};
+use crate::{block, number, plain};
+use recap_core::model::{Finding, Place, Primary, Report, RowKind, StrategyRow, catalogue};
+use recap_core::wording;
+
+use points::{Kind, Picture};
+use quadrant::{FRAMES, Quadrant};
+
+pub(super) use points::reference;
+
+/// Problems that are told here, and characters of each.
+const PROBLEMS: usize = 4;
+const PROBLEM: usize = 150;
+
+/// The section.
+#[derive(Template)]
+#[template(path = "answer/answer.html")]
+pub(super) struct Answer {
+    title: String,
+    headlines: Vec<String>,
+    sentence: String,
+    /// The whole verdict, and what else was seen.
+    more: Vec<String>,
+    gate: Option<gate::Shown>,
+    problems: Vec<String>,
+    /// How many stand below.
+    others: usize,
+    blocks: Vec<Shown>,
+}
+
+/// One table in a picture.
+struct Shown {
+    keys: Keys,
+    /// What it is about, where there are several.
+    heading: Option<String>,
+    is_open: bool,
+    figure: Option<Figure>,
+    picture: Option<Drawn>,
+}
+
+/// One figure and what it says.
+struct Figure {
+    kept: String,
+    words: &'static str,
+    name: String,
+    cost: Option<String>,
+}
+
+/// A picture with its key.
+struct Drawn {
+    drawings: Vec<Quadrant>,
+    reference: String,
+    /// Names by number, for drawings without room for names.
+    key: Vec<String>,
+    hollow: bool,
+    /// Whether several share a mark.
+    joined: bool,
+    starred: bool,
+    spread: Option<Kind>,
+}
+
+/// The section, and which table it opens with.
+pub(super) fn answer(
+    report: &Report,
+    blocks: &[block::Block<'_>],
+    names: &Names<'_>,
+) -> (Answer, usize) {
+    let said = wording::answer(report);
+    let chosen = report.recommendation.as_ref().and_then(|of| of.choice.place());
+    let open = open(blocks, chosen);
+    let problems = trust::problems(report);
+    let several = blocks.len() > 1;
+    let shown = blocks.iter().enumerate().map(|(at, block)| {
+        let chosen = figured(&block.rows, chosen);
+        Shown {
+            keys: names.keys(block),
+            heading: several.then(|| super::heading(report, block)),
+            is_open: at == open,
+            figure: chosen.and_then(|row| figure(report.primary, row, &block.rows)),
+            picture: points::picture(report, &block.rows, chosen.map(|row| &*row.strategy))
+                .map(drawn),
+        }
+    });
+    let answer = Answer {
+        title: plain::line(&report.title),
+        headlines: super::headlines(report, blocks),
+        blocks: shown.collect(),
+        more: more(report, said.as_ref()),
+        sentence: said.map_or_else(
+            || "Nothing was measured: see the full table.".to_owned(),
+            |said| plain::line(&said.answer),
+        ),
+        gate: gate::gate(report),
+        others: problems.len().saturating_sub(PROBLEMS),
+        problems: (problems.into_iter().take(PROBLEMS))
+            .map(|problem| plain::shortened(&problem, PROBLEM))
+            .collect(),
+    };
+    (answer, open)
+}
+
+/// How sure the answer is, what was at stake, what else a reader should know, and
+/// what the figures show.
+fn more(report: &Report, said: Option<&wording::Answer>) -> Vec<String> {
+    let observed = report.findings.iter().filter_map(|finding| match finding {
+        Finding::Observation(_) => Some(finding.to_string()),
+        Finding::Problem(_) | Finding::Limit(_) => None,
+    });
+    let parts = said.into_iter().flat_map(|said| {
+        [&said.how_sure]
+            .into_iter()
+            .chain(&said.doubt)
+            .chain([&said.at_stake])
+            .chain(&said.also)
+            .chain(&said.summaries)
+            .cloned()
+    });
+    let next = said.and_then(|said| said.next.as_ref());
+    let next = next.map(|next| format!("To learn more: {next}."));
+    parts.chain(observed).chain(next).map(|text| plain::line(&text)).collect()
+}
+
+/// The table that the answer speaks of: its window, over all data sets.
+fn open(blocks: &[block::Block<'_>], chosen: Option<&Place>) -> usize {
+    let whole = |block: &block::Block<'_>| block.dataset == block::ALL;
+    let any = !blocks.iter().any(whole);
+    let of = |named: bool| {
+        blocks.iter().position(|block| {
+            let here = chosen.is_some_and(|place| place.window == block.window);
+            (any || whole(block)) && (!named || here)
+        })
+    };
+    of(true).or_else(|| of(false)).unwrap_or(0)
+}
+
+/// The row whose figure stands beside the picture: the one to use, else the first of
+/// the ranking.
+fn figured<'a>(rows: &[&'a StrategyRow], chosen: Option<&Place>) -> Option<&'a StrategyRow> {
+    let choices = || rows.iter().copied().filter(|row| row.row_kind != RowKind::Control);
+    let named = |row: &&StrategyRow| chosen.is_some_and(|place| place.strategy == row.strategy);
+    let first = |row: &&StrategyRow| row.rank == Some(1);
+    choices().find(named).or_else(|| choices().find(first)).or_else(|| choices().next())
+}
+
+fn figure(primary: Primary, row: &StrategyRow, rows: &[&StrategyRow]) -> Option<Figure> {
+    let kept = points::share(primary, row.number(primary.measure())?);
+    Some(Figure {
+        kept: number::percent(kept),
+        words: match primary {
+            Primary::Continuity => {
+                "of what the whole conversation answers right is still answered right with"
+            }
+            Primary::KeptAtCut => {
+                "of the facts that the agent needed after a compaction are still there with"
+            }
+            Primary::ReferenceRecall => {
+                "of the facts that the agent went on to use are still there with"
+            }
+        },
+        name: block::label(row),
+        cost: cost(row, rows),
+    })
+}
+
+/// Its bill, and how far that is from the row that others are held against.
+fn cost(row: &StrategyRow, rows: &[&StrategyRow]) -> Option<String> {
+    let usd = row.number(catalogue::COST_USD)?;
+    let star = if block::overflows(row).is_some() { " *" } else { "" };
+    let own = format!("{}{star}", number::dollars(usd));
+    let against = reference(rows).filter(|other| other.strategy != row.strategy);
+    let all = against.and_then(|other| Some((other, other.number(catalogue::COST_USD)?)));
+    Some(match all {
+        Some((other, whole)) if whole > 0.0 => {
+            format!("{own}, {} against {}", number::change(usd / whole - 1.0), other.strategy)
+        }
+        _ => own,
+    })
+}
+
+fn drawn(picture: Picture) -> Drawn {
+    let drawings: Vec<Quadrant> =
+        FRAMES.iter().map(|frame| Quadrant::new(&picture, frame)).collect();
+    let marks = || picture.marks.iter();
+    let spread = marks().find_map(|mark| mark.spread).map(|spread| spread.kind);
+    Drawn {
+        hollow: marks().any(|mark| mark.class == "hollow"),
+        joined: marks().any(points::Mark::is_joined),
+        starred: marks().any(|mark| mark.title.contains("over the window")),
+        spread,
+        key: marks().map(points::Mark::all_names).collect(),
+        drawings,
+        reference: picture.reference,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testkit::Kit;
+
+    fn place(strategy: &str, window: &str) -> Place {
+        Place { strategy: strategy.to_owned(), window: window.to_owned() }
+    }
+
+    #[test]
+    fn the_figure_is_that_of_the_strategy_to_use_or_of_the_first_of_the_ranking() {
+        let report = Kit { windows: vec!["25%"], ..Kit::default() }.report();
+        let rows: Vec<&StrategyRow> = report.rows.iter().collect();
+        let name = |place: Option<&Place>| figured(&rows, place).map(|row| row.strategy.as_str());
+        assert_eq!(name(Some(&place("fifo", "25%"))), Some("fifo"));
+        assert_eq!(name(None), Some("prune"), "rank 1");
+    }
+
+    #[test]
+    fn the_page_opens_with_the_window_of_the_answer() {
+        let report = Kit::default().report();
+        let blocks = block::blocks(&report);
+        assert_eq!(open(&blocks, Some(&place("prune", "200k"))), 1);
+        assert_eq!(open(&blocks, None), 0);
+    }
+}

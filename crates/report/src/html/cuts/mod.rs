@@ -1,0 +1,446 @@
+//! What a cut lost: what became of the facts at stake under every strategy, fact
+//! by fact, and how far from the cut they were lost (how-it-works §45). Shares are the
+//! measures of the rows.
+//!
+//! Invariant: the packed facts keep their size whatever the run; what is left
+//! out is whole in `facts.csv`, and the page says so.
+
+use std::collections::BTreeSet;
+
+use askama::Template;
+use serde::Serialize;
+
+use crate::html::cells::Cells;
+use crate::html::questions::answers::{Bar, Piece, part};
+use crate::html::table::class;
+use crate::packed::packed;
+use crate::probes_csv::expected;
+use crate::questions_csv::{AskedAtCut, asked};
+use crate::{Source, block, forgets, number, plain};
+use recap_core::model::{
+    Agreement, Answer, AnsweredAtCuts, Cut, Measure, ProbeKind, ReferenceState, Report, RowKind,
+    StrategyRow, catalogue,
+};
+
+/// Sessions that are named for each reason why they were not cut.
+const LISTED: usize = 50;
+/// Strategies that stand open; the others are folded away.
+const OPEN: usize = 12;
+/// Bytes of the packed facts, cuts that are tried first, and characters of a fact.
+const BUDGET: usize = 150_000;
+const CUTS: usize = 2_000;
+const FACT: usize = 120;
+/// Questions that are listed, and characters of each of their texts.
+const ASKED: usize = 30;
+const WORDS: usize = 300;
+
+/// The section.
+#[derive(Template)]
+#[template(path = "cuts/cuts.html")]
+pub(super) struct Cuts {
+    /// How many there are.
+    basis: String,
+    states: [State; 5],
+    /// What a cut is, and how many there are.
+    depth: Depth,
+    rows: Vec<Row>,
+    folded: Vec<Row>,
+    /// What is kept by distance from the cut; absent without a figure.
+    distance: Option<Table>,
+    /// What is still answered, by kind of question; absent without questions.
+    questions: Option<Table>,
+    /// Some of these questions with their answers, where words may be shown.
+    listed: Option<Listed>,
+    /// Sessions that were cut nowhere, by reason.
+    uncut: Vec<(String, Vec<String>)>,
+    /// For the script; see [`Packed`].
+    data: String,
+    /// What of it is left out.
+    left_out: Option<String>,
+}
+
+/// Every fact at the cuts, as the script reads it.
+#[derive(Serialize)]
+struct Packed<'a> {
+    strategies: Vec<(String, &'static str)>,
+    /// Position of the strategy to open with.
+    first: usize,
+    /// Names of the states, and whether each counts as kept.
+    states: Vec<(&'static str, bool)>,
+    cuts: &'a [PackedCut],
+}
+
+#[derive(Serialize)]
+struct PackedCut {
+    session: String,
+    /// Ordinal of the first request behind it.
+    request: u32,
+    /// Text, class, and the request that uses it.
+    facts: Vec<(String, &'static str, u32)>,
+    /// By strategy: the position of each fact's state, or nothing where it was
+    /// not looked at.
+    found: Vec<Option<String>>,
+}
+
+/// The depth of the cuts, as the tables name it.
+struct Depth {
+    label: String,
+    about: String,
+}
+
+/// A part of the bars.
+struct State {
+    class: &'static str,
+    about: &'static str,
+}
+
+/// A strategy.
+struct Row {
+    name: String,
+    class: &'static str,
+    /// Nothing where it was not looked at.
+    bar: Option<Bar>,
+}
+
+/// What is kept of each group of facts.
+struct Table {
+    id: &'static str,
+    title: &'static str,
+    about: &'static str,
+    /// Name of each group, and its facts.
+    heads: Vec<(String, String)>,
+    rows: Vec<TableRow>,
+}
+
+/// A strategy in such a table.
+struct TableRow {
+    name: String,
+    class: &'static str,
+    cells: Vec<Cell>,
+}
+
+/// Questions at cuts under one strategy.
+struct Listed {
+    strategy: String,
+    about: String,
+    rows: Vec<AskedRow>,
+}
+
+/// A question with both answers.
+struct AskedRow {
+    question: String,
+    kind: &'static str,
+    expected: String,
+    before: String,
+    after: String,
+    became: &'static str,
+}
+
+/// The share kept of a group, and its counts.
+struct Cell {
+    share: String,
+    counts: String,
+}
+
+/// What may become of a fact, the best first.
+const FOUND: [ReferenceState; 6] = [
+    ReferenceState::Verbatim,
+    ReferenceState::Carried,
+    ReferenceState::Bare,
+    ReferenceState::Partial,
+    ReferenceState::Recovered,
+    ReferenceState::Lost,
+];
+
+/// Requests from the cut to the use of a fact.
+const DISTANCES: [(&str, &Measure); 3] = [
+    ("1-5", catalogue::KEPT_AT_CUT_1_5),
+    ("6-20", catalogue::KEPT_AT_CUT_6_20),
+    ("21-40", catalogue::KEPT_AT_CUT_21_40),
+];
+
+/// What each part of a bar means, the best first.
+const STATES: [State; 5] = [
+    State { class: "verbatim", about: "verbatim: still sent as recorded" },
+    State { class: "carried", about: "carried: written by the strategy, with words beside it" },
+    State { class: "bare", about: "bare: written without such words" },
+    State {
+        class: "recovered", about: "recovered: gone, but the strategy’s own search finds it"
+    },
+    State {
+        class: "lost",
+        about: "lost: gone or only its last part left, or the request would be refused",
+    },
+];
+
+/// Nothing where the run has no cuts, or nothing was at stake at them.
+pub(super) fn cuts(source: &Source<'_>, cells: &Cells<'_>) -> Option<Cuts> {
+    let report = source.report;
+    let compared = compared(report);
+    if compared.iter().all(|row| row.number(catalogue::KEPT_AT_CUT).is_none()) {
+        return None;
+    }
+    let mut rows = rows(&compared);
+    let folded = rows.split_off(rows.len().min(OPEN));
+    let (data, left_out) = facts(source, cells);
+    Some(Cuts {
+        basis: basis(report, &compared),
+        states: STATES,
+        depth: depth(report.manifest.depth, &compared),
+        rows,
+        folded,
+        distance: distance(&compared),
+        questions: questions(&report.answered_at_cuts),
+        listed: listed(source, cells),
+        uncut: uncut(report),
+        data,
+        left_out,
+    })
+}
+
+/// A row of each strategy over all data sets: figures of cuts are the same at
+/// every window and for every billing model.
+fn compared(report: &Report) -> Vec<&StrategyRow> {
+    let several = report.rows.iter().any(|row| row.dataset == block::ALL);
+    let mut rows: Vec<&StrategyRow> = Vec::new();
+    for row in report.rows.iter().filter(|row| !several || row.dataset == block::ALL) {
+        let is_new = rows.iter().all(|other| other.strategy != row.strategy);
+        if is_new && !block::is_without_summary(&row.strategy) {
+            rows.push(row);
+        }
+    }
+    rows
+}
+
+/// The facts of as many cuts as fit, and what is left out.
+fn facts(source: &Source<'_>, cells: &Cells<'_>) -> (String, Option<String>) {
+    let mut all = 0;
+    let mut first = Vec::new();
+    for session in source.report.sessions.iter() {
+        let cuts = session.cuts().iter().filter(|cut| !cut.facts.is_empty());
+        all += cuts.clone().count();
+        first.extend(cuts.take(CUTS - first.len()).map(|cut| of(source, cells, cut)));
+    }
+    let mut shown = first.len();
+    let data = loop {
+        let packed = packed(&Packed {
+            strategies: cells.strategy_names(),
+            first: cells.first(),
+            states: FOUND.iter().map(|s| (s.as_str(), s.is_kept())).collect(),
+            cuts: &first[..shown],
+        });
+        if packed.len() <= BUDGET || shown == 0 {
+            break packed;
+        }
+        shown /= 2;
+    };
+    let left_out = (shown < all).then(|| {
+        format!(
+            "the first {shown} of {} are listed; all are in facts.csv",
+            block::counted(all, "cut")
+        )
+    });
+    (data, left_out)
+}
+
+fn of(source: &Source<'_>, cells: &Cells<'_>, cut: &Cut) -> PackedCut {
+    let text = |text: &str| match source.texts {
+        Some(_) => plain::shortened(&plain::line(text), FACT),
+        None => String::new(),
+    };
+    let found = |strategy: &str| {
+        let mut mine = cut.rows.iter().filter(|row| row.strategy == strategy && row.replicate == 0);
+        let exam = mine.next()?.exam().filter(|exam| exam.states.len() == cut.facts.len())?;
+        let place = |state: &ReferenceState| {
+            FOUND.iter().position(|other| other == state).map(|at| at.to_string())
+        };
+        exam.states.iter().map(place).collect::<Option<String>>()
+    };
+    PackedCut {
+        session: plain::line(&cut.transcript),
+        request: cut.request,
+        facts: (cut.facts.iter())
+            .map(|fact| (text(&fact.text), fact.class.as_str(), fact.request))
+            .collect(),
+        found: cells.strategies.iter().map(|(strategy, _)| found(strategy)).collect(),
+    }
+}
+
+/// The largest figure of a measure: a row whose replay failed at a cut has fewer.
+fn most(rows: &[&StrategyRow], measure: &Measure) -> usize {
+    rows.iter().filter_map(|row| row.number(measure)).fold(0.0, f64::max) as usize
+}
+
+fn basis(report: &Report, rows: &[&StrategyRow]) -> String {
+    let repeated = match report.manifest.replicates {
+        0 | 1 => String::new(),
+        n => format!(", each strategy’s compactions {n} times over"),
+    };
+    format!(
+        "{} at stake at {}, in {} of {}{repeated}.",
+        block::counted(most(rows, catalogue::FACTS_AT_STAKE), "fact"),
+        block::counted(most(rows, catalogue::CUTS), "cut"),
+        number::grouped(most(rows, catalogue::SESSIONS_AT_STAKE) as u64),
+        block::counted(report.transcripts.len(), "session"),
+    )
+}
+
+fn depth(depth: u32, rows: &[&StrategyRow]) -> Depth {
+    let (cuts, facts) = (most(rows, catalogue::CUTS), most(rows, catalogue::FACTS_AT_STAKE));
+    let counts = format!("{}, {}", block::counted(cuts, "cut"), block::counted(facts, "fact"));
+    match depth {
+        1 => Depth {
+            label: "after the first compaction".to_owned(),
+            about: format!("the strategy compacts here for the first time; {counts}"),
+        },
+        depth => Depth {
+            label: format!("in a session {depth} times the window"),
+            about: format!("it has compacted again and again by then; {counts}"),
+        },
+    }
+}
+
+/// The strategies. Yardsticks stand in the full table.
+fn rows(rows: &[&StrategyRow]) -> Vec<Row> {
+    let choices = rows.iter().filter(|row| row.row_kind != RowKind::Control);
+    let row = |row: &&StrategyRow| Row {
+        name: plain::line(&row.strategy),
+        class: class(row.row_kind),
+        bar: bar(row),
+    };
+    choices.map(row).collect()
+}
+
+/// The shares of a row as a bar.
+fn bar(row: &StrategyRow) -> Option<Bar> {
+    let kept = row.number(catalogue::KEPT_AT_CUT)?;
+    let verbatim = 1.0 - row.number(catalogue::EXPOSED_SHARE)?;
+    let (bare, recovered) =
+        (row.number(catalogue::BARE_AT_CUT)?, row.number(catalogue::RECOVERED_AT_CUT)?);
+    let shares = [verbatim, kept - verbatim, bare, recovered, 1.0 - kept - bare - recovered];
+    let there = || {
+        let each = STATES.iter().zip(shares).map(|(state, share)| (state.class, share));
+        // Differences of shares are rounded.
+        each.filter(|(_, share)| *share > 1e-9)
+    };
+    let piece = |(class, share): (&'static str, f64)| Piece {
+        class,
+        width: format!("{:.1}", share * 100.0),
+    };
+    let words: Vec<String> =
+        there().map(|(class, share)| format!("{}\u{A0}{class}", part(share))).collect();
+    Some(Bar { pieces: there().map(piece).collect(), words: words.join(", "), kept: part(kept) })
+}
+
+/// What is kept by distance from the cut.
+fn distance(rows: &[&StrategyRow]) -> Option<Table> {
+    let cell = |share: Option<f64>| Cell {
+        share: share.map_or_else(|| "–".to_owned(), number::percent),
+        counts: String::new(),
+    };
+    let known = |row: &&&StrategyRow| DISTANCES.iter().any(|(_, of)| row.number(of).is_some());
+    let row = |row: &&StrategyRow| TableRow {
+        name: plain::line(&row.strategy),
+        class: class(row.row_kind),
+        cells: DISTANCES.iter().map(|(_, of)| cell(row.number(of))).collect(),
+    };
+    let rows: Vec<TableRow> = rows.iter().filter(known).map(row).collect();
+    (!rows.is_empty()).then(|| Table {
+        id: "distance",
+        title: "By distance from the cut",
+        about: "requests from the cut to the one that uses the fact: the first is the one right \
+                after the compaction",
+        heads: DISTANCES.iter().map(|(name, _)| ((*name).to_owned(), String::new())).collect(),
+        rows,
+    })
+}
+
+/// The questions that the whole conversation answers right, by kind.
+fn questions(answered: &[AnsweredAtCuts]) -> Option<Table> {
+    let kinds: BTreeSet<ProbeKind> =
+        answered.iter().flat_map(|strategy| strategy.kinds.keys().copied()).collect();
+    let head = |kind: &ProbeKind| {
+        let of = answered.iter().filter_map(|strategy| strategy.kinds.get(kind));
+        let questions = of.map(|of| of.before).max().unwrap_or(0) as usize;
+        (forgets::subject(*kind).to_owned(), block::counted(questions, "question"))
+    };
+    let cell = |strategy: &AnsweredAtCuts, kind: &ProbeKind| match strategy.kinds.get(kind) {
+        None => Cell { share: "–".to_owned(), counts: String::new() },
+        Some(of) => Cell {
+            share: number::percent(of.after as f64 / of.before as f64),
+            counts: format!("{} of {}", number::grouped(of.after), number::grouped(of.before)),
+        },
+    };
+    let row = |strategy: &AnsweredAtCuts| TableRow {
+        name: plain::line(&strategy.strategy),
+        class: class(strategy.row_kind),
+        cells: kinds.iter().map(|kind| cell(strategy, kind)).collect(),
+    };
+    (!kinds.is_empty()).then(|| Table {
+        id: "questions",
+        title: "Which kinds of questions are still answered",
+        about: "of those that the whole conversation answers right, asked right behind the cut; \
+                where the session does not say, it is right to say so",
+        heads: kinds.iter().map(head).collect(),
+        rows: answered.iter().map(row).collect(),
+    })
+}
+
+/// The questions of the strategy that the page opens with, those that it lost first.
+fn listed(source: &Source<'_>, cells: &Cells<'_>) -> Option<Listed> {
+    source.texts?;
+    let (strategy, _) = cells.strategies.get(cells.first())?;
+    let words = |text: &str| plain::lines(&plain::shortened(text.trim(), WORDS));
+    let said = |answer: &Answer| match answer {
+        Answer::Said(text) => words(text),
+        Answer::Nothing(why) => format!("no answer: {}", plain::line(&why.to_string())),
+    };
+    let row = |at: AskedAtCut<'_>| AskedRow {
+        question: words(&at.asked.probe.question),
+        kind: at.asked.probe.kind.as_str(),
+        expected: words(&expected(&at.asked.probe.expect)),
+        before: at.before.map_or_else(|| "–".to_owned(), |before| said(&before.answer)),
+        after: said(&at.after.answer),
+        became: at.agreement().map_or("not graded", Agreement::as_str),
+    };
+    let (mut all, mut rows) = (0, Vec::new());
+    for session in source.report.sessions.iter() {
+        let own = asked(source.report, &session)
+            .into_iter()
+            .filter(|at| at.row.strategy == *strategy && at.row.replicate == 0);
+        let before = rows.len();
+        rows.extend(own.map(row));
+        all += rows.len() - before;
+        rows.sort_by_key(|row| row.became != Agreement::Lost.as_str());
+        rows.truncate(ASKED);
+    }
+    let about = match all > rows.len() {
+        true => format!("{} of {}", rows.len(), block::counted(all, "question")),
+        false => block::counted(all, "question"),
+    };
+    (!rows.is_empty()).then(|| Listed { strategy: plain::line(strategy), about, rows })
+}
+
+/// Sessions that the run cut nowhere, by reason; the most frequent first.
+fn uncut(report: &Report) -> Vec<(String, Vec<String>)> {
+    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+    for facts in &report.transcripts {
+        let Some(why) = &facts.no_cut else { continue };
+        let reason = plain::line(&why.to_string());
+        let name = plain::line(&facts.transcript);
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, names)) => names.push(name),
+            None => reasons.push((reason, vec![name])),
+        }
+    }
+    reasons.sort_by_key(|(_, names)| std::cmp::Reverse(names.len()));
+    for (_, names) in &mut reasons {
+        let more = names.len().saturating_sub(LISTED);
+        names.truncate(LISTED);
+        names.extend((more > 0).then(|| format!("and {more} more")));
+    }
+    reasons
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,229 @@
+use super::*;
+use crate::html::tests::{block, page, tags};
+use crate::packed::unpacked;
+use crate::testkit::{Kit, cut};
+use recap_core::model::{Answered, NoCut, Value};
+
+fn of(report: &Report, texts: bool) -> Cuts {
+    let echo = Kit::default().texts(report);
+    let texts = texts.then_some(&echo as &dyn crate::Texts);
+    cuts(&Source { report, texts }, &Cells::new(report)).unwrap()
+}
+
+fn made(texts: bool) -> Cuts {
+    of(&cut(Kit::default().report()), texts)
+}
+
+/// The section of a page.
+fn section(page: &str) -> &str {
+    page.split_once("<section id=\"cuts\">").unwrap().1.split_once("</section>").unwrap().0
+}
+
+#[test]
+fn bars_are_the_shares_of_the_measures() {
+    let mut report = cut(Kit::default().report());
+    let fifo = report.rows.iter_mut().find(|row| row.strategy == "fifo").unwrap();
+    for (id, x) in [
+        ("kept_at_cut", 0.5),
+        ("exposed_share", 0.75),
+        ("bare_at_cut", 0.25),
+        ("recovered_at_cut", 0.125),
+    ] {
+        fifo.values.insert(id.to_owned(), Value::Known(x));
+    }
+    let cuts = of(&report, false);
+    assert_eq!(cuts.basis, "4 facts at stake at 3 cuts, in 2 of 3 sessions.");
+    assert_eq!(cuts.depth.label, "in a session 3 times the window");
+    assert!(cuts.depth.about.ends_with("; 3 cuts, 4 facts"), "{}", cuts.depth.about);
+    let names: Vec<&str> = cuts.rows.iter().map(|row| row.name.as_str()).collect();
+    assert_eq!(names, ["prune", "sliding-window", "fifo", "continuation"], "no null, no control");
+    let bar = cuts.rows[2].bar.as_ref().unwrap();
+    let widths: Vec<(&str, &str)> =
+        bar.pieces.iter().map(|piece| (piece.class, piece.width.as_str())).collect();
+    let expected = [
+        ("verbatim", "25.0"),
+        ("carried", "25.0"),
+        ("bare", "25.0"),
+        ("recovered", "12.5"),
+        ("lost", "12.5"),
+    ];
+    assert_eq!(widths, expected);
+    assert_eq!(bar.kept, "50\u{A0}%");
+    let words = bar.words.replace('\u{A0}', " ");
+    assert!(words.starts_with("25 % verbatim, 25 % carried, 25 % bare, "), "{words}");
+}
+
+#[test]
+fn cuts_that_nothing_was_looked_at_behind_have_no_section() {
+    let mut report = cut(Kit::default().report());
+    report.manifest.depth = 1;
+    assert_eq!(of(&report, false).depth.label, "after the first compaction");
+    for row in &mut report.rows {
+        row.values.remove("kept_at_cut");
+    }
+    let source = Source { report: &report, texts: None };
+    assert!(cuts(&source, &Cells::new(&report)).is_none());
+}
+
+#[test]
+fn the_share_kept_by_distance_is_that_of_the_measures() {
+    let cuts = made(false);
+    let distance = cuts.distance.unwrap();
+    let heads: Vec<&str> = distance.heads.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(heads, ["1-5", "6-20", "21-40"]);
+    let full: Vec<&str> = distance.rows[0].cells.iter().map(|cell| cell.share.as_str()).collect();
+    assert_eq!(full, ["100 %", "50 %", "–"]);
+}
+
+#[test]
+fn questions_are_told_by_kind_of_those_that_the_whole_conversation_answers() {
+    let kinds = |plan, artifact: Option<u64>| {
+        let of = |after| Answered { before: 5, after };
+        let artifact = artifact.map(|after| (ProbeKind::Artifact, of(after)));
+        [(ProbeKind::Plan, of(plan))].into_iter().chain(artifact).collect()
+    };
+    let strategy = |strategy: &str, kinds| AnsweredAtCuts {
+        strategy: strategy.to_owned(),
+        row_kind: RowKind::Ranked,
+        kinds,
+    };
+    let table =
+        questions(&[strategy("a", kinds(1, Some(5))), strategy("b", kinds(5, None))]).unwrap();
+    let heads: Vec<&str> = table.heads.iter().map(|(name, _)| name.as_str()).collect();
+    let cells = |row: usize| {
+        let cells = table.rows[row].cells.iter();
+        cells.map(|cell| (cell.share.as_str(), cell.counts.as_str())).collect::<Vec<_>>()
+    };
+    let plan = heads.iter().position(|head| *head == "what is still to be done").unwrap();
+    assert_eq!(table.heads[plan].1, "5 questions");
+    assert_eq!(cells(0)[plan], ("20 %", "1 of 5"));
+    assert_eq!(cells(1)[1 - plan], ("–", ""), "it was asked nothing of the kind");
+    assert!(questions(&[]).is_none());
+}
+
+#[test]
+fn every_fact_is_packed_with_what_became_of_it_under_each_strategy() {
+    let data = unpacked(&made(true).data);
+    let at = |name: &str| {
+        let strategies = data["strategies"].as_array().unwrap();
+        strategies.iter().position(|strategy| strategy[0] == name).unwrap()
+    };
+    let mut told = Vec::new();
+    for cut in data["cuts"].as_array().unwrap() {
+        let Some(found) = cut["found"][at("prune")].as_str() else { continue };
+        for (fact, state) in cut["facts"].as_array().unwrap().iter().zip(found.bytes()) {
+            let state = &data["states"][usize::from(state - b'0')];
+            told.push((fact[0].as_str().unwrap(), state[0].as_str().unwrap(), state[1] == true));
+        }
+    }
+    told.sort_unstable();
+    let expected = [
+        ("48151623", "lost", false),
+        ("open_cache", "partial", false),
+        ("src/cache/store.rs", "carried", true),
+        ("src/main.rs", "bare", false),
+    ];
+    assert_eq!(told, expected);
+    let without = unpacked(&made(false).data).to_string();
+    assert!(!without.contains("48151623"), "a page without texts names none");
+}
+
+#[test]
+fn the_page_explains_a_cut_says_its_limit_and_leads_with_what_is_kept_there() {
+    let page = page(&cut(Kit::default().report()), None);
+    let section = section(&page);
+    for words in [
+        "(<b>cuts</b>)",
+        "asks for identifiers that the agent used next",
+        "only questions can tell",
+        "<i>tokens after the cut</i>",
+        "\u{A0}%\u{A0}carried, ",
+        "By distance from the cut",
+    ] {
+        assert!(section.contains(words), "{words} is not in {section}");
+    }
+    assert!(!page.contains("no-summary:"), "a run without summary is shown nowhere");
+    let heads = page.split("class=\"sortable compared\"").nth(1).unwrap();
+    let heads = heads.split("</thead>").next().unwrap();
+    let order = [
+        "kept at cuts",
+        "carried",
+        "added by the summary",
+        "tokens after the cut",
+        "gain over recency",
+        "bill at the window",
+        "wait p95",
+    ];
+    let at = order.map(|head| heads.find(&format!(">{head}</th>")).expect(head));
+    assert!(at.is_sorted(), "{heads}");
+    assert!(page.contains("+0.12 <small class=\"below\">−0.02 to +0.27</small>"));
+    assert!(page.contains("Where a row says nothing else: 4 facts at 3 cuts in 2 sessions."));
+    // 4 + 10 of the scale to 4 + 30.
+    assert!(page.contains("class=\"range\" x=\"14.0\" y=\"3.5\" width=\"20.0\""));
+}
+
+#[test]
+fn a_session_without_a_cut_says_why() {
+    let report = cut(Kit::default().report());
+    let reason = "the recorded agent never compacted before a request";
+    assert_eq!(uncut(&report), [(reason.to_owned(), vec!["session-2".to_owned()])]);
+    assert!(page(&report, None).contains(&format!("{reason}: <bdi>session-2</bdi>")));
+    assert!(!page(&Kit::default().report(), None).contains("id=\"cuts\""));
+}
+
+#[test]
+fn identifiers_from_recordings_never_become_markup() {
+    let mut report = cut(Kit::default().report());
+    let bad = "<script>alert(1)</script>\" onmouseover=\"x\u{1b}[31m\u{202E}";
+    for cut in report.sessions.cuts_mut() {
+        for fact in &mut cut.facts {
+            fact.text = format!("fact{bad}");
+        }
+        cut.transcript = format!("{}{bad}", cut.transcript);
+        cut.dataset = format!("{}{bad}", cut.dataset);
+        for row in &mut cut.rows {
+            row.strategy = format!("{}{bad}", row.strategy);
+        }
+    }
+    for row in &mut report.rows {
+        row.strategy = format!("{}{bad}", row.strategy);
+    }
+    report.transcripts[2].no_cut = Some(NoCut::Other(format!("reason{bad}")));
+    let texts = Kit::default().texts(&report);
+    let page = page(&report, Some(&texts));
+    for tag in tags(&page) {
+        assert!(tag.matches('"').count() % 2 == 0, "an attribute is torn: <{tag}>");
+        let outside: String = tag.split('"').step_by(2).collect();
+        assert!(!outside.contains("onmouseover"), "<{tag}>");
+    }
+    let section = section(&page);
+    assert_eq!(section.matches("<script").count(), 1, "the packed facts alone: {section}");
+    assert!(section.contains("prune&#60;script&#62;"), "it is shown");
+    let data = block(&page, "fact-data").to_string();
+    for place in ["fact", "session-0", "prune"] {
+        assert!(data.contains(&format!("{place}<script>")), "{place} is not in the list");
+    }
+    assert!(page.contains("reason&#60;script&#62;"));
+    assert!(!page.contains(['\u{202E}', '\u{1b}']));
+}
+
+#[test]
+fn cuts_keep_the_page_small() {
+    let mut kit = Kit { sessions: 3, ..Kit::default() };
+    let names: Vec<String> = (0..36).map(|n| format!("a-strategy-of-usual-length-{n}")).collect();
+    let names: Vec<&'static str> = names.into_iter().map(|name| &*name.leak()).collect();
+    kit.strategies.extend(names.iter().map(|name| (*name, RowKind::Ranked)));
+    let mut report = cut(kit.report());
+    for cut in report.sessions.cuts_mut() {
+        let prune: Vec<_> = cut.rows.iter().filter(|r| r.strategy == "prune").cloned().collect();
+        for name in &names {
+            let named = |row: &recap_core::model::CutRow| recap_core::model::CutRow {
+                strategy: (*name).to_owned(),
+                ..row.clone()
+            };
+            cut.rows.extend(prune.iter().map(named));
+        }
+    }
+    let size = section(&page(&report, None)).len();
+    assert!(size < 80_000, "{size} bytes");
+}

@@ -1,0 +1,528 @@
+//! The page of a run that asks questions.
+
+use std::collections::BTreeMap;
+
+use super::tests::{DATA, HOSTILE, block, page, tags};
+use super::*;
+use crate::packed::unpacked;
+use crate::testkit::{Echo, Kit};
+use crate::{Texts, probes_csv};
+use recap_core::model::{
+    Absent, AgeBin, AgeUnit, Answer, Cell, CellOutcome, CellRows, Expectation, Forgetting,
+    Interval, Judgement, LedgerState, NoGrade, NoReply, Primary, ProbeFacts, ProbeKind, ProbeRow,
+    RowKind, Value, Verdict, Vote,
+};
+use recap_core::text::harmless_data;
+
+/// Words of the recording.
+const TEXTS: Echo = Echo(BTreeMap::new());
+
+/// A comparison that continuity leads: `prune` keeps 61 of 100.
+pub(super) fn probed() -> Report {
+    let mut report = Kit { windows: vec!["25%"], ..Kit::default() }.report();
+    report.primary = Primary::Continuity;
+    for row in &mut report.rows {
+        let points = match row.strategy.as_str() {
+            "full" => 100.0,
+            "empty" => 0.0,
+            "prune" => 61.4,
+            _ => 20.0,
+        };
+        let kept = points / 100.0 * 0.8;
+        let known = [
+            ("continuity", points),
+            ("continuity_fact", points),
+            ("recall", kept + 0.05),
+            ("recall_fact", 0.125),
+            ("probes", 3.0),
+            ("exposed", 0.88),
+            ("kept", kept),
+            ("continuity_lost", 0.8 - kept),
+            ("gained", 0.05),
+            ("neither", 0.15),
+            ("evidence_verbatim", 0.25),
+            ("evidence_edited", 0.5),
+            ("evidence_folded", 0.0),
+            ("evidence_gone", 0.25),
+            ("lost", 0.3),
+            ("garbled", 0.004),
+            ("unused", 0.1),
+            ("recall_verbatim", 0.7),
+            ("recall_verbatim_full", 0.74),
+        ];
+        for (id, x) in known {
+            row.values.insert(id.to_owned(), Value::Known(x));
+        }
+        let interval = Interval::ThisSessionOnly { lo: 50.2, hi: 72.0 };
+        row.intervals.insert("continuity".to_owned(), interval);
+    }
+    report.forgetting = vec![curve("full", 12), curve("prune", 9)];
+    report
+}
+
+fn curve(strategy: &str, probes: u64) -> Forgetting {
+    let bin = |from, to, recall| AgeBin {
+        from,
+        to,
+        probes,
+        recall: Some(recall),
+        references: 0,
+        reference_recall: None,
+    };
+    Forgetting {
+        strategy: strategy.to_owned(),
+        window: "25%".to_owned(),
+        age: AgeUnit::Tokens,
+        bins: vec![bin(0, Some(2_000), 0.875), bin(64_000, None, 0.25)],
+    }
+}
+
+pub(super) fn rows(cell: &mut Cell) -> Option<&mut CellRows> {
+    match &mut cell.outcome {
+        CellOutcome::Done(rows) => Some(rows),
+        CellOutcome::Failed { .. } => None,
+    }
+}
+
+/// The row of a strategy in the table that follows a heading.
+fn row_of<'a>(page: &'a str, section: &str, strategy: &str) -> &'a str {
+    let section = page.split_once(section).unwrap().1;
+    let name = format!("<bdi>{strategy}</bdi>");
+    section.split("<tr ").find(|row| row.contains(&name)).unwrap().split("</tr>").next().unwrap()
+}
+
+/// What the script would read.
+fn data(page: &str) -> serde_json::Value {
+    let block = page.split_once("id=\"probe-data\">").unwrap().1;
+    unpacked(block.split_once("</script>").unwrap().0)
+}
+
+#[test]
+fn continuity_leads_the_table_with_its_interval_and_what_it_rests_on() {
+    let page = page(&probed(), None);
+    let heads =
+        page.split("class=\"sortable compared\"").nth(1).unwrap().split("</thead>").next().unwrap();
+    let order = ["continuity", "recall", "evidence gone", "needed facts kept", "tokens sent"];
+    let at = order.map(|head| heads.find(&format!(">{head}</th>")).expect(head));
+    assert!(at.is_sorted(), "{heads}");
+    let row = row_of(&page, "id=\"comparison\"", "prune");
+    for words in [
+        // 4 + 61.4; hatched from 4 + 50.2 on.
+        "class=\"point\" cx=\"65.4\"",
+        "class=\"alone\" x=\"54.2\"",
+        "<b>61</b>",
+        "<small>50–72, this session only</small>",
+        "data-sort=\"61.4\"",
+    ] {
+        assert!(row.contains(words), "{words} is not in {row}");
+    }
+    assert!(page.contains("Where a row says nothing else: 3 probes, 3 sessions, 88 % exposed."));
+    assert!(row_of(&page, "id=\"comparison\"", "full").contains("<b>100</b>"), "A/A");
+    assert!(row_of(&page, "id=\"comparison\"", "empty").contains("<b>0</b>"));
+}
+
+#[test]
+fn a_row_without_continuity_says_why() {
+    let mut report = probed();
+    let reason = Value::Absent(Absent::NoCompaction);
+    report.rows[2].values.insert("continuity".to_owned(), reason);
+    report.rows[2].intervals.clear();
+    let page = page(&report, None);
+    let row = row_of(&page, "id=\"comparison\"", "prune");
+    assert!(row.contains("<b>–</b> <small>nothing was compacted</small>"), "{row}");
+}
+
+#[test]
+fn the_bars_are_the_shares_of_the_summary() {
+    let page = page(&probed(), None);
+    let first = row_of(&page, "Questions: what can still be answered", "prune");
+    let others = row_of(&page, "worst kind: continuity", "prune");
+    let row = format!("{first}{others}").replace('\u{A0}', " ");
+    for words in [
+        "kept 49 %, lost 31 %, gained 5 %, neither 15 %",
+        "class=\"piece-kept\" style=\"width:49.1%\"",
+        "class=\"piece-lost\" style=\"width:30.9%\"",
+        "verbatim 25 %, edited 50 %, gone 25 %",
+        "lost 30 %, garbled &#60;1 %, unused 10 %",
+        "class=\"piece-garbled\" style=\"width:0.4%\"",
+    ] {
+        assert!(row.contains(words), "{words} is not in {row}");
+    }
+}
+
+#[test]
+fn only_a_kind_with_ten_questions_can_be_the_worst() {
+    let mut report = probed();
+    let worst = |report: &Report| {
+        let page = page(report, None);
+        let row = row_of(&page, "worst kind: continuity", "prune").to_owned();
+        row.rsplit("<td>").next().unwrap().split("</td>").next().unwrap().to_owned()
+    };
+    assert_eq!(worst(&report), "–", "three questions say nothing");
+    let asked = report.transcripts[0].probes[0].clone();
+    report.transcripts[0].probes.extend(vec![asked; 7]);
+    assert_eq!(worst(&report), "fact: 61");
+}
+
+#[test]
+fn recall_by_kind_says_how_many_were_asked() {
+    let page = page(&probed(), None);
+    let table = page.split_once("worst kind: continuity").unwrap().1;
+    assert!(table.contains("recall, fact <small>n&nbsp;3</small>"));
+    assert!(!table.contains("recall, temporal "), "only kinds that occur");
+    let row = table.split("<tr ").find(|row| row.contains("<bdi>prune</bdi>")).unwrap();
+    assert!(row.contains("<td class=\"number\">12 %</td>"), "{row}");
+}
+
+#[test]
+fn the_forgetting_curve_says_how_many_were_asked() {
+    let page = page(&probed(), None);
+    let tables = block(&page, "forgetting-data");
+    let expected = serde_json::json!([{
+        "title": "Recall of questions, by tokens since the answer was last said, window 25 %",
+        "heads": ["0–2k", "64k+"],
+        "rows": [["full", [[0.875, 12], [0.25, 12]]], ["prune", [[0.875, 9], [0.25, 9]]]],
+    }]);
+    assert_eq!(tables, expected, "nothing is told of what was not asked");
+}
+
+/// Takes a row's number apart, as `questions.js` does.
+fn decoded(mut code: i64) -> (bool, i64, i64, i64, usize) {
+    let mut take = |base: i64| {
+        let rest = code % base;
+        code /= base;
+        rest
+    };
+    let (refused, there, evidence, outcome) = (take(2) == 1, take(3), take(5), take(5));
+    (refused, there, evidence, outcome, code as usize)
+}
+
+#[test]
+fn the_list_of_questions_says_what_probes_csv_says() {
+    let mut report = probed();
+    for cell in report.sessions.cells_mut() {
+        if cell.key.strategy == "fifo" {
+            let rows = rows(cell).unwrap();
+            rows.snapshots[0].overflow = true;
+        }
+    }
+    let source = Source { report: &report, texts: Some(&TEXTS) };
+    let csv = probes_csv::FORMAT.bytes(&source);
+    let mut csv = csv::Reader::from_reader(&csv[..]);
+    let csv: Vec<BTreeMap<String, String>> = csv.deserialize().map(Result::unwrap).collect();
+    let data = data(&page(&report, Some(&TEXTS)));
+    let (states, outcomes) =
+        (["", "verbatim", "edited", "folded", "gone"], ["", "kept", "lost", "gained", "neither"]);
+    let mut seen = 0;
+    for probe in data["probes"].as_array().unwrap() {
+        for (at, code) in probe["rows"].as_array().unwrap().iter().enumerate() {
+            let (refused, there, evidence, outcome, answer) = decoded(code.as_i64().unwrap());
+            let given = &probe["answers"][answer];
+            let strategy = data["strategies"][at][0].as_str().unwrap();
+            let same = |row: &&BTreeMap<String, String>| {
+                row["strategy"] == strategy && row["probe"] == probe["id"].as_str().unwrap()
+            };
+            let row = csv.iter().find(same).unwrap();
+            assert_eq!(row["evidence_state"], states[evidence as usize]);
+            assert_eq!(row["agreement"], outcomes[outcome as usize]);
+            assert_eq!(row["answerable"], ["", "false", "true"][there as usize]);
+            assert_eq!(row["answer"], given[0].as_str().unwrap());
+            assert_eq!(row["verdict"], given[1].as_str().unwrap());
+            assert_eq!(row["rationale"], given[3].as_str().unwrap());
+            let score = if refused { 0.0 } else { given[2].as_f64().unwrap() };
+            assert_eq!(row["score"].parse::<f64>().unwrap(), score);
+            assert_eq!(refused, strategy == "fifo");
+            seen += 1;
+        }
+        assert_eq!(probe["question"], "Where does the cache live?");
+        assert_eq!(probe["expected"], "src/cache/store.rs");
+    }
+    assert_eq!(seen, csv.len(), "every row is there once");
+}
+
+#[test]
+fn an_answer_that_many_give_stands_once() {
+    let data = data(&page(&probed(), Some(&TEXTS)));
+    for probe in data["probes"].as_array().unwrap() {
+        assert_eq!(probe["rows"].as_array().unwrap().len(), 6);
+        assert_eq!(probe["answers"].as_array().unwrap().len(), 2, "right, and not known");
+    }
+}
+
+#[test]
+fn a_failed_cell_has_no_row() {
+    let mut report = probed();
+    let cell = report.sessions.cells_mut().find(|c| c.key.strategy == "prune").unwrap();
+    cell.outcome = CellOutcome::Failed { error: "stopped".to_owned() };
+    let data = data(&page(&report, None));
+    assert_eq!(data["strategies"][2][0], "prune");
+    assert_eq!(data["probes"][0]["rows"][2], -1);
+    assert_ne!(data["probes"][1]["rows"][2], -1);
+}
+
+#[test]
+fn a_page_without_texts_holds_no_question_and_no_answer() {
+    let report = probed();
+    let told = ["Where does the cache", "src/cache/store.rs", "I don", "the path is named"];
+    let (with, without) = (page(&report, Some(&TEXTS)), page(&report, None));
+    for words in told {
+        assert!(data(&with).to_string().contains(words), "{words}");
+        assert!(!without.contains(words), "{words}");
+        assert!(!data(&without).to_string().contains(words), "{words}");
+    }
+    let data = data(&without);
+    assert_eq!(data["words"], false);
+    assert_eq!(data["probes"][0]["id"], "p0");
+    assert_eq!(data["probes"][0]["answers"][0][1], "correct");
+}
+
+/// Every word of a probe, replaced.
+fn hostile() -> Report {
+    let mut report = probed();
+    let bad = |name: &str| format!("{name}</script>{HOSTILE}");
+    for asked in report.transcripts.iter_mut().flat_map(|t| &mut t.probes) {
+        let probe = &mut asked.probe;
+        (probe.id, probe.question) = (bad("=id"), bad("question"));
+        probe.expect = Expectation::AnyOf(vec![bad("expected")]);
+        probe.stale = vec![bad("stale")];
+    }
+    for row in report.sessions.cells_mut().filter_map(rows).flat_map(|rows| &mut rows.probes) {
+        row.answer = Answer::Said(bad("answer"));
+        row.judgement.rationale = bad("rationale");
+        if row.judgement.verdict == Verdict::Abstained {
+            row.judgement.verdict = Verdict::Incorrect;
+        }
+    }
+    let empty = report.sessions.cells_mut().filter(|c| c.key.strategy == "empty");
+    for row in empty.filter_map(rows).flat_map(|rows| &mut rows.probes) {
+        row.judgement.verdict = Verdict::Unscored(NoGrade::Other(bad("reason")));
+        row.judgement.score = None;
+    }
+    report.manifest.answerer = bad("answerer");
+    report.manifest.judge = bad("judge");
+    report
+}
+
+#[test]
+fn no_word_of_a_question_or_an_answer_becomes_markup() {
+    let report = hostile();
+    let page = page(&report, Some(&TEXTS));
+    let tags = tags(&page);
+    let scripts = || tags.iter().filter(|tag| tag.starts_with("script"));
+    assert!(scripts().all(|tag| *tag == "script" || DATA.is_match(tag)));
+    assert_eq!(scripts().filter(|tag| **tag == "script").count(), policy::SCRIPTS.len());
+    let control = |c: char| c.is_control() && c != '\n' && c != '\t';
+    assert!(!page.contains(control), "a control character is left");
+    assert!(!page.contains(['\u{202E}', '\u{2066}']), "a direction override is left");
+    assert!(page.contains("judge&#60;/script&#62;"), "the judge is not on the page");
+    let data = data(&page).to_string();
+    for place in ["=id", "question", "expected", "stale", "answer", "rationale", "reason"] {
+        assert!(data.contains(&format!("{place}</script>")), "{place} is not in the list");
+    }
+    assert!(!data.contains(['\u{202E}', '\u{2066}', '\u{1b}']), "raw in the list");
+    assert!(!data.contains("\\u001b"), "a terminal escape is in the list");
+}
+
+#[test]
+fn hostile_words_break_no_row_of_probes_csv_and_come_out_tame() {
+    let report = hostile();
+    let source = Source { report: &report, texts: Some(&TEXTS) };
+    let csv = probes_csv::FORMAT.bytes(&source);
+    let mut csv = csv::Reader::from_reader(&csv[..]);
+    let rows: Vec<BTreeMap<String, String>> = csv.deserialize().map(Result::unwrap).collect();
+    assert_eq!(rows.len(), 18, "no word breaks a row");
+    for row in rows {
+        for (column, name) in [("question", "question"), ("answer", "answer"), ("probe", "'=id")] {
+            assert_eq!(row[column], harmless_data(&format!("{name}</script>{HOSTILE}")));
+            assert!(!row[column].contains(['\0', '\u{1b}', '\u{202E}']), "{column}");
+        }
+    }
+}
+
+#[test]
+fn a_run_without_questions_says_nothing_of_them() {
+    let mut report = probed();
+    report.primary = Primary::ReferenceRecall;
+    report.forgetting.clear();
+    report.transcripts.iter_mut().for_each(|t| t.probes.clear());
+    report.sessions.cells_mut().filter_map(rows).for_each(|rows| rows.probes.clear());
+    let page = page(&report, None);
+    for words in ["id=\"probe-data\"", "Questions: what", "forgetting-data\">", "guessed"] {
+        assert!(!page.contains(words), "{words}");
+    }
+    assert!(page.contains("How far to trust it"));
+}
+
+/// The same run with these in the roles.
+pub(super) fn seated(answerer: &str, judge: &str) -> Report {
+    let mut report = probed();
+    report.manifest.answerer = answerer.to_owned();
+    report.manifest.judge = judge.to_owned();
+    report
+}
+
+#[test]
+fn where_no_answer_came_the_list_says_so_and_why() {
+    let mut report = seated("openai/a", "openai/j");
+    let cell = report.sessions.cells_mut().find(|c| c.key.strategy == "prune").unwrap();
+    let row = &mut rows(cell).unwrap().probes[0];
+    row.answer = Answer::Nothing(NoReply::Refused.into());
+    row.judgement = Judgement::unscored(NoGrade::NotAnswered(NoReply::Refused.into()));
+    for texts in [Some(&TEXTS as &dyn Texts), None] {
+        let told = data(&page(&report, texts));
+        let answers = told["probes"].as_array().unwrap().iter().map(|p| &p["answers"]);
+        let given = serde_json::json!(["", "no answer", null, "the model refused"]);
+        assert!(answers.into_iter().any(|a| a.as_array().unwrap().contains(&given)), "{told}");
+    }
+}
+
+#[test]
+fn votes_stand_in_probes_csv_without_a_word_of_theirs() {
+    let mut report = seated("openai/a", "openai/a + offline");
+    let cell = report.sessions.cells_mut().find(|c| c.key.strategy == "prune").unwrap();
+    let vote = |judge: &str, verdict| Vote { judge: judge.to_owned(), verdict, score: None };
+    let silent =
+        Verdict::Unscored(NoGrade::Other("the reply quotes src/cache/store.rs".to_owned()));
+    rows(cell).unwrap().probes[0].judgement.votes =
+        vec![vote("=openai/a", Verdict::Correct), vote("offline", silent)];
+    for texts in [Some(&TEXTS as &dyn Texts), None] {
+        let csv = probes_csv::FORMAT.bytes(&Source { report: &report, texts });
+        let mut csv = csv::Reader::from_reader(&csv[..]);
+        let rows: Vec<BTreeMap<String, String>> = csv.deserialize().map(Result::unwrap).collect();
+        let votes: Vec<&str> = rows
+            .iter()
+            .map(|row| row["votes"].as_str())
+            .filter(|votes| !votes.is_empty())
+            .collect();
+        assert_eq!(votes, ["'=openai/a=correct; offline=unscored"]);
+    }
+}
+
+#[test]
+fn the_headline_says_how_many_are_graded_where_strategies_differ() {
+    let mut report = probed();
+    let graded = |report: &Report| crate::block::headline(report, "my-sessions", &["25%"]);
+    assert!(graded(&report).contains(", 3 questions"), "{}", graded(&report));
+    for row in &mut report.rows {
+        row.values.insert("unscored".to_owned(), Value::Known(1.0));
+    }
+    assert!(graded(&report).contains("3 questions (2 graded)"), "{}", graded(&report));
+    // Replicates of a strategy failed at two, two and one.
+    report.rows[2].values.insert("unscored".to_owned(), Value::Known(5.0 / 3.0));
+    assert!(graded(&report).contains("3 questions (1 to 2 graded)"), "{}", graded(&report));
+    let page = page(&report, None);
+    let full =
+        row_of(&page, "id=\"comparison\"", "full").contains("3 probes (2 graded), 3 sessions");
+    assert!(full || page.contains("says nothing else: 3 probes (2 graded), 3 sessions"));
+}
+
+/// Pseudo-words without any pattern that repeats.
+struct Babble(u64);
+
+impl Babble {
+    fn text(&mut self, words: usize) -> String {
+        let mut text = String::new();
+        for _ in 0..words {
+            // Knuth's MMIX generator.
+            self.0 = self
+                .0
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            // One of 4,096 words, as rich as a long conversation.
+            let word = (self.0 >> 52) as usize;
+            text.push_str(&format!("{:x}ly ", word * 2_654_435_761 % 1_048_576));
+        }
+        text
+    }
+}
+
+/// The largest data set that is shipped or known here: 1,157 questions of 13
+/// strategies at three windows, each with eight answers of its own.
+fn large() -> Report {
+    let names = ["zoea", "gsv", "gencode", "lis", "id-list", "recorded", "session-state"];
+    let mut kit = Kit { sessions: 13, requests: 200, ..Kit::default() };
+    kit.windows = vec!["10%", "25%", "200k"];
+    kit.strategies.extend(names.map(|name| (name, RowKind::OfflineSummary)));
+    let mut report = kit.report();
+    let mut babble = Babble(7);
+    for facts in &mut report.transcripts {
+        let asked = facts.probes[0].clone();
+        let probe = |n: usize| {
+            let mut asked: ProbeFacts = asked.clone();
+            asked.probe.id = format!("{}/qa{n}", facts.transcript);
+            asked.probe.kind = ProbeKind::ALL[n % 17];
+            asked.probe.question = babble.text(14);
+            asked.probe.expect = Expectation::AnyOf(vec![babble.text(5)]);
+            asked
+        };
+        facts.probes = (0..89).map(probe).collect();
+    }
+    for (at, cell) in report.sessions.cells_mut().enumerate() {
+        let answers = Babble(at as u64 % 8 + 1);
+        let Some(rows) = rows(cell) else { continue };
+        let row = rows.probes[0].clone();
+        let probe = |n: usize| {
+            let mut row: ProbeRow = row.clone();
+            row.probe = n as u32;
+            let mut own = Babble(answers.0 * 1_000 + n as u64);
+            row.answer = Answer::Said(own.text(24));
+            row.judgement.rationale = format!("{} is not in it", own.text(4));
+            row.evidence = [LedgerState::Gone, LedgerState::Folded].get(n % 3).copied();
+            row
+        };
+        rows.probes = (0..89).map(probe).collect();
+    }
+    for (name, window) in kit.strategies.iter().flat_map(|p| kit.windows.iter().map(|w| (p.0, *w)))
+    {
+        for age in [AgeUnit::Tokens, AgeUnit::Compactions] {
+            report.forgetting.push(long_curve(name, window, age));
+        }
+    }
+    report
+}
+
+/// A curve with every bin that there is.
+fn long_curve(strategy: &str, window: &str, age: AgeUnit) -> Forgetting {
+    let bin = |n: u64| AgeBin {
+        from: n * 1_000,
+        to: Some((n + 1) * 1_000),
+        probes: 5 + n * 3,
+        recall: Some(1.0 / (n + strategy.len() as u64) as f64),
+        references: 40,
+        reference_recall: Some(1.0 - 0.1 * n as f64),
+    };
+    Forgetting {
+        strategy: strategy.to_owned(),
+        window: window.to_owned(),
+        age,
+        bins: (0..7).map(bin).collect(),
+    }
+}
+
+#[test]
+fn a_thousand_questions_of_thirteen_strategies_at_three_windows_stay_under_three_megabytes() {
+    let report = large();
+    let asked: usize = report.transcripts.iter().map(|t| t.probes.len()).sum();
+    assert_eq!((asked, report.rows.len()), (1_157, 39));
+    let texts = Kit::default().texts(&report);
+    let page = page(&report, Some(&texts as &dyn Texts));
+    assert!(page.len() < 3_000_000, "{} bytes", page.len());
+    let data = data(&page);
+    assert_eq!(data["probes"].as_array().unwrap().len(), 1_157, "no question is left out");
+}
+
+#[test]
+fn what_was_cut_is_said() {
+    let mut report = probed();
+    let said = "all is in probes.csv";
+    assert!(!page(&report, Some(&TEXTS)).contains(said));
+    let cell = report.sessions.cells_mut().find(|c| c.key.strategy == "prune").unwrap();
+    rows(cell).unwrap().probes[0].answer = Answer::Said("x".repeat(1_201));
+    let long = page(&report, Some(&TEXTS));
+    assert!(
+        long.contains(
+            "Here answers and reasons are cut after 1,200 characters; all is in probes.csv"
+        )
+    );
+    assert!(data(&long).to_string().contains(&format!("{}…", "x".repeat(1_200))));
+}

@@ -1,0 +1,335 @@
+//! The questions: what was asked, expected, answered before and after, how it
+//! was graded, and where its evidence went.
+//!
+//! A run asks a thousand questions of a dozen strategies at several windows, and
+//! most strategies give most questions the same answer. So each answer stands
+//! once per question, rows refer to it, and the page's script makes a list of
+//! what the reader asks for.
+//!
+//! Invariant: the packed data keep their size whatever the run; what has to be
+//! cut or left out for it is whole in `probes.csv`, and the page says so.
+
+pub(super) mod answers;
+pub(super) mod curve;
+mod forgetting;
+
+use askama::Template;
+use serde::Serialize;
+
+use crate::html::cells::{Cells, cell};
+use crate::html::{Keys, Names};
+use crate::packed::packed;
+use crate::probes_csv::{BEFORE, agreement, expected};
+use crate::{Source, block, number, plain};
+use recap_core::model::{
+    Agreement, Answer, Cell, LedgerState, ProbeFacts, ProbeRow, Session, Verdict,
+};
+
+/// Strategies that stand open.
+const OPEN: usize = 12;
+/// Bytes of the packed data, at most.
+const BUDGET: usize = 900_000;
+/// Characters of an answer or a reason, the first that fits the budget.
+const LIMITS: [usize; 7] = [1_200, 500, 250, 150, 100, 80, 60];
+/// Characters of what was asked and expected, at least: it stands once.
+const ASKED: usize = 400;
+/// The section.
+#[derive(Template)]
+#[template(path = "questions/questions.html")]
+pub(super) struct Questions {
+    heads: &'static [answers::Head],
+    tables: Vec<Table>,
+    /// For the script; see [`Packed`].
+    data: String,
+    /// What had to be cut.
+    cut: Option<String>,
+    /// Forgetting curves for the script, where there are any.
+    forgetting: Option<forgetting::Curves>,
+    with_texts: bool,
+    replicates: u32,
+}
+
+/// The answers of one table.
+struct Table {
+    keys: Keys,
+    heading: Option<String>,
+    is_open: bool,
+    answers: answers::Answers,
+}
+
+impl Table {
+    /// Strategies that stand open, and those that are folded away. Yardsticks
+    /// stand in the full table.
+    fn open(&self, open: bool) -> Vec<&answers::Row> {
+        let choices = self.answers.rows.iter().filter(|row| row.class != "control");
+        let (skipped, taken) = if open { (0, OPEN) } else { (OPEN, usize::MAX) };
+        choices.skip(skipped).take(taken).collect()
+    }
+}
+
+/// What the script reads. Names are short because they are said often.
+#[derive(Serialize)]
+struct Packed {
+    /// Whether questions and answers may be shown.
+    words: bool,
+    /// Name and class, in the order of the table.
+    strategies: Vec<(String, &'static str)>,
+    windows: Vec<String>,
+    sessions: Vec<String>,
+    /// Position of `full`, the answer before.
+    before: Option<usize>,
+    /// Position of the strategy that the list opens with.
+    first: usize,
+    probes: Vec<PackedProbe>,
+}
+
+#[derive(Serialize)]
+struct PackedProbe {
+    id: String,
+    kind: &'static str,
+    /// Position among the sessions.
+    session: usize,
+    /// Message after which it is asked, from 1.
+    at: u32,
+    /// Tokens since its evidence was last said.
+    age: Option<u64>,
+    /// Ordinal of the request whose context it was put to.
+    request: u32,
+    /// Messages that answer it.
+    evidence: Vec<u32>,
+    question: String,
+    expected: String,
+    stale: Vec<String>,
+    answers: Vec<Given>,
+    /// One number per strategy and window, strategies outermost; see [`code`].
+    rows: Vec<i64>,
+}
+
+/// An answer as it was graded: text, verdict, score, the judge's reason.
+#[derive(Clone, PartialEq, Serialize)]
+struct Given(String, &'static str, Option<f64>, String);
+
+/// Everything that stays the same from question to question.
+struct Board<'a> {
+    source: &'a Source<'a>,
+    cells: &'a Cells<'a>,
+}
+
+/// Nothing where no question was asked.
+pub(super) fn questions(
+    source: &Source<'_>,
+    cells: &Cells<'_>,
+    blocks: &[block::Block<'_>],
+    open: usize,
+) -> Option<Questions> {
+    let report = source.report;
+    let all: usize = report.transcripts.iter().map(|t| t.probes.len()).sum();
+    if all == 0 {
+        return None;
+    }
+    let (data, cut) = listed(&Board { source, cells }, all);
+    Some(Questions {
+        heads: &answers::HEADS,
+        tables: tables(source, blocks, open),
+        data,
+        cut,
+        forgetting: forgetting::curves(report),
+        with_texts: source.texts.is_some(),
+        replicates: report.manifest.replicates,
+    })
+}
+
+/// What became of the answers; the same whoever pays.
+fn tables(source: &Source<'_>, blocks: &[block::Block<'_>], open: usize) -> Vec<Table> {
+    let names = Names::new(blocks);
+    let is_same =
+        |a: &block::Block<'_>, b: &block::Block<'_>| (a.dataset, a.window) == (b.dataset, b.window);
+    let each = blocks.iter().enumerate().filter_map(|(at, block)| {
+        if blocks[..at].iter().any(|other| is_same(other, block)) {
+            return None;
+        }
+        Some(Table {
+            keys: names.keys(block),
+            heading: (blocks.len() > 1).then(|| {
+                format!("{}, {}", plain::line(block.dataset), block::titled(block.window))
+            }),
+            is_open: is_same(&blocks[open], block),
+            answers: answers::answers(source.report, block)?,
+        })
+    });
+    each.collect()
+}
+
+/// The packed questions within their bytes, and what had to be cut for it.
+fn listed(board: &Board<'_>, all: usize) -> (String, Option<String>) {
+    let mut shown = all;
+    let mut limits = LIMITS.into_iter();
+    let mut limit = limits.next().expect("there are limits");
+    loop {
+        let data = packed(&board.packed(limit, shown));
+        if data.len() <= BUDGET || shown == 0 {
+            return (data, cut(all, shown, limit, board.longest() > limit));
+        }
+        match limits.next() {
+            Some(next) => limit = next,
+            None => shown /= 2,
+        }
+    }
+}
+
+fn cut(all: usize, shown: usize, limit: usize, shortened: bool) -> Option<String> {
+    let mut parts = Vec::new();
+    if shown < all {
+        let (shown, all) = (number::grouped(shown as u64), number::grouped(all as u64));
+        parts.push(format!("only the first {shown} of {all} questions are listed"));
+    }
+    if shortened {
+        let limit = number::grouped(limit as u64);
+        parts.push(format!("answers and reasons are cut after {limit} characters"));
+    }
+    (!parts.is_empty()).then(|| format!("{}; all is in probes.csv", parts.join(", ")))
+}
+
+impl<'a> Board<'a> {
+    /// Characters of the longest answer.
+    fn longest(&self) -> usize {
+        let said = |row: &ProbeRow| match &row.answer {
+            Answer::Said(text) if self.source.texts.is_some() => text.chars().count(),
+            _ => 0,
+        };
+        let of_session = |session: Session<'_>| {
+            let rows = session.cells().iter().filter_map(Cell::rows).flat_map(|rows| &rows.probes);
+            rows.map(said).max().unwrap_or(0)
+        };
+        self.source.report.sessions.iter().map(of_session).max().unwrap_or(0)
+    }
+
+    fn packed(&self, limit: usize, shown: usize) -> Packed {
+        let transcripts = &self.source.report.transcripts;
+        let mut probes: Vec<PackedProbe> = Vec::new();
+        for (at, facts) in transcripts.iter().enumerate() {
+            let room = shown - probes.len();
+            if room == 0 {
+                break;
+            }
+            let session = self.cells.session(facts);
+            let rows = Rows::of(self.cells, session.as_ref());
+            let own = facts.probes.iter().enumerate().take(room);
+            probes.extend(own.map(|(number, asked)| self.probe(at, number, asked, &rows, limit)));
+        }
+        Packed {
+            words: self.source.texts.is_some(),
+            strategies: self.cells.strategy_names(),
+            windows: self.cells.window_names(),
+            sessions: self.cells.session_names(),
+            before: self.cells.strategies.iter().position(|(name, _)| *name == BEFORE),
+            first: self.cells.first(),
+            probes,
+        }
+    }
+
+    /// A text of the recording, where texts are shown at all.
+    fn words(&self, text: &str, limit: usize) -> String {
+        match self.source.texts {
+            Some(_) => plain::lines(&plain::shortened(text.trim(), limit)),
+            None => String::new(),
+        }
+    }
+
+    fn probe(
+        &self,
+        session: usize,
+        number: usize,
+        asked: &ProbeFacts,
+        rows: &Rows<'_>,
+        limit: usize,
+    ) -> PackedProbe {
+        let probe = &asked.probe;
+        let mut answers: Vec<Given> = Vec::new();
+        let codes = rows.cells.iter().map(|pair| {
+            let Some((cell, row)) = pair.and_then(|cell| Some((cell, row(cell, number)?))) else {
+                return -1;
+            };
+            let given = self.given(row, limit);
+            let at = answers.iter().position(|a| *a == given).unwrap_or_else(|| {
+                answers.push(given);
+                answers.len() - 1
+            });
+            code(at, cell, row, rows.agreement(cell, row))
+        });
+        let codes = codes.collect();
+        PackedProbe {
+            id: plain::line(&probe.id),
+            kind: probe.kind.as_str(),
+            session,
+            at: probe.asked_at + 1,
+            age: asked.age_tokens,
+            request: asked.request,
+            evidence: asked.evidence.clone(),
+            question: self.words(&probe.question, limit.max(ASKED)),
+            expected: self.words(&expected(&probe.expect), limit.max(ASKED)),
+            stale: match self.source.texts {
+                Some(_) => probe.stale.iter().map(|s| self.words(s, limit.max(ASKED))).collect(),
+                None => Vec::new(),
+            },
+            answers,
+            rows: codes,
+        }
+    }
+
+    fn given(&self, row: &ProbeRow, limit: usize) -> Given {
+        let said = match &row.answer {
+            Answer::Said(text) => self.words(text, limit),
+            // Nobody could grade it, so that the judge is not to blame.
+            Answer::Nothing(why) => {
+                return Given(String::new(), "no answer", None, plain::line(&why.to_string()));
+            }
+        };
+        let why = match &row.judgement.verdict {
+            Verdict::Unscored(reason) => plain::line(&reason.to_string()),
+            _ => self.words(&row.judgement.rationale, limit),
+        };
+        Given(said, row.judgement.verdict.as_str(), row.judgement.score, why)
+    }
+}
+
+/// The cells of one transcript, strategies outermost, with what `full` answered.
+struct Rows<'a> {
+    cells: Vec<Option<&'a Cell>>,
+    full: Vec<Option<&'a Cell>>,
+}
+
+impl<'a> Rows<'a> {
+    fn of(cells: &Cells<'_>, session: Option<&'a Session<'_>>) -> Self {
+        let full = cells.windows.iter().map(|window| cell(session?, BEFORE, window));
+        Rows { cells: cells.of(session), full: full.collect() }
+    }
+
+    fn agreement(&self, cell: &Cell, after: &ProbeRow) -> Option<Agreement> {
+        let full = self.full.iter().flatten().find(|full| full.key.window == cell.key.window)?;
+        let pre = row(full, after.probe as usize)?;
+        agreement(cell, after, Some((full, pre)))
+    }
+}
+
+/// Rows stand in the order of the probes.
+fn row(cell: &Cell, number: usize) -> Option<&ProbeRow> {
+    cell.rows()?.probes.get(number)
+}
+
+/// Position of the answer, outcome, state of the evidence, whether the value is
+/// in the context and whether the provider would have refused, in one number
+/// that `questions.js` takes apart.
+fn code(answer: usize, cell: &Cell, row: &ProbeRow, agreement: Option<Agreement>) -> i64 {
+    let agreement = agreement.map_or(0, |a| a as i64 + 1);
+    let evidence = match row.evidence {
+        None => 0,
+        Some(LedgerState::Verbatim) => 1,
+        Some(LedgerState::Edited) => 2,
+        Some(LedgerState::Folded) => 3,
+        Some(LedgerState::Gone) => 4,
+    };
+    let there = row.answerable.map_or(0, |there| 1 + i64::from(there));
+    let refused = i64::from(cell.refuses(row));
+    (((answer as i64 * 5 + agreement) * 5 + evidence) * 3 + there) * 2 + refused
+}

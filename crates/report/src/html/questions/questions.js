@@ -1,0 +1,165 @@
+// The list of questions. Words of the recording go into the page as text only.
+recap.near(document.getElementById("probe-list"), async (place) => {
+  const { make, foreign, choice, filters, numbered, count: counted, scroll: scrolled } = recap;
+  const data = await recap.unpack("probe-data");
+  const outcomes = ["not graded", "kept", "lost", "gained", "neither"];
+  const states = ["none is named", "verbatim", "edited", "folded", "gone"];
+  const PAGE = 7;
+
+  // One number per row: see `code` in mod.rs.
+  const read = (probe, strategy, window) => {
+    let n = probe.rows[strategy * data.windows.length + window];
+    if (n < 0) return null;
+    const take = (base) => { const rest = n % base; n = Math.floor(n / base); return rest; };
+    const refused = take(2) === 1, there = take(3), evidence = take(5), outcome = take(5);
+    return { strategy, window, refused, there, evidence, outcome, given: probe.answers[n] };
+  };
+  const form = filters();
+  const pick = (label, options, chosen) => choice(form, label, options, chosen, () => show(0));
+  const kinds = [...new Set(data.probes.map((probe) => probe.kind))];
+  const strategy = pick("strategy", [["", "all"], ...numbered(data.strategies.map((p) => p[0]))], String(data.first));
+  const window_ = pick("window", [["", "all"], ...numbered(data.windows)], "0");
+  const rest = make("details"), more = filters();
+  rest.append(make("summary", "more filters"), more);
+  const fine = (label, options) => choice(more, label, options, "", () => show(0));
+  const session = fine("session", [["", "all"], ...numbered(data.sessions)]);
+  const kind = fine("kind", [["", "all"], ...kinds.map((k) => [k, k])]);
+  const outcome = pick("outcome", [["", "all"], ...[2, 3, 1, 4, 0].map((o) => [String(o), outcomes[o]])], "2");
+  const evidence = fine("evidence", [["", "all"], ...[1, 2, 3, 4, 0].map((e) => [String(e), states[e]])]);
+  const search = make("input"), box = make("label", "words ");
+  search.type = "search";
+  box.append(search);
+  more.append(box);
+  let typing = 0;
+  search.addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(() => show(0), 200); });
+
+  const wanted = () => search.value.trim().toLocaleLowerCase().split(/\s+/).filter(Boolean);
+  const has = (words, ...texts) => {
+    const all = texts.join(" ").toLocaleLowerCase();
+    return words.every((word) => all.includes(word));
+  };
+  const matching = (probe, words) => {
+    if (kind.value && probe.kind !== kind.value) return [];
+    if (session.value && probe.session !== Number(session.value)) return [];
+    const asked = has(words, probe.id, probe.question, probe.expected);
+    const rows = [];
+    data.strategies.forEach((_, p) => data.windows.forEach((_, w) => {
+      if (strategy.value && p !== Number(strategy.value)) return;
+      if (window_.value && w !== Number(window_.value)) return;
+      const row = read(probe, p, w);
+      if (!row || (outcome.value && row.outcome !== Number(outcome.value))) return;
+      if (evidence.value && row.evidence !== Number(evidence.value)) return;
+      if (asked || has(words, probe.id, probe.question, probe.expected, row.given[0], row.given[3])) rows.push(row);
+    }));
+    return rows;
+  };
+  const graded = ([, verdict, score, why], refused) => {
+    const points = refused ? " (0: the provider would refuse)" : score === null ? "" : ` (${Math.round(score * 100) / 100})`;
+    return verdict + points + (why ? ": " + why : "");
+  };
+  // Where the evidence went: each message that answers it, what became of it
+  // by the time of the question, and its words.
+  const where = (probe, rows) => {
+    const box = make("details"), words = make("summary", "where its evidence went");
+    box.append(words);
+    if (!probe.evidence.length) {
+      box.append(make("p", "No message is named as its evidence."));
+      return box;
+    }
+    const told = (message) => {
+      const list = make("ul");
+      states.slice(1).forEach((state, s) => {
+        const mine = rows.filter((_, at) => message.states[at] === s);
+        if (!mine.length) return;
+        const line = make("li");
+        line.append(make("b", state), ": ");
+        mine.forEach((row, at) => line.append(at ? ", " : "", make("bdi", data.strategies[row.strategy][0]), ` (${data.windows[row.window]})`));
+        list.append(line);
+      });
+      const text = message.text === null ? [] : [foreign("pre", message.text)];
+      return [make("h4", message.described), ...text, list];
+    };
+    box.addEventListener("toggle", async () => {
+      const found = await recap.evidence(probe.session, probe.request, probe.evidence, rows);
+      if (found) box.append(...found.flatMap(told));
+      else box.append(make("p", `Messages ${probe.evidence.map((m) => counted(m + 1)).join(", ")}; this session is not packed into the page, cells.jsonl and texts.jsonl have it.`));
+    }, { once: true });
+    return box;
+  };
+  const card = (probe, rows) => {
+    const box = make("details", undefined, "probe");
+    const head = make("summary");
+    head.append(make("bdi", probe.id), `: ${probe.kind}, `, foreign("span", probe.question || "(the words are left out)"));
+    box.append(head);
+    box.addEventListener("toggle", () => box.append(...opened(probe, rows)), { once: true });
+    return box;
+  };
+  const opened = (probe, rows) => {
+    const age = probe.age === null ? "" : `, last said ${probe.age.toLocaleString("en")} tokens before`;
+    const place = make("p", "session ");
+    place.append(make("bdi", data.sessions[probe.session]), `, asked after message ${probe.at}${age}`);
+    const list = make("dl");
+    const say = (term, text) => { if (text) list.append(make("dt", term), foreign("dd", text, "words")); };
+    say("asked", probe.question);
+    say("expected", probe.expected);
+    say("wrong by now", probe.stale.join(" | "));
+    const before = data.before === null ? null : read(probe, data.before, rows[0].window);
+    if (before) say("before", [before.given[0], graded(before.given, before.refused)].filter(Boolean).join(" · "));
+    const heads = ["strategy", "window", "outcome", ...(data.words ? ["answer after"] : []), "graded", "evidence", "value in context"];
+    const lines = rows.map((row) => {
+      const [name, className] = data.strategies[row.strategy];
+      const line = make("tr", undefined, className), th = make("th");
+      th.scope = "row";
+      th.append(make("bdi", name));
+      line.append(th, make("td", data.windows[row.window]), make("td", outcomes[row.outcome]));
+      if (data.words) line.append(foreign("td", row.given[0] || "–", "words"));
+      line.append(foreign("td", graded(row.given, row.refused), "words"));
+      line.append(make("td", states[row.evidence]), make("td", ["–", "no", "yes"][row.there]));
+      return line;
+    });
+    const table = recap.table(heads.map((name) => [name, ""]), lines);
+    return [place, list, scrolled(`Answers to ${probe.id}`, table), where(probe, rows)];
+  };
+
+  const count = make("p");
+  count.setAttribute("role", "status");
+  const cards = make("div");
+  const pages = make("div");
+  const show = (from) => {
+    const words = wanted();
+    const found = data.probes.map((probe) => [probe, matching(probe, words)]).filter(([, rows]) => rows.length);
+    const to = Math.min(from + PAGE, found.length);
+    count.textContent = found.length ? `${from + 1}–${to} of ${found.length.toLocaleString("en")} questions` : "no question matches";
+    cards.replaceChildren(...found.slice(from, to).map(([probe, rows]) => card(probe, rows)));
+    pages.replaceChildren(recap.pager(from, PAGE, found.length, show));
+  };
+  const line = make("div", undefined, "listed");
+  line.append(count, pages);
+  place.replaceChildren(form, rest, line, cards);
+  // Where nothing is lost the list opens with everything.
+  if (!data.probes.some((probe) => matching(probe, []).length)) outcome.value = "";
+  show(0);
+  place.dataset.ready = "yes";
+});
+
+// What is still right by age: a table of each, when they are opened.
+document.getElementById("forgetting")?.addEventListener("toggle", async () => {
+  if (!("DecompressionStream" in window)) return;
+  const { make, scroll, table, count } = recap;
+  const tables = await recap.unpack("forgetting-data");
+  const cell = (found) => {
+    if (!found) return make("td", "–", "number");
+    const node = make("td", `${found[0].toFixed(2)} `, "number");
+    node.append(make("small", `n ${count(found[1])}`));
+    return node;
+  };
+  const row = ([name, cells]) => {
+    const line = make("tr"), th = make("th");
+    th.scope = "row";
+    th.append(make("bdi", name));
+    line.append(th, ...cells.map(cell));
+    return line;
+  };
+  const each = ({ title, heads, rows }) => [make("h3", title), scroll(title, table([["strategy", ""], ...heads.map((head) => [head, "number"])], rows.map(row)))];
+  document.getElementById("forgetting-view").replaceChildren(...tables.flatMap(each));
+}, { once: true });

@@ -1,0 +1,257 @@
+//! What stands in the columns of the comparison: the figure that leads it, and
+//! those beside it.
+
+use crate::{block, number};
+use recap_core::model::{Interval, Measure, Primary, StrategyRow, catalogue};
+
+/// The figure that leads the table.
+pub(super) struct Lead {
+    pub(super) primary: Primary,
+    pub(super) label: &'static str,
+    pub(super) about: &'static str,
+    pub(super) show: fn(f64) -> String,
+    pub(super) readings: &'static [&'static Reading],
+}
+
+/// A column between the leading figure and the verdict.
+pub(super) struct Reading {
+    pub(super) label: &'static str,
+    pub(super) about: &'static str,
+    /// The measure that is read, or whose absence says why there is nothing to
+    /// read.
+    pub(super) measure: &'static Measure,
+    show: fn(f64) -> String,
+    /// What is read where it is not the measure alone.
+    #[allow(clippy::type_complexity)]
+    other: Option<fn(&StrategyRow) -> Option<(f64, String)>>,
+    pub(super) below: fn(&StrategyRow) -> Option<String>,
+}
+
+impl Reading {
+    /// The figure of a row, as a number and in words.
+    pub(super) fn read(&self, row: &StrategyRow) -> Option<(f64, String)> {
+        match self.other {
+            Some(read) => read(row),
+            None => row.number(self.measure).map(|x| (x, (self.show)(x))),
+        }
+    }
+}
+
+/// A column of a measure, with nothing below its figures.
+const fn reading(
+    label: &'static str,
+    measure: &'static Measure,
+    show: fn(f64) -> String,
+    about: &'static str,
+) -> Reading {
+    Reading { label, about, measure, show, other: None, below: |_| None }
+}
+
+const RECALL: Reading = reading(
+    "recall",
+    catalogue::RECALL,
+    number::percent,
+    "mean score of the questions, 0 to 1, whatever the whole conversation makes of them",
+);
+const GONE: Reading = reading(
+    "evidence gone",
+    catalogue::EVIDENCE_GONE,
+    number::percent,
+    "share of the questions whose answer stood in messages that are no longer sent in any form",
+);
+const FACTS: Reading = reading(
+    "needed facts kept",
+    catalogue::REFERENCE_RECALL,
+    number::percent,
+    "of the specific things (paths, names, numbers) that the recorded agent went on to use, the share that is still there, 0 to 1",
+);
+const GAIN: Reading = reading(
+    "gain over recency",
+    catalogue::RECENCY_GAIN,
+    number::gain,
+    "share kept beyond what the newest messages of the same mean size keep",
+);
+const PARTLY: Reading = Reading {
+    other: Some(|r| {
+        let partial = r.number(catalogue::REFERENCE_PARTIAL)?;
+        let sum = partial + r.number(catalogue::REFERENCE_BARE)?;
+        Some((sum, number::percent(sum)))
+    }),
+    ..reading(
+        "partly kept",
+        catalogue::REFERENCE_PARTIAL,
+        number::percent,
+        "only the last part of the identifier is left (a file name without its path), or the bare word without what gave it meaning",
+    )
+};
+const FOR_GOOD: Reading = reading(
+    "lost for good",
+    catalogue::IRRECOVERABLE,
+    number::percent,
+    "share of the lost facts that never stood in a tool result, so that no tool can fetch them again",
+);
+const REFETCH: Reading = reading(
+    "tokens to refetch",
+    catalogue::REFETCH_TOKENS,
+    number::tokens,
+    "tokens of the tool results that would have to be read again for the other lost facts",
+);
+const SENT: Reading = Reading {
+    other: Some(|r| {
+        let share = block::token_share(r)?;
+        Some((share, number::multiple(share)))
+    }),
+    ..reading(
+        "tokens sent",
+        catalogue::TOKEN_SAVINGS,
+        number::multiple,
+        "all tokens sent, as a multiple of what the whole conversation takes",
+    )
+};
+const COST: Reading = Reading {
+    other: Some(|row| {
+        let usd = row.number(catalogue::COST_USD)?;
+        let star = if block::overflows(row).is_some() { " *" } else { "" };
+        Some((usd, format!("{}{star}", number::dollars(usd))))
+    }),
+    below: |row| {
+        let savings = row.number(catalogue::COST_SAVINGS).filter(|_| row.strategy != "full")?;
+        Some(number::change(-savings))
+    },
+    ..reading(
+        "session cost",
+        catalogue::COST_USD,
+        number::dollars,
+        "what the sessions cost with the provider’s prompt cache as it was, compactions included; below it more or less than with the whole conversation. A star: the provider would refuse some of the requests, so nobody would get this bill",
+    )
+};
+const WAIT: Reading = reading(
+    "wait p95",
+    catalogue::BLOCKING_MS_P95,
+    number::time,
+    "how long the user waits for a compaction, the longest but one of twenty; the model’s time only, modelled unless it was measured",
+);
+const PEAK: Reading =
+    reading("peak", catalogue::PEAK_TOKENS, number::tokens, "tokens of the largest request");
+const COMPACTIONS: Reading = reading(
+    "compac\u{AD}tions",
+    catalogue::COMPACTIONS,
+    number::any,
+    "how often the context was compacted",
+);
+const OVER: Reading = Reading {
+    other: Some(|r| {
+        let n = r.number(catalogue::OVERFLOWS)?;
+        Some((n, if n > 0.0 { format!("{}×", number::any(n)) } else { "–".to_owned() }))
+    }),
+    ..reading(
+        "over the window",
+        catalogue::OVERFLOWS,
+        number::any,
+        "requests that the provider would have refused because they do not fit; nothing counts as kept there, controls apart",
+    )
+};
+
+const KEPT_AT_CUTS: Reading = reading(
+    "kept at cuts",
+    catalogue::KEPT_AT_CUT,
+    number::percent,
+    "of the specific things (paths, names, numbers) that the recorded agent used right after a place where we made a compaction happen, the share that the context still tells, 0 to 1",
+);
+const CARRIED: Reading = reading(
+    "carried",
+    catalogue::CARRIED_SHARE,
+    number::percent,
+    "of the facts whose recorded text was no longer sent, the share that stands in what the strategy wrote or edited, 0 to 1",
+);
+const ADDED: Reading = Reading {
+    below: |row| row.intervals.get(catalogue::ADDED_AT_CUT.id).and_then(bounds),
+    ..reading(
+        "added by the summary",
+        catalogue::ADDED_AT_CUT,
+        number::gain,
+        "kept at cuts less what the same strategy keeps with an empty text in the place of its summaries: what the words of the summaries are worth. Around 0 they add nothing. Below it the 95 % interval (“to”; with † it speaks of this session only), or the lowest and highest session where there are few (“…”)",
+    )
+};
+const TOKENS_AFTER: Reading = reading(
+    "tokens after the cut",
+    catalogue::TOKENS_AT_CUT,
+    number::multiple,
+    "tokens of the first prompt after the cut, as a multiple of what it would be without any compaction. Who sends more keeps more, so read it beside what is kept",
+);
+const GAIN_AT_CUTS: Reading = reading(
+    "gain over recency",
+    catalogue::GAIN_AT_CUT,
+    number::gain,
+    "kept at cuts less what the newest messages of the same size keep: below 0, simply cutting off the oldest messages would keep more",
+);
+const BILL: Reading = Reading {
+    label: "bill at the window",
+    about: "what the whole sessions cost at the window in the table’s heading, with the provider’s prompt cache as it was, compactions included; below it more or less than with the whole conversation. A star: the provider would refuse some of the requests, so nobody would get this bill",
+    ..COST
+};
+
+/// The bounds of a difference, as far as its interval allows.
+fn bounds(interval: &Interval) -> Option<String> {
+    match interval {
+        Interval::Dots { values } => {
+            let (lo, hi) = (values.first()?, values.last()?);
+            Some(format!("{}…{}", number::gain(*lo), number::gain(*hi)))
+        }
+        Interval::ThisSessionOnly { lo, hi } => {
+            Some(format!("{} to {} †", number::gain(*lo), number::gain(*hi)))
+        }
+        Interval::Student { lo, hi } | Interval::Wider { lo, hi } => {
+            Some(format!("{} to {}", number::gain(*lo), number::gain(*hi)))
+        }
+    }
+}
+
+/// Where rows are ranked by what is kept at cuts.
+pub(super) static BY_CUTS: Lead = Lead {
+    primary: Primary::KeptAtCut,
+    label: "kept at cuts",
+    about: "0 to 1, more is better: of the specific things (paths, names, numbers) that the recorded agent used right after a place where we made a compaction happen, and could know only from before it, the share that the context still tells; behind it what is known of its spread. full keeps everything by definition, empty nothing. It is the same at every window: a cut has a window of its own",
+    show: number::percent,
+    readings: &[&CARRIED, &ADDED, &TOKENS_AFTER, &GAIN_AT_CUTS, &BILL, &WAIT, &COMPACTIONS, &OVER],
+};
+
+/// Where rows are ranked by what can be answered.
+pub(super) static BY_PROBES: Lead = Lead {
+    primary: Primary::Continuity,
+    label: "continuity",
+    about: "0 to 100, more is better: of what the whole conversation answers right, the part that the strategy still answers right, among the questions asked after it had compacted (“exposed”). full stands against itself and is 100: the upper end of the scale. empty, which remembers nothing, is the lower end",
+    show: |points| format!("{points:.0}"),
+    readings: &[
+        &RECALL,
+        &KEPT_AT_CUTS,
+        &GONE,
+        &FACTS,
+        &COST,
+        &SENT,
+        &WAIT,
+        &PEAK,
+        &COMPACTIONS,
+        &OVER,
+    ],
+};
+
+/// Where there are no probes.
+pub(super) static BY_REFERENCES: Lead = Lead {
+    primary: Primary::ReferenceRecall,
+    label: "needed facts kept",
+    about: "0 to 1, more is better; behind it what is known of its spread. full keeps everything by definition, empty nothing: they are the ends of the scale",
+    show: number::percent,
+    readings: &[
+        &GAIN,
+        &PARTLY,
+        &FOR_GOOD,
+        &REFETCH,
+        &COST,
+        &SENT,
+        &WAIT,
+        &PEAK,
+        &COMPACTIONS,
+        &OVER,
+    ],
+};

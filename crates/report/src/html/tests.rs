@@ -1,0 +1,498 @@
+use std::sync::{Arc, LazyLock};
+
+use crate::packed::unpacked;
+use crate::testkit::{Kit, recommended, validation};
+use crate::{Source, Texts};
+use recap_core::model::{Absent, CellOutcome, Observation, Problem, RowKind, Sessions, Value};
+
+use super::*;
+
+pub(crate) fn page(report: &Report, texts: Option<&dyn Texts>) -> String {
+    String::from_utf8(render(&Source { report, texts })).unwrap()
+}
+
+/// Text that tries to leave the place where it stands.
+pub(super) const HOSTILE: &str = "<script>alert(1)</script>\" onmouseover=\"x' ]]> <!-- </title></svg></pre>\
+    </style>{{ 1 }} \u{0}\u{1b}[31m \u{202E}evil\u{2066} &amp;";
+
+/// Every text of a report, replaced; keys that join rows stay joined.
+fn hostile() -> (Report, crate::testkit::Echo) {
+    let mut report = Kit::default().report();
+    let bad = |name: &str| format!("{name}{HOSTILE}");
+    report.title = bad("title");
+    report.receipt = crate::receipt::tests::report().receipt;
+    let spent = std::mem::take(&mut report.receipt.spent);
+    let named = |((sender, _), own)| ((sender, Some(bad("model"))), own);
+    report.receipt.spent = spent.into_iter().map(named).collect();
+    report.receipt.contents.iter_mut().for_each(|content| content.tool = Some(bad("tool")));
+    report.receipt.hour = Err(Absent::NoHour(bad("model")));
+    report.findings = vec![
+        Problem::Notice(bad("warning")).into(),
+        Observation::AddsNothing { rows: vec![(bad("sentence"), 0.0)] }.into(),
+    ];
+    report.recommendation = Some(recommended(&bad("recommended")));
+    report.manifest.version = bad("version");
+    report.manifest.tokens = bad("tokens");
+    report.manifest.compactor = bad("compactor");
+    report.manifest.windows = vec![bad("window")];
+    for p in report.manifest.strategies.iter_mut().chain(&mut report.manifest.transcripts) {
+        (p.name, p.hash) = (bad(&p.name), bad("hash"));
+    }
+    report.manifest.agent_models = vec![bad("billing_model")];
+    report.manifest.prices.name = bad("list");
+    let models = std::mem::take(&mut report.manifest.prices.models);
+    report.manifest.prices.models = models.into_iter().map(|(m, entry)| (bad(&m), entry)).collect();
+    for row in &mut report.rows {
+        row.agent_model = bad("billing_model");
+        row.dataset = bad(&row.dataset);
+        row.strategy = bad(&row.strategy);
+        row.window = bad(&row.window);
+        row.failed = vec![bad("failed")];
+        row.values.insert(bad("measure"), Value::Text(bad("word")));
+        row.values.insert(bad("absent"), Value::Absent(Absent::Price(bad("reason"))));
+    }
+    for t in &mut report.transcripts {
+        t.validation = Some(validation(0.1));
+        (t.dataset, t.transcript) = (bad(&t.dataset), bad(&t.transcript));
+        for m in &mut t.messages {
+            (m.id, m.tool) = (bad(&m.id), Some(bad("tool")));
+        }
+    }
+    for cell in report.sessions.cells_mut() {
+        let key = &mut cell.key;
+        for part in [&mut key.dataset, &mut key.transcript, &mut key.strategy, &mut key.window] {
+            *part = bad(part);
+        }
+        if let CellOutcome::Done(rows) = &mut cell.outcome {
+            for bill in rows.bills.iter_mut().map(Arc::make_mut) {
+                (bill.billed_as, bill.model) = (bad("billing_model"), bad(&bill.model));
+            }
+            for (at, c) in rows.compactions.iter_mut().enumerate() {
+                (c.mechanism, c.trigger) = (bad("mechanism").into(), bad("trigger").into());
+                c.fallback = (at == 0).then(|| bad("fallback"));
+                c.error = (at == 1).then(|| bad("error"));
+            }
+        }
+    }
+    let (cells, cuts) = std::mem::take(&mut report.sessions).into_lists();
+    report.sessions = Sessions::new(cells, cuts);
+    let mut texts = Kit::default().texts(&report);
+    for text in texts.0.values_mut() {
+        *text = bad("text");
+    }
+    (report, texts)
+}
+
+/// Blocks of packed data.
+pub(super) static DATA: LazyLock<regex::Regex> = LazyLock::new(|| {
+    regex::Regex::new(r#"^script type="application/octet-stream" id="[a-z0-9-]+"$"#).unwrap()
+});
+
+/// A packed block of a page.
+pub(super) fn block(page: &str, id: &str) -> serde_json::Value {
+    let (_, data) = page.split_once(&format!("id=\"{id}\">")).unwrap();
+    crate::packed::unpacked(data.split_once('<').unwrap().0)
+}
+
+/// Start tags of a page that is read as HTML; panics where a `<` opens nothing
+/// that the page itself writes.
+pub(super) fn tags(page: &str) -> Vec<&str> {
+    let names = [
+        "a",
+        "aside",
+        "b",
+        "bdi",
+        "body",
+        "br",
+        "button",
+        "caption",
+        "circle",
+        "code",
+        "dd",
+        "defs",
+        "details",
+        "div",
+        "dl",
+        "dt",
+        "fieldset",
+        "figcaption",
+        "figure",
+        "g",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "head",
+        "header",
+        "html",
+        "i",
+        "input",
+        "label",
+        "legend",
+        "li",
+        "line",
+        "main",
+        "meta",
+        "nav",
+        "ol",
+        "option",
+        "output",
+        "p",
+        "path",
+        "pattern",
+        "polygon",
+        "polyline",
+        "pre",
+        "rect",
+        "script",
+        "section",
+        "select",
+        "small",
+        "span",
+        "style",
+        "summary",
+        "svg",
+        "table",
+        "tbody",
+        "td",
+        "text",
+        "th",
+        "thead",
+        "title",
+        "tr",
+        "ul",
+    ];
+    let scripts: Vec<(usize, usize)> = page
+        .match_indices("<script>")
+        .map(|(at, open)| (at + open.len(), at + page[at..].find("</script>").unwrap()))
+        .collect();
+    let mut out = Vec::new();
+    for (at, _) in page.match_indices('<') {
+        if scripts.iter().any(|s| (s.0..s.1).contains(&at))
+            || page[at..].starts_with("<!DOCTYPE html>")
+        {
+            continue;
+        }
+        let tag = &page[at + 1..at + page[at..].find('>').expect("a tag ends")];
+        let name = tag.trim_start_matches('/').split([' ', '/']).next().unwrap();
+        assert!(names.contains(&name), "`<{tag}>` is none of the page's own");
+        out.push(tag);
+    }
+    out
+}
+
+#[test]
+fn text_from_recordings_and_strategies_never_becomes_markup() {
+    let (report, texts) = hostile();
+    let page = page(&report, Some(&texts));
+    let tags = tags(&page);
+    let scripts = || tags.iter().filter(|tag| tag.starts_with("script"));
+    let own = scripts().filter(|tag| **tag == "script").count();
+    assert_eq!(own, policy::SCRIPTS.len(), "the page's own");
+    for tag in scripts() {
+        let ours = *tag == "script" || DATA.is_match(tag);
+        assert!(ours, "<{tag}> is neither data nor the page's own");
+    }
+    for tag in &tags {
+        assert!(tag.matches('"').count() % 2 == 0, "an attribute is torn: <{tag}>");
+        // Outside of quoted values no handler may stand.
+        let outside: String = tag.split('"').step_by(2).collect();
+        assert!(!outside.contains("onmouseover"), "<{tag}>");
+    }
+    let control = |c: char| c.is_control() && c != '\n' && c != '\t';
+    assert!(!page.contains(control), "a control character is left");
+    assert!(!page.contains(['\u{202E}', '\u{2066}']), "a direction override is left");
+}
+
+/// What the script reads of every measure.
+fn measured(page: &str) -> String {
+    let block = page.split_once("id=\"measure-data\">").unwrap().1;
+    unpacked(block.split_once("</script>").unwrap().0).to_string()
+}
+
+#[test]
+fn hostile_text_is_shown_in_every_place_and_not_dropped() {
+    let (report, texts) = hostile();
+    let page = page(&report, Some(&texts));
+    let places = [
+        "title",
+        "warning",
+        "sentence",
+        "version",
+        "tokens",
+        "compactor",
+        "window",
+        "hash",
+        "failed",
+        "prune",
+        "billing_model",
+        "list",
+        "session-1",
+    ];
+    for place in places {
+        let escaped = format!("{place}&#60;script&#62;");
+        assert!(page.contains(&escaped), "{place} is not on the page");
+    }
+    let packed = block(&page, "shape-2").to_string();
+    for place in ["tool", "mechanism", "trigger", "fallback", "error", "s2-m0"] {
+        assert!(packed.contains(&format!("{place}<script>")), "{place} is not in the shape");
+    }
+    assert!(block(&page, "words-2").to_string().contains("text<script>"));
+    let packed = measured(&page);
+    for place in ["measure", "word", "reason"] {
+        assert!(packed.contains(&format!("{place}<script>")), "{place} is not in the measures");
+    }
+}
+
+#[test]
+fn the_page_reaches_for_nothing_outside_of_itself() {
+    let report = Kit::default().report();
+    // The name of a namespace is no address.
+    let page = page(&report, None).replace("http://www.w3.org/2000/svg", "");
+    for outside in ["http://", "https://", "src=", "@import", "<link", "<img", "url(\"", "fetch("] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+}
+
+#[test]
+fn what_a_newcomer_must_not_miss_is_on_the_page() {
+    let page = page(&Kit::default().report(), None);
+    for words in [
+        "<li>2 lines of session-1 were left out: torn last line</li>",
+        "keeps no more at the cuts than an empty text would",
+        "not ranked: offline summary",
+        "data-sort=\"37\">37×</td>",
+        "failed: fifo at window 200k: session-0: result `call-9` has no call",
+        "2 lines of session-1 were left out: torn last line",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+    assert!(measured(&page).contains("[\"cost_usd_refetch\",\"a price is unknown\"]"));
+}
+
+#[test]
+fn every_session_can_be_chosen_and_the_longest_comes_first() {
+    let report = Kit::default().report();
+    let page = page(&report, Some(&Kit::default().texts(&report)));
+    let index = block(&page, "details");
+    assert_eq!(index["open"], 2, "the longest");
+    assert_eq!(index["sessions"], serde_json::json!(["session-0", "session-1", "session-2"]));
+    for kind in ["shape", "words"] {
+        for at in 0..3 {
+            block(&page, &format!("{kind}-{at}"));
+        }
+    }
+}
+
+#[test]
+fn what_is_packed_of_sessions_without_texts_holds_no_word() {
+    let report = Kit::default().report();
+    let texts = Kit::default().texts(&report);
+    let (with, without) = (page(&report, Some(&texts)), page(&report, None));
+    assert!(block(&with, "words-0").to_string().contains("src/cache/store.rs"));
+    assert!(!without.contains("id=\"words-"));
+    assert!(!block(&without, "shape-0").to_string().contains("store.rs"));
+}
+
+#[test]
+fn every_drawing_is_announced_in_words() {
+    let page = page(&Kit::default().report(), None);
+    let drawings = page.matches("<svg ").count();
+    let announced = page.matches("role=\"img\" aria-label=\"").count();
+    // What is hidden stands in words beside it.
+    let hidden = page.matches(" aria-hidden=\"true\">").count();
+    assert!(drawings > announced && drawings <= announced + hidden);
+    let label = "aria-label=\"What each strategy keeps against the cost of the sessions. ";
+    assert!(page.contains(label), "the picture is told");
+    assert!(page.contains("<span class=\"told\">"), "and so are bars");
+}
+
+#[test]
+fn a_report_of_nothing_is_still_a_page() {
+    let mut report = Kit { sessions: 0, strategies: Vec::new(), ..Kit::default() }.report();
+    report.findings.clear();
+    let page = page(&report, None);
+    tags(&page);
+    assert!(page.contains("<h2>Settings and every measure</h2>"));
+}
+
+#[test]
+fn a_session_of_no_request_is_drawn_without_panic() {
+    let mut report = Kit { sessions: 1, ..Kit::default() }.report();
+    report.transcripts[0].requests.clear();
+    report.transcripts[0].messages.clear();
+    for cell in report.sessions.cells_mut() {
+        if let CellOutcome::Done(rows) = &mut cell.outcome {
+            Arc::make_mut(&mut rows.requests).clear();
+        }
+    }
+    tags(&page(&report, None));
+}
+
+#[test]
+fn eleven_sessions_of_twelve_strategies_at_two_windows_stay_under_three_megabytes() {
+    let mut kit = Kit { sessions: 11, requests: 700, ..Kit::default() };
+    let names = ["zoea", "gsv", "gencode", "lis", "id-list", "recorded"];
+    kit.strategies.extend(names.map(|name| (name, RowKind::OfflineSummary)));
+    let report = kit.report();
+    let mut texts = kit.texts(&report);
+    for text in texts.0.values_mut() {
+        *text = "{\"path\": \"src/<b>.rs\", \"日本\": 1} ".repeat(200);
+    }
+    let size = page(&report, Some(&texts)).len();
+    assert!(size < 3_000_000, "{size} bytes");
+}
+
+#[test]
+fn drawings_take_their_colours_from_the_style_sheet() {
+    let page = page(&Kit::default().report(), None);
+    let drawn = page.rsplit("</style>").next().unwrap();
+    for attribute in ["fill=\"#", "stroke=\"#"] {
+        assert!(!drawn.contains(attribute), "{attribute} is no colour of a theme");
+    }
+}
+
+/// Relative luminance of `#rrggbb` (WCAG 2.2).
+fn luminance(hex: &str) -> f64 {
+    let channel = |at: usize| {
+        let value = f64::from(u8::from_str_radix(&hex[at..at + 2], 16).unwrap()) / 255.0;
+        if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+    };
+    0.2126 * channel(1) + 0.7152 * channel(3) + 0.0722 * channel(5)
+}
+
+fn contrast(a: &str, b: &str) -> f64 {
+    let (a, b) = (luminance(a), luminance(b));
+    (a.max(b) + 0.05) / (a.min(b) + 0.05)
+}
+
+/// A colour of the style sheet in both themes.
+fn themes<'a>(style: &'a str, name: &str) -> [&'a str; 2] {
+    let start = format!("--{name}: light-dark(");
+    let at = style.find(&start).unwrap_or_else(|| panic!("{name} is no colour")) + start.len();
+    let mut pair = style[at..].split(')').next().unwrap().split(", ");
+    [pair.next().unwrap(), pair.next().unwrap()]
+}
+
+#[test]
+fn words_and_marks_have_the_contrast_of_wcag_aa_in_both_themes() {
+    let style = include_str!("page.css");
+    let words = ["ink", "muted", "accent", "over", "good", "doubt"];
+    let marks = ["accent", "over", "good", "doubt", "limit", "beaten", "verbatim"];
+    for theme in [0, 1] {
+        let color = |name: &str| themes(style, name)[theme];
+        for paper in ["paper", "soft"] {
+            let pairs = words.map(|name| (name, 4.5)).into_iter().chain(marks.map(|m| (m, 3.0)));
+            for (name, least) in pairs {
+                let ratio = contrast(color(name), color(paper));
+                assert!(ratio >= least, "{name} on {paper}, theme {theme}: {ratio:.2}");
+            }
+        }
+        let states = ["verbatim", "folded", "edited", "gone"].map(color);
+        for (at, a) in states.iter().enumerate() {
+            for b in &states[at + 1..] {
+                assert!(contrast(a, b) >= 1.25, "{a} and {b}: {:.2}", contrast(a, b));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_policy_names_the_scripts_and_styles_as_they_stand_on_the_page() {
+    let page = page(&Kit::default().report(), None);
+    let policy = page.split_once("Content-Security-Policy\" content=\"").unwrap().1;
+    let policy = policy.split_once('"').unwrap().0;
+    assert!(!policy.replace("style-src-attr 'unsafe-inline'", "").contains("unsafe"), "{policy}");
+    for (open, close, all) in
+        [("<script>", "</script>", policy::SCRIPTS), ("<style>", "</style>", policy::STYLES)]
+    {
+        let found: Vec<&str> =
+            page.split(open).skip(1).map(|part| part.split_once(close).unwrap().0).collect();
+        assert_eq!(found, all, "what is hashed is what is there, to the byte");
+    }
+}
+
+#[test]
+fn the_answer_stands_first_then_the_gate_and_the_problems_then_the_folds() {
+    let mut report = Kit::default().report();
+    report.recommendation = Some(recommended("prune"));
+    report.gate = Some(recap_core::model::Gate {
+        baseline: None,
+        undecided: recap_core::model::UndecidedPolicy::Incomplete,
+        rules: Vec::new(),
+    });
+    let page = page(&report, None);
+    let places = [
+        "<h1>",
+        "<p class=\"sentence\">At a window of 25 % use prune",
+        "Gate passed:",
+        "<div class=\"wide\"><svg class=\"quadrant\"",
+        "Problems of this run",
+        "id=\"bill\"",
+        "id=\"session\"",
+        "class=\"fold\"",
+        "id=\"comparison\"",
+        "id=\"trust\"",
+    ];
+    let at = places.map(|words| page.find(words).expect(words));
+    assert!(at.is_sorted(), "{at:?}");
+}
+
+#[test]
+fn a_beaten_strategy_says_by_whom() {
+    let mut report = Kit { windows: vec!["25%"], ..Kit::default() }.report();
+    for (name, usd, kept, wait) in
+        [("prune", 4.0, 0.8, 10.0), ("fifo", 5.0, 0.7, 10.0), ("sliding-window", 2.0, 0.3, 0.0)]
+    {
+        let row = report.rows.iter_mut().find(|row| row.strategy == name).unwrap();
+        for (id, x) in [
+            ("cost_usd", usd),
+            ("reference_recall", kept),
+            ("blocking_ms_p95", wait),
+            ("overflows", 0.0),
+        ] {
+            row.values.insert(id.to_owned(), Value::Known(x));
+        }
+    }
+    let page = page(&report, None);
+    assert_eq!(page.matches("beaten by ").count(), 1);
+    assert!(page.contains("beaten by prune</small>"));
+}
+
+#[test]
+fn the_bill_is_on_the_page_and_can_be_told_without_a_script() {
+    let mut report = Kit::default().report();
+    report.transcripts[0].validation = Some(validation(0.06));
+    let page = page(&report, None);
+    for words in [
+        "<h2>What it costs, and what for</h2>",
+        "read from the provider’s cache $",
+        "!+6.0 %",
+        "0 of 1 session within 5 %",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+}
+
+#[test]
+fn only_the_table_that_the_page_opens_with_is_shown_before_a_script_runs() {
+    let page = page(&Kit::default().report(), None);
+    let answers: Vec<&str> = page.split("<section class=\"block answer\"").skip(1).collect();
+    let hidden = answers.iter().filter(|part| part.split('>').next().unwrap().ends_with(" hidden"));
+    assert_eq!((answers.len(), hidden.count()), (2, 1));
+}
+
+#[test]
+fn an_unknown_price_is_said_where_the_bill_would_be() {
+    let mut report = Kit::default().report();
+    report.manifest.prices.models.clear();
+    for row in &mut report.rows {
+        let reason = Value::Absent(Absent::Price("claude-sonnet-5-5".to_owned()));
+        row.values.insert("cost_usd".to_owned(), reason);
+    }
+    let page = page(&report, None);
+    assert!(page.contains("<p>Cost unknown: the price of claude-sonnet-5-5 is unknown.</p>"));
+    let cell = "title=\"the price of claude-sonnet-5-5 is unknown\">unknown</td>";
+    assert!(page.contains(cell));
+    assert!(page.contains("mean tokens of a request (no price is known)"));
+}

@@ -1,0 +1,159 @@
+//! Prints a report: a table on a terminal, files for programs, a page for people.
+//!
+//! In: a [`Report`](recap_core::model::Report). Out: bytes. [`FORMATS`] lists every file;
+//! [`document`] has what is printed for people, built once and rendered for a terminal, Markdown
+//! and HTML; `html` is the page around it.
+//!
+//! Invariant: a report is a function of the measured rows. Nothing here opens a file, prints,
+//! or reads a clock, so the same rows give the same bytes; writing them is the program's work.
+
+// Where an invariant holds, `expect` says it. `clippy.toml` names what reads the environment and the
+// clock, opens a socket or starts a program: a module that may says so at its head.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::print_stdout,
+        clippy::print_stderr,
+        clippy::dbg_macro,
+        clippy::disallowed_methods,
+        clippy::disallowed_types
+    )
+)]
+
+use std::borrow::Cow;
+use std::io::{Result, Write};
+
+use recap_core::model::Report;
+
+mod advice;
+mod block;
+mod calibration;
+mod calls_csv;
+mod certainty;
+mod compactions_csv;
+mod comparison;
+mod cuts_csv;
+pub mod document;
+mod facts_csv;
+mod forgets;
+mod html;
+mod junit;
+mod markdown;
+use recap_core::wording::number;
+mod packed;
+mod panel;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod plain;
+mod probes_csv;
+mod questions_csv;
+mod receipt;
+mod receipt_csv;
+mod references_csv;
+mod requests_csv;
+mod sessions;
+mod sheet;
+mod short_ids;
+mod spend;
+mod summary_csv;
+mod summary_json;
+mod table;
+mod tuned;
+mod validation;
+mod validation_csv;
+
+#[cfg(test)]
+mod narrow_tests;
+#[cfg(test)]
+mod testkit;
+
+pub use calibration::{calibration_csv, calibration_json, calibration_table, verdicts_csv};
+pub use calls_csv::calls_csv;
+pub use comparison::{comparison_json, comparison_md, comparison_table};
+pub use document::{STYLES, Screen};
+pub use html::comparison_html;
+pub use spend::calls_table;
+pub use table::table;
+pub use tuned::{tuned_csv, tuned_json, tuned_svg, tuned_table};
+
+/// Where the page finds the words behind a hash. Not given (`--no-text`), the
+/// page shows sizes and states only.
+pub trait Texts {
+    /// The text stored under this hash, if it is there.
+    fn get(&self, hash: &str) -> Option<Cow<'_, str>>;
+}
+
+/// What a format renders.
+#[derive(Clone, Copy)]
+pub struct Source<'a> {
+    /// The comparison.
+    pub report: &'a Report,
+    /// Texts of messages and summaries; `None` keeps them out of the page, and
+    /// with them what was asked, expected and answered.
+    pub texts: Option<&'a dyn Texts>,
+}
+
+/// One file of a run folder and how it is made.
+pub struct Format {
+    /// What `--format` calls it; several files may share one name.
+    pub name: &'static str,
+    /// File name in the run folder.
+    pub file: &'static str,
+    /// What it holds, in a line.
+    pub about: &'static str,
+    /// Renders it, piece by piece where it is large.
+    pub render: fn(&Source<'_>, &mut dyn Write) -> Result<()>,
+}
+
+impl Format {
+    /// The file in memory.
+    pub fn bytes(&self, source: &Source<'_>) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        (self.render)(source, &mut bytes).expect("memory takes every write");
+        bytes
+    }
+}
+
+/// Every file that a run leaves for its readers, in the order of writing.
+pub static FORMATS: &[Format] = &[
+    summary_csv::FORMAT,
+    sessions::FORMAT,
+    compactions_csv::FORMAT,
+    requests_csv::FORMAT,
+    references_csv::FORMAT,
+    cuts_csv::FORMAT,
+    facts_csv::FORMAT,
+    questions_csv::FORMAT,
+    probes_csv::FORMAT,
+    #[cfg(feature = "parquet")]
+    parquet::FORMAT,
+    validation_csv::FORMAT,
+    receipt_csv::FORMAT,
+    calls_csv::FORMAT,
+    summary_json::FORMAT,
+    markdown::FORMAT,
+    junit::FORMAT,
+    html::FORMAT,
+];
+
+/// What `--format` takes, each name once, in the order of writing.
+pub fn format_names() -> Vec<&'static str> {
+    let mut names = Vec::new();
+    for format in FORMATS {
+        if !names.contains(&format.name) {
+            names.push(format.name);
+        }
+    }
+    names
+}
+
+/// The named formats ([`format_names`]); all of them where none is named. A
+/// name that is unknown names nothing: the command line checks names against
+/// [`FORMATS`] first.
+pub fn formats(names: &[&str]) -> impl Iterator<Item = &'static Format> {
+    FORMATS.iter().filter(|format| names.is_empty() || names.contains(&format.name))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,385 @@
+use comrak::nodes::{AstNode, NodeValue};
+use comrak::{Arena, Options, parse_document};
+use regex::Regex;
+
+use super::*;
+use crate::plain;
+use crate::testkit::{AGENT_MODEL, Kit, recommended};
+use recap_core::model::{Absent, Limit, Observation, Problem, RuleFindings, Value};
+
+/// What a name, a rule or an error of a stranger may hold.
+const HOSTILE: [&str; 47] = [
+    "[click](https://evil.example/a)",
+    "![x](https://evil.example/p.png)",
+    "[x]: https://evil.example",
+    "[^1] [x][y] [x]",
+    "[^1]: note",
+    "<img src=x onerror=alert(1)>",
+    "<script>alert(1)</script>",
+    "<!-- hidden -->",
+    "</details></summary><h1>",
+    "<https://evil.example>",
+    "<a@evil.example>",
+    "@octocat and @org/team,@x",
+    "a@octocat",
+    "#123 GH-42 gh-7 owner/repo#7 owner/repo@0123456789",
+    "deadbeefcafe 0123456789abcdef0123456789abcdef01234567",
+    "https://evil.example/a?b=c&d",
+    "http&#58;//evil.example",
+    "www.evil.example wwww.evil.example (WWW.EVIL.example)",
+    "evil@example.com",
+    "mailto:evil@example.com xmpp:a@b.example ftp://evil.example",
+    "a | b | c",
+    "|",
+    "|||",
+    "\\|",
+    "a\\|b\\\\|c",
+    "`",
+    "``` x ``",
+    "~~~",
+    "\\",
+    "ends with \\",
+    "**bold** *em* _em_ __init__ ~~gone~~ ~x~",
+    "\n# heading\n\n- list\n1. x\n> quote\n---\n===",
+    "\n\n    code\n",
+    "- item",
+    "+ item",
+    "1. item",
+    "1) item",
+    "= x",
+    "> [!WARNING]",
+    "- [ ] task",
+    "$x^2$ $$y$$ $`z`$ $ $5 and $6",
+    ":tada: :octocat: :+1:",
+    "&lt;b&gt; &#64;octocat &copy; &",
+    "\u{0}\u{1b}[31mred \u{202e}evil\u{2028}x\r\ty",
+    "w\u{200b}ww.evil.example",
+    "日本 𝒳 e\u{301}",
+    "   ",
+];
+
+fn markdown(report: &Report) -> String {
+    String::from_utf8(render(&Source { report, texts: None })).unwrap()
+}
+
+fn check(strategy: &str, finding: CheckOutcome, reason: &str) -> Check {
+    Check {
+        dataset: "ALL".to_owned(),
+        strategy: strategy.to_owned(),
+        window: "25%".to_owned(),
+        agent_model: AGENT_MODEL.to_owned(),
+        measure: "reference_recall".to_owned(),
+        value: None,
+        baseline: None,
+        interval: None,
+        transcripts: 3,
+        finding,
+        reason: reason.to_owned(),
+    }
+}
+
+fn gated(undecided: UndecidedPolicy, checks: Vec<Check>) -> Report {
+    let mut report = Kit::default().report();
+    let rule = RuleFindings { rule: "reference_recall < 0.9".to_owned(), checks };
+    report.gate = Some(Gate { baseline: None, undecided, rules: vec![rule] });
+    report
+}
+
+fn first_line(report: &Report) -> String {
+    markdown(report).lines().next().unwrap().to_owned()
+}
+
+#[test]
+fn the_first_line_says_what_the_gate_came_to_and_why() {
+    use CheckOutcome::{Failed, Missing, Passed, Undecided};
+    use UndecidedPolicy::{Fail, Incomplete, Pass};
+    let line = |policy, checks: &[(CheckOutcome, &str)]| {
+        let checks = checks.iter().map(|(finding, why)| check("prune", *finding, why)).collect();
+        first_line(&gated(policy, checks))
+    };
+    let on = r"· `my-sessions` · `reference_recall < 0.9` on `prune` at 25 %:";
+    assert_eq!(
+        line(Incomplete, &[(Passed, "a"), (Undecided, "b"), (Failed, "0.86 is below 0.9")]),
+        format!("❌ **recap: the gate failed** {on} 0.86 is below 0.9")
+    );
+    assert_eq!(
+        line(Incomplete, &[(Passed, "a"), (Undecided, "b")]),
+        format!("⚠️ **recap: no verdict, the data leave the gate undecided** {on} b")
+    );
+    assert_eq!(
+        line(Incomplete, &[(Undecided, "b"), (Missing, "no such row")]),
+        format!("⚠️ **recap: no verdict, the gate lacks figures** {on} no such row")
+    );
+    let passed = "✅ **recap: the gate passed** · `my-sessions` · 2 checks of 1 rule";
+    assert_eq!(line(Incomplete, &[(Passed, "a"), (Passed, "b")]), passed);
+    assert_eq!(line(Pass, &[(Passed, "a"), (Undecided, "b")]), passed);
+    let failed = line(Fail, &[(Passed, "a"), (Undecided, "b")]);
+    assert_eq!(failed, format!("❌ **recap: the gate failed** {on} b"));
+    let none = first_line(&Kit::default().report());
+    assert_eq!(none, "**recap: measured, no gate was set** · `my-sessions`");
+}
+
+#[test]
+fn a_run_fits_a_comment_and_reads_from_the_verdict_down() {
+    let checks = vec![
+        check("prune", CheckOutcome::Passed, "0.86"),
+        check("fifo", CheckOutcome::Undecided, "0.40, between 0.36 and 0.44"),
+        check("sliding-window", CheckOutcome::Failed, "0.21 is below 0.9"),
+    ];
+    let mut report = gated(UndecidedPolicy::Incomplete, checks);
+    report.recommendation = Some(recommended("prune"));
+    report.gate.as_mut().unwrap().baseline = Some("main".to_owned());
+    insta::assert_snapshot!(markdown(&report), @r"
+    ❌ **recap: the gate failed** · `my-sessions` · `reference_recall < 0.9` on `sliding-window` at 25 %: 0.21 is below 0.9
+
+    - **At a window of 25 % use prune: it keeps 86 % of the facts needed next.**
+    - The largest doubt: replay is open loop: the recorded agent does not react to what was forgotten, so this measures memory and size, not task success.
+    - 60 needed facts in 1 session with 6 requests, through 4 strategies at 25 %.
+
+    Baseline: `main`.
+
+    - ❌ failed: `reference_recall < 0.9` on `sliding-window` at 25 %, `ALL`: 0.21 is below 0.9
+    - ⚠️ undecided: `reference_recall < 0.9` on `fifo` at 25 %, `ALL`: 0.40, between 0.36 and 0.44
+    - ✅ 1 check passed
+
+    #### my-sessions: 3 sessions, 39 requests, 3 questions · window 25 % · billed as claude-sonnet-5-5
+
+    |  | strategy | facts kept | gain over recency | bill of all sessions | tokens | wait p95 | verdict |
+    | --: | --- | --: | --: | --- | --: | --: | --- |
+    | 1 | prune | 86 %  77…95 | +0.27 | &#36;23.07  −44 % | 0.46× | 0 ms | descriptive |
+    | 2 | sliding-window | 21 %  19…23 | +0.11 | &#36;50.26  +22 % | 0.21× | 0 ms | descriptive |
+    | 3 | fifo | 40 %  36…44 | +0.00 | &#36;42.44  +3 % | 0.50× | 0 ms | descriptive |
+
+    <details>
+    <summary>3 rows without a rank: offline summaries and controls</summary>
+
+    |  | strategy | facts kept | gain over recency | bill of all sessions | tokens | wait p95 | verdict |
+    | --: | --- | --: | --: | --- | --: | --: | --- |
+    |  | full | 100 % | – | &#36;41.20 \* | 1.00× | – | \* over the window 37× |
+    |  | empty | 0 %  0…0 | −0.02 | &#36;3.71  −91 % | 0.06× | – | control |
+    |  | continuation (offline) | 64 %  58…70 | +0.20 | &#36;36.26  −12 % | 0.30× | 4.2 s | not ranked: offline summary |
+
+    a…b: lowest and highest session or project; too few for an interval.<br>
+    \*: requests over the window, which a provider would have refused: they keep nothing, controls apart, and the bill is hypothetical.
+
+    </details>
+
+    #### window 200k · billed as claude-sonnet-5-5
+
+    |  | strategy | facts kept | gain over recency | bill of all sessions | tokens | wait p95 | verdict |
+    | --: | --- | --: | --: | --- | --: | --: | --- |
+    | 1 | prune | 86 %  77…95 | +0.27 | &#36;23.07  −44 % | 0.56× | 0 ms | descriptive |
+    | 2 | sliding-window | 21 %  19…23 | +0.11 | &#36;50.26  +22 % | 0.31× | 0 ms | descriptive |
+    | 3 | fifo | 50 %  45…55 | +0.00 | &#36;42.44  +3 % | 0.60× | 0 ms | descriptive; 1 cell failed |
+
+    <details>
+    <summary>3 rows without a rank: offline summaries and controls</summary>
+
+    |  | strategy | facts kept | gain over recency | bill of all sessions | tokens | wait p95 | verdict |
+    | --: | --- | --: | --: | --- | --: | --: | --- |
+    |  | full | 100 % | – | &#36;41.20 | 1.00× | – | control |
+    |  | empty | 0 %  0…0 | −0.02 | &#36;3.71  −91 % | 0.06× | – | control |
+    |  | continuation (offline) | 64 %  58…70 | +0.20 | &#36;36.26  −12 % | 0.40× | 4.2 s | not ranked: offline summary |
+
+    a…b: lowest and highest session or project; too few for an interval.
+
+    </details>
+
+    - what is written in the place of the history keeps no more at the cuts than an empty text would: continuation −0.01
+
+    **Know this of the run before using the figures:**
+
+    - 2 lines of session-1 were left out: torn last line
+
+    <details>
+    <summary>1 limit</summary>
+
+    - replay is open loop: the recorded agent does not react to what was forgotten, so this measures memory and size, not task success
+
+    </details>
+
+    In the same folder: `report.html` (everything, with charts), `summary.csv`, `junit.xml`, `manifest.json` (what was run).
+    ");
+}
+
+#[test]
+fn the_table_is_that_of_all_data_sets_where_there_are_several() {
+    let mut report = Kit::default().report();
+    for name in ["others", "ALL"] {
+        let rows = report.rows.iter().filter(|row| row.dataset == "my-sessions").cloned();
+        let rows: Vec<StrategyRow> = rows.collect();
+        report.rows.extend(rows.into_iter().map(|row| StrategyRow { dataset: name.into(), ..row }));
+    }
+    let text = markdown(&report);
+    assert_eq!(text.matches("#### all data sets:").count(), 1, "{text}");
+    assert_eq!(text.matches("#### ").count(), 2, "{text}");
+}
+
+#[test]
+fn what_can_be_missed_goes_first_where_it_gets_long() {
+    let names: Vec<String> = (0..39).map(|n| format!("strategy-number-{n}")).collect();
+    let names: Vec<&'static str> = names.into_iter().map(|n| &*n.leak()).collect();
+    let row_kind = |n| if n < 18 { RowKind::Ranked } else { RowKind::OfflineSummary };
+    let strategies = names.into_iter().enumerate().map(|(n, name)| (name, row_kind(n))).collect();
+    let kit = Kit { windows: vec!["8k", "16k", "25%"], strategies, ..Kit::default() };
+    let text = markdown(&kit.report());
+    assert!(text.len() < SHORT + 500, "{}", text.len());
+    assert!(text.contains("#### my-sessions") && text.contains("| 16 | strategy-number-15 |"));
+    assert!(text.contains("… and 2 rows more in `summary.csv`."), "{text}");
+    assert!(text.contains("Left out here for length"), "{text}");
+    assert!(!markdown(&Kit::default().report()).contains("Left out here"));
+}
+
+/// A report in which every text of a stranger is this one.
+fn infested(text: &str) -> Report {
+    let reason = |finding| Check {
+        dataset: text.to_owned(),
+        window: text.to_owned(),
+        agent_model: text.to_owned(),
+        measure: text.to_owned(),
+        ..check(text, finding, text)
+    };
+    let findings = [CheckOutcome::Failed, CheckOutcome::Missing, CheckOutcome::Undecided];
+    let mut report = gated(UndecidedPolicy::Incomplete, findings.map(reason).to_vec());
+    let gate = report.gate.as_mut().unwrap();
+    gate.baseline = Some(text.to_owned());
+    gate.rules[0].rule = text.to_owned();
+    report.title = text.to_owned();
+    report.recommendation = Some(recommended(text));
+    report.findings = vec![
+        Problem::Notice(text.to_owned()).into(),
+        Observation::AddsNothing { rows: vec![(text.to_owned(), 0.0)] }.into(),
+        Limit::SmallWindows { windows: vec![text.to_owned()], scaled: true }.into(),
+    ];
+    report.manifest.compactor = text.to_owned();
+    for row in &mut report.rows {
+        row.dataset = text.to_owned();
+        row.window = format!("{text}{}", row.window);
+        row.agent_model = text.to_owned();
+        row.failed = vec![text.to_owned()];
+        row.values.insert("cost_usd".to_owned(), Value::Absent(Absent::Price(text.to_owned())));
+        if row.strategy != "full" {
+            row.strategy = text.to_owned();
+        }
+    }
+    report.transcripts.iter_mut().for_each(|t| t.dataset = text.to_owned());
+    report
+}
+
+/// GitHub's Markdown, as far as there are words for it.
+fn options() -> Options<'static> {
+    let mut options = Options::default();
+    let extension = &mut options.extension;
+    extension.autolink = true;
+    extension.table = true;
+    extension.strikethrough = true;
+    extension.tasklist = true;
+    extension.footnotes = true;
+    extension.alerts = true;
+    extension.math_dollars = true;
+    extension.math_code = true;
+    options.parse.relaxed_autolinks = true;
+    options
+}
+
+/// The text of a paragraph or cell; what no mention is looked for in, or
+/// reaches over, is a mark.
+fn words<'a>(node: &'a AstNode<'a>) -> String {
+    let each = node.descendants().map(|n| match &n.data().value {
+        NodeValue::Text(text) => text.to_string(),
+        NodeValue::Code(_) | NodeValue::HtmlInline(_) => "\u{FFFC}".to_owned(),
+        _ => String::new(),
+    });
+    each.collect()
+}
+
+#[test]
+fn nothing_comes_out_of_hostile_names_but_their_words() {
+    let obeyed = Regex::new(
+        r"(?i)(^|[^a-z0-9_`])@[a-z0-9]|#[0-9]|\bgh-[0-9]|:[a-z0-9_+-]+:|\b[0-9a-f]{7,40}\b",
+    )
+    .unwrap();
+    for hostile in HOSTILE {
+        let text = markdown(&infested(hostile));
+        assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "{hostile:?}");
+        let arena = Arena::new();
+        let root = parse_document(&arena, &text, &options());
+        let mut rows = 0;
+        for node in root.descendants() {
+            match &node.data().value {
+                NodeValue::Document
+                | NodeValue::Paragraph
+                | NodeValue::List(_)
+                | NodeValue::Item(_)
+                | NodeValue::Table(_)
+                | NodeValue::TableCell
+                | NodeValue::Text(_)
+                | NodeValue::Code(_)
+                | NodeValue::Strong
+                | NodeValue::SoftBreak => {}
+                NodeValue::Heading(heading) => assert_eq!(heading.level, 4, "{hostile:?}\n{text}"),
+                NodeValue::TableRow(head) => rows += usize::from(!head),
+                NodeValue::HtmlInline(html) => {
+                    assert!(["<span>", "</span>", "<br>"].contains(&&**html), "{hostile:?} {html}");
+                }
+                NodeValue::HtmlBlock(html) => {
+                    let ours = html.literal.lines().all(|line| {
+                        ["<details>", "</details>"].contains(&line)
+                            || line.starts_with("<summary>") && line.ends_with("</summary>")
+                    });
+                    assert!(ours, "{hostile:?} {}", html.literal);
+                }
+                other => panic!("{hostile:?} became {other:?} in\n{text}"),
+            }
+            let is_block = matches!(node.data().value, NodeValue::Paragraph | NodeValue::TableCell);
+            if is_block {
+                let words = words(node);
+                let found = obeyed.find(&words).map(|found| found.as_str().to_owned());
+                assert_eq!(found, None, "{hostile:?} in {words:?}");
+            }
+        }
+        // Two windows with three ranked rows and three others each.
+        assert_eq!(rows, 12, "{hostile:?}\n{text}");
+    }
+}
+
+#[test]
+fn a_reader_sees_every_hostile_name_as_it_is() {
+    for hostile in HOSTILE {
+        let mut report = Kit::default().report();
+        report.rows.iter_mut().for_each(|row| row.strategy = hostile.to_owned());
+        let text = markdown(&report);
+        let arena = Arena::new();
+        let root = parse_document(&arena, &text, &options());
+        let row =
+            root.descendants().filter(|n| matches!(n.data().value, NodeValue::TableRow(false)));
+        let name = row.map(|row| row.children().nth(1).unwrap()).next().unwrap();
+        let seen: String = (name.descendants())
+            .map(|n| match &n.data().value {
+                NodeValue::Text(text) => text.to_string(),
+                NodeValue::Code(code) => code.literal.clone(),
+                NodeValue::HtmlInline(_) | NodeValue::TableCell => String::new(),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        let known = |text: &str| text.replace('\u{200b}', "");
+        let expected = plain::shortened(plain::line(hostile).trim(), 60);
+        assert_eq!(known(&seen), known(&expected), "{hostile:?}\n{text}");
+    }
+}
+
+#[test]
+fn no_comment_is_too_long_whatever_the_texts_are() {
+    let long = "#$@ ".repeat(20_000);
+    let mut report = infested(&long);
+    let gate = report.gate.as_mut().unwrap();
+    let checks = gate.rules[0].checks.clone();
+    gate.rules[0].checks = (0..400).flat_map(|_| checks.clone()).collect();
+    report.findings = vec![Problem::Notice(long.clone()).into(); 50];
+    let observed = Observation::AddsNothing { rows: vec![(long, 0.0)] };
+    report.findings.extend(vec![Finding::from(observed); 50]);
+    let text = markdown(&report);
+    assert!(text.chars().count() < 65_536, "{}", text.chars().count());
+    assert!(text.starts_with("❌ **recap: the gate failed**"), "{}", &text[..200]);
+    assert!(text.contains("Left out here for length"));
+}

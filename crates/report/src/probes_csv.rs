@@ -1,0 +1,140 @@
+//! `probes.csv`: every probe under every strategy: what was asked, expected and
+//! answered, before and after, and where its evidence went. Without text
+//! (`--no-text`) these words are empty fields.
+
+use std::io::{Result, Write};
+
+use super::sheet::{self, Field};
+use super::{Format, Source};
+use recap_core::model::{
+    Agreement, Answer, Cell, Expectation, Judgement, ProbeFacts, ProbeRow, RIGHT, Session, Verdict,
+    Vote,
+};
+
+pub(super) const FORMAT: Format = Format {
+    name: "csv",
+    file: "probes.csv",
+    about: "one row per question of a data set and strategy: asked, expected, answered before and after, graded",
+    render,
+};
+
+const COLUMNS: &str = "probe,kind,asked_at,age_tokens,age_compactions,evidence_state,answerable,expected,\
+    answer,pre_answer,score,agreement,verdict,judge,unscored_reason,rationale,question,\
+    votes,recovered_answer,recovered_score,recovery_calls,recovery_tokens";
+
+/// The control that answers before compression.
+pub(super) const BEFORE: &str = "full";
+
+fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
+    sheet::csv(&header(), rows(source), out)
+}
+
+/// The names of the columns.
+pub(super) fn header() -> String {
+    format!("{},{COLUMNS}", sheet::ROW_KEY)
+}
+
+/// A row for each probe, strategy, window and replicate.
+pub(super) fn rows<'a>(source: &'a Source<'_>) -> impl Iterator<Item = Vec<Field>> + 'a {
+    source.report.sessions.iter().flat_map(|session| -> Vec<Vec<Field>> {
+        session.cells().iter().flat_map(|cell| cell_rows(source, &session, cell)).collect()
+    })
+}
+
+fn cell_rows(source: &Source<'_>, session: &Session<'_>, cell: &Cell) -> Vec<Vec<Field>> {
+    let report = source.report;
+    let (Some(rows), Some(facts)) =
+        (cell.rows(), report.facts_of(&cell.key.dataset, &cell.key.transcript))
+    else {
+        return Vec::new();
+    };
+    let before = uncompressed(session, cell);
+    let row = |row: &ProbeRow| {
+        let asked = facts.probes.get(row.probe as usize)?;
+        let mut fields = sheet::row_key(&cell.key);
+        fields.extend(probe_fields(source, cell, asked, row, before));
+        Some(fields)
+    };
+    rows.probes.iter().filter_map(row).collect()
+}
+
+/// The cell that was asked before compression.
+fn uncompressed<'a>(session: &'a Session<'_>, cell: &Cell) -> Option<&'a Cell> {
+    let mut cells = session.cells().iter();
+    cells.find(|other| other.key.strategy == BEFORE && other.key.window == cell.key.window)
+}
+
+fn probe_fields(
+    source: &Source<'_>,
+    cell: &Cell,
+    asked: &ProbeFacts,
+    row: &ProbeRow,
+    before: Option<&Cell>,
+) -> Vec<Field> {
+    let probe = &asked.probe;
+    let pre = before.and_then(|cell| Some((cell, cell.rows()?.probes.get(row.probe as usize)?)));
+    let unscored = match &row.judgement.verdict {
+        Verdict::Unscored(reason) => Some(reason.to_string()),
+        _ => None,
+    };
+    let count = |n: Option<u64>| n.map_or(Field::Empty, Field::Count);
+    let recovered = row.recovered.as_ref();
+    let words = |field: Field| if source.texts.is_some() { field } else { Field::Empty };
+    vec![
+        Field::text(&probe.id),
+        Field::text(probe.kind.as_str()),
+        Field::Count(u64::from(probe.asked_at)),
+        count(asked.age_tokens),
+        count(row.age_compactions.map(u64::from)),
+        Field::maybe_text(row.evidence.map(|state| state.as_str())),
+        row.answerable.map_or(Field::Empty, Field::Flag),
+        words(Field::text(&expected(&probe.expect))),
+        words(said(&row.answer)),
+        words(pre.map_or(Field::Empty, |(_, pre)| said(&pre.answer))),
+        Field::maybe(cell.score(row)),
+        Field::maybe_text(agreement(cell, row, pre).map(Agreement::as_str)),
+        Field::text(row.judgement.verdict.as_str()),
+        Field::text(&source.report.manifest.judge),
+        Field::maybe_text(unscored.as_deref()),
+        words(Field::text(&row.judgement.rationale)),
+        words(Field::text(&probe.question)),
+        Field::maybe_text(votes(&row.judgement).as_deref()),
+        words(recovered.map_or(Field::Empty, |r| said(&r.answer))),
+        Field::maybe(cell.recovered_score(row)),
+        count(recovered.map(|r| u64::from(r.calls))),
+        count(recovered.map(|r| r.tokens)),
+    ]
+}
+
+/// Who of a panel said what, without a word of theirs; absent for a single judge.
+fn votes(judgement: &Judgement) -> Option<String> {
+    let vote = |vote: &Vote| format!("{}={}", vote.judge, vote.verdict.as_str());
+    let votes: Vec<String> = judgement.votes.iter().map(vote).collect();
+    (!votes.is_empty()).then(|| votes.join("; "))
+}
+
+/// What compression did to a probe; absent unless both answers were graded.
+pub(super) fn agreement(
+    cell: &Cell,
+    row: &ProbeRow,
+    pre: Option<(&Cell, &ProbeRow)>,
+) -> Option<Agreement> {
+    let (full, pre) = pre?;
+    Some(Agreement::of(full.score(pre)? >= RIGHT, cell.score(row)? >= RIGHT))
+}
+
+/// What would be right, in words.
+pub(super) fn expected(expect: &Expectation) -> String {
+    match expect {
+        Expectation::AnyOf(values) => values.join(" | "),
+        Expectation::Rubric(nuggets) => nuggets.join(" & "),
+        Expectation::Unanswerable => "that it is not known".to_owned(),
+    }
+}
+
+pub(super) fn said(answer: &Answer) -> Field {
+    match answer {
+        Answer::Said(text) => Field::text(text),
+        Answer::Nothing(_) => Field::Empty,
+    }
+}

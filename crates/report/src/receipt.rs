@@ -1,0 +1,582 @@
+//! What the sessions cost as recorded, why caches were rebuilt, what filled the contexts, and
+//! what could be otherwise.
+
+use std::collections::BTreeSet;
+
+use super::document::{Cell, Group, Head, Part, Row, Table, absent, figures, words};
+use super::{block, number};
+use recap_core::model::{
+    Absent, Amount, Cause, Content, Hour, Origin, RECORDED, Rebuilt, Receipt, Report, RowKind,
+    Sender, Spent, StrategyRow, TokenKind, catalogue,
+};
+use recap_core::text::{counted, form_for};
+
+/// Tools that have a row of their own.
+const TOOLS: usize = 8;
+
+const REBUILT: &[Head] =
+    &[words("cause"), figures("requests"), figures("tokens"), figures("dollars")];
+
+const CONTENTS: &[Head] = &[
+    words("content"),
+    figures("texts"),
+    figures("tokens once"),
+    figures("as sent"),
+    figures("of what was sent"),
+];
+
+/// Tables of what the sessions cost; nothing where no session makes a request.
+pub(super) fn parts(report: &Report) -> Vec<Part> {
+    let receipt = &report.receipt;
+    if receipt.all().reported + receipt.all().silent == 0 {
+        return Vec::new();
+    }
+    let heading = |text: &str| Part::Heading(text.to_owned());
+    let text = |text: &str| Part::Text(text.to_owned());
+    let mut parts = Vec::new();
+    if receipt.all().reported > 0 {
+        parts.push(heading("By sender and kind of token"));
+        parts.push(text(
+            "As the provider reported it, at the list prices of the model that answered each \
+             request; nothing here is simulated. receipt.csv has the same for every session.",
+        ));
+        parts.push(Part::Table(costs(receipt)));
+    }
+    parts.push(Part::List(notes(receipt)));
+    if !receipt.rebuilt.is_empty() {
+        parts.push(heading("Caches that were rebuilt"));
+        parts.push(text(
+            "Requests that did not read what the request before them had in the provider’s cache, by \
+             what came between, and what these tokens cost above a read.",
+        ));
+        parts.push(Part::Table(Table::new(
+            "Rebuilt caches by cause",
+            REBUILT,
+            rebuilt_rows(receipt),
+        )));
+    }
+    if !receipt.contents.is_empty() {
+        parts.push(heading("What fills the context"));
+        parts.push(text(
+            "Tokens as recap counts them: each text once, and as often as requests sent it. Text that \
+             the harness added counts with the message that it came with.",
+        ));
+        let rows = contents(&receipt.contents);
+        parts.push(Part::Table(Table::new("What fills the context", CONTENTS, rows)));
+    }
+    let choices = choices(report);
+    if !choices.is_empty() {
+        parts.push(heading("What if"));
+        parts.push(Part::List(choices));
+    }
+    parts
+}
+
+/// Dollars and tokens by sender, model and kind of token.
+fn costs(receipt: &Receipt) -> Table {
+    let kinds: Vec<TokenKind> = receipt.all().kinds.into_keys().collect();
+    let told = receipt.spent.iter().filter(|(_, spent)| spent.reported > 0);
+    let mut rows: Vec<Row> = told
+        .map(|((sender, model), spent)| {
+            let model = model.as_deref().unwrap_or("no model is named");
+            cost(format!("{}, {model}", sender_name(*sender)), spent, &kinds)
+        })
+        .collect();
+    if rows.len() > 1 {
+        rows.push(cost("all".to_owned(), &receipt.all(), &kinds));
+    }
+    let heads = [words("sent by"), figures("total"), figures("requests")].into_iter();
+    Table {
+        name: "Cost by sender and kind of token".to_owned(),
+        heads: heads.chain(kinds.into_iter().map(kind_head)).collect(),
+        groups: vec![Group { title: "", rows }],
+    }
+}
+
+/// Dollars, with the tokens that they paid for.
+fn cost(name: String, spent: &Spent, kinds: &[TokenKind]) -> Row {
+    let cell = |amount: &Amount| Cell {
+        text: money(amount),
+        spread: Some(number::tokens(amount.tokens as f64)),
+    };
+    let each = kinds.iter().map(|kind| match spent.kinds.get(kind) {
+        Some(amount) if amount.tokens > 0 => cell(amount),
+        _ => absent().into(),
+    });
+    let first = [name.into(), cell(&spent.total()), number::grouped(spent.reported).into()];
+    Row { cells: first.into_iter().chain(each).collect(), dim: false }
+}
+
+/// What the sums do not hold, and why.
+fn notes(receipt: &Receipt) -> Vec<String> {
+    let all = receipt.all();
+    let (told, silent) = (all.reported, all.silent);
+    let told = format!(
+        "{} {} tokens; {} {} not, and {} in no sum here.",
+        counted(told, "request"),
+        form_for(told, "reports", "report"),
+        number::grouped(silent),
+        form_for(silent, "does", "do"),
+        form_for(silent, "is", "are")
+    );
+    let placeholders = all.kinds.contains_key(&TokenKind::OutputCounted).then(|| {
+        "Output that was written down before it was final is counted by recap instead; thinking \
+         that the recording does not show is missing from it."
+            .to_owned()
+    });
+    let unfinished = (all.unfinished > 0).then(|| {
+        let requests = counted(all.unfinished, "request of subagents or compactions");
+        format!("Of {requests} the output was written down before it was final: it is too low.")
+    });
+    let compactions = (receipt.silent_compactions > 0).then(|| {
+        let compactions = counted(receipt.silent_compactions, "compaction");
+        format!("The recording does not report the calls of {compactions}, if they made any.")
+    });
+    let aside = (receipt.of(Sender::Subagent).reported > 0).then(|| {
+        "Requests of subagents that are not recorded as a conversation have no order: none of \
+         theirs is among the rebuilt caches."
+            .to_owned()
+    });
+    let notes = [Some(told), placeholders, unfinished, compactions, aside];
+    notes.into_iter().flatten().chain(unpriced(receipt)).collect()
+}
+
+/// Why some tokens have no dollars, each reason once.
+fn unpriced(receipt: &Receipt) -> impl Iterator<Item = String> {
+    let amounts = receipt.spent.values().flat_map(|spent| spent.kinds.values());
+    let reasons = amounts.filter_map(|amount| amount.unpriced.as_ref());
+    let reasons: BTreeSet<String> = reasons.map(ToString::to_string).collect();
+    let said = |why: String| format!("Some tokens have no dollars: {}.", why);
+    reasons.into_iter().map(said)
+}
+
+fn rebuilt_rows(receipt: &Receipt) -> Vec<Vec<String>> {
+    let row = |(cause, one): (&Cause, &Rebuilt)| {
+        vec![
+            cause_name(*cause).to_owned(),
+            number::grouped(one.requests),
+            number::tokens(one.lost.tokens as f64),
+            money(&one.lost),
+        ]
+    };
+    receipt.rebuilt.iter().map(row).collect()
+}
+
+/// The kinds of content that were sent most; the tools after the first are one row.
+fn contents(all: &[Content]) -> Vec<Vec<String>> {
+    let sent: u64 = all.iter().map(|content| content.sent).sum();
+    let mut tools = 0;
+    let (shown, rest): (Vec<&Content>, Vec<&Content>) = all.iter().partition(|content| {
+        tools += usize::from(content.origin == Origin::Result);
+        content.origin != Origin::Result || tools <= TOOLS
+    });
+    let name = |content: &Content| match &content.tool {
+        Some(tool) => format!("results of {tool}"),
+        None => origin_name(content.origin).to_owned(),
+    };
+    let row = |name: String, content: &Content| {
+        let share = content.sent as f64 / sent.max(1) as f64;
+        let is_little = share > 0.0 && share < 0.005;
+        vec![
+            name,
+            number::grouped(content.texts),
+            number::tokens(content.tokens as f64),
+            number::tokens(content.sent as f64),
+            if is_little { "<1 %".to_owned() } else { number::percent(share) },
+        ]
+    };
+    let mut rows: Vec<Vec<String>> =
+        shown.iter().map(|content| row(name(content), content)).collect();
+    let others = rest.iter().copied().cloned().reduce(|sum, one| Content {
+        texts: sum.texts + one.texts,
+        tokens: sum.tokens + one.tokens,
+        sent: sum.sent + one.sent,
+        ..sum
+    });
+    rows.extend(
+        others.map(|sum| row(format!("results of {}", counted(rest.len(), "other tool")), &sum)),
+    );
+    rows
+}
+
+/// The receipt in one sentence; nothing where the sessions make no request.
+pub(super) fn sentence(report: &Report) -> Option<String> {
+    let receipt = &report.receipt;
+    let all = receipt.all();
+    if all.reported == 0 {
+        let silent = (all.silent > 0).then(|| counted(all.silent, "request"));
+        return silent.map(|requests| {
+            format!(
+                "What the sessions cost today is not known: none of {requests} reports its tokens."
+            )
+        });
+    }
+    let total = all.total();
+    let part = |(kind, part): (&TokenKind, &Amount)| match is_unknown(&total) {
+        true => format!("{} {} tokens", kind_name(*kind), number::tokens(part.tokens as f64)),
+        false => format!("{} {}", kind_name(*kind), money(part)),
+    };
+    let parts = all.kinds.iter().map(part).collect::<Vec<_>>().join(", ");
+    if is_unknown(&total) {
+        return Some(format!("What these sessions cost today is unknown: {parts}."));
+    }
+    let mut said = format!("Today these sessions cost {}: {parts}", money(&total));
+    for sender in [Sender::Subagent, Sender::Compaction] {
+        let spent = receipt.of(sender);
+        if spent.reported > 0 {
+            said += &format!("; of it {} for {}", money(&spent.total()), sender_name(sender));
+        }
+    }
+    if let Some(rebuilt) = rebuilt(receipt) {
+        said += &format!("; {rebuilt}");
+    }
+    Some(said + ".")
+}
+
+/// Whether nothing of it has a price.
+fn is_unknown(amount: &Amount) -> bool {
+    amount.usd == 0.0 && amount.unpriced.is_some()
+}
+
+/// The dollars of an amount; where a part has no price, those of the rest, and that.
+fn money(amount: &Amount) -> String {
+    match amount.whole() {
+        Some(usd) => number::dollars(usd),
+        None if is_unknown(amount) => "unknown".to_owned(),
+        None => format!("{} + unknown", number::dollars(amount.usd)),
+    }
+}
+
+/// The rebuilt caches in a clause; nothing where none was.
+fn rebuilt(receipt: &Receipt) -> Option<String> {
+    let requests: u64 = receipt.rebuilt.values().map(|one| one.requests).sum();
+    let lost: Amount = receipt.rebuilt.values().map(|one| &one.lost).sum();
+    let causes = receipt.rebuilt.iter().map(|(cause, one)| {
+        format!("{} {} ({})", number::grouped(one.requests), cause_name(*cause), money(&one.lost))
+    });
+    let causes: Vec<String> = causes.collect();
+    let caches = counted(requests, "cache");
+    let was = form_for(requests, "was", "were");
+    let causes = causes.join(", ");
+    (requests > 0).then(|| format!("{caches} {was} rebuilt for {} of it: {causes}", money(&lost)))
+}
+
+fn sender_name(sender: Sender) -> &'static str {
+    match sender {
+        Sender::Main => "main agent",
+        Sender::Subagent => "subagents",
+        Sender::Compaction => "compaction calls",
+    }
+}
+
+fn kind_name(kind: TokenKind) -> &'static str {
+    match kind {
+        TokenKind::CacheRead => "cache reads",
+        TokenKind::CacheWrite5m => "cache writes (5 min)",
+        TokenKind::CacheWrite1h => "cache writes (1 h)",
+        TokenKind::Input => "uncached input",
+        TokenKind::PromptUnsplit => "input, cached or not",
+        TokenKind::Output => "output",
+        TokenKind::OutputCounted => "output as recap counts it",
+    }
+}
+
+/// The same above a column.
+fn kind_head(kind: TokenKind) -> Head {
+    let words = match kind {
+        TokenKind::CacheRead => ["cache", "reads"],
+        TokenKind::CacheWrite5m => ["writes", "(5 min)"],
+        TokenKind::CacheWrite1h => ["writes", "(1 h)"],
+        TokenKind::Input => ["uncached", "input"],
+        TokenKind::PromptUnsplit => ["input, cached", "or not"],
+        TokenKind::Output => ["output", ""],
+        TokenKind::OutputCounted => ["output, as", "recap counts"],
+    };
+    Head { words, ..figures("") }
+}
+
+fn cause_name(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Compaction => "behind a compaction",
+        Cause::ModelChange => "after a change of the model",
+        Cause::IdleGap => "after an idle gap",
+        Cause::ChangedPrompt => "after a changed prompt or a loss at the provider",
+        Cause::Unknown => "for a cause that the recording does not tell",
+    }
+}
+
+fn origin_name(origin: Origin) -> &'static str {
+    match origin {
+        Origin::System => "system prompt and tools",
+        Origin::User => "user",
+        Origin::Agent => "agent: text, calls, reasoning",
+        Origin::Result => "results",
+        Origin::Summary => "summaries of compactions",
+    }
+}
+
+/// What would change, a sentence for each choice.
+fn choices(report: &Report) -> Vec<String> {
+    let receipt = &report.receipt;
+    if receipt.all().reported == 0 {
+        return Vec::new();
+    }
+    let largest = number::tokens(receipt.largest_prompt as f64);
+    // An example that would make a difference.
+    let half = (receipt.largest_prompt / 2_000).max(1);
+    let mut models: Vec<String> = Vec::new();
+    for ((_, model), spent) in &receipt.spent {
+        let name = model.as_deref().map_or_else(|| "no named model".to_owned(), str::to_owned);
+        if spent.reported > 0 && !models.contains(&name) {
+            models.push(name);
+        }
+    }
+    let window = match at_windows(report).as_slice() {
+        [] => format!(
+            "the largest prompt has {largest} tokens, and `recap bench SESSIONS --window {half}k` \
+             replays the sessions as if no more than that had fitted (repeat it to compare sizes)"
+        ),
+        known => format!("without subagents {}, and {}", money(&own(receipt)), known.join("; ")),
+    };
+    let model = match by_models(report).as_slice() {
+        [] => format!(
+            "at {} the price is {}, and `recap bench SESSIONS --agent-model MODEL` bills the same \
+             sessions by the prices and cache rules of that one",
+            models.join(", "),
+            money(&receipt.all().total())
+        ),
+        known => format!(
+            "at {} what was sent without subagents cost {}; the same would have cost {}",
+            models.join(", "),
+            money(&own(receipt)),
+            known.join(", ")
+        ),
+    };
+    vec![
+        hour(&receipt.hour),
+        format!("Another window: {window}."),
+        format!("Another model: {model}."),
+    ]
+}
+
+/// What rows bill: the main agent with its compactions.
+fn own(receipt: &Receipt) -> Amount {
+    let sent = [Sender::Main, Sender::Compaction].map(|sender| receipt.of(sender).total());
+    sent.iter().sum()
+}
+
+/// The rows of all data sets together, with their bills.
+fn billed(report: &Report) -> impl Iterator<Item = (&StrategyRow, f64)> {
+    let all = report.rows.iter().any(|row| row.dataset == block::ALL);
+    let rows = report.rows.iter().filter(move |row| !all || row.dataset == block::ALL);
+    rows.filter_map(|row| Some((row, row.number(catalogue::COST_USD)?)))
+}
+
+/// What was recorded, as each model that was asked for bills it.
+fn by_models(report: &Report) -> Vec<String> {
+    let asked = report.manifest.agent_models.iter().filter_map(|model| {
+        let is_its =
+            |(row, _): &(&StrategyRow, f64)| row.strategy == RECORDED && row.agent_model == *model;
+        let (_, usd) = billed(report).find(is_its)?;
+        Some(format!("{} at {}", number::dollars(usd), model))
+    });
+    asked.collect()
+}
+
+/// The cheapest strategy at each window of so many tokens.
+fn at_windows(report: &Report) -> Vec<String> {
+    let sizes = report.manifest.windows.iter();
+    let sizes = sizes.filter(|label| label.starts_with(|c: char| c.is_ascii_digit()));
+    let cheapest = sizes.filter(|label| !label.ends_with('%')).filter_map(|label| {
+        let here = billed(report).filter(|(row, _)| {
+            row.window == *label
+                && row.row_kind == RowKind::Ranked
+                && row.failed.is_empty()
+                && row.refused_often().is_none()
+        });
+        let (row, usd) = here.min_by(|a, b| a.1.total_cmp(&b.1))?;
+        Some(format!(
+            "{} in a window of {} with {}, the cheapest strategy there",
+            number::dollars(usd),
+            label,
+            row.strategy
+        ))
+    });
+    cheapest.collect()
+}
+
+fn hour(hour: &Result<Hour, Absent>) -> String {
+    match hour {
+        Err(why) => {
+            let why = why.to_string();
+            format!("A cache that lives an hour: no figure, {why}.")
+        }
+        Ok(hour) => {
+            let change = hour.saved - hour.dearer;
+            let (would, more) = if change >= 0.0 { ("saved", "") } else { ("cost", " more") };
+            let without = hour.without.as_ref().map_or_else(String::new, |why| {
+                format!(" (other sessions are not in this: {})", why)
+            });
+            format!(
+                "A cache that lives an hour would have {would} {}{more}: {} after idle gaps of at most \
+                 an hour would have been spared ({}), and all other writes would have been dearer by \
+                 {}{without}.",
+                number::dollars(change.abs()),
+                counted(hour.spared, "rebuild"),
+                number::dollars(hour.saved),
+                number::dollars(hour.dearer),
+            )
+        }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::testkit::Kit;
+
+    /// A run in which a model without a price answered a subagent.
+    pub(crate) fn report() -> Report {
+        let amount = |tokens, usd| Amount::new(tokens, Ok(usd));
+        let kinds = [
+            (TokenKind::CacheRead, amount(2_000_000, 1.0)),
+            (TokenKind::CacheWrite5m, amount(80_000, 0.5)),
+            (TokenKind::Output, amount(20_000, 0.5)),
+        ];
+        let main = Spent { reported: 40, silent: 2, unfinished: 0, kinds: kinds.into() };
+        let unpriced = Amount::new(7_000, Err(Absent::Price("local".to_owned())));
+        let kinds = [(TokenKind::Input, unpriced)].into();
+        let aside = Spent { reported: 3, kinds, ..Spent::default() };
+        let rebuilt = |requests, tokens, usd| Rebuilt { requests, lost: amount(tokens, usd) };
+        let content = |origin, tool: Option<&str>, sent| Content {
+            origin,
+            tool: tool.map(str::to_owned),
+            texts: 4,
+            tokens: 100,
+            sent,
+        };
+        let tools = (0..10).map(|n| content(Origin::Result, Some(&format!("tool-{n}")), 100 - n));
+        let receipt = Receipt {
+            spent: [
+                ((Sender::Main, Some("claude-opus-4-6".to_owned())), main),
+                ((Sender::Subagent, Some("local".to_owned())), aside),
+            ]
+            .into(),
+            silent_compactions: 1,
+            rebuilt: [
+                (Cause::IdleGap, rebuilt(2, 40_000, 0.25)),
+                (Cause::Compaction, rebuilt(1, 5_000, 0.125)),
+            ]
+            .into(),
+            hour: Ok(Hour { spared: 2, saved: 0.25, dearer: 0.75, without: None }),
+            contents: std::iter::once(content(Origin::System, None, 1_000)).chain(tools).collect(),
+            largest_prompt: 150_000,
+        };
+        Report { receipt, ..Kit::default().report() }
+    }
+
+    #[test]
+    fn one_sentence_has_the_dollars_by_kind_and_the_rebuilt_caches_by_cause() {
+        assert_eq!(
+            sentence(&report()).unwrap(),
+            "Today these sessions cost $2.00 + unknown: cache reads $1.00, cache writes \
+             (5 min) $0.500, uncached input unknown, output $0.500; of it unknown for subagents; \
+             3 caches were rebuilt for $0.375 of it: 1 behind a compaction ($0.125), 2 after an idle \
+             gap ($0.250)."
+        );
+    }
+
+    #[test]
+    fn without_reports_the_cost_is_said_to_be_unknown_and_without_requests_nothing_is() {
+        let mut report = Kit::default().report();
+        assert_eq!(sentence(&report), None);
+        let spent = Spent { silent: 9, ..Spent::default() };
+        report.receipt.spent = [((Sender::Main, None), spent)].into();
+        let said = sentence(&report).unwrap();
+        assert!(said.contains("not known: none of 9 requests reports its tokens"), "{said}");
+        assert!(choices(&report).is_empty());
+    }
+
+    #[test]
+    fn a_window_or_a_model_that_was_asked_for_has_its_bill_beside_the_recorded_one() {
+        let mut report = report();
+        report.manifest.windows = vec!["25%".to_owned(), "200k".to_owned()];
+        report.manifest.agent_models = vec!["cheap-1".to_owned(), "unbilled".to_owned()];
+        report.rows.retain(|row| row.window == "200k");
+        assert!(report.rows.len() > 3);
+        let mut row = report.rows[0].clone();
+        row.strategy = RECORDED.to_owned();
+        row.agent_model = "cheap-1".to_owned();
+        row.row_kind = RowKind::Control;
+        row.values.insert(catalogue::COST_USD.id.to_owned(), recap_core::model::Value::Known(0.5));
+        report.rows.push(row);
+        let [_, window, model] = choices(&report).try_into().unwrap();
+        // Of strategies that are no controls `prune` saves most: 41.2 · (1 − 0.44).
+        assert_eq!(
+            window,
+            "Another window: without subagents $2.00, and $23.07 in a window of 200k with prune, \
+             the cheapest strategy there."
+        );
+        assert_eq!(
+            model,
+            "Another model: at claude-opus-4-6, local what was sent without subagents cost $2.00; \
+             the same would have cost $0.500 at cheap-1."
+        );
+    }
+
+    #[test]
+    fn each_choice_is_one_sentence_with_its_figures_and_its_option() {
+        let mut report = report();
+        // Of a window that is a share nobody says what it would cost.
+        report.manifest.windows = vec!["25%".to_owned()];
+        let [hour, window, model] = choices(&report).try_into().unwrap();
+        assert_eq!(
+            hour,
+            "A cache that lives an hour would have cost $0.500 more: 2 rebuilds after idle gaps of \
+             at most an hour would have been spared ($0.250), and all other writes would have been \
+             dearer by $0.750."
+        );
+        assert!(window.contains("150k tokens") && window.contains("--window 75k`"));
+        assert!(model.contains("claude-opus-4-6, local") && model.contains("--agent-model MODEL"));
+        report.receipt.hour = Err(Absent::HourAlready);
+        let hour = choices(&report).remove(0);
+        assert!(hour.ends_with("no figure, the cache was written for an hour already."), "{hour}");
+    }
+
+    #[test]
+    fn senders_stand_above_their_sum_and_what_was_not_spent_is_a_dash() {
+        let table = costs(&report().receipt);
+        let column = |at: usize| -> Vec<&str> {
+            table.groups[0].rows.iter().map(|row| row.cells[at].text.as_str()).collect()
+        };
+        assert_eq!(column(0), ["main agent, claude-opus-4-6", "subagents, local", "all"]);
+        assert_eq!(column(1), ["$2.00", "unknown", "$2.00 + unknown"]);
+        // Cache reads, and input past the cache.
+        assert_eq!(column(3), ["$1.00", "–", "$1.00"]);
+        assert_eq!(column(5), ["–", "unknown", "unknown"]);
+        let notes = notes(&report().receipt).join(" ");
+        for words in [
+            "43 requests report tokens; 2 do not, and are in no sum here.",
+            "does not report the calls of 1 compaction",
+            "the price of local is unknown.",
+        ] {
+            assert!(notes.contains(words), "{words}: {notes}");
+        }
+    }
+
+    #[test]
+    fn the_tools_after_the_eighth_are_one_row() {
+        let rows = contents(&report().receipt.contents);
+        assert_eq!(rows.len(), 1 + TOOLS + 1);
+        // Of 1,955 tokens these two sent 92 and 91.
+        assert_eq!(
+            rows.last().unwrap()[..],
+            ["results of 2 other tools", "8", "200", "183", "9 %"]
+        );
+    }
+
+    #[test]
+    fn a_run_without_requests_has_no_receipt() {
+        assert!(parts(&Kit::default().report()).is_empty());
+    }
+}

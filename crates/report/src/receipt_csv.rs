@@ -1,0 +1,155 @@
+//! `receipt.csv`: what the sessions cost as recorded, which caches were rebuilt, what filled the
+//! contexts, and what a cache that lives an hour would have changed; of each session, and of all.
+
+use std::io::{Result, Write};
+
+use super::sheet::{self, Field};
+use super::{Format, Source, block};
+use recap_core::model::{Amount, Receipt, Sender, Spent};
+
+pub(super) const FORMAT: Format = Format {
+    name: "csv",
+    file: "receipt.csv",
+    about: "what sessions cost as recorded, by kind of token; rebuilt caches; what fills contexts",
+    render,
+};
+
+const COLUMNS: &str =
+    "dataset,transcript,part,sender,model,item,count,tokens,tokens_sent,usd,reason";
+
+/// The sender, model or kind of rows that sum up all of them.
+const ALL: &str = block::ALL;
+
+/// One row behind its data set and session.
+#[derive(Default)]
+struct Row<'a> {
+    part: &'static str,
+    sender: &'a str,
+    model: &'a str,
+    item: String,
+    count: Option<u64>,
+    tokens: Option<u64>,
+    sent: Option<u64>,
+    usd: Option<f64>,
+    reason: Option<String>,
+}
+
+fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
+    let report = source.report;
+    let each = report.transcripts.iter().zip(&report.receipts);
+    let each = each.map(|(facts, own)| (&*facts.dataset, &*facts.transcript, own));
+    let all = std::iter::once((ALL, ALL, &report.receipt));
+    let rows = each.chain(all).flat_map(|(dataset, transcript, own)| {
+        rows(own).into_iter().map(|row| row.fields(dataset, transcript)).collect::<Vec<_>>()
+    });
+    sheet::csv(COLUMNS, rows, out)
+}
+
+impl Row<'_> {
+    fn fields(self, dataset: &str, transcript: &str) -> Vec<Field> {
+        let word = |text: &str| if text.is_empty() { Field::Empty } else { Field::text(text) };
+        let count = |n: Option<u64>| n.map_or(Field::Empty, Field::Count);
+        vec![
+            Field::text(dataset),
+            Field::text(transcript),
+            Field::text(self.part),
+            word(self.sender),
+            word(self.model),
+            Field::text(&self.item),
+            count(self.count),
+            count(self.tokens),
+            count(self.sent),
+            Field::maybe_dollars(self.usd),
+            Field::maybe_text(self.reason.as_deref()),
+        ]
+    }
+
+    fn with(self, amount: &Amount) -> Self {
+        let reason = amount.unpriced.as_ref().map(ToString::to_string);
+        Self { tokens: Some(amount.tokens), usd: amount.whole(), reason, ..self }
+    }
+}
+
+fn rows(receipt: &Receipt) -> Vec<Row<'_>> {
+    let mut rows = Vec::new();
+    for ((sender, model), spent) in &receipt.spent {
+        rows.extend(spent_rows(sender.into(), model.as_deref().unwrap_or(""), spent));
+    }
+    rows.extend(spent_rows(ALL, ALL, &receipt.all()));
+    let sender = Sender::Compaction.into();
+    let (item, count) = ("calls not reported".to_owned(), Some(receipt.silent_compactions));
+    rows.push(Row { part: "cost", sender, model: ALL, item, count, ..Row::default() });
+    for (cause, rebuilt) in &receipt.rebuilt {
+        let (item, count) = (<&str>::from(cause).to_owned(), Some(rebuilt.requests));
+        rows.push(Row { part: "rebuilt", item, count, ..Row::default() }.with(&rebuilt.lost));
+    }
+    for content in &receipt.contents {
+        let kind: &str = content.origin.into();
+        let tool = content.tool.as_ref().map_or_else(String::new, |tool| format!(":{tool}"));
+        let (count, tokens, sent) = (Some(content.texts), Some(content.tokens), Some(content.sent));
+        let item = format!("{kind}{tool}");
+        rows.push(Row { part: "context", item, count, tokens, sent, ..Row::default() });
+    }
+    rows.extend(hour_rows(receipt));
+    rows
+}
+
+/// Requests and tokens of one sender at one model.
+fn spent_rows<'a>(sender: &'a str, model: &'a str, spent: &Spent) -> Vec<Row<'a>> {
+    let row =
+        |item: &str| Row { part: "cost", sender, model, item: item.to_owned(), ..Row::default() };
+    let counted = |item, n| Row { count: Some(n), ..row(item) };
+    let mut rows = vec![
+        counted("requests", spent.reported),
+        counted("not reported", spent.silent),
+        counted("output not final", spent.unfinished),
+    ];
+    rows.extend(spent.kinds.iter().map(|(kind, amount)| row(kind.into()).with(amount)));
+    rows.push(row("total").with(&spent.total()));
+    rows
+}
+
+fn hour_rows<'a>(receipt: &Receipt) -> Vec<Row<'a>> {
+    let row = |item: &str| Row { part: "hour", item: item.to_owned(), ..Row::default() };
+    match &receipt.hour {
+        Err(why) => vec![Row { reason: Some(why.to_string()), ..row("change") }],
+        Ok(hour) => {
+            let usd = |item, usd| Row { usd: Some(usd), ..row(item) };
+            let reason = hour.without.as_ref().map(ToString::to_string);
+            let saved = Row { count: Some(hour.spared), ..usd("rebuilds spared", -hour.saved) };
+            let change = Row { reason, ..usd("change", hour.dearer - hour.saved) };
+            vec![saved, usd("dearer writes", hour.dearer), change]
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::receipt::tests::report;
+
+    #[test]
+    fn rows_are_those_of_each_session_and_then_of_all() {
+        let report = report();
+        let source = Source { report: &report, texts: None };
+        let text = String::from_utf8(FORMAT.bytes(&source)).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(
+            lines[0],
+            "dataset,transcript,part,sender,model,item,count,tokens,tokens_sent,usd,reason"
+        );
+        assert!(lines[1].starts_with("my-sessions,session-0,cost,ALL,ALL,requests,0,"), "{text}");
+        for row in [
+            "ALL,ALL,cost,main,claude-opus-4-6,requests,40,,,,",
+            "ALL,ALL,cost,main,claude-opus-4-6,cache_write_5m,,80000,,0.5,",
+            "ALL,ALL,cost,subagent,local,total,,7000,,,the price of local is unknown",
+            "ALL,ALL,cost,ALL,ALL,total,,2107000,,,the price of local is unknown",
+            "ALL,ALL,cost,compaction,ALL,calls not reported,1,,,,",
+            "ALL,ALL,rebuilt,,,idle-gap,2,40000,,0.25,",
+            "ALL,ALL,context,,,result:tool-0,4,100,100,,",
+            "ALL,ALL,hour,,,change,,,,0.5,",
+        ] {
+            assert!(lines.contains(&row), "{row} is not in {text}");
+        }
+    }
+}

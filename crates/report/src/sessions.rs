@@ -1,0 +1,158 @@
+//! Session by session, the dearest recording first: `sessions.csv` with every strategy, and
+//! a table of the strategy that the answer speaks of.
+
+use std::cmp::Reverse;
+use std::io::{Result, Write};
+
+use super::document::{Part, Table, absent, figures, names};
+use super::sheet::{self, Field};
+use super::{Format, Source, number, short_ids};
+use recap_core::model::{
+    Measure, Place, Report, RowKind, SESSION_MEASURES, SessionRow, Unit, catalogue,
+};
+
+pub(super) const FORMAT: Format = Format {
+    name: "csv",
+    file: "sessions.csv",
+    about: "one row per session, strategy, window and billing model, the dearest session first",
+    render,
+};
+
+fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
+    let report = source.report;
+    let ids = SESSION_MEASURES.map(|measure| measure.id);
+    let header = format!(
+        "dataset,transcript,project,strategy,window,agent_model,requests,recorded_usd,{}",
+        ids.join(",")
+    );
+    let fields = sorted(report).into_iter().map(|row| {
+        let facts = &report.transcripts[row.unit];
+        let mut fields = vec![
+            Field::text(&facts.dataset),
+            Field::text(&facts.transcript),
+            Field::maybe_text(facts.cluster.as_deref()),
+            Field::text(&row.strategy),
+            Field::text(&row.window),
+            Field::text(&row.billed_as),
+            Field::Count(facts.requests.len() as u64),
+            Field::maybe_dollars(recorded(report, row.unit)),
+        ];
+        fields.extend(SESSION_MEASURES.iter().zip(&row.figures).map(
+            |(of, figure)| match of.unit {
+                Unit::Dollars => Field::maybe_dollars(*figure),
+                _ => Field::maybe(*figure),
+            },
+        ));
+        fields
+    });
+    sheet::csv(&header, fields, out)
+}
+
+/// What a session cost as recorded, where all of it is known.
+fn recorded(report: &Report, unit: usize) -> Option<f64> {
+    let spent = report.receipts.get(unit)?.all();
+    spent.total().whole().filter(|_| spent.reported > 0)
+}
+
+/// The dearest session first; one without a bill comes last, the longest first.
+fn sorted(report: &Report) -> Vec<&SessionRow> {
+    let usd = |unit| recorded(report, unit).unwrap_or(f64::NEG_INFINITY);
+    let requests = |unit: usize| report.transcripts[unit].requests.len();
+    let mut rows: Vec<&SessionRow> = report.session_rows.iter().collect();
+    rows.sort_by(|a, b| {
+        (usd(b.unit).total_cmp(&usd(a.unit)))
+            .then_with(|| Reverse(requests(a.unit)).cmp(&Reverse(requests(b.unit))))
+            .then_with(|| a.unit.cmp(&b.unit))
+    });
+    rows
+}
+
+/// Sessions that are listed beside the answer.
+const MOST: usize = 20;
+
+/// What the table shows of each session, after its requests and today's bill.
+const SHOWN: [(&Measure, &str); 5] = [
+    (catalogue::COST_USD, "with it"),
+    (catalogue::KEPT_AT_CUT, "facts kept"),
+    (catalogue::CONTINUITY_AT_CUT, "answers kept"),
+    (catalogue::COMPACTIONS, "compactions"),
+    (catalogue::OVERFLOWS, "refused"),
+];
+
+/// Each session with the recommended strategy, or else with the first of the ranking;
+/// nothing in a run of one session.
+pub(super) fn parts(report: &Report) -> Vec<Part> {
+    let Some(place) = place(report).filter(|_| report.transcripts.len() > 1) else {
+        return Vec::new();
+    };
+    let billing_model = report.session_rows.first().map(|row| &row.billed_as);
+    let of = |row: &&SessionRow| {
+        (&row.strategy, &row.window) == (&place.strategy, &place.window)
+            && Some(&row.billed_as) == billing_model
+    };
+    let rows: Vec<&SessionRow> = sorted(report).into_iter().filter(of).collect();
+    // A column that no session fills says nothing.
+    let filled = |measure: &Measure| rows.iter().any(|row| row.figure(measure).is_some());
+    let shown: Vec<_> = SHOWN.iter().filter(|(measure, _)| filled(measure)).collect();
+    let cells = |row: &&SessionRow| {
+        let facts = &report.transcripts[row.unit];
+        let figures = shown.iter().map(|(measure, _)| {
+            row.figure(measure).map_or_else(absent, |x| number::of(measure.unit, x))
+        });
+        let mut cells = vec![
+            short_ids::shortened(report, &facts.transcript),
+            number::grouped(facts.requests.len() as u64),
+            recorded(report, row.unit).map_or_else(absent, number::dollars),
+        ];
+        cells.extend(figures);
+        cells
+    };
+    let mut heads = vec![names("session"), figures("requests"), figures("today")];
+    heads.extend(shown.iter().map(|(_, head)| figures(head)));
+    let title = format!("Session by session with {}", place.strategy);
+    let table = Table::new(&title, &heads, rows.iter().take(MOST).map(cells).collect());
+    let more = match rows.len().checked_sub(MOST) {
+        Some(more @ 1..) => format!("{more} more sessions and every other strategy: sessions.csv."),
+        _ => "Every other strategy: sessions.csv.".to_owned(),
+    };
+    vec![Part::Heading(title), Part::Table(table), Part::Text(more)]
+}
+
+fn place(report: &Report) -> Option<Place> {
+    let chosen = report.recommendation.as_ref().and_then(|of| of.choice.place());
+    let ranked = || {
+        let rows = report.rows.iter().filter(|row| row.row_kind != RowKind::Control);
+        let first = rows.filter(|row| row.rank.is_some()).min_by_key(|row| row.rank)?;
+        Some(Place { strategy: first.strategy.clone(), window: first.window.clone() })
+    };
+    chosen.cloned().or_else(ranked)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testkit::Kit;
+    use recap_core::model::{Amount, Receipt, Sender, Spent, TokenKind};
+
+    #[test]
+    fn the_dearest_session_stands_first_and_one_without_a_bill_last() {
+        let mut report = Kit { sessions: 3, windows: vec!["25%"], ..Kit::default() }.report();
+        let receipt = |usd: f64| {
+            let kinds = [(TokenKind::Output, Amount::new(1_000, Ok(usd)))].into();
+            let spent = Spent { reported: 1, kinds, ..Spent::default() };
+            Receipt { spent: [((Sender::Main, None), spent)].into(), ..Receipt::default() }
+        };
+        report.receipts = vec![receipt(1.0), receipt(7.5), Receipt::default()];
+        let parts = parts(&report);
+        let [Part::Heading(title), Part::Table(table), Part::Text(rest)] = &parts[..] else {
+            panic!("{parts:?}")
+        };
+        assert_eq!(title, "Session by session with prune");
+        let column = |at: usize| -> Vec<&str> {
+            table.groups[0].rows.iter().map(|row| row.cells[at].text.as_str()).collect()
+        };
+        assert_eq!(column(0), ["session-1", "session-0", "session-2"]);
+        assert_eq!(column(2), ["$7.50", "$1.00", "–"]);
+        assert_eq!(rest, "Every other strategy: sessions.csv.");
+    }
+}

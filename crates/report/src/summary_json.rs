@@ -1,0 +1,205 @@
+//! `summary.json`: the same rows with their reasons, for scripts; with `--json`
+//! it is all that stdout carries.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::Value as Json;
+
+use super::advice::advice_json;
+use super::{Format, Source, number};
+use recap_core::model::{
+    Absent, AnsweredAtCuts, Finding, Forgetting, Gate, Interval, Manifest, Missing, PanelAgreement,
+    Primary, Recommendation, Report, RowKind, StrategyRow, Value,
+};
+use recap_core::wording::{self, Answer};
+
+pub(super) const FORMAT: Format = Format {
+    name: "json",
+    file: "summary.json",
+    about: "the comparison with intervals, reasons of absence and the manifest",
+    render: |source, out| out.write_all(&render(source)),
+};
+
+/// Version of this file's layout; fields are only ever added under one version.
+const VERSION: u32 = 4;
+
+#[derive(Serialize)]
+struct Summary<'a> {
+    version: u32,
+    title: &'a str,
+    primary: Primary,
+    rows: Vec<Row<'a>>,
+    /// For each strategy, the questions at cuts by kind; absent without any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    questions: Vec<Json>,
+    forgetting: &'a [Forgetting],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    family: Option<Json>,
+    /// What to use, how sure that is, what was at stake and what else to know.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answer: Option<Json>,
+    /// When to compact before the limit, with the figures by size.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    advice: Option<Json>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gate: Option<&'a Gate>,
+    /// What an interrupted run lacks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    missing: Option<&'a Missing>,
+    /// Problems, observations and limits, by kind and in words.
+    findings: Vec<Json>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    panel: Option<&'a PanelAgreement>,
+    manifest: &'a Manifest,
+}
+
+#[derive(Serialize)]
+struct Row<'a> {
+    dataset: &'a str,
+    strategy: &'a str,
+    window: &'a str,
+    agent_model: &'a str,
+    row_kind: RowKind,
+    rank: Option<u32>,
+    verdict: Option<&'static str>,
+    intervals: &'a BTreeMap<String, Interval>,
+    values: BTreeMap<&'a str, Shown<'a>>,
+    absent: BTreeMap<&'a str, &'a Absent>,
+    failed: &'a [String],
+}
+
+/// A number or a word. The model's own form carries a tag per value, which a
+/// script would have to strip.
+enum Shown<'a> {
+    Number(f64),
+    Word(&'a str),
+}
+
+impl Serialize for Shown<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            // Counts read as counts: `12`, not `12.0`.
+            Shown::Number(x) if x.fract() == 0.0 && x.abs() < 9e15 => {
+                serializer.serialize_i64(*x as i64)
+            }
+            Shown::Number(x) => serializer.serialize_f64(*x),
+            Shown::Word(word) => serializer.serialize_str(word),
+        }
+    }
+}
+
+fn render(source: &Source<'_>) -> Vec<u8> {
+    let report = source.report;
+    let summary = Summary {
+        version: VERSION,
+        title: &report.title,
+        primary: report.primary,
+        rows: report.rows.iter().map(row).collect(),
+        questions: report.answered_at_cuts.iter().map(questions).collect(),
+        forgetting: &report.forgetting,
+        family: report.family.as_ref().map(shown),
+        answer: report.recommendation.as_ref().and_then(|of| answered(report, of)),
+        advice: report.advice.as_ref().map(|advice| advice_json(report, advice)),
+        gate: report.gate.as_ref(),
+        missing: report.missing.as_ref(),
+        findings: report.findings.iter().map(found).collect(),
+        panel: report.panel.as_ref(),
+        manifest: &report.manifest,
+    };
+    let mut bytes = serde_json::to_vec_pretty(&summary).expect("every key is a string");
+    bytes.push(b'\n');
+    bytes
+}
+
+/// A strategy with how many questions of each kind `full` answers right behind the
+/// cuts, and how many of these the strategy still does.
+fn questions(strategy: &AnsweredAtCuts) -> Json {
+    let kinds = strategy.kinds.iter().map(|(kind, of)| {
+        let counts = serde_json::json!({"full": of.before, "kept": of.after});
+        (kind.as_str().to_owned(), counts)
+    });
+    let kinds: serde_json::Map<String, Json> = kinds.collect();
+    serde_json::json!({"strategy": strategy.strategy, "kinds": kinds})
+}
+
+fn answered(report: &Report, recommendation: &Recommendation) -> Option<Json> {
+    let Answer { answer, how_sure, doubt, at_stake, also, next, summaries } =
+        wording::answer(report)?;
+    let place = recommendation.choice.place();
+    Some(serde_json::json!({
+        "strategy": place.map(|place| &place.strategy),
+        "window": place.map(|place| &place.window),
+        "answer": answer,
+        "how_sure": how_sure,
+        "doubt": doubt,
+        "at_stake": at_stake,
+        "also": also,
+        "next": next,
+        "summaries": summaries,
+    }))
+}
+
+fn found(finding: &Finding) -> Json {
+    serde_json::json!({
+        "kind": finding.kind(),
+        "severity": finding.severity(),
+        "text": finding.to_string(),
+    })
+}
+
+/// Part of the report as it is, its figures rounded like those of rows.
+fn shown(part: &impl Serialize) -> Json {
+    let mut json = serde_json::to_value(part).expect("every key is a string");
+    round(&mut json);
+    json
+}
+
+fn round(json: &mut Json) {
+    match json {
+        Json::Number(figure) if figure.is_f64() => {
+            let rounded = figure.as_f64().and_then(number::rounded);
+            *json = rounded.map_or(Json::Null, Json::from);
+        }
+        Json::Array(items) => items.iter_mut().for_each(round),
+        Json::Object(fields) => fields.values_mut().for_each(round),
+        _ => {}
+    }
+}
+
+fn row(row: &StrategyRow) -> Row<'_> {
+    let mut values = BTreeMap::new();
+    let mut absent = BTreeMap::new();
+    for (id, value) in &row.values {
+        match value {
+            Value::Known(x) => match rounded(id, *x) {
+                Some(x) => drop(values.insert(id.as_str(), Shown::Number(x))),
+                None => drop(absent.insert(id.as_str(), &Absent::NotFinite)),
+            },
+            Value::Text(word) => drop(values.insert(id, Shown::Word(word))),
+            Value::Absent(reason) => drop(absent.insert(id, reason)),
+        }
+    }
+    Row {
+        dataset: &row.dataset,
+        strategy: &row.strategy,
+        window: &row.window,
+        agent_model: &row.agent_model,
+        row_kind: row.row_kind,
+        rank: row.rank,
+        verdict: row.verdict.map(|v| v.as_str()),
+        intervals: &row.intervals,
+        values,
+        absent,
+        failed: &row.failed,
+    }
+}
+
+/// As many decimals as in `summary.csv`.
+fn rounded(id: &str, x: f64) -> Option<f64> {
+    if number::is_in_dollars(id) {
+        number::exact_dollars(x)?.parse().ok()
+    } else {
+        number::rounded(x)
+    }
+}

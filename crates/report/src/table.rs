@@ -1,0 +1,137 @@
+//! The ranked table on a terminal (docs/result.md).
+
+use super::document::{Group, Narrow, Part, Row, Table, absent, terminal};
+use super::{
+    Screen, advice, block, certainty, number, panel, receipt, sessions, spend, validation,
+};
+use recap_core::model::{Interval, Primary, Report, RowKind, StrategyRow, catalogue};
+
+mod brief;
+mod columns;
+mod ending;
+
+pub(super) use columns::{Column, all_columns};
+
+/// Controls that stand for what is done today, the first one below the second.
+const TODAY: [&str; 2] = ["full", "recorded"];
+
+/// Renders the comparison for a terminal: what an answer needs, or on a wide
+/// screen everything.
+pub fn table(report: &Report, screen: Screen) -> String {
+    if screen.wide { terminal(&whole(report), screen) } else { brief::table(report, screen) }
+}
+
+/// The answer, one table per data set, window and agent model with what its
+/// columns stand for, and all findings.
+fn whole(report: &Report) -> Vec<Part> {
+    let mut parts = ending::answer(report);
+    for block in block::blocks(report) {
+        let mut headline = block::headline(report, block.dataset, &[block.window]);
+        if let Some(billing_model) = block::billing_model(report, &block) {
+            headline += &format!(" · {billing_model}");
+        }
+        parts.push(Part::Heading(headline));
+        parts.push(Part::Table(ranked(arranged(&block.rows), all_columns(report.primary))));
+        parts.extend(notes(&block.rows, report).into_iter().map(Part::Text));
+    }
+    parts.extend(report.advice.iter().flat_map(advice::tables));
+    parts.extend(sessions::parts(report));
+    parts.extend(receipt::parts(report));
+    parts.extend(report.family.iter().flat_map(certainty::parts));
+    parts.extend(validation::parts(report));
+    parts.extend(spend::parts(&report.calls));
+    parts.extend(report.panel.iter().map(|panel| Part::Text(panel::sentence(panel))));
+    parts.extend(ending::findings(report));
+    parts
+}
+
+/// What the columns and signs stand for, and why a column is empty throughout.
+pub(super) fn notes(rows: &[&StrategyRow], report: &Report) -> Vec<String> {
+    let primary = report.primary;
+    let mut notes = Vec::new();
+    if primary == Primary::Continuity {
+        notes.push(
+            "answers kept: of the questions that the whole conversation answers right, the share \
+             that the strategy still does."
+                .to_owned(),
+        );
+    }
+    notes.extend(block::at_cuts(rows, report));
+    let has = |f: fn(&Interval) -> bool| {
+        rows.iter().any(|r| r.intervals.get(primary.id()).is_some_and(f))
+    };
+    if has(|i| matches!(i, Interval::Dots { .. })) {
+        notes.push(
+            "a…b: lowest and highest session or project; too few for an interval.".to_owned(),
+        );
+    }
+    if has(|i| matches!(i, Interval::ThisSessionOnly { .. })) {
+        notes.push(
+            "[a–b]: over what was asked in this session only; says nothing of others.".to_owned(),
+        );
+    }
+    if has(|i| matches!(i, Interval::Student { .. } | Interval::Wider { .. })) {
+        notes.push("[a–b]: 95 % interval over sessions or projects.".to_owned());
+    }
+    notes.extend(block::over_window(rows));
+    notes.extend(block::bill_checks(rows, report));
+    notes.extend(block::recovered(rows, &report.manifest));
+    notes.extend(against_recorded(rows));
+    notes.extend(block::gaps(rows));
+    notes
+}
+
+/// Savings against what was really sent, where the bill of `full` is hypothetical.
+fn against_recorded(rows: &[&StrategyRow]) -> Option<String> {
+    let ranked = rows.iter().filter(|row| row.row_kind == RowKind::Ranked);
+    let each = ranked.filter_map(|row| {
+        let savings = row.number(catalogue::COST_SAVINGS_VS_RECORDED)?;
+        Some(format!("{} {}", block::label(row), number::change(-savings)))
+    });
+    let each: Vec<String> = each.collect();
+    (!each.is_empty())
+        .then(|| format!("bill against that of what the recorded agent sent: {}.", each.join(", ")))
+}
+
+/// What is done today and the strategies, then the offline summaries, then the other
+/// controls.
+fn arranged<'a>(rows: &[&'a StrategyRow]) -> [Vec<&'a StrategyRow>; 3] {
+    let of = |row_kind: RowKind| move |row: &&StrategyRow| row.row_kind == row_kind;
+    let (controls, strategies): (Vec<&StrategyRow>, Vec<&StrategyRow>) =
+        rows.iter().copied().partition(of(RowKind::Control));
+    let (offline_summaries, strategies): (Vec<&StrategyRow>, Vec<&StrategyRow>) =
+        strategies.into_iter().partition(of(RowKind::OfflineSummary));
+    let (today, controls): (Vec<&StrategyRow>, Vec<&StrategyRow>) =
+        controls.into_iter().partition(|row| TODAY.contains(&row.strategy.as_str()));
+    [today.into_iter().rev().chain(strategies).collect(), offline_summaries, controls]
+}
+
+/// What stands above the second and the third group of [`arranged`].
+const GROUPS: [&str; 3] =
+    ["", "offline summaries: not ranked, a model's keep more or less", "controls"];
+
+/// The rows of [`arranged`] under the columns that somebody fills.
+fn ranked(groups: [Vec<&StrategyRow>; 3], columns: &[&Column]) -> Table {
+    let all = || groups.iter().flatten();
+    // A column that nobody fills says nothing; one that cannot be left out stays.
+    let says = |row: &StrategyRow, column: &Column| {
+        ![absent(), String::new()].contains(&(column.cell)(row).text)
+    };
+    let filled = |column: &&&Column| {
+        let stays = !matches!(column.head.narrow, Narrow::LeftOut(_));
+        stays || all().any(|row| says(row, column))
+    };
+    let columns: Vec<&Column> = columns.iter().filter(filled).copied().collect();
+    let row = |row: &&StrategyRow| Row {
+        cells: columns.iter().map(|column| (column.cell)(row)).collect(),
+        dim: row.row_kind != RowKind::Ranked,
+    };
+    let groups = groups.iter().zip(GROUPS);
+    Table {
+        name: "Strategies".to_owned(),
+        heads: columns.iter().map(|column| column.head).collect(),
+        groups: groups
+            .map(|(rows, title)| Group { title, rows: rows.iter().map(row).collect() })
+            .collect(),
+    }
+}

@@ -1,0 +1,212 @@
+//! What a terminal shows by default: the answer, the table that it rests on, and
+//! what to know and to do next, in at most 25 lines of 80 columns for one data set.
+
+use super::columns::brief_columns;
+use super::{TODAY, arranged, ranked};
+use crate::block::{self, Block, counted};
+use crate::document::{Part, Screen, shows_spread, terminal};
+use crate::{number, panel, plain, short_ids, spend};
+use recap_core::model::{
+    Finding, Interval, Primary, Problem, RECORDED, Report, Sender, StrategyRow, catalogue,
+};
+use recap_core::wording::{self, Answer};
+
+/// Lines for one data set, with the line of the page below it.
+const LINES: usize = 25;
+/// Rows with offline summaries that go before a second problem.
+const SUMMARIES: usize = 2;
+/// Problems that are shown at most.
+const PROBLEMS: usize = 3;
+/// Characters of one of them.
+const LONGEST: usize = 240;
+
+pub(super) fn table(report: &Report, screen: Screen) -> String {
+    let blocks = block::blocks(report);
+    let answer = wording::answer(report);
+    let shown = |parts: &[Part]| terminal(parts, screen);
+    let height = |parts: &[Part]| shown(parts).lines().count();
+    let mut top = vec![Part::Title(read(report, &blocks))];
+    if let Some(answer) = &answer {
+        top.push(Part::Title(short_ids::shortened(report, &answer.answer)));
+    }
+    let gaps = usize::from(answer.is_some()) + blocks.len().saturating_sub(1);
+    let least: usize =
+        blocks.iter().map(|block| height(&ranking(report, block, (0, SUMMARIES), screen).0)).sum();
+    let foot = |problems, hidden| foot(report, answer.as_ref(), (problems, hidden));
+    let lines = LINES * blocks.len().max(1) - gaps;
+    let fits = |problems: &usize| height(&top) + least + height(&foot(*problems, 1)) < lines;
+    // One problem always stands; a note gives way to summaries.
+    let least_told = usize::from(findings(report, 1).0.iter().any(|told| !is_notice(told)));
+    let problems = (least_told..=PROBLEMS).rev().find(fits).unwrap_or(least_told);
+    let left = lines.saturating_sub(height(&top) + height(&foot(problems, 1)) + 1);
+    let rankings: Vec<(Vec<Part>, usize)> = (blocks.iter())
+        .map(|block| ranking(report, block, (left / blocks.len(), 0), screen))
+        .collect();
+    let hidden = rankings.iter().map(|(_, hidden)| *hidden).max().unwrap_or(0);
+    let mut calls = spend::parts(&report.calls);
+    calls.extend(report.panel.iter().map(|panel| Part::Text(panel::sentence(panel))));
+    let tables = rankings.into_iter().map(|(parts, _)| parts);
+    let groups = [top].into_iter().chain(tables).chain([calls]).filter(|parts| !parts.is_empty());
+    let out: Vec<String> = groups.map(|parts| shown(&parts)).collect();
+    out.join("\n") + &shown(&foot(problems, hidden))
+}
+
+/// What was read and what it costs today.
+fn read(report: &Report, blocks: &[Block<'_>]) -> String {
+    let dataset = match blocks {
+        [first, rest @ ..] if rest.iter().all(|one| one.dataset == first.dataset) => first.dataset,
+        _ => block::ALL,
+    };
+    let mut windows: Vec<&str> = blocks.iter().map(|block| block.window).collect();
+    windows.dedup();
+    let mut text = block::headline(report, dataset, &windows);
+    if let [only] = blocks {
+        text += &billed(report, only).map(|words| format!(" · {words}")).unwrap_or_default();
+    }
+    text
+}
+
+/// What the sessions cost today, or as which model they are billed.
+fn billed(report: &Report, block: &Block<'_>) -> Option<String> {
+    let today = block.rows.iter().find(|row| row.strategy == RECORDED);
+    let today = today.and_then(|row| row.number(catalogue::COST_USD));
+    let subagents = report.receipt.of(Sender::Subagent).total().whole().filter(|usd| *usd > 0.0);
+    let subagents = subagents.map(|usd| format!(", and {} by subagents", number::dollars(usd)));
+    let today =
+        today.map(|usd| format!("{} today{}", number::dollars(usd), subagents.unwrap_or_default()));
+    today.or_else(|| block::billing_model(report, block))
+}
+
+/// The ranking of a block in so many lines, and how many rows with offline summaries are
+/// left out for it, from the last one on; so many stay.
+fn ranking(
+    report: &Report,
+    block: &Block<'_>,
+    (lines, stay): (usize, usize),
+    screen: Screen,
+) -> (Vec<Part>, usize) {
+    let [mut strategies, summaries, _] = arranged(&block.rows);
+    if strategies.iter().any(|row| row.strategy == RECORDED) {
+        // The whole conversation is no choice where the agent itself compacts.
+        strategies.retain(|row| row.strategy != TODAY[0] || block::overflows(row).is_none());
+    }
+    let shown = |n: usize| {
+        let groups = [strategies.clone(), summaries[..n].to_vec(), Vec::new()];
+        let all: Vec<&StrategyRow> = groups.iter().flatten().copied().collect();
+        let table = ranked(groups, &brief_columns(report.primary, &all, screen));
+        let caption = caption(report, block, shows_spread(&table, screen));
+        vec![Part::Text(caption), Part::Table(table)]
+    };
+    let all = shown(summaries.len());
+    let over = terminal(&all, screen).lines().count().saturating_sub(lines);
+    let hidden = over.min(summaries.len().saturating_sub(stay));
+    if hidden == 0 { (all, 0) } else { (shown(summaries.len() - hidden), hidden) }
+}
+
+/// What the figures of a block rest on, in a line above them.
+fn caption(report: &Report, block: &Block<'_>, spread: bool) -> String {
+    let most = |measure| {
+        let figures = block.rows.iter().filter_map(|row| row.number(measure));
+        figures.fold(0.0, f64::max) as usize
+    };
+    let (cuts, facts) = (most(catalogue::CUTS), most(catalogue::FACTS_AT_STAKE));
+    let asked = most(catalogue::QUESTIONS_AT_CUT);
+    let places = counted(cuts, "place");
+    let sessions = counted(most(catalogue::SESSIONS_AT_STAKE), "session");
+    let depth = most(catalogue::DEPTH);
+    let facts = (facts > 0).then(|| counted(facts, "fact"));
+    let mut parts: Vec<String> = match report.primary {
+        Primary::Continuity => {
+            let at_cuts = facts.map(|facts| format!("{facts} at {places}"));
+            [Some(counted(most(catalogue::PROBES), "question")), at_cuts]
+                .into_iter()
+                .flatten()
+                .collect()
+        }
+        Primary::KeptAtCut => {
+            let at = match depth {
+                0 | 1 => format!("kept after a first compaction ({cuts} in {sessions})"),
+                depth => format!("kept at {places} in {sessions}, {depth} times the window"),
+            };
+            let asked = (asked > 0).then(|| counted(asked, "question"));
+            let of: Vec<String> = facts.into_iter().chain(asked).collect();
+            vec![format!("{at}: {}", of.join(", "))]
+        }
+        Primary::ReferenceRecall => vec!["facts needed next, over all requests".to_owned()],
+    };
+    let alone = block::blocks(report).len() == 1;
+    if !alone {
+        parts.insert(0, block::titled(block.window));
+        parts.extend(block::billing_model(report, block));
+        let dataset = plain::line(block.dataset);
+        parts.insert(
+            0,
+            if block.dataset == block::ALL { "all data sets".to_owned() } else { dataset },
+        );
+    }
+    let spread = spread && report.primary != Primary::KeptAtCut;
+    parts.extend(spread.then(|| ranges(report, &block.rows)).flatten().map(str::to_owned));
+    let text = parts.join(" · ");
+    if alone { wording::capital(&text) } else { text }
+}
+
+/// What the ranges behind the leading figures are.
+fn ranges(report: &Report, rows: &[&StrategyRow]) -> Option<&'static str> {
+    rows.iter().find_map(|row| row.intervals.get(report.primary.id())).map(
+        |interval| match interval {
+            Interval::Dots { .. } => "a…b: lowest to highest",
+            Interval::ThisSessionOnly { .. } => "[a–b]: within this session",
+            Interval::Student { .. } | Interval::Wider { .. } => "[a–b]: 95 % interval",
+        },
+    )
+}
+
+/// How sure the answer is, what changes its figures, and what to do next.
+fn foot(report: &Report, answer: Option<&Answer>, (problems, hidden): (usize, usize)) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let mut said = |label, text: &str| {
+        parts.push(Part::Labelled(label, short_ids::shortened(report, text)));
+    };
+    if let Some(answer) = answer {
+        said("sure", &answer.how_sure);
+    }
+    let (told, notes) = findings(report, problems);
+    let sure = answer.map(|answer| answer.how_sure.to_lowercase()).unwrap_or_default();
+    for finding in told {
+        let text = finding.to_string();
+        // The largest doubt may be one of them.
+        if !sure.contains(&text.to_lowercase()) {
+            let label = if is_notice(finding) { "note" } else { "problem" };
+            said(label, &plain::shortened(&text, LONGEST));
+        }
+    }
+    if let Some(next) = answer.and_then(|answer| answer.next.as_ref()) {
+        said("next", next);
+    }
+    if let Some(apply) = wording::apply(report) {
+        said("apply", &apply);
+    }
+    let hidden = (hidden > 0).then(|| format!("{hidden} strategies, "));
+    let notes = (notes > 0).then(|| format!("{}, ", counted(notes, "note")));
+    let rest = [hidden, notes].into_iter().flatten().collect::<String>();
+    said("more", &format!("--wide, or the page: {rest}controls, columns"));
+    parts
+}
+
+/// Problems that change figures and then what was noticed while reading, at most so
+/// many, and how many other findings there are.
+fn findings(report: &Report, most: usize) -> (Vec<&Finding>, usize) {
+    let changes = |finding: &&Finding| match finding {
+        Finding::Problem(problem) => problem.changes_figures(),
+        Finding::Observation(_) | Finding::Limit(_) => false,
+    };
+    let all = &report.findings;
+    let notices = all.iter().filter(|finding| is_notice(finding));
+    let told: Vec<&Finding> = all.iter().filter(changes).chain(notices).take(most).collect();
+    let rest = all.len() - told.len();
+    (told, rest)
+}
+
+fn is_notice(finding: &Finding) -> bool {
+    matches!(finding, Finding::Problem(Problem::Notice(_)))
+}

@@ -1,0 +1,315 @@
+//! A comparison made by hand: three sessions, two windows, six strategies with a
+//! offline summary, controls, overflows, absent values and a failed cell.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::{Screen, Texts, table};
+use recap_core::model::{
+    Absent, AgainstFull, Answer, AtStake, Bill, BreakEven, Buckets, CallBill, Cell, CellKey,
+    CellOutcome, CellRows, Choice, Chosen, CompactionRow, Cut, CutExam, CutOutcome, CutRow, Exam,
+    Expectation, FactAtStake, IdentifierClass, Interval, Judgement, LatencySource, LedgerState,
+    Limit, LossRow, Manifest, MessageFacts, NoCut, Observation, PanelAgreement, Place, Prices,
+    Primary, Probe, ProbeFacts, ProbeKind, ProbeRow, Problem, PromptBill, Provenance, RECORDED,
+    Receipt, Recommendation, Reference, ReferenceOutcome, ReferenceState, Replayed, Report,
+    RequestBill, RequestFacts, RequestRow, Role, RowKind, SESSION_MEASURES, SessionRow, Sessions,
+    Snapshot, SnapshotPart, Source, StrategyRow, TimeProfile, TokensSource, TranscriptFacts,
+    Validation, Value, Verdict, catalogue,
+};
+
+#[path = "tests/cells.rs"]
+mod cells;
+#[path = "tests/cuts.rs"]
+mod cuts;
+
+pub(super) use cells::validation;
+use cells::*;
+pub(super) use cuts::cut;
+
+/// Bills every session, at $3 a million tokens, $0.30 read, $3.75 written and
+/// $15 of output.
+pub(super) const AGENT_MODEL: &str = "claude-sonnet-5-5";
+
+fn prices() -> Prices {
+    let entry = serde_json::json!({
+        "input_cost_per_token": 3e-6,
+        "cache_read_input_token_cost": 3e-7,
+        "cache_creation_input_token_cost": 3.75e-6,
+        "output_cost_per_token": 1.5e-5,
+    });
+    let models = [(AGENT_MODEL.to_owned(), entry)].into();
+    Prices { name: "a list".to_owned(), date: None, hash: "00ff".repeat(16), models }
+}
+
+/// A row of each cell, without figures.
+fn session_rows(cells: &[Cell]) -> Vec<SessionRow> {
+    let row = |cell: &Cell| SessionRow {
+        unit: cell.key.transcript.rsplit('-').next().unwrap().parse().unwrap(),
+        strategy: cell.key.strategy.clone(),
+        window: cell.key.window.clone(),
+        billed_as: AGENT_MODEL.to_owned(),
+        figures: vec![None; SESSION_MEASURES.len()],
+    };
+    cells.iter().map(row).collect()
+}
+
+/// What a report is made of.
+pub(super) struct Kit {
+    pub(super) sessions: usize,
+    pub(super) requests: usize,
+    pub(super) windows: Vec<&'static str>,
+    pub(super) strategies: Vec<(&'static str, RowKind)>,
+}
+
+impl Default for Kit {
+    fn default() -> Self {
+        Kit {
+            sessions: 3,
+            requests: 12,
+            windows: vec!["25%", "200k"],
+            strategies: vec![
+                ("full", RowKind::Control),
+                ("empty", RowKind::Control),
+                ("prune", RowKind::Ranked),
+                ("sliding-window", RowKind::Ranked),
+                ("fifo", RowKind::Ranked),
+                ("continuation", RowKind::OfflineSummary),
+            ],
+        }
+    }
+}
+
+/// Every hash answers with a text made from it.
+pub(super) struct Echo(pub(super) BTreeMap<String, String>);
+
+/// Twelve answers that both graded, agreed on in nine.
+pub(super) fn panel() -> PanelAgreement {
+    PanelAgreement {
+        judges: ["openai/a", "offline", "openai/c"].map(str::to_owned).to_vec(),
+        answers: 13,
+        both: 12,
+        agreed: 9,
+        kappa: Some(0.48),
+        third: 2,
+        nobody: 1,
+    }
+}
+
+impl Texts for Echo {
+    fn get(&self, hash: &str) -> Option<std::borrow::Cow<'_, str>> {
+        self.0.get(hash).map(|text| text.as_str().into())
+    }
+}
+
+impl Kit {
+    pub(super) fn report(&self) -> Report {
+        let transcripts: Vec<TranscriptFacts> = (0..self.sessions).map(|n| self.facts(n)).collect();
+        let mut cells = Vec::new();
+        for facts in &transcripts {
+            for window in &self.windows {
+                for (name, row_kind) in &self.strategies {
+                    cells.push(cell(facts, name, window, *row_kind));
+                }
+            }
+        }
+        Report {
+            manifest: self.manifest(),
+            title: "my-sessions".to_owned(),
+            primary: Primary::ReferenceRecall,
+            rows: self.rows(),
+            answered_at_cuts: Vec::new(),
+            forgetting: Vec::new(),
+            family: None,
+            gate: None,
+            recommendation: None,
+            advice: None,
+            missing: None,
+            findings: vec![
+                Problem::Notice("2 lines of session-1 were left out: torn last line".into()).into(),
+                Observation::AddsNothing { rows: vec![("continuation".to_owned(), -0.01)] }.into(),
+                Limit::OpenLoop.into(),
+            ],
+            receipt: Receipt::default(),
+            receipts: vec![Receipt::default(); transcripts.len()],
+            session_rows: session_rows(&cells),
+            transcripts,
+            sessions: Sessions::new(cells, []),
+            calls: Vec::new(),
+            panel: None,
+        }
+    }
+
+    /// Texts of every message and summary.
+    pub(super) fn texts(&self, report: &Report) -> Echo {
+        let messages = report.transcripts.iter().flat_map(|t| &t.messages);
+        let mut texts: BTreeMap<String, String> = messages
+            .map(|m| (m.text.clone(), format!("Text of {} about src/cache/store.rs", m.id)))
+            .collect();
+        for cell in report.sessions.cells() {
+            let Some(rows) = cell.rows() else { continue };
+            for hash in rows.compactions.iter().flat_map(|c| &c.texts) {
+                texts.insert(hash.clone(), format!("Summary {hash}: the user wants a cache."));
+            }
+        }
+        Echo(texts)
+    }
+
+    fn rows(&self) -> Vec<StrategyRow> {
+        let mut rows = Vec::new();
+        for (at, window) in self.windows.iter().enumerate() {
+            let mut rank = 0;
+            for (name, row_kind) in &self.strategies {
+                let ranked = *row_kind == RowKind::Ranked;
+                rank += u32::from(ranked);
+                rows.push(strategy_row(name, window, at, *row_kind, ranked.then_some(rank)));
+            }
+        }
+        rows
+    }
+
+    fn manifest(&self) -> Manifest {
+        let provenance = |name: String| Provenance { hash: "00ff".repeat(16), name };
+        Manifest {
+            title: "sessions".to_owned(),
+            version: "0.1.0".to_owned(),
+            instrument: 1,
+            seed: 7,
+            tokens: "o200k".to_owned(),
+            windows: self.windows.iter().map(|w| (*w).to_owned()).collect(),
+            scaled: true,
+            cuts: "none".into(),
+            questions: "none".to_owned(),
+            depth: 0,
+            replicates: 1,
+            transcripts: (0..self.sessions).map(|n| provenance(format!("session-{n}"))).collect(),
+            strategies: self.strategies.iter().map(|p| provenance(p.0.to_owned())).collect(),
+            compactor: "offline".to_owned(),
+            answerer: "offline".to_owned(),
+            judge: "offline".to_owned(),
+            embedder: None,
+            source: Source::Lexical,
+            agent_models: vec![RECORDED.to_owned()],
+            prices: prices(),
+            profile: TimeProfile {
+                user_ms: 60_000.0,
+                tool_ms: 1_000.0,
+                first_token_ms: 1_000.0,
+                prefill_per_s: 10_000.0,
+                decode_per_s: 50.0,
+            },
+            named: Vec::new(),
+            comparator: None,
+            margin: recap_core::model::MARGIN,
+            no_text: false,
+            shard: None,
+            followed: None,
+            agent: None,
+            planned: recap_core::model::Planned::default(),
+            warnings: Vec::new(),
+        }
+    }
+
+    fn facts(&self, n: usize) -> TranscriptFacts {
+        // Later sessions are longer, so that the longest is not the first.
+        let requests = self.requests + n;
+        let messages: Vec<MessageFacts> = (0..requests * 2)
+            .map(|m| MessageFacts {
+                id: format!("s{n}-m{m}"),
+                role: if m % 2 == 0 { Role::User } else { Role::Assistant },
+                at: None,
+                tokens: 400 + (m as u64 * 37) % 900,
+                tool: None,
+                text: format!("h{n}-{m}"),
+            })
+            .collect();
+        let mut total = 3_000;
+        let mut asked = Vec::new();
+        for pair in messages.chunks(2) {
+            total += pair[0].tokens;
+            asked.push(total);
+            total += pair[1].tokens;
+        }
+        TranscriptFacts {
+            dataset: "my-sessions".to_owned(),
+            transcript: format!("session-{n}"),
+            cluster: None,
+            preamble_tokens: 3_000,
+            hidden_tokens: 0,
+            requests: asked
+                .iter()
+                .enumerate()
+                .map(|(at, &tokens_full)| RequestFacts {
+                    message: at as u32 * 2 + 1,
+                    tokens_full,
+                    output: 120,
+                    output_recorded: false,
+                    at: Timestamp::UNIX_EPOCH,
+                    recorded: None,
+                    billed: true,
+                    exogenous: None,
+                    model: 0,
+                })
+                .collect(),
+            messages,
+            exam: Exam { references: vec![reference(requests as u32 - 1)], ..Exam::default() },
+            probes: vec![probe(n, requests as u32 - 1)],
+            cut_questions: Vec::new(),
+            recorded_compactions: 0,
+            model: None,
+            other_models: Vec::new(),
+            tokens_source: TokensSource::Exact,
+            calibration: None,
+            validation: None,
+            no_cut: None,
+            as_recorded: None,
+            clock_modelled: false,
+            sidechains: Vec::new(),
+            left_out: Vec::new(),
+            receipt: None,
+        }
+    }
+}
+
+/// The comparison on a terminal of so many columns: what an answer needs.
+pub(super) fn narrow(report: &Report, width: usize) -> String {
+    table(report, Screen { width, color: false, wide: false })
+}
+
+/// The same with everything.
+pub(super) fn wide(report: &Report, width: usize) -> String {
+    table(report, Screen { width, color: false, wide: true })
+}
+
+/// An answer that names this strategy.
+pub(super) fn recommended(strategy: &str) -> Recommendation {
+    Recommendation {
+        replayed: Replayed {
+            sessions: 1,
+            requests: 6,
+            asked: AtStake::NeededFacts(60),
+            strategies: 4,
+            windows: vec!["25%".to_owned()],
+        },
+        choice: Choice::Use(Box::new(Chosen {
+            row: Place { strategy: strategy.to_owned(), window: "25%".to_owned() },
+            by: Primary::ReferenceRecall,
+            kept: 0.86,
+            spread: None,
+            loses_much: false,
+            bill: None,
+            over: None,
+            alike: Vec::new(),
+            keeps_more: None,
+            refused: None,
+            elsewhere: Vec::new(),
+            none_at: Vec::new(),
+            adds: None,
+        })),
+        sure: None,
+        doubt: None,
+        next: None,
+        hint: None,
+    }
+}

@@ -1,0 +1,306 @@
+use std::sync::Arc;
+
+use super::testkit::{Kit, cut, narrow, validation, wide};
+use super::*;
+use recap_core::model::{
+    Absent, Amount, Bill, Calibration, CellOutcome, Family, Finding, Interval, Primary, Problem,
+    Receipt, RowKind, Sender, Spent, StrategyRow, Support, TestOutcome, Tested, TokenKind, Value,
+    catalogue,
+};
+use unicode_width::UnicodeWidthStr;
+
+mod table;
+
+fn file(report: &Report, name: &str) -> String {
+    let source = Source { report, texts: None };
+    let format = formats(&[]).find(|format| format.file == name).unwrap();
+    String::from_utf8(format.bytes(&source)).unwrap()
+}
+
+fn small() -> Kit {
+    Kit { sessions: 1, requests: 6, windows: vec!["25%"], ..Kit::default() }
+}
+
+#[test]
+fn csv_headers_are_those_of_the_contract() {
+    let report = small().report();
+    let header = |name: &str| file(&report, name).lines().next().unwrap().to_owned();
+    let key = "dataset,transcript,strategy,window,replicate,";
+    assert_eq!(
+        header("requests.csv"),
+        key.to_owned()
+            + "request,message,tokens_full,tokens_sent,cache_read,cache_write,uncached,output,\
+               cost_usd,overflow,references,references_kept,messages,valid,estimated,agent_model"
+    );
+    assert_eq!(
+        header("compactions.csv"),
+        key.to_owned()
+            + "request,stage,mechanism,trigger,tokens_before,tokens_after,messages_folded,\
+               messages_evicted,messages_edited,model_calls,input_tokens,output_tokens,cost_usd,\
+               latency_ms,latency_source,background,fallback,error,at_end,\
+               break_even_requests,break_even_formula,agent_model,begun,unusable,unusable_reasons"
+    );
+    assert_eq!(
+        header("probes.csv"),
+        key.to_owned()
+            + "probe,kind,asked_at,age_tokens,age_compactions,evidence_state,answerable,expected,\
+               answer,pre_answer,score,agreement,verdict,judge,unscored_reason,rationale,question,\
+               votes,recovered_answer,recovered_score,recovery_calls,recovery_tokens"
+    );
+    assert_eq!(
+        header("references.csv"),
+        key.to_owned() + "request,reference,class,last_seen,distance_tokens,state,refetchable"
+    );
+    let key = "dataset,transcript,strategy,replicate,cut,".to_owned();
+    assert_eq!(
+        header("cuts.csv"),
+        key.clone()
+            + "tokens_before,tokens_after,window,facts,verbatim,carried,bare,partial,lost,\
+               recovered,recency,cost_usd,bill_with,bill_without,pays_after,\
+               saved_per_request_usd,blocking_ms,compactions,over_window,recorded,\
+               agent_model,error,unusable,requests,requests_left"
+    );
+    assert_eq!(
+        header("facts.csv"),
+        key.clone() + "request,requests_after,fact,class,last_seen,state,over_window"
+    );
+    assert_eq!(
+        header("questions.csv"),
+        key + "question,kind,expected,answer,pre_answer,score,pre_score,agreement,verdict,\
+               pre_verdict,judge,unscored_reason,rationale,evidence_state,answerable,over_window,\
+               probe"
+    );
+    // The same in every run, whatever it asks.
+    insta::assert_snapshot!(header("summary.csv").replace(',', " "), @r"
+    dataset strategy window agent_model transcripts requests probes unscored recall recall_lo recall_hi continuity continuity_lo continuity_hi reference_recall evidence_gone fabrication_rate tokens_full tokens_sent token_savings peak_tokens compactions overflows cost_usd cost_savings compaction_cost_usd cache_hit_rate cache_breaks blocking_ms_p95 latency_source verdict_vs_full reference_recall_lo reference_recall_hi references recency_gain cost_usd_refetch sidechain_cost_usd offline_summary mde n_clusters rank depth cuts facts_at_stake sessions_at_stake kept_at_cut kept_at_cut_lo kept_at_cut_hi exposed_share carried_share added_at_cut gain_at_cut tokens_at_cut continuity_at_cut unusable_replies idle_compactions questions_at_cut cost_head_breakpoint_usd cost_savings_vs_recorded
+    ");
+}
+
+#[test]
+fn sessions_csv_has_the_dearest_recording_first_and_one_without_a_bill_last() {
+    let mut report = Kit::default().report();
+    let cost = |usd| {
+        let kinds = [(TokenKind::Output, Amount::new(1_000, Ok(usd)))].into();
+        let spent = Spent { reported: 1, kinds, ..Spent::default() };
+        Receipt { spent: [((Sender::Main, None), spent)].into(), ..Receipt::default() }
+    };
+    report.receipts = vec![cost(1.0), Receipt::default(), cost(2.5)];
+    let text = file(&report, "sessions.csv");
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let rows: Vec<csv::StringRecord> = reader.records().map(|row| row.unwrap()).collect();
+    let mut order: Vec<(&str, &str)> = rows.iter().map(|row| (&row[1], &row[7])).collect();
+    order.dedup();
+    assert_eq!(order, [("session-2", "2.5"), ("session-0", "1"), ("session-1", "")]);
+    let strategies = rows.iter().filter(|row| &row[1] == "session-2" && &row[4] == "25%").count();
+    assert!(strategies > 3, "{text}");
+}
+
+#[test]
+fn csv_rows_carry_ids_states_and_empty_fields() {
+    let report = small().report();
+    let row = |name: &str, start: &str| {
+        let text = file(&report, name);
+        text.lines().find(|line| line.starts_with(start)).unwrap().to_owned()
+    };
+    // 6,950 read at $0.30 a million, 1,503 written at $3.75, 120 of output at $15.
+    assert_eq!(
+        row("requests.csv", "my-sessions,session-0,fifo,25%,0,5,"),
+        "my-sessions,session-0,fifo,25%,0,5,s0-m11,9435,8453,6950,1503,0,120,0.00952125,\
+         true,1,0,11,true,7607,claude-sonnet-5-5"
+    );
+    assert_eq!(
+        row("references.csv", "my-sessions,session-0,full"),
+        "my-sessions,session-0,full,25%,0,5,src/cache/store.rs,path,s0-m1,5200,kept,true"
+    );
+    assert_eq!(
+        row("compactions.csv", "my-sessions,session-0,prune"),
+        "my-sessions,session-0,prune,25%,0,4,0,summary,tokens > 80%,7932,6950,3,0,0,1,7932,200,\
+         0.006,4200,modelled,false,,,false,3,2.5,claude-sonnet-5-5,4,0,"
+    );
+    let summary = row("summary.csv", "my-sessions,continuation,25%,claude-sonnet-5-5,3,39,,,,");
+    assert!(summary.contains(",0.64,") && summary.contains(",true,"), "{summary}");
+}
+
+#[test]
+fn nothing_is_kept_at_a_request_that_a_provider_refuses_but_for_controls() {
+    let mut report = small().report();
+    for cell in report.sessions.cells_mut() {
+        if let CellOutcome::Done(rows) = &mut cell.outcome {
+            rows.references[0].state = recap_core::model::ReferenceState::Verbatim;
+            Arc::make_mut(&mut rows.requests)[5].overflow = true;
+        }
+    }
+    let field = |name: &str, start: &str, at: usize| {
+        let text = file(&report, name);
+        let row = text.lines().find(|line| line.starts_with(start)).unwrap();
+        row.split(',').nth(at).unwrap().to_owned()
+    };
+    for (strategy, state, kept) in [("full", "kept", "1"), ("prune", "refused", "0")] {
+        let start = format!("my-sessions,session-0,{strategy},25%,0,5,");
+        assert_eq!(field("references.csv", &start, 10), state, "{strategy}");
+        assert_eq!(
+            (field("requests.csv", &start, 15), field("requests.csv", &start, 16)),
+            ("1".into(), kept.into())
+        );
+    }
+}
+
+#[test]
+fn summary_json_gives_values_reasons_and_intervals() {
+    let report = small().report();
+    let json: serde_json::Value = serde_json::from_str(&file(&report, "summary.json")).unwrap();
+    let row = &json["rows"][0];
+    assert_eq!(row["strategy"], "full");
+    assert_eq!(row["values"]["reference_recall"], 1);
+    assert_eq!(row["agent_model"], "claude-sonnet-5-5");
+    assert_eq!(row["absent"]["cost_usd_refetch"], "a price is unknown");
+    assert_eq!(row["row_kind"], "control");
+    assert_eq!(json["rows"][2]["intervals"]["reference_recall"]["kind"], "dots");
+    assert_eq!(json["rows"][4]["values"]["recency_gain"], -0.004);
+    assert_eq!(json["manifest"]["seed"], 7);
+}
+
+#[test]
+fn cuts_csv_and_facts_csv_tell_what_became_of_the_facts() {
+    let report = cut(Kit::default().report());
+    let row = |name: &str, start: &str| {
+        let text = file(&report, name);
+        text.lines().find(|line| line.starts_with(start)).unwrap().to_owned()
+    };
+    // 2,000 tokens of messages behind the cut: too few for what was said 5,200 ago.
+    assert_eq!(
+        row("cuts.csv", "my-sessions,session-1,prune,0,5,"),
+        "my-sessions,session-1,prune,0,5,23000,5000,9000,2,0,0,1,1,0,0,0,,,,,,,1,0,false,,,0,40,100"
+    );
+    let failed = row("cuts.csv", "my-sessions,session-1,fifo,");
+    assert!(failed.ends_with(",result `call-9` has no call,,40,100"), "{failed}");
+    assert_eq!(
+        row("facts.csv", "my-sessions,session-1,prune,0,5,30,"),
+        "my-sessions,session-1,prune,0,5,30,26,open_cache,identifier,s1-m1,partial,false"
+    );
+}
+
+#[test]
+fn report_md_shows_the_columns_of_cuts_and_no_without_summary() {
+    let shown = file(&cut(Kit::default().report()), "report.md");
+    for words in ["| facts kept |", r"| 86 %  \[10–30\] |"] {
+        assert!(shown.contains(words), "{words} is not in {shown}");
+    }
+    assert!(!shown.contains("no-summary:"), "{shown}");
+}
+
+#[test]
+fn every_format_names_a_file_of_its_own() {
+    let mut files: Vec<&str> = FORMATS.iter().map(|f| f.file).collect();
+    files.sort_unstable();
+    files.dedup();
+    assert_eq!(files.len(), FORMATS.len());
+    for format in FORMATS {
+        let end = if format.name == "junit" { "xml" } else { format.name };
+        assert!(format.file.ends_with(&format!(".{end}")), "{}", format.file);
+        assert!(!format.about.is_empty());
+    }
+}
+
+#[test]
+fn a_strategy_named_like_a_formula_is_defused_in_every_csv() {
+    let mut report = cut(Kit::default().report());
+    for row in &mut report.rows {
+        row.strategy = format!("=cmd|{}", row.strategy);
+    }
+    for row in report.sessions.cuts_mut().flat_map(|cut| &mut cut.rows) {
+        row.strategy = format!("=cmd|{}", row.strategy);
+    }
+    for cell in report.sessions.cells_mut() {
+        cell.key.strategy = format!("=cmd|{}", cell.key.strategy);
+    }
+    for row in &mut report.session_rows {
+        row.strategy = format!("=cmd|{}", row.strategy);
+    }
+    let mut sessions = report.sessions.iter();
+    let probe = sessions.find_map(|session| {
+        session.cells().iter().find_map(|cell| cell.rows()?.probes.first().cloned())
+    });
+    drop(sessions);
+    for row in report.sessions.cuts_mut().flat_map(|cut| &mut cut.rows) {
+        if let recap_core::model::CutOutcome::Done(exam) = &mut row.outcome {
+            exam.probes.extend(probe.clone());
+        }
+    }
+    // Validation, receipt and calls are of sessions and models, whatever the strategy.
+    let without_strategies = ["validation.csv", "receipt.csv", "calls.csv"];
+    for format in
+        FORMATS.iter().filter(|f| f.name == "csv" && !without_strategies.contains(&f.file))
+    {
+        let text = file(&report, format.file);
+        assert!(text.contains(",'=cmd|prune,"), "{}: {text}", format.file);
+        assert!(!text.contains(",=cmd"), "{}", format.file);
+    }
+}
+
+/// A session with validation per error.
+fn validated(errors: &[f64]) -> Report {
+    let mut report = Kit { sessions: errors.len(), requests: 6, ..small() }.report();
+    for (facts, off) in report.transcripts.iter_mut().zip(errors) {
+        facts.validation = Some(validation(*off));
+        facts.calibration = Some(Calibration {
+            fits: Vec::new(),
+            unseen: Vec::new(),
+            global: None,
+            in_sample: Some(0.004),
+            forward: Some(0.021),
+            after_boundary: None,
+        });
+    }
+    report
+}
+
+#[test]
+fn the_simulated_bill_stands_against_the_recorded_one_worst_first() {
+    let mut report = validated(&[0.01, -0.124]);
+    report.findings.clear();
+    let shown = wide(&report, 80);
+    let section = &shown[shown.find(" The simulated bill").unwrap()..];
+    insta::assert_snapshot!(section, @r"
+    The simulated bill against the reported one
+    The row `recorded` sends what the recording really sent: its bill less what the
+    provider reported, of what was reported; 1 of 2 sessions within 5 % in all of
+    them (! marks the others).
+    session      tokens     reads    writes   dollars   count  count  count    cold
+                                                       fitted  ahead  after  starts
+    session-1  !−12.4 %  !−12.4 %  !−12.4 %  !−12.4 %   0.4 %  2.1 %      –       2
+    session-0    +1.0 %    +1.0 %    +1.0 %    +1.0 %   0.4 %  2.1 %      –       2
+    count: median error of a token count by one factor for the session, which sizes
+    what strategies write: on the requests it was fitted to, on those ahead of a
+    fit to their first half, and after a recorded compaction.
+    ");
+}
+
+#[test]
+fn many_sessions_are_cut_to_the_worst() {
+    let errors: Vec<f64> = (0..15).map(|n| f64::from(n) / 100.0).collect();
+    let shown = wide(&validated(&errors), 100);
+    let shown = &shown[shown.find(" The simulated bill").unwrap()..];
+    assert!(shown.contains("and 3 more: validation.csv."), "{shown}");
+    assert!(shown.contains("session-14  !+14.0 %") && !shown.contains("session-2  "), "{shown}");
+}
+
+#[test]
+fn validation_csv_has_sums_errors_and_counts() {
+    let text = file(&validated(&[0.1]), "validation.csv");
+    let mut lines = text.lines();
+    assert_eq!(
+        lines.next().unwrap(),
+        "dataset,transcript,model,requests,recorded_uncached,recorded_read,recorded_write,\
+         recorded_write_1h,simulated_uncached,simulated_read,simulated_write,simulated_write_1h,\
+         recorded_usd,simulated_usd,tokens_error,reads_error,writes_error,usd_error,\
+         count_error_in_sample,count_error_forward,count_error_after_boundary,tokens_source,\
+         cold_starts,expired,renewed"
+    );
+    assert_eq!(
+        lines.next().unwrap(),
+        "my-sessions,session-0,claude-sonnet-5-5,100,100,1000000,100000,0,100,1100000,110000,0,\
+         2,2.2,0.099991,0.1,0.1,0.1,0.004,0.021,,exact,2,1,0"
+    );
+    assert_eq!(file(&small().report(), "validation.csv").lines().count(), 1, "no usage, no row");
+}

@@ -1,0 +1,355 @@
+//! The table of the terminal.
+
+use super::*;
+
+#[test]
+fn the_table_shows_ranks_controls_offline_summaries_overflows_and_failures() {
+    insta::assert_snapshot!(wide(&Kit::default().report(), 100), @r"
+    my-sessions: 3 sessions, 39 requests, 3 questions · window 25 % · billed as claude-sonnet-5-5
+    strategy                facts kept   gain over  bill of all    tokens   wait  peak  verdict
+                                           recency  sessions                 p95
+    full                    100 %                –  $41.20 *        1.00×      –   18k  * over the
+                                                                                        window 37×
+    prune                   86 %  77…95      +0.27  $23.07  −44 %   0.46×   0 ms  8.4k  descriptive
+    sliding-window          21 %  19…23      +0.11  $50.26  +22 %   0.21×   0 ms  3.8k  descriptive
+    fifo                    40 %  36…44      +0.00  $42.44  +3 %    0.50×   0 ms  9.1k  descriptive
+    ── offline summaries: not ranked, a model's keep more or less ─────────────────────────────────────
+    continuation (offline)  64 %  58…70      +0.20  $36.26  −12 %   0.30×  4.2 s  5.5k  not ranked:
+                                                                                        offline summary
+    ── controls ───────────────────────────────────────────────────────────────────────────────────────
+    empty                   0 %  0…0         −0.02  $3.71  −91 %    0.06×      –  1.1k  control
+    a…b: lowest and highest session or project; too few for an interval.
+    *: requests over the window, which a provider would have refused: they keep nothing, controls
+    apart, and the bill is hypothetical.
+
+    my-sessions: 3 sessions, 39 requests, 3 questions · window 200k · billed as claude-sonnet-5-5
+    strategy                facts kept   gain over  bill of all    tokens   wait  peak  verdict
+                                           recency  sessions                 p95
+    full                    100 %                –  $41.20          1.00×      –   18k  control
+    prune                   86 %  77…95      +0.27  $23.07  −44 %   0.56×   0 ms   10k  descriptive
+    sliding-window          21 %  19…23      +0.11  $50.26  +22 %   0.31×   0 ms  5.7k  descriptive
+    fifo                    50 %  45…55      +0.00  $42.44  +3 %    0.60×   0 ms   11k  descriptive; 1
+                                                                                        cell failed
+    ── offline summaries: not ranked, a model's keep more or less ─────────────────────────────────────
+    continuation (offline)  64 %  58…70      +0.20  $36.26  −12 %   0.40×  4.2 s  7.3k  not ranked:
+                                                                                        offline summary
+    ── controls ───────────────────────────────────────────────────────────────────────────────────────
+    empty                   0 %  0…0         −0.02  $3.71  −91 %    0.06×      –  1.1k  control
+    a…b: lowest and highest session or project; too few for an interval.
+
+    Session by session with prune
+    session    requests  today
+    session-2        14      –
+    session-1        13      –
+    session-0        12      –
+    Every other strategy: sessions.csv.
+
+    What the figures show
+    - what is written in the place of the history keeps no more at the cuts than an empty text would:
+      continuation −0.01
+
+    Problems of this run
+    - 2 lines of session-1 were left out: torn last line
+
+    Limits of every figure here
+    - replay is open loop: the recorded agent does not react to what was forgotten, so this measures
+      memory and size, not task success
+    ");
+}
+
+#[test]
+fn a_row_with_unusable_replies_says_so_wherever_it_stands() {
+    let mut report = Kit::default().report();
+    for row in report.rows.iter_mut().filter(|row| row.strategy == "prune") {
+        (row.row_kind, row.rank, row.verdict) = (RowKind::Unusable, None, None);
+        row.values.insert("unusable_share".into(), Value::Known(0.3));
+    }
+    let why = "not ranked: 30 % of replies unusable";
+    assert!(wide(&report, 160).contains(why), "{}", wide(&report, 160));
+    let text = file(&report, "report.md");
+    let folded = text.find("without a rank").unwrap();
+    assert!(text.find(why).unwrap() < folded, "it is not folded away: {text}");
+    let page = file(&report, "report.html");
+    assert!(page.contains(why) && page.contains("<span class=\"tag\">unusable</span>"));
+}
+
+#[test]
+fn the_table_fits_its_width_in_columns_and_not_in_bytes() {
+    let mut report = small().report();
+    report.rows[2].strategy = "圧縮・要約・圧縮・要約・圧縮・要約・圧縮・要約".to_owned();
+    report.rows[3].strategy =
+        "a-strategy-with-a-name-that-nobody-would-type-twice-in-a-day".to_owned();
+    for width in [80, 100, 140] {
+        for line in wide(&report, width).lines() {
+            assert!(line.width() <= width, "{width}: {line:?} has {}", line.width());
+        }
+    }
+}
+
+#[test]
+fn colour_changes_no_word_of_the_table() {
+    let report = Kit::default().report();
+    let mut plain = table(&report, Screen { width: 100, color: true, wide: false });
+    for code in ["\u{1b}[1m", "\u{1b}[2m", "\u{1b}[33m", "\u{1b}[0m"] {
+        plain = plain.replace(code, "");
+    }
+    assert_eq!(plain, narrow(&report, 100));
+    assert!(!narrow(&report, 100).contains('\u{1b}'));
+}
+
+#[test]
+fn a_name_cannot_send_commands_to_the_terminal() {
+    let mut report = small().report();
+    report.rows[2].strategy = "\u{1b}[2Jprune\u{202E}".to_owned();
+    report.findings = vec![Problem::Notice("\u{1b}]0;title\u{7}".to_owned()).into()];
+    let shown = wide(&report, 100);
+    assert!(!shown.contains(['\u{1b}', '\u{7}', '\u{202E}']), "{shown}");
+    assert!(shown.contains("[2Jprune\u{FFFD}"), "{shown}");
+}
+
+#[test]
+fn the_table_says_what_an_interval_rests_on() {
+    let mut report = small().report();
+    for row in &mut report.rows {
+        let interval = Interval::ThisSessionOnly { lo: 0.2, hi: 0.3 };
+        row.intervals.insert("reference_recall".to_owned(), interval);
+    }
+    let shown = wide(&report, 100);
+    assert!(shown.contains("86 %  [20–30]"), "{shown}");
+    assert!(shown.contains("[a–b]: over what was asked in this session only"), "{shown}");
+}
+
+#[test]
+fn a_column_that_is_absent_throughout_says_why_once() {
+    let mut report = small().report();
+    for row in &mut report.rows {
+        let reason = Value::Absent(Absent::FewReferences(Support { references: 3, requests: 2 }));
+        row.values.insert("reference_recall".to_owned(), reason);
+    }
+    let shown = wide(&report, 100);
+    let reason = "needed facts kept: 3 references at 2 requests: at least 20 at 10 are needed.";
+    assert_eq!(shown.matches(reason).count(), 1, "{shown}");
+}
+
+#[test]
+fn the_table_says_what_tests_against_the_comparator_come_to() {
+    let mut report = Kit::default().report();
+    let test = |strategy: &str, outranks, p| Tested {
+        strategy: strategy.into(),
+        window: "25%".into(),
+        clusters: 12,
+        difference: 0.1,
+        interval: Some((0.01, 0.2)),
+        p,
+        p_holm: p,
+        mde: Some(0.1),
+        outranks,
+    };
+    let family = |tests, limit: Option<&str>| {
+        Some(Family {
+            measure: Primary::ReferenceRecall,
+            comparator: "fifo".into(),
+            tests,
+            limit: limit.map(str::to_owned),
+        })
+    };
+    let better = test("prune", TestOutcome::Better, Some(0.01));
+    let tie = test("sliding-window", TestOutcome::Tie, Some(1.0));
+    report.family = family(vec![better, tie], None);
+    let text = wide(&report, 160);
+    assert!(text.contains("2 comparisons: 1 better, 1 tie."), "{text}");
+    report.family = family(vec![test("prune", TestOutcome::Undecided, None)], Some("too few"));
+    assert!(wide(&report, 160).contains(" Too few.\n"));
+}
+
+#[test]
+fn several_data_sets_have_a_table_each_and_one_for_all() {
+    let mut report = small().report();
+    let rows = report.rows.clone();
+    for name in ["other", "ALL"] {
+        report.rows.extend(rows.iter().cloned().map(|mut row| {
+            row.dataset = name.to_owned();
+            row
+        }));
+    }
+    let shown = wide(&report, 100);
+    assert_eq!(shown.matches("facts kept").count(), 3, "{shown}");
+    report.rows.retain(|row| row.dataset != "other");
+    let shown = wide(&report, 100);
+    assert_eq!(shown.matches("facts kept").count(), 1, "ALL repeats the only one: {shown}");
+}
+
+#[test]
+fn every_agent_model_has_its_table_and_its_rows() {
+    let mut report = small().report();
+    let dearer: Vec<_> = report
+        .rows
+        .iter()
+        .cloned()
+        .map(|mut row| {
+            row.agent_model = "another".to_owned();
+            row.values
+                .insert("cost_usd".to_owned(), Value::Absent(Absent::Price("another".to_owned())));
+            row.values.remove("cost_savings");
+            row
+        })
+        .collect();
+    report.rows.extend(dearer);
+    for cell in report.sessions.cells_mut() {
+        if let CellOutcome::Done(rows) = &mut cell.outcome {
+            let other = Bill {
+                billed_as: "another".into(),
+                model: "another".into(),
+                ..rows.bills[0].as_ref().clone()
+            };
+            rows.bills.push(Arc::new(other));
+        }
+    }
+    let shown = wide(&report, 100);
+    assert_eq!(shown.matches("billed as claude-sonnet-5-5").count(), 1, "{shown}");
+    assert_eq!(shown.matches("billed as another").count(), 1, "{shown}");
+    assert!(shown.contains("+0.27  unknown "), "{shown}");
+    let requests = file(&report, "requests.csv");
+    let of: Vec<&str> = requests.lines().filter(|l| l.contains(",fifo,25%,0,5,")).collect();
+    assert_eq!(of.len(), 2, "{of:?}");
+    // Read and written alike; without a price there are no dollars.
+    assert!(of[0].contains(",6950,1503,0,120,,true,") && of[0].ends_with(",another"), "{of:?}");
+    assert!(of[1].ends_with(",claude-sonnet-5-5"), "{of:?}");
+    let compactions = file(&report, "compactions.csv");
+    assert_eq!(compactions.lines().filter(|l| l.contains(",prune,25%,0,4,")).count(), 2);
+}
+
+#[test]
+fn savings_against_the_recording_are_noted_where_the_whole_conversation_does_not_fit() {
+    let mut report = small().report();
+    report.rows[2].values.insert("cost_savings_vs_recorded".to_owned(), Value::Known(0.125));
+    let shown = wide(&report, 100);
+    assert!(
+        shown.contains("bill against that of what the recorded agent sent: prune −12 %."),
+        "{shown}"
+    );
+    assert!(shown.contains("$41.20 * "), "{shown}");
+    assert!(shown.contains("the bill is hypothetical"), "{shown}");
+    let shown = narrow(&report, 80);
+    assert!(shown.contains("bill, against today"), "{shown}");
+    assert!(shown.contains("$23.07    −12 %"), "{shown}");
+}
+
+/// The table of a run with probes.
+fn probed_report() -> Report {
+    let mut report = small().report();
+    report.primary = Primary::Continuity;
+    for row in &mut report.rows {
+        let recall = row.number(catalogue::REFERENCE_RECALL).unwrap();
+        for (id, value) in [
+            ("continuity", recall * 100.0),
+            ("recall", recall),
+            ("evidence_gone", 1.0 - recall),
+            ("probes", 3.0),
+        ] {
+            row.values.insert(id.to_owned(), Value::Known(value));
+        }
+        let interval = Interval::ThisSessionOnly { lo: recall * 90.0, hi: 100.0 };
+        row.intervals.insert("continuity".to_owned(), interval);
+    }
+    report.findings.clear();
+    report
+}
+
+#[test]
+fn a_narrow_terminal_keeps_the_figure_the_bill_and_the_verdict() {
+    insta::assert_snapshot!(narrow(&probed_report(), 80), @r"
+    my-sessions: 1 session, 6 requests, 1 question · window 25 % · billed as
+    claude-sonnet-5-5
+
+     3 questions · [a–b]: within this session
+     strategy        answers kept     bill, against full   wait
+     full            100 %  [90–100]  37 over limit           –
+     prune           86 %  [77–100]   $23.07    −44 %      0 ms
+     sliding-window  21 %  [19–100]   $50.26    +22 %      0 ms
+     fifo            40 %  [36–100]   $42.44     +3 %      0 ms
+     ── offline summaries: not ranked, a model's keep more or less
+     continuation    64 %  [58–100]   $36.26    −12 %     4.2 s
+     more     --wide, or the page: controls, columns
+    ");
+}
+
+#[test]
+fn a_wide_terminal_has_every_column() {
+    insta::assert_snapshot!(wide(&probed_report(), 140), @r"
+    my-sessions: 1 session, 6 requests, 1 question · window 25 % · billed as claude-sonnet-5-5
+    strategy                answers kept     recall  evidence  facts kept  bill of all    tokens   wait  peak  compac-  verdict
+                                                         gone   all along  sessions                 p95          tions
+    full                    100 %  [90–100]   100 %       0 %       100 %  $41.20 *        1.00×      –   18k        0  * over the window 37×
+    prune                   86 %  [77–100]     86 %      14 %        86 %  $23.07  −44 %   0.46×   0 ms  8.4k       12  descriptive
+    sliding-window          21 %  [19–100]     21 %      79 %        21 %  $50.26  +22 %   0.21×   0 ms  3.8k       12  descriptive
+    fifo                    40 %  [36–100]     40 %      60 %        40 %  $42.44  +3 %    0.50×   0 ms  9.1k       12  descriptive
+    ── offline summaries: not ranked, a model's keep more or less ─────────────────────────────────────────────────────────────────────────────
+    continuation (offline)  64 %  [58–100]     64 %      36 %        64 %  $36.26  −12 %   0.30×  4.2 s  5.5k       12  not ranked: offline
+                                                                                                                        summary
+    ── controls ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+    empty                   0 %  [0–100]        0 %     100 %         0 %  $3.71  −91 %    0.06×      –  1.1k       12  control
+    answers kept: of the questions that the whole conversation answers right, the share that the strategy still does.
+    [a–b]: over what was asked in this session only; says nothing of others.
+    *: requests over the window, which a provider would have refused: they keep nothing, controls apart, and the bill is hypothetical.
+    ");
+}
+
+#[test]
+fn references_alone_fit_a_narrow_terminal_too() {
+    let mut report = small().report();
+    report.findings.clear();
+    insta::assert_snapshot!(narrow(&report, 80), @r"
+    my-sessions: 1 session, 6 requests, 1 question · window 25 % · billed as
+    claude-sonnet-5-5
+
+     Facts needed next, over all requests · a…b: lowest to highest
+     strategy        facts kept   bill, against full   wait
+     full            100 %        37 over limit           –
+     prune           86 %  77…95  $23.07    −44 %      0 ms
+     sliding-window  21 %  19…23  $50.26    +22 %      0 ms
+     fifo            40 %  36…44  $42.44     +3 %      0 ms
+     ── offline summaries: not ranked, a model's keep more or less
+     continuation    64 %  58…70  $36.26    −12 %     4.2 s
+     more     --wide, or the page: controls, columns
+    ");
+}
+
+#[test]
+fn a_narrow_screen_has_the_answer_first_and_25_lines_with_that_of_the_page() {
+    let kit = Kit { sessions: 3, windows: vec!["25%"], ..Kit::default() };
+    let mut report = cut(kit.report());
+    report.recommendation = Some(crate::testkit::recommended("prune"));
+    let summaries = report.rows.iter().find(|row| row.row_kind == RowKind::OfflineSummary).cloned();
+    for n in 0..9 {
+        let strategy = format!("summary-{n}");
+        report.rows.push(StrategyRow { strategy, ..summaries.clone().unwrap() });
+    }
+    let problems = ["a", "b", "c", "d"]
+        .map(|model| Problem::Unpriced { models: vec![format!("{model}-{}", "x".repeat(60))] });
+    report.findings = problems.into_iter().map(Finding::from).collect();
+    let shown = narrow(&report, 80);
+    assert!(shown.lines().count() < 25, "{shown}");
+    assert!(shown.lines().nth(2).unwrap().starts_with("At a window of 25 % use prune"), "{shown}");
+    // What is left out is counted: at least two rows of summaries stay, and one problem.
+    assert!(shown.contains(" continuation ") && shown.contains(" summary-0 "), "{shown}");
+    let problems = shown.matches(" problem ").count();
+    assert!((1..=3).contains(&problems), "{shown}");
+    let hidden = 10 - shown.lines().filter(|line| line.starts_with(" summary-")).count() - 1;
+    let more = format!("{hidden} strategies, {} notes", 4 - problems);
+    assert!(shown.contains(&more) || shown.contains(&more.replace("1 notes", "1 note")), "{shown}");
+}
+
+#[test]
+fn what_changes_figures_is_told_before_what_was_noticed_while_reading() {
+    let mut report = small().report();
+    report.findings = vec![
+        Problem::Notice("2 lines were left out".to_owned()).into(),
+        Problem::UnevenQuestions.into(),
+        Problem::Unpriced { models: vec!["m".to_owned()] }.into(),
+    ];
+    let shown = narrow(&report, 80);
+    let at = |words: &str| shown.find(words).unwrap_or_else(|| panic!("{words}: {shown}"));
+    assert!(at("no price is known for m") < at("2 lines were left out"), "{shown}");
+    assert!(shown.contains("1 note, "), "{shown}");
+}

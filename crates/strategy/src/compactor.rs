@@ -1,0 +1,403 @@
+//! The compactor's role from the side of mechanisms: typed tasks, typed
+//! replies.
+//!
+//! It is defined with the strategies and implemented by the roles, so that a
+//! mechanism can reach neither answerer nor judge nor probe.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+use recap_core::model::{Role, Unusable};
+use recap_core::tokens::Counter;
+
+/// A message as the compactor is shown it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskMessage {
+    /// Whom the message is attributed to.
+    pub role: Role,
+    /// Its text as sent.
+    pub text: String,
+    /// Images, which have no text.
+    pub images: u32,
+    /// The size of the text in tokens.
+    pub tokens: u64,
+}
+
+/// Placeholder for the messages in a rendered prompt. A prompt without it comes
+/// after the messages. Templates cannot contain it, so that no value that was
+/// filled in is mistaken for it.
+pub const MESSAGES: &str = "\u{0}messages\u{0}";
+
+/// The live conversation that a prompt is appended to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Live {
+    /// Its tokens, preamble and notes included.
+    pub tokens: u64,
+    /// Preamble and notes as sent; empty where the compactor does not read it.
+    pub system: String,
+    /// The other messages that are sent, in order; empty where the compactor
+    /// does not read them.
+    pub messages: Vec<TaskMessage>,
+}
+
+/// Arachne's compressed conversation state ("SessionState Schema"). All four
+/// fields are always present.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SessionState {
+    /// Hard facts, decisions, technical context.
+    pub logos: Vec<String>,
+    /// Tone, metaphors, communication style.
+    pub pathos: Vec<String>,
+    /// Shared frameworks and concepts that need no explanation.
+    #[serde(rename = "abstract")]
+    pub abstract_: Vec<String>,
+    /// Narrative of 2–3 sentences.
+    pub conversation_summary: String,
+}
+
+/// GSV's two sections of a summarisation reply ("Three-Tier Summarization").
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Digest {
+    /// The text of the `<summary>` section.
+    pub summary: String,
+    /// The items of the `<memories>` section, one durable fact each.
+    pub memories: Vec<String>,
+}
+
+/// The kinds of tasks of the compactor.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Task {
+    /// Write a SessionState of the messages, merged into the previous one.
+    SessionState {
+        /// The prompt with its values filled in.
+        prompt: String,
+        /// The messages to fold, oldest first.
+        messages: Vec<TaskMessage>,
+        /// The state before this task.
+        previous: Option<SessionState>,
+        /// Largest size of the reply, in tokens.
+        max_tokens: u64,
+    },
+    /// Write a prompt for continuing the conversation, under these headings.
+    Continuation {
+        /// The prompt with its values filled in.
+        prompt: String,
+        /// The messages to fold, oldest first.
+        messages: Vec<TaskMessage>,
+        /// The headings that the reply must have.
+        headings: Vec<String>,
+        /// The live conversation that the prompt is appended to, so that the
+        /// call reads its cache; `None`: a fresh request with the messages
+        /// alone (how-it-works §26).
+        live: Option<Live>,
+        /// Largest size of the reply, in tokens.
+        max_tokens: u64,
+    },
+    /// Write a summary of one chunk and the memories worth keeping.
+    Digest {
+        /// The prompt with its values filled in.
+        prompt: String,
+        /// The messages of the chunk, oldest first.
+        messages: Vec<TaskMessage>,
+        /// The summary of the chunks before.
+        rolling: Option<String>,
+        /// Memories that are recorded already.
+        known: Vec<String>,
+        /// Largest size of the reply, in tokens.
+        max_tokens: u64,
+    },
+}
+
+impl Task {
+    /// Largest size of the reply, in tokens.
+    pub fn max_tokens(&self) -> u64 {
+        match self {
+            Task::SessionState { max_tokens, .. }
+            | Task::Continuation { max_tokens, .. }
+            | Task::Digest { max_tokens, .. } => *max_tokens,
+        }
+    }
+
+    /// Whether the call is appended to the live conversation (how-it-works §26).
+    pub fn is_live(&self) -> bool {
+        matches!(self, Task::Continuation { live: Some(_), .. })
+    }
+
+    /// The messages to fold.
+    pub fn messages(&self) -> &[TaskMessage] {
+        match self {
+            Task::SessionState { messages, .. }
+            | Task::Continuation { messages, .. }
+            | Task::Digest { messages, .. } => messages,
+        }
+    }
+}
+
+/// The compactor's result, in the shape that the task asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Produced {
+    /// The result of [`Task::SessionState`].
+    SessionState(SessionState),
+    /// The result of [`Task::Continuation`].
+    Continuation(String),
+    /// The result of [`Task::Digest`].
+    Digest(Digest),
+}
+
+impl Produced {
+    /// Whether it has the shape that was asked for.
+    pub(super) fn answers(&self, task: &Task) -> bool {
+        matches!(
+            (self, task),
+            (Produced::SessionState(_), Task::SessionState { .. })
+                | (Produced::Continuation(_), Task::Continuation { .. })
+                | (Produced::Digest(_), Task::Digest { .. })
+        )
+    }
+
+    /// Whether it contains no text.
+    pub(super) fn is_empty(&self) -> bool {
+        match self {
+            Produced::SessionState(state) => *state == SessionState::default(),
+            Produced::Continuation(text) => text.trim().is_empty(),
+            Produced::Digest(Digest { summary, memories }) => {
+                summary.trim().is_empty() && memories.is_empty()
+            }
+        }
+    }
+}
+
+/// Tokens of one call to the compactor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CallUsage {
+    /// Tokens of the prompt.
+    pub input: u64,
+    /// Tokens of the reply.
+    pub output: u64,
+}
+
+/// A reply with its usage and time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reply {
+    /// The result in the shape that the task asks for.
+    pub produced: Produced,
+    /// The tokens of the call; if the task was sent twice, those of both replies.
+    pub usage: CallUsage,
+    /// Tokens of the text, by the compactor's counter. The usage may include
+    /// reasoning, and a rejected first reply.
+    pub written: u64,
+    /// Whether it was cut off and its beginning is used.
+    pub cut: bool,
+    /// Duration of the call in milliseconds; `None` where no model was called.
+    pub latency_ms: Option<f64>,
+    /// Whether that time was measured when the call was recorded.
+    pub recorded: bool,
+}
+
+impl Reply {
+    /// A complete reply without a call to a model; `written` is the size of its
+    /// text.
+    pub fn unmodelled(produced: Produced, usage: CallUsage, written: u64) -> Self {
+        Self { produced, usage, written, cut: false, latency_ms: None, recorded: false }
+    }
+}
+
+/// Why the compactor returned nothing usable.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CompactorError {
+    /// No model could be called. This is not due to the task, and therefore no
+    /// reason to fall back: the cell fails.
+    #[error("no reply: {0}")]
+    Unavailable(String),
+    /// The model declined, or its provider rejected the request or withheld the
+    /// reply.
+    #[error("the model refused: {0}")]
+    Refused(String),
+    /// The task is larger than the compactor's own context.
+    #[error("the task is too large for the compactor: {0}")]
+    TooLarge(String),
+    /// The reply is empty.
+    #[error("the reply is empty: {0}")]
+    Empty(String),
+    /// The reply is incomplete, and its beginning cannot be used.
+    #[error("the reply is not whole: {0}")]
+    CutOff(String),
+    /// The reply does not have the requested shape.
+    #[error("the reply has not the asked shape: {0}")]
+    Malformed(String),
+}
+
+impl CompactorError {
+    /// Why the reply is unusable; `None` where no model was called. A task that is
+    /// too large for the model counts as refused.
+    pub(super) fn unusable(&self) -> Option<Unusable> {
+        match self {
+            CompactorError::Unavailable(_) => None,
+            CompactorError::Refused(_) | CompactorError::TooLarge(_) => Some(Unusable::Refused),
+            CompactorError::Empty(_) => Some(Unusable::Empty),
+            CompactorError::CutOff(_) => Some(Unusable::CutOff),
+            CompactorError::Malformed(_) => Some(Unusable::WrongShape),
+        }
+    }
+}
+
+/// A call without a usable result, with its usage.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FailedCall {
+    /// Why there is no usable result.
+    pub error: CompactorError,
+    /// Tokens of the replies; zero where there was none.
+    pub usage: CallUsage,
+    /// Duration of the call in milliseconds; `None` where no reply came.
+    pub latency_ms: Option<f64>,
+    /// Whether that time was measured when the call was recorded.
+    pub recorded: bool,
+}
+
+/// A failure without usage: no reply came.
+impl From<CompactorError> for FailedCall {
+    fn from(error: CompactorError) -> Self {
+        Self { error, usage: CallUsage::default(), latency_ms: None, recorded: false }
+    }
+}
+
+/// A compactor: the offline summary, or a model.
+#[async_trait]
+pub trait Compactor: Send + Sync {
+    /// Does one task. The reply is never longer than the task's bound, by the
+    /// compactor's own count of tokens; a model that has room for reasoning may
+    /// use it for the reply too.
+    async fn run(&self, task: &Task) -> Result<Reply, FailedCall>;
+
+    /// The compactor's name: `offline`, or `provider/model`.
+    fn name(&self) -> &str;
+
+    /// Whether it reads the texts of [`Live`]: they are long, and are not
+    /// copied for a compactor that does not.
+    fn reads_live(&self) -> bool {
+        false
+    }
+
+    /// The compactor for a repetition of the compaction, from 0; `None` where
+    /// repetitions cannot differ.
+    fn repeated(&self, _replicate: u32) -> Option<Arc<dyn Compactor>> {
+        None
+    }
+
+    /// The compactor for a transcript with this counter; `None` where it does
+    /// not count by itself, as a model does not.
+    fn counting(&self, _counter: &Arc<Counter>) -> Option<Arc<dyn Compactor>> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn digest(summary: &str, memories: &[&str]) -> Produced {
+        let memories = memories.iter().map(|&memory| memory.to_owned()).collect();
+        Produced::Digest(Digest { summary: summary.to_owned(), memories })
+    }
+
+    fn message() -> TaskMessage {
+        TaskMessage { role: Role::User, text: "m".to_owned(), images: 0, tokens: 1 }
+    }
+
+    /// A task of each kind, with as many messages and bounds of their own.
+    fn tasks() -> [Task; 3] {
+        let (prompt, messages) = (String::new, |count: usize| vec![message(); count]);
+        [
+            Task::SessionState {
+                prompt: prompt(),
+                messages: messages(1),
+                previous: None,
+                max_tokens: 20,
+            },
+            Task::Continuation {
+                prompt: prompt(),
+                messages: messages(2),
+                headings: Vec::new(),
+                live: Some(Live::default()),
+                max_tokens: 30,
+            },
+            Task::Digest {
+                prompt: prompt(),
+                messages: messages(3),
+                rolling: None,
+                known: Vec::new(),
+                max_tokens: 40,
+            },
+        ]
+    }
+
+    #[test]
+    fn a_task_of_each_kind_tells_its_bound_and_its_messages() {
+        let tasks = tasks();
+        assert_eq!(tasks.each_ref().map(Task::max_tokens), [20, 30, 40]);
+        assert_eq!(tasks.each_ref().map(|task| task.messages().len()), [1, 2, 3]);
+        assert_eq!(tasks.each_ref().map(Task::is_live), [false, true, false]);
+    }
+
+    #[test]
+    fn a_reply_answers_the_task_of_its_own_kind_alone() {
+        let replies = [
+            Produced::SessionState(SessionState::default()),
+            Produced::Continuation(String::new()),
+            digest("", &[]),
+        ];
+        for (at, reply) in replies.iter().enumerate() {
+            for (asked, task) in tasks().iter().enumerate() {
+                assert_eq!(reply.answers(task), at == asked, "{at} {asked}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_reply_without_any_text_is_empty() {
+        assert!(Produced::SessionState(SessionState::default()).is_empty());
+        let state = SessionState { pathos: vec!["calm".to_owned()], ..SessionState::default() };
+        assert!(!Produced::SessionState(state).is_empty());
+        assert!(Produced::Continuation(" \n".to_owned()).is_empty());
+        assert!(!Produced::Continuation("on".to_owned()).is_empty());
+        let empty = [digest(" ", &[]), digest("a", &[]), digest("", &["b"])];
+        assert_eq!(empty.map(|digest| digest.is_empty()), [true, false, false]);
+    }
+
+    #[test]
+    fn a_failure_after_a_reply_says_what_is_wrong_with_it() {
+        let why = || "why".to_owned();
+        for (error, unusable, told) in [
+            (CompactorError::Unavailable(why()), None, "no reply: why"),
+            (CompactorError::Refused(why()), Some(Unusable::Refused), "the model refused: why"),
+            (
+                CompactorError::TooLarge(why()),
+                Some(Unusable::Refused),
+                "the task is too large for the compactor: why",
+            ),
+            (CompactorError::Empty(why()), Some(Unusable::Empty), "the reply is empty: why"),
+            (CompactorError::CutOff(why()), Some(Unusable::CutOff), "the reply is not whole: why"),
+            (
+                CompactorError::Malformed(why()),
+                Some(Unusable::WrongShape),
+                "the reply has not the asked shape: why",
+            ),
+        ] {
+            assert_eq!((error.unusable(), &*error.to_string()), (unusable, told));
+            let failed = FailedCall::from(error.clone());
+            assert_eq!((failed.error, failed.usage), (error, CallUsage::default()));
+        }
+    }
+
+    #[test]
+    fn a_compactor_that_says_nothing_else_is_one_for_all_and_reads_no_live_texts() {
+        let compactor = crate::testkit::OffShape;
+        assert!(!compactor.reads_live() && compactor.repeated(1).is_none());
+        assert!(compactor.counting(&Arc::new(Counter::default())).is_none());
+    }
+}

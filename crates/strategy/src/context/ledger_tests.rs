@@ -1,0 +1,151 @@
+//! The ledger: what operations make of messages, worked out by hand.
+
+use std::sync::Arc;
+
+use super::{Context, EntryId, Op, OpError, Place, Recording};
+use crate::testkit::{Talk, words};
+use recap_core::model::{CallId, LedgerState, Role};
+use recap_core::tokens::Counter;
+
+/// Six messages of ten tokens: two exchanges with a call each.
+fn six() -> Context {
+    let talk = Talk::new("six")
+        .user(&words(10))
+        .calls(&[("a", "read", serde_json::json!({}))])
+        .result("a", &words(10))
+        .user(&words(10))
+        .calls(&[("b", "read", serde_json::json!({}))])
+        .result("b", &words(10))
+        .end();
+    let mut context = Context::new(Recording::new(Arc::new(talk), Arc::new(Counter::default())));
+    (0..6).for_each(|_| context.append());
+    context
+}
+
+fn states(context: &Context) -> String {
+    let letter = |m| match context.state(m) {
+        LedgerState::Verbatim => 'V',
+        LedgerState::Edited => 'E',
+        LedgerState::Folded => 'F',
+        LedgerState::Gone => '.',
+    };
+    (0..context.seen_count()).map(letter).collect()
+}
+
+fn ids(range: std::ops::Range<u32>) -> Vec<EntryId> {
+    range.map(EntryId::message).collect()
+}
+
+fn fold(context: &mut Context, range: Vec<EntryId>, texts: &[&str], at: Place) -> Vec<EntryId> {
+    let into = texts.iter().map(|t| (Role::User, (*t).to_owned())).collect();
+    context.apply(Op::Fold { range, into, at }).unwrap()
+}
+
+#[test]
+fn rule_24_a_fold_of_a_fold_covers_the_union_and_evicting_it_makes_the_union_gone() {
+    let mut context = six();
+    let first = fold(&mut context, ids(0..2), &["one"], Place::Head);
+    assert_eq!(states(&context), "FFVVVV");
+    let mut range = first.clone();
+    range.extend(ids(2..3));
+    let second = fold(&mut context, range, &["two"], Place::Head);
+    assert_eq!(states(&context), "FFFVVV");
+    assert!(!context.contains(first[0]));
+    context.apply(Op::Evict(second)).unwrap();
+    assert_eq!(states(&context), "...VVV");
+}
+
+#[test]
+fn rule_24_a_pair_is_one_cover_and_carries_it_until_both_are_gone() {
+    let mut context = six();
+    let pair = fold(&mut context, ids(0..3), &["state", "Understood."], Place::Head);
+    context.apply(Op::Evict(vec![pair[1]])).unwrap();
+    assert_eq!(states(&context), "FFFVVV");
+    context.apply(Op::Evict(vec![pair[0]])).unwrap();
+    assert_eq!(states(&context), "...VVV");
+}
+
+#[test]
+fn rule_24_hiding_is_gone_for_now_and_ends_when_the_stage_is_looked_at_again() {
+    let mut context = six();
+    context.begin_stage(3);
+    context.apply(Op::Hide { before: 2, except: Vec::new(), also: ids(4..5) }).unwrap();
+    assert_eq!(states(&context), "..VV.V");
+    assert_eq!(context.message_count(), 3);
+    context.begin_stage(3);
+    assert_eq!(states(&context), "VVVVVV");
+}
+
+#[test]
+fn messages_that_are_excepted_stay_in_their_place_unless_another_stage_hides_them() {
+    let mut context = six();
+    context.begin_stage(1);
+    // Message 5 is not before 4, so that there is nothing to except it from.
+    let except = vec![EntryId::message(0), EntryId::message(2), EntryId::message(5)];
+    context.apply(Op::Hide { before: 4, except, also: ids(5..6) }).unwrap();
+    assert_eq!(states(&context), "V.V.V.");
+    assert_eq!(context.visible().filter_map(EntryId::index).collect::<Vec<_>>(), [0, 2, 4]);
+    let shown: u64 = [0, 2, 4].map(|i| context.weight_of(EntryId::message(i)).tokens).iter().sum();
+    assert_eq!((context.messages_weight().tokens, context.oldest_sent()), (shown, 0));
+    context.begin_stage(2);
+    context.apply(Op::Hide { before: 1, except: Vec::new(), also: Vec::new() }).unwrap();
+    assert_eq!(states(&context), "..V.V.");
+    assert_eq!((context.message_count(), context.oldest_sent()), (2, 2));
+}
+
+#[test]
+fn an_edit_is_edited_and_removing_a_call_takes_its_result_along() {
+    let mut context = six();
+    let full = context.messages_weight();
+    context.apply(Op::EditResult(CallId(1), "x".into())).unwrap();
+    assert_eq!(states(&context), "VVVVVE");
+    assert_eq!(context.messages_weight().tokens, full.tokens - 9);
+    assert_eq!(context.tool_tokens_after(None), 10);
+    context.apply(Op::RemoveCall(CallId(0))).unwrap();
+    // The call was all that message 1 said.
+    assert_eq!(states(&context), "V..VVE");
+}
+
+#[test]
+fn rule_23_a_fold_stands_behind_older_ones_at_the_head_or_in_its_place() {
+    let mut context = six();
+    fold(&mut context, ids(0..1), &["one"], Place::Head);
+    fold(&mut context, ids(3..4), &["two"], Place::Head);
+    fold(&mut context, ids(5..6), &["three"], Place::InPlace);
+    let order: Vec<String> = context
+        .visible()
+        .map(|id| match id.index() {
+            Some(index) => index.to_string(),
+            None => context.entry(id).unwrap().text.into_owned(),
+        })
+        .collect();
+    assert_eq!(order, ["one", "two", "1", "2", "4", "three"]);
+}
+
+#[test]
+fn a_fold_may_stand_behind_an_entry_of_its_own() {
+    let mut context = six();
+    let range = vec![EntryId::message(0), EntryId::message(3)];
+    fold(&mut context, range, &["sum"], Place::Behind(EntryId::message(3)));
+    let order: Vec<Option<u32>> = context.visible().map(|id| id.index()).collect();
+    assert_eq!(order, [Some(1), Some(2), None, Some(4), Some(5)]);
+    assert_eq!(states(&context), "FVVFVV");
+}
+
+#[test]
+fn what_is_not_in_the_context_is_refused_and_nothing_changes() {
+    let mut context = six();
+    let before = (states(&context), context.messages_weight());
+    let gone = EntryId::message(9);
+    assert_eq!(context.apply(Op::Evict(vec![gone])), Err(OpError::UnknownEntry(gone)));
+    let mut range = ids(0..2);
+    range.push(gone);
+    let into = vec![(Role::User, "x".to_owned())];
+    let refused = context.apply(Op::Fold { range, into, at: Place::Head });
+    assert_eq!(refused, Err(OpError::UnknownEntry(gone)));
+    let refused = context.apply(Op::EditResult(CallId(7), "x".into()));
+    assert_eq!(refused, Err(OpError::UnknownCall(CallId(7))));
+    let refused = context.apply(Op::Hide { before: 0, except: Vec::new(), also: vec![gone] });
+    assert_eq!(refused, Err(OpError::UnknownEntry(gone)));
+    assert_eq!((states(&context), context.messages_weight()), before);
+}

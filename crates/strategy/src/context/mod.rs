@@ -1,0 +1,177 @@
+//! The context that the model would see now, with the state of every recorded
+//! message.
+//!
+//! Invariant: the fields are private and change only through [`Context::apply`]
+//! (and by appending), so the ledger (verbatim, edited, folded, gone) is known
+//! at every request without a judge. Sums are kept incrementally: appending,
+//! editing, evicting and asking for sizes are logarithmic in the length of the
+//! context; only folds rebuild it.
+//!
+//! One file each: operations and entries ([`op`], [`entry`]), what every
+//! context of a transcript shares ([`recording`]), changes ([`change`],
+//! [`fold`], [`recall`], [`fork`]), queries ([`view`], [`weigh`], [`ledger`]),
+//! saving ([`saved`]), and sending ([`sent`], [`piece`]).
+
+mod change;
+mod entry;
+mod fold;
+mod fork;
+mod ledger;
+mod op;
+mod piece;
+mod recall;
+mod recording;
+mod saved;
+mod sent;
+mod view;
+mod weigh;
+
+#[cfg(test)]
+mod ledger_tests;
+#[cfg(test)]
+mod sent_tests;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+pub use entry::Entry;
+pub use fork::Applied;
+pub use op::{EntryId, Op, OpError, Place};
+pub use recording::Recording;
+pub use saved::Saved;
+pub use sent::{Sent, Step};
+
+use entry::{Edit, Note, Synthetic};
+use ledger::{Cover, Fate, Hidden};
+use recap_core::model::MessageIndex;
+use recap_core::tokens::{Weight, WeightTree};
+
+/// The context that the model would see now.
+#[derive(Clone, Debug)]
+pub struct Context {
+    recording: Recording,
+    seen: u32,
+    /// Slots in order; an evicted entry leaves an empty slot (no position, no weight).
+    order: Vec<EntryId>,
+    positions: BTreeMap<EntryId, usize>,
+    weights: WeightTree,
+    total: Weight,
+    preamble: Weight,
+    next_preamble: usize,
+    notes: BTreeMap<String, Note>,
+    /// Keys of the notes by the revision of their text.
+    note_keys: BTreeMap<u32, String>,
+    notes_total: Weight,
+    revisions: u32,
+    synthetic: Vec<Synthetic>,
+    /// Synthetic entries that are stored, in order.
+    synthetic_live: Vec<EntryId>,
+    edits: BTreeMap<MessageIndex, Edit>,
+    fates: Vec<Fate>,
+    covers: Vec<Cover>,
+    hidden: BTreeMap<u32, Hidden>,
+    exchanges: Vec<MessageIndex>,
+    touched: Vec<MessageIndex>,
+    /// Number of changes of entries by editing or removal: caches over entries compare it.
+    changes: u64,
+    /// Tokens that recorded messages lost without being edited.
+    shrunk: BTreeMap<MessageIndex, u64>,
+    next_shrink: usize,
+    stage: u32,
+    stale: Stale,
+    /// Increases whenever the preamble or a note changes.
+    preamble_changes: u64,
+    /// The operations since this copy was made; `None` for a context that is not a copy.
+    log: Option<Vec<Applied>>,
+}
+
+/// What changed since the prompt was last updated.
+#[derive(Clone, Debug, Default)]
+struct Stale {
+    slots: Vec<usize>,
+    /// Whether entries have other slots now.
+    all: bool,
+}
+
+impl Context {
+    /// An empty context at the start of a recording.
+    pub fn new(recording: Recording) -> Self {
+        let preamble = recording.sizes.preamble;
+        Self {
+            recording,
+            seen: 0,
+            order: Vec::new(),
+            positions: BTreeMap::new(),
+            weights: WeightTree::default(),
+            total: Weight::default(),
+            preamble,
+            next_preamble: 0,
+            notes: BTreeMap::new(),
+            note_keys: BTreeMap::new(),
+            notes_total: Weight::default(),
+            revisions: 0,
+            synthetic: Vec::new(),
+            synthetic_live: Vec::new(),
+            edits: BTreeMap::new(),
+            fates: Vec::new(),
+            covers: Vec::new(),
+            hidden: BTreeMap::new(),
+            exchanges: Vec::new(),
+            touched: Vec::new(),
+            changes: 0,
+            shrunk: BTreeMap::new(),
+            next_shrink: 0,
+            stage: 0,
+            stale: Stale::default(),
+            preamble_changes: 0,
+            log: None,
+        }
+    }
+
+    /// Appends the next recorded message.
+    pub fn append(&mut self) {
+        let index = self.seen;
+        let transcript = Arc::clone(&self.recording.transcript);
+        let message = &transcript.messages[index as usize];
+        self.seen += 1;
+        self.fates.push(Fate::Live);
+        self.push_entry(EntryId(index), self.weight_of(EntryId(index)));
+        if message.opens_exchange() {
+            self.exchanges.push(index);
+        }
+    }
+
+    /// Switches to the system prompt and the message sizes that apply before a
+    /// message.
+    pub fn enter(&mut self, message: MessageIndex) {
+        let changes = &self.recording.transcript.preamble_changes;
+        while changes.get(self.next_preamble).is_some_and(|c| c.before <= message) {
+            self.preamble = self.recording.sizes.preamble_changes[self.next_preamble];
+            self.next_preamble += 1;
+            self.preamble_changes += 1;
+        }
+        let sizes = Arc::clone(&self.recording.sizes);
+        while let Some(shrink) = sizes.shrinks.get(self.next_shrink)
+            && shrink.before <= message
+        {
+            self.next_shrink += 1;
+            self.shrink(shrink);
+        }
+    }
+
+    fn push_entry(&mut self, id: EntryId, weight: Weight) {
+        self.positions.insert(id, self.order.len());
+        self.order.push(id);
+        self.weights.push(weight);
+        self.total += weight;
+    }
+
+    /// Sets the stage of the coming operations, and shows again what that stage
+    /// had hidden before.
+    pub fn begin_stage(&mut self, stage: u32) {
+        self.stage = stage;
+        self.hidden.remove(&stage);
+    }
+}

@@ -1,0 +1,162 @@
+//! What all contexts of a transcript share.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, OnceLock};
+
+use recap_core::model::{
+    Calibration, Call, CallId, MessageIndex, PreambleChange, RecordedCompaction, TokensSource,
+    Transcript,
+};
+use recap_core::text::{IdentifierOptions, identifiers};
+use recap_core::tokens::{Counter, Sizes, calibrate};
+
+/// The identifiers of a message, found when first needed.
+type Names = Arc<OnceLock<Vec<String>>>;
+
+/// What all contexts of a transcript share.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    /// The recorded session that is replayed.
+    pub transcript: Arc<Transcript>,
+    /// Its sizes as the run counts them.
+    pub sizes: Arc<Sizes>,
+    /// Its sizes by the vocabulary alone, which the exam uses.
+    pub exact: Arc<Sizes>,
+    /// Whether `sizes` and `counter` are scaled to what the provider reported.
+    pub tokens_source: TokensSource,
+    /// The estimate of the provider's count from recorded usage; absent without usage.
+    pub calibration: Option<Arc<Calibration>>,
+    /// Its calls and their results.
+    pub calls: Arc<Vec<Call>>,
+    /// The counter for texts that a strategy writes.
+    pub counter: Arc<Counter>,
+    call_of_result: Arc<BTreeMap<MessageIndex, CallId>>,
+    /// Shared with segments of the recording.
+    names: Arc<[Names]>,
+}
+
+impl Recording {
+    /// Counts and indexes a transcript. The counter is not scaled yet; where
+    /// it calibrates, the one that is kept for texts is.
+    pub fn new(transcript: Arc<Transcript>, counter: Arc<Counter>) -> Self {
+        let exact = Arc::new(Sizes::of(&transcript, &counter));
+        let calibration = calibrate(&transcript, &exact, &counter).map(Arc::new);
+        let calibrates = counter.calibrates();
+        let calls = Arc::new(transcript.calls());
+        let call_of_result = Arc::new(by_result(&calls));
+        let names = transcript.messages.iter().map(|_| Names::default()).collect();
+        let plain = Self {
+            transcript,
+            sizes: Arc::clone(&exact),
+            exact,
+            tokens_source: TokensSource::Exact,
+            calibration,
+            calls,
+            counter,
+            call_of_result,
+            names,
+        };
+        if calibrates { plain.calibrated() } else { plain }
+    }
+
+    /// The same in the provider's tokens; unchanged without usage. No message
+    /// is tokenised again.
+    #[must_use]
+    pub fn calibrated(mut self) -> Self {
+        let Some(known) = &self.calibration else { return self };
+        let Some(fit) = known.fits.first() else { return self };
+        let measured = self.exact.measured(&self.transcript, fit.factor, &self.counter);
+        self.sizes = Arc::new(measured);
+        self.counter = Arc::new(self.counter.scaled(fit.factor));
+        self.tokens_source = TokensSource::Calibrated;
+        self
+    }
+
+    /// A recording of some of the messages, in order, each with the text of its
+    /// result where that differs from the recorded one. Only those texts are
+    /// tokenised. `compactions` have positions within the segment, each with
+    /// its own number in the transcript.
+    #[must_use]
+    pub fn part(
+        &self,
+        messages: &[(MessageIndex, Option<&str>)],
+        compactions: Vec<(usize, RecordedCompaction)>,
+    ) -> Self {
+        let (boundaries, compactions): (Vec<_>, Vec<_>) = compactions.into_iter().unzip();
+        let whole = &*self.transcript;
+        let first = messages.first().map_or(0, |(message, _)| *message);
+        let (changed, later) = whole
+            .preamble_changes
+            .split_at(whole.preamble_changes.partition_point(|change| change.before <= first));
+        let mut preamble = whole.preamble.clone();
+        if let Some(change) = changed.last() {
+            preamble.system.clone_from(&change.system);
+        }
+        let place = |message| messages.partition_point(|(other, _)| *other < message) as u32;
+        let changes = later.iter().map(|c| PreambleChange { before: place(c.before), ..c.clone() });
+        let other_models = (0u32..)
+            .zip(messages)
+            .filter_map(|(at, (message, _))| Some((at, whole.other_models.get(message)?.clone())));
+        let said = messages.iter().map(|&(at, result)| {
+            let mut message = whole.messages[at as usize].clone();
+            result.into_iter().for_each(|text| message.replace_result(text));
+            message
+        });
+        let transcript = Arc::new(Transcript {
+            id: whole.id.clone(),
+            preamble,
+            messages: said.collect(),
+            preamble_changes: changes.collect(),
+            compactions,
+            model: whole.model.clone(),
+            other_models: other_models.collect(),
+            project: whole.project.clone(),
+            metadata: whole.metadata.clone(),
+            ..Transcript::default()
+        });
+        let part = |sizes: &Sizes| {
+            let known = (changed.len(), &boundaries[..]);
+            Arc::new(sizes.part(messages, &transcript, known, &self.counter))
+        };
+        let sizes = part(&self.sizes);
+        let same = Arc::ptr_eq(&self.sizes, &self.exact);
+        let exact = if same { Arc::clone(&sizes) } else { part(&self.exact) };
+        let calls = Arc::new(transcript.calls());
+        let call_of_result = Arc::new(by_result(&calls));
+        let same = |&(at, result): &(MessageIndex, Option<&str>)| match result {
+            Some(_) => Names::default(),
+            None => Arc::clone(&self.names[at as usize]),
+        };
+        let names = messages.iter().map(same).collect();
+        Self { transcript, sizes, exact, calls, call_of_result, names, ..self.clone() }
+    }
+
+    /// The different identifiers of a message as it is sent, in their order.
+    pub fn identifiers(&self, message: MessageIndex) -> &[String] {
+        self.names[message as usize].get_or_init(|| {
+            let text = self.transcript.messages[message as usize].sent();
+            let found = identifiers(&text, IdentifierOptions::default());
+            let mut known = BTreeSet::new();
+            let texts = found.into_iter().map(|identifier| identifier.text.to_owned());
+            texts.filter(|text| known.insert(text.clone())).collect()
+        })
+    }
+
+    /// The calls that an assistant message makes, in order.
+    pub fn calls_in(&self, message: MessageIndex) -> &[Call] {
+        let from = self.calls.partition_point(|c| c.message < message);
+        let to = self.calls.partition_point(|c| c.message <= message);
+        &self.calls[from..to]
+    }
+
+    /// The call that a tool-result message answers.
+    pub fn call_of(&self, message: MessageIndex) -> Option<CallId> {
+        self.call_of_result.get(&message).copied()
+    }
+}
+
+/// The calls by the messages that answer them.
+fn by_result(calls: &[Call]) -> BTreeMap<MessageIndex, CallId> {
+    let answered = (0u32..).zip(calls);
+    answered.filter_map(|(at, call)| call.result.map(|result| (result, CallId(at)))).collect()
+}

@@ -1,0 +1,369 @@
+//! The prompt that a provider is sent for a context, updated request by
+//! request.
+//!
+//! Only changes since the last update are processed: a context remembers the
+//! stale slots, and each slot is a position in the prompt. So a growing
+//! conversation costs its new messages, and a moving window the messages that
+//! leave and enter it.
+
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashSet;
+
+use super::Context;
+use super::entry::Note;
+use super::op::EntryId;
+use super::piece::hash;
+use crate::strategy::Breakpoint;
+use recap_billing::prompt_cache::{Blocks, Life, Piece, Prompt, Unit};
+use recap_core::model::MessageIndex;
+
+/// The prompt of one context.
+#[derive(Clone, Debug)]
+pub struct Sent {
+    prompt: Prompt,
+    /// Tokens of the hidden preamble that survive a restart; `None`: all.
+    global: Option<u64>,
+    /// Number of blocks of the preamble that survive a restart: tools and system prompt.
+    pub(super) base: usize,
+    /// Blocks of tools, system prompt and notes.
+    system: usize,
+    /// State of the context at the last update.
+    seen: Seen,
+    /// The prompt of the last request, and how many of its leading blocks are unchanged.
+    last: Prompt,
+    intact: usize,
+    /// Whether the recorded system prompt changed since the last request.
+    foreign: bool,
+    /// What changed since the last request.
+    moved: Moved,
+    /// Position of the newest breakpoint of the last request.
+    newest: Option<usize>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Seen {
+    /// Revision of the preamble; `None` before the first update.
+    preamble: Option<u64>,
+    /// Tokens of the system prompt, and the number of its changes.
+    system: (u64, usize),
+    notes: SeenNotes,
+    before: MessageIndex,
+    named: Named,
+}
+
+/// The number of notes, and the newest revision of any of them.
+#[derive(Clone, Copy, Debug, Default)]
+struct SeenNotes {
+    count: usize,
+    revision: u32,
+}
+
+impl SeenNotes {
+    /// The number of notes added since, if they are last and nothing else has
+    /// changed.
+    fn added(self, context: &Context) -> Option<usize> {
+        let texts = context.note_keys.range(self.revision + 1..).count();
+        let behind = context.notes.values().rev().take(texts);
+        let all_new = behind.into_iter().all(|note| note.revision > self.revision);
+        (context.notes.len() == self.count + texts && all_new).then_some(texts)
+    }
+}
+
+/// Single entries that are hidden, and shown.
+type Named = (BTreeSet<EntryId>, BTreeSet<EntryId>);
+
+/// Contents that were added to a prompt, and those that were removed.
+#[derive(Clone, Debug, Default)]
+struct Moved {
+    came: Vec<Piece>,
+    went: FxHashSet<u64>,
+    /// Whether blocks were replaced everywhere, so that the added ones must be determined.
+    all_over: bool,
+}
+
+impl Moved {
+    fn note(&mut self, old: Option<Piece>, new: Option<Piece>) {
+        self.went.extend(old.map(|piece| piece.content));
+        self.came.extend(new);
+    }
+
+    /// Tokens of the prompt's content that the last prompt did not contain anywhere.
+    fn new_tokens(&self, last: &Prompt, now: &Prompt, intact: usize) -> u64 {
+        if self.all_over {
+            let went: FxHashSet<u64> = behind(last, intact).map(|piece| piece.content).collect();
+            return new_among(behind(now, intact), &went);
+        }
+        new_among(self.came.iter().copied(), &self.went)
+    }
+}
+
+fn new_among(pieces: impl Iterator<Item = Piece>, known: &FxHashSet<u64>) -> u64 {
+    pieces.filter(|piece| !known.contains(&piece.content)).map(|piece| piece.tokens).sum()
+}
+
+/// The blocks of a prompt from one on.
+fn behind(prompt: &Prompt, from: usize) -> impl Iterator<Item = Piece> + '_ {
+    let in_body = from.saturating_sub(prompt.len() - prompt.body_len());
+    prompt.head().pieces(from).chain(prompt.body().pieces(in_body))
+}
+
+/// How a request's prompt differs from the one before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Step {
+    /// Tokens of the common prefix.
+    pub common_prefix: u64,
+    /// Whether that prefix is shorter than the prompt before for a reason other
+    /// than a new system prompt in the recording.
+    pub broken: bool,
+    /// Tokens that the prompt before contained as well, at any position.
+    pub carried: u64,
+}
+
+impl Sent {
+    /// Nothing sent yet. `global`: tokens of the hidden preamble that survive a
+    /// restart, where that is known.
+    pub fn new(global: Option<u64>) -> Self {
+        Self {
+            prompt: Prompt::default(),
+            global,
+            base: 0,
+            system: 0,
+            seen: Seen::default(),
+            last: Prompt::default(),
+            intact: 0,
+            foreign: false,
+            moved: Moved::default(),
+            newest: None,
+        }
+    }
+
+    /// The prompt as last updated.
+    pub fn prompt(&self) -> &Prompt {
+        &self.prompt
+    }
+
+    /// Tokens at the front that other sessions may keep in the cache: the
+    /// preamble, up to the first note, which no other session has. Before the
+    /// first request it is everything: the session may go on with another.
+    pub fn shared(&self) -> u64 {
+        if self.last.is_empty() {
+            return self.prompt.tokens();
+        }
+        let blocks = if self.seen.notes.count == 0 { self.head() } else { self.base };
+        self.prompt.end(blocks)
+    }
+
+    /// Blocks of the whole preamble, with what harnesses put in front of the
+    /// conversation.
+    pub fn head(&self) -> usize {
+        self.prompt.len() - self.prompt.body_len()
+    }
+
+    /// Updates the prompt to the context.
+    pub fn look(&mut self, context: &mut Context) {
+        let before = context.hidden_before();
+        let named = (context.hidden_by_name(), context.shown_by_name());
+        if self.seen.preamble != Some(context.preamble_changes) {
+            self.look_at_head(context);
+        }
+        let stale = std::mem::take(&mut context.stale);
+        if self.seen.preamble.is_none() || stale.all {
+            self.set_anew(context);
+        } else {
+            let hidden = self.newly_hidden(context, before, &named);
+            stale.slots.into_iter().chain(hidden).for_each(|slot| self.look_at(context, slot));
+        }
+        for slot in self.prompt.body().places()..context.order.len() {
+            let piece = context.piece(slot);
+            self.moved.note(None, piece);
+            self.prompt.body_mut().push(piece);
+        }
+        self.intact = self.last.common(&self.prompt);
+        self.foreign |= self.seen.preamble.is_some() && self.seen.system.1 != context.next_preamble;
+        self.seen = Seen {
+            preamble: Some(context.preamble_changes),
+            system: (context.preamble.tokens, context.next_preamble),
+            before,
+            named,
+            ..self.seen
+        };
+    }
+
+    /// Advances to the next request. `billed`: whether this one was sent
+    /// completely, so that its breakpoints count.
+    pub fn step(&mut self, billed: bool) -> Step {
+        let new = self.moved.new_tokens(&self.last, &self.prompt, self.intact);
+        let step = Step {
+            common_prefix: self.prompt.end(self.intact),
+            broken: self.intact < self.last.len() && !self.foreign,
+            carried: self.prompt.tokens() - new,
+        };
+        self.last = self.prompt.clone();
+        self.intact = self.last.len();
+        self.foreign = false;
+        self.moved = Moved::default();
+        if billed {
+            self.newest = self.intact.checked_sub(1);
+        }
+        step
+    }
+
+    /// The blocks after which a plan sets breakpoints. `pruned`: the last entry
+    /// whose tool output was considered for pruning.
+    pub fn places(
+        &self,
+        context: &Context,
+        plan: &[Breakpoint],
+        pruned: Option<EntryId>,
+    ) -> Vec<usize> {
+        let newest = self.prompt.len().checked_sub(1);
+        let mut places: Vec<usize> = Vec::with_capacity(4);
+        for breakpoint in plan {
+            match breakpoint {
+                Breakpoint::Preamble => {
+                    places.extend(self.base.checked_sub(1));
+                    places.extend(self.system.checked_sub(1));
+                }
+                Breakpoint::Head => places.extend(self.head().checked_sub(1)),
+                Breakpoint::Summary => {
+                    let run = self.leading_synthetic(context);
+                    places.extend(Some(run).filter(|&n| n > 0).map(|n| self.head() + n - 1));
+                }
+                Breakpoint::PruneBoundary => {
+                    places.extend(pruned.and_then(|id| self.block_of(context, id)));
+                }
+                Breakpoint::Previous => places.extend(self.newest.filter(|&at| at < self.intact)),
+                Breakpoint::Newest => places.extend(newest),
+            }
+        }
+        places
+    }
+
+    /// Sets breakpoints after these blocks, and no others. `life`: the lifetime
+    /// of their cache entries.
+    pub fn mark(&mut self, places: &[usize], life: Life) {
+        self.prompt.mark_only(places, life);
+    }
+
+    /// Updates a slot.
+    fn look_at(&mut self, context: &Context, slot: usize) {
+        let body = self.prompt.body_mut();
+        if slot >= body.places() {
+            return;
+        }
+        let (old, new) = (body.at(slot), context.piece(slot));
+        if old != new {
+            body.set(slot, new);
+            self.moved.note(old, new);
+            // Texts of strategies may occur at two positions.
+            self.moved.all_over |= context.order[slot].index().is_none();
+        }
+    }
+
+    /// Slots of entries that were newly hidden or shown.
+    fn newly_hidden(
+        &self,
+        context: &Context,
+        before: MessageIndex,
+        named: &Named,
+    ) -> impl Iterator<Item = usize> + use<> {
+        let slot = |message| match message {
+            0 => 0,
+            message => context.position_of_first_from(message),
+        };
+        let seen = &self.seen;
+        let by_place = match before == seen.before {
+            true => 0..0,
+            false => slot(before.min(seen.before))..slot(before.max(seen.before)),
+        };
+        let mut by_name = Vec::new();
+        if *named != seen.named {
+            let hidden = named.0.symmetric_difference(&seen.named.0);
+            let shown = named.1.symmetric_difference(&seen.named.1);
+            let slots = hidden.chain(shown).filter_map(|id| context.positions.get(id).copied());
+            by_name.extend(slots);
+        }
+        by_place.chain(by_name)
+    }
+
+    /// Updates every slot, as if for the first time.
+    fn set_anew(&mut self, context: &Context) {
+        let mut body = Blocks::default();
+        (0..context.order.len()).for_each(|slot| body.push(context.piece(slot)));
+        *self.prompt.body_mut() = body;
+        self.moved.all_over = true;
+    }
+
+    /// Number of blocks by strategies before the recorded messages.
+    fn leading_synthetic(&self, context: &Context) -> usize {
+        let slots = (0..).map_while(|block| self.prompt.body().place_of(block));
+        slots.take_while(|&slot| context.order[slot].index().is_none()).count()
+    }
+
+    /// The block of an entry, or the last one before it.
+    fn block_of(&self, context: &Context, id: EntryId) -> Option<usize> {
+        let slot = *context.positions.get(&id)?;
+        let blocks = self.prompt.body().before(slot + 1);
+        Some(blocks).filter(|&n| n > 0).map(|n| self.head() + n - 1)
+    }
+
+    /// Updates the preamble: only the added notes, or all of it.
+    fn look_at_head(&mut self, context: &Context) {
+        let system = (context.preamble.tokens, context.next_preamble);
+        let added = self.seen.notes.added(context);
+        match added.filter(|_| self.seen.preamble.is_some() && self.seen.system == system) {
+            Some(added) => self.add_notes(context, added),
+            None => self.set_head_anew(context),
+        }
+        let notes = context.notes.len();
+        self.system = self.prompt.head().before(BASE + notes);
+        self.seen.notes = SeenNotes { count: notes, revision: context.revisions };
+    }
+
+    /// Inserts the newest notes between the others and the blocks after them.
+    fn add_notes(&mut self, context: &Context, added: usize) {
+        let mut head = self.prompt.head().clone();
+        let notes = context.notes.len();
+        let rest = head.at(BASE + notes - added);
+        // Not `rev().take(added).rev()`, which steps over all older notes.
+        let newest = context.notes.iter().rev().take(added).map(note_piece);
+        let mut pieces: Vec<_> = std::iter::once(rest).chain(newest).collect();
+        pieces.reverse();
+        for (place, piece) in (BASE + notes - added..).zip(pieces) {
+            self.moved.note(head.at(place), piece);
+            if place < head.places() { head.set(place, piece) } else { head.push(piece) }
+        }
+        self.prompt.set_head(head);
+    }
+
+    /// Sets tools and system prompt, the hidden part that survives a restart,
+    /// the notes, and the rest of the hidden part, which harnesses put before
+    /// the conversation.
+    fn set_head_anew(&mut self, context: &Context) {
+        let hidden = context.recording().sizes.hidden_tokens;
+        let global = self.global.map_or(hidden, |global| global.min(hidden));
+        let system = preamble(hash(&(0u8, context.next_preamble)), context.preamble.tokens);
+        let mut head = Blocks::default();
+        let base = [system, preamble(hash(&1u8), global)];
+        let notes = context.notes.iter().map(note_piece);
+        let rest = preamble(hash(&3u8), hidden - global);
+        base.into_iter().chain(notes).chain([rest]).for_each(|piece| head.push(piece));
+        self.base = head.before(BASE);
+        self.prompt.head().pieces(0).for_each(|old| self.moved.note(Some(old), None));
+        head.pieces(0).for_each(|new| self.moved.note(None, Some(new)));
+        self.prompt.set_head(head);
+    }
+}
+
+/// Number of blocks of the preamble before the notes.
+const BASE: usize = 2;
+
+/// A block of the preamble; `None` if it is empty.
+fn preamble(content: u64, tokens: u64) -> Option<Piece> {
+    (tokens > 0).then_some(Piece { content, tokens, parts: 1, unit: Unit::Preamble })
+}
+
+fn note_piece((key, note): (&String, &Note)) -> Option<Piece> {
+    preamble(hash(&(2u8, key, &note.text)), note.weight.tokens)
+}

@@ -1,0 +1,255 @@
+//! Queries about the entries of a context, stored and sent.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use super::entry::{Entry, edited_blocks};
+use super::ledger::Fate;
+use super::op::{EntryId, SYNTHETIC};
+use super::{Context, Recording};
+use recap_core::model::{Block, Call, CallId, LedgerState, Message, MessageIndex, Preamble};
+
+impl Context {
+    /// An entry that is or was in the context, as it was last sent.
+    pub fn entry(&self, id: EntryId) -> Option<Entry<'_>> {
+        let weight = || self.weight_of(id);
+        if let Some(ordinal) = id.ordinal() {
+            let entry = self.synthetic.get(ordinal)?;
+            let text = Cow::Borrowed(entry.text.as_str());
+            return Some(Entry { id, role: entry.role, text, weight: weight(), edited: false });
+        }
+        let message = self.original(id)?;
+        let edit = self.edits.get(&id.0);
+        let text = match edit {
+            Some(edit) => Cow::Borrowed(edit.text.as_str()),
+            None => Cow::Owned(message.sent()),
+        };
+        Some(Entry { id, role: message.role, text, weight: weight(), edited: edit.is_some() })
+    }
+
+    /// The recorded message of an entry, if it has been appended.
+    pub fn original(&self, id: EntryId) -> Option<&Message> {
+        id.index()
+            .filter(|&i| i < self.seen)
+            .map(|i| &self.recording.transcript.messages[i as usize])
+    }
+
+    /// The blocks of a live recorded message as they are sent, edits applied.
+    pub fn blocks(&self, message: MessageIndex) -> Vec<Block> {
+        let source = &self.recording.transcript.messages[message as usize];
+        match self.edits.get(&message) {
+            Some(edit) => edited_blocks(source, edit),
+            None => source.blocks.clone(),
+        }
+    }
+
+    /// Every recorded message that was ever appended.
+    pub fn seen(&self) -> impl DoubleEndedIterator<Item = EntryId> + use<> {
+        (0..self.seen).map(EntryId)
+    }
+
+    /// How many recorded messages were ever appended.
+    pub fn seen_count(&self) -> u32 {
+        self.seen
+    }
+
+    /// The entries that are stored, in order, hidden ones included.
+    pub fn stored(&self) -> impl DoubleEndedIterator<Item = EntryId> + '_ {
+        self.order.iter().copied().filter(|id| self.positions.contains_key(id))
+    }
+
+    /// The entries that would be sent now, in order. The cost depends on the
+    /// visible entries, not on the hidden ones before them.
+    pub fn visible(&self) -> impl DoubleEndedIterator<Item = EntryId> + '_ {
+        let cut = self.cut();
+        let entries = self.in_front(cut).into_iter().map(|(_, id)| id);
+        let entries = entries.chain(self.order[cut..].iter().copied());
+        entries.filter(|&id| self.positions.contains_key(&id) && !self.is_hidden(id))
+    }
+
+    /// Entries before the slot [`Context::cut`] that may still be sent, with
+    /// their slots, in order.
+    pub(super) fn in_front(&self, cut: usize) -> Vec<(usize, EntryId)> {
+        let shown = self.shown_by_name();
+        let all = self.synthetic_live.iter().chain(&shown);
+        let slots = all.filter_map(|id| Some((*self.positions.get(id)?, *id)));
+        let mut slots: Vec<(usize, EntryId)> = slots.filter(|(slot, _)| *slot < cut).collect();
+        slots.sort_unstable();
+        slots
+    }
+
+    /// Slot before which every recorded message is hidden, but for
+    /// [`Context::shown_by_name`].
+    pub(super) fn cut(&self) -> usize {
+        match self.hidden_before() {
+            0 => 0,
+            before => self.position_of_first_from(before),
+        }
+    }
+
+    /// Whether an entry is stored.
+    pub fn contains(&self, id: EntryId) -> bool {
+        self.positions.contains_key(&id)
+    }
+
+    /// Whether an entry is left out of what is sent now.
+    pub fn is_hidden(&self, id: EntryId) -> bool {
+        self.hidden.values().any(|h| h.covers(id))
+    }
+
+    /// The recorded messages before this one are hidden by some stage, but for
+    /// [`Context::shown_by_name`].
+    pub fn hidden_before(&self) -> MessageIndex {
+        self.hidden.values().map(|h| h.before).max().unwrap_or(0)
+    }
+
+    /// Entries hidden by name, not by [`Context::hidden_before`].
+    pub fn hidden_by_name(&self) -> BTreeSet<EntryId> {
+        let before = self.hidden_before();
+        let named = self.hidden.values().flat_map(|h| h.also.iter().copied());
+        named.filter(|id| id.index().is_none_or(|i| i >= before)).collect()
+    }
+
+    /// Recorded messages before [`Context::hidden_before`] that no stage hides.
+    pub fn shown_by_name(&self) -> BTreeSet<EntryId> {
+        let named = self.hidden.values().flat_map(|h| h.except.iter().copied());
+        named.filter(|&id| !self.is_hidden(id)).collect()
+    }
+
+    /// Indices of the user messages that open exchanges, all that were ever appended.
+    pub fn exchanges(&self) -> &[MessageIndex] {
+        &self.exchanges
+    }
+
+    /// The recorded messages that a synthetic entry stands for.
+    pub fn covered_by(&self, id: EntryId) -> &[MessageIndex] {
+        let Some(ordinal) = id.ordinal() else { return &[] };
+        let entry = self.synthetic.get(ordinal);
+        entry.map_or(&[], |entry| &self.covers[entry.cover as usize].messages)
+    }
+
+    /// The state of a recorded message, as sent now.
+    pub fn state(&self, message: MessageIndex) -> LedgerState {
+        match self.fates.get(message as usize) {
+            None | Some(Fate::Gone) => LedgerState::Gone,
+            Some(Fate::Folded(cover)) => {
+                let cover = &self.covers[*cover as usize];
+                let shown = cover.entries.iter().any(|&entry| !self.is_hidden(entry));
+                if shown || cover.note.is_some() { LedgerState::Folded } else { LedgerState::Gone }
+            }
+            Some(Fate::Live) if self.is_hidden(EntryId(message)) => LedgerState::Gone,
+            Some(Fate::Live) if self.edits.contains_key(&message) => LedgerState::Edited,
+            Some(Fate::Live) => LedgerState::Verbatim,
+        }
+    }
+
+    /// The call that a tool result answers.
+    pub fn call_of(&self, result: EntryId) -> Option<(CallId, &Call)> {
+        let call = self.recording.call_of(result.index()?)?;
+        Some((call, &self.recording.calls[call.0 as usize]))
+    }
+
+    /// Whether a call was removed from its message.
+    pub fn is_call_removed(&self, call: &Call) -> bool {
+        self.edits.get(&call.message).is_some_and(|edit| edit.removed_blocks.contains(&call.block))
+    }
+
+    /// Whether a recorded message was changed.
+    pub fn is_edited(&self, id: EntryId) -> bool {
+        id.index().is_some_and(|i| self.edits.contains_key(&i))
+    }
+
+    /// The notes in the preamble, by key.
+    pub fn notes(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.notes.iter().map(|(key, note)| (key.as_str(), note.text.as_str()))
+    }
+
+    /// The text that is sent before the entries: the current recorded preamble,
+    /// then the notes.
+    pub fn head(&self) -> String {
+        let transcript = &self.recording.transcript;
+        let changed = self.next_preamble.checked_sub(1).map(|at| &transcript.preamble_changes[at]);
+        let preamble = match changed {
+            None => transcript.preamble.sent(),
+            Some(change) => {
+                let system = change.system.clone();
+                Preamble { system, ..transcript.preamble.clone() }.sent()
+            }
+        };
+        let notes = self.notes().map(|(_, text)| text.to_owned());
+        let texts: Vec<String> =
+            std::iter::once(preamble).chain(notes).filter(|text| !text.is_empty()).collect();
+        texts.join("\n\n")
+    }
+
+    /// The recorded session that this is a context of. Mechanisms must look at
+    /// the past only: use [`Context::original`].
+    pub(crate) fn recording(&self) -> &Recording {
+        &self.recording
+    }
+
+    /// Calls `each` with the id and text of every stored synthetic entry from
+    /// an ordinal on and of every note of a later revision. Ids are distinct
+    /// for every text of a context.
+    pub fn each_written(&self, entries: u32, notes: u32, each: &mut dyn FnMut(u32, &str)) {
+        let from = (entries as usize).min(self.synthetic.len());
+        for (ordinal, entry) in self.synthetic.iter().enumerate().skip(from) {
+            let id = EntryId::synthetic(ordinal);
+            if self.contains(id) {
+                each(id.0, &entry.text);
+            }
+        }
+        for (&revision, key) in self.note_keys.range(notes + 1..) {
+            // Ids in the lower half belong to recorded messages.
+            each(revision, &self.notes[key].text);
+        }
+    }
+
+    /// How many synthetic entries and texts of notes there ever were.
+    pub fn written(&self) -> (u32, u32) {
+        (self.synthetic.len() as u32, self.revisions)
+    }
+
+    /// The text with an id of [`Context::each_written`], while it is stored,
+    /// and whether it is sent now.
+    pub fn written_text(&self, id: u32) -> Option<(&str, bool)> {
+        let entry = EntryId(id);
+        match entry.ordinal() {
+            Some(ordinal) if self.contains(entry) => {
+                Some((&self.synthetic[ordinal].text, !self.is_hidden(entry)))
+            }
+            Some(_) => None,
+            None => self.note_keys.get(&id).map(|key| (self.notes[key].text.as_str(), true)),
+        }
+    }
+
+    /// The oldest recorded message that may be sent now; none before it is.
+    pub fn oldest_sent(&self) -> MessageIndex {
+        let from = EntryId(self.hidden_before())..EntryId(SYNTHETIC);
+        let behind = self.positions.range(from).next().map(|(id, _)| id.0);
+        let shown = self.shown_by_name().first().map(|id| id.0);
+        shown.into_iter().chain(behind).min().unwrap_or(self.seen)
+    }
+
+    /// Increases whenever an entry is edited or removed.
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// Text of a recorded message that is sent edited.
+    pub fn edited_text(&self, message: MessageIndex) -> Option<&str> {
+        let edit = self.edits.get(&message)?;
+        let sent = self.contains(EntryId(message)) && !self.is_hidden(EntryId(message));
+        sent.then_some(edit.text.as_str())
+    }
+
+    /// Synthetic entries that were ever created.
+    pub fn synthetic_count(&self) -> usize {
+        self.synthetic.len()
+    }
+
+    /// Texts of the synthetic entries from an ordinal on.
+    pub fn synthetic_texts(&self, from: usize) -> impl Iterator<Item = &str> {
+        self.synthetic[from..].iter().map(|s| s.text.as_str())
+    }
+}

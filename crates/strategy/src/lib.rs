@@ -1,0 +1,73 @@
+//! Shrinking a conversation: the context that is sent, one mechanism per file that changes it,
+//! and the strategies that combine mechanisms with numbers.
+//!
+//! In: the messages of a session as they come, and a strategy as a file ([`Strategy`]). Out: the
+//! [`Context`] of each request, with a ledger that says of every recorded message whether it is
+//! sent, edited, covered by a summary or gone. The trait of a mechanism is [`Mechanism`], in `host`.
+//!
+//! Invariant: nothing here can see a question, an answer or a verdict, so no strategy can tune
+//! itself to the test.
+//!
+//! Next: `recap-exam`, what is asked of a context.
+
+// Where an invariant holds, `expect` says it. `clippy.toml` names what reads the environment and the
+// clock, opens a socket or starts a program: a module that may says so at its head.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::print_stdout,
+        clippy::print_stderr,
+        clippy::dbg_macro,
+        clippy::disallowed_methods,
+        clippy::disallowed_types
+    )
+)]
+
+mod chain;
+mod compactor;
+mod context;
+mod host;
+mod mechanism;
+mod metered;
+mod prompt;
+mod recovery;
+mod state;
+mod strategy;
+mod trigger;
+mod validity;
+
+mod mechanisms;
+
+#[cfg(any(test, feature = "testkit"))]
+pub mod testkit;
+
+pub use chain::{Chain, ClosedSession, OpenSession, SessionFacts};
+pub use compactor::{
+    CallUsage, Compactor, CompactorError, Digest, FailedCall, Live, MESSAGES, Produced, Reply,
+    SessionState, Task, TaskMessage,
+};
+pub use context::{
+    Applied, Context, Entry, EntryId, Op, OpError, Place, Recording, Saved, Sent, Step,
+};
+pub use host::{Fallback, Host, Mechanism, MechanismError, Outcome, Record, StoredFile, Work};
+pub use mechanism::{Build, BuildError, MechanismSpec};
+pub use mechanisms::{
+    ArchiveError, CompressionStats, Content, ContentPart, GencodeSession, GencodeSummary,
+    ITS_WORDS, MECHANISMS, Metadata, SessionMessage, ToolUsage, read_archive,
+};
+#[doc(hidden)]
+pub use mechanisms::{BadAnswer, take_answer};
+pub use metered::{Metered, ModelCall};
+pub use prompt::{Prompt, PromptError};
+pub use recovery::{
+    Archived, ArchivedSession, ByMeaning, Channel, Nearest, Past, RECOVERIES, Recovery,
+    RecoverySpec, Tool,
+};
+pub use state::{PastSession, StrategyState};
+pub use strategy::{
+    AskedFrom, Breakpoint, Budget, BuiltStage, Scale, Stage, Strategy, StrategyError, StrategyText,
+    builtin, builtin_names,
+};
+pub use trigger::{At, Gauge, Of, Turn, When};
+pub use validity::{BrokenPair, Pairs, pairs_are_whole};

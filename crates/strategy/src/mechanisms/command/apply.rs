@@ -1,0 +1,475 @@
+//! Applies a program's answer to the context.
+
+use std::collections::BTreeMap;
+
+use super::protocol::{Operation, Piece, Written, excerpt};
+use crate::context::{Context, EntryId, Op, OpError, Place};
+use recap_core::model::Role;
+
+/// The change that a program asks for.
+pub(super) enum Change {
+    /// The new context as a whole.
+    Context(Vec<Piece>),
+    /// Single changes, in order.
+    Operations(Vec<Operation>),
+}
+
+/// The rule for the positions of the new messages in an answer.
+const WHERE: &str =
+    "a new message goes where the first message that it covers was, or before all messages";
+
+/// The name of an entry for programs: `m12` is recorded message 12, `s3` the
+/// fourth text that a strategy wrote.
+pub(super) fn name(id: EntryId) -> String {
+    match (id.index(), id.ordinal()) {
+        (Some(index), _) => format!("m{index}"),
+        (None, ordinal) => format!("s{}", ordinal.expect("an entry is recorded or synthetic")),
+    }
+}
+
+/// Applies the change; the error names the part of the answer that is wrong.
+pub(super) fn apply(context: &mut Context, base: &[EntryId], change: Change) -> Result<(), String> {
+    let positions = base.iter().enumerate().map(|(at, &id)| (name(id), at)).collect();
+    let known = Known { base, positions };
+    match change {
+        Change::Context(pieces) => replace(context, &known, pieces),
+        Change::Operations(operations) => {
+            for (at, operation) in operations.into_iter().enumerate() {
+                operate(context, &known, operation)
+                    .map_err(|problem| format!("operations[{at}]: {problem}"))?;
+            }
+            Ok(())
+        }
+    }
+}
+
+/// The entries whose names the program knows.
+struct Known<'a> {
+    base: &'a [EntryId],
+    positions: BTreeMap<String, usize>,
+}
+
+impl Known<'_> {
+    fn position(&self, id: &str) -> Result<usize, String> {
+        let unknown = || format!("id `{}` is not in the context", excerpt(id));
+        self.positions.get(id).copied().ok_or_else(unknown)
+    }
+
+    fn entry(&self, id: &str) -> Result<EntryId, String> {
+        self.position(id).map(|at| self.base[at])
+    }
+
+    fn entries(&self, ids: &[String]) -> Result<Vec<EntryId>, String> {
+        let mut entries = ids.iter().map(|id| self.entry(id)).collect::<Result<Vec<_>, _>>()?;
+        let listed = entries.len();
+        entries.sort_unstable();
+        entries.dedup();
+        if entries.len() < listed {
+            return Err("an id is listed twice".to_owned());
+        }
+        Ok(entries)
+    }
+}
+
+fn operate(context: &mut Context, known: &Known<'_>, operation: Operation) -> Result<(), String> {
+    let op = match operation {
+        Operation::Evict(ids) => Op::Evict(known.entries(&ids)?),
+        Operation::Fold { ids, into, at } => {
+            if let Some(wrong) = into.iter().find(|text| text.role == Role::Tool) {
+                return Err(no_tool(wrong.role));
+            }
+            if let Place::Behind(_) = at {
+                return Err("a fold goes to `head`, `in-place` or a `note`".to_owned());
+            }
+            let into = into.into_iter().map(|Written { role, text }| (role, text)).collect();
+            Op::Fold { range: known.entries(&ids)?, into, at }
+        }
+        Operation::Edit { id, text } => return edit(context, known.entry(&id)?, text).map(drop),
+        Operation::RemoveCall { id, call } => {
+            let message = known.entry(&id)?;
+            let calls = context.recording().calls[..].iter();
+            let found = (0u32..)
+                .zip(calls)
+                .find(|(_, made)| Some(made.message) == message.index() && made.id == call);
+            let (at, _) =
+                found.ok_or_else(|| format!("`{id}` makes no call `{}`", excerpt(&call)))?;
+            Op::RemoveCall(recap_core::model::CallId(at))
+        }
+        Operation::Note { key, text } => Op::Note { key, text },
+    };
+    context.apply(op).map(drop).map_err(refused)
+}
+
+fn refused(error: OpError) -> String {
+    match error {
+        OpError::UnknownEntry(id) => format!("`{}` is not in the context any more", name(id)),
+        other => other.to_string(),
+    }
+}
+
+fn no_tool(role: Role) -> String {
+    format!("a new message cannot have the role `{}`: it answers no call", role.as_str())
+}
+
+/// Changes the text of an entry; returns the entry that carries it from now on.
+fn edit(context: &mut Context, id: EntryId, text: String) -> Result<EntryId, String> {
+    let name = name(id);
+    let entry = context.entry(id).filter(|_| context.contains(id));
+    let role = entry.ok_or_else(|| format!("`{name}` is not in the context any more"))?.role;
+    if let Some((call, _)) = context.call_of(id) {
+        context.apply(Op::EditResult(call, text.clone())).map_err(refused)?;
+        let now = context.entry(id).map(|entry| entry.text.into_owned());
+        if now != Some(text) {
+            return Err(format!("`{name}` holds more than a result and cannot be rewritten"));
+        }
+        return Ok(id);
+    }
+    let calls = id.index().map_or(&[][..], |index| context.recording().calls_in(index));
+    if calls.iter().any(|call| !context.is_call_removed(call)) {
+        return Err(format!(
+            "`{name}` calls tools and cannot be rewritten; fold it together with its results"
+        ));
+    }
+    if role == Role::Tool {
+        return Err(format!("`{name}` answers no known call and cannot be rewritten"));
+    }
+    let fold = Op::Fold { range: vec![id], into: vec![(role, text)], at: Place::InPlace };
+    let made = context.apply(fold).map_err(refused)?;
+    Ok(made[0])
+}
+
+/// Consecutive new messages that stand for others.
+struct Group {
+    /// Position of the first one among the pieces.
+    at: usize,
+    /// Positions of the entries that it covers; `None`: all other missing ones.
+    covers: Option<Vec<usize>>,
+    into: Vec<(Role, String)>,
+}
+
+/// A parsed piece of the new context.
+enum NewEntries {
+    Kept { position: usize, text: Option<String> },
+    New(Group),
+}
+
+impl NewEntries {
+    /// The position of a kept entry in the old context.
+    fn position(&self) -> Option<usize> {
+        match self {
+            NewEntries::Kept { position, .. } => Some(*position),
+            NewEntries::New(_) => None,
+        }
+    }
+}
+
+/// Makes the context what the pieces describe.
+fn replace(context: &mut Context, known: &Known<'_>, pieces: Vec<Piece>) -> Result<(), String> {
+    let mut parts = Vec::new();
+    for (at, piece) in pieces.into_iter().enumerate() {
+        understand(context, known, &mut parts, at, piece)
+            .map_err(|problem| format!("messages[{at}]: {problem}"))?;
+    }
+    let missing = settle(known, &mut parts)?;
+    let mut expected = Vec::new();
+    let mut kept = parts.iter().filter_map(NewEntries::position).collect::<Vec<_>>().into_iter();
+    let mut before: Option<usize> = None;
+    for part in parts {
+        match part {
+            NewEntries::Kept { position, text } => {
+                before = kept.next();
+                let id = known.base[position];
+                expected.push(match text {
+                    Some(text) => edit(context, id, text)?,
+                    None => id,
+                });
+            }
+            NewEntries::New(group) => {
+                let covers = group.covers.unwrap_or_default();
+                let first = covers.iter().min().copied();
+                let next = kept.as_slice().first().copied();
+                let in_place = before < first && next.is_none_or(|next| first < Some(next));
+                let recorded = |id: &EntryId| id.index().is_some();
+                if !in_place && expected.iter().any(recorded) {
+                    return Err(format!("messages[{}]: {WHERE}", group.at));
+                }
+                let range = covers.iter().map(|&position| known.base[position]).collect();
+                let at = if in_place { Place::InPlace } else { Place::Head };
+                let fold = Op::Fold { range, into: group.into, at };
+                expected.extend(context.apply(fold).map_err(refused)?);
+            }
+        }
+    }
+    if !missing.is_empty() {
+        context.apply(Op::Evict(missing)).map_err(refused)?;
+    }
+    match context.visible().eq(expected) {
+        true => Ok(()),
+        false => Err(format!("its messages cannot be in that order: {WHERE}")),
+    }
+}
+
+fn understand(
+    context: &Context,
+    known: &Known<'_>,
+    parts: &mut Vec<NewEntries>,
+    at: usize,
+    piece: Piece,
+) -> Result<(), String> {
+    let Piece { id, role, text, covers, .. } = piece;
+    let Some(id) = id else {
+        let (Some(role), Some(text)) = (role, text) else {
+            return Err("a message without `id` is new and needs `role` and `text`".to_owned());
+        };
+        if role == Role::Tool {
+            return Err(no_tool(role));
+        }
+        let covers = covers
+            .map(|ids| ids.iter().map(|id| known.position(id)).collect::<Result<Vec<_>, _>>());
+        match (covers.transpose()?, parts.last_mut()) {
+            (None, Some(NewEntries::New(group))) => group.into.push((role, text)),
+            (covers, _) => {
+                parts.push(NewEntries::New(Group { at, covers, into: vec![(role, text)] }))
+            }
+        }
+        return Ok(());
+    };
+    let position = known.position(&id)?;
+    if covers.is_some() {
+        return Err(format!("`{id}` is kept, so it covers nothing"));
+    }
+    match parts.iter().rev().find_map(NewEntries::position) {
+        Some(last) if last == position => return Err(format!("`{id}` is listed twice")),
+        Some(last) if last > position => {
+            let last = name(known.base[last]);
+            return Err(format!("`{id}` comes after `{last}`: messages keep their order"));
+        }
+        _ => {}
+    }
+    let entry = context.entry(known.base[position]).expect("what is visible is an entry");
+    if role.is_some_and(|role| role != entry.role) {
+        return Err(format!("`{id}` keeps its role `{}`", entry.role.as_str()));
+    }
+    let text = text.filter(|text| *text != entry.text);
+    parts.push(NewEntries::Kept { position, text });
+    Ok(())
+}
+
+/// Assigns to every new message the entries that it covers; the rest are gone.
+fn settle(known: &Known<'_>, parts: &mut [NewEntries]) -> Result<Vec<EntryId>, String> {
+    let mut free = vec![true; known.base.len()];
+    for part in &*parts {
+        if let NewEntries::Kept { position, .. } = part {
+            free[*position] = false;
+        }
+    }
+    for part in &*parts {
+        let NewEntries::New(Group { at, covers: Some(covers), .. }) = part else { continue };
+        for &position in covers {
+            if !std::mem::take(&mut free[position]) {
+                let id = name(known.base[position]);
+                return Err(format!("messages[{at}]: `{id}` is kept, or covered already"));
+            }
+        }
+    }
+    let mut rest: Vec<usize> = (0..free.len()).filter(|&position| free[position]).collect();
+    let mut taken = None;
+    for part in parts {
+        let NewEntries::New(group) = part else { continue };
+        let at = group.at;
+        if group.covers.is_none() {
+            if let Some(first) = taken.replace(at) {
+                return Err(format!(
+                    "messages[{at}]: only one new message may leave out `covers`, and \
+                     messages[{first}] does"
+                ));
+            }
+            group.covers = Some(std::mem::take(&mut rest));
+        }
+        if group.covers.as_ref().is_some_and(Vec::is_empty) {
+            return Err(format!(
+                "messages[{at}]: a new message must cover something; nothing is missing. A text \
+                 that is always there is a note"
+            ));
+        }
+    }
+    Ok(rest.into_iter().map(|position| known.base[position]).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::{Value as Json, json};
+
+    use super::super::protocol::{self, Answer};
+    use super::*;
+    use crate::context::Recording;
+    use crate::testkit::Talk;
+
+    /// The names and texts of what is sent after an answer: a user's message, a
+    /// call and its result, and three more messages.
+    fn answered(answer: &Json) -> Result<Vec<(String, String)>, String> {
+        let talk = Talk::new("S").user("u0").calls(&[("c1", "read", json!({}))]).result("c1", "r");
+        let talk = talk.user("u3").assistant("a4").user("u5");
+        let mut context = Context::new(Recording::new(Arc::new(talk.end()), Arc::default()));
+        (0..6).for_each(|_| context.append());
+        let base: Vec<EntryId> = context.visible().collect();
+        let change = match protocol::read(&answer.to_string()).unwrap() {
+            Answer::Context(pieces, _) => Change::Context(pieces),
+            Answer::Operations(operations, _) => Change::Operations(operations),
+            Answer::Ready => panic!("it is no answer"),
+        };
+        apply(&mut context, &base, change)?;
+        let sent = |id: EntryId| (name(id), context.entry(id).unwrap().text.into_owned());
+        Ok(context.visible().map(sent).collect())
+    }
+
+    fn names(answer: &Json) -> String {
+        let sent = answered(answer).unwrap_or_else(|problem| panic!("{answer}: {problem}"));
+        sent.into_iter().map(|(name, _)| name).collect::<Vec<_>>().join(" ")
+    }
+
+    fn context(pieces: &[Json]) -> Json {
+        json!({"type": "context", "messages": pieces})
+    }
+
+    fn operations(all: &Json) -> Json {
+        json!({"type": "operations", "operations": all})
+    }
+
+    fn kept(id: &str) -> Json {
+        json!({ "id": id })
+    }
+
+    fn new(covers: &[&str]) -> Json {
+        json!({"role": "user", "text": "new", "covers": covers})
+    }
+
+    fn rest() -> Json {
+        json!({"role": "user", "text": "rest"})
+    }
+
+    #[test]
+    fn a_new_message_goes_where_the_first_that_it_covers_was_or_before_all() {
+        let [m0, m1, m2, m3, m4, m5] = ["m0", "m1", "m2", "m3", "m4", "m5"].map(kept);
+        let (m0, m1, m2, m3, m4, m5) = (&m0, &m1, &m2, &m3, &m4, &m5);
+        let of = |pieces: &[&Json]| context(&pieces.iter().map(|&p| p.clone()).collect::<Vec<_>>());
+        for (pieces, sent) in [
+            (of(&[m0, m1, m2, m3, m4, m5]), "m0 m1 m2 m3 m4 m5"),
+            (of(&[m3, m4, m5]), "m3 m4 m5"),
+            (of(&[m0, &rest(), m5]), "m0 s0 m5"),
+            (of(&[&rest(), m3, m4, m5]), "s0 m3 m4 m5"),
+            (of(&[&rest(), &rest(), m3, m4, m5]), "s0 s1 m3 m4 m5"),
+            (of(&[&new(&["m0"]), m3, m4, m5]), "s0 m3 m4 m5"),
+            (of(&[&new(&["m4"]), m0, m1, m2, m3, m5]), "s0 m0 m1 m2 m3 m5"),
+            (of(&[m0, m1, m2, &new(&["m3"]), &new(&["m4"]), m5]), "m0 m1 m2 s0 s1 m5"),
+        ] {
+            assert_eq!(names(&pieces), sent);
+        }
+        let misplaced = [
+            (1, of(&[m0, &new(&["m4"]), m1, m2, m3, m5])),
+            (2, of(&[m0, m3, &new(&["m1", "m2"]), m4, m5])),
+        ];
+        for (at, pieces) in misplaced {
+            assert_eq!(answered(&pieces), Err(format!("messages[{at}]: {WHERE}")));
+        }
+    }
+
+    #[test]
+    fn a_text_is_rewritten_unless_it_makes_calls() {
+        let all = |at: usize, text: &str| {
+            let mut pieces = ["m0", "m1", "m2", "m3", "m4", "m5"].map(kept);
+            pieces[at]["text"] = json!(text);
+            answered(&context(&pieces))
+        };
+        let of = |sent: Result<Vec<(String, String)>, String>, at: usize| sent.unwrap().remove(at);
+        assert_eq!(of(all(0, "x"), 0), ("s0".to_owned(), "x".to_owned()));
+        assert_eq!(of(all(2, "x"), 2), ("m2".to_owned(), "x".to_owned()));
+        assert_eq!(of(all(0, "u0"), 0), ("m0".to_owned(), "u0".to_owned()));
+        let problem = "`m1` calls tools and cannot be rewritten; fold it together with its results";
+        assert_eq!(all(1, "x"), Err(problem.to_owned()));
+    }
+
+    #[test]
+    fn a_new_context_that_cannot_be_is_refused_with_its_place() {
+        let [m0, m1, m2, m3, m4, m5] = ["m0", "m1", "m2", "m3", "m4", "m5"].map(kept);
+        let role = |role: &str| json!({"id": "m0", "role": role});
+        for (pieces, problem) in [
+            (vec![m0.clone(), m0.clone()], "messages[1]: `m0` is listed twice"),
+            (
+                vec![m3.clone(), m0.clone()],
+                "messages[1]: `m0` comes after `m3`: messages keep their order",
+            ),
+            (vec![kept("m9")], "messages[0]: id `m9` is not in the context"),
+            (
+                vec![json!({"id": "m0", "covers": ["m1"]})],
+                "messages[0]: `m0` is kept, so it covers nothing",
+            ),
+            (vec![role("assistant")], "messages[0]: `m0` keeps its role `user`"),
+            (
+                vec![json!({"text": "x"})],
+                "messages[0]: a message without `id` is new and needs `role` and `text`",
+            ),
+            (
+                vec![json!({"role": "tool", "text": "x"})],
+                "messages[0]: a new message cannot have the role `tool`: it answers no call",
+            ),
+            (vec![m0.clone(), new(&["m0"])], "messages[1]: `m0` is kept, or covered already"),
+            (
+                vec![new(&["m0"]), new(&["m0"]), m3.clone()],
+                "messages[1]: `m0` is kept, or covered already",
+            ),
+            (
+                vec![rest(), m3.clone(), rest()],
+                "messages[2]: only one new message may leave out `covers`, and messages[0] does",
+            ),
+            (
+                vec![rest(), m0.clone(), m1, m2, m3, m4, m5],
+                "messages[0]: a new message must cover something; nothing is missing. A text \
+                 that is always there is a note",
+            ),
+        ] {
+            assert_eq!(answered(&context(&pieces)), Err(problem.to_owned()));
+        }
+        let [_, m1, m2, m3, m4, m5] = ["m0", "m1", "m2", "m3", "m4", "m5"].map(kept);
+        assert_eq!(names(&context(&[role("user"), m1, m2, m3, m4, m5])), "m0 m1 m2 m3 m4 m5");
+    }
+
+    #[test]
+    fn operations_are_done_in_order_and_the_one_that_fails_is_named() {
+        let fold = |at: &str| {
+            json!([{"fold": {"ids": ["m3", "m4"], "at": at,
+                                     "into": [{"role": "user", "text": "new"}]}}])
+        };
+        for (all, sent) in [
+            (json!([{"evict": ["m0"]}, {"evict": ["m4", "m3"]}]), "m1 m2 m5"),
+            (fold("in-place"), "m0 m1 m2 s0 m5"),
+            (fold("head"), "s0 m0 m1 m2 m5"),
+            (json!([{"edit": {"id": "m3", "text": "x"}}]), "m0 m1 m2 s0 m4 m5"),
+        ] {
+            assert_eq!(names(&operations(&all)), sent);
+        }
+        let gone = "operations[1]: `m0` is not in the context any more";
+        let tool = json!([{"fold": {"ids": ["m3"], "into": [{"role": "tool", "text": "x"}]}}]);
+        for (all, problem) in [
+            (json!([{"evict": ["m0", "m0"]}]), "operations[0]: an id is listed twice"),
+            (json!([{"evict": ["m0"]}, {"evict": ["m0"]}]), gone),
+            (json!([{"evict": ["m0"]}, {"edit": {"id": "m0", "text": "x"}}]), gone),
+            (
+                json!([{"remove_call": {"id": "m1", "call": "c9"}}]),
+                "operations[0]: `m1` makes no call `c9`",
+            ),
+            (
+                json!([{"remove_call": {"id": "m3", "call": "c1"}}]),
+                "operations[0]: `m3` makes no call `c1`",
+            ),
+            (tool, "operations[0]: a new message cannot have the role `tool`: it answers no call"),
+        ] {
+            assert_eq!(answered(&operations(&all)), Err(problem.to_owned()));
+        }
+        assert!(
+            answered(&operations(&json!([{"remove_call": {"id": "m1", "call": "c1"}}]))).is_ok()
+        );
+    }
+}

@@ -1,0 +1,515 @@
+//! A strategy of the user's own: a program in any language, which is asked for
+//! a new context over its standard input and output.
+//!
+//! The program is started at the first compaction of a cell and serves that
+//! cell alone. Any error of the program fails the cell, with the call and the
+//! program's last output; it never fails the run, and it leaves no process
+//! behind. `docs/program.md` describes the protocol for authors of such
+//! programs.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "a program of the user's is started, and waited for"
+)]
+
+mod apply;
+mod process;
+mod protocol;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
+use tokio::time::Instant;
+use toml::Table;
+
+use crate::compactor::CallUsage;
+use crate::context::{Context, EntryId, Recording};
+use crate::host::{Host, Mechanism, MechanismError, Outcome, Work, restored};
+use crate::mechanism::{Build, BuildError, MechanismSpec};
+use crate::metered::ModelCall;
+use apply::Change;
+use process::{Fault, Launch, Program};
+pub use protocol::ITS_WORDS;
+use protocol::{Answer, CLOSE, Extras, PROTOCOL, Request, Shown, ShownCall, excerpt, harmless};
+use recap_core::model::{Block, Call};
+
+/// Longest timeout in seconds: a day.
+const LONGEST_WAIT: f64 = 86_400.0;
+
+/// The mechanism that asks a program.
+pub static SPEC: MechanismSpec = MechanismSpec {
+    name: "command",
+    summary: "Asks a program of your own for the new context, over standard input and output",
+    uses_compactor: false,
+    is_view: false,
+    scales: &[],
+    build: |build| Ok(Box::new(Asker::new(build)?)),
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    /// The program and its arguments.
+    command: Vec<String>,
+    /// More files of the program: they only go into the strategy's hash.
+    #[serde(default)]
+    files: Vec<String>,
+    #[serde(default)]
+    timeouts: Timeouts,
+    /// Passed to the program unchanged.
+    #[serde(default)]
+    parameters: Table,
+}
+
+/// Timeouts of the program, in seconds.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Timeouts {
+    /// Until the program is ready.
+    start: f64,
+    /// Of one answer.
+    call: f64,
+    /// Of all its answers in a session together.
+    total: f64,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self { start: 10.0, call: 30.0, total: 600.0 }
+    }
+}
+
+/// The words of a stage's command, and the files beside its strategy that its
+/// parameters name: changing one of them changes the strategy.
+pub(crate) fn named_files(stage: &Table) -> impl Iterator<Item = (&str, bool)> {
+    let listed = |key| stage.get(key).and_then(toml::Value::as_array).into_iter().flatten();
+    // A first word without a separator is looked up in `PATH`, not in the strategy's folder.
+    let is_path = |(at, word): &(usize, &str)| *at > 0 || word.contains(std::path::is_separator);
+    let command = listed("command").filter_map(toml::Value::as_str).enumerate().filter(is_path);
+    let files = listed("files").filter_map(toml::Value::as_str);
+    command.map(|(_, word)| (word, false)).chain(files.map(|file| (file, true)))
+}
+
+/// Sends requests to the program of one cell.
+struct Asker {
+    launch: Launch,
+    strategy: String,
+    stage: usize,
+    parameters: Json,
+    timeouts: Timeouts,
+    program: Option<Program>,
+    /// The entries that the program was sent, with the hash of the text.
+    seen: BTreeMap<EntryId, Option<blake3::Hash>>,
+    calls: u32,
+    waited: Duration,
+    /// The state that the program wants to get back in a later process.
+    state: Json,
+}
+
+impl Asker {
+    fn new(build: &Build<'_>) -> Result<Self, BuildError> {
+        let Parameters { command, files, timeouts, parameters } = build.read()?;
+        let Some((program, arguments)) = command.split_first() else {
+            return Err("`command` must name a program, such as [\"python3\", \"mine.py\"]".into());
+        };
+        if program.is_empty() || files.iter().any(String::is_empty) {
+            return Err("`command` and `files` must name something".into());
+        }
+        let folder = build.folder.ok_or("a program runs only from a strategy file of your own")?;
+        let launch = Launch {
+            program: program.clone(),
+            arguments: arguments.to_vec(),
+            folder: folder.to_owned(),
+        };
+        let Timeouts { start, call, total } = timeouts;
+        if [start, call, total].iter().any(|s| !(*s > 0.0 && *s <= LONGEST_WAIT)) {
+            return Err(format!("`timeouts` are seconds above 0, at most {LONGEST_WAIT}").into());
+        }
+        Ok(Self {
+            launch,
+            strategy: build.strategy.to_owned(),
+            stage: build.stage,
+            parameters: serde_json::to_value(parameters).map_err(|e| e.to_string())?,
+            timeouts,
+            program: None,
+            seen: BTreeMap::new(),
+            calls: 0,
+            waited: Duration::ZERO,
+            state: Json::Null,
+        })
+    }
+
+    /// An error that fails the cell.
+    fn error(&self, during: &str, problem: &str) -> MechanismError {
+        MechanismError::Program {
+            strategy: self.strategy.clone(),
+            program: self.launch.to_string(),
+            during: during.to_owned(),
+            problem: problem.to_owned(),
+        }
+    }
+
+    /// Sends one message to the program. A program that fails is ended.
+    async fn ask(
+        &mut self,
+        mut program: Program,
+        request: &Request<'_>,
+        limit: f64,
+    ) -> Result<(Program, Answer), String> {
+        let line = serde_json::to_string(request).expect("plain data serialises");
+        let before = Instant::now();
+        let total = Duration::from_secs_f64(self.timeouts.total);
+        let left = total.saturating_sub(self.waited);
+        let asked = program.ask(&line, Duration::from_secs_f64(limit).min(left)).await;
+        self.waited += before.elapsed();
+        let answer = match asked {
+            Ok(answer) => answer,
+            Err(fault) => {
+                let late = matches!(fault, Fault::Late(_)) && self.waited >= total;
+                let (mut why, words) = program.post_mortem(&fault).await;
+                if late {
+                    why = format!("its {} s in total are used up", self.timeouts.total);
+                }
+                return Err(if words.is_empty() {
+                    why
+                } else {
+                    format!("{why}{ITS_WORDS}{}", harmless(&words))
+                });
+            }
+        };
+        match protocol::read(&answer) {
+            Ok(read) => Ok((program, read)),
+            Err(problem) if problem.contains(ITS_WORDS) => Err(harmless(&problem)),
+            Err(problem) => Err(format!("{problem}{ITS_WORDS}{}", excerpt(&answer))),
+        }
+    }
+
+    /// The program, which is started if it is not running.
+    async fn running(&mut self, host: &Host<'_>) -> Result<Program, MechanismError> {
+        if let Some(program) = self.program.take() {
+            return Ok(program);
+        }
+        let started = Program::start(&self.launch);
+        let program = started.map_err(|fault| self.error("at its start", &fault.to_string()))?;
+        let (strategy, parameters, state) =
+            (self.strategy.clone(), self.parameters.clone(), self.state.clone());
+        let open = Request::Open {
+            protocol: PROTOCOL,
+            recap: env!("CARGO_PKG_VERSION"),
+            strategy: &strategy,
+            stage: self.stage,
+            window: host.window,
+            budget: host.budget,
+            parameters: &parameters,
+            state: &state,
+        };
+        self.seen.clear();
+        match self.ask(program, &open, self.timeouts.start).await {
+            Ok((mut program, Answer::Ready)) => {
+                // The start of an interpreter does not count as time of the strategy.
+                program.computed();
+                Ok(program)
+            }
+            Ok(_) => Err(self.error("at its start", "it must answer `open` with `ready`")),
+            Err(problem) => Err(self.error("at its start", &problem)),
+        }
+    }
+
+    /// The entries that the program has not been sent in their current form.
+    fn changed_entries<'a>(&mut self, context: &'a Context, base: &[EntryId]) -> Vec<Shown<'a>> {
+        let mut news = Vec::new();
+        for &id in base {
+            let edited = id.index().and_then(|index| context.edited_text(index));
+            let version = edited.map(|text| blake3::hash(text.as_bytes()));
+            if self.seen.insert(id, version) != Some(version) {
+                news.extend(shown(context, id));
+            }
+        }
+        news
+    }
+
+    /// The effects of an answer besides changing the context.
+    fn extras(&mut self, extras: Extras, spent: Option<Duration>) -> Outcome {
+        if let Some(state) = extras.state {
+            self.state = state;
+        }
+        let call = |call: &protocol::Usage| ModelCall {
+            usage: CallUsage { input: call.input, output: call.output },
+            latency_ms: call.latency_ms,
+            recorded: false,
+            live: false,
+            reply: None,
+        };
+        Outcome {
+            notices: extras.notice.into_iter().collect(),
+            calls: extras.usage.iter().map(call).collect(),
+            cpu: spent.unwrap_or_default(),
+            ..Outcome::default()
+        }
+    }
+}
+
+/// An entry as a program sees it.
+fn shown(context: &Context, id: EntryId) -> Option<Shown<'_>> {
+    let entry = context.entry(id)?;
+    let made = id.index().map_or(&[][..], |index| context.recording().calls_in(index));
+    let source = context.original(id);
+    let calls = made.iter().filter(|call| !context.is_call_removed(call)).map(|call| {
+        let block = source.and_then(|message| message.blocks.get(call.block as usize));
+        let arguments = block.and_then(|block| match block {
+            Block::ToolCall { arguments, .. } => Some(arguments.clone()),
+            _ => None,
+        });
+        ShownCall { arguments, ..named(call) }
+    });
+    let images = match source {
+        Some(message) if !context.is_edited(id) => message.images(),
+        _ => 0,
+    };
+    Some(Shown {
+        id: apply::name(id),
+        role: entry.role,
+        tokens: entry.weight.tokens,
+        calls: calls.collect(),
+        result_of: context.call_of(id).map(|(_, call)| named(call)),
+        images,
+        text: entry.text.into_owned(),
+    })
+}
+
+fn named(call: &Call) -> ShownCall<'_> {
+    ShownCall { id: &call.id, tool: &call.tool, arguments: None }
+}
+
+/// What is wrong with an answer.
+#[doc(hidden)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct BadAnswer(String);
+
+/// Applies an answer to `compact`, with all messages of a recording in the
+/// context. No program is started: for tests of the reader.
+///
+/// # Errors
+///
+/// What is wrong with the answer.
+#[doc(hidden)]
+pub fn take_answer(recording: Recording, line: &str) -> Result<(), BadAnswer> {
+    let mut context = Context::new(recording);
+    for _ in 0..context.recording().transcript.messages.len() {
+        context.append();
+    }
+    let base: Vec<EntryId> = context.visible().collect();
+    let change = match protocol::read(line).map_err(BadAnswer)? {
+        Answer::Context(pieces, _) => Change::Context(pieces),
+        Answer::Operations(operations, _) => Change::Operations(operations),
+        Answer::Ready => return Err(BadAnswer("it must answer `compact`".to_owned())),
+    };
+    apply::apply(&mut context, &base, change).map_err(BadAnswer)
+}
+
+#[async_trait]
+impl Mechanism for Asker {
+    async fn compact(&mut self, work: Work<'_>) -> Result<Outcome, MechanismError> {
+        let Work { context, host, .. } = work;
+        let program = self.running(host).await?;
+        self.calls += 1;
+        let during = format!("call {}", self.calls);
+        let base: Vec<EntryId> = context.visible().collect();
+        let request = Request::Compact {
+            call: self.calls,
+            target: host.target,
+            window: host.window,
+            budget: host.budget,
+            believed: host.believed,
+            now: host.now.to_string(),
+            cause: host.cause.to_string(),
+            context: base.iter().map(|id| apply::name(*id)).collect(),
+            messages: self.changed_entries(context, &base),
+        };
+        let asked = self.ask(program, &request, self.timeouts.call).await;
+        let (mut program, answer) = asked.map_err(|problem| self.error(&during, &problem))?;
+        let spent = program.computed();
+        self.program = Some(program);
+        let (change, extras) = match answer {
+            Answer::Context(pieces, extras) => (Change::Context(pieces), extras),
+            Answer::Operations(operations, extras) => (Change::Operations(operations), extras),
+            Answer::Ready => {
+                let problem = "it must answer `compact` with `context` or `operations`";
+                return Err(self.error(&during, problem));
+            }
+        };
+        apply::apply(context, &base, change).map_err(|problem| self.error(&during, &problem))?;
+        Ok(self.extras(extras, spent))
+    }
+
+    /// The context is saved separately; a new program is sent all of it.
+    fn state(&self) -> Json {
+        json!({"calls": self.calls, "state": self.state})
+    }
+
+    fn restore(&mut self, state: Json) -> Result<(), MechanismError> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Kept {
+            calls: u32,
+            state: Json,
+        }
+        let kept: Kept = restored(SPEC.name, state)?;
+        (self.calls, self.state) = (kept.calls, kept.state);
+        (self.program, self.seen) = (None, BTreeMap::new());
+        Ok(())
+    }
+
+    async fn close(&mut self) {
+        if let Some(program) = self.program.take() {
+            program.close(CLOSE).await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::context::Op;
+    use crate::strategy::Strategy;
+    use crate::testkit::{Talk, words};
+    use recap_core::model::CallId;
+
+    #[test]
+    fn a_program_sees_an_entry_as_it_is_sent() {
+        let calls = [("a", "read", json!({"path": "x"})), ("b", "grep", json!({}))];
+        let talk = Talk::new("S").image().calls(&calls).result("a", &words(9)).result("b", "y");
+        let mut context = Context::new(Recording::new(Arc::new(talk.end()), Arc::default()));
+        (0..4).for_each(|_| context.append());
+        let seen = |context: &Context, at| {
+            serde_json::to_value(shown(context, EntryId::message(at)).unwrap()).unwrap()
+        };
+        assert_eq!(seen(&context, 0)["images"], 1);
+        let first = json!({"id": "a", "tool": "read", "arguments": {"path": "x"}});
+        let second = json!({"id": "b", "tool": "grep", "arguments": {}});
+        assert_eq!(seen(&context, 1)["calls"], json!([first, second]));
+        let result = seen(&context, 2);
+        assert_eq!(result["result_of"], json!({"id": "a", "tool": "read"}));
+        assert_eq!((result["id"].as_str(), result["tokens"].as_u64()), (Some("m2"), Some(9)));
+        context.apply(Op::RemoveCall(CallId(1))).unwrap();
+        assert_eq!(seen(&context, 1)["calls"], json!([first]));
+    }
+
+    #[test]
+    fn a_command_names_a_program_and_waits_for_a_time_that_ends() {
+        let problem = |keys: &str| {
+            let folder = tempfile::tempdir().unwrap();
+            let file = folder.path().join("mine.toml");
+            let head = "version = 1\nname = \"mine\"\nsummary = \"x\"\nsource = \"x\"\n\n\
+                        [[stage]]\nmechanism = \"command\"\nat = \"request\"\nwhen = \"always\"\n";
+            std::fs::write(&file, format!("{head}{keys}")).unwrap();
+            let built =
+                Strategy::load(&file, &[]).and_then(|strategy| strategy.build(1_000, false));
+            built.err().map(|error| error.to_string())
+        };
+        assert_eq!(problem("command = [\"true\"]"), None);
+        assert!(problem("command = [\"\"]").unwrap().contains("must name something"));
+        assert!(problem("command = []").unwrap().contains("must name a program"));
+        let call = |seconds: &str| {
+            problem(&format!("command = [\"true\"]\ntimeouts = {{ call = {seconds} }}"))
+        };
+        assert_eq!((call("0.5"), call("86400.0")), (None, None));
+        assert!(call("0.0").is_some() && call("86400.5").is_some());
+    }
+
+    fn asker(script: &str) -> Asker {
+        let launch = Launch {
+            program: "sh".to_owned(),
+            arguments: vec!["-c".to_owned(), script.to_owned()],
+            folder: std::env::temp_dir(),
+        };
+        Asker {
+            launch,
+            strategy: "mine".to_owned(),
+            stage: 2,
+            parameters: json!({}),
+            timeouts: Timeouts { start: 60.0, call: 60.0, total: 600.0 },
+            program: None,
+            seen: BTreeMap::new(),
+            calls: 0,
+            waited: Duration::ZERO,
+            state: Json::Null,
+        }
+    }
+
+    fn conversation() -> Context {
+        let calls = [("a", "read", json!({}))];
+        let talk = Talk::new("S").image().calls(&calls).result("a", "y").user("z");
+        let mut context = Context::new(Recording::new(Arc::new(talk.end()), Arc::default()));
+        (0..4).for_each(|_| context.append());
+        context
+    }
+
+    #[test]
+    fn a_program_is_sent_what_is_new_or_was_edited_since() {
+        let (mut asker, mut context) = (asker("true"), conversation());
+        let base: Vec<EntryId> = context.visible().collect();
+        let mut news = |context: &Context, base: &[EntryId]| {
+            let shown = asker.changed_entries(context, base);
+            shown.into_iter().map(|shown| (shown.id, shown.text)).collect::<Vec<_>>()
+        };
+        assert_eq!(news(&context, &base[..3]).len(), 3);
+        assert_eq!(news(&context, &base), [("m3".to_owned(), "z".to_owned())]);
+        context.apply(Op::EditResult(CallId(0), "gone".to_owned())).unwrap();
+        assert_eq!(news(&context, &base), [("m2".to_owned(), "gone".to_owned())]);
+        assert!(news(&context, &base).is_empty());
+    }
+
+    #[test]
+    fn what_a_program_wants_back_and_its_count_of_calls_outlive_it() {
+        let mut asker = asker("true");
+        let state = json!({"calls": 4, "state": {"n": 7}});
+        asker.restore(state.clone()).unwrap();
+        assert_eq!(Mechanism::state(&asker), state);
+        assert!(asker.restore(json!({"calls": 4})).is_err());
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_program_is_opened_once_and_its_calls_are_counted() {
+        use crate::state::StrategyState;
+        use crate::testkit::Scripted;
+        use crate::trigger::When;
+        use rand_chacha::rand_core::SeedableRng;
+        let script = "read a; echo '{\"type\":\"ready\"}'\n\
+            read b; echo '{\"type\":\"operations\",\"operations\":[{\"evict\":[\"m0\"]}]}'\n\
+            read c; echo \"no $c\"";
+        let (mut asker, mut context) = (asker(script), conversation());
+        let (mut shared, compactor) = (StrategyState::default(), Scripted::default());
+        let random = std::sync::Mutex::new(rand_chacha::ChaCha8Rng::seed_from_u64(7));
+        let host = Host {
+            window: 1_000,
+            budget: 900,
+            target: 500,
+            believed: None,
+            now: "2026-01-18T14:30:00Z".parse().unwrap(),
+            cause: &When::Always,
+            reported: None,
+            estimator: recap_core::tokens::Estimator::default(),
+            recorded: None,
+            compactor: &compactor,
+            random: &random,
+        };
+        let work = Work { context: &mut context, shared: &mut shared, host: &host };
+        let outcome = asker.compact(work).await.unwrap();
+        assert!(outcome.calls.is_empty() && outcome.notices.is_empty());
+        assert!(!context.contains(EntryId::message(0)) && context.contains(EntryId::message(3)));
+        let work = Work { context: &mut context, shared: &mut shared, host: &host };
+        let error = asker.compact(work).await.unwrap_err().to_string();
+        assert!(error.contains("strategy `mine`, call 2 of `sh -c"), "{error}");
+        assert!(error.contains(&format!("{ITS_WORDS}no {{")), "{error}");
+        assert_eq!(Mechanism::state(&asker), json!({"calls": 2, "state": null}));
+    }
+}

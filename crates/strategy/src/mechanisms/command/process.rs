@@ -1,0 +1,363 @@
+//! A program of the user's: it is started, exchanges lines, and is ended
+//! together with everything that it started.
+//!
+//! Invariant: no process outlives the value. On Unix the program leads a
+//! process group of its own, and the group is killed before its leader is
+//! waited for, so that the number of the group cannot have been reused.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+/// Longest answer in bytes, including its line feed.
+const LONGEST: u64 = 64 << 20;
+
+/// Number of bytes kept of the end of standard error.
+const KEPT: usize = 1_000;
+
+/// Time in which data in a pipe is noticed.
+const GLANCE: Duration = Duration::from_millis(1);
+
+/// Time that a program gets to end by itself.
+const MOMENT: Duration = Duration::from_secs(1);
+
+/// How to start a program. No shell is involved.
+#[derive(Clone, Debug)]
+pub(super) struct Launch {
+    /// A name to look up in `PATH`, or a path from the folder.
+    pub program: String,
+    /// Arguments passed to the program.
+    pub arguments: Vec<String>,
+    /// Its working directory: the strategy's folder.
+    pub folder: PathBuf,
+}
+
+impl Launch {
+    /// A name without a separator is looked up in `PATH`.
+    fn path(&self) -> PathBuf {
+        match Path::new(&self.program).components().count() {
+            1 if !self.program.contains(std::path::is_separator) => PathBuf::from(&self.program),
+            _ => self.folder.join(&self.program),
+        }
+    }
+}
+
+impl fmt::Display for Launch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.program)?;
+        self.arguments.iter().try_for_each(|argument| write!(f, " {argument}"))
+    }
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Fault {
+    #[error(
+        "`{0}` cannot be started: {1} (a name is looked up in PATH, a path from the strategy's folder)"
+    )]
+    Start(String, std::io::Error),
+    #[error("no answer within {0} s")]
+    Late(f64),
+    #[error("its answer is longer than {} MB", LONGEST >> 20)]
+    Long,
+    #[error("its answer is not UTF-8")]
+    Encoding,
+    #[error(
+        "it wrote a line without being asked; standard output is for answers only, one per request"
+    )]
+    Unasked,
+    #[error("it ended without an answer")]
+    Ended,
+    #[error("its pipes broke: {0}")]
+    Pipe(#[from] std::io::Error),
+}
+
+/// A running program with its pipes.
+#[derive(Debug)]
+pub(super) struct Program {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+    words: Words,
+    /// CPU time that was already reported.
+    reported: Duration,
+}
+
+impl Program {
+    /// Starts it. Needs a runtime with time and I/O.
+    pub fn start(launch: &Launch) -> Result<Self, Fault> {
+        let mut command = Command::new(launch.path());
+        command.args(&launch.arguments).current_dir(&launch.folder);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.kill_on_drop(true);
+        #[cfg(unix)]
+        command.process_group(0);
+        let started = command.spawn();
+        let mut child = started.map_err(|e| Fault::Start(launch.program.clone(), e))?;
+        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (Some(input), Some(output), Some(error)) = pipes else {
+            unreachable!("all three are pipes");
+        };
+        let (output, words) = (BufReader::new(output), Words::listen(error));
+        Ok(Self { child, input: Some(input), output, words, reported: Duration::ZERO })
+    }
+
+    /// Sends a line and waits for the answer. After an error the program cannot
+    /// be used any more.
+    pub async fn ask(&mut self, line: &str, limit: Duration) -> Result<String, Fault> {
+        // Output after its last answer would be mistaken for the next one.
+        if let Ok(early) = timeout(GLANCE, self.output.fill_buf()).await {
+            return Err(if early?.is_empty() { Fault::Ended } else { Fault::Unasked });
+        }
+        let Some(input) = &mut self.input else { return Err(Fault::Ended) };
+        let talk = async {
+            let send = async {
+                input.write_all(line.as_bytes()).await?;
+                input.write_all(b"\n").await?;
+                input.flush().await.map_err(Fault::from)
+            };
+            // Both at once: its answer may fill the pipe before it has read everything.
+            tokio::try_join!(send, answer(&mut self.output)).map(|((), answer)| answer)
+        };
+        match timeout(limit, talk).await {
+            Err(_) => Err(Fault::Late(limit.as_secs_f64())),
+            Ok(Err(Fault::Pipe(e))) if e.kind() == std::io::ErrorKind::BrokenPipe => {
+                Err(Fault::Ended)
+            }
+            Ok(answer) => answer,
+        }
+    }
+
+    /// CPU time of its threads since the last call; `None` where the system has
+    /// no clock for that.
+    pub(super) fn computed(&mut self) -> Option<Duration> {
+        let now = cpu_clock(&self.child)?;
+        let since = now.saturating_sub(self.reported);
+        self.reported = now;
+        Some(since)
+    }
+
+    /// Describes the fault, ends the program, and returns its last output.
+    pub(super) async fn post_mortem(mut self, fault: &Fault) -> (String, String) {
+        if matches!(fault, Fault::Ended) {
+            // It may be about to end: its output is closed shortly before.
+            self.drain().await;
+        }
+        self.kill_group();
+        let status = timeout(MOMENT, self.child.wait()).await;
+        let why = match (fault, status) {
+            (Fault::Ended, Ok(Ok(status))) => {
+                format!("it ended without an answer ({})", describe_exit(status))
+            }
+            _ => fault.to_string(),
+        };
+        (why, self.words.last().await)
+    }
+
+    /// Ends it: its input is closed after a last line, then it gets a moment.
+    pub async fn close(mut self, line: &str) {
+        if let Some(mut input) = self.input.take() {
+            let farewell = async {
+                let _ = input.write_all(line.as_bytes()).await;
+                let _ = input.write_all(b"\n").await;
+                let _ = input.flush().await;
+            };
+            let _ = timeout(MOMENT, farewell).await;
+        }
+        self.drain().await;
+        self.kill_group();
+        let _ = timeout(MOMENT, self.child.wait()).await;
+    }
+
+    /// Reads its remaining output, for a moment, until that ends.
+    async fn drain(&mut self) {
+        let rest = async {
+            let mut sink = tokio::io::sink();
+            let _ = tokio::io::copy(&mut self.output, &mut sink).await;
+        };
+        let _ = timeout(MOMENT, rest).await;
+    }
+
+    /// Kills it and everything that it started. No effect once it was waited for.
+    fn kill_group(&mut self) {
+        let Some(id) = self.child.id() else { return };
+        #[cfg(unix)]
+        {
+            let group = nix::unistd::Pid::from_raw(id.cast_signed());
+            let _ = nix::sys::signal::killpg(group, nix::sys::signal::Signal::SIGKILL);
+        }
+        #[cfg(not(unix))]
+        let _ = (id, self.child.start_kill());
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        self.kill_group();
+    }
+}
+
+/// Reads one line of at most [`LONGEST`] bytes.
+async fn answer(output: &mut BufReader<ChildStdout>) -> Result<String, Fault> {
+    let mut line = Vec::new();
+    output.take(LONGEST).read_until(b'\n', &mut line).await?;
+    if line.last() != Some(&b'\n') {
+        return Err(if line.len() as u64 == LONGEST { Fault::Long } else { Fault::Ended });
+    }
+    String::from_utf8(line).map_err(|_| Fault::Encoding)
+}
+
+/// The exit status of a process, in words.
+fn describe_exit(status: ExitStatus) -> String {
+    #[cfg(unix)]
+    if std::os::unix::process::ExitStatusExt::signal(&status) == Some(9) {
+        return "killed, or it closed its standard output".to_owned();
+    }
+    status.to_string()
+}
+
+/// CPU time of a running process, all its threads together.
+#[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd"))]
+fn cpu_clock(child: &Child) -> Option<Duration> {
+    let process = nix::unistd::Pid::from_raw(child.id()?.cast_signed());
+    let clock = nix::time::ClockId::pid_cpu_clock_id(process).ok()?;
+    clock.now().ok().map(Duration::from)
+}
+
+/// The CPU clock of another process is not available without unsafe code.
+#[cfg(not(any(target_os = "linux", target_os = "android", target_os = "freebsd")))]
+fn cpu_clock(_child: &Child) -> Option<Duration> {
+    None
+}
+
+/// The end of a program's standard error.
+#[derive(Debug)]
+struct Words {
+    kept: Arc<Mutex<VecDeque<u8>>>,
+    listener: JoinHandle<()>,
+}
+
+impl Words {
+    fn listen(mut from: ChildStderr) -> Self {
+        let kept = Arc::new(Mutex::new(VecDeque::new()));
+        let shared = Arc::clone(&kept);
+        let listener = tokio::spawn(async move {
+            let mut read = [0; 4_096];
+            while let Ok(count @ 1..) = from.read(&mut read).await {
+                let mut kept = shared.lock().expect("nothing panics while listening");
+                kept.extend(&read[..count]);
+                let over = kept.len().saturating_sub(KEPT);
+                kept.drain(..over);
+            }
+        });
+        Self { kept, listener }
+    }
+
+    /// The last lines, joined to one. The program has ended.
+    async fn last(&mut self) -> String {
+        let _ = timeout(MOMENT, &mut self.listener).await;
+        let kept = self.kept.lock().expect("nothing panics while listening");
+        let bytes: Vec<u8> = kept.iter().copied().collect();
+        drop(kept);
+        let text = String::from_utf8_lossy(&bytes);
+        let lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty());
+        lines.collect::<Vec<_>>().join(" | ")
+    }
+}
+
+impl Drop for Words {
+    fn drop(&mut self) {
+        self.listener.abort();
+    }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use super::*;
+
+    /// Nothing here waits as long as this.
+    const LONG: Duration = Duration::from_secs(60);
+
+    fn launch(program: &str, arguments: &[&str]) -> Launch {
+        let arguments = arguments.iter().map(|&argument| argument.to_owned()).collect();
+        Launch { program: program.to_owned(), arguments, folder: std::env::temp_dir() }
+    }
+
+    fn shell(script: &str) -> Program {
+        Program::start(&launch("sh", &["-c", script])).unwrap()
+    }
+
+    #[test]
+    fn a_bare_name_is_looked_up_and_a_path_begins_at_the_folder() {
+        let path =
+            |program: &str| Launch { folder: PathBuf::from("/f"), ..launch(program, &[]) }.path();
+        assert_eq!(path("python3"), PathBuf::from("python3"));
+        assert_eq!(path("bin/mine"), PathBuf::from("/f/bin/mine"));
+        assert_eq!(path("mine/"), PathBuf::from("/f/mine/"));
+        let command = launch("python3", &["mine.py", "--fast"]);
+        assert_eq!(command.to_string(), "python3 mine.py --fast");
+    }
+
+    #[tokio::test]
+    async fn a_line_is_answered_by_a_line_and_an_end_is_described_with_the_last_words() {
+        let script = "read a; echo \"got $a\"; printf 'one\n\ntwo ' >&2; exit 3";
+        let mut program = shell(script);
+        assert_eq!(program.ask("hello", LONG).await.unwrap(), "got hello\n");
+        let fault = program.ask("again", LONG).await.unwrap_err();
+        assert!(matches!(fault, Fault::Ended), "{fault}");
+        let (why, words) = program.post_mortem(&fault).await;
+        assert_eq!(why, "it ended without an answer (exit status: 3)");
+        assert_eq!(words, "one | two");
+    }
+
+    #[tokio::test]
+    async fn a_program_that_is_killed_is_told_so_and_its_last_thousand_bytes_are_kept() {
+        let mut program = shell("read a; printf '%01500d' 7 >&2; kill -9 $$");
+        let fault = program.ask("x", LONG).await.unwrap_err();
+        let (why, words) = program.post_mortem(&fault).await;
+        let killed = "it ended without an answer (killed, or it closed its standard output)";
+        assert_eq!(why, killed);
+        assert_eq!(words, format!("{}7", "0".repeat(999)));
+    }
+
+    #[tokio::test]
+    async fn an_answer_without_a_line_feed_or_one_too_many_is_a_fault() {
+        let fault = shell("read a; printf half").ask("x", LONG).await.unwrap_err();
+        assert!(matches!(fault, Fault::Ended), "{fault}");
+        let fault = shell("read a; printf '\\377\\n'").ask("x", LONG).await.unwrap_err();
+        assert!(matches!(fault, Fault::Encoding), "{fault}");
+        let mut program = shell("read a; printf 'one\\ntwo\\n'; read b");
+        assert_eq!(program.ask("x", LONG).await.unwrap(), "one\n");
+        let fault = program.ask("y", LONG).await.unwrap_err();
+        assert!(matches!(fault, Fault::Unasked), "{fault}");
+    }
+
+    #[tokio::test]
+    async fn a_program_that_does_not_answer_in_time_is_late_and_is_ended() {
+        let mut program = shell("read a; sleep 600");
+        let fault = program.ask("x", Duration::from_millis(50)).await.unwrap_err();
+        assert_eq!(fault.to_string(), "no answer within 0.05 s");
+        let told = program.post_mortem(&fault).await;
+        assert_eq!(told, ("no answer within 0.05 s".to_owned(), String::new()));
+    }
+
+    #[tokio::test]
+    async fn a_program_is_told_the_last_line_and_may_end_by_itself() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("heard");
+        let arguments = ["-c", "read a; echo ok; cat > \"$0\"", file.to_str().unwrap()];
+        let mut program = Program::start(&launch("sh", &arguments)).unwrap();
+        assert_eq!(program.ask("x", LONG).await.unwrap(), "ok\n");
+        program.close("bye").await;
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "bye\n");
+    }
+}

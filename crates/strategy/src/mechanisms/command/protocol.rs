@@ -1,0 +1,332 @@
+//! The messages between the harness and a program, version 1: one JSON object a
+//! line. `strategies/protocol.schema.json` describes the same for programs.
+
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use crate::context::Place;
+use recap_core::model::{MOST_TOKENS, Role};
+use recap_core::text::is_command;
+
+/// The version of the protocol.
+pub(super) const PROTOCOL: u32 = 1;
+
+/// The last message of a session.
+pub(super) const CLOSE: &str = r#"{"type":"close"}"#;
+
+/// Separates an error from the program's last output, which may quote the
+/// conversation.
+pub const ITS_WORDS: &str = "; its words: ";
+
+/// Longest quotation of a program's output, in characters.
+const EXCERPT: usize = 300;
+
+/// A program's output on one line, without control characters.
+pub(super) fn harmless(text: &str) -> String {
+    text.trim().chars().map(|c| if is_command(c) { ' ' } else { c }).collect()
+}
+
+/// The beginning of a program's output.
+pub(super) fn excerpt(text: &str) -> String {
+    let text = harmless(text);
+    match text.char_indices().nth(EXCERPT) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+/// A message of the harness.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum Request<'a> {
+    /// The first message of a session.
+    Open {
+        protocol: u32,
+        recap: &'a str,
+        strategy: &'a str,
+        /// Position of the stage in the strategy, from 1.
+        stage: usize,
+        window: u64,
+        budget: u64,
+        parameters: &'a Json,
+        /// The state that an earlier process left.
+        #[serde(skip_serializing_if = "Json::is_null")]
+        state: &'a Json,
+    },
+    /// A compaction that is due.
+    Compact {
+        /// Its ordinal in the session, from 1.
+        call: u32,
+        target: u64,
+        window: u64,
+        budget: u64,
+        believed: Option<u64>,
+        now: String,
+        cause: String,
+        /// Every entry that would be sent now, in order.
+        context: Vec<String>,
+        /// Those that are new to the program, or changed.
+        messages: Vec<Shown<'a>>,
+    },
+}
+
+/// An entry with its text.
+#[derive(Serialize)]
+pub(super) struct Shown<'a> {
+    pub id: String,
+    pub role: Role,
+    pub text: String,
+    pub tokens: u64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<ShownCall<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result_of: Option<ShownCall<'a>>,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub images: u32,
+}
+
+/// A call of a tool in an entry.
+#[derive(Serialize)]
+pub(super) struct ShownCall<'a> {
+    pub id: &'a str,
+    pub tool: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<Json>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
+/// A message of the program.
+pub(super) enum Answer {
+    Ready,
+    Context(Vec<Piece>, Extras),
+    Operations(Vec<Operation>, Extras),
+}
+
+/// An entry of the new context: an existing one by its id, or a new one.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Piece {
+    pub id: Option<String>,
+    pub role: Option<Role>,
+    pub text: Option<String>,
+    pub covers: Option<Vec<String>>,
+    // Accepted, so that a program may return what it was given.
+    #[serde(rename = "tokens")]
+    _tokens: Option<IgnoredAny>,
+    #[serde(rename = "calls")]
+    _calls: Option<IgnoredAny>,
+    #[serde(rename = "result_of")]
+    _result_of: Option<IgnoredAny>,
+    #[serde(rename = "images")]
+    _images: Option<IgnoredAny>,
+}
+
+/// A single change of the context.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub(super) enum Operation {
+    Evict(Vec<String>),
+    Fold {
+        ids: Vec<String>,
+        into: Vec<Written>,
+        #[serde(default = "in_place")]
+        at: Place,
+    },
+    Edit {
+        id: String,
+        text: String,
+    },
+    RemoveCall {
+        id: String,
+        call: String,
+    },
+    Note {
+        key: String,
+        text: Option<String>,
+    },
+}
+
+fn in_place() -> Place {
+    Place::InPlace
+}
+
+/// A text that stands for other entries.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Written {
+    pub role: Role,
+    pub text: String,
+}
+
+/// The optional fields of every answer to a compaction.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Extras {
+    /// One for each call of a model that the program made.
+    #[serde(default)]
+    pub usage: Vec<Usage>,
+    /// A line for the user.
+    pub notice: Option<String>,
+    /// The state that a later process needs to resume.
+    pub state: Option<Json>,
+}
+
+/// The usage of one call of a model.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Usage {
+    pub input: u64,
+    pub output: u64,
+    pub latency_ms: Option<f64>,
+}
+
+/// Parses an answer; the error says what is wrong, and where.
+pub(super) fn read(line: &str) -> Result<Answer, String> {
+    let mut answer: Json =
+        serde_json::from_str(line).map_err(|e| format!("its answer is not JSON: {e}"))?;
+    let Some(fields) = answer.as_object_mut() else {
+        return Err("its answer is not a JSON object".to_owned());
+    };
+    let kind = match fields.remove("type") {
+        Some(Json::String(kind)) => kind,
+        _ => return Err("its answer has no `type`".to_owned()),
+    };
+    let mut take = |name: &str| fields.remove(name).ok_or_else(|| format!("`{name}` is missing"));
+    let within = |problem: String| format!("its answer `{kind}`: {problem}");
+    match kind.as_str() {
+        "ready" => nothing_else(answer).map(|()| Answer::Ready).map_err(within),
+        "context" => {
+            let pieces = take("messages").and_then(|value| parse(value, "messages"));
+            let extras = || extras(answer);
+            pieces.and_then(|pieces| Ok(Answer::Context(pieces, extras()?))).map_err(within)
+        }
+        "operations" => {
+            let operations = take("operations").and_then(|value| parse(value, "operations"));
+            let extras = || extras(answer);
+            operations.and_then(|all| Ok(Answer::Operations(all, extras()?))).map_err(within)
+        }
+        "error" => {
+            let message = take("message").map_err(within)?;
+            let said = message.as_str().map_or_else(|| message.to_string(), str::to_owned);
+            Err(format!("it reports an error{ITS_WORDS}{}", excerpt(&said)))
+        }
+        _ => Err(format!(
+            "its answer has the type `{}`; known are ready, context, operations, error",
+            excerpt(&kind)
+        )),
+    }
+}
+
+fn nothing_else(rest: Json) -> Result<(), String> {
+    match rest.as_object().and_then(|fields| fields.keys().next()) {
+        Some(key) => Err(format!("unknown field `{}`", excerpt(key))),
+        None => Ok(()),
+    }
+}
+
+fn extras(mut rest: Json) -> Result<Extras, String> {
+    let mut known = serde_json::Map::new();
+    for name in ["usage", "notice", "state"] {
+        let value = rest.as_object_mut().and_then(|fields| fields.remove(name));
+        known.extend(value.map(|value| (name.to_owned(), value)));
+    }
+    nothing_else(rest)?;
+    let extras: Extras = parse(Json::Object(known), "")?;
+    let odd = |call: &Usage| call.latency_ms.is_some_and(|ms| ms < 0.0);
+    let beyond = |call: &Usage| call.input.max(call.output) > MOST_TOKENS;
+    if extras.usage.iter().any(odd) {
+        return Err("usage: a latency below 0".to_owned());
+    }
+    match extras.usage.iter().find(|call| beyond(call)) {
+        Some(call) => Err(format!(
+            "usage: no model takes {} tokens in a call (at most {MOST_TOKENS})",
+            call.input.max(call.output)
+        )),
+        None => Ok(extras),
+    }
+}
+
+fn parse<T: DeserializeOwned>(value: Json, name: &str) -> Result<T, String> {
+    serde_path_to_error::deserialize(value).map_err(|e| {
+        let path = e.path().to_string();
+        let joint = if path.starts_with('[') || name.is_empty() { "" } else { "." };
+        let path = if path == "." { String::new() } else { path };
+        let place = format!("{name}{joint}{path}");
+        let problem = excerpt(&unquoted(&e.inner().to_string()));
+        if place.is_empty() { problem } else { format!("{place}: {problem}") }
+    })
+}
+
+/// A problem without the unexpected string, which may be text of the
+/// conversation.
+fn unquoted(problem: &str) -> String {
+    match (problem.find("string \""), problem.rfind("\", expected ")) {
+        (Some(from), Some(to)) if from < to => {
+            format!("{}string{}", &problem[..from], &problem[to + 1..])
+        }
+        _ => problem.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quotation_is_one_line_of_at_most_three_hundred_characters() {
+        assert_eq!(harmless(" a\nb\u{1b}c "), "a b c");
+        let whole = "é".repeat(300);
+        assert_eq!(excerpt(&whole), whole);
+        assert_eq!(excerpt(&format!("{whole}é")), format!("{whole}…"));
+    }
+
+    fn problem(line: &str) -> String {
+        read(line).err().expect("it is no answer")
+    }
+
+    #[test]
+    fn an_error_names_the_place_and_quotes_no_text() {
+        let wrong = r#"{"type":"context","messages":[{"id":"m0"},{"covers":"the secret"}]}"#;
+        let expected = "its answer `context`: messages[1].covers: invalid type: string, expected \
+                        a sequence";
+        assert_eq!(problem(wrong), expected);
+        let wrong = r#"{"type":"operations","operations":[{"note":{"key":1}}]}"#;
+        assert!(problem(wrong).contains("operations[0].note.key: invalid type: integer"));
+        let wrong = r#"{"type":"context","messages":[],"usage":[{"input":9223372036854775808,"output":2}]}"#;
+        assert_eq!(
+            problem(wrong),
+            "its answer `context`: usage: no model takes 9223372036854775808 tokens in a call (at \
+             most 10000000)"
+        );
+        let wrong =
+            r#"{"type":"context","messages":[],"usage":[{"input":1,"output":2,"latency_ms":-3}]}"#;
+        assert_eq!(problem(wrong), "its answer `context`: usage: a latency below 0");
+        assert!(problem(r#"{"type":"ready","protocol":1}"#).contains("unknown field `protocol`"));
+    }
+
+    #[test]
+    fn an_operation_folds_in_place_unless_it_says_where() {
+        let place = |at: &str| {
+            let fold = format!(r#"{{"ids":["m1"],"into":[]{at}}}"#);
+            let line = format!(r#"{{"type":"operations","operations":[{{"fold":{fold}}}]}}"#);
+            let Ok(Answer::Operations(operations, _)) = read(&line) else { panic!("{line}") };
+            let Some(Operation::Fold { at, .. }) = operations.into_iter().next() else { panic!() };
+            at
+        };
+        assert_eq!(place(""), Place::InPlace);
+        assert_eq!(place(r#","at":"head""#), Place::Head);
+        assert_eq!(place(r#","at":{"note":"facts"}"#), Place::Note("facts".to_owned()));
+    }
+
+    #[test]
+    fn what_goes_with_an_answer_is_optional() {
+        let plain = read(r#"{"type":"context","messages":[]}"#);
+        let Ok(Answer::Context(pieces, extras)) = plain else { panic!("it is an answer") };
+        assert!(pieces.is_empty() && extras.usage.is_empty());
+        assert_eq!((extras.notice, extras.state), (None, None));
+    }
+}

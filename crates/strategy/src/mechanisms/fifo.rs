@@ -1,0 +1,251 @@
+//! FIFO truncation: drop the oldest until the rest fits.
+//!
+//! Source: Arachne, "drops the oldest messages entirely when the
+//! token budget is exceeded", its hard fallback above 85 %. There whole
+//! exchanges go (`unit = "exchange"`, how-it-works §18), so that a session with
+//! one user message is never cut. `unit = "message"` is ours: messages go one
+//! by one, a call together with its results, so that it can always act.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use async_trait::async_trait;
+use serde::Deserialize;
+
+use crate::context::{Context, EntryId, Op};
+use crate::host::{Host, Mechanism, MechanismError, Outcome, Work};
+use crate::mechanism::MechanismSpec;
+use recap_core::model::MessageIndex;
+use recap_core::tokens::{Weight, WeightTree};
+
+/// Hides the oldest exchanges or messages.
+pub static SPEC: MechanismSpec = MechanismSpec {
+    name: "fifo",
+    summary: "Drops the oldest exchanges, or the oldest messages, until under target; the newest stays",
+    uses_compactor: false,
+    is_view: true,
+    scales: &[],
+    build: |build| {
+        let parameters = build.read::<Parameters>()?;
+        if parameters.keep_first_user && parameters.unit == Unit::Exchange {
+            return Err("`keep_first_user` belongs to `unit = \"message\"`".into());
+        }
+        Ok(match parameters.unit {
+            Unit::Exchange => Box::new(ByExchange),
+            Unit::Message => {
+                Box::new(ByMessage { keep_first_user: parameters.keep_first_user, groups: None })
+            }
+        })
+    },
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    #[serde(default)]
+    unit: Unit,
+    /// Whether the first user message always stays.
+    #[serde(default)]
+    keep_first_user: bool,
+}
+
+/// The unit that is dropped at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Unit {
+    /// A user message and all up to the next one, as in Arachne.
+    #[default]
+    Exchange,
+    /// A message, or a call with its results.
+    Message,
+}
+
+/// By how much the context is too large, as the strategy estimates it.
+fn excess(host: &Host<'_>) -> u64 {
+    host.believed.unwrap_or(0).saturating_sub(host.target)
+}
+
+struct ByExchange;
+
+#[async_trait]
+impl Mechanism for ByExchange {
+    async fn compact(&mut self, work: Work<'_>) -> Result<Outcome, MechanismError> {
+        let Work { context, host, .. } = work;
+        let excess = excess(host);
+        if excess == 0 {
+            return Ok(Outcome::default());
+        }
+        // Cutting before exchange k drops exchanges 0..k; the first cut that
+        // drops enough is found by bisection, since dropped sizes only grow.
+        let hidden = Sums::new(hidden(context).map(|index| (index, weight(context, index))));
+        let freed = |cut: MessageIndex| {
+            let unsent = context.hidden_weight_before(cut) + hidden.before(cut);
+            host.size(context.recorded_weight_before(cut) - unsent)
+        };
+        let exchanges = context.exchanges();
+        let first = exchanges.partition_point(|start| freed(*start) < excess);
+        let before = exchanges.get(first).or(exchanges.last()).copied().unwrap_or(0);
+        if before > 0 {
+            context.apply(Op::Hide { before, except: Vec::new(), also: Vec::new() })?;
+        }
+        Ok(Outcome::default())
+    }
+}
+
+struct ByMessage {
+    keep_first_user: bool,
+    /// Computed at the first run; a restored mechanism computes it again.
+    groups: Option<Groups>,
+}
+
+#[async_trait]
+impl Mechanism for ByMessage {
+    async fn compact(&mut self, work: Work<'_>) -> Result<Outcome, MechanismError> {
+        let Work { context, host, .. } = work;
+        let excess = excess(host);
+        let newest = context.stored().rev().find_map(EntryId::index);
+        let Some(newest) = newest.filter(|_| excess > 0) else {
+            return Ok(Outcome::default());
+        };
+        let groups = self.groups.take().filter(|groups| groups.changes == context.changes());
+        let mut groups = groups.unwrap_or_else(|| Groups::new(context));
+        groups.read_on(context);
+        let kept = self.kept(context, newest);
+        let stays = kept.iter().copied().chain(hidden(context));
+        let stays = Sums::new(stays.map(|index| (group(context, index), weight(context, index))));
+        let from = context.hidden_before();
+        let unsent = context.hidden_weight_before(from);
+        let freed = |cut| host.size(groups.before(cut) - unsent - stays.before(cut));
+        let before = first_that(from..newest.max(from), |cut| freed(cut) >= excess);
+        // Results after the cut are dropped with their call.
+        let leaves = |index: &MessageIndex| {
+            group(context, *index) < before
+                && context.contains(EntryId::message(*index))
+                && !kept.contains(index)
+        };
+        let behind = groups.results_behind(context, before).into_iter();
+        let also = behind.filter(leaves).map(EntryId::message).collect();
+        let except = kept.iter().copied().map(EntryId::message).collect();
+        context.apply(Op::Hide { before, except, also })?;
+        self.groups = Some(groups);
+        Ok(Outcome::default())
+    }
+}
+
+impl ByMessage {
+    /// Messages that always stay: the newest with its group, and the first user
+    /// message where the strategy says so. What an earlier stage hides is not
+    /// shown again.
+    fn kept(&self, context: &Context, newest: MessageIndex) -> BTreeSet<MessageIndex> {
+        let group = group(context, newest);
+        let results = context.recording().calls_in(group).iter().filter_map(|call| call.result);
+        let first = context.exchanges().first().filter(|_| self.keep_first_user);
+        let kept = [group, newest].into_iter().chain(results).chain(first.copied());
+        let is_sent = |index: &MessageIndex| {
+            let id = EntryId::message(*index);
+            context.contains(id) && !context.is_hidden(id)
+        };
+        kept.filter(is_sent).collect()
+    }
+}
+
+/// The message with which another is dropped: a result is dropped with its call.
+fn group(context: &Context, index: MessageIndex) -> MessageIndex {
+    let call = context.call_of(EntryId::message(index)).map(|(_, call)| call);
+    let stands = call.filter(|call| {
+        context.contains(EntryId::message(call.message)) && !context.is_call_removed(call)
+    });
+    stands.map_or(index, |call| call.message)
+}
+
+/// The size of each group, stored at the message with which it is dropped. New
+/// messages are added; only an edit or a fold makes it be computed again.
+struct Groups {
+    weights: WeightTree,
+    /// For each call, the last message that answers it or one before it.
+    furthest: Vec<MessageIndex>,
+    /// The state of the context for which this was computed.
+    changes: u64,
+}
+
+impl Groups {
+    fn new(context: &Context) -> Self {
+        Self { weights: WeightTree::default(), furthest: Vec::new(), changes: context.changes() }
+    }
+
+    /// Adds the messages that were appended since the last run.
+    fn read_on(&mut self, context: &Context) {
+        for index in self.weights.len() as MessageIndex..context.seen_count() {
+            self.weights.push(Weight::default());
+            if context.contains(EntryId::message(index)) {
+                let at = group(context, index) as usize;
+                self.weights.change(at, Weight::default(), weight(context, index));
+            }
+            for call in context.recording().calls_in(index) {
+                let before = self.furthest.last().copied().unwrap_or(0);
+                self.furthest.push(before.max(call.result.unwrap_or(0)));
+            }
+        }
+    }
+
+    /// Results after a cut whose call is before it, those to come included.
+    fn results_behind(&self, context: &Context, cut: MessageIndex) -> Vec<MessageIndex> {
+        let calls = &context.recording().calls;
+        let before = calls.partition_point(|call| call.message < cut);
+        let reaching = (0..before).rev().take_while(|&call| self.furthest[call] >= cut);
+        let results = reaching.filter_map(|call| calls[call].result);
+        results.filter(|&result| result >= cut).collect()
+    }
+
+    /// Size of the groups that a cut before a message drops.
+    fn before(&self, cut: MessageIndex) -> Weight {
+        self.weights.prefix(cut as usize)
+    }
+}
+
+/// The first number of a range that satisfies a monotone condition; the end of
+/// the range if none does.
+fn first_that(range: Range<MessageIndex>, holds: impl Fn(MessageIndex) -> bool) -> MessageIndex {
+    let (mut from, mut to) = (range.start, range.end);
+    while from < to {
+        let middle = from + (to - from) / 2;
+        if holds(middle) {
+            to = middle;
+        } else {
+            from = middle + 1;
+        }
+    }
+    from
+}
+
+/// Recorded messages that an earlier stage hides by name: they are not sent, so
+/// dropping them frees nothing (how-it-works §16).
+fn hidden(context: &Context) -> impl Iterator<Item = MessageIndex> + use<> {
+    context.hidden_by_name().into_iter().filter_map(EntryId::index)
+}
+
+fn weight(context: &Context, index: MessageIndex) -> Weight {
+    context.weight_of(EntryId::message(index))
+}
+
+/// Sizes, by the message with which each is dropped.
+struct Sums(Vec<(MessageIndex, Weight)>);
+
+impl Sums {
+    fn new(sizes: impl Iterator<Item = (MessageIndex, Weight)>) -> Self {
+        let mut sums: Vec<_> = sizes.collect();
+        sums.sort_unstable_by_key(|(at, _)| *at);
+        let mut sum = Weight::default();
+        for (_, weight) in &mut sums {
+            sum += *weight;
+            *weight = sum;
+        }
+        Self(sums)
+    }
+
+    /// The sum of the sizes before a cut.
+    fn before(&self, cut: MessageIndex) -> Weight {
+        let count = self.0.partition_point(|(at, _)| *at < cut);
+        count.checked_sub(1).map_or(Weight::default(), |last| self.0[last].1)
+    }
+}

@@ -1,0 +1,342 @@
+//! Pruning: old tool output is replaced by a marker, the calls stay.
+//!
+//! Sources: GenCode (layer 1: nothing under 20k tokens, the newest
+//! 40k of tool output protected by a backward walk, marker text, pruned flag
+//! and time) and Lis (stage 1: more than 8,000 tokens of unpruned
+//! output, the newest 2,000 kept, the bare tool name in place of the output,
+//! once per boundary, per-tool and global policies).
+
+use std::collections::{BTreeMap, VecDeque};
+
+use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::notices;
+use crate::context::{Context, EntryId, Op};
+use crate::host::{Host, Mechanism, MechanismError, Outcome, Record, Work};
+use crate::mechanism::{BuildError, MechanismSpec};
+use crate::prompt::Prompt;
+use crate::state::StrategyState;
+use recap_core::model::{CallId, MessageIndex};
+
+/// Replaces old tool output.
+pub static SPEC: MechanismSpec = MechanismSpec {
+    name: "prune",
+    summary: "Replaces old tool output by a marker and protects the newest",
+    uses_compactor: false,
+    is_view: false,
+    scales: &["protect"],
+    build: |build| Ok(Box::new(Prune::new(build.read()?)?)),
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    /// Whether the stage is active (GenCode's `enablePruning`).
+    #[serde(default = "yes")]
+    enabled: bool,
+    /// Tokens of the newest tool output that stay.
+    protect: u64,
+    /// What the output is replaced by; `{{tool}}` is the tool's name.
+    #[serde(default = "gencode_marker")]
+    marker: String,
+    /// Whether only output after the last prune boundary is counted and pruned.
+    #[serde(default)]
+    once_per_boundary: bool,
+    #[serde(default)]
+    policy: Policy,
+    /// Context size above which `keep-all` still prunes, as a share of the budget.
+    #[serde(default = "lis_safeguard")]
+    force_above: f64,
+    /// Exceptions by tool name.
+    #[serde(default)]
+    tools: BTreeMap<String, ToolPolicy>,
+    /// Whether the user is told (`LIS_COMPACTION_NOTIFY`).
+    #[serde(default)]
+    notify: bool,
+}
+
+/// The policy for all tools (Lis's `LIS_TOOL_SUMMARIZATION_POLICY`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Policy {
+    /// The policy of each tool applies.
+    #[default]
+    Auto,
+    /// Nothing is pruned, unless the context exceeds the safeguard.
+    KeepAll,
+    /// All tool output is pruned.
+    KeepNone,
+}
+
+/// Lis's `[ToolSummarization]` attribute. Both leave the marker in the context;
+/// `Summarize` shows the original to a later compaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum ToolPolicy {
+    Prune,
+    Summarize,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn gencode_marker() -> String {
+    "[Old tool result cleared]".to_owned()
+}
+
+fn lis_safeguard() -> f64 {
+    0.8
+}
+
+struct Prune {
+    marker: Prompt,
+    parameters: Parameters,
+    /// Computed at the first run; a restored mechanism computes it again.
+    tail: Option<Tail>,
+}
+
+/// The results that the last run protected, so that the next one need not walk
+/// over them again.
+#[derive(Default)]
+struct Tail {
+    /// Oldest first, with their sizes.
+    results: VecDeque<(EntryId, u64)>,
+    sum: u64,
+    /// Recorded messages before this one have been looked at.
+    through: MessageIndex,
+    /// The state of the context for which this was computed.
+    changes: u64,
+}
+
+impl Tail {
+    /// Adds the results that were appended since the last run.
+    fn read_on(&mut self, context: &Context, host: &Host<'_>) {
+        for index in self.through..context.seen_count() {
+            let id = EntryId::message(index);
+            if context.call_of(id).is_some() {
+                let size = host.size(context.weight_of(id));
+                self.results.push_back((id, size));
+                self.sum += size;
+            }
+        }
+        self.through = context.seen_count();
+    }
+
+    fn take_oldest(&mut self) -> Option<EntryId> {
+        let (id, size) = self.results.pop_front()?;
+        self.sum -= size;
+        Some(id)
+    }
+}
+
+impl Prune {
+    fn new(parameters: Parameters) -> Result<Self, BuildError> {
+        let marker = Prompt::new(&parameters.marker, &["tool"])?;
+        Ok(Self { marker, parameters, tail: None })
+    }
+
+    /// How much of the newest output stays this time; `None`: nothing is pruned.
+    fn protected(&self, host: &Host<'_>) -> Option<u64> {
+        if !self.parameters.enabled {
+            return None;
+        }
+        match self.parameters.policy {
+            Policy::Auto => Some(self.parameters.protect),
+            Policy::KeepNone => Some(0),
+            Policy::KeepAll => {
+                let limit = (host.budget as f64 * self.parameters.force_above) as u64;
+                host.believed.is_some_and(|size| size > limit).then_some(self.parameters.protect)
+            }
+        }
+    }
+
+    /// Whether a later summary is written from the originals of a tool: the
+    /// exceptions are those of `auto`.
+    fn is_summarised(&self, tool: &str) -> bool {
+        self.parameters.policy == Policy::Auto
+            && self.parameters.tools.get(tool) == Some(&ToolPolicy::Summarize)
+    }
+
+    /// The results to replace, oldest first: a walk backwards protects the
+    /// newest as long as their running sum stays within the bound and stops at
+    /// the first that is not (how-it-works §20). What is older than a result that
+    /// was replaced before has been replaced with it.
+    fn unprotected(
+        &mut self,
+        context: &Context,
+        shared: &StrategyState,
+        host: &Host<'_>,
+        protect: u64,
+    ) -> Vec<(CallId, EntryId)> {
+        let floor = shared.pruned_through.filter(|_| self.parameters.once_per_boundary);
+        let known = self.tail.take().filter(|tail| tail.changes == context.changes());
+        let mut tail = known.unwrap_or_else(|| walk(context, host, floor, protect));
+        tail.read_on(context, host);
+        while floor.is_some_and(|floor| tail.results.front().is_some_and(|(id, _)| *id <= floor)) {
+            tail.take_oldest();
+        }
+        let mut found = Vec::new();
+        while tail.sum > protect
+            && let Some(id) = tail.take_oldest()
+        {
+            if context.is_edited(id) {
+                found.clear();
+            } else if let Some((call, _)) = context.call_of(id) {
+                found.push((call, id));
+            }
+        }
+        self.tail = Some(tail);
+        found
+    }
+}
+
+/// The results that may have to be pruned, for a context that was changed since
+/// the last run, or at the first run: a walk backwards over the protected ones,
+/// and on to the first one that was replaced before.
+fn walk(context: &Context, host: &Host<'_>, floor: Option<EntryId>, protect: u64) -> Tail {
+    let mut tail =
+        Tail { through: context.seen_count(), changes: context.changes(), ..Tail::default() };
+    for id in context.stored().rev() {
+        if floor.is_some_and(|floor| id <= floor) {
+            break;
+        }
+        if context.call_of(id).is_none() {
+            continue;
+        }
+        if tail.sum > protect && context.is_edited(id) {
+            break;
+        }
+        let size = host.size(context.weight_of(id));
+        tail.results.push_front((id, size));
+        tail.sum += size;
+    }
+    tail
+}
+
+#[async_trait]
+impl Mechanism for Prune {
+    async fn compact(&mut self, work: Work<'_>) -> Result<Outcome, MechanismError> {
+        let Work { context, shared, host } = work;
+        let mut outcome = Outcome::default();
+        let Some(protect) = self.protected(host) else {
+            return Ok(outcome);
+        };
+        let results = self.unprotected(context, shared, host, protect);
+        let Some(&(_, newest)) = results.last() else {
+            return Ok(outcome);
+        };
+        let before = context.weight();
+        let floor = shared.pruned_through.filter(|_| self.parameters.once_per_boundary);
+        let output = context.tool_tokens_after(floor);
+        let mut replaced = (0, 0);
+        for (call, id) in &results {
+            let (_, known) = context.call_of(*id).expect("a result was found by its call");
+            let (tool, call_id) = (known.tool.clone(), known.id.clone());
+            let marker = self.marker.render(&BTreeMap::from([("tool", tool.clone())]));
+            let summarize = self.is_summarised(&tool);
+            shared.originals.extend(id.index().filter(|_| summarize));
+            replaced.0 += context.weight_of(*id).tokens;
+            context.apply(Op::EditResult(*call, marker))?;
+            replaced.1 += context.weight_of(*id).tokens;
+            shared.pruned.extend(id.index().map(|index| (index, host.now)));
+            outcome.records.push(Record {
+                kind: "pruned".to_owned(),
+                body: json!({
+                    "toolUseId": call_id,
+                    "tool": tool,
+                    "pruned": true,
+                    "prunedAt": host.now.to_string(),
+                    "summarize": summarize,
+                }),
+            });
+        }
+        if let Some(tail) = &mut self.tail {
+            // Only results outside the tail were changed here.
+            tail.changes = context.changes();
+        }
+        shared.pruned_through = Some(newest);
+        let saved = host.size(before).saturating_sub(host.size(context.weight()));
+        outcome.records.push(Record {
+            kind: "prune".to_owned(),
+            body: json!({"count": results.len(), "tokensSaved": saved}),
+        });
+        if self.parameters.notify {
+            let left = output.saturating_sub(replaced.0) + replaced.1;
+            let size = context.weight().tokens;
+            outcome.notices.push(notices::pruned(output, left, size, host.budget));
+        }
+        Ok(outcome)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::testkit::{Rig, Scripted, Talk, words};
+
+    /// A user message of a token, then a call and its result for each size:
+    /// results are rows 2, 4, 6 and so on.
+    fn rig(parameters: &str, sizes: &[usize]) -> Rig {
+        let talk = (0..).zip(sizes).fold(Talk::new("S").user(" word"), |talk, (at, &size)| {
+            let id = format!("c{at}");
+            talk.calls(&[(&id, "read", json!({"at": at}))]).result(&id, &words(size))
+        });
+        let stage = "[[stage]]\nmechanism = \"prune\"\nat = \"request\"\nwhen = \"always\"\n";
+        let stage = format!("{stage}{parameters}");
+        Rig::stages(&stage, 1_000, talk, Arc::new(Scripted::default()))
+    }
+
+    /// The states at one request behind everything.
+    fn at_once(parameters: &str, sizes: &[usize]) -> String {
+        let mut rig = rig(parameters, sizes);
+        rig.append(1 + 2 * sizes.len() as u32);
+        rig.request();
+        rig.ledger()
+    }
+
+    #[test]
+    fn the_newest_output_is_protected_up_to_the_first_result_that_does_not_fit() {
+        assert_eq!(at_once("protect = 20", &[5, 60, 12, 8]), "vvevevvvv");
+        assert_eq!(at_once("protect = 19", &[5, 60, 12, 8]), "vvevevevv");
+        assert_eq!(at_once("protect = 85", &[5, 60, 12, 8]), "vvvvvvvvv");
+        assert_eq!(at_once("protect = 84", &[5, 60, 12, 8]), "vvevvvvvv");
+        assert_eq!(at_once("protect = 20\nenabled = false", &[5, 60, 12, 8]), "vvvvvvvvv");
+        assert_eq!(at_once("protect = 20\npolicy = \"keep-none\"", &[5, 8]), "vveve");
+    }
+
+    #[test]
+    fn a_marker_that_is_not_given_says_that_output_was_cleared() {
+        let mut rig = rig("protect = 5", &[9, 4]);
+        rig.append(5);
+        rig.request();
+        assert_eq!(rig.sent()[2].1, "[Old tool result cleared]");
+        assert_eq!(rig.shared.pruned_through, Some(EntryId::message(2)));
+    }
+
+    #[test]
+    fn where_all_output_is_kept_it_is_pruned_above_four_fifths_of_the_budget() {
+        let kept = |sizes: &[usize]| at_once("protect = 0\npolicy = \"keep-all\"", sizes);
+        assert_eq!(kept(&[300, 300]), "vvvvv");
+        assert_eq!(kept(&[430, 430]), "vveve");
+        let above = |share: &str| {
+            let parameters = format!("protect = 0\npolicy = \"keep-all\"\nforce_above = {share}");
+            at_once(&parameters, &[300, 300])
+        };
+        assert_eq!((above("0.5").as_str(), above("0.9").as_str()), ("vveve", "vvvvv"));
+    }
+
+    #[test]
+    fn it_goes_on_from_a_saved_session_at_every_message() {
+        let sizes = [9, 12, 3, 8, 30, 2, 9, 9];
+        for parameters in ["protect = 20\nmarker = \"x\"", "protect = 15\nonce_per_boundary = true"]
+        {
+            let straight = Rig::goes_on(|| rig(parameters, &sizes), 17);
+            assert!(straight.ledger().contains('e'));
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! The control that replays the vendor's own compactions, so that the vendor's
+//! summary is one more row of the table (how-it-works §6).
+
+use async_trait::async_trait;
+use serde::Deserialize;
+
+use crate::compactor::CallUsage;
+use crate::context::{Context, EntryId, Op, OpError, Place};
+use crate::host::{Mechanism, MechanismError, Outcome, Work};
+use crate::mechanism::MechanismSpec;
+use crate::metered::ModelCall;
+use recap_core::model::{CallId, Piece, RecordedCall, RecordedCompaction, Role};
+
+/// Repeats what the recorded agent did.
+pub static SPEC: MechanismSpec = MechanismSpec {
+    name: "recorded",
+    summary: "Repeats the compactions that the recorded agent made, with its own summaries",
+    uses_compactor: false,
+    is_view: false,
+    scales: &[],
+    build: |build| Ok(Box::new(build.read::<Recorded>()?)),
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Recorded {
+    /// The text that replaces a cleared result.
+    cleared_marker: String,
+    /// What to do with a compaction whose summary cannot be read.
+    #[serde(default)]
+    unreadable: Unreadable,
+}
+
+/// What to do with a compaction whose summary cannot be read.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Unreadable {
+    /// The row fails: it would show a context that the agent did not have.
+    #[default]
+    Fail,
+    /// The covered messages are dropped without a replacement. The sizes of
+    /// such contexts are useful where a separate fit estimates what is missing.
+    Drop,
+}
+
+#[async_trait]
+impl Mechanism for Recorded {
+    async fn compact(&mut self, work: Work<'_>) -> Result<Outcome, MechanismError> {
+        let Work { context, host, .. } = work;
+        let Some(compaction) = host.recorded else {
+            return Ok(Outcome::default());
+        };
+        if let (Some(reason), Unreadable::Fail) = (&compaction.unreadable, &self.unreadable) {
+            return Err(MechanismError::Unreadable { reason: reason.clone() });
+        }
+        self.clear(context, compaction)?;
+        let gives_way = |id: &EntryId| id.index().is_none_or(|index| !compaction.keeps(index));
+        let range: Vec<EntryId> = context.stored().filter(gives_way).collect();
+        if range.is_empty() || !compaction.folds() {
+            return Ok(Outcome::default());
+        }
+        let written = fold(context, compaction, range)?;
+        let compactions = &context.recording().transcript.compactions;
+        let number = compactions.iter().position(|other| other == compaction);
+        let sizes = &context.recording().sizes.put_back;
+        if let Some(tokens) = number.and_then(|number| sizes[number]) {
+            context.size_written(&written, tokens);
+        }
+        let calls = compaction.call.iter().map(call).collect();
+        Ok(Outcome { calls, took_ms: compaction.duration_ms, ..Outcome::default() })
+    }
+}
+
+impl Recorded {
+    /// Clears results as a micro-compaction did.
+    fn clear(&self, context: &mut Context, boundary: &RecordedCompaction) -> Result<(), OpError> {
+        let calls = &context.recording().calls;
+        let cleared: Vec<CallId> = (0u32..)
+            .zip(calls.iter())
+            .filter(|(_, call)| boundary.cleared.contains(&call.id))
+            .filter(|(_, call)| call.result.is_some_and(|r| context.contains(EntryId::message(r))))
+            .map(|(at, _)| CallId(at))
+            .collect();
+        for call in cleared {
+            context.apply(Op::EditResult(call, self.cleared_marker.clone()))?;
+        }
+        Ok(())
+    }
+}
+
+/// Consecutive texts, after a message that was kept.
+type Group = (Option<EntryId>, Vec<(Role, String)>);
+
+/// Replaces `range` by the boundary's texts. If there are several groups, each
+/// takes one entry of the range, and the last, with the summary, the rest.
+fn fold(
+    context: &mut Context,
+    boundary: &RecordedCompaction,
+    mut range: Vec<EntryId>,
+) -> Result<Vec<EntryId>, OpError> {
+    let mut groups = groups(context, boundary);
+    let Some((at, mut into)) = groups.pop() else {
+        return context.apply(Op::Evict(range));
+    };
+    let mut written = Vec::new();
+    for (at, texts) in groups {
+        if range.len() > 1 {
+            let first = vec![range.remove(0)];
+            written.extend(context.apply(Op::Fold { range: first, into: texts, at: place(at) })?);
+        } else {
+            into.splice(0..0, texts);
+        }
+    }
+    written.extend(context.apply(Op::Fold { range, into, at: place(at) })?);
+    Ok(written)
+}
+
+fn place(behind: Option<EntryId>) -> Place {
+    behind.map_or(Place::Head, Place::Behind)
+}
+
+/// The texts that a boundary put into the context, grouped by position.
+fn groups(context: &Context, boundary: &RecordedCompaction) -> Vec<Group> {
+    if boundary.pieces.is_empty() {
+        let bare: Vec<_> = boundary.texts().map(|(role, text)| (role, text.to_owned())).collect();
+        return if bare.is_empty() { Vec::new() } else { vec![(None, bare)] };
+    }
+    let mut groups: Vec<Group> = Vec::new();
+    let mut behind = None;
+    for piece in &boundary.pieces {
+        match piece {
+            Piece::Message(index) => {
+                let id = EntryId::message(*index);
+                behind = Some(id).filter(|&id| context.contains(id)).or(behind);
+            }
+            Piece::Text { role, text } => match groups.last_mut() {
+                Some((at, texts)) if *at == behind => texts.push((*role, text.clone())),
+                _ => groups.push((behind, vec![(*role, text.clone())])),
+            },
+        }
+    }
+    groups
+}
+
+/// The vendor's call. One that read from a cache was appended to the live
+/// conversation; how much it reads here depends on the strategy's own cache.
+fn call(recorded: &RecordedCall) -> ModelCall {
+    let usage = recorded.usage;
+    ModelCall {
+        usage: CallUsage { input: usage.prompt(), output: usage.output },
+        latency_ms: recorded.latency_ms,
+        recorded: true,
+        live: usage.cache_read > usage.prompt() / 2,
+        reply: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recap_core::model::Usage;
+
+    /// A call that read most of its prompt went on from the live conversation.
+    #[test]
+    fn a_recorded_call_is_live_if_more_than_half_of_its_prompt_was_read() {
+        let of = |cache_read, input| {
+            let usage = Usage { input, cache_read, output: 7, ..Usage::default() };
+            let made = call(&RecordedCall { model: None, usage, latency_ms: Some(2_500.0) });
+            assert!(made.recorded && made.reply.is_none() && made.latency_ms == Some(2_500.0));
+            assert_eq!((made.usage.input, made.usage.output), (100, 7));
+            made.live
+        };
+        assert!(of(51, 49));
+        assert!(!of(50, 50));
+        assert!(!of(0, 100));
+    }
+
+    fn say(text: &str) -> Piece {
+        Piece::Text { role: Role::User, text: text.to_owned() }
+    }
+
+    /// What is sent after five messages, of which these are folded.
+    fn sent(folded: &[u32], pieces: Vec<Piece>, summary: Option<&str>) -> (Vec<String>, usize) {
+        use std::sync::Arc;
+
+        use crate::context::Recording;
+        use crate::testkit::Talk;
+        let talk = (0..5).fold(Talk::new("S"), |talk, at| talk.user(&format!("m{at}")));
+        let mut context = Context::new(Recording::new(Arc::new(talk.end()), Arc::default()));
+        (0..5).for_each(|_| context.append());
+        let boundary = RecordedCompaction {
+            after: 5,
+            kept_from: 3,
+            summary: summary.map(str::to_owned),
+            pieces,
+            ..RecordedCompaction::default()
+        };
+        let range = folded.iter().map(|&at| EntryId::message(at)).collect();
+        let written = fold(&mut context, &boundary, range).unwrap().len();
+        let text = |id: EntryId| context.entry(id).unwrap().text.into_owned();
+        (context.visible().map(text).collect(), written)
+    }
+
+    #[test]
+    fn texts_stand_behind_the_message_that_the_agent_sent_before_them() {
+        let pieces = || vec![say("a"), say("b"), Piece::Message(1), say("c")];
+        let (texts, written) = sent(&[0, 2], pieces(), None);
+        assert_eq!(
+            (texts, written),
+            (["a", "b", "m1", "c", "m3", "m4"].map(str::to_owned).to_vec(), 3)
+        );
+        // A single message gives way to all of them, where the last belongs.
+        let (texts, written) = sent(&[2], pieces(), None);
+        let all = ["m0", "m1", "a", "b", "c", "m3", "m4"].map(str::to_owned).to_vec();
+        assert_eq!((texts, written), (all, 3));
+    }
+
+    #[test]
+    fn a_bare_summary_stands_first_and_without_one_messages_are_gone() {
+        let (texts, written) = sent(&[0, 1, 2], Vec::new(), Some("summary"));
+        assert_eq!((&*texts[0], texts.len(), written), ("summary", 3, 1));
+        assert_eq!(sent(&[0, 1, 2], Vec::new(), None).0, ["m3", "m4"]);
+    }
+
+    #[test]
+    fn the_results_that_the_agent_cleared_are_cleared_where_they_are_still_there() {
+        use std::sync::Arc;
+
+        use crate::context::Recording;
+        use crate::testkit::Talk;
+        let talk = ["a", "b", "c"].iter().fold(Talk::new("S").user("u"), |talk, &id| {
+            talk.calls(&[(id, "read", serde_json::json!({}))]).result(id, "long")
+        });
+        let mut context = Context::new(Recording::new(Arc::new(talk.end()), Arc::default()));
+        (0..7).for_each(|_| context.append());
+        context.apply(Op::Evict(vec![EntryId::message(5), EntryId::message(6)])).unwrap();
+        let cleared = vec!["a".to_owned(), "c".to_owned()];
+        let boundary = RecordedCompaction { cleared, ..RecordedCompaction::default() };
+        let mechanism =
+            Recorded { cleared_marker: "gone".to_owned(), unreadable: Unreadable::Fail };
+        mechanism.clear(&mut context, &boundary).unwrap();
+        let text = |at| context.entry(EntryId::message(at)).unwrap().text.into_owned();
+        assert_eq!((text(2), text(4)), ("gone".to_owned(), "long".to_owned()));
+        assert!(!context.is_edited(EntryId::message(6)));
+    }
+}

@@ -1,0 +1,246 @@
+//! Reset: the session is archived and a new one begins with the message that
+//! asked for it.
+//!
+//! Source: GSV, "Session Reset and Archival". Before it is
+//! archived, memories are extracted from what the session holds; then messages
+//! and token counters are cleared. `when` is the policy: a command (manual), an
+//! hour (daily), a silence (idle). From GSV's own code: memories go to the file
+//! of the day of the session's last activity, oversized chunks are skipped, and
+//! a chunk that fails is gone without. Ours: a call whose result is still
+//! awaited stays, with what follows it.
+
+use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::archive::{self, Agent};
+use super::digest::Digester;
+use super::folding::Cuts;
+use super::memories::Memories;
+use crate::compactor::Digest;
+use crate::context::{Context, EntryId, Op};
+use crate::host::{Fallback, Host, Mechanism, MechanismError, Outcome, Record, StoredFile, Work};
+use crate::mechanism::{Build, BuildError, MechanismSpec};
+use crate::state::{PastSession, StrategyState};
+use recap_core::model::{MessageIndex, Role};
+
+/// Closes the session and begins a new one.
+pub static SPEC: MechanismSpec = MechanismSpec {
+    name: "reset",
+    summary: "Archives the session with a last extraction of memories, and begins a new one",
+    uses_compactor: true,
+    is_view: false,
+    scales: &["max_tokens"],
+    build: |build| Ok(Box::new(Reset::new(build)?)),
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    /// Whether memories are extracted: "if compaction is enabled".
+    #[serde(default = "yes")]
+    extract: bool,
+    prompt: String,
+    /// Size of a chunk as a share of the window.
+    chunk: f64,
+    /// Chunks above this share of the window are skipped.
+    skip_above: f64,
+    /// Largest size of one reply, in tokens.
+    max_tokens: u64,
+    /// The agent that owns the archives and memories.
+    #[serde(default)]
+    agent: Agent,
+}
+
+fn yes() -> bool {
+    true
+}
+
+struct Reset {
+    /// `None` where nothing is extracted.
+    digester: Option<Digester>,
+    agent: Agent,
+}
+
+impl Reset {
+    fn new(build: &Build<'_>) -> Result<Self, BuildError> {
+        let Parameters { extract, prompt, chunk, skip_above, max_tokens, agent } = build.read()?;
+        let digester = Digester::new(build, &prompt, (chunk, skip_above), max_tokens)?;
+        Ok(Self { digester: extract.then_some(digester), agent })
+    }
+
+    /// The last extraction, chunk by chunk; a chunk that fails is left out.
+    async fn extract(
+        &self,
+        context: &Context,
+        host: &Host<'_>,
+        entries: &[EntryId],
+        known: Vec<String>,
+    ) -> (Vec<String>, Option<Fallback>) {
+        let Some(digester) = self.digester.as_ref().filter(|_| has_content(context, entries))
+        else {
+            return (Vec::new(), None);
+        };
+        let chunks = digester.chunks(context, host, entries);
+        let (mut found, mut rolling) = (Vec::new(), None);
+        let mut missed: Vec<String> = Vec::new();
+        for (number, chunk) in (1..).zip(&chunks) {
+            if digester.is_oversized(chunk, host) {
+                missed.push(format!("part {number} is too large"));
+                continue;
+            }
+            let known: Vec<String> = known.iter().chain(&found).cloned().collect();
+            let place = (number, chunks.len());
+            match digester.ask(chunk, rolling.clone(), known, place, host).await {
+                Ok(Digest { summary, memories }) => {
+                    rolling = Some(summary);
+                    found.extend(memories);
+                }
+                Err(error) => missed.push(error.to_string()),
+            }
+        }
+        let to = format!("a reset without the memories of {} of {}", missed.len(), chunks.len());
+        let fallback = missed.into_iter().next().map(|reason| Fallback { to, reason });
+        (found, fallback)
+    }
+}
+
+/// Whether there is any text.
+fn has_content(context: &Context, entries: &[EntryId]) -> bool {
+    entries.iter().filter_map(|&id| context.entry(id)).any(|entry| {
+        matches!(entry.role, Role::User | Role::Assistant) && !entry.text.trim().is_empty()
+    })
+}
+
+/// The time of the last of some recorded messages, as far as it was recorded.
+fn last_activity(
+    context: &Context,
+    messages: std::ops::Range<MessageIndex>,
+) -> Option<jiff::Timestamp> {
+    messages.rev().find_map(|index| context.original(EntryId::message(index))?.at)
+}
+
+#[async_trait]
+impl Mechanism for Reset {
+    fn prepare(&mut self, work: Work<'_>) -> Result<(), MechanismError> {
+        let Work { context, shared, host } = work;
+        Ok(Memories::at(host.now).show(context, &shared.memories)?)
+    }
+
+    async fn compact(&mut self, work: Work<'_>) -> Result<Outcome, MechanismError> {
+        let Work { context, shared, host } = work;
+        let mut outcome = Outcome::default();
+        let newest = context.seen_count().saturating_sub(1);
+        let to = Cuts::of(context).back_to_whole(newest);
+        let over: Vec<EntryId> =
+            context.stored().filter(|id| id.index().is_none_or(|i| i < to)).collect();
+        if over.is_empty() {
+            return Ok(outcome);
+        }
+        let from = shared.sessions.last().map_or(0, |last| last.to);
+        let active = last_activity(context, from..to).unwrap_or(host.now);
+        let clock = Memories::at(host.now).of_day(active);
+        let known = clock.known(&shared.memories);
+        let (found, fallback) = self.extract(context, host, &over, known).await;
+        outcome.fallback = fallback;
+        let added = clock.record(&mut shared.memories, found);
+        if !added.is_empty() {
+            let body = json!({"day": clock.day, "memories": added});
+            outcome.records.push(Record { kind: "memory".to_owned(), body });
+        }
+        let id = archive::current_session(shared);
+        let body = json!({"id": id, "from": from, "to": to});
+        outcome.records.push(Record { kind: "session".to_owned(), body });
+        shared.sessions.push(PastSession { id, from, to, summary: None, closed: host.now });
+        context.apply(Op::Evict(over))?;
+        outcome.forgets_usage = true;
+        Ok(outcome)
+    }
+
+    fn stored(&self, context: &Context, shared: &StrategyState) -> Vec<StoredFile> {
+        let mut files = self.agent.memories(&shared.memories);
+        files.extend(self.agent.sessions(context, shared));
+        files
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::context::Recording;
+    use crate::testkit::{Rig, Scripted, Talk, words};
+
+    #[test]
+    fn a_session_was_active_last_at_its_last_message_with_a_time() {
+        let mut talk = Talk::new("S").user("a").assistant(" ").user("c").user("d").end();
+        let time = |text: &str| Some(text.parse::<jiff::Timestamp>().unwrap());
+        let (first, third) = (time("2026-01-18T14:30:00Z"), time("2026-01-19T15:00:00Z"));
+        (talk.messages[0].at, talk.messages[2].at) = (first, third);
+        let mut context = Context::new(Recording::new(Arc::new(talk), Arc::default()));
+        (0..4).for_each(|_| context.append());
+        let last = |messages| last_activity(&context, messages);
+        assert_eq!([last(0..4), last(0..2), last(1..2), last(3..4)], [third, first, None, None]);
+        let says = |messages: &[u32]| {
+            let entries: Vec<EntryId> = messages.iter().map(|&at| EntryId::message(at)).collect();
+            has_content(&context, &entries)
+        };
+        assert!(says(&[1, 2]) && !says(&[1]) && !says(&[]));
+    }
+
+    /// Two messages of ten tokens, one of thirty, and the command.
+    fn reset(parameters: &str, compactor: Arc<Scripted>) -> Rig {
+        let talk = Talk::new("S").user(&words(10)).assistant(&words(10)).assistant(&words(30));
+        let talk = talk.user("/reset").assistant("ok").user("/reset");
+        let stage = "[[stage]]\nmechanism = \"reset\"\nat = \"user-turn\"\n\
+                     when = { command = [\"/reset\"] }\nmax_tokens = 50\nprompt = \"p.md\"\n";
+        Rig::stages(&format!("{stage}{parameters}"), 1_000, talk, compactor)
+    }
+
+    const SHARES: &str = "chunk = 0.02\nskip_above = 0.02";
+
+    #[test]
+    fn a_reset_leaves_the_command_alone_and_archives_what_came_since_the_last_one() {
+        let mut rig = reset("chunk = 0.5\nskip_above = 0.5", Scripted::failing_at([]));
+        rig.feed(4);
+        assert_eq!(rig.ledger(), "---v");
+        let outcome = &rig.outcomes.last().unwrap().1;
+        assert!(outcome.forgets_usage && outcome.fallback.is_none());
+        rig.feed(2);
+        assert_eq!(rig.ledger(), "-----v");
+        assert!(rig.notes()["daily-memory"].contains("- memory 0"), "{:?}", rig.notes());
+        let closed = |id: &str, from, to| json!({"id": id, "from": from, "to": to});
+        let all = [closed("session-1", 0, 3), closed("session-2", 3, 5)];
+        assert_eq!(rig.records("session"), all);
+        let memories = |text: &str| json!({"day": "2026-01-18", "memories": [text]});
+        assert_eq!(rig.records("memory"), [memories("memory 0"), memories("memory 1")]);
+        let past = rig.shared.sessions.iter().map(|past| (&*past.id, past.from, past.to));
+        assert_eq!(past.collect::<Vec<_>>(), [("session-1", 0, 3), ("session-2", 3, 5)]);
+    }
+
+    #[test]
+    fn a_part_that_is_too_large_or_fails_is_gone_without_its_memories() {
+        let told = |compactor: &Arc<Scripted>| {
+            let mut rig = reset(SHARES, Arc::clone(compactor));
+            rig.feed(4);
+            let fallback = rig.outcomes.last().unwrap().1.fallback.clone().unwrap();
+            (fallback.to, fallback.reason, rig.records("memory").len())
+        };
+        let large = Scripted::failing_at([]);
+        let to = "a reset without the memories of 1 of 2".to_owned();
+        assert_eq!(told(&large), (to, "part 2 is too large".to_owned(), 1));
+        assert_eq!(large.tasks()[0].messages().len(), 2);
+        let to = "a reset without the memories of 2 of 2".to_owned();
+        let failed = told(&Scripted::failing_at([0]));
+        assert_eq!(failed, (to, "no reply: call 0 fails".to_owned(), 0));
+    }
+
+    #[test]
+    fn nothing_is_asked_where_nothing_is_extracted() {
+        let compactor = Scripted::failing_at([]);
+        let mut rig = reset(&format!("{SHARES}\nextract = false"), Arc::clone(&compactor));
+        rig.feed(4);
+        assert_eq!((rig.ledger().as_str(), compactor.tasks().len()), ("---v", 0));
+    }
+}

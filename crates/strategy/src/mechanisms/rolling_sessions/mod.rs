@@ -1,0 +1,419 @@
+//! Rolling sessions: each compaction closes the session with a summary of its
+//! own and opens a new one.
+//!
+//! Source: Lis, "Context Compaction & Sessions". Summaries are never
+//! merged: only the one of the session before is injected, and what is older
+//! leaves the context. One file each: what a stage does ([`compact`], [`turn`]),
+//! how a summary is asked for ([`summary`]), and the files ([`stored`]).
+
+mod compact;
+mod stored;
+mod summary;
+mod turn;
+
+use async_trait::async_trait;
+use serde::Deserialize;
+
+use super::folding::Cuts;
+use crate::chain::Rest;
+use crate::context::{Context, EntryId, Op, OpError, Place};
+use crate::host::{Mechanism, MechanismError, Outcome, StoredFile, Work};
+use crate::mechanism::{Build, BuildError, MechanismSpec};
+use crate::state::StrategyState;
+use recap_core::model::{MessageIndex, Role};
+use summary::Writer;
+
+/// Closes sessions and opens new ones.
+pub static SPEC: MechanismSpec = MechanismSpec {
+    name: "rolling-sessions",
+    summary: "Closes the session with a summary of its own and goes on in a new one",
+    uses_compactor: true,
+    is_view: false,
+    scales: &["keep_recent", "max_tokens"],
+    build: |build| Ok(Box::new(RollingSessions { action: action(build)? })),
+};
+
+#[derive(Deserialize)]
+#[serde(tag = "action", rename_all = "kebab-case", deny_unknown_fields)]
+enum Parameters {
+    /// Summarises all but the newest messages, which go to the new session.
+    Compact {
+        prompt: String,
+        /// Newest tokens that stay verbatim.
+        keep_recent: u64,
+        /// Largest size of the reply, in tokens.
+        max_tokens: u64,
+        /// Whether the user is told.
+        #[serde(default = "yes")]
+        notify: bool,
+    },
+    /// Leaves all messages to the old session (`/new`, `/clear`).
+    New {},
+    /// Writes the summaries that closed sessions still lack.
+    Summarise { prompt: String, max_tokens: u64 },
+    /// Goes back to a closed session (`/resume`).
+    Resume {
+        /// Reopens it completely up to this share of the budget.
+        within: f64,
+    },
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// The action of a stage.
+enum Action {
+    Compact { writer: Writer, keep_recent: u64, notify: bool },
+    New,
+    Summarise { writer: Writer },
+    Resume { within: f64 },
+}
+
+struct RollingSessions {
+    action: Action,
+}
+
+fn action(build: &Build<'_>) -> Result<Action, BuildError> {
+    let writer = |prompt: &str, max_tokens| match max_tokens {
+        0 => Err(BuildError::from("`max_tokens` must be at least 1")),
+        _ => Ok(Writer::new(build.prompt(prompt, &["messages"])?, max_tokens)),
+    };
+    Ok(match build.read()? {
+        Parameters::Compact { prompt, keep_recent, max_tokens, notify } => {
+            Action::Compact { writer: writer(&prompt, max_tokens)?, keep_recent, notify }
+        }
+        Parameters::New {} => Action::New,
+        Parameters::Summarise { prompt, max_tokens } => {
+            Action::Summarise { writer: writer(&prompt, max_tokens)? }
+        }
+        Parameters::Resume { within } if within > 0.0 && within <= 1.0 => Action::Resume { within },
+        Parameters::Resume { .. } => {
+            return Err("`within` is a share of the budget, such as 0.7".into());
+        }
+    })
+}
+
+/// The heading of the summary of the session before.
+const PARENT: &str = "[Summary of the previous session]";
+
+/// The heading of a reopened session's own summary.
+const OWN: &str = "[Summary of this session]";
+
+/// Replaces entries by a summary after the other summaries.
+fn fold(
+    context: &mut Context,
+    range: Vec<EntryId>,
+    marker: &str,
+    summary: &str,
+) -> Result<(), OpError> {
+    let into = vec![(Role::User, format!("{marker}\n\n{summary}"))];
+    context.apply(Op::Fold { range, into, at: Place::Head })?;
+    Ok(())
+}
+
+/// The summaries in the context: all stored entries that were not recorded.
+fn summaries(context: &Context) -> Vec<EntryId> {
+    context.stored().filter(|id| id.index().is_none()).collect()
+}
+
+fn entries(messages: impl IntoIterator<Item = MessageIndex>) -> Vec<EntryId> {
+    messages.into_iter().map(EntryId::message).collect()
+}
+
+/// The position before the newest message, where a session may end so that this
+/// message opens the next one: a call without a result yet is not separated
+/// from it.
+fn before_newest(context: &Context) -> Option<MessageIndex> {
+    let newest = context.seen_count().checked_sub(1)?;
+    Some(Cuts::of(context).back_to_whole(newest))
+}
+
+#[async_trait]
+impl Mechanism for RollingSessions {
+    fn prepare(&mut self, work: Work<'_>) -> Result<(), MechanismError> {
+        let Work { context, shared, host } = work;
+        if shared.chain.open.is_none() {
+            shared.start_session(None, Rest::from(context.seen_count()), host.now);
+        }
+        Ok(())
+    }
+
+    async fn compact(&mut self, work: Work<'_>) -> Result<Outcome, MechanismError> {
+        match &self.action {
+            Action::Compact { writer, keep_recent, notify } => {
+                compact::run(writer, *keep_recent, *notify, work).await
+            }
+            Action::New => turn::new(work),
+            Action::Summarise { writer } => turn::summarise(writer, work).await,
+            Action::Resume { within } => turn::resume(*within, work),
+        }
+    }
+
+    fn stored(&self, context: &Context, shared: &StrategyState) -> Vec<StoredFile> {
+        stored::files(context, shared)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::{Value as Json, json};
+
+    use super::*;
+    use crate::testkit::{Rig, Scripted, Talk, words};
+
+    const OWN_0: &str = "[Summary of this session]\n\ncontinuation 0";
+    const OWN_1: &str = "[Summary of this session]\n\ncontinuation 1";
+    const PARENT_0: &str = "[Summary of the previous session]\n\ncontinuation 0";
+
+    fn stage(action: &str, when: &str, more: &str) -> String {
+        format!(
+            "[[stage]]\nmechanism = \"rolling-sessions\"\naction = \"{action}\"\n\
+             at = \"user-turn\"\nwhen = {when}\n{more}\n"
+        )
+    }
+
+    fn writing(action: &str, when: &str, more: &str) -> String {
+        stage(action, when, &format!("prompt = \"p.md\"\nmax_tokens = 50\n{more}"))
+    }
+
+    /// `/new`, `/resume` up to a share of a window of 1,000, and the summaries.
+    fn commands(within: &str, talk: Talk, compactor: Arc<Scripted>) -> Rig {
+        let stages = [
+            stage("new", "{ command = [\"/new\"] }", ""),
+            stage("resume", "{ command = [\"/resume\"] }", &format!("within = {within}")),
+            writing("summarise", "{ command = [\"/new\", \"/resume\"] }", ""),
+        ];
+        Rig::stages(&stages.concat(), 1_000, talk, compactor)
+    }
+
+    /// Two messages of ten tokens, and two of another session.
+    fn parted() -> Talk {
+        let talk = Talk::new("S").user(&words(10)).assistant(&words(10)).user("/new");
+        talk.assistant("ok")
+    }
+
+    fn texts(rig: &Rig) -> Vec<String> {
+        rig.sent().into_iter().map(|(_, text)| text).collect()
+    }
+
+    fn last_record(rig: &Rig) -> Json {
+        rig.records("session").pop().unwrap()
+    }
+
+    fn compacting(keep: u64, notify: &str, talk: Talk, compactor: Arc<Scripted>) -> Rig {
+        let more = format!("keep_recent = {keep}\n{notify}");
+        let mut rig = Rig::stages(&writing("compact", "\"always\"", &more), 1_000, talk, compactor);
+        rig.finish();
+        rig
+    }
+
+    /// 10, 10, 10 and 5 tokens, of which the last come from the user.
+    fn tens() -> Talk {
+        let talk = Talk::new("S").user(&words(10)).assistant(&words(10)).assistant(&words(10));
+        talk.user(&words(5))
+    }
+
+    #[test]
+    fn the_newest_message_stays_and_older_ones_up_to_the_tokens_that_are_kept() {
+        let kept = [
+            (0, "fffv"),
+            (14, "fffv"),
+            (15, "ffvv"),
+            (24, "ffvv"),
+            (25, "fvvv"),
+            (34, "fvvv"),
+            (35, "vvvv"),
+        ];
+        for (keep, ledger) in kept {
+            let rig = compacting(keep, "", tens(), Scripted::failing_at([]));
+            assert_eq!(rig.ledger(), ledger, "{keep}");
+            assert_eq!(rig.records("session").is_empty(), keep == 35, "{keep}");
+        }
+    }
+
+    #[test]
+    fn a_compaction_closes_the_session_with_its_summary_and_tells_the_user() {
+        let rig = compacting(15, "", tens(), Scripted::failing_at([]));
+        assert_eq!(texts(&rig), [PARENT_0, &words(10), &words(5)]);
+        let record = json!({"closed": 1, "opened": 2, "messages": 2, "by": "compaction"});
+        assert_eq!(rig.records("session"), [record]);
+        assert_eq!(
+            (rig.shared.boundary, rig.shared.session_summary(1)),
+            (Some(1), Some("continuation 0"))
+        );
+        let notices = |rig: &Rig| rig.outcomes.last().unwrap().1.notices.len();
+        assert_eq!(notices(&rig), 1);
+        let quiet = compacting(15, "notify = false", tens(), Scripted::failing_at([]));
+        assert_eq!(notices(&quiet), 0);
+    }
+
+    #[test]
+    fn the_next_compaction_drops_the_summary_of_the_one_before() {
+        let talk = tens().assistant(&words(10)).assistant(&words(10)).user(&words(5));
+        let compactor = Scripted::failing_at([]);
+        let rig = compacting(15, "", talk, Arc::clone(&compactor));
+        let summary = "[Summary of the previous session]\n\ncontinuation 1";
+        assert_eq!(texts(&rig), [summary, &words(10), &words(5)]);
+        assert_eq!(rig.ledger(), "--fffvv");
+        assert_eq!(last_record(&rig)["messages"], 3);
+        assert_eq!(rig.shared.chain.known[&2].parent, Some(1));
+        assert_eq!(compactor.tasks()[1].messages().len(), 3, "the older summary is not shown");
+    }
+
+    #[test]
+    fn a_compaction_that_fails_leaves_the_session_open() {
+        let rig = compacting(15, "", tens(), Scripted::failing_at([0]));
+        assert_eq!((rig.ledger().as_str(), rig.fallbacks().len()), ("vvvv", 1));
+        let fallback = rig.outcomes.last().unwrap().1.fallback.clone().unwrap();
+        assert_eq!((&*fallback.to, &*fallback.reason), ("none", "no reply: call 0 fails"));
+        assert_eq!(rig.shared.chain.open.unwrap().number, 1);
+    }
+
+    #[test]
+    fn a_new_session_begins_with_the_command_and_the_summary_of_its_parent() {
+        let mut rig = commands("0.5", parted(), Scripted::failing_at([]));
+        rig.feed(3);
+        assert_eq!(rig.ledger(), "ffv");
+        assert_eq!(texts(&rig), [PARENT_0, "/new"]);
+        let record = json!({"closed": 1, "opened": 2, "messages": 2, "by": "new"});
+        assert_eq!(rig.records("session"), [record]);
+        let mut first = commands("0.5", Talk::new("S").user("/new"), Scripted::failing_at([]));
+        first.feed(1);
+        assert_eq!(first.records("session"), [Json::Null; 0], "there is nothing to close");
+    }
+
+    #[test]
+    fn a_session_that_is_small_enough_is_resumed_in_full() {
+        let compactor = Scripted::failing_at([]);
+        let talk = parted().user("/resume").assistant("yes").user("/resume 2");
+        let mut rig = commands("0.5", talk, Arc::clone(&compactor));
+        rig.feed(5);
+        let record = json!({"closed": 2, "opened": 1, "target": 1, "tokens": 20,
+                            "inFull": true, "by": "resume"});
+        assert_eq!(last_record(&rig), record);
+        assert_eq!(texts(&rig), [OWN_0, &words(10), &words(10), "/resume"]);
+        assert_eq!(rig.ledger(), "vv--v");
+        rig.feed(2);
+        // The second session has the first one as its parent.
+        assert_eq!(texts(&rig), [PARENT_0, OWN_1, "/new", "ok", "/resume 2"]);
+        assert_eq!(rig.ledger(), "ffvvffv");
+        let record = last_record(&rig);
+        assert_eq!((&record["closed"], &record["opened"]), (&json!(1), &json!(2)));
+        let shown: Vec<usize> = compactor.tasks().iter().map(|t| t.messages().len()).collect();
+        assert_eq!(shown, [2, 2, 4], "a session that went on is summarised again");
+        assert_eq!(rig.shared.session_summary(1), Some("continuation 2"));
+    }
+
+    #[test]
+    fn a_larger_session_goes_on_from_its_summary_in_a_new_one() {
+        let mut rig = commands("0.019", parted().user("/resume"), Scripted::failing_at([]));
+        rig.feed(5);
+        let record = json!({"closed": 2, "opened": 3, "target": 1, "tokens": 20,
+                            "inFull": false, "by": "resume"});
+        assert_eq!(last_record(&rig), record);
+        assert_eq!(
+            (texts(&rig), rig.ledger().as_str()),
+            (vec![PARENT_0.to_owned(), "/resume".to_owned()], "ff--v")
+        );
+        assert_eq!(rig.shared.chain.known[&3].parent, Some(1));
+    }
+
+    #[test]
+    fn a_session_that_nobody_knows_is_not_resumed() {
+        for word in ["/resume 9", "/resume x"] {
+            let mut rig = commands("0.5", parted().user(word), Scripted::failing_at([]));
+            rig.feed(5);
+            assert_eq!(
+                (rig.records("session").len(), rig.ledger().as_str()),
+                (1, "ffvvv"),
+                "{word}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_summary_that_fails_is_written_at_the_next_command() {
+        let mut rig = commands("0.5", parted().user("/new"), Scripted::failing_at([0]));
+        rig.feed(3);
+        assert_eq!(
+            (texts(&rig), rig.fallbacks()),
+            (vec!["/new".to_owned()], vec![(2, "none".to_owned())])
+        );
+        rig.feed(2);
+        let summaries = [1, 2].map(|number| rig.shared.session_summary(number));
+        assert_eq!(summaries, [Some("continuation 1"), Some("continuation 2")]);
+        // The first session is not the parent of the third.
+        let parent = "[Summary of the previous session]\n\ncontinuation 2";
+        assert_eq!(
+            (texts(&rig), rig.ledger().as_str()),
+            (vec![parent.to_owned(), "/new".to_owned()], "--ffv")
+        );
+    }
+
+    #[test]
+    fn each_session_has_a_file_and_the_chat_names_the_open_one() {
+        let mut rig = commands("0.5", parted(), Scripted::failing_at([]));
+        rig.feed(4);
+        let files = RollingSessions { action: Action::New }.stored(&rig.context, &rig.shared);
+        let paths: Vec<&str> = files.iter().map(|file| &*file.path).collect();
+        assert_eq!(paths, ["chat.json", "sessions/1.json", "sessions/2.json"]);
+        let read = |at: usize| serde_json::from_slice::<Json>(&files[at].content).unwrap();
+        assert!(
+            files.iter().all(|file| file.content.ends_with(b"\n}\n") || file.path == "chat.json")
+        );
+        assert_eq!(read(0), json!({"current_session_id": 2}));
+        let (first, second) = (read(1), read(2));
+        let count = |text: &str| rig.context.recording().counter.count(text);
+        assert_eq!(
+            first,
+            json!({
+                "id": 1, "parent_session_id": null, "summary": "continuation 0",
+                "created_at": "2026-01-18T14:30:00Z", "closed_at": "2026-01-18T14:32:00Z",
+                "message_ids": ["m0", "m1"], "message_tokens": 20, "output_tokens": 10,
+                "summary_tokens": count("continuation 0"),
+            })
+        );
+        assert_eq!((&second["id"], &second["parent_session_id"]), (&json!(2), &json!(1)));
+        assert_eq!((&second["closed_at"], &second["summary_tokens"]), (&Json::Null, &Json::Null));
+        assert_eq!(second["message_ids"], json!(["m2", "m3"]));
+    }
+
+    #[test]
+    fn the_share_that_may_be_resumed_is_above_nothing_and_at_most_the_budget() {
+        let problem = |within: &str| {
+            let overrides = [("6.within".to_owned(), within.to_owned())];
+            let strategy = crate::strategy::builtin("lis", &overrides).unwrap();
+            let built = strategy.and_then(|strategy| strategy.build(1_000, false).map(|_| ()));
+            built.err().map(|error| error.to_string())
+        };
+        assert_eq!((problem("1.0"), problem("0.1")), (None, None));
+        for within in ["0.0", "1.1"] {
+            let told = problem(within).unwrap();
+            assert!(told.contains("`within`"), "{within}: {told}");
+        }
+    }
+
+    #[test]
+    fn output_whose_original_is_to_be_summarised_is_shown_to_the_compactor_in_full() {
+        use recap_core::model::CallId;
+        for (in_full, shown) in [(false, "short".to_owned()), (true, words(30))] {
+            let talk = Talk::new("S").user("u").calls(&[("c", "read", json!({}))]);
+            let talk = talk.result("c", &words(30)).assistant("a").user("v");
+            let compactor = Scripted::failing_at([]);
+            let stage = writing("compact", "\"always\"", "keep_recent = 0");
+            let role = Arc::<Scripted>::clone(&compactor);
+            let mut rig = Rig::stages(&stage, 1_000, talk, role);
+            rig.feed(3);
+            rig.context.apply(Op::EditResult(CallId(0), "short".to_owned())).unwrap();
+            rig.shared.originals.extend(in_full.then_some(2));
+            rig.feed(2);
+            let task = &compactor.tasks()[0];
+            let message = &task.messages()[2];
+            assert_eq!(message.text, shown);
+            assert_eq!(message.tokens, if in_full { 30 } else { 1 });
+        }
+    }
+}

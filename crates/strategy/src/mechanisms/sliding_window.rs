@@ -1,0 +1,62 @@
+//! Sliding window: the system prompt and the last N messages.
+//!
+//! Source: Zoea Nova, `MaxContextMessages = 20`: rows are counted,
+//! so a call message and each of its results are one each. Zoea does not
+//! keep pairs; `keep_pairs` (ours, default true) leaves out results whose call
+//! is outside, which providers refuse (how-it-works §19).
+
+use async_trait::async_trait;
+use serde::Deserialize;
+
+use crate::context::{Context, EntryId, Op};
+use crate::host::{Mechanism, MechanismError, Outcome, Work};
+use crate::mechanism::MechanismSpec;
+use recap_core::model::MessageIndex;
+
+/// Hides all but the newest messages.
+pub static SPEC: MechanismSpec = MechanismSpec {
+    name: "sliding-window",
+    summary: "Sends the preamble and the last N messages",
+    uses_compactor: false,
+    is_view: true,
+    scales: &[],
+    build: |build| {
+        let parameters = build.read::<Parameters>()?;
+        if parameters.last == 0 {
+            return Err("`last` must be at least 1".into());
+        }
+        Ok(Box::new(parameters))
+    },
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    last: u32,
+    #[serde(default = "yes")]
+    keep_pairs: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[async_trait]
+impl Mechanism for Parameters {
+    async fn compact(&mut self, work: Work<'_>) -> Result<Outcome, MechanismError> {
+        let Work { context, .. } = work;
+        let before = context.seen_count().saturating_sub(self.last);
+        let also = if self.keep_pairs { orphans(context, before) } else { Vec::new() };
+        context.apply(Op::Hide { before, except: Vec::new(), also })?;
+        Ok(Outcome::default())
+    }
+}
+
+/// Stored results after a cut whose call is before it.
+pub(super) fn orphans(context: &Context, before: MessageIndex) -> Vec<EntryId> {
+    let tail = (before..context.seen_count()).map(EntryId::message);
+    tail.filter(|&id| {
+        context.contains(id) && context.call_of(id).is_some_and(|(_, call)| call.message < before)
+    })
+    .collect()
+}

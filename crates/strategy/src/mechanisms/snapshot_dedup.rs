@@ -1,0 +1,273 @@
+//! Snapshot deduplication: of the results of each state tool only the newest.
+//!
+//! Source: Zoea Nova, "Snapshot Compaction": a result belongs to a
+//! tool through its call id, never through its looks, and only the most recent
+//! result of each snapshot tool stays. `key_args` (ours) makes tool and key
+//! argument the identity; `tools = "auto"` (ours) takes every tool and argument
+//! set that has been called at least `repeats` times so far.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+use toml::Value;
+
+use crate::context::{Context, EntryId, Op};
+use crate::host::{Mechanism, MechanismError, Outcome, Work, restored};
+use crate::mechanism::{BuildError, MechanismSpec};
+use recap_core::model::{Block, CallId, MessageIndex};
+
+/// The mechanism that removes superseded snapshots.
+pub static SPEC: MechanismSpec = MechanismSpec {
+    name: "snapshot-dedup",
+    summary: "Keeps only the newest result of each state-snapshot tool",
+    uses_compactor: false,
+    is_view: true,
+    scales: &[],
+    build: |build| {
+        let parameters = build.read::<Parameters>()?;
+        let tools = Tools::read(&parameters.tools)?;
+        Ok(Box::new(SnapshotDedup { parameters, tools, seen: Seen::default() }))
+    },
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    tools: Value,
+    #[serde(default)]
+    key_args: Vec<String>,
+    #[serde(default = "three")]
+    repeats: u32,
+    #[serde(default = "yes")]
+    keep_pairs: bool,
+}
+
+enum Tools {
+    Auto,
+    Named(Vec<String>),
+}
+
+impl Tools {
+    fn read(value: &Value) -> Result<Self, BuildError> {
+        match value {
+            Value::String(word) if word == "auto" => Ok(Tools::Auto),
+            Value::Array(names) => {
+                let names = names.iter().map(|n| n.as_str().map(str::to_owned));
+                let names: Option<Vec<String>> = names.collect();
+                if names.as_ref().is_some_and(Vec::is_empty) {
+                    return Err("`tools` is empty; name a tool or write \"auto\"".into());
+                }
+                names.map(Tools::Named).ok_or_else(|| "`tools` must list names".into())
+            }
+            other => {
+                Err(format!("`tools = {other}` is not known; write \"auto\" or a list").into())
+            }
+        }
+    }
+}
+
+fn three() -> u32 {
+    3
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// What has been read of the conversation so far.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Seen {
+    through: MessageIndex,
+    calls: BTreeMap<String, u32>,
+    results: BTreeMap<String, Vec<(CallId, MessageIndex)>>,
+    superseded: Vec<EntryId>,
+}
+
+struct SnapshotDedup {
+    parameters: Parameters,
+    tools: Tools,
+    seen: Seen,
+}
+
+impl SnapshotDedup {
+    /// The key by which two calls are snapshots of the same thing; `None` for a
+    /// tool that is not a snapshot tool.
+    fn identity(&self, tool: &str, arguments: &Json) -> Option<String> {
+        let keys = &self.parameters.key_args;
+        let named: Vec<String> =
+            keys.iter().filter_map(|key| Some(format!("{key}={}", arguments.get(key)?))).collect();
+        match &self.tools {
+            Tools::Named(tools) if !tools.iter().any(|t| t == tool) => None,
+            Tools::Named(_) => Some(format!("{tool} {}", named.join(" "))),
+            Tools::Auto if named.is_empty() => Some(format!("{tool} {}", canonical(arguments))),
+            Tools::Auto => Some(format!("{tool} {}", named.join(" "))),
+        }
+    }
+
+    /// Reads the messages appended since the last look: past messages only.
+    /// Returns what they are snapshots of.
+    fn read_on(&mut self, context: &Context) -> BTreeSet<String> {
+        let mut seen_again = BTreeSet::new();
+        for index in self.seen.through..context.seen_count() {
+            let id = EntryId::message(index);
+            let Some((call_id, call)) = context.call_of(id) else {
+                continue;
+            };
+            let Some(maker) = context.original(EntryId::message(call.message)) else {
+                continue;
+            };
+            let Some(Block::ToolCall { name, arguments, .. }) =
+                maker.blocks.get(call.block as usize)
+            else {
+                continue;
+            };
+            let Some(identity) = self.identity(name, arguments) else {
+                continue;
+            };
+            *self.seen.calls.entry(identity.clone()).or_default() += 1;
+            self.seen.results.entry(identity.clone()).or_default().push((call_id, index));
+            seen_again.insert(identity);
+        }
+        self.seen.through = context.seen_count();
+        seen_again
+    }
+
+    /// Results that a newer one supersedes, each returned once. Only keys in
+    /// `seen_again` can have any.
+    fn take_superseded(&mut self, seen_again: &BTreeSet<String>) -> Vec<(CallId, MessageIndex)> {
+        let needed = match self.tools {
+            Tools::Named(_) => 1,
+            Tools::Auto => self.parameters.repeats,
+        };
+        let mut superseded = Vec::new();
+        for identity in seen_again {
+            let Some(results) = self.seen.results.get_mut(identity) else { continue };
+            if self.seen.calls[identity] >= needed {
+                let newest = results.len().saturating_sub(1);
+                superseded.extend(results.drain(..newest));
+            }
+        }
+        superseded.sort_unstable();
+        superseded
+    }
+}
+
+/// JSON with sorted keys, so that the order of arguments makes no difference.
+fn canonical(json: &Json) -> String {
+    match json {
+        Json::Object(map) => {
+            let sorted: BTreeMap<&String, String> =
+                map.iter().map(|(key, value)| (key, canonical(value))).collect();
+            let parts: Vec<String> = sorted.iter().map(|(k, v)| format!("{k:?}:{v}")).collect();
+            format!("{{{}}}", parts.join(","))
+        }
+        Json::Array(items) => {
+            let parts: Vec<String> = items.iter().map(canonical).collect();
+            format!("[{}]", parts.join(","))
+        }
+        other => other.to_string(),
+    }
+}
+
+#[async_trait]
+impl Mechanism for SnapshotDedup {
+    async fn compact(&mut self, work: Work<'_>) -> Result<Outcome, MechanismError> {
+        let Work { context, .. } = work;
+        let seen_again = self.read_on(context);
+        let superseded = self.take_superseded(&seen_again);
+        if self.parameters.keep_pairs {
+            // A superseded snapshot is never sent again, so removing call and
+            // result permanently is the same as hiding them at every request.
+            for (call, result) in superseded {
+                if context.contains(EntryId::message(result)) {
+                    context.apply(Op::RemoveCall(call))?;
+                }
+            }
+        } else {
+            self.seen.superseded.extend(superseded.iter().map(|(_, r)| EntryId::message(*r)));
+            self.seen.superseded.retain(|&id| context.contains(id));
+            let resolves = |&id: &EntryId| {
+                context.call_of(id).is_some_and(|(_, call)| {
+                    let caller = EntryId::message(call.message);
+                    context.contains(caller) && !context.is_hidden(caller)
+                })
+            };
+            // Zoea resolves call ids among the messages of the window: a
+            // result whose call is outside belongs to no tool and stays.
+            let also = self.seen.superseded.iter().copied().filter(resolves).collect();
+            context.apply(Op::Hide { before: 0, except: Vec::new(), also })?;
+        }
+        Ok(Outcome::default())
+    }
+
+    fn state(&self) -> Json {
+        serde_json::to_value(&self.seen).expect("plain data serialises")
+    }
+
+    fn restore(&mut self, state: Json) -> Result<(), MechanismError> {
+        self.seen = restored(SPEC.name, state)?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_order_of_arguments_makes_no_difference_and_that_of_a_list_does() {
+        let text = |json: &str| canonical(&serde_json::from_str(json).unwrap());
+        let one = text(r#"{"b":[1,2],"a":{"y":null,"x":"s"}}"#);
+        assert_eq!(one, text(r#"{"a":{"x":"s","y":null},"b":[1,2]}"#));
+        assert_eq!(one, r#"{"a":{"x":"s","y":null},"b":[1,2]}"#);
+        assert_ne!(one, text(r#"{"a":{"x":"s","y":null},"b":[2,1]}"#));
+    }
+
+    #[test]
+    fn tools_are_a_list_of_names_or_found_by_themselves() {
+        let read = |text: &str| {
+            let table: toml::Table = format!("tools = {text}").parse().unwrap();
+            Tools::read(&table["tools"])
+        };
+        assert!(matches!(read("\"auto\""), Ok(Tools::Auto)));
+        assert!(matches!(read("[\"a\", \"b\"]"), Ok(Tools::Named(names)) if names == ["a", "b"]));
+        for (wrong, says) in [
+            ("\"all\"", "is not known; write \"auto\" or a list"),
+            ("3", "is not known; write \"auto\" or a list"),
+            ("[]", "`tools` is empty"),
+            ("[3]", "`tools` must list names"),
+        ] {
+            let error = read(wrong).err().unwrap().to_string();
+            assert!(error.contains(says), "{wrong}: {error}");
+        }
+    }
+
+    #[test]
+    fn it_goes_on_from_a_saved_session_at_every_message() {
+        use crate::testkit::{Rig, Scripted, Talk};
+        let talk = || {
+            (0..6).fold(Talk::new("S").user("u"), |talk, at| {
+                let (id, path) = (format!("c{at}"), ["a", "b"][at % 2]);
+                let arguments = serde_json::json!({"path": path});
+                talk.calls(&[(&id, "read", arguments)]).result(&id, &format!("text {at}"))
+            })
+        };
+        for (parameters, left) in [
+            ("tools = [\"read\"]", "v----------vv"),
+            ("tools = [\"read\"]\nkey_args = [\"path\"]", "v--------vvvv"),
+            ("tools = \"auto\"\nrepeats = 3", "v--------vvvv"),
+            ("tools = \"auto\"\nrepeats = 4", "vvvvvvvvvvvvv"),
+        ] {
+            let stage = "[[stage]]\nmechanism = \"snapshot-dedup\"\nat = \"request\"\n\
+                         when = \"always\"\n";
+            let stage = format!("{stage}{parameters}");
+            let new = || Rig::stages(&stage, 1_000, talk(), Scripted::failing_at([]));
+            let mut straight = Rig::goes_on(new, 13);
+            straight.request();
+            assert_eq!(straight.ledger(), left, "{parameters}");
+        }
+    }
+}

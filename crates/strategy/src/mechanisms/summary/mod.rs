@@ -1,0 +1,331 @@
+//! Summary: everything except a tail is replaced by one summary, as production
+//! agents do it.
+//!
+//! The strategies say which agent does what, with their sources. They differ in
+//! what stays verbatim ([`tail`], `keep_first`, `keep_user_messages`), in what
+//! the summariser is sent, in what happens to an earlier summary, and in a
+//! second call that checks the first. Where a call fails, the context is not
+//! changed and the failure is recorded.
+
+mod parameters;
+mod sections;
+mod tail;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
+
+use super::clip::{Clip, Unit, clipped};
+use super::continuation::{headings, live};
+use super::folding::{Cuts, in_shape, task_messages};
+use crate::compactor::{CompactorError, FailedCall, MESSAGES, Produced, Reply, Task, TaskMessage};
+use crate::context::{Context, EntryId, Op, Place};
+use crate::host::{Fallback, Host, Mechanism, MechanismError, Outcome, Record, Work, restored};
+use crate::mechanism::{Build, BuildError, MechanismSpec};
+use crate::prompt::Prompt;
+use parameters::{Merge, Parameters, Request};
+use recap_core::model::{MessageIndex, Role};
+use recap_core::tokens::Weight;
+use sections::merged;
+
+/// Folds all but a tail into a summary.
+pub static SPEC: MechanismSpec = MechanismSpec {
+    name: "summary",
+    summary: "Folds all but a tail, and the user's newest words, into one summary",
+    uses_compactor: true,
+    is_view: false,
+    scales: &[
+        "max_tokens",
+        "max_summary",
+        "keep_user_messages",
+        "keep.tokens",
+        "keep.at_least",
+        "keep.at_most",
+        "tool_text",
+    ],
+    build: |build| Ok(Box::new(Summary::new(build)?)),
+};
+
+/// The state that is saved with the session.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Standing {
+    /// The summary without its marker.
+    text: Option<String>,
+    /// The entries that carry it, opening and reply included.
+    entries: Vec<EntryId>,
+    /// Shortened user messages that were too long to stay.
+    clipped: Vec<EntryId>,
+    /// Whether a summary was refused, so that no more are tried.
+    given_up: bool,
+}
+
+struct Summary {
+    prompt: Prompt,
+    update_prompt: Option<Prompt>,
+    check_prompt: Option<Prompt>,
+    parameters: Parameters,
+    standing: Standing,
+}
+
+/// What to do with the entries before the tail.
+struct Plan {
+    /// The entries that the summary replaces.
+    range: Vec<EntryId>,
+    /// A user message that is shortened to its two ends.
+    clip: Option<(EntryId, String)>,
+    /// Number of user messages that stay.
+    users: usize,
+}
+
+impl Summary {
+    fn new(build: &Build<'_>) -> Result<Self, BuildError> {
+        let parameters = Parameters::read(build)?;
+        let prompt = |file: &Option<String>, allowed: &[&str]| {
+            file.as_ref().map(|file| build.prompt(file, allowed)).transpose()
+        };
+        Ok(Self {
+            prompt: build.prompt(&parameters.prompt, &["messages"])?,
+            update_prompt: prompt(&parameters.update_prompt, &["messages"])?,
+            check_prompt: prompt(&parameters.check_prompt, &["messages", "draft"])?,
+            parameters,
+            standing: Standing::default(),
+        })
+    }
+
+    /// Whether enough responses are stored for a fold. This avoids walking over
+    /// the conversation in a stage that is always run.
+    fn may_have_enough(&self, context: &Context) -> bool {
+        let fold = self.parameters.fold_responses;
+        let need = fold + self.parameters.keep.counted_responses();
+        let is_response = |id: &EntryId| {
+            context.original(*id).is_some_and(|message| message.role == Role::Assistant)
+        };
+        fold == 0 || context.stored().filter(is_response).take(need).count() == need
+    }
+
+    /// Everything between the first messages and the tail, without the user's
+    /// newest messages; `None` where nothing of it is new, or too little.
+    fn plan(&self, context: &Context, host: &Host<'_>) -> Option<Plan> {
+        if !self.may_have_enough(context) {
+            return None;
+        }
+        let bound = self.parameters.max_summary.unwrap_or(self.parameters.max_tokens);
+        let cut = self.parameters.keep.cut(context, host, bound);
+        let first = Cuts::of(context).back_to_whole(self.parameters.keep_first.min(cut));
+        let is_old = |id: &EntryId| id.index().is_none_or(|index| (first..cut).contains(&index));
+        let mut range: Vec<EntryId> = context.stored().filter(is_old).collect();
+        let (users, clip) = self.users(context, host, &range);
+        range.retain(|id| !users.contains(id));
+        let new = |id: &&EntryId| id.index().is_some();
+        let said = |id: &EntryId| context.original(*id).map(|message| message.role);
+        let responses = range.iter().filter(|id| said(id) == Some(Role::Assistant)).count();
+        let enough = range.iter().any(|id| new(&id)) && responses >= self.parameters.fold_responses;
+        enough.then_some(Plan { range, clip, users: users.len() })
+    }
+
+    /// The user's messages that stay, newest first within the bound, and the
+    /// first one that is too long, shortened.
+    fn users(
+        &self,
+        context: &Context,
+        host: &Host<'_>,
+        range: &[EntryId],
+    ) -> (BTreeSet<EntryId>, Option<(EntryId, String)>) {
+        let mut room = self.parameters.keep_user_messages;
+        let mut users = BTreeSet::new();
+        let is_users = |id: &&EntryId| {
+            let said = context.original(**id).is_some_and(|message| message.opens_exchange());
+            said || self.standing.clipped.contains(id)
+        };
+        for &id in range.iter().rev().filter(is_users) {
+            let size = host.size(context.weight_of(id));
+            if room == 0 {
+                break;
+            }
+            if size > room {
+                let text = context.entry(id).map(|entry| entry.text.into_owned());
+                return (users, text.and_then(|text| Some((id, ends(&text, room)?))));
+            }
+            users.insert(id);
+            room -= size;
+        }
+        (users, None)
+    }
+
+    fn messages(&self, context: &Context, range: &[EntryId]) -> Vec<TaskMessage> {
+        let own = &self.standing.entries;
+        let merges = self.parameters.merge == Merge::Sections;
+        let shown: Vec<EntryId> =
+            range.iter().copied().filter(|id| !(merges && own.contains(id))).collect();
+        let mut messages = task_messages(context, &shown);
+        let Some(characters) = self.parameters.tool_text else { return messages };
+        let counter = &context.recording().counter;
+        for message in messages.iter_mut().filter(|message| message.role == Role::Tool) {
+            let clip = Clip { unit: Unit::Characters, head: characters, tail: 0 };
+            if let Some(text) = clipped(&message.text, clip, "[shortened]") {
+                message.tokens = counter.count(&text);
+                message.text = text;
+            }
+        }
+        messages
+    }
+
+    fn task(
+        &self,
+        prompt: &Prompt,
+        draft: Option<&str>,
+        messages: Vec<TaskMessage>,
+        context: &Context,
+        host: &Host<'_>,
+    ) -> Task {
+        let live = match self.parameters.request {
+            Request::Prefix => Some(live(context, host.compactor)),
+            Request::Fresh => None,
+        };
+        let draft = draft.unwrap_or_default().to_owned();
+        let values = BTreeMap::from([("messages", MESSAGES.to_owned()), ("draft", draft)]);
+        Task::Continuation {
+            prompt: prompt.render(&values),
+            messages,
+            headings: headings(self.prompt.source()),
+            live,
+            max_tokens: self.parameters.max_tokens,
+        }
+    }
+
+    /// One call, or two where a second one checks the first.
+    async fn summarise(
+        &self,
+        context: &Context,
+        host: &Host<'_>,
+        range: &[EntryId],
+    ) -> Result<String, CompactorError> {
+        let messages = self.messages(context, range);
+        let stands = self.standing.text.is_some();
+        let prompt = self.update_prompt.as_ref().filter(|_| stands).unwrap_or(&self.prompt);
+        let task = self.task(prompt, None, messages.clone(), context, host);
+        let draft = summary_of(host.compactor.run(&task).await)?;
+        let Some(check) = &self.check_prompt else { return Ok(draft) };
+        let task = self.task(check, Some(&draft), messages, context, host);
+        let checked = summary_of(host.compactor.run(&task).await)?;
+        Ok(if checked.trim().is_empty() { draft } else { checked })
+    }
+
+    /// The entries that replace the range, and the summary in them.
+    fn entries(&self, context: &Context, reply: &str) -> (String, Vec<(Role, String)>) {
+        let before = self.standing.text.as_deref().unwrap_or_default();
+        let counter = &context.recording().counter;
+        let text = match self.parameters.max_summary {
+            Some(most) => merged(before, reply, most, counter),
+            None => reply.trim().to_owned(),
+        };
+        let summary = format!("{}\n\n{text}", self.parameters.marker);
+        let opening = self.parameters.opening.clone().map(|text| (Role::User, text));
+        let answer = self.parameters.reply.clone().map(|text| (Role::Assistant, text));
+        let parts = [opening, Some((self.parameters.role.role(), summary)), answer];
+        (text, parts.into_iter().flatten().collect())
+    }
+
+    /// Whether the new entries are larger than what they replace.
+    fn is_larger(context: &Context, host: &Host<'_>, plan: &Plan, into: &[(Role, String)]) -> bool {
+        let counter = &context.recording().counter;
+        let new = into.iter().map(|(role, text)| Weight::of_text(role.as_str(), text, counter));
+        let new: u64 = new.map(|weight| host.size(weight)).sum();
+        let old: u64 = plan.range.iter().map(|&id| host.size(context.weight_of(id))).sum();
+        new > old
+    }
+
+    fn place(
+        &mut self,
+        context: &mut Context,
+        plan: Plan,
+        (text, into): (String, Vec<(Role, String)>),
+    ) -> Result<(), MechanismError> {
+        let Plan { mut range, clip, .. } = plan;
+        if let Some((id, ends)) = clip {
+            let single =
+                Op::Fold { range: vec![id], into: vec![(Role::User, ends)], at: Place::InPlace };
+            self.standing.clipped.extend(context.apply(single)?);
+            range.retain(|&other| other != id);
+        }
+        if let Some(&last) = range.last() {
+            // The user's messages stay before the summary.
+            let behind = self.parameters.keep_user_messages > 0;
+            let at = if behind { Place::Behind(last) } else { Place::InPlace };
+            self.standing.entries = context.apply(Op::Fold { range, into, at })?;
+            self.standing.text = Some(text);
+        }
+        self.standing.clipped.retain(|&id| context.contains(id));
+        Ok(())
+    }
+}
+
+fn summary_of(reply: Result<Reply, FailedCall>) -> Result<String, CompactorError> {
+    in_shape(reply, "summary", |produced| match produced {
+        Produced::Continuation(text) => Some(text),
+        _ => None,
+    })
+}
+
+/// The two ends of a text, together about `tokens` tokens of four characters
+/// each; `None` for a shorter text.
+fn ends(text: &str, tokens: u64) -> Option<String> {
+    let half = (tokens as usize) * 2;
+    let clip = Clip { unit: Unit::Characters, head: half, tail: half };
+    clipped(text, clip, "[…]")
+}
+
+/// The newest recorded message of a range.
+fn last(range: &[EntryId]) -> Option<MessageIndex> {
+    range.iter().filter_map(|id| id.index()).max()
+}
+
+#[async_trait]
+impl Mechanism for Summary {
+    async fn compact(&mut self, work: Work<'_>) -> Result<Outcome, MechanismError> {
+        let Work { context, shared, host } = work;
+        let mut outcome = Outcome::default();
+        self.standing.entries.retain(|&id| context.contains(id));
+        if self.standing.entries.is_empty() {
+            // Another stage has dropped the summary.
+            self.standing.text = None;
+        }
+        let Some(plan) = self.plan(context, host).filter(|_| !self.standing.given_up) else {
+            return Ok(outcome);
+        };
+        let fallback = |reason: String| Some(Fallback { to: "none".to_owned(), reason });
+        let reply = match self.summarise(context, host, &plan.range).await {
+            Ok(reply) => reply,
+            Err(error) => {
+                outcome.fallback = fallback(error.to_string());
+                return Ok(outcome);
+            }
+        };
+        let entries = self.entries(context, &reply);
+        if self.parameters.refuse_larger && Self::is_larger(context, host, &plan, &entries.1) {
+            self.standing.given_up = true;
+            outcome.fallback = fallback("the summary is larger than what it sums up".to_owned());
+            return Ok(outcome);
+        }
+        shared.boundary = last(&plan.range).or(shared.boundary);
+        let folded = plan.range.iter().filter(|id| id.index().is_some()).count();
+        let body = json!({
+            "messages": folded, "userMessagesKept": plan.users, "content": entries.0,
+        });
+        self.place(context, plan, entries)?;
+        outcome.records.push(Record { kind: "summary".to_owned(), body });
+        Ok(outcome)
+    }
+
+    fn state(&self) -> Json {
+        serde_json::to_value(&self.standing).expect("plain data serialises")
+    }
+
+    fn restore(&mut self, state: Json) -> Result<(), MechanismError> {
+        self.standing = restored(SPEC.name, state)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,161 @@
+//! A summary whose sections are kept and extended, but never rewritten.
+
+use recap_core::tokens::Counter;
+
+/// A heading and the lines below it.
+struct Section {
+    heading: String,
+    lines: Vec<String>,
+}
+
+/// The sections of a text: `#` opens one; lines before the first have an empty
+/// heading.
+fn read(text: &str) -> Vec<Section> {
+    let mut sections: Vec<Section> = Vec::new();
+    for line in text.lines().map(str::trim_end).filter(|line| !line.is_empty()) {
+        if line.starts_with('#') {
+            let heading = line.trim_start_matches('#').trim().to_owned();
+            sections.push(Section { heading, lines: Vec::new() });
+        } else {
+            if sections.is_empty() {
+                sections.push(Section { heading: String::new(), lines: Vec::new() });
+            }
+            let last = sections.last_mut().expect("one was just made");
+            last.lines.push(line.to_owned());
+        }
+    }
+    sections
+}
+
+fn write(sections: &[Section]) -> String {
+    let text = |section: &Section| {
+        let heading = (!section.heading.is_empty()).then(|| format!("## {}", section.heading));
+        heading.into_iter().chain(section.lines.iter().cloned()).collect::<Vec<_>>().join("\n")
+    };
+    sections.iter().map(text).collect::<Vec<_>>().join("\n\n")
+}
+
+/// The lines of `old`, each section followed by the lines of `new` under the
+/// same heading, without repetitions. Above `max_tokens` the oldest line of the
+/// longest section is removed, as often as needed.
+pub(super) fn merged(old: &str, new: &str, max_tokens: u64, counter: &Counter) -> String {
+    let mut sections = read(old);
+    for section in read(new) {
+        let same = |known: &&mut Section| known.heading.eq_ignore_ascii_case(&section.heading);
+        match sections.iter_mut().find(same) {
+            Some(known) => {
+                let fresh = section.lines.into_iter();
+                let fresh: Vec<String> = fresh.filter(|line| !known.lines.contains(line)).collect();
+                known.lines.extend(fresh);
+            }
+            None => sections.push(section),
+        }
+    }
+    shortened(&mut sections, max_tokens, counter);
+    write(&sections)
+}
+
+fn shortened(sections: &mut [Section], max_tokens: u64, counter: &Counter) {
+    let sizes = |section: &Section| -> Vec<u64> {
+        section.lines.iter().map(|line| counter.count(line) + 1).collect()
+    };
+    let mut sizes: Vec<Vec<u64>> = sections.iter().map(sizes).collect();
+    let mut sums: Vec<u64> = sizes.iter().map(|sizes| sizes.iter().sum()).collect();
+    let mut excess = counter.count(&write(sections)).saturating_sub(max_tokens);
+    while excess > 0 {
+        let Some(longest) = (0..sums.len()).rev().max_by_key(|&at| sums[at]) else { return };
+        // The lines of a section are removed from its beginning: count first,
+        // then cut once.
+        let (mut count, mut freed) = (0, 0);
+        let second = (0..sums.len()).filter(|&at| at != longest).map(|at| sums[at]).max();
+        while count < sizes[longest].len()
+            && freed < excess
+            && (count == 0 || sums[longest] - freed >= second.unwrap_or(0))
+        {
+            freed += sizes[longest][count];
+            count += 1;
+        }
+        if count == 0 {
+            return;
+        }
+        sections[longest].lines.drain(..count);
+        sizes[longest].drain(..count);
+        sums[longest] -= freed;
+        excess = excess.saturating_sub(freed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn merge(old: &str, new: &str, max_tokens: u64) -> String {
+        merged(old, new, max_tokens, &Counter::default())
+    }
+
+    #[test]
+    fn new_lines_stand_below_the_old_ones_of_their_section() {
+        let old = "## Goal\n- ship\n\n## Files\n- a.rs";
+        let new = "## files\n- b.rs\n- a.rs\n\n## Next\n- test";
+        let text = "## Goal\n- ship\n\n## Files\n- a.rs\n- b.rs\n\n## Next\n- test";
+        assert_eq!(merge(old, new, 100), text);
+    }
+
+    #[test]
+    fn a_first_summary_stands_as_it_is() {
+        assert_eq!(merge("", "plain\n## Goal\n- ship", 100), "plain\n\n## Goal\n- ship");
+    }
+
+    #[test]
+    fn above_the_bound_the_oldest_lines_of_the_longest_section_go() {
+        // Each line takes a token or two; the heading of `Goal` is never taken.
+        let old = "## Goal\n- ship\n\n## Files\n- a\n- b\n- c\n- d\n- e\n- f";
+        let counter = Counter::default();
+        let whole = counter.count(old);
+        let text = merge(old, "## Files\n- g", whole);
+        assert!(counter.count(&text) <= whole);
+        assert!(text.starts_with("## Goal\n- ship\n\n## Files\n- "), "{text}");
+        assert!(!text.contains("- a\n") && text.ends_with("- g"), "{text}");
+    }
+
+    /// Sections of lines of so many words, which all differ.
+    fn sections(sizes: &[&[usize]]) -> String {
+        let mut number = 0;
+        let mut line = |words: &usize| {
+            number += 1;
+            format!("{number}{}", " word".repeat(*words))
+        };
+        let mut section = |at: usize, sizes: &[usize]| {
+            let lines: Vec<String> = sizes.iter().map(&mut line).collect();
+            format!("## S{at}\n{}", lines.join("\n"))
+        };
+        let all: Vec<String> = (1..).zip(sizes).map(|(at, sizes)| section(at, sizes)).collect();
+        all.join("\n\n")
+    }
+
+    /// The numbers of the lines that stay when so many tokens are too many. A
+    /// line counts its number, its words and its end.
+    #[test]
+    fn lines_go_from_the_longest_section_until_it_is_as_short_as_the_next() {
+        let left = |sizes: &[&[usize]], excess: u64| -> Vec<String> {
+            let text = sections(sizes);
+            let whole = Counter::default().count(&text);
+            let text = merge("", &text, whole - excess);
+            let number = |line: &str| line.split(' ').next().unwrap_or_default().to_owned();
+            text.lines().filter(|line| line.starts_with(char::is_numeric)).map(number).collect()
+        };
+        let two: &[&[usize]] = &[&[3, 4, 2], &[4, 3, 2, 2]];
+        // 5, 6 and 4 are 15 tokens, and 6, 5, 4 and 4 are 19.
+        assert_eq!(left(two, 0), ["1", "2", "3", "4", "5", "6", "7"]);
+        assert_eq!(left(two, 1), ["1", "2", "3", "5", "6", "7"]);
+        assert_eq!(left(two, 6), ["1", "2", "3", "5", "6", "7"]);
+        // At 13 the second one is the shorter: the next to go is of the first.
+        assert_eq!(left(two, 7), ["2", "3", "5", "6", "7"]);
+        // 10 against 16: at 10 both are equal, and the same one loses more.
+        let even: &[&[usize]] = &[&[3, 3], &[4, 3, 3]];
+        assert_eq!(left(even, 7), ["1", "2", "5"]);
+        // Nothing is left to take: the headings stay.
+        assert_eq!(left(&[&[1]], 4), [""; 0]);
+        assert_eq!(merge("", "## A\n1 word", 1), "## A");
+    }
+}

@@ -1,0 +1,102 @@
+//! Prompt templates: Markdown with `{{placeholders}}`, kept as data beside the
+//! strategies so that their text is part of what a row measures.
+
+use std::collections::BTreeMap;
+
+/// Why a text is no template.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PromptError {
+    /// A placeholder does not end: where it begins.
+    #[error("`{{{{` without `}}}}` after {0} bytes")]
+    Open(usize),
+    /// A placeholder that nothing fills in, and those that may be used.
+    #[error("unknown placeholder `{0}` (allowed: {1})")]
+    Unknown(String, String),
+}
+
+/// A template whose placeholders have been checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prompt {
+    text: String,
+}
+
+impl Prompt {
+    /// Checks that every placeholder is known.
+    ///
+    /// # Errors
+    /// Which one is not.
+    pub fn new(text: &str, allowed: &[&str]) -> Result<Self, PromptError> {
+        let mut rest = text;
+        while let Some(open) = rest.find("{{") {
+            let Some(close) = rest[open..].find("}}") else {
+                return Err(PromptError::Open(text.len() - rest.len()));
+            };
+            let name = rest[open + 2..open + close].trim();
+            if !allowed.contains(&name) {
+                let list = if allowed.is_empty() { "none".to_owned() } else { allowed.join(", ") };
+                return Err(PromptError::Unknown(name.to_owned(), list));
+            }
+            rest = &rest[open + close + 2..];
+        }
+        Ok(Self { text: text.to_owned() })
+    }
+
+    /// The template as written.
+    pub fn source(&self) -> &str {
+        &self.text
+    }
+
+    /// Fills in the placeholders, in one pass: what a value contains is never
+    /// taken for a placeholder. Those without a value become empty.
+    pub fn render(&self, values: &BTreeMap<&str, String>) -> String {
+        let mut out = String::with_capacity(self.text.len());
+        let mut rest = self.text.as_str();
+        while let Some(open) = rest.find("{{") {
+            let close = open + rest[open..].find("}}").expect("checked when it was made");
+            out.push_str(&rest[..open]);
+            if let Some(value) = values.get(rest[open + 2..close].trim()) {
+                out.push_str(value);
+            }
+            rest = &rest[close + 2..];
+        }
+        out.push_str(rest);
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_placeholder_is_named_with_those_allowed() {
+        let error = Prompt::new("a {{b}} {{ c }}", &["b"]).unwrap_err();
+        assert_eq!(error.to_string(), "unknown placeholder `c` (allowed: b)");
+        let error = Prompt::new("a {{b", &["b"]).unwrap_err();
+        assert_eq!(error.to_string(), "`{{` without `}}` after 0 bytes");
+    }
+
+    #[test]
+    fn a_value_is_never_read_as_a_placeholder() {
+        let prompt = Prompt::new("<{{a}}|{{b}}>", &["a", "b"]).unwrap();
+        let values = BTreeMap::from([("a", "{{b}}".to_owned()), ("b", "x".to_owned())]);
+        assert_eq!(prompt.render(&values), "<{{b}}|x>");
+    }
+
+    #[test]
+    fn a_problem_is_found_behind_placeholders_that_are_known() {
+        let error = Prompt::new("a {{b}} c {{b", &["b"]).unwrap_err();
+        assert_eq!(error, PromptError::Open(7));
+        let error = Prompt::new("{{b}}{{ d }}", &["b", "c"]).unwrap_err();
+        assert_eq!(error.to_string(), "unknown placeholder `d` (allowed: b, c)");
+        let error = Prompt::new("{{b}}", &[]).unwrap_err();
+        assert_eq!(error.to_string(), "unknown placeholder `b` (allowed: none)");
+    }
+
+    #[test]
+    fn a_template_is_kept_as_written_and_filled_in_everywhere() {
+        let prompt = Prompt::new("a {{ b }}, {{c}}{{b}}!", &["b", "c"]).unwrap();
+        assert_eq!(prompt.source(), "a {{ b }}, {{c}}{{b}}!");
+        assert_eq!(prompt.render(&BTreeMap::from([("b", "x".to_owned())])), "a x, x!");
+    }
+}

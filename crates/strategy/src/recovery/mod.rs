@@ -1,0 +1,203 @@
+//! Channels that recover what was dropped: tools that search the archive of a
+//! session, for a model that answers from a context.
+//!
+//! Invariant: an archive contains only what was recorded before the request at
+//! which the probe is asked: no later message, and of a strategy's own texts
+//! only the summaries of sessions that it had closed by then.
+
+mod search;
+mod sessions;
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use recap_core::model::{MessageIndex, Role};
+
+/// Every recovery channel, by the name used in strategies.
+pub static RECOVERIES: &[&RecoverySpec] = &[&search::SPEC, &search::ZOEA, &sessions::SPEC];
+
+/// A tool of a channel, with one text argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tool {
+    /// The name by which it is called.
+    pub name: &'static str,
+    /// The description that the answerer gets.
+    pub description: &'static str,
+}
+
+/// A recorded message as a search result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Archived {
+    /// The position of the message in the session.
+    pub message: MessageIndex,
+    /// Whom the message is attributed to.
+    pub role: Role,
+    /// The tool that it is a result of, or that it calls first.
+    pub source: Option<Arc<str>>,
+    /// Its text as a provider was sent it.
+    pub content: Arc<str>,
+    /// The model's visible reasoning, which is not sent otherwise.
+    pub reasoning: Option<Arc<str>>,
+    /// Whether it was sent to several agents at once.
+    pub broadcast: bool,
+    /// When it was recorded.
+    pub at: Option<Timestamp>,
+    /// Tokens of content and reasoning, as the run counts.
+    pub tokens: u64,
+}
+
+/// A session that a strategy had closed, as a search result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArchivedSession {
+    /// The summary of the session, at the position of its first message.
+    pub summary: Archived,
+    /// Its messages: ranges, each the first and the one after the last.
+    pub spans: Vec<(MessageIndex, MessageIndex)>,
+}
+
+/// What a channel can search.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Past<'a> {
+    /// The past messages, in their order.
+    pub messages: &'a [Archived],
+    /// The closed sessions that have a summary, oldest first.
+    pub sessions: &'a [ArchivedSession],
+}
+
+/// A channel that recovers what was dropped.
+pub trait Recovery: Send + Sync {
+    /// Its tools; at least one, the first of which searches what was said.
+    fn tools(&self) -> &'static [Tool];
+
+    /// The results of a tool; none for a tool of another channel. Linear in the
+    /// text of the past.
+    fn call<'a>(&self, past: Past<'a>, tool: &str, query: &str) -> Vec<&'a Archived>;
+
+    /// Advice for writing a good query.
+    fn advice(&self) -> &'static str {
+        "Choose a short and telling text, such as a name or one rare word: only messages that \
+         contain it exactly are found."
+    }
+
+    /// The order of the results, in words.
+    fn order(&self) -> &'static str {
+        "newest first"
+    }
+
+    /// Whether a whole question is a good query, because results are ranked by
+    /// all of its words; otherwise a query is one word.
+    fn takes_questions(&self) -> bool {
+        false
+    }
+
+    /// How closed sessions are ranked by meaning instead of by words; `None`
+    /// where the channel does not support it.
+    fn by_meaning(&self) -> Option<&'static ByMeaning> {
+        None
+    }
+}
+
+/// The results of a tool, given the similarity of each closed session to the
+/// query, in the order of [`Past::sessions`]: larger is nearer.
+pub type Nearest = for<'a> fn(Past<'a>, &str, &str, &[f64]) -> Vec<&'a Archived>;
+
+/// The variant of a channel where embeddings tell how similar a summary is to a
+/// query. Everything that is not listed here stays the same.
+#[derive(Clone, Copy, Debug)]
+pub struct ByMeaning {
+    /// The same tools by the same names, with their descriptions for this variant.
+    pub tools: &'static [Tool],
+    /// Advice for writing a good query in this variant.
+    pub advice: &'static str,
+    /// Searches: past, tool, query, and similarities.
+    pub call: Nearest,
+}
+
+/// A channel by its name: one file, one constant, one line in [`RECOVERIES`].
+pub struct RecoverySpec {
+    /// The kebab-case name used in strategies.
+    pub name: &'static str,
+    /// One sentence for documentation.
+    pub summary: &'static str,
+    /// The implementation of the channel.
+    pub recovery: &'static dyn Recovery,
+}
+
+impl std::fmt::Debug for RecoverySpec {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "RecoverySpec({})", self.name)
+    }
+}
+
+impl PartialEq for RecoverySpec {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+/// A channel with the past that it searches.
+#[derive(Clone, Copy, Debug)]
+pub struct Channel<'a> {
+    spec: &'static RecoverySpec,
+    past: Past<'a>,
+}
+
+impl<'a> Channel<'a> {
+    /// A channel to these messages, in their order.
+    pub fn new(spec: &'static RecoverySpec, messages: &'a [Archived]) -> Self {
+        Self { spec, past: Past { messages, sessions: &[] } }
+    }
+
+    /// The same with the sessions that were closed by then.
+    #[must_use]
+    pub fn with_sessions(mut self, sessions: &'a [ArchivedSession]) -> Self {
+        self.past.sessions = sessions;
+        self
+    }
+
+    /// The implementation of the channel.
+    pub fn recovery(&self) -> &'static dyn Recovery {
+        self.spec.recovery
+    }
+
+    /// What the channel can search.
+    pub fn past(&self) -> Past<'a> {
+        self.past
+    }
+
+    /// The tools of the channel.
+    pub fn tools(&self) -> &'static [Tool] {
+        self.spec.recovery.tools()
+    }
+
+    /// The results of a tool.
+    pub fn call(&self, tool: &str, query: &str) -> Vec<&'a Archived> {
+        self.spec.recovery.call(self.past, tool, query)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_channel_says_how_it_is_searched() {
+        let of = |name: &str| RECOVERIES.iter().find(|spec| spec.name == name).unwrap().recovery;
+        let (search, sessions) = (of("search"), of("sessions"));
+        assert_eq!(search.order(), "newest first");
+        assert_eq!(sessions.order(), "the best session first, its summary before its messages");
+        assert!(search.advice().contains("contain it exactly"));
+        assert!(sessions.advice().contains("a few telling words"));
+        assert!(!search.takes_questions() && sessions.takes_questions());
+        assert!(search.by_meaning().is_none());
+        assert!(sessions.by_meaning().unwrap().advice.contains("one telling phrase"));
+        let tools = |channel: &dyn Recovery| channel.tools().len();
+        assert_eq!((tools(search), tools(sessions)), (3, 1));
+    }
+
+    #[test]
+    fn channels_are_the_same_by_their_names() {
+        assert!(*RECOVERIES[0] == search::SPEC && *RECOVERIES[1] != search::SPEC);
+    }
+}

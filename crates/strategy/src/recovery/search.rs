@@ -1,0 +1,164 @@
+//! `search`: past messages, past reasoning and broadcasts by the text that
+//! they contain (Zoea, "Search Tools"). `zoea-search` is the same
+//! under  own names, which its guidance tells the agent.
+
+use memchr::memmem::Finder;
+
+use super::{Archived, Past, Recovery, RecoverySpec, Tool};
+
+/// The channel under recap's own names.
+pub static SPEC: RecoverySpec = RecoverySpec {
+    name: "search",
+    summary: "past messages, past reasoning and broadcasts by a text that they contain, \
+              case-sensitive, the newest 20",
+    recovery: &Search { tools: &GENERIC },
+};
+
+/// The channel under Zoea's names.
+pub(super) static ZOEA: RecoverySpec = RecoverySpec {
+    name: "zoea-search",
+    summary: "the same, under the names of Zoea Nova's tools",
+    recovery: &Search { tools: &OWN },
+};
+
+/// Most messages that a search returns (Zoea: `"limit": 20`).
+const LIMIT: usize = 20;
+
+static GENERIC: [Tool; 3] = tools(["search_messages", "search_reasoning", "search_broadcasts"]);
+
+static OWN: [Tool; 3] =
+    tools(["zoea_search_messages", "zoea_search_reasoning", "zoea_search_broadcasts"]);
+
+/// The tools over messages, over reasoning and over broadcasts, by their names.
+const fn tools([messages, reasoning, broadcasts]: [&'static str; 3]) -> [Tool; 3] {
+    [
+        Tool {
+            name: messages,
+            description: "past messages that contain this text letter for letter, upper and lower \
+                          case told apart; the newest 20",
+        },
+        Tool {
+            name: reasoning,
+            description: "past messages whose reasoning contains this text letter for letter, \
+                          upper and lower case told apart; the newest 20",
+        },
+        Tool {
+            name: broadcasts,
+            description: "past messages to several agents at once that contain this text letter \
+                          for letter, upper and lower case told apart; the newest 20",
+        },
+    ]
+}
+
+struct Search {
+    tools: &'static [Tool; 3],
+}
+
+impl Recovery for Search {
+    fn tools(&self) -> &'static [Tool] {
+        self.tools
+    }
+
+    /// Newest first. An empty query is in every text and finds nothing.
+    fn call<'a>(&self, past: Past<'a>, tool: &str, query: &str) -> Vec<&'a Archived> {
+        let searched: fn(&Archived) -> &str =
+            match self.tools.iter().position(|own| own.name == tool) {
+                Some(0) => |message| &message.content,
+                Some(1) => |message| message.reasoning.as_deref().unwrap_or_default(),
+                Some(_) => |message| if message.broadcast { &message.content } else { "" },
+                None => return Vec::new(),
+            };
+        if query.is_empty() {
+            return Vec::new();
+        }
+        let query = Finder::new(query);
+        let holds = |message: &&Archived| query.find(searched(message).as_bytes()).is_some();
+        past.messages.iter().rev().filter(holds).take(LIMIT).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recovery::Channel;
+    use recap_core::model::Role;
+
+    const MESSAGES: &str = "search_messages";
+    const REASONING: &str = "search_reasoning";
+    const BROADCASTS: &str = "search_broadcasts";
+
+    fn archived(message: u32, content: &str, reasoning: Option<&str>) -> Archived {
+        Archived {
+            message,
+            role: Role::Assistant,
+            source: None,
+            content: content.into(),
+            reasoning: reasoning.map(Into::into),
+            broadcast: false,
+            at: None,
+            tokens: 1,
+        }
+    }
+
+    fn found(past: &[Archived], tool: &str, query: &str) -> Vec<u32> {
+        let channel = Channel::new(&SPEC, past);
+        channel.call(tool, query).iter().map(|hit| hit.message).collect()
+    }
+
+    /// Seed 003: SearchMemories: by content text, case-sensitive
+    #[test]
+    fn messages_are_found_by_a_part_of_their_text_with_its_case_newest_first() {
+        let past = [
+            archived(0, "We mined iron ore.", Some("Sell the ore?")),
+            archived(1, "Iron ore sells well.", None),
+            archived(2, "More iron oregano.", Some("iron ore")),
+            archived(3, "IRON ORE", None),
+        ];
+        assert_eq!(found(&past, MESSAGES, "iron ore"), [2, 0]);
+        assert_eq!(found(&past, MESSAGES, "Iron ore"), [1]);
+        assert_eq!(found(&past, MESSAGES, "copper"), [0; 0]);
+        assert_eq!(found(&past, REASONING, "ore"), [2, 0]);
+        assert_eq!(found(&past, REASONING, "mined"), [0; 0], "content is no reasoning");
+    }
+
+    /// Seed 003: `"limit": 20`
+    #[test]
+    fn the_newest_20_are_given_back() {
+        let broadcast = |n| Archived { broadcast: true, ..archived(n, "ore", Some("ore")) };
+        let past: Vec<Archived> = (0..25).map(broadcast).collect();
+        let newest: Vec<u32> = (5..25).rev().collect();
+        assert_eq!(found(&past, MESSAGES, "ore"), newest);
+        assert_eq!(found(&past, REASONING, "ore"), newest);
+        assert_eq!(found(&past, BROADCASTS, "ore"), newest);
+    }
+
+    /// Seed 003: SearchBroadcasts: broadcast messages by content text
+    #[test]
+    fn broadcasts_are_found_among_messages_and_alone() {
+        let heard = Archived { broadcast: true, ..archived(1, "enemy spotted", Some("fleeing")) };
+        let past = [archived(0, "enemy spotted", None), heard];
+        assert_eq!(found(&past, MESSAGES, "enemy spotted"), [1, 0]);
+        assert_eq!(found(&past, BROADCASTS, "enemy spotted"), [1]);
+        assert_eq!(found(&past, BROADCASTS, "Enemy spotted"), [0; 0]);
+        assert_eq!(found(&past, BROADCASTS, "fleeing"), [0; 0], "reasoning is no content");
+    }
+
+    #[test]
+    fn the_seeds_names_search_the_same() {
+        let past = [Archived { broadcast: true, ..archived(0, "ore", Some("gas")) }];
+        let channel = Channel::new(&ZOEA, &past);
+        let names: Vec<&str> = channel.tools().iter().map(|tool| tool.name).collect();
+        let own = ["zoea_search_messages", "zoea_search_reasoning", "zoea_search_broadcasts"];
+        assert_eq!(names, own);
+        let queries = own.into_iter().zip(["ore", "gas", "ore"]);
+        assert!(queries.into_iter().all(|(tool, query)| channel.call(tool, query).len() == 1));
+        assert!(channel.call(MESSAGES, "ore").is_empty(), "a tool of another channel");
+    }
+
+    #[test]
+    fn a_query_without_text_and_a_tool_of_another_channel_find_nothing() {
+        let past = [archived(0, "ore", Some("ore"))];
+        assert_eq!(found(&past, MESSAGES, ""), [0; 0]);
+        assert_eq!(found(&past, "search_files", "ore"), [0; 0]);
+    }
+}

@@ -1,0 +1,296 @@
+//! A strategy: a named row of the comparison, as a TOML file with its prompts.
+//!
+//! Invariant: a strategy is data. Its content hash (file, prompts, programs, overrides)
+//! goes into the manifest, so two rows of one name are never mixed up.
+//!
+//! One file each: reading the file ([`read`], [`stage`], [`numbers`]), overriding
+//! its keys ([`overrides`]), making mechanisms of it ([`build`]), and the strategies that
+//! ship with the program ([`text`]).
+
+mod build;
+mod numbers;
+mod overrides;
+mod read;
+mod stage;
+mod text;
+
+use crate::mechanism::MechanismSpec;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use toml::Table;
+
+pub use build::{BuiltStage, Scale};
+pub use text::{StrategyText, builtin, builtin_names};
+
+use super::mechanisms::COMMAND;
+use super::recovery::RecoverySpec;
+use super::trigger::{At, Of, When};
+use recap_core::model::NO_SUMMARY;
+use recap_core::tokens::Estimator;
+
+/// Largest output reserve of a strategy, in tokens of the strategy's native window
+/// (GenCode: `min(outputLimit, 32k)`).
+const LARGEST_RESERVE: u64 = 32_000;
+
+/// The part of the window that a strategy uses (how-it-works §12).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Budget {
+    /// The whole context window.
+    Window,
+    /// A share of the window.
+    Share(f64),
+    /// The window less the output reserve ([`Strategy::output_reserve`]).
+    Usable,
+}
+
+/// A position of a cache breakpoint in a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, strum::IntoStaticStr)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum Breakpoint {
+    /// After tools and system prompt, including its notes.
+    Preamble,
+    /// After everything before the conversation, including what harnesses put
+    /// there (memory files, reminders).
+    Head,
+    /// After the summaries at the beginning of the history.
+    Summary,
+    /// After the last entry whose tool output was considered for pruning.
+    PruneBoundary,
+    /// At the newest breakpoint of the request before, so that a turn of more
+    /// blocks than the provider looks back over finds it.
+    Previous,
+    /// After the newest message: it moves with every request.
+    Newest,
+}
+
+impl Breakpoint {
+    /// The name used in strategies.
+    pub fn as_str(self) -> &'static str {
+        self.into()
+    }
+}
+
+/// The breakpoints of strategies that do not name any.
+const BREAKPOINTS: [Breakpoint; 3] =
+    [Breakpoint::Preamble, Breakpoint::Previous, Breakpoint::Newest];
+
+/// The context in which probes are asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AskedFrom {
+    /// The context that the strategy would send.
+    #[default]
+    Context,
+    /// The probe's own evidence and its neighbours: nothing is replayed.
+    Evidence,
+}
+
+/// One stage: a trigger, a mechanism and its parameters as written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stage {
+    /// The mechanism that the stage runs.
+    pub mechanism: &'static MechanismSpec,
+    /// The point at which it is checked.
+    pub at: At,
+    /// Its condition, with numbers for the strategy's native window.
+    pub when: When,
+    /// Size to shrink to; `None`: the trigger's own threshold.
+    pub target: Option<(Of, f64)>,
+    /// Whether tool calls and results may be separated (Zoea's window).
+    pub breaks_pairs: bool,
+    /// Whether the conversation continues while it works (how-it-works §25).
+    pub background: bool,
+    /// The mechanism's own parameters, unscaled.
+    pub parameters: Table,
+}
+
+/// A named row of the comparison.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Strategy {
+    /// The kebab-case name of the row.
+    pub name: String,
+    /// A description in one sentence.
+    pub summary: String,
+    /// The source of its numbers.
+    pub source: String,
+    /// Whether it is a control (never ranked).
+    pub control: bool,
+    /// The context in which its probes are asked.
+    pub asked_from: AskedFrom,
+    /// Window for which absolute numbers are meant; without one they do not scale.
+    pub native_window: Option<u64>,
+    /// Output limit of the strategy's model, in tokens of the native window.
+    pub output_limit: u64,
+    /// How it estimates the size of its context.
+    pub estimator: Estimator,
+    /// The part of the window that it uses.
+    pub budget: Budget,
+    /// The positions of cache breakpoints in its requests.
+    pub breakpoints: Vec<Breakpoint>,
+    /// Whether it caches its preamble explicitly where a provider offers that
+    /// (Gemini), and nothing else.
+    pub explicit_cache: bool,
+    /// The channel by which an answerer can search what was dropped.
+    pub recovery: Option<&'static RecoverySpec>,
+    /// Its stages in order.
+    pub stages: Vec<Stage>,
+    /// Hash of file, prompts, programs and overrides.
+    pub hash: String,
+    /// Folder of its file, if it is one of the user's own.
+    folder: Option<PathBuf>,
+    prompts: BTreeMap<String, String>,
+}
+
+/// What is wrong with a strategy, where, and what would be right.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{place}: {problem}")]
+pub struct StrategyError {
+    /// File, and the key where there is one.
+    pub place: String,
+    /// What is wrong and what is allowed.
+    pub problem: String,
+}
+
+impl Strategy {
+    /// The same as a control of another name.
+    #[must_use]
+    fn control_named(&self, name: String) -> Self {
+        Self { name, control: true, ..self.clone() }
+    }
+
+    /// Its no-summary: the same strategy, to be run with nothing in the place of what
+    /// its model writes. `None` where no model writes text for it.
+    pub fn without_summary(&self) -> Option<Self> {
+        let written = self.uses_compactor() && !self.control;
+        written.then(|| self.control_named(format!("{NO_SUMMARY}{}", self.name)))
+    }
+
+    /// The prompts that it names, by file.
+    pub fn prompts(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.prompts.iter().map(|(name, text)| (name.as_str(), text.as_str()))
+    }
+
+    /// The folder in which it runs programs, and the command of each stage
+    /// that does. Built-in strategies run none.
+    pub fn commands(&self) -> impl Iterator<Item = (&Path, Vec<&str>)> {
+        let stages = self.stages.iter().filter(|s| s.mechanism.name == COMMAND.name);
+        stages.filter_map(move |stage| Some((self.folder.as_deref()?, words(&stage.parameters))))
+    }
+
+    /// Whether a stage calls the compactor.
+    pub fn uses_compactor(&self) -> bool {
+        self.stages.iter().any(|s| s.mechanism.uses_compactor)
+    }
+
+    /// Whether a stage replays the vendor's own compactions.
+    pub fn replays_recording(&self) -> bool {
+        self.stages.iter().any(|s| s.when == When::Recorded)
+    }
+
+    /// Whether its recovery channel ranks closed sessions, which can be by meaning.
+    pub fn searches_sessions(&self) -> bool {
+        self.recovery.is_some_and(|spec| spec.recovery.by_meaning().is_some())
+    }
+
+    /// Tokens of a window that are left to the response: min(output limit,
+    /// 32,000), scaled like every absolute number (how-it-works §12 and §14).
+    pub fn output_reserve(&self, window: u64, scaled: bool) -> u64 {
+        self.scale(window, scaled).number(self.output_limit.min(LARGEST_RESERVE))
+    }
+
+    /// Tokens of a window less its output reserve.
+    pub fn usable(&self, window: u64, scaled: bool) -> u64 {
+        window.saturating_sub(self.output_reserve(window, scaled))
+    }
+
+    /// The part of the window that the strategy uses, in tokens.
+    pub fn budget_tokens(&self, window: u64, scaled: bool) -> u64 {
+        match self.budget {
+            Budget::Window => window,
+            Budget::Share(share) => (window as f64 * share) as u64,
+            Budget::Usable => self.usable(window, scaled),
+        }
+    }
+}
+
+/// The words of a stage's command.
+fn words(stage: &Table) -> Vec<&str> {
+    let command = stage.get("command").and_then(toml::Value::as_array);
+    command.into_iter().flatten().filter_map(toml::Value::as_str).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_strategy_needs_is_told_by_its_stages_and_its_recovery() {
+        let of = |name| builtin(name, &[]).unwrap().unwrap();
+        let needs = |name| {
+            let strategy: Strategy = of(name);
+            [strategy.uses_compactor(), strategy.searches_sessions(), strategy.replays_recording()]
+        };
+        assert_eq!(needs("prune"), [false, false, false]);
+        assert_eq!(needs("continuation"), [true, false, false]);
+        // Sessions are ranked by meaning; texts of messages are searched by words.
+        assert_eq!(needs("lis"), [true, true, false]);
+        assert_eq!(needs("sliding-window-search"), [false, false, false]);
+        assert!(of("recorded").replays_recording());
+    }
+
+    #[test]
+    fn the_words_of_a_command_are_those_of_its_list() {
+        let stage = |text: &str| text.parse::<Table>().unwrap();
+        assert_eq!(words(&stage("command = ['python3', 'mine.py']")), ["python3", "mine.py"]);
+        assert!(words(&stage("keep = 3")).is_empty());
+    }
+
+    #[test]
+    fn mechanisms_are_the_same_by_their_names() {
+        let of = |name| builtin(name, &[]).unwrap().unwrap().stages[0].mechanism;
+        assert_eq!(of("fifo"), of("fifo"));
+        assert_ne!(of("fifo"), of("prune"));
+    }
+
+    #[test]
+    fn the_reserve_is_the_output_limit_up_to_32000_tokens() {
+        let mut strategy = builtin("full", &[]).unwrap().unwrap();
+        strategy.native_window = Some(100_000);
+        for (limit, scaled, reserve) in
+            [(8_000, false, 8_000), (64_000, false, 32_000), (64_000, true, 16_000)]
+        {
+            strategy.output_limit = limit;
+            assert_eq!(strategy.output_reserve(50_000, scaled), reserve, "{limit}");
+            assert_eq!(strategy.usable(50_000, scaled), 50_000 - reserve);
+        }
+        for (budget, tokens) in
+            [(Budget::Window, 50_000), (Budget::Share(0.85), 42_500), (Budget::Usable, 18_000)]
+        {
+            strategy.budget = budget;
+            assert_eq!(strategy.budget_tokens(50_000, false), tokens);
+        }
+    }
+
+    #[test]
+    fn the_without_summary_of_a_strategy_is_a_control_and_only_one_that_a_model_writes_for_has_one()
+    {
+        let of = |name| builtin(name, &[]).unwrap().unwrap();
+        let (strategy, without_summary): (Strategy, _) =
+            (of("continuation"), of("continuation").without_summary().unwrap());
+        assert_eq!(
+            (without_summary.name.as_str(), without_summary.control),
+            ("no-summary:continuation", true)
+        );
+        assert_eq!(
+            (&without_summary.stages, &without_summary.hash),
+            (&strategy.stages, &strategy.hash)
+        );
+        assert_eq!(
+            (without_summary.without_summary(), of("prune").without_summary()),
+            (None, None)
+        );
+    }
+}

@@ -1,0 +1,338 @@
+//! Reads a strategy and the prompts that it names.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use serde::Deserialize;
+use toml::{Table, Value};
+
+use super::numbers;
+use super::overrides::set;
+use super::stage::{prompt_names, read_stage};
+use super::text::StrategyText;
+use super::{AskedFrom, BREAKPOINTS, Breakpoint, Budget, Stage, Strategy, StrategyError};
+use crate::mechanisms::{COMMAND, named_files};
+use crate::recovery::{RECOVERIES, RecoverySpec};
+use recap_core::model::suggest;
+use recap_core::text::excerpt;
+use recap_core::tokens::Estimator;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wire {
+    version: u32,
+    name: String,
+    summary: String,
+    source: String,
+    #[serde(default)]
+    control: bool,
+    #[serde(default)]
+    asked_from: AskedFrom,
+    native_window: Option<u64>,
+    #[serde(default = "default_output_limit")]
+    output_limit: u64,
+    #[serde(default)]
+    estimator: Estimator,
+    budget: Option<Value>,
+    cache_breakpoints: Option<Vec<Breakpoint>>,
+    #[serde(default)]
+    explicit_cache: bool,
+    recovery: Option<String>,
+    #[serde(default)]
+    stage: Vec<Table>,
+}
+
+fn default_output_limit() -> u64 {
+    8_192
+}
+
+/// The line of a TOML error, if the parser knows it.
+pub(super) fn line_of(text: &str, error: &toml::de::Error) -> String {
+    let before = error.span().and_then(|span| text.as_bytes().get(..span.start));
+    before.map_or_else(String::new, |before| {
+        format!("line {}", 1 + memchr::memchr_iter(b'\n', before).count())
+    })
+}
+
+/// The table of a strategy with changed values.
+pub(super) fn changed(
+    file: &str,
+    text: &str,
+    overrides: &[(String, String)],
+) -> Result<Table, StrategyError> {
+    let mut table: Table = text
+        .parse()
+        .map_err(|e: toml::de::Error| refused(file, &line_of(text, &e), e.message().to_owned()))?;
+    for (key, value) in overrides {
+        set(&mut table, key, value).map_err(|problem| refused(file, key, problem))?;
+    }
+    Ok(table)
+}
+
+impl Strategy {
+    /// Reads a strategy and the prompts that it names. `prompt` fetches a file
+    /// by its path relative to the strategy.
+    pub fn parse(
+        file: &str,
+        text: &str,
+        overrides: &[(String, String)],
+        prompt: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, StrategyError> {
+        Self::parse_in(None, file, text, overrides, prompt)
+    }
+
+    /// The same for a strategy in a folder, where its programs run.
+    pub(super) fn parse_in(
+        folder: Option<&Path>,
+        file: &str,
+        text: &str,
+        overrides: &[(String, String)],
+        prompt: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, StrategyError> {
+        let at = |key: &str, problem: String| refused(file, key, problem);
+        let table = changed(file, text, overrides)?;
+        for (key, value) in table.iter().filter(|(key, _)| *key != "stage") {
+            numbers::check(key, value).map_err(|problem| at(key, problem))?;
+        }
+        let canonical = table.to_string();
+        let wire: Wire = serde_path_to_error::deserialize(Value::Table(table)).map_err(|e| {
+            match e.path().to_string() {
+                // A missing key has no position.
+                path if path == "." => at("", e.inner().message().to_owned()),
+                path => at(&path, e.inner().message().to_owned()),
+            }
+        })?;
+        if wire.version != 1 {
+            return Err(at("version", format!("version {} is not known; write 1", wire.version)));
+        }
+        if wire.native_window == Some(0) {
+            let problem =
+                "a window has at least 1 token; leave it out if nothing scales".to_owned();
+            return Err(at("native_window", problem));
+        }
+        let budget = budget(wire.budget.as_ref()).map_err(|problem| at("budget", problem))?;
+        let recovery = (wire.recovery.as_deref().map(channel).transpose())
+            .map_err(|problem| at("recovery", problem))?;
+        let (stages, prompts) = stages(file, wire.stage, prompt)?;
+        if wire.asked_from == AskedFrom::Evidence && !(wire.control && stages.is_empty()) {
+            let problem = "only a control without stages is asked from the evidence".to_owned();
+            return Err(at("asked_from", problem));
+        }
+        let hash = hash(&canonical, &prompts, &programs(file, folder, &stages)?);
+        let strategy = Self {
+            name: wire.name,
+            summary: wire.summary,
+            source: wire.source,
+            control: wire.control,
+            asked_from: wire.asked_from,
+            native_window: wire.native_window,
+            output_limit: wire.output_limit,
+            estimator: wire.estimator,
+            budget,
+            breakpoints: wire.cache_breakpoints.unwrap_or_else(|| BREAKPOINTS.to_vec()),
+            explicit_cache: wire.explicit_cache,
+            recovery,
+            stages,
+            hash,
+            folder: folder.map(Path::to_owned),
+            prompts,
+        };
+        // Building once finds bad parameters before anything runs.
+        strategy
+            .build(strategy.native_window.unwrap_or(200_000), true)
+            .map_err(|e| at(&e.place, e.problem))?;
+        Ok(strategy)
+    }
+
+    /// Reads a strategy file of the user's own.
+    pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Self, StrategyError> {
+        StrategyText::read(path)?.strategy(overrides, &BTreeMap::new())
+    }
+}
+
+/// Longest prompt that is read, in bytes: far more than any model accepts.
+const LONGEST_PROMPT: u64 = 16 << 20;
+
+/// Opens a file that a strategy names. Devices and pipes, which may never end, are refused.
+fn plain_file(path: &Path) -> std::io::Result<File> {
+    if std::fs::metadata(path)?.is_file() {
+        File::open(path)
+    } else {
+        Err(std::io::Error::other("it is no plain file"))
+    }
+}
+
+/// The text of a prompt file.
+pub(super) fn prompt_text(path: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    let read = plain_file(path)?.take(LONGEST_PROMPT + 1).read_to_string(&mut text)?;
+    if read as u64 > LONGEST_PROMPT {
+        return Err(std::io::Error::other("it is too long"));
+    }
+    Ok(text)
+}
+
+/// An error with the key of a file, or with the file alone.
+pub(super) fn refused(file: &str, key: &str, problem: String) -> StrategyError {
+    let key = excerpt(key);
+    let place = if key.is_empty() { file.to_owned() } else { format!("{file}, {key}") };
+    StrategyError { place, problem }
+}
+
+/// Text of each prompt file by its name.
+type Prompts = BTreeMap<String, String>;
+
+/// Reads the stages and fetches the prompts that they name.
+fn stages(
+    file: &str,
+    tables: Vec<Table>,
+    prompt: &dyn Fn(&str) -> Option<String>,
+) -> Result<(Vec<Stage>, Prompts), StrategyError> {
+    let mut prompts = Prompts::new();
+    let mut stages = Vec::new();
+    for (number, table) in tables.into_iter().enumerate() {
+        let at = |problem| refused(file, &format!("stage {}", number + 1), problem);
+        for (key, value) in &table {
+            numbers::check(key, value).map_err(at)?;
+        }
+        let stage = read_stage(table).map_err(at)?;
+        for name in prompt_names(&stage.parameters) {
+            let text =
+                prompt(&name).ok_or_else(|| at(format!("prompt `{name}` cannot be read")))?;
+            prompts.insert(name, text);
+        }
+        stages.push(stage);
+    }
+    Ok((stages, prompts))
+}
+
+/// Hash of each file of a program by its name.
+type Programs = BTreeMap<String, blake3::Hash>;
+
+/// Reads the files beside the strategy that commands name. A word of a command
+/// that is not such a file is an ordinary argument.
+fn programs(
+    file: &str,
+    folder: Option<&Path>,
+    stages: &[Stage],
+) -> Result<Programs, StrategyError> {
+    let mut programs = Programs::new();
+    let Some(folder) = folder else { return Ok(programs) };
+    let commands = stages.iter().enumerate().filter(|(_, s)| s.mechanism.name == COMMAND.name);
+    for (number, stage) in commands {
+        for (name, must_be) in named_files(&stage.parameters) {
+            let path = folder.join(name);
+            if !must_be && (Path::new(name).is_absolute() || !path.is_file()) {
+                continue;
+            }
+            let hashed = content_hash(&path).map_err(|e| {
+                let problem = format!("file `{name}` cannot be read: {e}");
+                refused(file, &format!("stage {}", number + 1), problem)
+            })?;
+            programs.insert(name.to_owned(), hashed);
+        }
+    }
+    Ok(programs)
+}
+
+/// Hash of a file, which may be large.
+fn content_hash(path: &Path) -> std::io::Result<blake3::Hash> {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update_reader(plain_file(path)?)?;
+    Ok(hasher.finalize())
+}
+
+/// Hash of the file with its overrides, of its prompts, and of its programs.
+fn hash(canonical: &str, prompts: &Prompts, programs: &Programs) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(canonical.as_bytes());
+    for (name, text) in prompts {
+        hasher.update(name.as_bytes()).update(text.as_bytes());
+    }
+    for (name, content) in programs {
+        hasher.update(name.as_bytes()).update(content.as_bytes());
+    }
+    hasher.finalize().to_hex()[..16].to_owned()
+}
+
+/// A channel by its name.
+fn channel(name: &str) -> Result<&'static RecoverySpec, String> {
+    RECOVERIES.iter().copied().find(|spec| spec.name == name).ok_or_else(|| {
+        let like = suggest(name, RECOVERIES.iter().map(|spec| spec.name));
+        format!("`{name}` is no recovery channel: {like}")
+    })
+}
+
+fn budget(value: Option<&Value>) -> Result<Budget, String> {
+    match value {
+        None => Ok(Budget::Window),
+        Some(Value::String(word)) if word == "window" => Ok(Budget::Window),
+        Some(Value::String(word)) if word == "usable" => Ok(Budget::Usable),
+        Some(Value::Float(share)) if *share > 0.0 && *share <= 1.0 => Ok(Budget::Share(*share)),
+        Some(other) => Err(format!(
+            "`{other}` is no budget; write \"window\", \"usable\" or a share such as 0.85"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(stage: &str) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("mine.toml");
+        let head = "version = 1\nname = \"mine\"\nsummary = \"x\"\nsource = \"x\"\n\n[[stage]]\n\
+                    at = \"request\"\nwhen = \"always\"\n";
+        std::fs::write(&file, format!("{head}{stage}")).unwrap();
+        let long = File::create(folder.path().join("long.md")).unwrap();
+        // Takes no room on most file systems.
+        long.set_len(LONGEST_PROMPT + 1).unwrap();
+        Strategy::load(&file, &[]).unwrap_err().to_string()
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_file_without_an_end_is_not_read() {
+        let command = "mechanism = \"command\"\ncommand = [\"true\"]\nfiles = [\"/dev/zero\"]\n";
+        let shown = refused(command);
+        assert!(shown.ends_with("`/dev/zero` cannot be read: it is no plain file"), "{shown}");
+        for name in ["/dev/zero", "long.md"] {
+            let shown = refused(&format!("mechanism = \"summary\"\nprompt = \"{name}\"\n"));
+            assert!(shown.ends_with(&format!("prompt `{name}` cannot be read")), "{shown}");
+        }
+    }
+
+    #[test]
+    fn an_error_of_the_format_is_told_with_its_line() {
+        let wrong = |text| Strategy::parse("mine.toml", text, &[], &|_| None).unwrap_err().place;
+        assert_eq!(wrong("= 1\n"), "mine.toml, line 1");
+        assert_eq!(wrong("version = 1\nname = \"x\"\n\n= 3\n"), "mine.toml, line 4");
+    }
+
+    #[test]
+    fn a_prompt_may_be_as_long_as_the_bound_and_no_longer() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("long.md");
+        let file = File::create(&path).unwrap();
+        file.set_len(LONGEST_PROMPT).unwrap();
+        assert_eq!(prompt_text(&path).unwrap().len() as u64, 16 * 1_024 * 1_024);
+        file.set_len(LONGEST_PROMPT + 1).unwrap();
+        assert_eq!(prompt_text(&path).unwrap_err().to_string(), "it is too long");
+    }
+
+    #[test]
+    fn a_budget_is_a_word_or_a_share_above_0_and_at_most_1() {
+        let word = |word: &str| budget(Some(&Value::String(word.to_owned())));
+        assert_eq!(budget(None), Ok(Budget::Window));
+        assert_eq!([word("window"), word("usable")], [Ok(Budget::Window), Ok(Budget::Usable)]);
+        assert!(word("all").is_err() && budget(Some(&Value::Integer(1))).is_err());
+        for (share, known) in [(0.0, false), (0.1, true), (1.0, true), (1.1, false), (-1.0, false)]
+        {
+            let read = budget(Some(&Value::Float(share)));
+            assert_eq!(read.ok(), known.then_some(Budget::Share(share)), "{share}");
+        }
+    }
+}

@@ -1,0 +1,371 @@
+//! Triggers of a stage: the point at which it is checked, and the condition.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde::{Deserialize, Serialize};
+
+/// The point at which a stage is checked (how-it-works §15).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum At {
+    /// At the start of the session.
+    Open,
+    /// After every appended message (GenCode).
+    Append,
+    /// After a user message, before its first request (Arachne).
+    UserTurn,
+    /// Before every request (Zoea, GSV).
+    Request,
+    /// After every response of the agent (Lis).
+    Response,
+}
+
+impl At {
+    /// The name used in strategies.
+    pub fn as_str(self) -> &'static str {
+        self.into()
+    }
+}
+
+/// The size that a share refers to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Of {
+    /// The model's context limit.
+    Window,
+    /// The budget of the strategy.
+    Budget,
+    /// The window less the output reserve.
+    Usable,
+}
+
+impl Of {
+    /// The name used in strategies.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Of::Window => "window",
+            Of::Budget => "budget",
+            Of::Usable => "usable",
+        }
+    }
+}
+
+/// The condition, with absolute numbers already scaled to the run's window.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum When {
+    /// The condition always holds.
+    Always,
+    /// The estimated size is strictly above a share of something and above a
+    /// number of tokens, and at most another number.
+    Above {
+        /// The size that the share refers to.
+        of: Of,
+        /// The share, in `0.0..=1.0`.
+        share: f64,
+        /// And strictly above this many tokens.
+        and_over: u64,
+        /// And at most this many, if there is a bound.
+        at_most: Option<u64>,
+    },
+    /// The estimated size is strictly above the window less a reserve.
+    AboveReserve {
+        /// The reserve in tokens.
+        reserve: u64,
+    },
+    /// Tool output that has not been pruned or considered exceeds this many tokens.
+    ToolTokens(u64),
+    /// More messages than this would be sent.
+    Messages(u32),
+    /// The newest message is a user's, and came after a silence of more than
+    /// this many minutes.
+    Idle {
+        /// The length of the silence, in minutes.
+        minutes: u64,
+    },
+    /// The newest message is a user's, and this hour of the day (UTC) has
+    /// passed since the message before it.
+    Hour(i8),
+    /// The newest message is a user's and begins with one of these words.
+    Command(Vec<String>),
+    /// The vendor's agent compacted at this point.
+    Recorded,
+}
+
+impl std::fmt::Display for When {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            When::Always => write!(f, "always"),
+            When::Above { of, share, and_over, at_most } => {
+                write!(f, "above {share} of {}", of.as_str())?;
+                if *and_over > 0 {
+                    write!(f, " and over {and_over}")?;
+                }
+                at_most.map_or(Ok(()), |bound| write!(f, " and at most {bound}"))
+            }
+            When::AboveReserve { reserve } => write!(f, "above window - {reserve}"),
+            When::ToolTokens(tokens) => write!(f, "tool output over {tokens}"),
+            When::Messages(count) => write!(f, "over {count} messages"),
+            When::Idle { minutes } => write!(f, "idle for more than {minutes} minutes"),
+            When::Hour(hour) => write!(f, "daily at {hour:02}:00"),
+            When::Command(words) => write!(f, "the user says {}", words.join(" or ")),
+            When::Recorded => write!(f, "recorded"),
+        }
+    }
+}
+
+/// The quantities that conditions are compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gauge<'a> {
+    /// The strategy's own estimate of its context; `None` while it waits for a
+    /// provider's figure.
+    pub believed: Option<u64>,
+    /// Context limit in tokens.
+    pub window: u64,
+    /// The budget of the strategy, in tokens.
+    pub budget: u64,
+    /// The window less the output reserve, in tokens.
+    pub usable: u64,
+    /// Tokens of tool output after the prune boundary.
+    pub tool_tokens: u64,
+    /// Number of stored messages.
+    pub messages: u32,
+    /// The newest message, if it is a user's.
+    pub turn: Option<Turn<'a>>,
+    /// Whether the vendor's agent compacted here.
+    pub recorded: bool,
+}
+
+/// A user's message, with its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn<'a> {
+    /// The text of the message.
+    pub said: &'a str,
+    /// The time of the message.
+    pub at: Timestamp,
+    /// The time of the message before it; `None` at the first.
+    pub before: Option<Timestamp>,
+}
+
+impl Turn<'_> {
+    /// Whether the silence before it was longer.
+    fn idle_for(&self, minutes: u64) -> bool {
+        let silence = self.before.map(|before| self.at.duration_since(before).as_millis());
+        silence.is_some_and(|silence| silence > i128::from(minutes) * 60_000)
+    }
+
+    /// Whether an hour of the day (UTC) has passed since the message before.
+    fn crosses(&self, hour: i8) -> bool {
+        let Some(before) = self.before else { return false };
+        let day = self.at.to_zoned(TimeZone::UTC).date();
+        let mut days = std::iter::successors(Some(day), |day| day.yesterday().ok()).take(2);
+        days.any(|day| {
+            let moment = day.at(hour, 0, 0, 0).to_zoned(TimeZone::UTC);
+            moment.is_ok_and(|moment| before < moment.timestamp() && moment.timestamp() <= self.at)
+        })
+    }
+}
+
+impl Gauge<'_> {
+    /// Tokens of a share, rounded down.
+    pub fn share(&self, of: Of, share: f64) -> u64 {
+        let whole = match of {
+            Of::Window => self.window,
+            Of::Budget => self.budget,
+            Of::Usable => self.usable,
+        };
+        (whole as f64 * share) as u64
+    }
+}
+
+impl When {
+    /// The size in tokens above which it holds; `None` where it does not depend
+    /// on the size of the context.
+    pub fn threshold(&self, gauge: &Gauge<'_>) -> Option<u64> {
+        match self {
+            When::Above { of, share, and_over, .. } => {
+                Some(gauge.share(*of, *share).max(*and_over))
+            }
+            When::AboveReserve { reserve } => Some(gauge.window.saturating_sub(*reserve)),
+            _ => None,
+        }
+    }
+
+    /// Whether the stage is due.
+    pub fn holds(&self, gauge: &Gauge<'_>) -> bool {
+        match self {
+            When::Always => true,
+            When::Above { of, share, and_over, at_most } => gauge.believed.is_some_and(|size| {
+                let below = at_most.is_none_or(|bound| size <= bound);
+                size > gauge.share(*of, *share) && size > *and_over && below
+            }),
+            When::AboveReserve { reserve } => {
+                gauge.believed.is_some_and(|size| size > gauge.window.saturating_sub(*reserve))
+            }
+            When::ToolTokens(tokens) => gauge.tool_tokens > *tokens,
+            When::Messages(count) => gauge.messages > *count,
+            When::Idle { minutes } => gauge.turn.is_some_and(|turn| turn.idle_for(*minutes)),
+            When::Hour(hour) => gauge.turn.is_some_and(|turn| turn.crosses(*hour)),
+            When::Command(words) => gauge
+                .turn
+                .and_then(|turn| turn.said.split_whitespace().next())
+                .is_some_and(|first| words.iter().any(|word| word == first)),
+            When::Recorded => gauge.recorded,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use recap_core::model::is_of_size;
+
+    const GAUGE: Gauge<'static> = Gauge {
+        believed: Some(700),
+        window: 1000,
+        budget: 900,
+        usable: 800,
+        tool_tokens: 50,
+        messages: 4,
+        turn: None,
+        recorded: false,
+    };
+
+    fn turn<'a>(said: &'a str, before: &str, at: &str) -> Gauge<'a> {
+        let (at, before) = (at.parse().unwrap(), before.parse().ok());
+        Gauge { turn: Some(Turn { said, at, before }), ..GAUGE }
+    }
+
+    #[test]
+    fn a_written_condition_says_whether_it_waits_for_a_size() {
+        let above = When::Above { of: Of::Window, share: 0.7, and_over: 9, at_most: None };
+        for when in [above, When::AboveReserve { reserve: 9 }, When::Messages(9)] {
+            assert!(is_of_size(&when.to_string()), "{when}");
+        }
+        let said = When::Command(vec!["over".to_owned()]);
+        let others =
+            [When::Always, When::ToolTokens(9), When::Idle { minutes: 9 }, When::Hour(9), said];
+        for when in others.into_iter().chain([When::Recorded]) {
+            assert!(!is_of_size(&when.to_string()), "{when}");
+        }
+    }
+
+    #[test]
+    fn above_is_strict() {
+        let above = |share| When::Above { of: Of::Window, share, and_over: 0, at_most: None };
+        assert!(!above(0.7).holds(&GAUGE));
+        assert!(above(0.69).holds(&GAUGE));
+    }
+
+    #[test]
+    fn both_halves_of_above_must_hold() {
+        let above = |and_over| When::Above { of: Of::Usable, share: 0.5, and_over, at_most: None };
+        assert!(above(600).holds(&GAUGE));
+        assert!(!above(700).holds(&GAUGE));
+    }
+
+    #[test]
+    fn at_most_includes_its_bound() {
+        let up_to = |at_most| When::Above {
+            of: Of::Usable,
+            share: 0.5,
+            and_over: 0,
+            at_most: Some(at_most),
+        };
+        assert!(up_to(700).holds(&GAUGE));
+        assert!(!up_to(699).holds(&GAUGE));
+    }
+
+    #[test]
+    fn a_strategy_that_waits_for_a_figure_is_never_above() {
+        let gauge = Gauge { believed: None, ..GAUGE };
+        assert!(
+            !When::Above { of: Of::Window, share: 0.0, and_over: 0, at_most: None }.holds(&gauge)
+        );
+        assert!(!When::AboveReserve { reserve: 999 }.holds(&gauge));
+    }
+
+    /// Seed 004: triggers before the LLM call, contextWindow − reserveTokens
+    #[test]
+    fn a_reserve_counts_from_the_window() {
+        assert!(When::AboveReserve { reserve: 301 }.holds(&GAUGE));
+        assert!(!When::AboveReserve { reserve: 300 }.holds(&GAUGE));
+    }
+
+    #[test]
+    fn counts_and_tool_tokens_are_strict() {
+        assert!(When::ToolTokens(49).holds(&GAUGE) && !When::ToolTokens(50).holds(&GAUGE));
+        assert!(When::Messages(3).holds(&GAUGE) && !When::Messages(4).holds(&GAUGE));
+    }
+
+    #[test]
+    fn a_silence_must_be_longer_than_its_bound() {
+        let gauge = turn("so", "2026-03-01T10:00:00Z", "2026-03-01T10:30:00Z");
+        assert!(!When::Idle { minutes: 30 }.holds(&gauge));
+        assert!(When::Idle { minutes: 29 }.holds(&gauge));
+        assert!(!When::Idle { minutes: 29 }.holds(&GAUGE), "no user spoke");
+    }
+
+    #[test]
+    fn an_hour_of_the_day_comes_once_between_two_messages() {
+        let at_four = |before, at| When::Hour(4).holds(&turn("so", before, at));
+        assert!(at_four("2026-03-01T03:59:59Z", "2026-03-01T04:00:00Z"));
+        assert!(!at_four("2026-03-01T04:00:00Z", "2026-03-01T23:00:00Z"));
+        assert!(at_four("2026-03-01T23:00:00Z", "2026-03-03T01:00:00Z"), "yesterday's");
+        assert!(!at_four("2026-03-01T23:00:00Z", "2026-03-02T03:00:00Z"));
+        assert!(!at_four("", "2026-03-02T05:00:00Z"), "a first message ends nothing");
+    }
+
+    #[test]
+    fn a_command_is_the_first_word_of_what_a_user_says() {
+        let said = |said| {
+            let gauge = turn(said, "", "2026-03-01T10:00:00Z");
+            When::Command(vec!["/new".to_owned(), "/clear".to_owned()]).holds(&gauge)
+        };
+        assert!(said("/clear") && said(" /new session please"));
+        assert!(!said("/newer") && !said("say /new") && !said(""));
+    }
+
+    #[test]
+    fn points_and_sizes_are_told_by_the_names_that_strategies_use() {
+        for (name, at) in [
+            ("open", At::Open),
+            ("append", At::Append),
+            ("user-turn", At::UserTurn),
+            ("request", At::Request),
+            ("response", At::Response),
+        ] {
+            assert_eq!(at.as_str(), name);
+            assert_eq!(serde_json::to_value(at).unwrap(), name);
+        }
+        for (name, of) in [("window", Of::Window), ("budget", Of::Budget), ("usable", Of::Usable)] {
+            assert_eq!(of.as_str(), name);
+            assert_eq!(serde_json::to_value(of).unwrap(), name);
+        }
+        let shares = [Of::Window, Of::Budget, Of::Usable].map(|of| GAUGE.share(of, 0.25));
+        assert_eq!(shares, [250, 225, 200]);
+    }
+
+    #[test]
+    fn a_condition_is_told_in_words() {
+        let above = |and_over, at_most| {
+            When::Above { of: Of::Budget, share: 0.8, and_over, at_most }.to_string()
+        };
+        assert_eq!(above(0, None), "above 0.8 of budget");
+        assert_eq!(above(1, None), "above 0.8 of budget and over 1");
+        assert_eq!(above(5, Some(9)), "above 0.8 of budget and over 5 and at most 9");
+        for (when, told) in [
+            (When::Always, "always"),
+            (When::Recorded, "recorded"),
+            (When::AboveReserve { reserve: 7 }, "above window - 7"),
+            (When::ToolTokens(7), "tool output over 7"),
+            (When::Messages(7), "over 7 messages"),
+            (When::Idle { minutes: 7 }, "idle for more than 7 minutes"),
+            (When::Hour(4), "daily at 04:00"),
+            (When::Command(vec!["/a".to_owned(), "/b".to_owned()]), "the user says /a or /b"),
+        ] {
+            assert_eq!(when.to_string(), told);
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Whether a provider would accept a context: calls and results in pairs.
+
+use std::collections::BTreeSet;
+
+use super::context::Context;
+use recap_core::model::{CallId, LedgerState, MessageIndex};
+
+/// A call or a result that is sent alone.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BrokenPair {
+    /// A result without its call: the id of the call, and the tool.
+    #[error("the result of call `{0}` ({1}) is sent without its call")]
+    Result(String, String),
+    /// A call without its result: its id, and the tool.
+    #[error("call `{0}` ({1}) is sent without its result")]
+    Call(String, String),
+}
+
+/// Whether each visible result has its call, and each visible call its result,
+/// as far as the result has been recorded by now (an interrupted call has
+/// none). Returns the first violation. The cost depends on the visible entries.
+pub fn pairs_are_whole(context: &Context) -> Result<(), BrokenPair> {
+    let recording = context.recording();
+    let visible: Vec<MessageIndex> = context.visible().filter_map(|id| id.index()).collect();
+    let shown: BTreeSet<MessageIndex> = visible.iter().copied().collect();
+    for &message in &visible {
+        if let Some(call) = recording.call_of(message) {
+            let known = &recording.calls[call.0 as usize];
+            if !shown.contains(&known.message) || context.is_call_removed(known) {
+                let (call, tool) = (known.id.to_string(), known.tool.to_string());
+                return Err(BrokenPair::Result(call, tool));
+            }
+        }
+        for call in recording.calls_in(message) {
+            let lost =
+                |&result: &MessageIndex| result < context.seen_count() && !shown.contains(&result);
+            if call.result.as_ref().is_some_and(lost) && !context.is_call_removed(call) {
+                let (call, tool) = (call.id.to_string(), call.tool.to_string());
+                return Err(BrokenPair::Call(call, tool));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The broken pairs of a context, updated at the cost of the changes.
+#[derive(Clone, Debug, Default)]
+pub struct Pairs {
+    broken: BTreeSet<CallId>,
+}
+
+impl Pairs {
+    /// Checks the pairs of these messages again. It must be called for every
+    /// message that was appended, or whose state changed.
+    pub fn look_again(
+        &mut self,
+        context: &Context,
+        messages: impl IntoIterator<Item = MessageIndex>,
+    ) {
+        let recording = context.recording();
+        for message in messages {
+            let made = recording.calls_in(message).iter().filter_map(|call| call.result);
+            let answers = made.filter_map(|result| recording.call_of(result));
+            for call in answers.chain(recording.call_of(message)) {
+                if is_broken(context, call) {
+                    self.broken.insert(call);
+                } else {
+                    self.broken.remove(&call);
+                }
+            }
+        }
+    }
+
+    /// Whether every pair is complete: the same result as [`pairs_are_whole`].
+    pub fn are_whole(&self) -> bool {
+        self.broken.is_empty()
+    }
+}
+
+/// Whether only one half of an answered call is sent.
+fn is_broken(context: &Context, call: CallId) -> bool {
+    let known = &context.recording().calls[call.0 as usize];
+    let Some(result) = known.result.filter(|&result| result < context.seen_count()) else {
+        return false;
+    };
+    let sent =
+        |message| matches!(context.state(message), LedgerState::Verbatim | LedgerState::Edited);
+    let called = sent(known.message) && !context.is_call_removed(known);
+    called != sent(result)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::context::{EntryId, Op, Recording};
+    use crate::testkit::Talk;
+
+    /// A question, two calls, their results, and an answer.
+    fn context(messages: u32) -> Context {
+        let call = |id| (id, "read", serde_json::json!({}));
+        let talk = Talk::new("S").user("u").calls(&[call("a"), call("b")]);
+        let talk = talk.result("a", "one").result("b", "two").assistant("done");
+        let mut context = Context::new(Recording::new(Arc::new(talk.end()), Arc::default()));
+        (0..messages).for_each(|_| context.append());
+        context
+    }
+
+    #[test]
+    fn a_call_and_its_result_are_sent_together_or_not_at_all() {
+        let result = |id: &str| Err(BrokenPair::Result(id.to_owned(), "read".to_owned()));
+        let call = |id: &str| Err(BrokenPair::Call(id.to_owned(), "read".to_owned()));
+        for (hidden, found) in [
+            (&[][..], Ok(())),
+            (&[0, 4], Ok(())),
+            (&[1, 2, 3], Ok(())),
+            (&[1], result("a")),
+            (&[1, 2], result("b")),
+            (&[2], call("a")),
+            (&[3], call("b")),
+        ] {
+            let mut context = context(5);
+            let also = hidden.iter().map(|&at| EntryId::message(at)).collect();
+            context.apply(Op::Hide { before: 0, except: Vec::new(), also }).unwrap();
+            assert_eq!(pairs_are_whole(&context), found, "{hidden:?}");
+            let mut pairs = Pairs::default();
+            pairs.look_again(&context, 0..5);
+            assert_eq!(pairs.are_whole(), found.is_ok(), "{hidden:?}");
+            context.begin_stage(0);
+            pairs.look_again(&context, hidden.iter().copied());
+            assert!(pairs.are_whole(), "all is shown again");
+        }
+        // Results that are still to come are not missed.
+        for messages in [2, 3] {
+            let mut pairs = Pairs::default();
+            pairs.look_again(&context(messages), 0..messages);
+            assert!(pairs.are_whole() && pairs_are_whole(&context(messages)).is_ok());
+        }
+        let mut removed = context(5);
+        removed.apply(Op::RemoveCall(CallId(0))).unwrap();
+        let mut pairs = Pairs::default();
+        pairs.look_again(&removed, 0..5);
+        assert!(pairs.are_whole() && pairs_are_whole(&removed).is_ok());
+    }
+}

@@ -1,0 +1,504 @@
+//! Runs with models in the roles, played by a scripted server.
+
+use serde_json::{Value as Json, json};
+
+use crate::desk::{Desk, Ran};
+use crate::server::{Act, Received, Server, chat, discard};
+
+/// A key that no text may ever hold.
+const KEY: &str = "sk-canary-4471";
+
+/// A talk in which three things are said that are asked for at its end.
+const TALK: [(&str, &str); 5] = [
+    ("The build server is called heron.", "Noted, heron."),
+    ("The invoice has the number 4471.", "I wrote it down."),
+    ("We deploy on Thursdays, and mail goes to kim@example.org.", "Thursdays it is."),
+    ("Go on with the parser.", "It reads quoted fields now."),
+    ("And the tests?", "They pass."),
+];
+
+/// A data set of that talk with a question for each thing.
+pub fn talk(desk: &Desk) {
+    let message = |id: String, role: &str, text: &str| {
+        let filler = "The parser takes one field after the other. ".repeat(45);
+        json!({"id": id, "role": role, "blocks": [{"type": "text", "text": format!("{text} {filler}")}]})
+    };
+    let messages: Vec<Json> = (TALK.iter().enumerate())
+        .flat_map(|(n, (user, reply))| {
+            [message(format!("u{n}"), "user", user), message(format!("a{n}"), "assistant", reply)]
+        })
+        .collect();
+    let transcript =
+        json!({"id": "talk", "system": ["You help."], "tools": [], "messages": messages});
+    let probes = [
+        ("p0", "What is the build server called?", "heron", "u0"),
+        ("p1", "Which number has the invoice?", "4471", "u1"),
+        ("p2", "On which day do we deploy?", "Thursday", "u2"),
+    ];
+    let probes = probes.map(|(id, question, value, evidence)| {
+        let probe = json!({"id": id, "transcript": "talk", "asked_at": 9, "kind": "fact",
+            "question": question, "expect": {"any_of": [value]}, "evidence": [evidence]});
+        probe.to_string() + "\n"
+    });
+    let about = "name = \"talk\"\nversion = \"1\"\nlicence = \"CC0-1.0\"\norigin = \"made up\"\n\
+                 description = \"a talk\"\n";
+    desk.file("talk/dataset.toml", about)
+        .file("talk/transcripts.jsonl", transcript.to_string() + "\n")
+        .file("talk/probes.jsonl", probes.concat());
+}
+
+/// A model that reads and grades: it answers with the first thing of the talk
+/// that its context holds and its question asks for.
+fn knows(request: &Received) -> Act {
+    Act::chat(&reply_to(request))
+}
+
+/// Its reply to a request.
+fn reply_to(request: &Received) -> String {
+    let system = request.body["messages"][0]["content"].as_str().unwrap_or_default();
+    let schema = request.body.get("response_format").is_some();
+    reply_of(system, &request.text(), schema)
+}
+
+/// Its reply to a system text and a message; one with a schema grades.
+pub fn reply_of(system: &str, text: &str, schema: bool) -> String {
+    if !schema {
+        let known = [("server", "heron"), ("invoice", "4471"), ("deploy", "Thursday")];
+        let asked = known.iter().find(|(about, _)| text.contains(about));
+        let said = asked.filter(|(_, value)| system.contains(value));
+        return said.map_or("I don't know.", |(_, value)| value).to_owned();
+    }
+    let grading: Json = serde_json::from_str(text).unwrap();
+    let expected = grading["expected"][0].as_str().unwrap();
+    let verdict = match grading["answer"].as_str().unwrap() {
+        "I don't know." => "abstained",
+        answer if answer.contains(expected) => "correct",
+        _ => "incorrect",
+    };
+    json!({"reason": "as the words say", "verdict": verdict}).to_string()
+}
+
+const JUDGED: [&str; 8] =
+    ["bench", "talk", "--window", "50%", "--answerer", "openai/m", "--judge", "openai/m"];
+
+/// A judged run on the talk.
+fn bench(desk: &Desk, base: &str, more: &[&str]) -> Ran {
+    if !desk.path("talk").exists() {
+        talk(desk);
+    }
+    let variables = [("OPENAI_BASE_URL", base), ("OPENAI_API_KEY", KEY)];
+    let arguments = [&JUDGED, &["--strategy", "fifo"][..], more].concat();
+    desk.recap_with(&variables, &arguments)
+}
+
+/// Nothing that a run wrote or said holds the key.
+#[track_caller]
+fn keeps_the_key(desk: &Desk, ran: &Ran) {
+    assert!(!ran.out.contains(KEY) && !ran.err.contains(KEY), "{ran:?}");
+    let mut folders = vec![desk.path(".")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let text = String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned();
+                assert!(!text.contains(KEY), "{}", path.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn models_answer_and_grade_each_distinct_question_once() {
+    let desk = Desk::new();
+    let server = Server::start(knows);
+    let ran = bench(&desk, &server.base(), &["--out", "run"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let probes = desk.csv("run/probes.csv");
+    let of = |strategy: &str| -> Vec<&str> {
+        let rows = probes.iter().filter(|row| row["strategy"] == strategy);
+        rows.map(|row| row["score"].as_str()).collect()
+    };
+    assert_eq!(of("full"), ["1", "1", "1"]);
+    assert_eq!(of("empty"), ["0", "0", "0"]);
+    let calls = desk.csv("run/calls.csv");
+    assert_eq!(calls.len(), server.requests(), "every request is one row");
+    let mut keys: Vec<&str> = calls.iter().map(|call| call["key"].as_str()).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    assert_eq!(keys.len(), calls.len(), "no request is made twice");
+    for call in &calls {
+        let figures = ["outcome", "uncached", "output", "attempts", "latency_source"];
+        let told = figures.map(|name| call[name].as_str());
+        assert_eq!(told, ["replied", "10", "5", "1", "live"], "{call:?}");
+        assert_eq!(call["cost_usd"], "", "a model without a price has no cost");
+    }
+    let manifest = desk.json("run/manifest.json");
+    assert_eq!((&manifest["answerer"], &manifest["source"]), (&json!("openai/m"), &json!("model")));
+    assert!(ran.out.contains("calls of models in this run"), "{}", ran.out);
+    assert!(desk.read("run/report.html").contains("Calls of models"));
+    assert_eq!(server.log()[0].header("authorization"), Some(&*format!("Bearer {KEY}")));
+    keeps_the_key(&desk, &ran);
+}
+
+/// Everything in a run folder but own CPU times.
+pub fn folder(desk: &Desk, run: &str) -> Vec<(String, String)> {
+    let names = desk.list(run).into_iter().filter(|name| name != "times.jsonl");
+    names.map(|name| (name.clone(), desk.read(&format!("{run}/{name}")))).collect()
+}
+
+#[test]
+fn a_judged_run_replays_from_its_cassette_without_key_or_network() {
+    let desk = Desk::new();
+    let server = Server::start(knows);
+    let record = ["--cassette", "tape.jsonl", "--record"];
+    let summaries = ["--set", "continuation.keep_last=2", "--compactor", "openai/m"];
+    let recorded =
+        bench(&desk, &server.base(), &[&record[..], &summaries, &["--out", "a"]].concat());
+    assert_eq!(recorded.code, 0, "{recorded:?}");
+    let asked = server.requests();
+    drop(server);
+    let replay = [&JUDGED[..], &["--strategy", "fifo", "--cassette", "tape.jsonl"]];
+    let replay = [&replay.concat()[..], &summaries, &["--replay", "--out"]].concat();
+    for run in ["b", "c"] {
+        let ran = desk.recap(&[&replay[..], &[run]].concat());
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert_eq!(folder(&desk, run), folder(&desk, "a"), "the same bytes as the recording run");
+    }
+    let calls = desk.csv("b/calls.csv");
+    assert_eq!(calls.len(), asked);
+    assert!(calls.iter().all(|call| call["latency_source"] == "recorded"), "{calls:?}");
+    let compactions = desk.csv("b/compactions.csv");
+    let own = compactions.iter().find(|row| row["model_calls"] != "0").unwrap();
+    assert_eq!((own["latency_source"].as_str(), own["input_tokens"].as_str()), ("recorded", "10"));
+    keeps_the_key(&desk, &recorded);
+
+    // Without one of its lines the run stops at the missing call, and says which.
+    let tape = desk.read("tape.jsonl");
+    let torn: Vec<&str> = tape.lines().filter(|line| !line.contains("heron")).collect();
+    desk.file("tape.jsonl", torn.join("\n") + "\n");
+    let ran = desk.recap(&[&replay[..], &["d"]].concat());
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.err.contains("the cassette has no such call"), "{}", ran.err);
+    assert!(ran.err.contains("openai/m") && ran.err.contains("tape.jsonl"), "{}", ran.err);
+}
+
+#[test]
+fn a_model_that_writes_nothing_of_use_is_told_first_and_has_no_rank() {
+    let desk = Desk::new();
+    // Five words, but for every fifth call, which is withheld.
+    let server = Server::start(|request| match request.number % 5 {
+        4 => Act::json(200, &chat("", "content_filter")),
+        _ => Act::chat("They talked about some things."),
+    });
+    let variables = [("OPENAI_BASE_URL", server.base()), ("OPENAI_API_KEY", KEY.to_owned())];
+    let variables = variables.each_ref().map(|(name, value)| (*name, value.as_str()));
+    let run = ["replay", "quickstart", "--strategy", "claude-code", "--strategy", "fifo"];
+    let role = ["--compactor", "openai/m", "--replicates", "1", "--out", "run"];
+    let ran = desk.recap_with(&variables, &[&run[..], &role].concat());
+    assert_eq!(ran.code, 0, "{ran:?}");
+
+    let summary = desk.csv("run/summary.csv");
+    let row = |name: &str| {
+        let mut rows = summary.iter().filter(|row| row["dataset"] == "ALL");
+        rows.find(|row| row["strategy"] == name).unwrap()
+    };
+    assert_eq!(&*row("claude-code")["rank"], "");
+    assert_ne!(&*row("claude-code")["unusable_replies"], "0");
+    assert_eq!((&*row("fifo")["unusable_replies"], &*row("fifo")["rank"]), ("0", "1"));
+    let first = ran.out.lines().find(|line| line.starts_with(" problem ")).unwrap();
+    assert!(first.contains("too many replies of the compactor were unusable, so these"), "{first}");
+    // Which calls are withheld depends on their order of arrival, and with it
+    // whether a request is over the window too.
+    assert!(ran.out.contains("  unusable replies"), "{}", ran.out);
+
+    let compactions = desk.csv("run/compactions.csv");
+    let own = || compactions.iter().filter(|row| row["strategy"] == "claude-code");
+    assert!(own().all(|row| row["unusable"] == "1"), "one reply each, and it is unusable");
+    let reasons: Vec<&str> = own().map(|row| row["unusable_reasons"].as_str()).collect();
+    assert!(reasons.contains(&"too-short; repeated"), "{reasons:?}");
+    let withheld: Vec<_> = own().filter(|row| row["unusable_reasons"] == "refused").collect();
+    assert!(!withheld.is_empty(), "{reasons:?}");
+    for row in withheld {
+        let paid = ["input_tokens", "output_tokens", "latency_source"].map(|name| &*row[name]);
+        assert_eq!(paid, ["10", "5", "live"], "a withheld reply is billed: {row:?}");
+    }
+    let others = compactions.iter().filter(|row| row["strategy"] != "claude-code");
+    assert!(others.clone().all(|row| row["unusable"] == "0" && row["unusable_reasons"].is_empty()));
+}
+
+#[test]
+fn a_run_that_was_cut_off_pays_only_for_what_is_missing() {
+    let desk = Desk::new();
+    let record = ["--cassette", "tape.jsonl", "--record", "--attempts", "1", "--out"];
+    let half = Server::start(|request| match request.number {
+        0..4 => knows(request),
+        _ => Act::fault(503, "overloaded", "come back later"),
+    });
+    let ran = bench(&desk, &half.base(), &[&record[..], &["a"]].concat());
+    assert_eq!(ran.code, 3, "{ran:?}");
+    let lines = desk.read("tape.jsonl").lines().count();
+    assert_eq!(lines, 4, "what was answered is kept, what was not is not");
+    let whole = Server::start(knows);
+    let again = bench(&desk, &whole.base(), &[&record[..], &["b"]].concat());
+    assert_eq!(again.code, 0, "{again:?}");
+    assert_eq!(whole.requests() + lines, desk.csv("b/calls.csv").len());
+}
+
+/// What a fault does to a run, wherever it strikes.
+struct Fault {
+    name: &'static str,
+    act: fn() -> Act,
+    /// Exit codes where it strikes the first call, one in the middle, the last
+    /// one, and all from the middle on.
+    exits: [i32; 4],
+    /// What the probe that it strikes is unscored for.
+    reason: &'static str,
+}
+
+/// Only once and passing: the next attempt succeeds.
+const PASSING: [i32; 4] = [0, 0, 0, 3];
+/// Of the request: its probe is unscored, and one of 15 is too many.
+const OWN: [i32; 4] = [3, 3, 3, 3];
+/// Of the account: nothing more is asked; a mistake of the set-up at first.
+const HOPELESS: [i32; 4] = [2, 3, 3, 3];
+
+fn faults() -> Vec<Fault> {
+    let fault = |name, act, exits, reason| Fault { name, act, exits, reason };
+    vec![
+        fault("400", || Act::fault(400, "bad", "no such field"), OWN, "bad request"),
+        fault("401", || Act::fault(401, "invalid_api_key", KEY), HOPELESS, "not authorised"),
+        fault("403", || Act::fault(403, "forbidden", KEY), HOPELESS, "not authorised"),
+        fault("404", || Act::fault(404, "model_not_found", "no m"), HOPELESS, "not found"),
+        fault("408", || Act::fault(408, "timeout", "slow"), PASSING, "server error"),
+        fault("413", || Act::fault(413, "large", "large"), OWN, "context too long"),
+        fault("422", || Act::fault(422, "bad", "no such value"), OWN, "bad request"),
+        fault("long", || Act::fault(400, "context_length_exceeded", "long"), OWN, "too long"),
+        fault("429", || Act::fault(429, "rate_limit_exceeded", "slow"), PASSING, "rate limited"),
+        fault("quota", || Act::fault(429, "insufficient_quota", "broke"), HOPELESS, "quota"),
+        fault("500", || Act::html(500, "<h1>oops</h1>"), PASSING, "server error"),
+        fault("502", || Act::html(502, "<h1>gateway</h1>"), PASSING, "server error"),
+        fault("503", || Act::fault(503, "overloaded", "busy"), PASSING, "overloaded"),
+        fault("529", || Act::fault(529, "overloaded", "busy"), PASSING, "overloaded"),
+        fault("error in 200", || Act::fault(200, "x", "upstream"), PASSING, "server error"),
+        fault("page", || Act::html(200, "<h1>log in</h1>"), PASSING, "not JSON"),
+        fault("no choices", || Act::json(200, &json!({"id": 1})), OWN, "choices"),
+        fault("filtered", || Act::json(200, &chat("", "content_filter")), OWN, "withheld"),
+        fault("cut off", || Act::json(200, &chat("The build", "length")), OWN, "cut off"),
+        fault("empty", || Act::chat(" "), OWN, "empty"),
+        fault("close", || Act::Close, PASSING, "no reply"),
+        fault("reset", || Act::Reset, PASSING, "no reply"),
+        fault("torn", || Act::Truncate(b"{\"choices\"".to_vec()), PASSING, "no reply"),
+        fault("hang", || Act::Hang, PASSING, "no reply"),
+    ]
+}
+
+/// A call in the middle of the run.
+const MIDDLE: usize = 5;
+
+/// A run with the offline judge, a call after the other in the order of the
+/// questions.
+fn in_order(desk: &Desk, base: &str) -> Ran {
+    talk(desk);
+    let variables = [("OPENAI_BASE_URL", base), ("OPENAI_API_KEY", KEY)];
+    let roles = ["--answerer", "openai/m", "--strategy", "fifo", "--jobs", "1"];
+    let line = ["--attempts", "2", "--timeout", "1", "--concurrency", "1"];
+    let data = ["bench", "talk", "--window", "50%", "--out", "run"];
+    desk.recap_with(&variables, &[&data[..], &roles, &line].concat())
+}
+
+#[test]
+fn every_fault_at_the_start_in_the_middle_and_at_the_end_leaves_no_wrong_answer() {
+    let desk = Desk::new();
+    let server = Server::start(knows);
+    let sound = in_order(&desk, &server.base());
+    assert_eq!(sound.code, 0, "{sound:?}");
+    let (right, last) = (&scores(&desk), server.requests() - 1);
+    assert!(MIDDLE > 0 && MIDDLE < last);
+    // Most of the time is waiting.
+    std::thread::scope(|threads| {
+        for fault in faults() {
+            threads.spawn(move || fault.strikes(last, right));
+        }
+    });
+}
+
+impl Fault {
+    fn strikes(&self, last: usize, right: &[Scored]) {
+        let places = [0..1, MIDDLE..MIDDLE + 1, last..last + 1, MIDDLE..usize::MAX];
+        for (place, exit) in places.into_iter().zip(self.exits) {
+            let (desk, act, what) = (Desk::new(), self.act, format!("{} at {place:?}", self.name));
+            let server =
+                Server::start(
+                    move |request| {
+                        if place.contains(&request.number) { act() } else { knows(request) }
+                    },
+                );
+            let ran = in_order(&desk, &server.base());
+            assert_eq!(ran.code, exit, "{what}: {ran:?}");
+            keeps_the_key(&desk, &ran);
+            if exit == 2 {
+                assert!(ran.err.contains(self.reason) && ran.out.is_empty(), "{what}: {ran:?}");
+                continue;
+            }
+            let struck = scores(&desk);
+            assert_eq!(struck.len(), right.len(), "{what}");
+            // What is scored is scored as ever; what is not has the reason.
+            let (unscored, scored): (Vec<_>, Vec<_>) =
+                struck.into_iter().partition(|row| row.score.is_empty());
+            assert!(scored.iter().all(|row| right.contains(row)), "{what}: {scored:?}");
+            assert_eq!(unscored.is_empty(), exit == 0, "{what}: {unscored:?}");
+            let told = unscored.iter().any(|row| row.reason.contains(self.reason));
+            assert!(told || exit == 0, "{what}: {unscored:?}");
+        }
+    }
+}
+
+/// A row of `probes.csv`.
+#[derive(Debug, PartialEq)]
+struct Scored {
+    probe: String,
+    score: String,
+    reason: String,
+}
+
+/// Every row.
+fn scores(desk: &Desk) -> Vec<Scored> {
+    let row = |mut row: std::collections::BTreeMap<String, String>| Scored {
+        probe: format!("{} {}", row["strategy"], row["probe"]),
+        score: row.remove("score").unwrap(),
+        reason: row.remove("unscored_reason").unwrap(),
+    };
+    desk.csv("run/probes.csv").into_iter().map(row).collect()
+}
+
+#[test]
+fn a_server_that_is_not_there_ends_a_run_without_a_verdict() {
+    let desk = Desk::new();
+    let ran = bench(&desk, &discard(), &["--attempts", "1", "--out", "run"]);
+    assert_eq!(ran.code, 3, "{ran:?}");
+    assert!(ran.err.contains("calls brought no reply: openai/m"), "{}", ran.err);
+    assert!(desk.path("run/report.html").exists(), "what needs no model is reported");
+}
+
+#[test]
+fn nothing_is_spent_beyond_the_cap() {
+    let desk = Desk::new();
+    talk(&desk);
+    // $1 for each token.
+    let price = json!({"openai/m": {"input_cost_per_token": 1, "output_cost_per_token": 1,
+        "mode": "chat", "litellm_provider": "openai"}});
+    desk.file("prices.json", price.to_string());
+    // Calls cost more than is expected, and none more than it may.
+    let server = Server::start(|request| {
+        let mut reply = chat(&reply_to(request), "stop");
+        let prompt = request.body.to_string().len() / 3;
+        reply["usage"] = json!({"prompt_tokens": prompt, "completion_tokens": 100});
+        Act::json(200, &reply)
+    });
+    let priced = |more: &[&str]| {
+        bench(&desk, &server.base(), &[&["--prices", "prices.json"][..], more].concat())
+    };
+    let plan: Json = serde_json::from_str(&priced(&["--dry-run", "--json"]).out).unwrap();
+    let expected = plan["expected_usd"].as_f64().unwrap();
+
+    let less = priced(&["--max-cost", &format!("{}", expected - 1.0), "--out", "run"]);
+    less.is_refused();
+    let said = format!("expected to cost ${expected:.2}, and --max-cost allows ");
+    assert!(less.err.contains(&said), "{}", less.err);
+    assert!(less.err.contains("nothing was sent"), "{}", less.err);
+    assert_eq!((server.requests(), desk.path("run").exists()), (0, false));
+
+    let capped = priced(&["--max-cost", &format!("{expected}"), "--out", "run"]);
+    assert_eq!(capped.code, 3, "{capped:?}");
+    // A call that was not made has no cost.
+    let calls = desk.csv("run/calls.csv");
+    let usd: f64 = calls.iter().filter_map(|call| call["cost_usd"].parse::<f64>().ok()).sum();
+    assert!(usd > 0.0 && usd <= expected, "{usd} of {expected}");
+    // What was not asked says that the money is why.
+    let rows = desk.csv("run/probes.csv");
+    let reasons: Vec<&str> = rows.iter().map(|row| row["unscored_reason"].as_str()).collect();
+    let without: Vec<&&str> = reasons.iter().filter(|reason| !reason.is_empty()).collect();
+    assert!(!without.is_empty() && without.iter().all(|r| r.contains("--max-cost")), "{without:?}");
+
+    let unpriced = bench(&desk, &server.base(), &["--max-cost", "1", "--out", "no"]);
+    unpriced.is_refused();
+    assert!(unpriced.err.contains("has no price"), "{}", unpriced.err);
+}
+
+#[test]
+fn a_dry_run_counts_the_calls_and_makes_none() {
+    let desk = Desk::new();
+    let server = Server::start(knows);
+    let plan = bench(&desk, &server.base(), &["--dry-run"]);
+    assert_eq!((plan.code, server.requests()), (0, 0), "{plan:?}");
+    let ran = bench(&desk, &server.base(), &["--out", "run"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let calls =
+        |role: &str| desk.csv("run/calls.csv").iter().filter(|call| call["role"] == role).count();
+    let told = |role: &str| -> usize {
+        let line = plan.out.lines().find(|line| line.trim_start().starts_with(role)).unwrap();
+        line.split(": ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap()
+    };
+    assert_eq!(told("answerer"), calls("answerer"), "{}", plan.out);
+    // Each answer is graded where all differ; here some are the same.
+    assert_eq!(told("judge"), told("answerer"), "{}", plan.out);
+    assert!(calls("judge") <= told("judge"));
+    assert!(plan.out.contains("price unknown"), "{}", plan.out);
+    // The same as JSON; dollars are absent where a model has no price.
+    let json = bench(&desk, &server.base(), &["--dry-run", "--json"]).out;
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let roles = json["calls"].as_array().unwrap();
+    for role in roles {
+        assert_eq!(role["calls"], told(role["role"].as_str().unwrap()), "{json}");
+        assert!(role["prompt_tokens"].as_u64() > Some(0), "{json}");
+        assert!(role["worst"]["tokens"].as_u64() >= role["expected"]["tokens"].as_u64(), "{json}");
+        assert!(role["worst"].get("usd").is_none(), "{json}");
+    }
+    assert_eq!(roles.len(), 2, "{json}");
+    assert!(json.get("worst_usd").is_none() && json.get("expected_usd").is_none(), "{json}");
+    assert_eq!(desk.list(".").len(), 2, "the talk and the run, and nothing of the plan");
+}
+
+#[test]
+fn text_is_scrubbed_on_its_way_out_and_answers_stand_for_what_was_said() {
+    let desk = Desk::new();
+    let server = Server::start(|request| {
+        if request.text().contains("deploy") {
+            let told = request.body["messages"][0]["content"].to_string();
+            let at = told.find("<EMAIL_").unwrap_or(0);
+            return Act::chat(told[at..].split_inclusive('>').next().unwrap());
+        }
+        knows(request)
+    });
+    let ran = bench(&desk, &server.base(), &["--redact", "yes", "--out", "run"]);
+    assert!(matches!(ran.code, 0 | 3), "{ran:?}");
+    let sent = server.log().iter().map(|r| r.body.to_string()).collect::<String>();
+    assert!(!sent.contains("kim@example.org") && sent.contains("<EMAIL_1>"));
+    let probes = desk.csv("run/probes.csv");
+    let of = |row: &&std::collections::BTreeMap<String, String>| {
+        row["strategy"] == "full" && row["probe"] == "p2"
+    };
+    assert_eq!(probes.iter().find(of).unwrap()["answer"], "kim@example.org");
+    // A server on this machine sees the text as it is, unless told otherwise.
+    let plain = Server::start(knows);
+    bench(&desk, &plain.base(), &["--out", "plain"]);
+    assert!(plain.log().iter().any(|r| r.body.to_string().contains("kim@example.org")));
+}
+
+#[test]
+fn options_that_nothing_would_obey_are_refused() {
+    let desk = Desk::new();
+    talk(&desk);
+    for (arguments, problem) in [
+        (&["bench", "talk", "--max-cost", "1"][..], "--max-cost without a model"),
+        (&["bench", "talk", "--answerer", "gpt"], "no `/`"),
+        (&["bench", "talk", "--answerer", "openai/m"], "OPENAI_API_KEY is not set"),
+        (&["replay", "talk", "--judge", "openai/m"], "asks no questions"),
+        (&["bench", "talk", "--judge", "a/b", "--cassette", "t"], "A_BASE_URL"),
+    ] {
+        let error = desk.refused(arguments);
+        assert!(error.contains(problem), "{arguments:?}: {error}");
+    }
+}

@@ -1,0 +1,92 @@
+//! The strategies' documentation against the code, and what strategy files are
+//! refused for.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+
+use recap_strategy::{Strategy, builtin, builtin_names};
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn parameters_without_sense_are_refused_with_their_stage() {
+    for (strategy, key, value, says) in [
+        ("sliding-window", "last", "0", "`last` must be at least 1"),
+        ("sliding-window", "last", "-3", "last: -3 is not between 0 and 1000000000"),
+        ("snapshot-dedup", "tools", "[]", "name a tool or write \"auto\""),
+        ("snapshot-dedup", "tools", "some", "write \"auto\" or a list"),
+        ("snapshot-dedup", "tools", "[1]", "must list names"),
+        ("prune", "marker", "{{name}}", "unknown placeholder `name` (allowed: tool)"),
+        ("prune", "1.polcy", "auto", "unknown field `polcy`"),
+        ("prune-once", "policy", "keep-some", "keep-none"),
+        ("prune-once", "1.tools", "{ read = \"keep\" }", "summarize"),
+        ("fifo", "1.keep", "3", "unknown field `keep`"),
+        ("fifo", "unit", "turn", "`exchange` or `message`"),
+        ("arachne", "2.keep_first_user", "true", "belongs to `unit = \"message\"`"),
+        ("recorded", "1.marker", "x", "unknown field `marker`"),
+    ] {
+        let overrides = [(key.to_owned(), value.to_owned())];
+        let error = builtin(strategy, &overrides).expect("a built-in strategy").unwrap_err();
+        assert!(error.to_string().contains(says), "{strategy} {key}: {error}");
+        let stage = if key.starts_with('2') { "stage 2" } else { "stage 1" };
+        assert!(error.place.contains(stage), "{error}");
+    }
+    let nothing = [("native_window".to_owned(), "0".to_owned())];
+    let refused = builtin("prune", &nothing).expect("a built-in strategy").unwrap_err();
+    assert!(refused.to_string().contains("native_window: a window has at least 1 token"));
+}
+
+/// Numbers of parameters that count messages and their like. All other whole
+/// numbers are tokens or characters, which scale.
+const COUNTS: [&str; 11] = [
+    "last",
+    "keep_last",
+    "keep_first",
+    "keep_results",
+    "keep_responses",
+    "keep_turns",
+    "keep.responses",
+    "keep.turns",
+    "fold_responses",
+    "repeats",
+    "neighbours",
+];
+
+/// The whole numbers among parameters, those of a table as `table.key`.
+fn numbers(parameters: &toml::Table, above: &str) -> Vec<String> {
+    let each = parameters.iter().flat_map(|(key, value)| match value {
+        toml::Value::Integer(_) => vec![format!("{above}{key}")],
+        toml::Value::Table(inner) => numbers(inner, &format!("{above}{key}.")),
+        _ => Vec::new(),
+    });
+    each.collect()
+}
+
+#[test]
+fn every_whole_number_of_a_built_in_strategy_is_a_count_or_scales() {
+    let mut scaling = BTreeSet::new();
+    for name in builtin_names() {
+        let strategy = builtin(name, &[]).unwrap().unwrap();
+        for stage in &strategy.stages {
+            for number in numbers(&stage.parameters, "") {
+                let scales = stage.mechanism.scales.contains(&number.as_str());
+                let counts = COUNTS.contains(&number.as_str());
+                assert!(scales != counts, "{name}, {}: {number}", stage.mechanism.name);
+                scaling.extend(scales.then_some(number));
+            }
+        }
+    }
+    assert!(scaling.len() > 10, "{scaling:?}");
+}
+
+#[test]
+fn the_example_of_the_documentation_is_a_valid_strategy() {
+    let page = fs::read_to_string(root().join("docs/strategies.md")).unwrap();
+    let example = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next());
+    let strategy = Strategy::parse("example.toml", example.unwrap(), &[], &|_| None).unwrap();
+    let mechanisms: Vec<&str> = strategy.stages.iter().map(|stage| stage.mechanism.name).collect();
+    assert_eq!(mechanisms, ["prune", "fifo"]);
+}
