@@ -335,11 +335,11 @@ fn show_writes_the_files_that_a_system_keeps() {
     let desk = Desk::with_sessions();
     let options = ["show", "pi.jsonl", "--strategy", "gencode", "--files", "kept"];
     let shown = desk.good(&options).out;
-    assert_says(&shown, &["--- kept by gencode in kept", "sessions"]);
+    assert_says(&shown, &["files that gencode has written", "kept/sessions"]);
     let again = desk.refused(&options);
     assert_says(&again, &["not empty", "--files"]);
     let none = ["show", "pi.jsonl", "--strategy", "fifo", "--files", "other"];
-    assert_says(&desk.refused(&none), &["keeps no files"]);
+    assert_says(&desk.refused(&none), &["has not written any files"]);
 }
 
 #[test]
