@@ -111,10 +111,10 @@ impl Session<'_> {
         let pick = self.user("u.trip.pick", &gaps);
         let reference =
             self.random.fresh(|r| format!("{}{}", r.number(2..=9), r.hex(5).to_uppercase()));
-        let (coach, role) = (self.random.number(2..=14), self.random.number(11..=98));
+        let (coach, seat) = (self.random.number(2..=14), self.random.number(11..=98));
         let booked = json!({
             "ok": true, "booking": reference, "train": train.shown(), "date": out.to_string(),
-            "to": city, "coach": coach, "role": role,
+            "to": city, "coach": coach, "seat": seat,
             "return": {"date": back.to_string(), "open": true},
         });
         let arguments =
@@ -138,10 +138,10 @@ impl Session<'_> {
             ("ref", &reference),
             ("price", &price),
         ];
-        let numbers = (coach.to_string(), role.to_string());
+        let numbers = (coach.to_string(), seat.to_string());
         let seated = [
             ("coach", numbers.0.as_str()),
-            ("role", &numbers.1),
+            ("seat", &numbers.1),
             ("arrive", &train.arrive),
             ("back", &days.1),
         ];

@@ -19,9 +19,9 @@ use recap_core::model::ToolDefinition;
 pub(super) enum Added {
     /// What the user typed while the agent worked.
     Typed(Content<Part>),
-    /// What the harness told the model; `row_kind` is what it says once about
+    /// What the harness told the model; `standing` is what it says once about
     /// the whole session, before it asks for the first time.
-    Told { text: String, row_kind: bool },
+    Told { text: String, standing: bool },
     /// The system prompt and the tools of the session.
     Prompt { system: Vec<String>, tools: Vec<ToolDefinition> },
 }
@@ -96,8 +96,8 @@ pub(super) fn read(text: &str) -> Result<(String, Option<Added>), Problem> {
         Some(rendered) => texts_of(&rendered),
         None => told(&kind, &attachment).map(reminder).unwrap_or_default(),
     };
-    let row_kind = !OF_A_MESSAGE.contains(&kind.as_str());
-    Ok((kind, (!text.is_empty()).then_some(Added::Told { text, row_kind })))
+    let standing = !OF_A_MESSAGE.contains(&kind.as_str());
+    Ok((kind, (!text.is_empty()).then_some(Added::Told { text, standing })))
 }
 
 /// The text of a slash command or of its output, which is sent with the next request.
@@ -108,7 +108,7 @@ pub(super) fn local_command(text: &str) -> Result<Option<Added>, Problem> {
         content: Json,
     }
     let text = texts_of(&parse::<Command>(text)?.content);
-    Ok((!text.is_empty()).then_some(Added::Told { text, row_kind: false }))
+    Ok((!text.is_empty()).then_some(Added::Told { text, standing: false }))
 }
 
 /// Versions before 2.1.8x record no attachments. A prompt that was typed while the
@@ -138,7 +138,7 @@ pub(super) fn take_from_queue(records: &mut [Record]) {
                     // A command of the program is not sent.
                     None | Some('/') => {}
                     Some('<' | '{') => {
-                        record.body = Body::Added(Added::Told { text, row_kind: false });
+                        record.body = Body::Added(Added::Told { text, standing: false });
                     }
                     Some(_) => record.body = Body::Added(Added::Typed(Content::Text(text))),
                 }

@@ -209,10 +209,10 @@ impl<'a> Builder<'a> {
                     self.draft.push(message, line);
                 }
             }
-            Added::Told { text, row_kind } => {
+            Added::Told { text, standing } => {
                 let first = !self.has_asked && self.draft.transcript.compactions.is_empty();
                 // In front of the first message nothing belongs to one.
-                if first && (row_kind || index == 0) {
+                if first && (standing || index == 0) {
                     self.draft.transcript.preamble.system.push(text);
                 } else if self.is_behind_summary() {
                     self.put_back(text).map_err(fault)?;
