@@ -33,7 +33,7 @@ fn whole(strategy: &Strategy) {
             }
         }
     }
-    assert_eq!(strategy.null().is_some(), strategy.uses_compactor() && !strategy.control);
+    assert_eq!(strategy.without_summary().is_some(), strategy.uses_compactor() && !strategy.control);
     strategy.commands().for_each(drop);
     strategy.prompts().for_each(drop);
 }

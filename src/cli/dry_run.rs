@@ -211,7 +211,7 @@ impl ReplyTokens {
 
 /// The calls that one role would make to one model.
 #[derive(Debug, Serialize)]
-struct SeatEstimate {
+struct RoleEstimate {
     #[serde(skip)]
     prices: Option<ModelPrices>,
     calls: u64,
@@ -223,10 +223,10 @@ struct SeatEstimate {
     worst: ReplyTokens,
 }
 
-impl SeatEstimate {
+impl RoleEstimate {
     fn new(prices: Option<&ModelPrices>) -> Self {
         let none = ReplyTokens { tokens: 0, usd: Some(0.0) };
-        SeatEstimate { prices: prices.cloned(), calls: 0, prompt: 0, expected: none, worst: none }
+        RoleEstimate { prices: prices.cloned(), calls: 0, prompt: 0, expected: none, worst: none }
     }
 }
 
@@ -236,7 +236,7 @@ struct PlanJson<'a> {
     #[serde(flatten)]
     work: PlannedWork,
     /// Empty where every role is offline.
-    calls: Vec<SeatCalls<'a>>,
+    calls: Vec<RoleCalls<'a>>,
     /// Dollars with replies of the expected length; absent if a model has no price.
     #[serde(skip_serializing_if = "Option::is_none")]
     expected_usd: Option<f64>,
@@ -245,19 +245,19 @@ struct PlanJson<'a> {
     worst_usd: Option<f64>,
 }
 
-/// [`SeatEstimate`] with whom it is for.
+/// [`RoleEstimate`] with whom it is for.
 #[derive(Serialize)]
-struct SeatCalls<'a> {
+struct RoleCalls<'a> {
     role: ModelRole,
     model: &'a str,
     #[serde(flatten)]
-    share: &'a SeatEstimate,
+    share: &'a RoleEstimate,
 }
 
 /// The calls that all roles would make.
 #[derive(Default)]
 pub(super) struct Estimate {
-    shares: BTreeMap<(ModelRole, String), SeatEstimate>,
+    shares: BTreeMap<(ModelRole, String), RoleEstimate>,
     /// Mean tokens of a summary by the offline summary.
     summary: Option<u64>,
     /// Whether any model reasons before it replies.
@@ -269,11 +269,11 @@ impl Estimate {
     pub(super) fn of(planned: &DryRunCalls, prices: &PriceList, at: Timestamp) -> Self {
         let summary = planned.mean_summary();
         let (mut shares, mut thinks) =
-            (BTreeMap::<(ModelRole, String), SeatEstimate>::new(), false);
+            (BTreeMap::<(ModelRole, String), RoleEstimate>::new(), false);
         for call in planned.calls() {
             let share = shares
                 .entry((call.role, call.model.clone()))
-                .or_insert_with(|| SeatEstimate::new(prices.priced(&call.model)));
+                .or_insert_with(|| RoleEstimate::new(prices.priced(&call.model)));
             let usd = |output| {
                 let usage = Usage { input: call.prompt, output, ..Usage::default() };
                 call_usd(share.prices.as_ref()?, &usage, at)
@@ -312,7 +312,7 @@ impl Estimate {
 
     /// Dollars as expected, and in the worst case; `None` if a model has no price.
     fn totals(&self) -> (Option<f64>, Option<f64>) {
-        let total = |of: fn(&SeatEstimate) -> Option<f64>| {
+        let total = |of: fn(&RoleEstimate) -> Option<f64>| {
             self.shares.values().map(of).try_fold(0.0, |sum, usd| Some(sum + usd?))
         };
         (total(|s| s.expected.usd), total(|s| s.worst.usd))
@@ -341,7 +341,7 @@ impl Estimate {
     /// The work and its calls as one JSON object.
     fn json(&self, work: PlannedWork) -> String {
         let calls = self.shares.iter();
-        let calls = calls.map(|((role, model), share)| SeatCalls { role: *role, model, share });
+        let calls = calls.map(|((role, model), share)| RoleCalls { role: *role, model, share });
         let (expected_usd, worst_usd) = self.totals();
         let plan = PlanJson { work, calls: calls.collect(), expected_usd, worst_usd };
         let text = serde_json::to_string_pretty(&plan).expect("names, numbers and lists");

@@ -1,5 +1,5 @@
 //! Reads recorded sessions: any known format becomes a
-//! [`Transcript`](recap_core::model::Transcript).
+//! [`Transcript`].
 //!
 //! In: a file or folder. Out: a [`Dataset`] of sessions, with the
 //! questions and labels that stand beside them. One file in `formats` for each format; `load`

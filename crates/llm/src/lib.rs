@@ -2,9 +2,9 @@
 //! call is made.
 //!
 //! In: a `Question` and the model that it goes to. Out: the reply with its tokens, price and
-//! time, or why there is none. A call passes through wrappers: [`Scrubbed`](crate::Scrubbed)
-//! removes secrets, [`Memoized`](crate::Memoized) makes each distinct call once or reads it
-//! from a cassette, and [`Live`](crate::Live) sends it within limits and budget. Encoding and
+//! time, or why there is none. A call passes through wrappers: [`Scrubbed`]
+//! removes secrets, [`Memoized`] makes each distinct call once or reads it
+//! from a cassette, and [`Live`] sends it within limits and budget. Encoding and
 //! decoding (`providers`) are pure; only `http` opens a socket.
 //!
 //! Next: `recap-exam`, whose compactor, answerer and judge ask.

@@ -1,6 +1,6 @@
 //! From cells to a report: what each strategy keeps, what it saves, and how sure that is.
 //!
-//! In: the cells of a run. Out: a [`Report`](recap_core::model::Report) with a row for each
+//! In: the cells of a run. Out: a [`Report`] with a row for each
 //! strategy, intervals, tests, findings and one recommendation. `measures` is the table of all
 //! measures, `findings` has a function for each finding, [`gate`] holds a report against rules.
 //!

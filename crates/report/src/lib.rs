@@ -1,6 +1,6 @@
 //! Prints a report: a table on a terminal, files for programs, a page for people.
 //!
-//! In: a [`Report`](recap_core::model::Report). Out: bytes. [`FORMATS`] lists every file;
+//! In: a [`Report`]. Out: bytes. [`FORMATS`] lists every file;
 //! [`document`] has what is printed for people, built once and rendered for a terminal, Markdown
 //! and HTML; `html` is the page around it.
 //!

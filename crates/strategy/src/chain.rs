@@ -15,7 +15,7 @@ use recap_core::model::MessageIndex;
 pub(super) type Spans = Vec<(MessageIndex, MessageIndex)>;
 
 /// The sessions of a system that keeps them, besides the summaries of the
-/// closed ones ([`StrategyState::sessions`](super::PresetState::sessions)).
+/// closed ones ([`StrategyState::sessions`](super::StrategyState::sessions)).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Chain {

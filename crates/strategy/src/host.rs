@@ -197,7 +197,7 @@ pub trait Mechanism: Send {
         Json::Null
     }
 
-    /// Restores the result of [`Strategy::state`].
+    /// Restores the result of [`Mechanism::state`].
     fn restore(&mut self, _state: Json) -> Result<(), MechanismError> {
         Ok(())
     }

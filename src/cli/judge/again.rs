@@ -9,7 +9,7 @@ use clap::Args;
 use super::super::exit::{Exit, Failure};
 use super::super::gating::mostly_graded;
 use super::super::report;
-use super::{JudgeSeat, ProgressJudge, wait};
+use super::{JudgeRole, ProgressJudge, wait};
 use crate::bench::{self, Results};
 use recap_core::model::{
     Answer, CallRow, Cell, Manifest, ModelRole, Sessions, Source, TranscriptFacts,
@@ -34,7 +34,7 @@ pub struct RegradeArguments {
     json: bool,
 
     #[command(flatten)]
-    role: JudgeSeat,
+    role: JudgeRole,
 }
 
 pub(in crate::cli) fn run(arguments: &RegradeArguments) -> Result<Exit, Failure> {

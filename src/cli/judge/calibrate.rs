@@ -9,7 +9,7 @@ use clap::Args;
 
 use super::super::exit::{Exit, Failure};
 use super::super::wire;
-use super::{JudgeSeat, ProgressJudge, wait};
+use super::{JudgeRole, ProgressJudge, wait};
 use recap_core::model::LabelledCase;
 use recap_formats::{DatasetError, Labels, load_labels};
 use recap_measure::{Graded, agreement};
@@ -46,7 +46,7 @@ pub struct CalibrateArguments {
     json: bool,
 
     #[command(flatten)]
-    role: JudgeSeat,
+    role: JudgeRole,
 }
 
 pub(in crate::cli) fn run(arguments: &CalibrateArguments) -> Result<Exit, Failure> {

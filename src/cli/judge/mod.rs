@@ -100,7 +100,7 @@ impl Judge for ProgressJudge {
 
 /// The judge's role.
 #[derive(Debug, Args)]
-struct JudgeSeat {
+struct JudgeRole {
     /// Who grades the answers; two are a panel, a third decides where they disagree
     #[arg(long, value_name = "MODEL", default_values_t = [OFFLINE.to_owned()],
           help_heading = headings::ROLES)]
@@ -114,7 +114,7 @@ struct JudgeSeat {
     prices: Option<PathBuf>,
 }
 
-impl JudgeSeat {
+impl JudgeRole {
     /// The judge or the panel, and the models behind it.
     fn fill(&self, seed: u64) -> Result<(Arc<dyn Judge>, Option<Exchange>), Failure> {
         if self.judge.iter().all(|name| name == OFFLINE) && self.judge.len() == 1 {
