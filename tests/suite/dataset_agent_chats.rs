@@ -1,82 +1,17 @@
-//! Logs of coding agents that were read from public descriptions: Qwen Code
-//! (QwenLM/qwen-code, `chatRecordingService.ts`), Kimi CLI (MoonshotAI/kimi-cli,
-//! `soul/context.py`) and Aider (Aider-AI/aider).
+//! Logs of coding agents that were read from public descriptions: Kimi CLI
+//! (MoonshotAI/kimi-cli, `soul/context.py`) and Aider (Aider-AI/aider).
 
-use recap_core::model::{Piece, Role, Transcript};
-use serde_json::{Value as Json, json};
+use recap_core::model::Transcript;
+use serde_json::json;
 
 use crate::outline::{lines, outline, refused, try_read, usages};
 
-const QWEN: &str = include_str!("../fixtures/dataset/qwen-code.jsonl");
 const KIMI: &str = include_str!("../fixtures/dataset/kimi-cli.jsonl");
 const AIDER: &str = include_str!("../fixtures/dataset/aider.chat.history.md");
 
 fn read(text: &str) -> Transcript {
     let mut dataset = try_read(text).unwrap_or_else(|error| panic!("{error}"));
     dataset.transcripts.remove(0)
-}
-
-#[test]
-fn a_log_of_qwen_code_is_the_branch_to_its_last_record() {
-    let transcript = read(QWEN);
-    let expected = [
-        "user: Find the limit.",
-        "assistant: I look.",
-        "c1: LIMIT = 4210",
-        "assistant: It is 4210.",
-        "user: Thanks.",
-    ];
-    assert_eq!(outline(&transcript), expected);
-    // Here the thoughts are part of the answer, as the total says.
-    assert_eq!(usages(&transcript), [[800, 200, 0, 50], [1_200, 0, 0, 9]]);
-    assert_eq!(transcript.messages[1].reasoning(), "Hm.");
-    assert_eq!(transcript.model.as_deref(), Some("qwen3-coder-plus"));
-    assert_eq!(transcript.project.as_deref(), Some("plant"));
-    assert!(transcript.metadata.iter().any(|value| value == "/home/ada"));
-    assert_eq!(transcript.left_out["record on an abandoned branch"], 1);
-    assert_eq!(transcript.left_out["system/ui_telemetry record"], 1);
-    let [compaction] = &transcript.compactions[..] else { panic!("{:?}", transcript.compactions) };
-    assert_eq!((compaction.after, compaction.kept_from), (4, 3));
-    let summary = "<state_snapshot>The limit is 4210.</state_snapshot>";
-    assert_eq!(compaction.summary.as_deref(), Some(summary));
-    let text = |role, text: &str| Piece::Text { role, text: text.to_owned() };
-    assert_eq!(compaction.pieces, [text(Role::User, summary), text(Role::Assistant, "Got it.")]);
-    assert_eq!(compaction.tokens_before, Some(1_200));
-    assert_eq!(compaction.at.unwrap().to_string(), "2026-05-04T10:00:06Z");
-}
-
-fn qwen(id: &str, parent: Option<&str>, more: &Json) -> Json {
-    let mut record = json!({"uuid": id, "parentUuid": parent, "sessionId": "s", "type": "user",
-        "message": {"role": "user", "parts": [{"text": id}]}});
-    record.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    record
-}
-
-#[test]
-fn odd_records_of_qwen_code_are_counted_or_set_aside() {
-    let side = json!({"isSidechain": true});
-    let records = [qwen("a", None, &json!({})), qwen("b", None, &side)];
-    let transcript = read(&lines(&records));
-    assert_eq!(outline(&transcript), ["user: a"]);
-    assert_eq!(transcript.left_out["sidechain record"], 1);
-    // The file of a subagent.
-    assert_eq!(outline(&read(&lines(&[qwen("b", None, &side)]))), ["user: b"]);
-    let circle = [qwen("a", None, &json!({})), qwen("c", Some("c"), &json!({}))];
-    assert!(refused(&lines(&circle)).contains("circle"));
-    for (record, says) in [
-        (qwen("c", Some("a"), &json!({"message": {"parts": 7}})), "parts"),
-        (
-            qwen("c", Some("a"), &json!({"usageMetadata": {"promptTokenCount": -1}})),
-            "promptTokenCount",
-        ),
-    ] {
-        let log = lines(&[qwen("a", None, &json!({})), record, qwen("d", Some("c"), &json!({}))]);
-        let dataset = try_read(&log).unwrap();
-        // A parent that was set aside stands for the record before it.
-        assert_eq!(outline(&dataset.transcripts[0]), ["user: a", "user: d"]);
-        let told = crate::outline::told(Ok(dataset));
-        assert!(told.contains("first line 2: ") && told.contains(says), "{told}");
-    }
 }
 
 #[test]
@@ -234,12 +169,6 @@ fn very_many_sessions_of_aider_in_which_nothing_was_said_take_no_time() {
 #[test]
 fn long_chats_are_read_in_linear_time() {
     let n = 40_000;
-    let mut log = String::new();
-    for at in 0..n as i64 {
-        let parent = format!("m{}", at - 1);
-        log += &lines(&[qwen(&format!("m{at}"), Some(&parent), &json!({}))]);
-    }
-    assert_eq!(read(&log).messages.len(), n);
     let history = format!("# aider chat started at x\n{}", "#### a\nb\n".repeat(n));
     assert_eq!(read(&history).messages.len(), 2 * n);
     let said = json!({"role": "user", "content": "x"});

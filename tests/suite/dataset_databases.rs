@@ -4,10 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use recap_core::model::Role;
 use recap_formats::{Dataset, DatasetError, LoadOptions, load};
 use rusqlite::{Connection, params};
-use serde_json::{Value as Json, json};
+use serde_json::json;
 use tempfile::TempDir;
 
 use crate::outline::{outline, usages};
@@ -19,14 +18,6 @@ const OPENCODE: &str = "CREATE TABLE session (id text PRIMARY KEY, project_id te
     time_created integer NOT NULL, time_updated integer NOT NULL, data text NOT NULL);
   CREATE TABLE part (id text PRIMARY KEY, message_id text NOT NULL, session_id text NOT NULL, \
     time_created integer NOT NULL, time_updated integer NOT NULL, data text NOT NULL);";
-
-const CRUSH: &str = "CREATE TABLE IF NOT EXISTS sessions (id TEXT PRIMARY KEY, \
-    parent_session_id TEXT, title TEXT NOT NULL, prompt_tokens INTEGER NOT NULL DEFAULT 0, \
-    updated_at INTEGER NOT NULL, created_at INTEGER NOT NULL, summary_message_id TEXT);
-  CREATE TABLE IF NOT EXISTS messages (id TEXT PRIMARY KEY, session_id TEXT NOT NULL, \
-    role TEXT NOT NULL, parts TEXT NOT NULL default '[]', model TEXT, \
-    created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, finished_at INTEGER, \
-    is_summary_message INTEGER DEFAULT 0 NOT NULL);";
 
 const OPENCLAW: &str = "CREATE TABLE transcript_events (session_id TEXT NOT NULL, \
     seq INTEGER NOT NULL, event_json TEXT, created_at INTEGER NOT NULL, event_zstd BLOB, \
@@ -127,55 +118,6 @@ fn the_store_of_opencode_reads_as_its_export() {
         let ids: Vec<&str> = dataset.transcripts.iter().map(|t| t.id.as_str()).collect();
         assert_eq!(ids, ["ses_a", "ses_a#sidechain-1", "ses_b"]);
     }
-}
-
-fn crush_message(db: &Connection, id: &str, role: &str, parts: Json, is_summary: bool) {
-    db.execute(
-        "INSERT INTO messages (id, session_id, role, parts, model, created_at, updated_at, \
-         is_summary_message) VALUES (?1, 's1', ?2, ?3, 'm-large', 1770000000, 0, ?4)",
-        params![id, role, parts.to_string(), is_summary],
-    )
-    .unwrap();
-}
-
-#[test]
-fn a_summary_of_crush_takes_the_place_of_what_was_before_it() {
-    let store = store("crush.db", CRUSH);
-    store
-        .db
-        .execute_batch(
-            "INSERT INTO sessions VALUES ('s1', NULL, 't', 0, 1770000000, 1770000000, 'm4');",
-        )
-        .unwrap();
-    let text = |text: &str| json!({"type": "text", "data": {"text": text}});
-    let end = |reason: &str| json!({"type": "finish", "data": {"reason": reason, "time": 1}});
-    let call = json!({"type": "tool_call", "data": {"id": "c", "name": "view",
-        "input": "{\"path\":\"v\"}", "finished": true}});
-    let result = json!({"type": "tool_result", "data": {"tool_call_id": "c", "name": "view",
-        "content": "4210", "is_error": false}});
-    let file = json!({"type": "binary", "data": {"Path": "a.txt", "MIMEType": "text/plain",
-        "Data": "bm90ZXM="}});
-    crush_message(&store.db, "m1", "user", json!([text("go"), file]), false);
-    crush_message(
-        &store.db,
-        "m2",
-        "assistant",
-        json!([text("I look."), call, end("tool_use")]),
-        false,
-    );
-    crush_message(&store.db, "m3", "tool", json!([result]), false);
-    crush_message(&store.db, "m3b", "assistant", json!([text("cut"), end("error")]), true);
-    crush_message(&store.db, "m4", "assistant", json!([text("A summary."), end("end_turn")]), true);
-    crush_message(&store.db, "m5", "user", json!([text("more")]), false);
-    crush_message(&store.db, "m6", "assistant", json!([text("Done."), end("end_turn")]), false);
-    let transcript = &read(&store.path).transcripts[0];
-    let expected = ["user: go", "assistant: I look.", "c: 4210", "user: more", "assistant: Done."];
-    assert_eq!(outline(transcript), expected);
-    assert!(transcript.messages[0].sent().ends_with("notes"));
-    let compaction = &transcript.compactions[0];
-    assert_eq!((compaction.after, compaction.kept_from), (3, 3));
-    assert_eq!(compaction.texts().collect::<Vec<_>>(), [(Role::User, "A summary.")]);
-    assert_eq!(transcript.left_out["summary that failed or was not finished"], 1);
 }
 
 #[test]
@@ -307,7 +249,7 @@ fn a_broken_cell_sets_its_session_aside_with_table_and_row() {
 
 #[test]
 fn an_empty_store_says_so_with_a_remedy_that_fits() {
-    for (name, schema) in [("opencode.db", OPENCODE), ("kilo.db", OPENCODE), ("crush.db", CRUSH)] {
+    for (name, schema) in [("opencode.db", OPENCODE), ("kilo.db", OPENCODE)] {
         let store = store(name, schema);
         let error = load(&store.path, &LoadOptions::default()).unwrap_err();
         assert!(error.to_string().contains("the store is empty: it lists no session"), "{error}");

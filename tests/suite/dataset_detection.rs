@@ -217,8 +217,6 @@ fn a_format_that_is_named_is_believed() {
     let error = named("codex", "{\"type\":\"session_meta\"\n{}\n");
     assert!(matches!(error.problem, Problem::Syntax { .. }), "{error}");
     assert_eq!(error.line, Some(1), "{error}");
-    let error = named("amp", "{\"id\": 7}");
-    assert!(matches!(error.problem, Problem::Shape { .. }), "{error}");
     let error = named("aider", "no history\n");
     assert!(matches!(error.problem, Problem::NoConversation { .. }), "{error}");
     let error = named("aider", " \n\n");

@@ -431,9 +431,7 @@ fn samples() -> Vec<(&'static str, Vec<u8>)> {
         ("openhands", read("openhands.jsonl")),
         ("openhands", read("openhands-v1.jsonl")),
         ("copilot-cli", read("copilot-cli.jsonl")),
-        ("qwen-code", read("qwen-code.jsonl")),
         ("kimi-cli", read("kimi-cli.jsonl")),
-        ("amp", read("amp.json")),
         ("aider", read("aider.chat.history.md")),
         ("swe-agent", read("swe-agent.json")),
         ("inspect", read("inspect.json")),
@@ -442,7 +440,6 @@ fn samples() -> Vec<(&'static str, Vec<u8>)> {
         ("locomo", read("locomo.json")),
         ("beam", read("beam/7/chat.json")),
         ("openai-responses", read("responses.jsonl")),
-        ("gemini-api", read("gemini-api.jsonl")),
         ("otel", read("otel.jsonl")),
         ("openai-chat", read("openai-chat.json")),
     ]
@@ -453,11 +450,6 @@ fn every_format_has_a_sample_that_it_alone_recognises() {
     let mut samples = samples();
     // The first bytes of stores: tests/suite/dataset_databases.rs reads whole ones.
     for (name, tables) in [
-        (
-            "crush",
-            "CREATE TABLE sessions (parent_session_id)\
-             CREATE TABLE messages (session_id, parts, finished_at)",
-        ),
         ("pi", "CREATE TABLE transcript_events (session_id, seq, event_json)"),
         (
             "opencode",

@@ -9,7 +9,6 @@ use std::fs::File;
 use std::io::{BufWriter, Read};
 use std::path::Path;
 
-use jiff::Timestamp;
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
@@ -405,16 +404,6 @@ impl Row<'_> {
         match self.value(column) {
             ValueRef::Integer(number) => Some(number),
             _ => None,
-        }
-    }
-
-    /// A time in seconds or milliseconds since 1970.
-    pub(super) fn time(&self, column: &str) -> Option<Timestamp> {
-        let number = self.integer(column)?;
-        // Seconds reach this number in the year 5138, milliseconds did in 1973.
-        match number.unsigned_abs() < 100_000_000_000 {
-            true => Timestamp::from_second(number).ok(),
-            false => Timestamp::from_millisecond(number).ok(),
         }
     }
 

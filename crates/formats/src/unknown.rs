@@ -69,7 +69,7 @@ fn database(tables: &[Table]) -> Looks {
         true => "a SQLite database".to_owned(),
         false => format!("a SQLite database with the tables {}", list(&names)),
     };
-    let advice = "the stores of OpenCode, Kilo, OpenClaw and Crush are read: if it is another \
+    let advice = "the stores of OpenCode, Kilo and OpenClaw are read: if it is another \
                   agent's, let that agent export its sessions";
     Looks { what, advice: Some(advice.to_owned()), is_text: false }
 }

@@ -3,16 +3,13 @@
 //! A new format is one file, one `mod` line and one line in [`FORMATS`].
 
 mod aider;
-mod amp;
 mod anthropic;
 mod beam;
 mod claude_code;
 mod codex;
 mod content;
 mod copilot_cli;
-mod crush;
 mod exchange;
-mod gemini_api;
 mod gemini_cli;
 mod inspect;
 mod kimi_cli;
@@ -22,7 +19,6 @@ mod opencode;
 mod openhands;
 mod otel;
 mod pi;
-mod qwen_code;
 mod recorder;
 mod responses;
 mod role_content;
@@ -62,18 +58,14 @@ pub static FORMATS: &[&Format] = &[
     &codex::FORMAT,
     &opencode::FORMAT,
     &gemini_cli::FORMAT,
-    &crush::FORMAT,
     &openhands::FORMAT,
     &copilot_cli::FORMAT,
-    &qwen_code::FORMAT,
     &kimi_cli::FORMAT,
-    &amp::FORMAT,
     &aider::FORMAT,
     &swe_agent::FORMAT,
     &inspect::FORMAT,
     &anthropic::FORMAT,
     &responses::FORMAT,
-    &gemini_api::FORMAT,
     &otel::FORMAT,
     &locomo::FORMAT,
     &beam::FORMAT,

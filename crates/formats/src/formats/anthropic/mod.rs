@@ -12,7 +12,6 @@ use std::collections::{BTreeSet, VecDeque};
 
 use self::wire::{Body, Metrics, Response, ResultPart, WireMessage};
 pub(super) use self::wire::{Part, entry, is_request};
-use super::amp;
 use super::exchange::{Chain, Chains, Sent, ends};
 use super::prelude::*;
 use recap_core::model::ToolDefinition;
@@ -29,7 +28,12 @@ pub(super) const FORMAT: Format = Format {
 
 fn sniff(head: &Head) -> bool {
     let is_own = |record: &Json| is_request(record) || record.get(0).is_some_and(is_request);
-    head.any(is_own) && !head.any(amp::is_thread)
+    // A thread of Amp has messages of this form, but its results are elsewhere.
+    let is_of_amp = |record: &Json| {
+        record.get("v").is_some()
+            && record.get("id").and_then(Json::as_str).is_some_and(|id| id.starts_with("T-"))
+    };
+    head.any(is_own) && !head.any(is_of_amp)
 }
 
 fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
@@ -232,17 +236,9 @@ fn result(
     (at, line): (Option<Timestamp>, Option<u64>),
 ) -> Result<(), Problem> {
     let call = part.tool_use_id.ok_or_else(|| lacks("tool_result", "tool_use_id"))?;
-    let mut is_error = part.is_error == Some(true);
-    let text = match part.run {
-        Some(run) => {
-            is_error |= run.failed();
-            ResultText { text: run.text(), images: 0 }
-        }
-        None => {
-            let read = |part: ResultPart| (part.kind, part.text);
-            result_text(part.content, read, "image", &mut recorder.draft)
-        }
-    };
+    let is_error = part.is_error == Some(true);
+    let read = |part: ResultPart| (part.kind, part.text);
+    let text = result_text(part.content, read, "image", &mut recorder.draft);
     recorder.result(&call, text, Outcome { id: Some(id), is_error, at, line });
     Ok(())
 }

@@ -78,7 +78,7 @@ impl Metrics {
     }
 }
 
-/// A part of a message, in the API's notation or in that of Amp.
+/// A part of a message, in the API's notation.
 #[derive(Deserialize)]
 pub(in crate::formats) struct Part {
     #[serde(rename = "type")]
@@ -88,13 +88,11 @@ pub(in crate::formats) struct Part {
     pub(super) id: Option<String>,
     pub(super) name: Option<String>,
     pub(super) input: Option<Json>,
-    #[serde(alias = "toolUseID")]
     pub(super) tool_use_id: Option<String>,
     #[serde(default)]
     pub(super) content: Content<ResultPart>,
     pub(super) is_error: Option<bool>,
     pub(super) source: Option<ImageSource>,
-    pub(super) run: Option<Run>,
 }
 
 #[derive(Deserialize)]
@@ -102,35 +100,6 @@ pub(super) struct ResultPart {
     #[serde(rename = "type")]
     pub(super) kind: String,
     pub(super) text: Option<String>,
-}
-
-/// What a tool of Amp returned.
-#[derive(Deserialize)]
-pub(super) struct Run {
-    status: Option<String>,
-    #[serde(default)]
-    result: Json,
-    #[serde(default)]
-    error: Json,
-    #[serde(default)]
-    reason: Json,
-}
-
-impl Run {
-    pub(super) fn failed(&self) -> bool {
-        matches!(self.status.as_deref(), Some("error" | "cancelled" | "rejected-by-user"))
-    }
-
-    /// The result, or why there is none: a text, or JSON.
-    pub(super) fn text(&self) -> String {
-        let said = [&self.result, &self.error, &self.reason].into_iter().find(|v| !v.is_null());
-        let said = said.map(|value| value.get("message").unwrap_or(value));
-        match said {
-            None => String::new(),
-            Some(Json::String(text)) => text.clone(),
-            Some(other) => other.to_string(),
-        }
-    }
 }
 
 #[derive(Deserialize)]

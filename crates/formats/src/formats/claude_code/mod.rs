@@ -13,7 +13,6 @@ use self::tree::Tree;
 use self::wire::{Body, Record};
 use super::content::warn_of_branches;
 use super::prelude::*;
-use super::qwen_code;
 use recap_core::model::SIDECHAIN;
 
 /// The format of Claude Code's session logs.
@@ -36,7 +35,12 @@ fn sniff(head: &Head) -> bool {
             && record.get("sessionId").is_some()
             && record.get("uuid").is_some()
     };
-    head.any(is_record) && !head.any(qwen_code::is_record)
+    // Qwen Code keeps the same record around a message of the Gemini API.
+    let is_of_qwen_code = |record: &Json| {
+        record.pointer("/message/parts").is_some_and(Json::is_array)
+            || record.get("systemPayload").is_some()
+    };
+    head.any(is_record) && !head.any(is_of_qwen_code)
 }
 
 fn read(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {

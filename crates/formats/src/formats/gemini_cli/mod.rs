@@ -7,7 +7,7 @@ mod wire;
 use std::collections::BTreeSet;
 
 use self::log::{ABANDONED, Boundary, Log, Slot};
-pub(super) use self::wire::{Part, Record, Session, Tokens, WireMessage};
+use self::wire::{Part, Record, Session, WireMessage};
 use self::wire::{WireCall, read_record};
 use super::content::warn_of_branches;
 use super::prelude::*;
@@ -47,19 +47,6 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
     warn_of_branches(source, &draft, ABANDONED);
     draft.leave_out("torn last line", source.torn());
     Ok(vec![draft])
-}
-
-/// The session that these records make.
-///
-/// # Errors
-/// Compactions that keep more than can be held.
-pub(super) fn session_of(
-    stem: &str,
-    records: impl IntoIterator<Item = Record>,
-) -> Result<Draft, Problem> {
-    let mut log = Log::default();
-    records.into_iter().for_each(|record| log.record(record));
-    Reader::new(stem).read(log)
 }
 
 #[derive(Default)]

@@ -6,7 +6,7 @@ use crate::formats::content::usage_of;
 use crate::formats::prelude::*;
 
 /// A line of the event-sourced form.
-pub(in crate::formats) enum Record {
+pub(super) enum Record {
     /// The session's own data, at the head of a file or changed by `$set`.
     Session(Session),
     /// A message, or a newer version of the one with the same id.
@@ -47,34 +47,34 @@ pub(super) fn read_record(text: &str) -> Result<Record, Problem> {
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::formats) struct Session {
-    pub(in crate::formats) session_id: Option<String>,
-    pub(in crate::formats) project_hash: Option<String>,
-    pub(in crate::formats) last_updated: Option<Timestamp>,
-    pub(in crate::formats) directories: Option<Vec<String>>,
+pub(super) struct Session {
+    pub(super) session_id: Option<String>,
+    pub(super) project_hash: Option<String>,
+    pub(super) last_updated: Option<Timestamp>,
+    pub(super) directories: Option<Vec<String>>,
     /// All messages of the older form; in the event-sourced form, what the
     /// model is sent from then on.
-    pub(in crate::formats) messages: Option<Vec<WireMessage>>,
+    pub(super) messages: Option<Vec<WireMessage>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::formats) struct WireMessage {
-    pub(in crate::formats) id: Option<String>,
-    pub(in crate::formats) timestamp: Option<Timestamp>,
+pub(super) struct WireMessage {
+    pub(super) id: Option<String>,
+    pub(super) timestamp: Option<Timestamp>,
     #[serde(rename = "type")]
-    pub(in crate::formats) kind: String,
+    pub(super) kind: String,
     #[serde(default, deserialize_with = "parts")]
-    pub(in crate::formats) content: Vec<Part>,
-    pub(in crate::formats) thoughts: Option<Vec<Thought>>,
-    pub(in crate::formats) tool_calls: Option<Vec<WireCall>>,
-    pub(in crate::formats) tokens: Option<Tokens>,
-    pub(in crate::formats) model: Option<String>,
+    pub(super) content: Vec<Part>,
+    pub(super) thoughts: Option<Vec<Thought>>,
+    pub(super) tool_calls: Option<Vec<WireCall>>,
+    pub(super) tokens: Option<Tokens>,
+    pub(super) model: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::formats) struct Patch {
+pub(super) struct Patch {
     pub(super) id: String,
     #[serde(default, deserialize_with = "some_parts")]
     pub(super) content: Option<Vec<Part>>,
@@ -84,7 +84,7 @@ pub(in crate::formats) struct Patch {
 }
 
 #[derive(Deserialize)]
-pub(in crate::formats) struct Thought {
+pub(super) struct Thought {
     #[serde(default)]
     pub(super) subject: String,
     #[serde(default)]
@@ -93,7 +93,7 @@ pub(in crate::formats) struct Thought {
 
 /// A call with its result.
 #[derive(Deserialize)]
-pub(in crate::formats) struct WireCall {
+pub(super) struct WireCall {
     pub(super) id: String,
     pub(super) name: Option<String>,
     #[serde(default)]
@@ -107,75 +107,59 @@ pub(in crate::formats) struct WireCall {
 /// A part of a message, as the Gemini API has it.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::formats) struct Part {
-    pub(in crate::formats) text: Option<String>,
+pub(super) struct Part {
+    pub(super) text: Option<String>,
     #[serde(default)]
-    pub(in crate::formats) thought: bool,
-    pub(in crate::formats) function_call: Option<FunctionCall>,
-    pub(in crate::formats) function_response: Option<FunctionResponse>,
-    pub(in crate::formats) inline_data: Option<Data>,
-    pub(in crate::formats) file_data: Option<Data>,
+    pub(super) thought: bool,
+    pub(super) function_call: Option<FunctionCall>,
+    pub(super) function_response: Option<FunctionResponse>,
+    pub(super) inline_data: Option<Data>,
+    pub(super) file_data: Option<Data>,
 }
 
 #[derive(Deserialize)]
-pub(in crate::formats) struct FunctionCall {
-    pub(in crate::formats) id: Option<String>,
-    pub(in crate::formats) name: String,
+pub(super) struct FunctionCall {
+    pub(super) id: Option<String>,
+    pub(super) name: String,
     #[serde(default)]
-    pub(in crate::formats) args: Json,
+    pub(super) args: Json,
 }
 
 #[derive(Deserialize)]
-pub(in crate::formats) struct FunctionResponse {
-    pub(in crate::formats) id: Option<String>,
-    pub(in crate::formats) name: Option<String>,
+pub(super) struct FunctionResponse {
+    pub(super) id: Option<String>,
     #[serde(default)]
-    pub(in crate::formats) response: Json,
+    pub(super) response: Json,
     /// Pictures that the tool returned.
     #[serde(default, deserialize_with = "parts")]
-    pub(in crate::formats) parts: Vec<Part>,
+    pub(super) parts: Vec<Part>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::formats) struct Data {
-    pub(in crate::formats) mime_type: Option<String>,
+pub(super) struct Data {
+    pub(super) mime_type: Option<String>,
 }
 
 /// Gemini's usage: cached tokens are part of the input, thoughts are not part
 /// of the output, and what the provider's own tools returned is counted apart.
 #[derive(Clone, Copy, Deserialize)]
-pub(in crate::formats) struct Tokens {
+pub(super) struct Tokens {
     #[serde(default)]
-    pub(in crate::formats) input: u64,
+    pub(super) input: u64,
     #[serde(default)]
-    pub(in crate::formats) output: u64,
+    pub(super) output: u64,
     #[serde(default)]
-    pub(in crate::formats) cached: u64,
+    pub(super) cached: u64,
     #[serde(default)]
-    pub(in crate::formats) thoughts: u64,
+    pub(super) thoughts: u64,
     #[serde(default)]
-    pub(in crate::formats) tool: u64,
-}
-
-impl WireMessage {
-    /// A message of these parts, and nothing else.
-    pub(in crate::formats) fn new(kind: &str, content: Vec<Part>) -> WireMessage {
-        let (id, timestamp, thoughts, tool_calls, tokens, model) =
-            (None, None, None, None, None, None);
-        let kind = kind.to_owned();
-        WireMessage { id, timestamp, kind, content, thoughts, tool_calls, tokens, model }
-    }
+    pub(super) tool: u64,
 }
 
 impl Tokens {
-    /// The counts of a prompt, of what of it was cached, and of the whole answer.
-    pub(in crate::formats) fn new(input: u64, cached: u64, output: u64) -> Tokens {
-        Tokens { input, output, cached, thoughts: 0, tool: 0 }
-    }
-
     /// The usage in disjoint buckets.
-    pub(in crate::formats) fn usage(&self) -> Usage {
+    pub(super) fn usage(&self) -> Usage {
         let usage = usage_of(self.input, self.cached, self.output.saturating_add(self.thoughts));
         Usage { input: usage.input.saturating_add(self.tool), ..usage }
     }

@@ -1,5 +1,0 @@
-//! Threads of Amp.
-
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|input: &[u8]| recap_fuzz::import(Some("amp"), input));
