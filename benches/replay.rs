@@ -56,9 +56,9 @@ fn billing_model() -> Arc<[Agent]> {
 
 fn subjects(counter: &Arc<Counter>) -> Vec<Subjects> {
     let ready = |transcript| PreparedSession::new("bench", transcript, Arc::clone(counter));
-    let subjects = LENGTHS.map(common::session::generated).map(|session| Subjects {
-        whole: ready(session.clone()),
-        compacted: ready(common::session::compacted(session)),
+    let subjects = LENGTHS.map(common::session::generated).map(|replay| Subjects {
+        whole: ready(replay.clone()),
+        compacted: ready(common::session::compacted(replay)),
     });
     subjects.into()
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::BenchError;
 use recap_core::model::{
-    Cell, Followed, FollowedSession, Manifest, RowKind, Sessions, SizeFigures, TranscriptFacts,
+    Cell, Followed, FollowedSession, Manifest, RowKind, RunResults, SizeFigures, TranscriptFacts,
     catalogue,
 };
 use recap_measure::{SessionFigures, advice, advises, session_figures};
@@ -26,7 +26,7 @@ pub(super) async fn follow(
     manifest: &Manifest,
     finished: &Finished,
 ) -> Result<Option<Followed>, BenchError> {
-    let Finished { transcripts, sessions: results, .. } = finished;
+    let Finished { transcripts, results, .. } = finished;
     // Unusable replies take a model, whose strategies are not followed.
     let advice = advice(manifest, transcripts, results, &BTreeSet::new());
     let Some((chosen, at @ SizeFigures { window: Some(window), .. })) = advice.chosen() else {
@@ -57,7 +57,7 @@ fn billed(
         (key, cell.rows().map_or(0, |rows| rows.compactions.len() as u32))
     };
     let compactions: BTreeMap<(String, String), u32> = cells.iter().map(compactions).collect();
-    let sessions = Sessions::new(cells, []);
+    let sessions = RunResults::new(cells, []);
     let figures = session_figures(manifest, facts, &sessions, catalogue::KEPT_AT_CUT.id);
     let session = |one: SessionFigures| {
         let key = (one.dataset, one.transcript);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::clear;
-use recap_core::model::{CallRow, Manifest, Planned, Sessions, Shard};
+use recap_core::model::{CallRow, Manifest, Planned, RunResults, Shard};
 use recap_replay::run::{Folder, FolderError, Loaded, unlike};
 
 /// Why shards cannot be put together.
@@ -84,29 +84,29 @@ fn missing(incomplete: &[(Shard, PathBuf)], absent: &[u32], of: u32) -> String {
 /// cannot be read or written.
 pub fn merge(shards: &[PathBuf], out: &Path) -> Result<(), MergeError> {
     let parts = identified(shards)?;
-    let (mut transcripts, mut sessions) = (Vec::new(), Sessions::default());
+    let (mut transcripts, mut results) = (Vec::new(), RunResults::default());
     let (mut calls, mut incomplete) = (Vec::new(), Vec::new());
     for (path, shard, manifest) in &parts {
         let part = Loaded::without_texts(path)?;
-        if manifest.planned.missing(&part.sessions).is_some() {
+        if manifest.planned.missing(&part.results).is_some() {
             incomplete.push((*shard, path.to_path_buf()));
         }
         transcripts.extend(part.transcripts);
         calls.extend(part.calls);
-        for (cells, cuts) in part.sessions.into_results() {
-            cells.into_iter().for_each(|cell| sessions.add_cell(cell));
-            cuts.into_iter().for_each(|cut| sessions.add_cut(cut));
+        for (cells, cuts) in part.results.into_results() {
+            cells.into_iter().for_each(|cell| results.add_cell(cell));
+            cuts.into_iter().for_each(|cut| results.add_cut(cut));
         }
     }
     complete(&parts, incomplete)?;
-    sessions.close();
+    results.close();
     transcripts.sort_by(|a, b| (&a.dataset, &a.transcript).cmp(&(&b.dataset, &b.transcript)));
     let mut calls = distinct(calls);
     calls.sort_by(|a, b| (a.role, &a.model, &a.key).cmp(&(b.role, &b.model, &b.key)));
     let manifest = manifest(&parts);
     let mut folder = Folder::create(out, &manifest)?;
     clear(&folder)?;
-    folder.sort_journal(&transcripts, &sessions, &calls)?;
+    folder.sort_journal(&transcripts, &results, &calls)?;
     if !manifest.no_text {
         folder.merge_texts(shards)?;
     }

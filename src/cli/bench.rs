@@ -289,7 +289,7 @@ fn finish(
 /// Renders what finished before a signal came.
 fn interrupted(arguments: &Arguments, folder: &Folder, exit: Exit) -> Result<Exit, Failure> {
     let run = Loaded::read(folder.path())?;
-    if run.sessions.cells().next().is_none() {
+    if run.results.cells().next().is_none() {
         return Err(Failure::with_code(exit, "interrupted before anything finished"));
     }
     render(arguments, folder, &run.into())?;
@@ -311,10 +311,10 @@ fn render(arguments: &Arguments, folder: &Folder, results: &Results) -> Result<(
 
 /// Says what a shard did.
 fn tell_shard(shard: Shard, finished: &Finished, folder: &Folder) {
-    let cells = counted(finished.sessions.cells().count(), "cell");
+    let cells = counted(finished.results.cells().count(), "cell");
     let sessions = counted(finished.transcripts.len(), "session");
     wire::say(&format!("shard {shard}: {cells} of {sessions} in {}", folder.path().display()));
-    let failed = finished.sessions.cells().filter(|cell| cell.rows().is_none()).count();
+    let failed = finished.results.cells().filter(|cell| cell.rows().is_none()).count();
     if failed > 0 {
         wire::say(&format!("warning: {} failed", counted(failed, "cell")));
     }

@@ -82,7 +82,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 /// A run with its measures, in total and by transcript.
 fn read(path: &Path) -> Result<(Report, Baseline), Failure> {
     let run = Loaded::read(path)?;
-    if run.sessions.cells().next().is_none() {
+    if run.results.cells().next().is_none() {
         let what = format!("{} has no finished cell", path.display());
         return Err(Failure::with_code(Exit::Nothing, what).help("run `recap bench` again"));
     }

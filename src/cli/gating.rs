@@ -9,7 +9,7 @@ use super::exit::{Exit, Failure};
 use super::{headings, wire};
 use crate::bench::Results;
 use recap_core::model::{
-    CheckOutcome, Gate, Manifest, Report, Session, TranscriptFacts, UndecidedPolicy, suggest,
+    CheckOutcome, Gate, Manifest, Report, SessionResults, TranscriptFacts, UndecidedPolicy, suggest,
 };
 use recap_core::text::{counted, harmless};
 use recap_measure::gate::{
@@ -235,8 +235,8 @@ impl GateRules {
     /// Whether every cell reached its end and enough of the probes are graded.
     pub(super) fn is_complete(&self, measured: &Report) -> bool {
         let graded = mostly_graded(measured, self.max_unscored);
-        let whole = |session: Session<'_>| session.cells().iter().all(|c| c.rows().is_some());
-        graded && measured.missing.is_none() && measured.sessions.iter().all(whole)
+        let whole = |session: SessionResults<'_>| session.cells().iter().all(|c| c.rows().is_some());
+        graded && measured.missing.is_none() && measured.results.iter().all(whole)
     }
 }
 

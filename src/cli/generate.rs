@@ -61,13 +61,13 @@ pub(super) fn run(arguments: &GenerateArguments) -> Result<Exit, Failure> {
     let datasets =
         inputs::load(std::slice::from_ref(&arguments.input), &arguments.reading.options())?;
     let transcripts = datasets.iter().flat_map(|dataset| &dataset.transcripts);
-    let sessions = with_cuts(transcripts, arguments.cuts, DEPTH);
+    let all_sessions = with_cuts(transcripts, arguments.cuts, DEPTH);
     let (probes, ended) = if arguments.model == OFFLINE {
         arguments.line.refuse_idle()?;
-        let all = sessions.iter().flat_map(|(one, places)| questions::generate(one, places));
+        let all = all_sessions.iter().flat_map(|(one, places)| questions::generate(one, places));
         (all.collect(), Exit::Done)
     } else {
-        match by_model(arguments, &sessions)? {
+        match by_model(arguments, &all_sessions)? {
             Some(written) => written,
             None => return Ok(Exit::Done),
         }

@@ -61,7 +61,7 @@ pub(super) fn render(path: &Path, arguments: &Rendering) -> Result<Exit, Failure
         return Err(Failure::usage(format!("{} is shard {shard} of a run", path.display()))
             .help("put all shards together: recap merge SHARD... --out RUN"));
     }
-    if run.sessions.cells().next().is_none() {
+    if run.results.cells().next().is_none() {
         return Err(Failure::with_code(Exit::Nothing, "the run has no finished cell")
             .help("run `recap bench` again"));
     }

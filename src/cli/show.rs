@@ -113,15 +113,15 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let plan = plan(arguments, &subject, (window.label(), tokens), strategy, roles.offline);
     let own = roles.compactor.counting(&subject.recording.counter);
     let compactor = own.unwrap_or(roles.compactor);
-    let mut session = ReplaySession::open(&subject, &plan, compactor.as_ref())
+    let mut replay = ReplaySession::open(&subject, &plan, compactor.as_ref())
         .map_err(|e| Failure::with_code(Exit::Incomplete, e.to_string()))?;
     Work::new(1)?
-        .run(session.run_to_request(request))?
+        .run(replay.run_to_request(request))?
         .map_err(|e| Failure::with_code(Exit::Incomplete, e.to_string()))?;
-    let mut parts = header(&subject, &plan, request, session.context());
-    parts.extend(context_parts(session.context(), &subject, arguments.diff));
+    let mut parts = header(&subject, &plan, request, replay.context());
+    parts.extend(context_parts(replay.context(), &subject, arguments.diff));
     if let Some(folder) = &arguments.files {
-        parts.extend(kept(folder, &session.stored(), &plan.strategy.name)?);
+        parts.extend(kept(folder, &replay.stored(), &plan.strategy.name)?);
     }
     wire::print_document(&parts)?;
     Ok(Exit::Done)

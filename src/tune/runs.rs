@@ -125,9 +125,9 @@ impl Runs {
     /// What a run tells of the settings of its group.
     pub fn figures(&self, group: &Group, outcome: &Outcome) -> Vec<(usize, SessionFigures)> {
         let Outcome { manifest, finished } = outcome;
-        let Finished { transcripts, sessions, .. } = finished;
+        let Finished { transcripts, results, .. } = finished;
         let mut figures = Vec::new();
-        for mut one in session_figures(manifest, transcripts, sessions, self.objective.measure()) {
+        for mut one in session_figures(manifest, transcripts, results, self.objective.measure()) {
             let named = |at: &&usize| self.settings[**at].strategy.name == one.strategy;
             let Some(setting) = group.settings.iter().find(named) else { continue };
             one.quality = one.quality.map(|(of, to)| (of / self.objective.most(), to));

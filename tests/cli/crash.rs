@@ -8,7 +8,7 @@ use recap_billing::pricing::{Agents, PriceList};
 use recap_core::clock::PROFILE;
 use recap_core::model::{
     Cell, CellOutcome, CellRows, Expectation, INSTRUMENT, Judgement, Manifest, NoAnswer, Prices,
-    Probe, ProbeKind, Sessions, Source, Verdict,
+    Probe, ProbeKind, RunResults, Source, Verdict,
 };
 use recap_core::tokens::Counter;
 use recap_exam::roles::answerer::{Answerer, Shown};
@@ -150,14 +150,14 @@ async fn a_cell_that_panics_fails_alone_and_the_others_are_kept() {
     let finished = run(&spec, prepared, &roles(), &mut folder, &errors).await.unwrap();
 
     let failed = |o: &CellOutcome| matches!(o, CellOutcome::Failed { .. });
-    let outcomes = finished.sessions.cells().map(|c| (failed(&c.outcome), c.key.strategy));
+    let outcomes = finished.results.cells().map(|c| (failed(&c.outcome), c.key.strategy));
     let outcomes: Vec<(bool, String)> = outcomes.collect();
     let expected = [(false, "fifo"), (false, "full"), (true, "session-state")];
     assert_eq!(outcomes, expected.map(|(failed, name)| (failed, name.to_owned())));
     let errors = errors.0.into_inner().unwrap();
     assert!(errors.len() == 1 && errors[0].contains("out of cheese"), "{errors:?}");
     let stored = Loaded::read(&desk.path("run")).unwrap();
-    let kept = |sessions: &Sessions| {
+    let kept = |sessions: &RunResults| {
         let rows = |cell: Cell| match cell.outcome {
             // Own times stand in a file of their own.
             CellOutcome::Done(rows) => Ok(CellRows { cpu_ms: 0.0, ..*rows }),
@@ -165,7 +165,7 @@ async fn a_cell_that_panics_fails_alone_and_the_others_are_kept() {
         };
         sessions.cells().map(rows).collect::<Vec<_>>()
     };
-    assert_eq!(kept(&stored.sessions), kept(&finished.sessions));
+    assert_eq!(kept(&stored.results), kept(&finished.results));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -199,7 +199,7 @@ async fn a_provider_that_is_down_leaves_probes_unscored_never_wrong() {
     let mut folder = Folder::create(&desk.path("run"), &manifest()).unwrap();
     let prepared = prepare(&spec, samples, &roles(), counter).await.unwrap();
     let finished = run(&spec, prepared, &roles(), &mut folder, &()).await.unwrap();
-    for cell in finished.sessions.cells() {
+    for cell in finished.results.cells() {
         let rows = &cell.rows().unwrap().probes;
         assert_eq!(rows.len(), 1);
         assert_eq!(rows[0].judgement.score, None);

@@ -125,9 +125,9 @@ pub fn replayed(transcript: Transcript, plan: &Plan, compactor: &dyn Compactor) 
     block_on(async {
         let mut rows = Vec::new();
         for request in 0..subject.facts.requests.len() as u32 {
-            let mut session = ReplaySession::open(&subject, plan, compactor).unwrap();
-            assert!(session.run_to_request(request).await.unwrap());
-            rows.push(ledger(&session));
+            let mut replay = ReplaySession::open(&subject, plan, compactor).unwrap();
+            assert!(replay.run_to_request(request).await.unwrap());
+            rows.push(ledger(&replay));
         }
         rows
     })

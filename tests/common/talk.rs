@@ -103,9 +103,9 @@ pub fn at_request<T>(
     let subject = subject(transcript.clone());
     let compactor = offline();
     block_on(async {
-        let mut session = ReplaySession::open(&subject, plan, &compactor).unwrap();
-        assert!(session.run_to_request(request).await.unwrap(), "no request {request}");
-        look(&session)
+        let mut replay = ReplaySession::open(&subject, plan, &compactor).unwrap();
+        assert!(replay.run_to_request(request).await.unwrap(), "no request {request}");
+        look(&replay)
     })
 }
 
@@ -129,10 +129,10 @@ pub fn records(transcript: &Transcript, plan: &Plan, kind: &str) -> Vec<serde_js
     let subject = subject(transcript.clone());
     let compactor = offline();
     block_on(async {
-        let mut session = ReplaySession::open(&subject, plan, &compactor).unwrap();
-        session.run_to_end().await.unwrap();
+        let mut replay = ReplaySession::open(&subject, plan, &compactor).unwrap();
+        replay.run_to_end().await.unwrap();
         let of_kind = |record: &&Record| record.kind == kind;
-        session.records().iter().filter(of_kind).map(|record| record.body.clone()).collect()
+        replay.records().iter().filter(of_kind).map(|record| record.body.clone()).collect()
     })
 }
 

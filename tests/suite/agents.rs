@@ -49,11 +49,11 @@ fn seen(transcript: &Transcript, plan: &Plan) -> Seen {
     let subject = subject(transcript.clone());
     let requests = transcript.messages.iter().filter(|message| message.is_request()).count();
     let (sent, ledger) = block_on(async {
-        let mut session = ReplaySession::open(&subject, plan, &*compactor).unwrap();
-        assert!(session.run_to_request(requests as u32 - 1).await.unwrap());
-        let context = session.context();
+        let mut replay = ReplaySession::open(&subject, plan, &*compactor).unwrap();
+        assert!(replay.run_to_request(requests as u32 - 1).await.unwrap());
+        let context = replay.context();
         let entry = |id| context.entry(id).map(|entry| (entry.role, entry.text.into_owned()));
-        (context.visible().filter_map(entry).collect(), ledger(&session))
+        (context.visible().filter_map(entry).collect(), ledger(&replay))
     });
     let tasks = std::mem::take(&mut *compactor.0.lock().unwrap());
     Seen { sent, ledger, tasks }

@@ -271,7 +271,7 @@ fn one_context_is_asked_once_in_a_run_and_one_answer_graded_once() {
     // The whole, nothing, and its evidence: three answers a probe.
     assert_eq!(*role.graded.lock().unwrap(), 6);
     let of = |strategy: &str| -> Vec<Cell> {
-        finished.sessions.cells().filter(|c| c.key.strategy == strategy).collect()
+        finished.results.cells().filter(|c| c.key.strategy == strategy).collect()
     };
     for cell in [of("full"), of("fifo")].concat() {
         let rows = &cell.rows().unwrap().probes;
@@ -305,7 +305,7 @@ fn with_a_recovery_channel_each_probe_is_asked_twice_and_the_archive_ends_at_its
     assert_eq!(*role.broadcasts.lock().unwrap(), [4, 4], "the user's second message");
     let facts = &finished.transcripts[0].messages;
     let all = |end: usize| facts[..end].iter().map(|m| m.tokens).sum::<u64>();
-    for cell in finished.sessions.cells() {
+    for cell in finished.results.cells() {
         let rows = &cell.rows().unwrap().probes;
         assert!(rows.iter().all(|row| row.judgement.rationale == "counted"));
         let recovered: Vec<_> = rows.iter().map(|row| row.recovered.clone()).collect();
@@ -323,7 +323,7 @@ fn with_a_recovery_channel_each_probe_is_asked_twice_and_the_archive_ends_at_its
     }
 
     // A judge that comes later grades both answers anew.
-    let mut cells: Vec<Cell> = finished.sessions.cells().collect();
+    let mut cells: Vec<Cell> = finished.results.cells().collect();
     for cell in &mut cells {
         let CellOutcome::Done(rows) = &mut cell.outcome else { panic!("{:?}", cell.outcome) };
         for row in &mut rows.probes {
@@ -332,5 +332,5 @@ fn with_a_recovery_channel_each_probe_is_asked_twice_and_the_archive_ends_at_its
         }
     }
     block_on(judge_again(&finished.transcripts, (&mut cells, &mut []), &*role, 2));
-    assert!(finished.sessions.cells().eq(cells));
+    assert!(finished.results.cells().eq(cells));
 }

@@ -59,9 +59,9 @@ proptest! {
         for name in quarter(part) {
             let plan = plan(builtin(name, &[]).unwrap().unwrap(), tokens);
             let compactor = offline();
-            let mut session = ReplaySession::open(&subject, &plan, &compactor).unwrap();
-            block_on(session.run_to_request(request)).unwrap_or_else(|e| panic!("{name}: {e}"));
-            let context = session.context();
+            let mut replay = ReplaySession::open(&subject, &plan, &compactor).unwrap();
+            block_on(replay.run_to_request(request)).unwrap_or_else(|e| panic!("{name}: {e}"));
+            let context = replay.context();
             let sent: u64 = context.visible().map(|id| context.entry(id).unwrap().weight.tokens).sum();
             prop_assert_eq!(context.messages_weight().tokens, sent, "{}", name);
             prop_assert_eq!(context.message_count() as usize, context.visible().count(), "{}", name);
@@ -219,9 +219,9 @@ proptest! {
             let replayed = block_on(replay(&subject, &plan, &compactor));
             let CellOutcome::Done(rows) = replayed.cell.outcome else { panic!("it failed") };
             for (number, row) in (0u32..).zip(rows.requests.iter()) {
-                let mut session = ReplaySession::open(&subject, &plan, &compactor).unwrap();
-                prop_assert!(block_on(session.run_to_request(number)).unwrap());
-                prop_assert_eq!(row.valid, pairs_are_whole(session.context()).is_ok());
+                let mut replay = ReplaySession::open(&subject, &plan, &compactor).unwrap();
+                prop_assert!(block_on(replay.run_to_request(number)).unwrap());
+                prop_assert_eq!(row.valid, pairs_are_whole(replay.context()).is_ok());
             }
         }
     }

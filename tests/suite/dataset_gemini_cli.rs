@@ -114,9 +114,9 @@ fn a_compression_is_a_summary_in_front_of_what_it_keeps() {
 #[test]
 fn the_older_form_is_one_document() {
     let messages = [user("u", "go"), calling("g", &[call("c", "4210")]), gemini("h", "done")];
-    let session = json!({"sessionId": "s", "projectHash": "p", "messages": messages});
+    let wire = json!({"sessionId": "s", "projectHash": "p", "messages": messages});
     let expected = ["user: go", "assistant: ", "c: 4210", "assistant: done"];
-    for text in [session.to_string(), serde_json::to_string_pretty(&session).unwrap()] {
+    for text in [wire.to_string(), serde_json::to_string_pretty(&wire).unwrap()] {
         let transcript = read(&text);
         assert_eq!(outline(&transcript), expected);
         assert_eq!((transcript.id.as_str(), transcript.compactions.len()), ("session", 0));

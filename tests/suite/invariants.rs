@@ -138,8 +138,8 @@ impl Sources {
 
 /// Calls without their results, and results without their calls, of what is
 /// sent: a call whose result was never recorded, or is still to come, is whole.
-fn parted(session: &ReplaySession<'_>, transcript: &Transcript) -> BTreeSet<String> {
-    let context = session.context();
+fn parted(replay: &ReplaySession<'_>, transcript: &Transcript) -> BTreeSet<String> {
+    let context = replay.context();
     let (mut calls, mut results) = (BTreeSet::new(), BTreeSet::new());
     let ids = |blocks: &[Block], calls: &mut BTreeSet<String>, results: &mut BTreeSet<String>| {
         for block in blocks {
@@ -163,8 +163,8 @@ fn parted(session: &ReplaySession<'_>, transcript: &Transcript) -> BTreeSet<Stri
 }
 
 /// Each message that arrived is sent once, or not, and its state says so.
-fn states_hold(session: &ReplaySession<'_>, transcript: &Transcript) -> Result<(), String> {
-    let context = session.context();
+fn states_hold(replay: &ReplaySession<'_>, transcript: &Transcript) -> Result<(), String> {
+    let context = replay.context();
     let mut sent: BTreeMap<u32, u32> = BTreeMap::new();
     for at in context.visible().filter_map(EntryId::index) {
         *sent.entry(at).or_default() += 1;
@@ -180,7 +180,7 @@ fn states_hold(session: &ReplaySession<'_>, transcript: &Transcript) -> Result<(
             Some(_) => false,
         };
         if !holds {
-            return Err(format!("m{at} is {state:?} in {}", ledger(session)));
+            return Err(format!("m{at} is {state:?} in {}", ledger(replay)));
         }
     }
     if sent.is_empty() { Ok(()) } else { Err(format!("{sent:?} never arrived")) }
@@ -193,22 +193,22 @@ fn invariants_hold(subject: &PreparedSession, plan: &Plan, every: u32) {
     let scribe = Scribe { offline: offline(), written: Mutex::default() };
     let mut sources = Sources::new(transcript, name);
     block_on(async {
-        let mut session = ReplaySession::open(subject, plan, &scribe).unwrap();
+        let mut replay = ReplaySession::open(subject, plan, &scribe).unwrap();
         let last = transcript.messages.len() as u32;
-        while session.step().await.unwrap_or_else(|e| panic!("{name}: {e}")) {
-            let context = session.context();
+        while replay.step().await.unwrap_or_else(|e| panic!("{name}: {e}")) {
+            let context = replay.context();
             if !context.seen_count().is_multiple_of(every) && context.seen_count() != last {
                 continue;
             }
             if !parts_pairs(&plan.strategy) {
                 assert_eq!(
-                    parted(&session, transcript),
+                    parted(&replay, transcript),
                     BTreeSet::new(),
                     "{name}: {}",
-                    ledger(&session)
+                    ledger(&replay)
                 );
             }
-            states_hold(&session, transcript).unwrap_or_else(|e| panic!("{name}: {e}"));
+            states_hold(&replay, transcript).unwrap_or_else(|e| panic!("{name}: {e}"));
             let notes = context.notes().map(|(_, text)| text.to_owned());
             let entries = context.visible().map(|id| context.entry(id).unwrap().text.into_owned());
             for text in notes.chain(entries) {

@@ -169,11 +169,11 @@ proptest! {
         let compactor = offline();
         for request in 0..subject.facts.requests.len() as u32 {
             let sessions = plans.each_ref().map(|plan| {
-                let mut session = ReplaySession::open(&subject, plan, &compactor).unwrap();
-                block_on(session.run_to_request(request)).unwrap();
-                session
+                let mut replay = ReplaySession::open(&subject, plan, &compactor).unwrap();
+                block_on(replay.run_to_request(request)).unwrap();
+                replay
             });
-            let [before, after] = sessions.each_ref().map(|session| session.context());
+            let [before, after] = sessions.each_ref().map(|replay| replay.context());
             let expected = dropped_one_by_one(&subject, before, window, first);
             let shown: Vec<u32> = after.visible().filter_map(EntryId::index).collect();
             prop_assert_eq!(shown, expected, "request {}", request);

@@ -34,9 +34,9 @@ fn log(records: &[Json]) -> Transcript {
 fn sent(transcript: &Transcript, request: u32) -> Vec<(String, String)> {
     let (subject, plan) = (subject(transcript.clone()), real("recorded", 200_000, &[]));
     let compactor = offline();
-    let mut session = ReplaySession::open(&subject, &plan, &compactor).unwrap();
-    assert!(block_on(session.run_to_request(request)).unwrap());
-    let context = session.context();
+    let mut replay = ReplaySession::open(&subject, &plan, &compactor).unwrap();
+    assert!(block_on(replay.run_to_request(request)).unwrap());
+    let context = replay.context();
     let entries = context.visible().filter_map(|id| context.entry(id));
     entries.map(|e| (e.role.as_str().to_owned(), e.text.into_owned())).collect()
 }

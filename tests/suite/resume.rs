@@ -113,8 +113,8 @@ async fn go_on(path: &Path, ready: &Ready, stop: &Stop) -> Option<Finished> {
 /// What lies in a folder.
 fn left(path: &Path) -> impl PartialEq + use<> {
     let there = Loaded::read(path).unwrap();
-    let Loaded { manifest, transcripts, sessions, calls, texts, .. } = there;
-    (manifest, transcripts, sessions.into_lists(), calls, texts)
+    let Loaded { manifest, transcripts, results, calls, texts, .. } = there;
+    (manifest, transcripts, results.into_lists(), calls, texts)
 }
 
 /// A generator of numbers from a seed.
@@ -147,7 +147,7 @@ async fn a_run_that_is_stopped_at_a_hundred_points_resumes_to_the_same_files() {
         let kept = bytes.len() - chance(&mut state, 1 + bytes.len() / 2);
         std::fs::write(&journal, &bytes[..kept]).unwrap();
         let there = Loaded::read(&path).unwrap();
-        let ended: BTreeSet<CellKey> = there.sessions.cells().map(|cell| cell.key).collect();
+        let ended: BTreeSet<CellKey> = there.results.cells().map(|cell| cell.key).collect();
         let again = Stop::default();
         go_on(&path, &ready, &again).await.expect("nothing stops it");
         assert!(left(&path) == expected, "point {point}");
@@ -158,7 +158,7 @@ async fn a_run_that_is_stopped_at_a_hundred_points_resumes_to_the_same_files() {
         let seen = again.seen.lock().unwrap();
         assert!(seen.1.is_disjoint(&ended), "point {point}: a finished cell ran again");
         assert_eq!(seen.1.len() + ended.intersection(&cells).count(), cells.len());
-        assert_eq!(seen.2 + there.sessions.cuts().count(), cuts, "point {point}: cuts");
+        assert_eq!(seen.2 + there.results.cuts().count(), cuts, "point {point}: cuts");
     }
 }
 
@@ -169,15 +169,15 @@ async fn what_is_planned_is_what_a_run_brings() {
     let finished = go_on(&path, &ready().await, &Stop::default()).await.unwrap();
     let planned: Planned = Loaded::read(&path).unwrap().manifest.planned;
     let keys: BTreeSet<CellKey> = planned.cells().map(|(key, _)| key).collect();
-    let there: BTreeSet<CellKey> = finished.sessions.cells().map(|cell| cell.key).collect();
+    let there: BTreeSet<CellKey> = finished.results.cells().map(|cell| cell.key).collect();
     assert_eq!(keys, there);
     assert_eq!(planned.cells().count(), there.len(), "none is planned twice");
     assert_eq!(planned.len(), there.len() as u64);
     let row_kind = planned.cells().all(|(key, row_kind)| {
-        finished.sessions.cells().any(|cell| cell.key == key && cell.row_kind == row_kind)
+        finished.results.cells().any(|cell| cell.key == key && cell.row_kind == row_kind)
     });
     assert!(row_kind);
-    assert_eq!(planned.missing(&finished.sessions), None);
+    assert_eq!(planned.missing(&finished.results), None);
 }
 
 #[tokio::test(flavor = "multi_thread")]

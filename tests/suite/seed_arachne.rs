@@ -50,8 +50,8 @@ fn rows(transcript: &Transcript, plan: &Plan) -> CellRows {
 
 /// The conversation's columns at the last request.
 fn columns(transcript: &Transcript) -> Json {
-    at_last(transcript, &real("arachne", WINDOW, &[]), |session| {
-        let [file] = &session.stored()[..] else { panic!("one conversation, one file") };
+    at_last(transcript, &real("arachne", WINDOW, &[]), |replay| {
+        let [file] = &replay.stored()[..] else { panic!("one conversation, one file") };
         assert_eq!(file.path, "conversations/talk.json");
         serde_json::from_slice(&file.content).unwrap()
     })

@@ -61,8 +61,8 @@ fn overflows(rows: &CellRows) -> usize {
 
 /// The session file at the last request.
 fn saved(transcript: &Transcript, plan: &Plan) -> (GencodeSession, Json) {
-    at_last(transcript, plan, |session| {
-        let [file] = &session.stored()[..] else { panic!("one session, one file") };
+    at_last(transcript, plan, |replay| {
+        let [file] = &replay.stored()[..] else { panic!("one session, one file") };
         assert_eq!(file.path, "sessions/talk.json");
         let json = serde_json::from_slice(&file.content).unwrap();
         (serde_json::from_slice(&file.content).unwrap(), json)

@@ -129,9 +129,9 @@ fn at<T>(
 ) -> T {
     let subject = subject(transcript.clone());
     block_on(async {
-        let mut session = ReplaySession::open(&subject, plan, compactor).unwrap();
-        assert!(session.run_to_request(request).await.unwrap());
-        look(&session)
+        let mut replay = ReplaySession::open(&subject, plan, compactor).unwrap();
+        assert!(replay.run_to_request(request).await.unwrap());
+        look(&replay)
     })
 }
 
@@ -196,14 +196,14 @@ fn a_new_session_begins_with_a_new_id_and_only_the_message_that_asked_for_it() {
         m.id = format!("m{}", at + 10);
         m
     }));
-    at_end(&twice, &gsv(), &Scripted::default(), |session| {
-        let paths: Vec<String> = files(session).into_keys().collect();
+    at_end(&twice, &gsv(), &Scripted::default(), |replay| {
+        let paths: Vec<String> = files(replay).into_keys().collect();
         let sessions: Vec<&String> = paths.iter().filter(|p| p.contains("/sessions/")).collect();
         assert_eq!(
             sessions,
             ["agents/main/sessions/session-1.jsonl.gz", "agents/main/sessions/session-2.jsonl.gz"]
         );
-        assert_eq!(archived(&files(session), "session-2"), ids(6..16));
+        assert_eq!(archived(&files(replay), "session-2"), ids(6..16));
     });
 }
 
@@ -212,16 +212,16 @@ fn a_new_session_begins_with_a_new_id_and_only_the_message_that_asked_for_it() {
 #[test]
 fn the_entire_history_is_archived_as_gzipped_json_lines() {
     let transcript = asked_to_reset();
-    at_end(&transcript, &gsv(), &Scripted::default(), |session| {
-        let bytes = &files(session)["agents/main/sessions/session-1.jsonl.gz"];
+    at_end(&transcript, &gsv(), &Scripted::default(), |replay| {
+        let bytes = &files(replay)["agents/main/sessions/session-1.jsonl.gz"];
         assert_eq!(bytes[..2], [0x1f, 0x8b], "gzip");
         assert_eq!(read_archive(bytes).unwrap(), transcript.messages[..6]);
-        let record = session.records().iter().find(|r| r.kind == "session").unwrap();
+        let record = replay.records().iter().find(|r| r.kind == "session").unwrap();
         assert_eq!(record.body, json!({"id": "session-1", "from": 0, "to": 6}));
     });
     // Nothing is archived before.
-    at(&transcript, &gsv(), &Scripted::default(), 2, |session| {
-        assert_eq!(files(session), BTreeMap::new());
+    at(&transcript, &gsv(), &Scripted::default(), 2, |replay| {
+        assert_eq!(files(replay), BTreeMap::new());
     });
 }
 
@@ -248,8 +248,8 @@ fn token_counters_are_reset_so_that_the_first_call_uses_the_heuristic() {
     ]);
     let plan = unscaled(real("gsv", 2_000, &[("1.extract", "false")]));
     let estimated = |request| {
-        at(&transcript, &plan, &Scripted::default(), request, |session| {
-            (session.last_request().unwrap().estimated.unwrap(), session.context().weight())
+        at(&transcript, &plan, &Scripted::default(), request, |replay| {
+            (replay.last_request().unwrap().estimated.unwrap(), replay.context().weight())
         })
     };
     // JSON.stringify(message).length / 4 × 1.2, a part of a token a token.
@@ -305,18 +305,18 @@ fn a_failed_extraction_does_not_hold_up_the_reset() {
     let transcript = talk(&lines);
     let compactor = Scripted::failing_at([1]);
     let plan = unscaled(real("gsv", 1_000, &[]));
-    at_end(&transcript, &plan, &compactor, |session| {
-        assert_eq!(ledger(session), ".........V");
+    at_end(&transcript, &plan, &compactor, |replay| {
+        assert_eq!(ledger(replay), ".........V");
         let known: Vec<_> = compactor.asked().into_iter().map(|(_, known)| known).collect();
         assert_eq!(known, [vec![], vec!["memory 0"], vec!["memory 0"]]);
-        assert!(notes(session)["daily-memory"].ends_with("- memory 0\n- memory 2"));
+        assert!(notes(replay)["daily-memory"].ends_with("- memory 0\n- memory 2"));
     });
     // What is larger than half the window is never put to a model.
     let long = even(2_000);
     let transcript =
         talk(&[("18T10:00", U, &long), ("18T10:01", U, "/reset"), ("18T10:02", A, "")]);
     let compactor = Scripted::default();
-    at_end(&transcript, &plan, &compactor, |session| assert_eq!(ledger(session), ".V"));
+    at_end(&transcript, &plan, &compactor, |replay| assert_eq!(ledger(replay), ".V"));
     assert_eq!(compactor.asked(), []);
 }
 
@@ -344,11 +344,11 @@ fn a_reset_of_yesterdays_session_writes_to_yesterdays_file() {
         ("19T09:31", A, "good morning"),
     ]);
     let plan = real("gsv-daily", 200_000, &[]);
-    at_end(&transcript, &plan, &Scripted::default(), |session| {
-        let file = &files(session)["agents/main/memory/2026-01-18.md"];
+    at_end(&transcript, &plan, &Scripted::default(), |replay| {
+        let file = &files(replay)["agents/main/memory/2026-01-18.md"];
         let expected = "### Extracted from context compaction (09:30)\n\n- memory 0\n";
         assert_eq!(file, expected.as_bytes());
-        assert!(notes(session)["daily-memory"].starts_with("## Memory of 2026-01-18\n"));
+        assert!(notes(replay)["daily-memory"].starts_with("## Memory of 2026-01-18\n"));
     });
 }
 
@@ -403,8 +403,8 @@ fn every_policy_obeys_the_command() {
         ("19T09:00", U, "/reset"),
         ("19T09:01", A, "done"),
     ]);
-    at_end(&transcript, &real("gsv-daily", 200_000, &[]), &Scripted::default(), |session| {
-        let files = files(session);
+    at_end(&transcript, &real("gsv-daily", 200_000, &[]), &Scripted::default(), |replay| {
+        let files = files(replay);
         assert_eq!(files.keys().filter(|path| path.contains("/sessions/")).count(), 1);
     });
 }
@@ -428,17 +428,17 @@ fn compacted_and_reset() -> Transcript {
 #[test]
 fn each_compaction_archives_the_original_messages_it_folded_as_a_part() {
     let transcript = compacted_and_reset();
-    at(&transcript, &compacting(), &Scripted::default(), 0, |session| {
-        assert_eq!(ledger(session), "FFV");
-        let files = files(session);
+    at(&transcript, &compacting(), &Scripted::default(), 0, |replay| {
+        assert_eq!(ledger(replay), "FFV");
+        let files = files(replay);
         let bytes = &files["agents/main/sessions/session-1-part1.jsonl.gz"];
         assert_eq!(read_archive(bytes).unwrap(), transcript.messages[..2]);
         assert!(!files.contains_key("agents/main/sessions/session-1.jsonl.gz"));
     });
     // The whole session's archive holds them too, and parts are counted anew.
-    at_end(&transcript, &compacting(), &Scripted::default(), |session| {
-        assert_eq!(ledger(session), "....FFFV");
-        let files = files(session);
+    at_end(&transcript, &compacting(), &Scripted::default(), |replay| {
+        assert_eq!(ledger(replay), "....FFFV");
+        let files = files(replay);
         assert_eq!(archived(&files, "session-1-part1"), ids(0..2));
         assert_eq!(archived(&files, "session-1"), ids(0..4));
         assert_eq!(archived(&files, "session-2-part1"), ids(4..7));
@@ -480,8 +480,8 @@ fn a_new_session_counts_its_own_images() {
         transcript.messages[image].blocks.push(Block::Image { media_type: None });
     }
     let summary = |request| {
-        at(&transcript, &compacting(), &Scripted::default(), request, |session| {
-            let sent = sent(session).into_iter().map(|(_, text)| text);
+        at(&transcript, &compacting(), &Scripted::default(), request, |replay| {
+            let sent = sent(replay).into_iter().map(|(_, text)| text);
             sent.into_iter().find(|text| text.contains("[Conversation summary")).unwrap()
         })
     };
@@ -516,16 +516,16 @@ fn memory_md_is_in_the_system_prompt_of_main_sessions_only() {
     for (id, loaded) in [("log", true), ("log#sidechain-1", false), ("sidechain", true)] {
         transcript.id = id.to_owned();
         for request in 0..5 {
-            at(&transcript, &plan, &Scripted::default(), request, |session| {
-                let notes = notes(session);
+            at(&transcript, &plan, &Scripted::default(), request, |replay| {
+                let notes = notes(replay);
                 let note = notes.values().find(|text| text.starts_with("# Long-term"));
                 let text = "# Long-term\nAda's birthday: {{ 2 May }}".to_owned();
                 assert_eq!(note, Some(&text).filter(|_| loaded), "{id}, {request}");
             });
         }
     }
-    at_end(&asked_to_reset(), &gsv(), &Scripted::default(), |session| {
-        assert_eq!(notes(session).into_keys().collect::<Vec<_>>(), ["daily-memory"], "by default");
+    at_end(&asked_to_reset(), &gsv(), &Scripted::default(), |replay| {
+        assert_eq!(notes(replay).into_keys().collect::<Vec<_>>(), ["daily-memory"], "by default");
     });
 }
 
@@ -534,8 +534,8 @@ fn memory_md_is_in_the_system_prompt_of_main_sessions_only() {
 fn daily_memories_are_loaded_for_all_sessions() {
     let mut transcript = asked_to_reset();
     transcript.id = "log#sidechain-1".to_owned();
-    at_end(&transcript, &with_memory_md("mine"), &Scripted::default(), |session| {
-        assert_eq!(notes(session).into_keys().collect::<Vec<_>>(), ["daily-memory"]);
+    at_end(&transcript, &with_memory_md("mine"), &Scripted::default(), |replay| {
+        assert_eq!(notes(replay).into_keys().collect::<Vec<_>>(), ["daily-memory"]);
     });
 }
 

@@ -723,18 +723,18 @@ fn sessions_stay_apart(turns: &[Turn], seconds: u32, keep: &str, budget: u64) {
     let transcript = &subject.recording.transcript;
     let texts: Vec<String> = transcript.messages.iter().map(|message| message.sent()).collect();
     block_on(async {
-        let mut session = ReplaySession::open(&subject, &plan, &scribe).unwrap();
+        let mut replay = ReplaySession::open(&subject, &plan, &scribe).unwrap();
         let mut more = true;
         while more {
-            more = session.step().await.unwrap();
-            let files = files(&session);
+            more = replay.step().await.unwrap();
+            let files = files(&replay);
             let of = |id: &Json| &files[&format!("sessions/{id}.json")];
             let current = of(&files["chat.json"]["current_session_id"]);
             let sessions = || files.iter().filter(|(path, _)| *path != "chat.json");
             // Each message has one session.
             let mut all: Vec<u32> = sessions().flat_map(|(_, file)| listed(file)).collect();
             all.sort_unstable();
-            let seen = session.context().seen_count();
+            let seen = replay.context().seen_count();
             assert_eq!(all, (0..seen).collect::<Vec<_>>(), "{files:#?}");
             // A summary was written from its session's messages alone; pruned
             // output is the name of its tool.
@@ -754,7 +754,7 @@ fn sessions_stay_apart(turns: &[Turn], seconds: u32, keep: &str, budget: u64) {
             }
             // What is sent is the current session's own, and the summaries that
             // stand before it are of its own messages and of its parent's.
-            let context = session.context();
+            let context = replay.context();
             let own = listed(current);
             for id in context.visible() {
                 let text = context.entry(id).unwrap().text.into_owned();
@@ -771,7 +771,7 @@ fn sessions_stay_apart(turns: &[Turn], seconds: u32, keep: &str, budget: u64) {
                 assert!(own.contains(&at), "m{at} is sent: {files:#?}");
             }
         }
-        let saved = serde_json::to_value(session.save()).unwrap();
+        let saved = serde_json::to_value(replay.save()).unwrap();
         ranges_ascend(&saved);
     });
 }

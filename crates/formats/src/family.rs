@@ -90,7 +90,7 @@ impl Families {
         sessions: &mut impl Sink,
     ) -> Placed {
         let root = draft.parent.as_ref().and_then(|parent| {
-            self.line(parent).find(|session| self.members.contains_key(*session)).cloned()
+            self.line(parent).find(|parent| self.members.contains_key(*parent)).cloned()
         });
         let Some(parent) = root.and_then(|root| self.members.get_mut(&root)) else {
             return Placed::Orphan(draft);

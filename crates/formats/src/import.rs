@@ -85,23 +85,23 @@ fn write_all(
 ) -> Result<Imported, DatasetError> {
     std::fs::create_dir_all(folder).map_err(|e| refused(folder, e))?;
     let pseudonyms = options.redact.then(Pseudonyms::default);
-    let sessions = Spool::new(partial, pseudonyms, progress)?;
-    let mut gathered = Gathered::of(sessions);
+    let all_sessions = Spool::new(partial, pseudonyms, progress)?;
+    let mut gathered = Gathered::of(all_sessions);
     for input in inputs {
         read_into(&mut gathered, input, &options.load)?;
     }
-    let Gathered { sessions, warnings, probes, mut problems, card, .. } = gathered;
-    let files: Vec<&str> = sessions.index.iter().map(|entry| entry.file.as_str()).collect();
-    let own: Vec<&str> = sessions.index.iter().map(|entry| entry.id.as_str()).collect();
+    let Gathered { sessions: all_sessions, warnings, probes, mut problems, card, .. } = gathered;
+    let files: Vec<&str> = all_sessions.index.iter().map(|entry| entry.file.as_str()).collect();
+    let own: Vec<&str> = all_sessions.index.iter().map(|entry| entry.id.as_str()).collect();
     let ids = unique_ids(&files, &own)?;
-    let changed = own.iter().zip(&ids).any(|(own, id)| own != id) || !sessions.asides.is_empty();
+    let changed = own.iter().zip(&ids).any(|(own, id)| own != id) || !all_sessions.asides.is_empty();
     let mut placed = probes;
     let mut left_out = Vec::new();
-    for (entry, id) in sessions.index.iter().zip(&ids) {
+    for (entry, id) in all_sessions.index.iter().zip(&ids) {
         let named = entry.left_out.iter().map(|(why, n)| (id.clone(), why.clone(), *n));
         left_out.extend(named);
     }
-    let Spool { mut file, index, mut pseudonyms, asides, .. } = sessions;
+    let Spool { mut file, index, mut pseudonyms, asides, .. } = all_sessions;
     file.flush().map_err(|e| refused(partial, e))?;
     drop(file);
     for (mut entry, id) in index.into_iter().zip(&ids) {
@@ -224,8 +224,8 @@ impl<'a> Spool<'a> {
 }
 
 impl Sink for Spool<'_> {
-    fn put(&mut self, session: Kept) -> Result<(), DatasetError> {
-        let Kept { file, mut transcript, probes, asked_in } = session;
+    fn put(&mut self, written: Kept) -> Result<(), DatasetError> {
+        let Kept { file, mut transcript, probes, asked_in } = written;
         if let Some(pseudonyms) = &mut self.pseudonyms {
             let replaced = pseudonyms.transcript(&transcript);
             transcript = replaced.map_err(|problem| DatasetError::whole(file.clone(), problem))?;

@@ -8,18 +8,18 @@ use std::collections::BTreeMap;
 use super::BASELINE;
 use super::measures::at_cuts::agreements;
 use recap_core::model::{
-    Agreement, AnsweredAtCuts, Cut, CutRow, NO_SUMMARY, Sessions, TranscriptFacts, counts_refusals,
+    Agreement, AnsweredAtCuts, Cut, CutRow, NO_SUMMARY, RunResults, TranscriptFacts, counts_refusals,
 };
 
 /// Every strategy whose answers at cuts were graded, in the order of their names;
 /// empty if no question was asked there. Transcripts must be sorted.
 pub fn answered_at_cuts(
     facts: &[TranscriptFacts],
-    sessions: &Sessions,
+    results: &RunResults,
     depth: u32,
 ) -> Vec<AnsweredAtCuts> {
     let mut strategies: BTreeMap<String, AnsweredAtCuts> = BTreeMap::new();
-    for session in sessions.iter() {
+    for session in results.iter() {
         let place = (session.dataset, session.transcript);
         let at = facts.binary_search_by(|f| (&*f.dataset, &*f.transcript).cmp(&place));
         if let Ok(at) = at {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::ALL;
-use recap_core::model::{Manifest, RECORDED, Sessions};
+use recap_core::model::{Manifest, RECORDED, RunResults};
 
 /// A strategy on a data set at a window.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,11 +25,11 @@ pub(super) struct BillingModels {
 
 impl BillingModels {
     /// Collects the billing models and the places from the cells.
-    pub fn of(manifest: &Manifest, sessions: &Sessions) -> Self {
+    pub fn of(manifest: &Manifest, results: &RunResults) -> Self {
         let mut named = BTreeSet::new();
         let mut recorded: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         let mut places = BTreeSet::new();
-        for session in sessions.iter() {
+        for session in results.iter() {
             for cell in session.cells() {
                 places.insert(RowPlace {
                     dataset: cell.key.dataset.clone(),
@@ -98,7 +98,7 @@ mod tests {
             let cell = cell(&format!("s{at}"), "x").dataset(dataset).sent(&[1]);
             cell.bill(billing_model, model, &[(1, 0, 0)]).build()
         });
-        BillingModels::of(&manifest, &Sessions::new(cells, []))
+        BillingModels::of(&manifest, &RunResults::new(cells, []))
     }
 
     #[test]

@@ -23,7 +23,7 @@ use super::statistics::{FEWEST_FOR_AN_INTERVAL, quantile};
 use super::transcript_fingerprint::{TranscriptFingerprint, fingerprint_of};
 use super::waiting::km_median;
 use recap_core::model::{
-    Manifest, Report, RowKind, SESSION_MEASURES, SessionRow, Sessions, TranscriptFacts, catalogue,
+    Manifest, Report, RowKind, SESSION_MEASURES, SessionRow, RunResults, TranscriptFacts, catalogue,
 };
 
 /// Every transcript of a run, and its figures in each row.
@@ -112,8 +112,8 @@ pub fn each_unit_row<E>(
     mut take: impl FnMut(UnitRow) -> Result<(), E>,
 ) -> Result<(), E> {
     let facts = &report.transcripts;
-    let billing_models = BillingModels::of(&report.manifest, &report.sessions);
-    let scene = CellIndex::new(facts, &report.sessions, &billing_models, &report.manifest);
+    let billing_models = BillingModels::of(&report.manifest, &report.results);
+    let scene = CellIndex::new(facts, &report.results, &billing_models, &report.manifest);
     let gathered = scene.gather_with(&BY_REQUEST.map(|(_, of)| of));
     let known = known(report);
     for row in gathered.iter().filter(|row| row.key.dataset != ALL) {
@@ -131,14 +131,14 @@ pub fn each_unit_row<E>(
 pub(super) fn session_rows(
     manifest: &Manifest,
     facts: &[TranscriptFacts],
-    sessions: &Sessions,
+    results: &RunResults,
 ) -> Vec<SessionRow> {
-    let billing_models = BillingModels::of(manifest, sessions);
+    let billing_models = BillingModels::of(manifest, results);
     let specs: Vec<&Spec> = (SESSION_MEASURES.iter())
         .filter_map(|measure| MEASURES.iter().find(|spec| spec.id() == measure.id))
         .collect();
     let mut rows = Vec::new();
-    let gathered = CellIndex::new(facts, sessions, &billing_models, manifest).gather();
+    let gathered = CellIndex::new(facts, results, &billing_models, manifest).gather();
     for row in gathered.iter().filter(|row| row.key.dataset != ALL) {
         let parts: Vec<_> = specs.iter().map(|spec| (spec.pool, row.all_parts(spec))).collect();
         rows.extend(row.units.iter().map(|unit| {

@@ -260,7 +260,7 @@ fn right(
             && key.strategy == strategy
             && key.window == window
     };
-    for session in report.sessions.iter() {
+    for session in report.results.iter() {
         for cell in session.cells().iter().filter(fits) {
             for row in cell.rows().into_iter().flat_map(|rows| &rows.probes) {
                 let place = (cell.key.dataset.clone(), cell.key.transcript.clone(), row.probe);

@@ -2,7 +2,7 @@ use super::super::by_transcript::{Figure, UnitRow};
 use super::super::testkit::{cell, run_at};
 use super::super::transcript_fingerprint::TranscriptFingerprint;
 use super::*;
-use recap_core::model::{Provenance, Sessions};
+use recap_core::model::{Provenance, RunResults};
 
 const ID: &str = catalogue::REFERENCE_RECALL.id;
 const LOW: [f64; 8] = [0.1; 8];
@@ -347,7 +347,7 @@ fn probes_graded_in_both_runs_are_counted_by_the_runs_in_which_they_are_right() 
     };
     let run = |cells: Vec<Cell>| {
         let mut report = report(&[]);
-        report.sessions = Sessions::new(cells, []);
+        report.results = RunResults::new(cells, []);
         report
     };
     let a =

@@ -8,7 +8,7 @@ use super::spec::{Parts, Sample};
 use super::testkit::{self, absent, answer, answered, cell, facts, manifest, reply, sample};
 use recap_core::model::{
     Absent, Answered, Cell, Cut, CutBill, CutExam, CutOutcome, CutRow, FactAtStake,
-    IdentifierClass, Primary, ProbeKind, RECORDED, ReferenceState, Report, RowKind, Sessions,
+    IdentifierClass, Primary, ProbeKind, RECORDED, ReferenceState, Report, RowKind, RunResults,
     Snapshot, StrategyRow, TranscriptFacts,
 };
 
@@ -105,7 +105,7 @@ fn run_of(sessions: Vec<TranscriptFacts>, strategies: &[&str], cuts: Vec<Cut>) -
     let cells = sessions.iter().flat_map(|session| {
         strategies.iter().map(|name| strategy(&session.transcript, name)).collect::<Vec<_>>()
     });
-    let results = Sessions::new(cells, cuts);
+    let results = RunResults::new(cells, cuts);
     measure(made, "d".into(), sessions, results)
 }
 
@@ -451,7 +451,7 @@ fn a_refused_context_answers_nothing_from_the_second_compaction_on_except_for_co
         own.row_kind = row_kind;
         let cells = [strategy("t", "full"), own];
         let session = questioned("t", &[ProbeKind::Fact; 2]);
-        let report = measure(made, "d".into(), vec![session], Sessions::new(cells, [cut]));
+        let report = measure(made, "d".into(), vec![session], RunResults::new(cells, [cut]));
         let share = row(&report, name).number_of("continuity_at_cut");
         // What the sentence and summary.json count is what the table shows.
         for counted in report.answered_at_cuts.iter().filter(|of| of.strategy == name) {

@@ -1,6 +1,6 @@
 use crate::measure;
 use crate::testkit::{cell, facts, manifest, run, run_at};
-use recap_core::model::{Cell, Family, Report, Sessions, TestOutcome, TranscriptFacts};
+use recap_core::model::{Cell, Family, Report, RunResults, TestOutcome, TranscriptFacts};
 
 /// A session whose exam has twenty references at ten requests.
 fn session(id: &str) -> TranscriptFacts {
@@ -64,7 +64,7 @@ fn another_comparator_may_be_requested_but_never_full() {
             (0..8).flat_map(|at| strategies.map(|(n, k)| keeps(&format!("s{at:02}"), n, k(at))));
         let mut manifest = manifest(&["25%"]);
         manifest.comparator = Some(comparator.into());
-        measure(manifest, "d".into(), sessions(8), Sessions::new(cells, [])).family
+        measure(manifest, "d".into(), sessions(8), RunResults::new(cells, [])).family
     };
     let against_prune = with("prune").unwrap();
     let fifo = against_prune.tests.iter().find(|test| test.strategy == "fifo").unwrap();
@@ -188,7 +188,7 @@ fn the_sessions_of_all_data_sets_are_tested_together_and_for_one_billing_model()
     let (facts, cells): (Vec<_>, Vec<_>) = (0..8).map(of).unzip();
     let mut manifest = manifest(&["25%"]);
     manifest.agent_models = vec!["cheap".into(), "dear".into()];
-    let report = measure(manifest, "d".into(), facts, Sessions::new(cells.concat(), []));
+    let report = measure(manifest, "d".into(), facts, RunResults::new(cells.concat(), []));
     let [test] = family(&report).tests.as_slice() else { panic!("{report:?}") };
     assert_eq!((test.strategy.as_str(), test.clusters), ("prune", 8));
     assert_eq!(test.p_holm, Some(2.0 / 256.0));

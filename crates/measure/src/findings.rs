@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 
 use recap_core::model::{
     Cell, Finding, Limit, Manifest, Missing, PanelAgreement, Place, Primary, Problem, RowKind,
-    Sessions, StrategyRow, TranscriptFacts,
+    RunResults, StrategyRow, TranscriptFacts,
 };
 
 use super::ALL;
@@ -33,7 +33,7 @@ pub struct Evidence<'a> {
     /// The facts of the transcripts.
     pub facts: &'a [TranscriptFacts],
     /// All cells and cuts of the run.
-    pub sessions: &'a Sessions,
+    pub results: &'a RunResults,
     /// The models whose prices its bills take.
     pub bill_models: BTreeSet<String>,
     /// How far the judges of a panel agree.
@@ -48,7 +48,7 @@ impl<'a> Evidence<'a> {
         manifest: &'a Manifest,
         primary: Primary,
         table: &'a [Entry],
-        (facts, sessions): (&'a [TranscriptFacts], &'a Sessions),
+        (facts, results): (&'a [TranscriptFacts], &'a RunResults),
         panel: Option<&'a PanelAgreement>,
         missing: Option<&'a Missing>,
     ) -> Self {
@@ -56,11 +56,11 @@ impl<'a> Evidence<'a> {
         let billing_model = billed.first().map(|e| &e.row.agent_model);
         let rows =
             billed.iter().copied().filter(|e| Some(&e.row.agent_model) == billing_model).collect();
-        let bill_models = among_cells(sessions, |cell| {
+        let bill_models = among_cells(results, |cell| {
             let bills = cell.rows().into_iter().flat_map(|rows| &rows.bills);
             bills.flat_map(|bill| bill.models()).map(str::to_owned).collect()
         });
-        Evidence { manifest, primary, billed, rows, facts, sessions, bill_models, panel, missing }
+        Evidence { manifest, primary, billed, rows, facts, results, bill_models, panel, missing }
     }
 
     /// Rows of strategies without controls.
@@ -91,9 +91,9 @@ impl<'a> Evidence<'a> {
 }
 
 /// What the cells of a run have, each once.
-fn among_cells<T: Ord>(sessions: &Sessions, of: impl Fn(&Cell) -> Vec<T>) -> BTreeSet<T> {
+fn among_cells<T: Ord>(results: &RunResults, of: impl Fn(&Cell) -> Vec<T>) -> BTreeSet<T> {
     let mut found = BTreeSet::new();
-    for session in sessions.iter() {
+    for session in results.iter() {
         found.extend(session.cells().iter().flat_map(&of));
     }
     found
@@ -164,7 +164,7 @@ fn failed_cells(run: &Evidence<'_>) -> Vec<Problem> {
     let rows = run.rows.iter().filter(|e| !e.row.failed.is_empty());
     let strategies: BTreeSet<&str> = rows.map(|e| e.row.strategy.as_str()).collect();
     let strategies = owned(strategies);
-    let cells = run.sessions.iter().map(|session| session.cells().len()).sum();
+    let cells = run.results.iter().map(|session| session.cells().len()).sum();
     let failed = Problem::FailedCells { failed, cells, strategies };
     if run.rows.iter().all(|e| e.row.failed.is_empty()) { Vec::new() } else { vec![failed] }
 }
@@ -186,11 +186,11 @@ fn owned<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
 mod tests {
     use crate::measure;
     use crate::testkit::{cell, facts, manifest, warnings};
-    use recap_core::model::{Cell, Sessions, TranscriptFacts};
+    use recap_core::model::{Cell, RunResults, TranscriptFacts};
 
     pub(super) fn warned(facts: Vec<TranscriptFacts>, cells: Vec<Cell>) -> Vec<String> {
         let report =
-            measure(manifest(&["25%", "200k"]), "d".into(), facts, Sessions::new(cells, []));
+            measure(manifest(&["25%", "200k"]), "d".into(), facts, RunResults::new(cells, []));
         warnings(&report)
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::BASELINE;
 use recap_core::model::{
-    AgeBin, AgeUnit, Cell, CellKey, CellRows, Forgetting, ProbeKind, RowKind, Sessions,
+    AgeBin, AgeUnit, Cell, CellKey, CellRows, Forgetting, ProbeKind, RowKind, RunResults,
     TranscriptFacts,
 };
 
@@ -37,12 +37,12 @@ struct Curve {
 pub fn curves(
     windows: &[String],
     facts: &[TranscriptFacts],
-    sessions: &Sessions,
+    results: &RunResults,
 ) -> Vec<Forgetting> {
     let known: BTreeMap<(&str, &str), &TranscriptFacts> =
         facts.iter().map(|f| ((f.dataset.as_str(), f.transcript.as_str()), f)).collect();
     let mut curves: BTreeMap<(usize, String, String), Curve> = BTreeMap::new();
-    for session in sessions.iter() {
+    for session in results.iter() {
         let Some(facts) = known.get(&(session.dataset, session.transcript)) else { continue };
         for cell in session.cells() {
             let fits = |rows: &&CellRows| rows.requests.len() == facts.requests.len();

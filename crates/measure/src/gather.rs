@@ -13,7 +13,7 @@ use super::spec::{Basis, Figures, Parts, Sample, Spec};
 use super::{ALL, BASELINE, RECORDED};
 use recap_core::model::{
     Absent, Cell, CellOutcome, CellRows, LatencySource, Manifest, ProbeKind, RepeatedTexts,
-    RowKind, Session, Sessions, Source, TranscriptFacts, UnusableReplies,
+    RowKind, SessionResults, RunResults, Source, TranscriptFacts, UnusableReplies,
 };
 use recap_core::text::counted;
 
@@ -64,7 +64,7 @@ type Beside<'a> = BTreeMap<&'a str, &'a Cell>;
 /// The results of a run, with the data that their measures need.
 pub(super) struct CellIndex<'a> {
     facts: &'a [TranscriptFacts],
-    sessions: &'a Sessions,
+    results: &'a RunResults,
     manifest: &'a Manifest,
     kinds: BTreeMap<String, BTreeSet<ProbeKind>>,
     /// Repeated texts of the compactor, by strategy and window.
@@ -79,16 +79,16 @@ impl<'a> CellIndex<'a> {
     /// Creates a scene from sorted transcripts and all results.
     pub fn new(
         facts: &'a [TranscriptFacts],
-        sessions: &'a Sessions,
+        results: &'a RunResults,
         billing_models: &'a BillingModels,
         manifest: &'a Manifest,
     ) -> Self {
         CellIndex {
             facts,
-            sessions,
+            results,
             manifest,
             kinds: kinds_by_dataset(facts),
-            repeated: RepeatedTexts::of(sessions),
+            repeated: RepeatedTexts::of(results),
             billing_models,
             terms: Assumptions::of(manifest),
             answered_by: manifest.answered_by(),
@@ -108,7 +108,7 @@ impl<'a> CellIndex<'a> {
             .collect();
         let mut rows: Vec<Gathered> =
             keyed.into_iter().map(|key| Gathered::new(key, more.len())).collect();
-        for session in self.sessions.iter() {
+        for session in self.results.iter() {
             self.take(&session, &mut rows, more);
         }
         rows.iter_mut().for_each(Gathered::settle);
@@ -116,7 +116,7 @@ impl<'a> CellIndex<'a> {
     }
 
     /// Adds the cells of a session to their rows.
-    fn take(&self, session: &Session<'_>, rows: &mut [Gathered], more: &[Series]) {
+    fn take(&self, session: &SessionResults<'_>, rows: &mut [Gathered], more: &[Series]) {
         let key = |facts: &TranscriptFacts| {
             (&*facts.dataset, &*facts.transcript).cmp(&(session.dataset, session.transcript))
         };
@@ -474,7 +474,7 @@ mod tests {
             built(plain("s", "hides"), |rows| rows.loss.push(hidden)),
             plain("s", "idles").build(),
         ];
-        let (manifest, sessions) = (manifest(&["25%"]), Sessions::new(cells, []));
+        let (manifest, sessions) = (manifest(&["25%"]), RunResults::new(cells, []));
         let billing_models = BillingModels::of(&manifest, &sessions);
         let rows = CellIndex::new(&both, &sessions, &billing_models, &manifest).gather();
         let own = rows.iter().filter(|row| row.key.dataset == "d");

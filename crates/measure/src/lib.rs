@@ -79,7 +79,7 @@ use std::collections::BTreeSet;
 
 use recap_billing::pricing::PriceList;
 use recap_core::model::{
-    Cell, Manifest, NextStep, Primary, Report, RowKind, Sessions, StrategyRow, TranscriptFacts,
+    Cell, Manifest, NextStep, Primary, Report, RowKind, RunResults, StrategyRow, TranscriptFacts,
 };
 
 /// The data set of rows over all transcripts of a run.
@@ -102,19 +102,19 @@ pub fn measure(
     manifest: Manifest,
     title: String,
     mut transcripts: Vec<TranscriptFacts>,
-    mut sessions: Sessions,
+    mut results: RunResults,
 ) -> Report {
     transcripts.sort_by(|a, b| (&a.dataset, &a.transcript).cmp(&(&b.dataset, &b.transcript)));
-    let missing = manifest.planned.missing(&sessions);
+    let missing = manifest.planned.missing(&results);
     if missing.is_some() {
-        add_missing(&manifest, &transcripts, &mut sessions);
+        add_missing(&manifest, &transcripts, &mut results);
     }
-    let primary = rows::primary(&transcripts, &sessions);
-    let mut table = rows::table(&transcripts, &sessions, primary, &manifest);
+    let primary = rows::primary(&transcripts, &results);
+    let mut table = rows::table(&transcripts, &results, primary, &manifest);
     ranking::arrange(&mut table, &manifest, primary);
-    let panel = panel::agreement(&sessions);
+    let panel = panel::agreement(&results);
     let family = family::family(&table, &transcripts, &manifest, primary);
-    let inputs = (&*transcripts, &sessions);
+    let inputs = (&*transcripts, &results);
     let evidence = findings::Evidence::of(
         &manifest,
         primary,
@@ -125,15 +125,15 @@ pub fn measure(
     );
     let findings = findings::findings(&evidence);
     let mut recommendation = recommendation::recommendation(&evidence, &findings);
-    let forgetting = forgetting::curves(&manifest.windows, &transcripts, &sessions);
+    let forgetting = forgetting::curves(&manifest.windows, &transcripts, &results);
     let answered_at_cuts =
-        answered_at_cuts::answered_at_cuts(&transcripts, &sessions, manifest.depth);
+        answered_at_cuts::answered_at_cuts(&transcripts, &results, manifest.depth);
     let rows: Vec<StrategyRow> = table.into_iter().map(|entry| entry.row).collect();
     let unusable = rows.iter().filter(|row| row.row_kind == RowKind::Unusable);
     let unusable = unusable.map(|row| row.strategy.clone()).collect();
     let asked = primary == Primary::Continuity;
     let gives = !asked && missing.is_none() && advice::advises(&manifest);
-    let advice = gives.then(|| advice::advice(&manifest, &transcripts, &sessions, &unusable));
+    let advice = gives.then(|| advice::advice(&manifest, &transcripts, &results, &unusable));
     if let (Some(of), Some(advice)) = (&mut recommendation, &advice)
         && advice.basis.fit == advice.basis.sessions
     {
@@ -144,7 +144,7 @@ pub fn measure(
     Report {
         receipt: receipt(&transcripts, &prices),
         receipts: transcripts.iter().map(|facts| receipt([facts], &prices)).collect(),
-        session_rows: by_transcript::session_rows(&manifest, &transcripts, &sessions),
+        session_rows: by_transcript::session_rows(&manifest, &transcripts, &results),
         manifest,
         title,
         primary,
@@ -158,7 +158,7 @@ pub fn measure(
         missing,
         findings,
         transcripts,
-        sessions,
+        results,
         calls: Vec::new(),
         panel,
     }
@@ -166,13 +166,13 @@ pub fn measure(
 
 /// Adds the missing cells of an interrupted run as failed cells, for the
 /// transcripts that it prepared.
-fn add_missing(manifest: &Manifest, facts: &[TranscriptFacts], sessions: &mut Sessions) {
+fn add_missing(manifest: &Manifest, facts: &[TranscriptFacts], results: &mut RunResults) {
     let known: BTreeSet<(&str, &str)> =
         facts.iter().map(|f| (f.dataset.as_str(), f.transcript.as_str())).collect();
     let is_known = |cell: &Cell| known.contains(&(&*cell.key.dataset, &*cell.key.transcript));
-    let missing: Vec<Cell> = manifest.planned.missing_cells(sessions).filter(is_known).collect();
-    missing.into_iter().for_each(|cell| sessions.add_cell(cell));
-    sessions.close();
+    let missing: Vec<Cell> = manifest.planned.missing_cells(results).filter(is_known).collect();
+    missing.into_iter().for_each(|cell| results.add_cell(cell));
+    results.close();
 }
 
 #[cfg(test)]

@@ -203,7 +203,7 @@ fn each_agent_model_has_rows_of_its_own_that_differ_only_in_money() {
     ];
     let mut manifest = manifest(&["25%"]);
     manifest.agent_models = vec!["provider/cheap".into(), "dear".into()];
-    let report = measure(manifest, "d".into(), vec![two("s")], Sessions::new(cells, []));
+    let report = measure(manifest, "d".into(), vec![two("s")], RunResults::new(cells, []));
     let named = |r: &StrategyRow| (r.dataset.clone(), r.agent_model.clone(), r.strategy.clone());
     let rows: Vec<_> = report.rows.iter().map(named).collect();
     let mut expected = Vec::new();
@@ -324,7 +324,7 @@ fn sidechains_are_billed_as_the_agent_model_that_was_asked_for() {
     let cell = cell("s", "full").sent(&[300]).bill("provider/cheap", "cheap", &[(300, 0, 0)]);
     let mut manifest = manifest(&["25%"]);
     manifest.agent_models = vec!["provider/cheap".into()];
-    let cells = Sessions::new(vec![cell.control().build()], []);
+    let cells = RunResults::new(vec![cell.control().build()], []);
     let report = measure(manifest, "d".into(), vec![built.build()], cells);
     // $0.1 + $0.1 + $0.5 per thousand, whatever the model that the recording names.
     close(row(&report, "full"), "sidechain_cost_usd", 0.000_7);

@@ -48,7 +48,7 @@ fn summaries_usd(run: &Evidence<'_>, strategy: &str) -> Option<f64> {
     let sessions: Option<f64> =
         of_strategy.map(|e| e.row.number(catalogue::COMPACTION_COST_USD)).sum();
     let mut cuts = Some(0.0);
-    for session in run.sessions.iter() {
+    for session in run.results.iter() {
         let rows = session.cuts().iter().flat_map(|cut| &cut.rows);
         let exams = rows.filter(|row| row.strategy == strategy).filter_map(CutRow::exam);
         let usd = exams.map(|exam| exam.bills.first()?.compactions_usd);
@@ -63,7 +63,7 @@ mod tests {
     use crate::rows::Entry;
     use crate::testkit::{self, cell, entry_at, facts, manifest};
     use recap_core::model::{
-        Cut, CutBill, CutExam, CutOutcome, Manifest, Missing, Primary, ProbeKind, Sessions,
+        Cut, CutBill, CutExam, CutOutcome, Manifest, Missing, Primary, ProbeKind, RunResults,
         TranscriptFacts,
     };
 
@@ -73,13 +73,13 @@ mod tests {
     fn proposed(
         table: &[Entry],
         facts: &[TranscriptFacts],
-        sessions: &Sessions,
+        results: &RunResults,
         judge: &str,
         (missing, findings): (Option<&Missing>, &[Finding]),
     ) -> Option<NextStep> {
         let manifest = Manifest { judge: judge.into(), ..manifest(&["25%", "200k"]) };
         let primary = Primary::KeptAtCut;
-        next(&Evidence::of(&manifest, primary, table, (facts, sessions), None, missing), findings)
+        next(&Evidence::of(&manifest, primary, table, (facts, results), None, missing), findings)
     }
 
     /// A cut at which each of these strategies spent as much on its compactions.
@@ -125,7 +125,7 @@ mod tests {
             offline_summary(LARGE, "w", 0.99, 0.7),
         ];
         let cuts = [cut("s", &[("y", 0.01), ("x", 5.0)]), cut("t", &[("y", 0.02), ("z", 0.04)])];
-        let sessions = Sessions::new([cell("s", "y").build()], cuts);
+        let sessions = RunResults::new([cell("s", "y").build()], cuts);
         let found = proposed(&table, &[], &sessions, "offline", (None, &[]));
         let Some(NextStep::RealSummaries { strategies, beside, usd: Some(usd) }) = found else {
             panic!("{found:?}")
@@ -141,7 +141,7 @@ mod tests {
         let asking = facts("s").requests(&[1, 2]).probe(ProbeKind::Fact, 1, 5).build();
         let silent = facts("s").requests(&[1, 2]).build();
         let table = [entry_at(SMALL, "prune", Some(1), &[])];
-        let none = Sessions::default();
+        let none = RunResults::default();
         let of = |facts: &TranscriptFacts, judge| {
             proposed(&table, std::slice::from_ref(facts), &none, judge, (None, &[]))
         };
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn a_smaller_window_comes_first_and_nothing_before_the_run_is_whole() {
         let table = [entry_at(SMALL, "prune", Some(1), &[])];
-        let none = Sessions::default();
+        let none = RunResults::default();
         let idle = Problem::NothingCompacts { window: "25%".into(), largest: 7 };
         let idle = [Finding::from(idle)];
         let lacks =

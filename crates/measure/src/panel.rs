@@ -1,14 +1,14 @@
 //! How well the judges of a panel agree on the answers of a run (reference §7).
 
 use super::agreement::kappa;
-use recap_core::model::{Cell, PanelAgreement, ProbeRow, RIGHT, Sessions, Vote};
+use recap_core::model::{Cell, PanelAgreement, ProbeRow, RIGHT, RunResults, Vote};
 
 /// The agreement over every answer that a panel had to grade; `None` with a
 /// single judge.
-pub fn agreement(sessions: &Sessions) -> Option<PanelAgreement> {
+pub fn agreement(results: &RunResults) -> Option<PanelAgreement> {
     let mut judges: Vec<String> = Vec::new();
     let mut counts = Counts::default();
-    for session in sessions.iter() {
+    for session in results.iter() {
         let rows = session.cells().iter().filter_map(Cell::rows).flat_map(|rows| &rows.probes);
         for row in rows {
             if let [first, second, others @ ..] = row.judgement.votes.as_slice() {
@@ -90,7 +90,7 @@ mod tests {
         // 6 of 8 agree; both say right in 5 of 8, so that chance agrees in
         // 25/64 + 9/64 = 34/64, and kappa is (48 − 34) / (64 − 34) = 14/30.
         let all = ["rr", "rr", "rr", "rr", "ww", "ww", "rwr", "wrw", "ru", "uuu"];
-        let panel = agreement(&Sessions::new([voted(&all)], [])).unwrap();
+        let panel = agreement(&RunResults::new([voted(&all)], [])).unwrap();
         assert_eq!((panel.answers, panel.both, panel.agreed), (10, 8, 6));
         assert!((panel.kappa.unwrap() - 14.0 / 30.0).abs() < 1e-12, "{panel:?}");
         assert!(panel.is_doubtful());
@@ -102,15 +102,15 @@ mod tests {
         // If the two differ, the third decides twice, and once it did not grade
         // either. Neither graded: once. A single grade holds without the third.
         let all = ["rwr", "wrr", "rwu", "uur", "urr", "ruw", "rr"];
-        let panel = agreement(&Sessions::new([voted(&all)], [])).unwrap();
+        let panel = agreement(&RunResults::new([voted(&all)], [])).unwrap();
         assert_eq!((panel.third, panel.nobody), (3, 2), "{panel:?}");
     }
 
     #[test]
     fn a_single_judge_is_not_a_panel_and_a_single_verdict_has_no_kappa() {
         let single = cell("s", "x").snapshot(0, 0).answers("rw").build();
-        assert_eq!(agreement(&Sessions::new([single], [])), None);
-        let panel = agreement(&Sessions::new([voted(&["rr", "rr"])], [])).unwrap();
+        assert_eq!(agreement(&RunResults::new([single], [])), None);
+        let panel = agreement(&RunResults::new([voted(&["rr", "rr"])], [])).unwrap();
         assert_eq!((panel.both, panel.agreed, panel.kappa), (2, 2, None));
         assert!(!panel.is_doubtful());
     }

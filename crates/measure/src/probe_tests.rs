@@ -213,13 +213,13 @@ fn fabrication_is_counted_for_models_only() {
     for judge in ["offline", "openai/j"] {
         let mut made = manifest(&["25%"]);
         (made.answerer, made.judge) = ("openai/a".into(), judge.into());
-        let report = measure(made, "d".into(), vec![four("s")], Sessions::new(cells(), []));
+        let report = measure(made, "d".into(), vec![four("s")], RunResults::new(cells(), []));
         close(row(&report, "x"), "fabrication_rate", 0.5);
         absent(row(&report, "x"), "recall_filtered", "takes three answers each");
     }
     let mut graded = manifest(&["25%"]);
     graded.judge = "openai/j".into();
-    let report = measure(graded, "d".into(), vec![four("s")], Sessions::new(cells(), []));
+    let report = measure(graded, "d".into(), vec![four("s")], RunResults::new(cells(), []));
     absent(row(&report, "x"), "fabrication_rate", "the offline reader only copies");
 }
 
@@ -240,7 +240,7 @@ fn fabrication_counts_unanswerable_and_updated_facts_whether_lost_or_not() {
         let mut made = manifest(&["25%"]);
         made.answerer = "openai/a".into();
         let cells = vec![full("s", "RRRr"), compacted("s", outcomes)];
-        let report = measure(made, "d".into(), vec![facts()], Sessions::new(cells, []));
+        let report = measure(made, "d".into(), vec![facts()], RunResults::new(cells, []));
         row(&report, "x").number_of("fabrication_rate")
     };
     assert_eq!(fabricated("RWRr"), Some(1.0 / 3.0), "an updated fact");

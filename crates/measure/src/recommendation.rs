@@ -69,7 +69,7 @@ fn replayed(run: &Evidence<'_>) -> Replayed {
         (Primary::KeptAtCut, 0, _) => AtStake::FactsAtCuts {
             facts: count(catalogue::FACTS_AT_STAKE),
             cuts: count(catalogue::CUTS),
-            sessions: run.sessions.iter().filter(|session| !session.cuts().is_empty()).count(),
+            sessions: run.results.iter().filter(|session| !session.cuts().is_empty()).count(),
         },
         (_, 0, 0) => AtStake::Nothing,
         (_, 0, n) => AtStake::NeededFacts(n),

@@ -1,7 +1,7 @@
 use super::*;
 use crate::testkit::{self, answer, cell, entry_at, facts, manifest, run, run_at, warnings};
 use recap_core::model::{
-    Absent, AgainstFull, Cell, Missing, ProbeKind, RECORDED as BY_MODEL, Report, Sessions,
+    Absent, AgainstFull, Cell, Missing, ProbeKind, RECORDED as BY_MODEL, Report, RunResults,
     TranscriptFacts, Ungraded,
 };
 
@@ -264,7 +264,7 @@ const LARGE: (&str, f64) = ("200k", 200_000.0);
 
 /// Looks at these rows of a run that is ranked by this measure.
 fn look<T>(primary: Primary, table: &[Entry], at: impl FnOnce(&Evidence<'_>) -> T) -> T {
-    let (manifest, none) = (manifest(&["25%", "200k"]), Sessions::default());
+    let (manifest, none) = (manifest(&["25%", "200k"]), RunResults::default());
     at(&Evidence::of(&manifest, primary, table, (&[], &none), None, None))
 }
 
@@ -545,7 +545,7 @@ fn half_of_the_points_is_enough_under_continuity() {
 fn a_run_with_missing_cells_has_no_choice() {
     let table = [entry_at(SMALL, "prune", Some(1), &[("kept_at_cut", 0.9)])];
     let lacks = Missing { cells: 1, planned_cells: 2, cuts: 0, planned_cuts: 0, named: Vec::new() };
-    let (manifest, none) = (manifest(&["25%"]), Sessions::default());
+    let (manifest, none) = (manifest(&["25%"]), RunResults::default());
     let of = |missing| {
         let primary = Primary::KeptAtCut;
         let run = Evidence::of(&manifest, primary, &table, (&[], &none), None, missing);
@@ -576,7 +576,7 @@ fn what_was_replayed_is_counted() {
     ];
     let manifest = manifest(&["25%", "200k"]);
     // Of the two sessions one was cut.
-    let cut = Sessions::new([], [testkit::cut("t", Vec::new(), Vec::new())]);
+    let cut = RunResults::new([], [testkit::cut("t", Vec::new(), Vec::new())]);
     let of = |primary, facts: &[TranscriptFacts]| {
         replayed(&Evidence::of(&manifest, primary, &table, (facts, &cut), None, None))
     };

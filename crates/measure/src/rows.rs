@@ -7,7 +7,7 @@ use super::{BASELINE, FLOOR};
 use std::collections::{BTreeMap, BTreeSet};
 
 use recap_core::model::{
-    Absent, AgainstFull, Interval, Manifest, Primary, RowKind, Session, Sessions, StrategyRow,
+    Absent, AgainstFull, Interval, Manifest, Primary, RowKind, SessionResults, RunResults, StrategyRow,
     Support, TranscriptFacts, UnusableReplies, Value, catalogue,
 };
 
@@ -24,14 +24,14 @@ use super::statistics::{Bounds, Clusters, Confidence};
 
 /// The measure that ranks: continuity where there are probes, else what is kept
 /// at cuts (how-it-works §45), and reference recall in a run without cuts.
-pub fn primary(facts: &[TranscriptFacts], sessions: &Sessions) -> Primary {
+pub fn primary(facts: &[TranscriptFacts], results: &RunResults) -> Primary {
     let probes = facts.iter().any(|f| !f.probes.is_empty());
-    let at_stake = |session: Session<'_>| {
+    let at_stake = |session: SessionResults<'_>| {
         session.cuts().iter().any(|cut| !cut.facts.is_empty() && !cut.rows.is_empty())
     };
     match probes {
         true => Primary::Continuity,
-        false if sessions.iter().any(at_stake) => Primary::KeptAtCut,
+        false if results.iter().any(at_stake) => Primary::KeptAtCut,
         false => Primary::ReferenceRecall,
     }
 }
@@ -59,12 +59,12 @@ pub struct Entry {
 /// All rows, in the order of their keys. Transcripts must be sorted.
 pub fn table(
     facts: &[TranscriptFacts],
-    sessions: &Sessions,
+    results: &RunResults,
     primary: Primary,
     manifest: &Manifest,
 ) -> Vec<Entry> {
-    let billing_models = BillingModels::of(manifest, sessions);
-    let gathered = CellIndex::new(facts, sessions, &billing_models, manifest).gather();
+    let billing_models = BillingModels::of(manifest, results);
+    let gathered = CellIndex::new(facts, results, &billing_models, manifest).gather();
     let owners: Vec<Option<Owner<'_>>> = facts.iter().map(owner).collect();
     let pooled = pool(&gathered, &owners);
     let named = |row: &Gathered, strategy: &'static str| {
@@ -440,7 +440,7 @@ mod tests {
 
     #[test]
     fn facts_at_cuts_rank_where_a_cut_has_facts_and_a_row() {
-        let of = |facts, state| primary(&[], &Sessions::new([], [cut("s", facts, state)]));
+        let of = |facts, state| primary(&[], &RunResults::new([], [cut("s", facts, state)]));
         let lost = Some(ReferenceState::Lost);
         assert_eq!(of(1, lost), Primary::KeptAtCut);
         for (facts, state) in [(1, None), (0, lost), (0, None)] {
@@ -457,7 +457,7 @@ mod tests {
         let cells = ids.map(|id| cell(id, "x").sent(&[500; 60]).compaction(900, 500).build());
         let facts = ids.map(|id| facts(id).requests(&[1_000; 60]).build()).to_vec();
         let manifest = Manifest { cuts: "5".into(), depth: 1, ..manifest(&["25%"]) };
-        let report = measure(manifest, "d".into(), facts, Sessions::new(cells, cuts));
+        let report = measure(manifest, "d".into(), facts, RunResults::new(cells, cuts));
         let row = &report.rows[0];
         close(row, "kept_at_cut", 0.75);
         let Interval::ThisSessionOnly { lo, hi } = row.intervals["kept_at_cut"] else {

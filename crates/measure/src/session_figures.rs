@@ -10,7 +10,7 @@ use super::measures::MEASURES;
 use super::sign_flip::sign_flip;
 use super::spec::{Parts, mean};
 use super::statistics::{Bounds, Clusters, FEWEST_FOR_AN_INTERVAL};
-use recap_core::model::{Cell, CellOutcome, Manifest, Sessions, TranscriptFacts, catalogue};
+use recap_core::model::{Cell, CellOutcome, Manifest, RunResults, TranscriptFacts, catalogue};
 
 /// What a session tells of one strategy.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,13 +40,13 @@ pub struct SessionFigures {
 pub fn session_figures(
     manifest: &Manifest,
     facts: &[TranscriptFacts],
-    sessions: &Sessions,
+    results: &RunResults,
     quality: &str,
 ) -> Vec<SessionFigures> {
     let mut found: BTreeMap<Key, SessionFigures> = BTreeMap::new();
-    for session in sessions.iter() {
-        let exams = Exams::of(session.cuts(), manifest);
-        for cell in session.cells() {
+    for results in results.iter() {
+        let exams = Exams::of(results.cuts(), manifest);
+        for cell in results.cells() {
             let own = found.entry(key(cell)).or_insert_with(|| unknown(cell));
             own.failed.extend(exams.failures(cell));
             if let CellOutcome::Failed { error } = &cell.outcome {
@@ -54,8 +54,8 @@ pub fn session_figures(
             }
         }
     }
-    let billing_models = BillingModels::of(manifest, sessions);
-    let gathered = CellIndex::new(facts, sessions, &billing_models, manifest).gather();
+    let billing_models = BillingModels::of(manifest, results);
+    let gathered = CellIndex::new(facts, results, &billing_models, manifest).gather();
     // The row of a data set and that of all say the same of a session.
     let first = |row: &&Gathered| row.key.billing_model == billing_models.names()[0];
     for row in gathered.iter().filter(first) {
@@ -166,7 +166,7 @@ mod tests {
     /// The figures of these cells of sessions of two requests.
     fn figures(ids: &[&str], cells: Vec<Cell>) -> Vec<SessionFigures> {
         let facts: Vec<_> = ids.iter().map(|id| facts(id).requests(&[300, 600]).build()).collect();
-        let sessions = Sessions::new(cells, []);
+        let sessions = RunResults::new(cells, []);
         session_figures(&manifest(&["25%"]), &facts, &sessions, catalogue::KEPT_AT_CUT.id)
     }
 

@@ -18,7 +18,7 @@ use recap_core::model::{
     LatencySource, LedgerState, Manifest, MessageFacts, NoGrade, Prices, Probe, ProbeFacts,
     ProbeKind, ProbeRow, PromptBill, RECORDED, Recovered, Reference, ReferenceOutcome,
     ReferenceState, Repeated, ReplyFacts, Report, RequestBill, RequestFacts, RequestRow, Role,
-    RowKind, Sessions, Snapshot, Source, StrategyRow, TimeProfile, TokensSource, TranscriptFacts,
+    RowKind, RunResults, Snapshot, Source, StrategyRow, TimeProfile, TokensSource, TranscriptFacts,
     Unusable, UnusableReplies, Value, Verdict, Vote,
 };
 use recap_core::wording;
@@ -196,7 +196,7 @@ pub fn run(facts: Vec<TranscriptFacts>, cells: Vec<Cell>) -> Report {
 
 /// A measured run over these windows.
 pub fn run_at(windows: &[&str], facts: Vec<TranscriptFacts>, cells: Vec<Cell>) -> Report {
-    measure(manifest(windows), "d".into(), facts, Sessions::new(cells, []))
+    measure(manifest(windows), "d".into(), facts, RunResults::new(cells, []))
 }
 
 #[track_caller]

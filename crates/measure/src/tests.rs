@@ -385,7 +385,7 @@ fn cells_that_an_interrupted_run_lacks_failed_where_it_prepared_their_transcript
     };
     let cells = [strategy("s", "x", HALF).build()];
     let facts = vec![ten_requests("s"), ten_requests("t")];
-    let report = measure(manifest, "d".into(), facts, Sessions::new(cells, []));
+    let report = measure(manifest, "d".into(), facts, RunResults::new(cells, []));
     let missing = report.missing.as_ref().unwrap();
     assert_eq!((missing.cells, missing.planned_cells), (2, 3));
     let failed = &row(&report, ALL, "x").failed;

@@ -108,7 +108,7 @@ fn is_at(report: &Report, dataset: &str, windows: &[&str]) -> bool {
 /// Whether any cell has a bill.
 pub(super) fn is_billed(report: &Report) -> bool {
     let has_bill = |cell: &Cell| cell.rows().is_some_and(|rows| !rows.bills.is_empty());
-    report.sessions.iter().any(|session| session.cells().iter().any(has_bill))
+    report.results.iter().any(|session| session.cells().iter().any(has_bill))
 }
 
 /// Who is billed in a block; `None` in a run without bills.

@@ -25,7 +25,7 @@ const COLUMNS: &str = "request,stage,mechanism,trigger,tokens_before,tokens_afte
 
 fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
     let prices = PriceList::from(&source.report.manifest.prices);
-    let sessions = &source.report.sessions;
+    let sessions = &source.report.results;
     let repeated = RepeatedTexts::of(sessions);
     sheet::csv_of_cells(COLUMNS, sessions, out, |cell, push| {
         let Some(measured) = cell.rows() else { return Ok(()) };

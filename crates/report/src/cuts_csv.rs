@@ -6,7 +6,7 @@ use std::io::{Result, Write};
 use super::sheet::{self, Field};
 use super::{Format, Source};
 use recap_core::model::{
-    Cut, CutBill, CutExam, CutRow, RECORDED, ReferenceState, Repeated, RepeatedTexts, Session,
+    Cut, CutBill, CutExam, CutRow, RECORDED, ReferenceState, Repeated, RepeatedTexts, SessionResults,
     UnusableReplies,
 };
 
@@ -28,9 +28,9 @@ const COLUMNS: &str = "tokens_before,tokens_after,window,facts,verbatim,carried,
 fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
     let header = format!("{KEY},{COLUMNS}");
     let report = source.report;
-    let repeated = RepeatedTexts::of(&report.sessions);
+    let repeated = RepeatedTexts::of(&report.results);
     sheet::csv_with(&header, out, |push| {
-        report.sessions.iter().try_for_each(|session| {
+        report.results.iter().try_for_each(|session| {
             rows(&session).try_for_each(|(cut, row)| {
                 let repeated = repeated.at_cuts(&row.strategy);
                 let unusable = row.exam().map(|exam| unusable(exam, repeated)).unwrap_or(0);
@@ -41,7 +41,7 @@ fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
 }
 
 /// Every strategy at every cut of a session, in the order of the keys.
-pub(super) fn rows<'a>(session: &'a Session<'_>) -> impl Iterator<Item = (&'a Cut, &'a CutRow)> {
+pub(super) fn rows<'a>(session: &'a SessionResults<'_>) -> impl Iterator<Item = (&'a Cut, &'a CutRow)> {
     let cuts = session.cuts().iter();
     let mut rows: Vec<(&Cut, &CutRow)> =
         cuts.flat_map(|cut| cut.rows.iter().map(move |row| (cut, row))).collect();
@@ -67,7 +67,7 @@ fn unusable(exam: &CutExam, repeated: &Repeated) -> u64 {
     found.unusable
 }
 
-fn fields(session: &Session<'_>, cut: &Cut, row: &CutRow, unusable: u64) -> Vec<Vec<Field>> {
+fn fields(session: &SessionResults<'_>, cut: &Cut, row: &CutRow, unusable: u64) -> Vec<Vec<Field>> {
     let Some(exam) = row.exam() else {
         let error = match &row.outcome {
             recap_core::model::CutOutcome::Failed { error } => error.as_str(),
@@ -99,7 +99,7 @@ fn requests(cut: &Cut) -> [Field; 2] {
 }
 
 fn examined(
-    session: &Session<'_>,
+    session: &SessionResults<'_>,
     cut: &Cut,
     row: &CutRow,
     exam: &CutExam,
@@ -147,7 +147,7 @@ fn recency(cut: &Cut, exam: &CutExam) -> Option<f64> {
 }
 
 /// Who is billed: a model as asked for, or the one that the recording names.
-fn billing_model<'a>(session: &'a Session<'_>, bill: &'a CutBill) -> &'a str {
+fn billing_model<'a>(session: &'a SessionResults<'_>, bill: &'a CutBill) -> &'a str {
     if bill.billed_as != RECORDED {
         return &bill.billed_as;
     }

@@ -21,7 +21,7 @@ fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
     let header = format!("{},{COLUMNS}", cuts_csv::KEY);
     let report = source.report;
     sheet::csv_with(&header, out, |push| {
-        report.sessions.iter().try_for_each(|session| {
+        report.results.iter().try_for_each(|session| {
             let mut rows = cuts_csv::rows(&session);
             rows.try_for_each(|(cut, row)| {
                 fact_rows(report, cut, row).into_iter().try_for_each(&mut *push)

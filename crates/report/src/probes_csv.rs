@@ -7,7 +7,7 @@ use std::io::{Result, Write};
 use super::sheet::{self, Field};
 use super::{Format, Source};
 use recap_core::model::{
-    Agreement, Answer, Cell, Expectation, Judgement, ProbeFacts, ProbeRow, RIGHT, Session, Verdict,
+    Agreement, Answer, Cell, Expectation, Judgement, ProbeFacts, ProbeRow, RIGHT, SessionResults, Verdict,
     Vote,
 };
 
@@ -36,12 +36,12 @@ pub(super) fn header() -> String {
 
 /// A row for each probe, strategy, window and replicate.
 pub(super) fn rows<'a>(source: &'a Source<'_>) -> impl Iterator<Item = Vec<Field>> + 'a {
-    source.report.sessions.iter().flat_map(|session| -> Vec<Vec<Field>> {
+    source.report.results.iter().flat_map(|session| -> Vec<Vec<Field>> {
         session.cells().iter().flat_map(|cell| cell_rows(source, &session, cell)).collect()
     })
 }
 
-fn cell_rows(source: &Source<'_>, session: &Session<'_>, cell: &Cell) -> Vec<Vec<Field>> {
+fn cell_rows(source: &Source<'_>, session: &SessionResults<'_>, cell: &Cell) -> Vec<Vec<Field>> {
     let report = source.report;
     let (Some(rows), Some(facts)) =
         (cell.rows(), report.facts_of(&cell.key.dataset, &cell.key.transcript))
@@ -59,7 +59,7 @@ fn cell_rows(source: &Source<'_>, session: &Session<'_>, cell: &Cell) -> Vec<Vec
 }
 
 /// The cell that was asked before compression.
-fn uncompressed<'a>(session: &'a Session<'_>, cell: &Cell) -> Option<&'a Cell> {
+fn uncompressed<'a>(session: &'a SessionResults<'_>, cell: &Cell) -> Option<&'a Cell> {
     let mut cells = session.cells().iter();
     cells.find(|other| other.key.strategy == BEFORE && other.key.window == cell.key.window)
 }

@@ -9,7 +9,7 @@ use super::probes_csv::{BEFORE, expected, said};
 use super::sheet::{self, Field};
 use super::{Format, Source, cuts_csv};
 use recap_core::model::{
-    Agreement, Cut, CutExam, CutRow, ProbeFacts, ProbeRow, RIGHT, Report, RowKind, Session, Verdict,
+    Agreement, Cut, CutExam, CutRow, ProbeFacts, ProbeRow, RIGHT, Report, RowKind, SessionResults, Verdict,
 };
 
 pub(super) const FORMAT: Format = Format {
@@ -57,7 +57,7 @@ impl AskedAtCut<'_> {
 }
 
 /// Every question at the cuts of a session, in the order of `cuts.csv`.
-pub(super) fn asked<'a>(report: &'a Report, session: &'a Session<'_>) -> Vec<AskedAtCut<'a>> {
+pub(super) fn asked<'a>(report: &'a Report, session: &'a SessionResults<'_>) -> Vec<AskedAtCut<'a>> {
     let each = cuts_csv::rows(session).filter_map(|(cut, row)| Some((cut, row, row.exam()?)));
     each.flat_map(|(cut, row, exam)| {
         let facts = report.facts_of(&cut.dataset, &cut.transcript);
@@ -75,7 +75,7 @@ pub(super) fn asked<'a>(report: &'a Report, session: &'a Session<'_>) -> Vec<Ask
 fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
     let header = format!("{},{COLUMNS}", cuts_csv::KEY);
     sheet::csv_with(&header, out, |push| {
-        source.report.sessions.iter().try_for_each(|session| {
+        source.report.results.iter().try_for_each(|session| {
             let all = asked(source.report, &session);
             all.iter().try_for_each(|asked| push(fields(source, asked)))
         })

@@ -17,7 +17,7 @@ const COLUMNS: &str = "request,reference,class,last_seen,distance_tokens,state,r
 
 fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
     let report = source.report;
-    sheet::csv_of_cells(COLUMNS, &report.sessions, out, |cell, push| {
+    sheet::csv_of_cells(COLUMNS, &report.results, out, |cell, push| {
         cell_rows(report, cell).into_iter().flatten().try_for_each(push)
     })
 }

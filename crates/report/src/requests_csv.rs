@@ -22,7 +22,7 @@ const COLUMNS: &str = "request,message,tokens_full,tokens_sent,cache_read,cache_
 fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
     let prices = PriceList::from(&source.report.manifest.prices);
     let report = source.report;
-    sheet::csv_of_cells(COLUMNS, &report.sessions, out, |cell, push| {
+    sheet::csv_of_cells(COLUMNS, &report.results, out, |cell, push| {
         cell_rows(report, &prices, cell).into_iter().flatten().try_for_each(push)
     })
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use csv::{QuoteStyle, Terminator, WriterBuilder};
 
 use super::number;
-use recap_core::model::{Bill, Cell, CellKey, CellRows, RECORDED, Sessions};
+use recap_core::model::{Bill, Cell, CellKey, CellRows, RECORDED, RunResults};
 use recap_core::text::harmless_data;
 
 /// Columns that stand first in every table of rows (docs/files.md).
@@ -147,12 +147,12 @@ pub(super) fn csv_with(
 /// What the writer says.
 pub(super) fn csv_of_cells(
     columns: &str,
-    sessions: &Sessions,
+    results: &RunResults,
     out: &mut dyn Write,
     rows: impl Fn(&Cell, &mut Push<'_>) -> Result<()>,
 ) -> Result<()> {
     csv_with(&format!("{ROW_KEY},{columns}"), out, |push| {
-        sessions
+        results
             .iter()
             .try_for_each(|session| session.cells().iter().try_for_each(|cell| rows(cell, push)))
     })

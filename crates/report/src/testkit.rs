@@ -14,7 +14,7 @@ use recap_core::model::{
     Limit, LossRow, Manifest, MessageFacts, NoCut, Observation, PanelAgreement, Place, Prices,
     Primary, Probe, ProbeFacts, ProbeKind, ProbeRow, Problem, PromptBill, Provenance, RECORDED,
     Receipt, Recommendation, Reference, ReferenceOutcome, ReferenceState, Replayed, Report,
-    RequestBill, RequestFacts, RequestRow, Role, RowKind, SESSION_MEASURES, SessionRow, Sessions,
+    RequestBill, RequestFacts, RequestRow, Role, RowKind, SESSION_MEASURES, SessionRow, RunResults,
     Snapshot, SnapshotPart, Source, StrategyRow, TimeProfile, TokensSource, TranscriptFacts,
     Validation, Value, Verdict, catalogue,
 };
@@ -135,7 +135,7 @@ impl Kit {
             receipts: vec![Receipt::default(); transcripts.len()],
             session_rows: session_rows(&cells),
             transcripts,
-            sessions: Sessions::new(cells, []),
+            results: RunResults::new(cells, []),
             calls: Vec::new(),
             panel: None,
         }
@@ -147,7 +147,7 @@ impl Kit {
         let mut texts: BTreeMap<String, String> = messages
             .map(|m| (m.text.clone(), format!("Text of {} about src/cache/store.rs", m.id)))
             .collect();
-        for cell in report.sessions.cells() {
+        for cell in report.results.cells() {
             let Some(rows) = cell.rows() else { continue };
             for hash in rows.compactions.iter().flat_map(|c| &c.texts) {
                 texts.insert(hash.clone(), format!("Summary {hash}: the user wants a cache."));

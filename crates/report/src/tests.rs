@@ -124,7 +124,7 @@ fn csv_rows_carry_ids_states_and_empty_fields() {
 #[test]
 fn nothing_is_kept_at_a_request_that_a_provider_refuses_but_for_controls() {
     let mut report = small().report();
-    for cell in report.sessions.cells_mut() {
+    for cell in report.results.cells_mut() {
         if let CellOutcome::Done(rows) = &mut cell.outcome {
             rows.references[0].state = recap_core::model::ReferenceState::Verbatim;
             Arc::make_mut(&mut rows.requests)[5].overflow = true;
@@ -208,21 +208,21 @@ fn a_strategy_named_like_a_formula_is_defused_in_every_csv() {
     for row in &mut report.rows {
         row.strategy = format!("=cmd|{}", row.strategy);
     }
-    for row in report.sessions.cuts_mut().flat_map(|cut| &mut cut.rows) {
+    for row in report.results.cuts_mut().flat_map(|cut| &mut cut.rows) {
         row.strategy = format!("=cmd|{}", row.strategy);
     }
-    for cell in report.sessions.cells_mut() {
+    for cell in report.results.cells_mut() {
         cell.key.strategy = format!("=cmd|{}", cell.key.strategy);
     }
     for row in &mut report.session_rows {
         row.strategy = format!("=cmd|{}", row.strategy);
     }
-    let mut sessions = report.sessions.iter();
+    let mut sessions = report.results.iter();
     let probe = sessions.find_map(|session| {
         session.cells().iter().find_map(|cell| cell.rows()?.probes.first().cloned())
     });
     drop(sessions);
-    for row in report.sessions.cuts_mut().flat_map(|cut| &mut cut.rows) {
+    for row in report.results.cuts_mut().flat_map(|cut| &mut cut.rows) {
         if let recap_core::model::CutOutcome::Done(exam) = &mut row.outcome {
             exam.probes.extend(probe.clone());
         }

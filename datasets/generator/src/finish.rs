@@ -32,14 +32,14 @@ impl Script {
         questions.append(&mut self.questions);
         let mut random = self.random.fork("probes");
         let texts: Vec<String> = self.transcript.messages.iter().map(|m| m.sent()).collect();
-        let session = Session { texts: &texts, lower: texts.join("\n").to_lowercase() };
+        let said = Session { texts: &texts, lower: texts.join("\n").to_lowercase() };
         let last = texts.len() as MessageIndex - 1;
         let mut placed: Vec<(MessageIndex, Question)> = Vec::new();
         for question in questions {
-            session.holds(&question)?;
+            said.holds(&question)?;
             let asked_at = asked_at(&question, last, &mut random);
             let is_asked = placed.iter().any(|(_, known)| known.text == question.text);
-            if session.is_fair(&question) && !is_asked {
+            if said.is_fair(&question) && !is_asked {
                 placed.push((asked_at, question));
             }
         }

@@ -12,7 +12,7 @@ use super::super::report;
 use super::{JudgeRole, ProgressJudge, wait};
 use crate::bench::{self, Results};
 use recap_core::model::{
-    Answer, CallRow, Cell, Manifest, ModelRole, Sessions, Source, TranscriptFacts,
+    Answer, CallRow, Cell, Manifest, ModelRole, RunResults, Source, TranscriptFacts,
 };
 use recap_exam::roles::judge::Judge;
 use recap_measure::gate::MAX_UNSCORED;
@@ -43,8 +43,8 @@ pub(in crate::cli) fn run(arguments: &RegradeArguments) -> Result<Exit, Failure>
     check(&loaded)?;
     let out = out(path, arguments.out.as_deref())?;
     let (judge, exchange) = arguments.role.fill(loaded.manifest.seed)?;
-    let Loaded { manifest, mut transcripts, sessions, calls, texts, .. } = loaded;
-    let (mut cells, mut cuts) = sessions.into_lists();
+    let Loaded { manifest, mut transcripts, results, calls, texts, .. } = loaded;
+    let (mut cells, mut cuts) = results.into_lists();
     let at_once = arguments.role.line.concurrency();
     let counted = ProgressJudge::new(Arc::clone(&judge), answers_to_grade(&cells));
     let grading = judge_again(&transcripts, (&mut cells, &mut cuts), &counted, at_once);
@@ -62,10 +62,10 @@ pub(in crate::cli) fn run(arguments: &RegradeArguments) -> Result<Exit, Failure>
     transcripts.sort_by(|a, b| (&a.dataset, &a.transcript).cmp(&(&b.dataset, &b.transcript)));
     let mut folder = Folder::create(&out, &manifest)?;
     bench::clear(&folder)?;
-    let sessions = Sessions::new(cells, cuts);
-    folder.sort_journal(&transcripts, &sessions, &calls)?;
+    let results = RunResults::new(cells, cuts);
+    folder.sort_journal(&transcripts, &results, &calls)?;
     folder.write_texts(&texts)?;
-    let results = Results::of(manifest, Finished { transcripts, sessions, calls, texts });
+    let results = Results::of(manifest, Finished { transcripts, results, calls, texts });
     results.write(&folder, &[])?;
     report::show(&results.report, &folder, (arguments.json, false))?;
     Ok(match mostly_graded(&results.report, MAX_UNSCORED) {
@@ -76,7 +76,7 @@ pub(in crate::cli) fn run(arguments: &RegradeArguments) -> Result<Exit, Failure>
 
 /// Refuses a run without answers to grade.
 fn check(run: &Loaded) -> Result<(), Failure> {
-    if run.sessions.cells().next().is_none() {
+    if run.results.cells().next().is_none() {
         return Err(Failure::with_code(Exit::Nothing, "the run has no finished cell")
             .help("run `recap bench` again"));
     }

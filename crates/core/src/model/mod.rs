@@ -109,7 +109,7 @@ pub use report::{
     AgainstFull, AgeBin, AgeUnit, Answered, AnsweredAtCuts, Forgetting, INSTRUMENT, Interval,
     Report, SESSION_MEASURES, SessionRow, StrategyRow, UNRANKED, VALID_WITHIN, is_exam_doubtful,
 };
-pub use sessions::{Session, Sessions};
+pub use sessions::{SessionResults, RunResults};
 pub use shard::{MOST_SHARDS, Shard};
 pub use suggest::{alike, suggest};
 pub use transcript::{

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Cell, CellKey, CellOutcome, Cut, RowKind, Sessions};
+use super::{Cell, CellKey, CellOutcome, Cut, RowKind, RunResults};
 
 /// Every cell and every cut of a run, as the lists that they are combined from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -131,19 +131,19 @@ impl Planned {
 
     /// The missing cells, as failed cells: their rows are no more reliable than
     /// those of a cell that failed.
-    pub fn missing_cells<'a>(&'a self, sessions: &'a Sessions) -> impl Iterator<Item = Cell> + 'a {
-        self.by_transcript(sessions).flat_map(|(lost, _)| lost)
+    pub fn missing_cells<'a>(&'a self, results: &'a RunResults) -> impl Iterator<Item = Cell> + 'a {
+        self.by_transcript(results).flat_map(|(lost, _)| lost)
     }
 
     /// For each transcript the missing cells, and the missing cuts in words.
     fn by_transcript<'a>(
         &'a self,
-        sessions: &'a Sessions,
+        results: &'a RunResults,
     ) -> impl Iterator<Item = (Vec<Cell>, Vec<String>)> + 'a {
         self.transcripts.iter().map(|transcript| {
-            let session = sessions.get(&transcript.dataset, &transcript.transcript);
+            let results = results.get(&transcript.dataset, &transcript.transcript);
             let (cells, cuts) =
-                session.as_ref().map_or((&[][..], &[][..]), |s| (s.cells(), s.cuts()));
+                results.as_ref().map_or((&[][..], &[][..]), |s| (s.cells(), s.cuts()));
             let there: BTreeSet<&CellKey> = cells.iter().map(|cell| &cell.key).collect();
             let missing = self.cells_of(transcript).filter(|(key, _)| !there.contains(key));
             let there: BTreeSet<_> = cuts.iter().map(Cut::key).collect();
@@ -153,7 +153,7 @@ impl Planned {
     }
 
     /// What is missing; `None` if the run is complete.
-    pub fn missing(&self, sessions: &Sessions) -> Option<Missing> {
+    pub fn missing(&self, results: &RunResults) -> Option<Missing> {
         let mut missing = Missing {
             cells: 0,
             planned_cells: self.len() as usize,
@@ -162,7 +162,7 @@ impl Planned {
             named: Vec::new(),
         };
         let mut named_cuts = Vec::new();
-        for (cells, cuts) in self.by_transcript(sessions) {
+        for (cells, cuts) in self.by_transcript(results) {
             missing.cells += cells.len();
             missing.cuts += cuts.len();
             let room = NAMED - missing.named.len();
@@ -265,8 +265,8 @@ mod tests {
         }
     }
 
-    fn of(cells: &[Cell], cuts: &[Cut]) -> Sessions {
-        Sessions::new(cells.to_vec(), cuts.to_vec())
+    fn of(cells: &[Cell], cuts: &[Cut]) -> RunResults {
+        RunResults::new(cells.to_vec(), cuts.to_vec())
     }
 
     #[test]
@@ -317,7 +317,7 @@ mod tests {
 
     #[test]
     fn a_missing_cell_counts_as_one_that_failed() {
-        let (planned, none) = (planned(), Sessions::default());
+        let (planned, none) = (planned(), RunResults::default());
         let missing: Vec<Cell> = planned.missing_cells(&none).collect();
         assert_eq!(missing.len(), 11);
         assert_eq!(missing[1].row_kind, RowKind::OfflineSummary);

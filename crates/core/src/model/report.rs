@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Advice, CallRow, Family, Finding, Gate, Manifest, Measure, Missing, PanelAgreement, Primary,
-    ProbeKind, Receipt, Recommendation, RowKind, Sessions, TranscriptFacts, Value, catalogue,
+    ProbeKind, Receipt, Recommendation, RowKind, RunResults, TranscriptFacts, Value, catalogue,
 };
 
 /// Version of the instrument: mining rules, offline roles, judge prompts.
@@ -272,7 +272,7 @@ pub struct Report {
     /// Figures of each session under each strategy, in the order of the table.
     pub session_rows: Vec<SessionRow>,
     /// Every cell and every cut, session by session.
-    pub sessions: Sessions,
+    pub results: RunResults,
     /// Calls of real models, each once, by role, model and key; none where every
     /// role is offline.
     pub calls: Vec<CallRow>,

@@ -24,7 +24,7 @@ type Key = (String, String);
 
 /// The results of a run by session, in the order of their data sets and ids.
 #[derive(Clone, Debug, Default)]
-pub struct Sessions {
+pub struct RunResults {
     held: BTreeMap<Key, Held>,
     /// The session that results are being added to.
     open: Option<(Key, Results)>,
@@ -55,7 +55,7 @@ struct Packed {
 
 /// The cells and cuts of one transcript.
 #[derive(Clone, Debug)]
-pub struct Session<'a> {
+pub struct SessionResults<'a> {
     /// Name of the data set.
     pub dataset: &'a str,
     /// Id of the transcript.
@@ -66,7 +66,7 @@ pub struct Session<'a> {
     cuts: OnceCell<Vec<Cut>>,
 }
 
-impl Session<'_> {
+impl SessionResults<'_> {
     /// The cells, sorted by key.
     pub fn cells(&self) -> &[Cell] {
         match self.held {
@@ -95,7 +95,7 @@ impl Held {
     }
 }
 
-impl Sessions {
+impl RunResults {
     /// Groups results, which may come in any order. Of two results with the same
     /// key the later one counts.
     pub fn new(cells: impl IntoIterator<Item = Cell>, cuts: impl IntoIterator<Item = Cut>) -> Self {
@@ -111,7 +111,7 @@ impl Sessions {
         self.opened(&cell.key.dataset, &cell.key.transcript).cells.push(cell);
     }
 
-    /// Adds a cut, like [`Sessions::add_cell`].
+    /// Adds a cut, like [`RunResults::add_cell`].
     pub fn add_cut(&mut self, cut: Cut) {
         self.opened(&cut.dataset, &cut.transcript).cuts.push(cut);
     }
@@ -165,13 +165,13 @@ impl Sessions {
     }
 
     /// Every session with a result.
-    pub fn iter(&self) -> impl Iterator<Item = Session<'_>> {
+    pub fn iter(&self) -> impl Iterator<Item = SessionResults<'_>> {
         debug_assert!(self.open.is_none(), "results are still being added");
         self.held.iter().map(|(key, held)| session(key, held))
     }
 
     /// The results of one transcript, if there are any.
-    pub fn get(&self, dataset: &str, transcript: &str) -> Option<Session<'_>> {
+    pub fn get(&self, dataset: &str, transcript: &str) -> Option<SessionResults<'_>> {
         let key = (dataset.to_owned(), transcript.to_owned());
         self.held.get_key_value(&key).map(|(key, held)| session(key, held))
     }
@@ -217,7 +217,7 @@ impl Sessions {
 }
 
 #[cfg(any(test, feature = "testkit"))]
-impl Sessions {
+impl RunResults {
     fn results_mut(&mut self) -> impl Iterator<Item = &mut Results> {
         self.held.values_mut().map(|held| match held {
             Held::Plain(results) => results,
@@ -242,9 +242,9 @@ impl Sessions {
 }
 
 /// Equal results are equal however they are held.
-impl PartialEq for Sessions {
+impl PartialEq for RunResults {
     fn eq(&self, other: &Self) -> bool {
-        let same = |(a, b): (Session<'_>, Session<'_>)| {
+        let same = |(a, b): (SessionResults<'_>, SessionResults<'_>)| {
             (a.dataset, a.transcript, a.cells(), a.cuts())
                 == (b.dataset, b.transcript, b.cells(), b.cuts())
         };
@@ -252,8 +252,8 @@ impl PartialEq for Sessions {
     }
 }
 
-fn session<'a>((dataset, transcript): &'a Key, held: &'a Held) -> Session<'a> {
-    Session { dataset, transcript, held, cells: OnceCell::new(), cuts: OnceCell::new() }
+fn session<'a>((dataset, transcript): &'a Key, held: &'a Held) -> SessionResults<'a> {
+    SessionResults { dataset, transcript, held, cells: OnceCell::new(), cuts: OnceCell::new() }
 }
 
 /// Results as JSON, like the lines of a run folder, and compressed.
@@ -303,7 +303,7 @@ mod tests {
     #[test]
     fn results_in_any_order_are_sorted_and_the_last_of_two_with_a_key_counts() {
         let cells = [cell(2, "b", 1), cell(1, "z", 1), cell(2, "a", 1), cell(2, "b", 7)];
-        let sessions = Sessions::new(cells, [cut(2, 9), cut(1, 3), cut(2, 4), cut(2, 9)]);
+        let sessions = RunResults::new(cells, [cut(2, 9), cut(1, 3), cut(2, 4), cut(2, 9)]);
         let (cells, cuts) = sessions.clone().into_lists();
         assert_eq!(cells, [cell(1, "z", 1), cell(2, "a", 1), cell(2, "b", 7)]);
         assert_eq!(cuts, [cut(1, 3), cut(2, 4), cut(2, 9)]);
@@ -315,7 +315,7 @@ mod tests {
     #[test]
     fn sessions_behind_the_first_are_compressed_and_come_back_as_they_were() {
         let all = PLAIN + 500;
-        let mut sessions = Sessions::default();
+        let mut sessions = RunResults::default();
         // Cells, then cuts, as a journal has them.
         (0..all).for_each(|at| sessions.add_cell(cell(at, "prune", at as u64)));
         (0..all).step_by(100).for_each(|at| sessions.add_cut(cut(at, 3)));

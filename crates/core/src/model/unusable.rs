@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::report::UNUSABLE_WITHIN;
-use super::{ReplyFacts, Sessions, Unusable};
+use super::{ReplyFacts, RunResults, Unusable};
 
 /// Number of different inputs for which the same text makes all of the replies
 /// unusable (how-it-works §47).
@@ -75,10 +75,10 @@ pub struct RepeatedTexts(BTreeMap<String, BTreeMap<String, Repeated>>);
 
 impl RepeatedTexts {
     /// Finds them among all replies of a run.
-    pub fn of(sessions: &Sessions) -> Self {
+    pub fn of(results: &RunResults) -> Self {
         let mut in_sessions: BTreeMap<String, BTreeMap<String, Vec<ReplyFacts>>> = BTreeMap::new();
         let mut at_cuts: BTreeMap<String, Vec<ReplyFacts>> = BTreeMap::new();
-        for session in sessions.iter() {
+        for session in results.iter() {
             for cell in session.cells() {
                 let of_strategy = in_sessions.entry(cell.key.strategy.clone()).or_default();
                 let own = of_strategy.entry(cell.key.window.clone()).or_default();

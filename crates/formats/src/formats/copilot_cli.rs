@@ -149,11 +149,11 @@ impl Reader {
         Ok(())
     }
 
-    fn session(&mut self, session: Session) {
-        self.model = session.selected_model.or(self.model.take());
+    fn session(&mut self, wire: Session) {
+        self.model = wire.selected_model.or(self.model.take());
         let transcript = self.recorder.transcript();
-        let mut known: Vec<String> = session.session_id.into_iter().collect();
-        if let Some(place) = session.context {
+        let mut known: Vec<String> = wire.session_id.into_iter().collect();
+        if let Some(place) = wire.context {
             let folder = place.git_root.or_else(|| place.cwd.clone());
             transcript.project = folder.as_deref().and_then(project_of);
             known.extend(place.cwd.as_deref().and_then(home_of));

@@ -196,7 +196,7 @@ pub fn lines(agent: &str, strategy: &str, tokens: u64, window: Option<u64>) -> O
 /// The context limit of the recorded models, where all sessions were replayed at
 /// their own and it is the same in all.
 pub(super) fn native_window(inputs: Inputs<'_>) -> Option<u64> {
-    let mut windows = inputs.sessions.iter().flat_map(|session| {
+    let mut windows = inputs.results.iter().flat_map(|session| {
         let native = session.cells().iter().filter(|cell| cell.key.window == NATIVE);
         native.filter_map(|cell| Some(cell.rows()?.window)).collect::<Vec<u64>>()
     });

@@ -8,7 +8,7 @@ use super::Inputs;
 use crate::session_figures::session_figures;
 use crate::{BASELINE, RECORDED};
 use recap_core::model::{
-    Cell, CostlySession, Followed, FollowedSession, Sessions, Through, catalogue,
+    Cell, CostlySession, Followed, FollowedSession, RunResults, Through, catalogue,
 };
 
 /// Fewest sessions of which one can stand out.
@@ -51,7 +51,7 @@ fn own_bills(followed: &Followed) -> Option<BTreeMap<Key, f64>> {
 
 fn has(inputs: Inputs<'_>, strategy: &str) -> bool {
     inputs
-        .sessions
+        .results
         .iter()
         .next()
         .is_some_and(|session| session.cells().iter().any(|cell| cell.key.strategy == strategy))
@@ -61,7 +61,7 @@ fn has(inputs: Inputs<'_>, strategy: &str) -> bool {
 /// would have refused one of its requests.
 fn bills(inputs: Inputs<'_>, strategy: &str) -> Option<BTreeMap<Key, f64>> {
     let mut cells: Vec<Cell> = Vec::new();
-    for session in inputs.sessions.iter() {
+    for session in inputs.results.iter() {
         let mut own = session.cells().iter().filter(|cell| cell.key.strategy == strategy);
         cells.push(own.next()?.clone());
     }
@@ -72,7 +72,7 @@ fn bills(inputs: Inputs<'_>, strategy: &str) -> Option<BTreeMap<Key, f64>> {
     if strategy == BASELINE && cells.iter().any(refused) {
         return None;
     }
-    let sessions = Sessions::new(cells, []);
+    let sessions = RunResults::new(cells, []);
     let id = catalogue::KEPT_AT_CUT.id;
     let figures = session_figures(inputs.manifest, inputs.facts, &sessions, id);
     figures.into_iter().map(|one| Some(((one.dataset, one.transcript), one.usd?))).collect()

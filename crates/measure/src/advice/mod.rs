@@ -21,7 +21,7 @@ use super::cluster::{clusters, noun, paired, weighed};
 use super::preference::{ENOUGH, is_more};
 use super::ranking::FEWEST_ASKED;
 use recap_core::model::{
-    Advice, Basis, Cut, Estimate, Limits, Manifest, Payback, Reason, RowKind, Sessions, Setting,
+    Advice, Basis, Cut, Estimate, Limits, Manifest, Payback, Reason, RowKind, RunResults, Setting,
     StrategyAdvice, TranscriptFacts,
 };
 use sizes::BySize;
@@ -95,7 +95,7 @@ pub(super) struct Inputs<'a> {
     /// The facts of its transcripts, sorted by data set and id.
     pub facts: &'a [TranscriptFacts],
     /// Its cells and cuts.
-    pub sessions: &'a Sessions,
+    pub results: &'a RunResults,
 }
 
 impl Inputs<'_> {
@@ -119,10 +119,10 @@ pub fn advises(manifest: &Manifest) -> bool {
 pub fn advice(
     manifest: &Manifest,
     facts: &[TranscriptFacts],
-    sessions: &Sessions,
+    results: &RunResults,
     unusable: &BTreeSet<String>,
 ) -> Advice {
-    let inputs = Inputs { manifest, facts, sessions };
+    let inputs = Inputs { manifest, facts, results };
     let candidates = sizes::by_size(inputs).into_iter().map(|(strategy, (row_kind, sizes))| {
         let row_kind = if unusable.contains(&strategy) { RowKind::Unusable } else { row_kind };
         Candidate { strategy, row_kind, sizes }
@@ -218,12 +218,12 @@ fn keeps_more(inputs: Inputs<'_>, one: &BySize, other: &BySize) -> bool {
 }
 
 fn basis(inputs: Inputs<'_>) -> Basis {
-    let Inputs { manifest, facts, sessions } = inputs;
+    let Inputs { manifest, facts, results } = inputs;
     let mut units: BTreeMap<usize, f64> = BTreeMap::new();
     let (mut cuts, mut largest, mut fit) = (0, 0, 0);
     let mut limits: Option<Limits> = None;
     for (at, of) in facts.iter().enumerate() {
-        let session = sessions.get(&of.dataset, &of.transcript);
+        let session = results.get(&of.dataset, &of.transcript);
         let own_cuts = session.as_ref().map_or(&[][..], |session| session.cuts());
         let cells = session.iter().flat_map(|session| session.cells());
         let own = cells.filter_map(|cell| Some(cell.rows()?.window)).max();

@@ -100,7 +100,7 @@ pub(super) fn bounds(tokens: u64) -> (u64, u64) {
 /// stands. Cuts of runs that did not count the requests to come are left out.
 pub(super) fn by_size(inputs: Inputs<'_>) -> BTreeMap<String, (RowKind, Vec<BySize>)> {
     let mut strategies: BTreeMap<String, Strategy> = BTreeMap::new();
-    for session in inputs.sessions.iter() {
+    for session in inputs.results.iter() {
         let Some(at) = inputs.position(session.dataset, session.transcript) else { continue };
         for cut in session.cuts() {
             for row in cut.rows.iter().filter(|row| row.row_kind != RowKind::Control) {

@@ -7,7 +7,7 @@ use crate::statistics::Clusters;
 use crate::testkit::{cell, facts, manifest};
 use recap_core::model::{
     Cell, Cut, CutBill, CutExam, CutOutcome, CutRow, FactAtStake, Followed, FollowedSession,
-    IdentifierClass, NoCut, RECORDED, ReferenceState, Report, Sessions, SizeFigures,
+    IdentifierClass, NoCut, RECORDED, ReferenceState, Report, RunResults, SizeFigures,
 };
 
 /// The bill of a compaction that saves this by the end of a session with 20
@@ -84,14 +84,14 @@ fn report(sessions: usize, cuts: impl Fn(&str, usize) -> Vec<Cut>) -> Report {
     let cells = ids.iter().flat_map(|id| strategies.iter().map(move |strategy| one(id, strategy)));
     let cells: Vec<Cell> = cells.collect();
     let matching = ids.iter().map(|id| facts(id).requests(&[90_000; 60]).build()).collect();
-    measure(made, "d".into(), matching, Sessions::new(cells, cuts))
+    measure(made, "d".into(), matching, RunResults::new(cells, cuts))
 }
 
 /// The advice on a run.
 fn advice(report: &Report) -> Advice {
     let unusable = report.rows.iter().filter(|row| row.row_kind == RowKind::Unusable);
     let unusable = unusable.map(|row| row.strategy.clone()).collect();
-    super::advice(&report.manifest, &report.transcripts, &report.sessions, &unusable)
+    super::advice(&report.manifest, &report.transcripts, &report.results, &unusable)
 }
 
 fn figures<'a>(advice: &'a Advice, strategy: &str, from: u64) -> &'a SizeFigures {
@@ -425,9 +425,9 @@ fn followed(more: &[Option<f64>]) -> Report {
         made.bill(RECORDED, "dear", &[(500, 0, 0); 60]).build()
     };
     let cells: Vec<Cell> = ids.iter().map(recorded).collect();
-    cells.into_iter().for_each(|cell| report.sessions.add_cell(cell));
-    report.sessions.close();
-    let session = |(id, usd): (&String, &Option<f64>)| FollowedSession {
+    cells.into_iter().for_each(|cell| report.results.add_cell(cell));
+    report.results.close();
+    let results = |(id, usd): (&String, &Option<f64>)| FollowedSession {
         dataset: "d".into(),
         transcript: id.clone(),
         usd: *usd,
@@ -437,7 +437,7 @@ fn followed(more: &[Option<f64>]) -> Report {
         strategy: "prune".into(),
         from: 64_000,
         window: 160_000,
-        sessions: ids.iter().zip(&usd).map(session).collect(),
+        sessions: ids.iter().zip(&usd).map(results).collect(),
     });
     report
 }
@@ -518,17 +518,17 @@ fn an_agent_with_a_setting_for_what_is_advised_is_told_its_line() {
 #[test]
 fn a_share_is_of_the_window_that_all_recorded_models_have() {
     let window = |report: &Report| {
-        let Report { manifest, transcripts: facts, sessions, .. } = report;
-        super::apply::native_window(Inputs { manifest, facts, sessions })
+        let Report { manifest, transcripts: facts, results, .. } = report;
+        super::apply::native_window(Inputs { manifest, facts, results })
     };
     let cuts = |id: &str, _| vec![cut(id, 80_000, vec![ranked(8, 1.0)])];
     let mut report = report(2, cuts);
     assert_eq!(window(&report), Some(200_000));
     // What was assumed is no limit of a model.
-    report.sessions.add_cell(cell("s0", "prune").window("25%", 40_000).sent(&[1_000; 60]).build());
-    report.sessions.close();
+    report.results.add_cell(cell("s0", "prune").window("25%", 40_000).sent(&[1_000; 60]).build());
+    report.results.close();
     assert_eq!(window(&report), Some(200_000));
-    report.sessions.add_cell(cell("s1", "fifo").window("native", 272_000).sent(&[1]).build());
-    report.sessions.close();
+    report.results.add_cell(cell("s1", "fifo").window("native", 272_000).sent(&[1]).build());
+    report.results.close();
     assert_eq!(window(&report), None);
 }

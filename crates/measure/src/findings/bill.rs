@@ -30,7 +30,7 @@ pub(super) fn what_bills_assume(run: &Evidence<'_>) -> Option<Limit> {
 /// the strategy that repeats them does not include their cost.
 pub(super) fn unbilled_summaries(run: &Evidence<'_>) -> Option<Problem> {
     let (mut unknown, mut of) = (0, 0);
-    for session in run.sessions.iter() {
+    for session in run.results.iter() {
         let cells = session.cells().iter().filter(|cell| cell.key.strategy == REPEATED);
         let rows = cells.filter_map(|cell| cell.rows()).flat_map(|rows| &rows.compactions);
         for row in rows.filter(|row| row.messages_folded > 0) {
@@ -73,7 +73,7 @@ pub(super) fn default_model(run: &Evidence<'_>) -> Option<Problem> {
     let mut sessions = 0;
     let mut billed_as: BTreeSet<String> = BTreeSet::new();
     for facts in run.facts.iter().filter(|facts| facts.model.is_none()) {
-        let Some(session) = run.sessions.get(&facts.dataset, &facts.transcript) else { continue };
+        let Some(session) = run.results.get(&facts.dataset, &facts.transcript) else { continue };
         let rows = session.cells().iter().filter_map(|cell| cell.rows());
         let bills = rows.flat_map(|rows| &rows.bills).filter(|bill| bill.billed_as == RECORDED);
         let models: BTreeSet<&str> = bills.map(|bill| bill.model.as_str()).collect();
@@ -260,7 +260,7 @@ mod tests {
     fn bills_that_the_first_breakpoint_changes_by_five_per_cent_are_named() {
         use super::*;
         use crate::testkit::{entry_at, manifest};
-        use recap_core::model::{Primary, Sessions};
+        use recap_core::model::{Primary, RunResults};
         let row = |strategy: &str, rank, other| {
             let values = [("cost_usd", 2.0), ("cost_head_breakpoint_usd", other)];
             entry_at(("25%", 9.0), strategy, rank, &values)
@@ -275,7 +275,7 @@ mod tests {
             row("f", Some(6), 2.6),
         ];
         let told = |table: &[Entry]| {
-            let (manifest, none) = (manifest(&["25%"]), Sessions::default());
+            let (manifest, none) = (manifest(&["25%"]), RunResults::default());
             let primary = Primary::ReferenceRecall;
             first_breakpoint(&Evidence::of(&manifest, primary, table, (&[], &none), None, None))
         };

@@ -36,7 +36,7 @@ pub fn idle(run: &Evidence<'_>) -> Vec<Problem> {
 /// compactions in a cell, of stages with such a trigger.
 fn idle_runs(run: &Evidence<'_>, counts: impl Fn(&CompactionRow) -> bool) -> Vec<(Place, u64)> {
     let mut longest: BTreeMap<(String, String), u64> = BTreeMap::new();
-    for session in run.sessions.iter() {
+    for session in run.results.iter() {
         for cell in session.cells() {
             let rows = cell.rows().into_iter().flat_map(|rows| &rows.compactions);
             let own = longest_run(rows.filter(|row| !row.at_end && counts(row)));

@@ -104,7 +104,7 @@ mod tests {
     fn the_number_of_clusters_decides_what_may_be_concluded() {
         use super::*;
         use crate::testkit::{entry_at, manifest};
-        use recap_core::model::{Primary, Sessions};
+        use recap_core::model::{Primary, RunResults};
         let of = |clusters: f64, verdicts: &[AgainstFull]| {
             let entry = |verdict: Option<AgainstFull>| {
                 let mut entry = entry_at(("25%", 9.0), "x", Some(1), &[("n_clusters", clusters)]);
@@ -113,7 +113,7 @@ mod tests {
             };
             let table: Vec<_> =
                 [None].into_iter().chain(verdicts.iter().copied().map(Some)).map(entry).collect();
-            let (manifest, none) = (manifest(&["25%"]), Sessions::default());
+            let (manifest, none) = (manifest(&["25%"]), RunResults::default());
             let primary = Primary::ReferenceRecall;
             let run = Evidence::of(&manifest, primary, &table, (&[], &none), None, None);
             few_clusters(&run).map(|limit| match limit {

@@ -19,7 +19,7 @@ const GAMED: f64 = 0.8;
 pub(super) fn nothing_compacts(run: &Evidence<'_>) -> Vec<Problem> {
     let largest = |window: &str| {
         // A data set may have windows of its own.
-        let here = among_cells(run.sessions, |cell| {
+        let here = among_cells(run.results, |cell| {
             (cell.key.window == window).then(|| cell.key.dataset.clone()).into_iter().collect()
         });
         let facts = run.facts.iter().filter(|f| here.contains(&f.dataset));
@@ -116,7 +116,7 @@ pub(super) fn small_windows(run: &Evidence<'_>) -> Option<Limit> {
         window != NATIVE
             && (window.ends_with('%') || tokens.is_some_and(|tokens| tokens < SMALLEST_NATIVE))
     };
-    let small = among_cells(run.sessions, |cell| {
+    let small = among_cells(run.results, |cell| {
         is_small(cell).then(|| cell.key.window.clone()).into_iter().collect()
     });
     let (windows, scaled) = (Vec::from_iter(small), run.manifest.scaled);
@@ -132,7 +132,7 @@ pub(super) fn identifiers_only(run: &Evidence<'_>) -> Option<Limit> {
 mod tests {
     use super::*;
     use crate::testkit::{cell, entry_at, facts, manifest, twenty_references};
-    use recap_core::model::{Manifest, NoCut, Place, Sessions, TranscriptFacts};
+    use recap_core::model::{Manifest, NoCut, Place, RunResults, TranscriptFacts};
 
     const SMALL: (&str, f64) = ("25%", 10_000.0);
     const LARGE: (&str, f64) = ("200k", 200_000.0);
@@ -141,7 +141,7 @@ mod tests {
     fn look<T>(
         (primary, manifest): (Primary, &Manifest),
         table: &[Entry],
-        (facts, sessions): (&[TranscriptFacts], &Sessions),
+        (facts, sessions): (&[TranscriptFacts], &RunResults),
         at: impl FnOnce(&Evidence<'_>) -> T,
     ) -> T {
         at(&Evidence::of(manifest, primary, table, (facts, sessions), None, None))
@@ -149,7 +149,7 @@ mod tests {
 
     /// Looks at the rows only.
     fn of<T>(primary: Primary, table: &[Entry], at: impl FnOnce(&Evidence<'_>) -> T) -> T {
-        look((primary, &manifest(&["25%", "200k"])), table, (&[], &Sessions::default()), at)
+        look((primary, &manifest(&["25%", "200k"])), table, (&[], &RunResults::default()), at)
     }
 
     /// Looks at the transcripts of a run with such cuts.
@@ -159,7 +159,7 @@ mod tests {
         at: impl FnOnce(&Evidence<'_>) -> T,
     ) -> T {
         let manifest = Manifest { cuts: cuts.into(), ..manifest(&["25%"]) };
-        look((Primary::ReferenceRecall, &manifest), &[], (facts, &Sessions::default()), at)
+        look((Primary::ReferenceRecall, &manifest), &[], (facts, &RunResults::default()), at)
     }
 
     fn place(strategy: &str, window: &str) -> Place {
@@ -177,7 +177,7 @@ mod tests {
             cell("s", "x").sent(&[1, 1]).build(),
             cell("t", "x").dataset("e").window("200k", 200_000).sent(&[1]).build(),
         ];
-        let sessions = Sessions::new(cells, []);
+        let sessions = RunResults::new(cells, []);
         let idle = |at, failed: &[&str]| {
             let mut entry = entry_at(at, "x", Some(1), &[]);
             entry.acted = false;
@@ -326,7 +326,7 @@ mod tests {
             failed,
         ];
         let told = |cells: &[Cell]| {
-            let sessions = Sessions::new(cells.to_vec(), []);
+            let sessions = RunResults::new(cells.to_vec(), []);
             let manifest = Manifest { scaled: false, ..manifest(&["25%"]) };
             look((Primary::Continuity, &manifest), &[], (&[], &sessions), small_windows)
         };

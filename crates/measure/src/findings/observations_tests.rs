@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::findings::Evidence;
 use crate::testkit::{entry_at, manifest};
-use recap_core::model::{Finding, Place, Sessions};
+use recap_core::model::{Finding, Place, RunResults};
 
 const PRIMARY: &str = "reference_recall";
 
@@ -24,7 +24,7 @@ fn row_at(
 
 fn said(table: &[Entry]) -> Vec<String> {
     let manifest = manifest(&["25%"]);
-    let none = Sessions::default();
+    let none = RunResults::default();
     let run = Evidence::of(&manifest, Primary::ReferenceRecall, table, (&[], &none), None, None);
     choose(&run).into_iter().map(|found| Finding::from(found).to_string()).collect()
 }

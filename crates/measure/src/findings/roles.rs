@@ -65,12 +65,12 @@ pub(super) fn sentences_unread(run: &Evidence<'_>) -> Option<Limit> {
 
 /// The strategies for which a model wrote summaries, in a whole session or at a cut.
 fn summed_up(run: &Evidence<'_>) -> Vec<String> {
-    let mut names = among_cells(run.sessions, |cell| {
+    let mut names = among_cells(run.results, |cell| {
         let rows = cell.rows().filter(|_| cell.row_kind != RowKind::Control);
         let wrote = rows.is_some_and(|rows| rows.compactions.iter().any(|c| c.model_calls > 0));
         wrote.then(|| cell.key.strategy.clone()).into_iter().collect()
     });
-    for session in run.sessions.iter() {
+    for session in run.results.iter() {
         let rows = session.cuts().iter().flat_map(|cut| &cut.rows);
         let wrote = rows.filter(|row| row.exam().is_some_and(|exam| !exam.replies.is_empty()));
         names.extend(wrote.map(|row| row.strategy.clone()));
@@ -86,7 +86,7 @@ type Place = (String, String, u32);
 pub fn ungraded(run: &Evidence<'_>) -> Vec<Problem> {
     let mut asked: BTreeMap<Place, usize> = BTreeMap::new();
     let mut reasons: BTreeMap<String, (NoGrade, BTreeMap<Place, usize>)> = BTreeMap::new();
-    for session in run.sessions.iter() {
+    for session in run.results.iter() {
         for (cell, row) in session.cells().iter().flat_map(rows) {
             let place = (cell.key.dataset.clone(), cell.key.transcript.clone(), row.probe);
             if let Verdict::Unscored(reason) = &row.judgement.verdict {
@@ -128,7 +128,7 @@ pub fn ungraded(run: &Evidence<'_>) -> Vec<Problem> {
 pub(super) fn unrecovered(run: &Evidence<'_>) -> Vec<Problem> {
     let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
     let mut answers = 0;
-    for session in run.sessions.iter() {
+    for session in run.results.iter() {
         let rows = session.cells().iter().flat_map(rows);
         for recovered in rows.filter_map(|(_, row)| row.recovered.as_ref()) {
             answers += 1;
@@ -170,7 +170,7 @@ mod tests {
     use crate::measure;
     use crate::testkit::{cell, facts, manifest, vote, warnings};
     use recap_core::model::{
-        Answer, Cell, CellOutcome, Manifest, NoGrade, NoReply, ProbeKind, Report, Sessions, Source,
+        Answer, Cell, CellOutcome, Manifest, NoGrade, NoReply, ProbeKind, Report, RunResults, Source,
         TranscriptFacts, Verdict,
     };
 
@@ -208,7 +208,7 @@ mod tests {
     }
 
     fn run(manifest: Manifest, cells: Vec<Cell>) -> Report {
-        measure(manifest, "d".into(), vec![two()], Sessions::new(cells, []))
+        measure(manifest, "d".into(), vec![two()], RunResults::new(cells, []))
     }
 
     /// The warnings of a run with these roles.
@@ -249,7 +249,7 @@ mod tests {
         unasked.probes.clear();
         let idle = cell("s", "x").sent(&[1_000, 500]).build();
         let manifest = seated("offline", "offline", "openai/j");
-        let report = measure(manifest, "d".into(), vec![unasked], Sessions::new(vec![idle], []));
+        let report = measure(manifest, "d".into(), vec![unasked], RunResults::new(vec![idle], []));
         assert!(!says(&warnings(&report), "calibrated"), "{:?}", warnings(&report));
     }
 
@@ -351,7 +351,7 @@ mod tests {
         }
         let manifest = seated("offline", "openai/a", "openai/j");
         let report =
-            measure(manifest, "d".into(), vec![builder.build()], Sessions::new(vec![cell], []));
+            measure(manifest, "d".into(), vec![builder.build()], RunResults::new(vec![cell], []));
         let told: Vec<String> =
             warnings(&report).into_iter().filter(|w| w.contains("not graded")).collect();
         assert_eq!(told.len(), 6, "{told:?}");
@@ -390,7 +390,7 @@ mod tests {
         let mut cell = folded("RR");
         rows(&mut cell).probes.clear();
         let manifest = seated("openai/c", "offline", "offline");
-        let report = measure(manifest, "d".into(), vec![unasked], Sessions::new(vec![cell], []));
+        let report = measure(manifest, "d".into(), vec![unasked], RunResults::new(vec![cell], []));
         assert!(!says(&warnings(&report), "compares words"), "{:?}", warnings(&report));
     }
 }

@@ -281,7 +281,7 @@ fn doubt(report: &Report, row: &StrategyRow, rule: &Rule, max_unscored: f64) -> 
         |cell: &&Cell| (&cell.key.strategy, &cell.key.window) == (&row.strategy, &row.window);
     let at_cuts = measures::find(&rule.measure).ok().is_some_and(measures::Known::is_at_cuts);
     let mut counts = Unscored::default();
-    for session in report.sessions.iter().filter(|session| of_row(session.dataset)) {
+    for session in report.results.iter().filter(|session| of_row(session.dataset)) {
         if at_cuts {
             let rows = session.cuts().iter().flat_map(|cut| &cut.rows);
             let own = rows.filter(|examined| examined.strategy == row.strategy);
@@ -300,7 +300,7 @@ fn doubt(report: &Report, row: &StrategyRow, rule: &Rule, max_unscored: f64) -> 
 /// Kinds that the offline judge cannot grade do not count.
 pub fn unscored(report: &Report) -> f64 {
     let mut counts = Unscored::default();
-    for session in report.sessions.iter() {
+    for session in report.results.iter() {
         let rows = session.cells().iter().filter_map(Cell::rows);
         rows.flat_map(|rows| &rows.probes).for_each(|row| counts.add(&report.manifest, row));
     }

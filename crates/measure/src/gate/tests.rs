@@ -130,7 +130,7 @@ fn a_rule_forbids_its_limit_itself_only_if_it_says_or_equal() {
 #[test]
 fn one_ungraded_probe_of_twenty_is_allowed_and_two_are_not() {
     use crate::testkit::{cell, facts, manifest};
-    use recap_core::model::{ProbeKind, Sessions};
+    use recap_core::model::{ProbeKind, RunResults};
     let doubted = |ungraded: usize| {
         let matching = (0..20).fold(facts("s").requests(&[1_000, 2_000]), |matching, _| {
             matching.probe(ProbeKind::Fact, 1, 3_000)
@@ -141,7 +141,7 @@ fn one_ungraded_probe_of_twenty_is_allowed_and_two_are_not() {
         let cells = vec![full.answers(&"R".repeat(20)).build(), x.build()];
         let mut made = manifest(&["25%"]);
         made.judge = "openai/j".into();
-        let sessions = Sessions::new(cells, []);
+        let sessions = RunResults::new(cells, []);
         let report = crate::measure(made, "d".into(), vec![matching.build()], sessions);
         // Both strategies were asked twenty times.
         assert!((unscored(&report) - ungraded as f64 / 40.0).abs() < 1e-12);
@@ -231,7 +231,7 @@ fn the_columns_of_the_parts_of_a_rule_are_known() {
 /// `ungraded` of twenty probes were not graded at 25 %.
 fn two_sets(ungraded: usize) -> recap_core::model::Report {
     use crate::testkit::{cell, facts, manifest};
-    use recap_core::model::{ProbeKind, Sessions};
+    use recap_core::model::{ProbeKind, RunResults};
     let matching = |set, id| {
         let matching = facts(id).dataset(set).requests(&[1_000, 2_000]);
         (0..20).fold(matching, |matching, _| matching.probe(ProbeKind::Fact, 1, 3_000)).build()
@@ -253,7 +253,7 @@ fn two_sets(ungraded: usize) -> recap_core::model::Report {
     let mut made = manifest(&["25%", "50%"]);
     made.judge = "openai/j".into();
     made.agent_models = vec!["cheap".into(), "dear".into()];
-    let sessions = Sessions::new(cells, []);
+    let sessions = RunResults::new(cells, []);
     crate::measure(made, "d".into(), vec![matching("d", "s"), matching("e", "t")], sessions)
 }
 
@@ -335,7 +335,7 @@ fn without_its_baseline_or_a_row_a_rule_is_missing() {
 #[test]
 fn at_cuts_the_probes_of_the_exams_of_the_same_strategy_count() {
     use crate::testkit::{answered, cell, facts, manifest};
-    use recap_core::model::{Cut, CutExam, CutOutcome, NoReply, RowKind, Sessions};
+    use recap_core::model::{Cut, CutExam, CutOutcome, NoReply, RowKind, RunResults};
     let examined = |strategy: &str, outcomes: &str| {
         let mut exam = CutExam::of_states(8_000, 4_000, Vec::new());
         exam.probes = (0..).zip(outcomes.chars()).map(|(n, c)| answered(n, c)).collect();
@@ -359,9 +359,9 @@ fn at_cuts_the_probes_of_the_exams_of_the_same_strategy_count() {
     };
     let cells = || ["x", "y"].map(|name| cell("s", name).sent(&[1_000, 500]).build()).to_vec();
     let matching = facts("s").requests(&[1_000, 2_000]).build();
-    let sessions = Sessions::new(cells(), []);
+    let sessions = RunResults::new(cells(), []);
     let mut report = crate::measure(manifest(&["25%"]), "d".into(), vec![matching], sessions);
-    report.sessions = Sessions::new(cells(), [cut]);
+    report.results = RunResults::new(cells(), [cut]);
     let mut told = |judge: &str, rule: &str| {
         report.manifest.judge = judge.to_owned();
         let row = report.rows.iter().find(|row| row.strategy == "x").unwrap();

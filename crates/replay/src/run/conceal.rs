@@ -23,7 +23,7 @@ use serde_json::Value as Json;
 use super::Loaded;
 use recap_core::model::{
     Answer, Cell, CellOutcome, Cut, CutOutcome, Expectation, Gate, Judgement, Manifest, NoGrade,
-    Sessions, Transcript, TranscriptFacts, Verdict,
+    RunResults, Transcript, TranscriptFacts, Verdict,
 };
 use recap_core::text::redact;
 use recap_formats::Dataset;
@@ -243,16 +243,16 @@ impl Loaded {
     #[must_use]
     pub fn concealed(self) -> Self {
         let conceal = Conceal::texts(&self.texts.values().cloned().collect::<Vec<String>>());
-        let mut sessions = Sessions::default();
-        for (cells, cuts) in self.sessions.into_results() {
-            cells.into_iter().for_each(|one| sessions.add_cell(conceal.cell(one)));
-            cuts.into_iter().for_each(|one| sessions.add_cut(conceal.cut(one)));
+        let mut results = RunResults::default();
+        for (cells, cuts) in self.results.into_results() {
+            cells.into_iter().for_each(|one| results.add_cell(conceal.cell(one)));
+            cuts.into_iter().for_each(|one| results.add_cut(conceal.cut(one)));
         }
-        sessions.close();
+        results.close();
         Self {
             manifest: conceal.manifest(&self.manifest),
             transcripts: self.transcripts.into_iter().map(|one| conceal.facts(one)).collect(),
-            sessions,
+            results,
             calls: self.calls,
             gate: self.gate.map(|gate| conceal.gate(&gate)),
             texts: BTreeMap::new(),

@@ -24,8 +24,8 @@ pub(super) struct Earlier {
 impl Earlier {
     /// The reusable results of an interrupted run, and its manifest.
     pub fn of(there: Loaded) -> (Self, Manifest) {
-        let Loaded { manifest, transcripts, sessions, calls, texts, .. } = there;
-        let (cells, cuts) = sessions.into_lists();
+        let Loaded { manifest, transcripts, results, calls, texts, .. } = there;
+        let (cells, cuts) = results.into_lists();
         let offline = manifest.is_offline();
         let done = |cell: &Cell| match &cell.outcome {
             CellOutcome::Done(rows) => offline || all_came(&rows.compactions, &rows.probes),

@@ -13,7 +13,7 @@ use super::earlier::{Earlier, unlike};
 use super::files::{FolderError, GATE, MANIFEST, TEXTS, TIMES, io};
 use super::journal::{JOURNAL, Kind, Shared, Text, write_line};
 use super::loaded::Loaded;
-use recap_core::model::{CallRow, Cell, CellKey, Cut, Gate, Manifest, Sessions, TranscriptFacts};
+use recap_core::model::{CallRow, Cell, CellKey, Cut, Gate, Manifest, RunResults, TranscriptFacts};
 
 /// What models answered, while a run without a cassette goes on.
 pub const REPLIES: &str = "replies.jsonl";
@@ -251,7 +251,7 @@ impl Folder {
     pub fn sort_journal(
         &mut self,
         transcripts: &[TranscriptFacts],
-        sessions: &Sessions,
+        results: &RunResults,
         calls: &[CallRow],
     ) -> Result<(), FolderError> {
         if self.journal.is_none() {
@@ -268,13 +268,13 @@ impl Folder {
         let mut shared = Shared::default();
         (transcripts.iter().try_for_each(|facts| write_line(&mut out, Kind::Transcript, facts)))
             .and_then(|()| {
-                sessions.iter().try_for_each(|session| {
+                results.iter().try_for_each(|session| {
                     let mut cells = session.cells().to_vec();
                     cells.iter_mut().try_for_each(|cell| shared.write_cell(cell, &mut out))
                 })
             })
             .and_then(|()| {
-                sessions.iter().try_for_each(|session| {
+                results.iter().try_for_each(|session| {
                     let mut cuts = session.cuts().iter();
                     cuts.try_for_each(|cut| write_line(&mut out, Kind::Cut, cut))
                 })

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::files::{FolderError, GATE, MANIFEST, TEXTS, io};
 use super::journal::{self, JOURNAL, Journal, Record, Text};
-use recap_core::model::{CallRow, Cut, Gate, INSTRUMENT, Manifest, Sessions, TranscriptFacts};
+use recap_core::model::{CallRow, Cut, Gate, INSTRUMENT, Manifest, RunResults, TranscriptFacts};
 
 /// [`Cut::key`] that owns its words.
 pub(super) type CutKey = (String, String, u32, bool);
@@ -28,7 +28,7 @@ pub struct Loaded {
     /// Facts of the run's transcripts.
     pub transcripts: Vec<TranscriptFacts>,
     /// Cells that finished or failed, and cuts that were examined.
-    pub sessions: Sessions,
+    pub results: RunResults,
     /// Calls of real models.
     pub calls: Vec<CallRow>,
     /// Findings of the run's gate, if it had one.
@@ -63,22 +63,22 @@ impl Loaded {
     pub fn without_texts(path: &Path) -> Result<Self, FolderError> {
         let manifest = Self::manifest(path)?;
         let (mut transcripts, mut calls, mut texts) = (Vec::new(), Vec::new(), BTreeMap::new());
-        let mut sessions = Sessions::default();
+        let mut results = RunResults::default();
         let journal = journal::read(&path.join(JOURNAL), |record| match record {
             Record::Transcript(facts) => transcripts.push(*facts),
-            Record::Cell(cell) => sessions.add_cell(cell),
-            Record::Cut(cut) => sessions.add_cut(cut),
+            Record::Cell(cell) => results.add_cell(cell),
+            Record::Cut(cut) => results.add_cut(cut),
             Record::Call(call) => calls.push(call),
             Record::Text(Text { hash, text }) => drop(texts.insert(hash, text)),
         })?;
-        sessions.close();
+        results.close();
         let file = path.join(GATE);
         let gate = match file.exists() {
             true => Some(fs::read_to_string(&file).map_err(io(&file))?),
             false => None,
         };
         let gate = gate.map(|gate| parsed(file, &gate)).transpose()?;
-        Ok(Self { manifest, transcripts, sessions, calls, gate, texts, journal })
+        Ok(Self { manifest, transcripts, results, calls, gate, texts, journal })
     }
 
     /// Reads the manifest of a run alone.

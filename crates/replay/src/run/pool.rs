@@ -18,7 +18,7 @@ use super::prepare::{Prepared, plan};
 use super::spec::{ModelRoles, RunError, RunSpec, compactor};
 use crate::{PreparedSession, Replayed, replay};
 use recap_core::model::{
-    CallRow, Cell, CellKey, CellOutcome, Cut, RowKind, Sessions, TranscriptFacts,
+    CallRow, Cell, CellKey, CellOutcome, Cut, RowKind, RunResults, TranscriptFacts,
 };
 
 /// The results of a run, sorted by key.
@@ -27,7 +27,7 @@ pub struct Finished {
     /// Facts of the transcripts.
     pub transcripts: Vec<TranscriptFacts>,
     /// All cells, also those that failed, and all cuts that were examined.
-    pub sessions: Sessions,
+    pub results: RunResults,
     /// Calls of real models, each once.
     pub calls: Vec<CallRow>,
     /// Texts of the strategies by hash.
@@ -56,7 +56,7 @@ pub async fn run(
     let tasks = subjects.into_iter().flat_map(|subject| tasks(spec, roles, subject, &earlier));
     side_by_side(spec.jobs, tasks, |cell, done| ran.keep(cell, done, roles, folder, observer))
         .await?;
-    let Ran { mut sessions, calls, mut texts } = ran;
+    let Ran { mut results, calls, mut texts } = ran;
     let mut calls = earlier.with_calls(calls);
     for mut recorded in recorded.into_iter().map(Arc::unwrap_or_clone) {
         // The smaller map moves into the larger one: a single long session is
@@ -68,16 +68,16 @@ pub async fn run(
     }
     let mut facts: Vec<_> =
         facts.into_iter().map(|facts| folder.facts(Arc::unwrap_or_clone(facts))).collect();
-    earlier.cells.into_values().for_each(|cell| sessions.add_cell(cell));
-    earlier.cuts.into_values().for_each(|cut| sessions.add_cut(cut));
-    sessions.close();
+    earlier.cells.into_values().for_each(|cell| results.add_cell(cell));
+    earlier.cuts.into_values().for_each(|cut| results.add_cut(cut));
+    results.close();
     facts.sort_by(|a, b| (&a.dataset, &a.transcript).cmp(&(&b.dataset, &b.transcript)));
     calls.sort_by(|a, b| (a.role, &a.model, &a.key).cmp(&(b.role, &b.model, &b.key)));
     // The texts are written first, because they are in the journal until it is
     // sorted.
     folder.write_texts(&texts)?;
-    folder.sort_journal(&facts, &sessions, &calls)?;
-    Ok(Finished { transcripts: facts, sessions, calls, texts })
+    folder.sort_journal(&facts, &results, &calls)?;
+    Ok(Finished { transcripts: facts, results, calls, texts })
 }
 
 /// Runs tasks, each with its key, and calls `each` with the key and the result
@@ -209,7 +209,7 @@ fn tasks(
 /// The results of the tasks, in the order in which they finished.
 #[derive(Default)]
 struct Ran {
-    sessions: Sessions,
+    results: RunResults,
     calls: Vec<CallRow>,
     texts: BTreeMap<String, String>,
 }
@@ -226,14 +226,14 @@ impl Ran {
     ) -> Result<(), RunError> {
         match done {
             Ok(Done::EmptySummary(cell)) => {
-                self.sessions.add_cell(folder.append_cell(*cell)?);
+                self.results.add_cell(folder.append_cell(*cell)?);
             }
             Ok(Done::Cell(replayed)) => self.keep_cell(*replayed, folder, observer)?,
             Ok(Done::Cut(cut, texts)) => {
                 folder.append_texts(&texts)?;
                 observer.event(&Event::Cut { cut: &cut });
                 self.texts.extend(texts);
-                self.sessions.add_cut(folder.append_cut(*cut)?);
+                self.results.add_cut(folder.append_cut(*cut)?);
             }
             Err(panicked) => {
                 let planned = planned.ok_or_else(|| RunError::Worker(panicked.to_string()))?;
@@ -262,7 +262,7 @@ impl Ran {
         };
         observer.event(&Event::Cell { key: &cell.key, error });
         self.texts.extend(texts);
-        self.sessions.add_cell(folder.append_cell(cell)?);
+        self.results.add_cell(folder.append_cell(cell)?);
         Ok(())
     }
 }

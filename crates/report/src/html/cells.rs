@@ -3,7 +3,7 @@
 
 use super::table::class;
 use crate::{block, plain};
-use recap_core::model::{Cell, RECORDED, Report, RowKind, Session, Sessions, TranscriptFacts};
+use recap_core::model::{Cell, RECORDED, Report, RowKind, SessionResults, RunResults, TranscriptFacts};
 
 /// Strategies and windows in the order of the table, and every cell.
 pub(super) struct Cells<'a> {
@@ -11,7 +11,7 @@ pub(super) struct Cells<'a> {
     pub(super) windows: Vec<&'a str>,
     /// Who pays for what is told of compactions: the first one asked for.
     pub(super) billing_model: &'a str,
-    sessions: &'a Sessions,
+    results: &'a RunResults,
     transcripts: &'a [TranscriptFacts],
 }
 
@@ -25,17 +25,17 @@ impl<'a> Cells<'a> {
             }
         }
         let billing_model = report.manifest.agent_models.first().map_or(RECORDED, String::as_str);
-        let (transcripts, sessions) = (&report.transcripts[..], &report.sessions);
-        Cells { strategies, windows, billing_model, sessions, transcripts }
+        let (transcripts, results) = (&report.transcripts[..], &report.results);
+        Cells { strategies, windows, billing_model, results, transcripts }
     }
 
     /// The results of a session, if there are any.
-    pub(super) fn session(&self, facts: &TranscriptFacts) -> Option<Session<'a>> {
-        self.sessions.get(&facts.dataset, &facts.transcript)
+    pub(super) fn session(&self, facts: &TranscriptFacts) -> Option<SessionResults<'a>> {
+        self.results.get(&facts.dataset, &facts.transcript)
     }
 
     /// The cells of one session, strategies outermost.
-    pub(super) fn of<'s>(&self, session: Option<&'s Session<'_>>) -> Vec<Option<&'s Cell>> {
+    pub(super) fn of<'s>(&self, session: Option<&'s SessionResults<'_>>) -> Vec<Option<&'s Cell>> {
         let pairs =
             self.strategies.iter().flat_map(|p| self.windows.iter().map(move |w| (p.0, *w)));
         pairs.map(|(strategy, window)| cell(session?, strategy, window)).collect()
@@ -71,7 +71,7 @@ impl<'a> Cells<'a> {
 }
 
 /// The first repetition of a strategy at a window.
-pub(super) fn cell<'s>(session: &'s Session<'_>, strategy: &str, window: &str) -> Option<&'s Cell> {
+pub(super) fn cell<'s>(session: &'s SessionResults<'_>, strategy: &str, window: &str) -> Option<&'s Cell> {
     let own = |cell: &&Cell| {
         let key = &cell.key;
         (&*key.strategy, &*key.window, key.replicate) == (strategy, window, 0)

@@ -200,7 +200,7 @@ fn decoded(mut code: i64) -> (bool, i64, i64, i64, usize) {
 #[test]
 fn the_list_of_questions_says_what_probes_csv_says() {
     let mut report = probed();
-    for cell in report.sessions.cells_mut() {
+    for cell in report.results.cells_mut() {
         if cell.key.strategy == "fifo" {
             let rows = rows(cell).unwrap();
             rows.snapshots[0].overflow = true;
@@ -252,7 +252,7 @@ fn an_answer_that_many_give_stands_once() {
 #[test]
 fn a_failed_cell_has_no_row() {
     let mut report = probed();
-    let cell = report.sessions.cells_mut().find(|c| c.key.strategy == "prune").unwrap();
+    let cell = report.results.cells_mut().find(|c| c.key.strategy == "prune").unwrap();
     cell.outcome = CellOutcome::Failed { error: "stopped".to_owned() };
     let data = data(&page(&report, None));
     assert_eq!(data["strategies"][2][0], "prune");
@@ -286,14 +286,14 @@ fn hostile() -> Report {
         probe.expect = Expectation::AnyOf(vec![bad("expected")]);
         probe.stale = vec![bad("stale")];
     }
-    for row in report.sessions.cells_mut().filter_map(rows).flat_map(|rows| &mut rows.probes) {
+    for row in report.results.cells_mut().filter_map(rows).flat_map(|rows| &mut rows.probes) {
         row.answer = Answer::Said(bad("answer"));
         row.judgement.rationale = bad("rationale");
         if row.judgement.verdict == Verdict::Abstained {
             row.judgement.verdict = Verdict::Incorrect;
         }
     }
-    let empty = report.sessions.cells_mut().filter(|c| c.key.strategy == "empty");
+    let empty = report.results.cells_mut().filter(|c| c.key.strategy == "empty");
     for row in empty.filter_map(rows).flat_map(|rows| &mut rows.probes) {
         row.judgement.verdict = Verdict::Unscored(NoGrade::Other(bad("reason")));
         row.judgement.score = None;
@@ -345,7 +345,7 @@ fn a_run_without_questions_says_nothing_of_them() {
     report.primary = Primary::ReferenceRecall;
     report.forgetting.clear();
     report.transcripts.iter_mut().for_each(|t| t.probes.clear());
-    report.sessions.cells_mut().filter_map(rows).for_each(|rows| rows.probes.clear());
+    report.results.cells_mut().filter_map(rows).for_each(|rows| rows.probes.clear());
     let page = page(&report, None);
     for words in ["id=\"probe-data\"", "Questions: what", "forgetting-data\">", "guessed"] {
         assert!(!page.contains(words), "{words}");
@@ -364,7 +364,7 @@ pub(super) fn seated(answerer: &str, judge: &str) -> Report {
 #[test]
 fn where_no_answer_came_the_list_says_so_and_why() {
     let mut report = seated("openai/a", "openai/j");
-    let cell = report.sessions.cells_mut().find(|c| c.key.strategy == "prune").unwrap();
+    let cell = report.results.cells_mut().find(|c| c.key.strategy == "prune").unwrap();
     let row = &mut rows(cell).unwrap().probes[0];
     row.answer = Answer::Nothing(NoReply::Refused.into());
     row.judgement = Judgement::unscored(NoGrade::NotAnswered(NoReply::Refused.into()));
@@ -379,7 +379,7 @@ fn where_no_answer_came_the_list_says_so_and_why() {
 #[test]
 fn votes_stand_in_probes_csv_without_a_word_of_theirs() {
     let mut report = seated("openai/a", "openai/a + offline");
-    let cell = report.sessions.cells_mut().find(|c| c.key.strategy == "prune").unwrap();
+    let cell = report.results.cells_mut().find(|c| c.key.strategy == "prune").unwrap();
     let vote = |judge: &str, verdict| Vote { judge: judge.to_owned(), verdict, score: None };
     let silent =
         Verdict::Unscored(NoGrade::Other("the reply quotes src/cache/store.rs".to_owned()));
@@ -457,7 +457,7 @@ fn large() -> Report {
         };
         facts.probes = (0..89).map(probe).collect();
     }
-    for (at, cell) in report.sessions.cells_mut().enumerate() {
+    for (at, cell) in report.results.cells_mut().enumerate() {
         let answers = Babble(at as u64 % 8 + 1);
         let Some(rows) = rows(cell) else { continue };
         let row = rows.probes[0].clone();
@@ -516,7 +516,7 @@ fn what_was_cut_is_said() {
     let mut report = probed();
     let said = "all is in probes.csv";
     assert!(!page(&report, Some(&TEXTS)).contains(said));
-    let cell = report.sessions.cells_mut().find(|c| c.key.strategy == "prune").unwrap();
+    let cell = report.results.cells_mut().find(|c| c.key.strategy == "prune").unwrap();
     rows(cell).unwrap().probes[0].answer = Answer::Said("x".repeat(1_201));
     let long = page(&report, Some(&TEXTS));
     assert!(

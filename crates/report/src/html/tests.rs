@@ -3,7 +3,7 @@ use std::sync::{Arc, LazyLock};
 use crate::packed::unpacked;
 use crate::testkit::{Kit, recommended, validation};
 use crate::{Source, Texts};
-use recap_core::model::{Absent, CellOutcome, Observation, Problem, RowKind, Sessions, Value};
+use recap_core::model::{Absent, CellOutcome, Observation, Problem, RowKind, RunResults, Value};
 
 use super::*;
 
@@ -58,7 +58,7 @@ fn hostile() -> (Report, crate::testkit::Echo) {
             (m.id, m.tool) = (bad(&m.id), Some(bad("tool")));
         }
     }
-    for cell in report.sessions.cells_mut() {
+    for cell in report.results.cells_mut() {
         let key = &mut cell.key;
         for part in [&mut key.dataset, &mut key.transcript, &mut key.strategy, &mut key.window] {
             *part = bad(part);
@@ -74,8 +74,8 @@ fn hostile() -> (Report, crate::testkit::Echo) {
             }
         }
     }
-    let (cells, cuts) = std::mem::take(&mut report.sessions).into_lists();
-    report.sessions = Sessions::new(cells, cuts);
+    let (cells, cuts) = std::mem::take(&mut report.results).into_lists();
+    report.results = RunResults::new(cells, cuts);
     let mut texts = Kit::default().texts(&report);
     for text in texts.0.values_mut() {
         *text = bad("text");
@@ -321,7 +321,7 @@ fn a_session_of_no_request_is_drawn_without_panic() {
     let mut report = Kit { sessions: 1, ..Kit::default() }.report();
     report.transcripts[0].requests.clear();
     report.transcripts[0].messages.clear();
-    for cell in report.sessions.cells_mut() {
+    for cell in report.results.cells_mut() {
         if let CellOutcome::Done(rows) = &mut cell.outcome {
             Arc::make_mut(&mut rows.requests).clear();
         }

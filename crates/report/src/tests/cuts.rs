@@ -35,7 +35,7 @@ pub(crate) fn cut(mut report: Report) -> Report {
     ];
     let mut third = place("session-1", 8, 40_000);
     third.rows = vec![exam("prune", RowKind::Ranked, &[])];
-    report.sessions = std::mem::take(&mut report.sessions).with_cuts([first, second, third]);
+    report.results = std::mem::take(&mut report.results).with_cuts([first, second, third]);
     report.transcripts[2].no_cut = Some(NoCut::NeverCompacted);
     for row in &mut report.rows {
         let kept = row.number(catalogue::REFERENCE_RECALL).unwrap_or(0.0);
@@ -68,10 +68,10 @@ pub(crate) fn cut(mut report: Report) -> Report {
     report
 }
 
-pub(super) fn place(session: &str, request: u32, tokens_before: u64) -> Cut {
+pub(super) fn place(results: &str, request: u32, tokens_before: u64) -> Cut {
     Cut {
         dataset: "my-sessions".to_owned(),
-        transcript: session.to_owned(),
+        transcript: results.to_owned(),
         request,
         recorded: false,
         requests: 40,

@@ -195,7 +195,7 @@ fn every_agent_model_has_its_table_and_its_rows() {
         })
         .collect();
     report.rows.extend(dearer);
-    for cell in report.sessions.cells_mut() {
+    for cell in report.results.cells_mut() {
         if let CellOutcome::Done(rows) = &mut cell.outcome {
             let other = Bill {
                 billed_as: "another".into(),

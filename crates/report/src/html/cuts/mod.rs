@@ -216,7 +216,7 @@ fn compared(report: &Report) -> Vec<&StrategyRow> {
 fn facts(source: &Source<'_>, cells: &Cells<'_>) -> (String, Option<String>) {
     let mut all = 0;
     let mut first = Vec::new();
-    for session in source.report.sessions.iter() {
+    for session in source.report.results.iter() {
         let cuts = session.cuts().iter().filter(|cut| !cut.facts.is_empty());
         all += cuts.clone().count();
         first.extend(cuts.take(CUTS - first.len()).map(|cut| of(source, cells, cut)));
@@ -404,7 +404,7 @@ fn listed(source: &Source<'_>, cells: &Cells<'_>) -> Option<Listed> {
         became: at.agreement().map_or("not graded", Agreement::as_str),
     };
     let (mut all, mut rows) = (0, Vec::new());
-    for session in source.report.sessions.iter() {
+    for session in source.report.results.iter() {
         let own = asked(source.report, &session)
             .into_iter()
             .filter(|at| at.row.strategy == *strategy && at.row.replicate == 0);

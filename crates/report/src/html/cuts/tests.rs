@@ -175,7 +175,7 @@ fn a_session_without_a_cut_says_why() {
 fn identifiers_from_recordings_never_become_markup() {
     let mut report = cut(Kit::default().report());
     let bad = "<script>alert(1)</script>\" onmouseover=\"x\u{1b}[31m\u{202E}";
-    for cut in report.sessions.cuts_mut() {
+    for cut in report.results.cuts_mut() {
         for fact in &mut cut.facts {
             fact.text = format!("fact{bad}");
         }
@@ -214,7 +214,7 @@ fn cuts_keep_the_page_small() {
     let names: Vec<&'static str> = names.into_iter().map(|name| &*name.leak()).collect();
     kit.strategies.extend(names.iter().map(|name| (*name, RowKind::Ranked)));
     let mut report = cut(kit.report());
-    for cut in report.sessions.cuts_mut() {
+    for cut in report.results.cuts_mut() {
         let prune: Vec<_> = cut.rows.iter().filter(|r| r.strategy == "prune").cloned().collect();
         for name in &names {
             let named = |row: &recap_core::model::CutRow| recap_core::model::CutRow {

@@ -95,7 +95,7 @@ fn sums(report: &Report) -> Sums {
     let prices = PriceList::from(&report.manifest.prices);
     let replicates = f64::from(report.manifest.replicates.max(1));
     let mut sums = Sums::new();
-    for session in report.sessions.iter() {
+    for session in report.results.iter() {
         let Some(facts) = report.facts_of(session.dataset, session.transcript) else { continue };
         let done = session.cells().iter().filter_map(|cell| Some((&cell.key, cell.rows()?)));
         for (cell, rows) in done {
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn a_run_without_bills_has_no_receipt() {
         let mut report = Kit::default().report();
-        for cell in report.sessions.cells_mut() {
+        for cell in report.results.cells_mut() {
             if let recap_core::model::CellOutcome::Done(rows) = &mut cell.outcome {
                 rows.bills.clear();
             }

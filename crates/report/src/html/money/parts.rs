@@ -114,7 +114,7 @@ mod tests {
         let mut report = Kit { sessions: 1, ..Kit::default() }.report();
         let facts = report.transcripts[0].clone();
         let prices = PriceList::from(&report.manifest.prices);
-        let cell = report.sessions.cells_mut().find(|c| c.key.strategy == "full").unwrap();
+        let cell = report.results.cells_mut().find(|c| c.key.strategy == "full").unwrap();
         let CellOutcome::Done(rows) = &mut cell.outcome else { panic!("it ran") };
         let bill = Arc::make_mut(&mut rows.bills[0]);
         bill.requests.iter_mut().for_each(|request| *request = None);
@@ -136,7 +136,7 @@ mod tests {
         report.manifest.prices.models.clear();
         let prices = PriceList::from(&report.manifest.prices);
         assert_eq!(
-            of(&report.sessions.cells().next().unwrap(), &report.transcripts[0], &prices),
+            of(&report.results.cells().next().unwrap(), &report.transcripts[0], &prices),
             None
         );
     }

@@ -22,7 +22,7 @@ use crate::packed::packed;
 use crate::probes_csv::{BEFORE, agreement, expected};
 use crate::{Source, block, number, plain};
 use recap_core::model::{
-    Agreement, Answer, Cell, LedgerState, ProbeFacts, ProbeRow, Session, Verdict,
+    Agreement, Answer, Cell, LedgerState, ProbeFacts, ProbeRow, SessionResults, Verdict,
 };
 
 /// Strategies that stand open.
@@ -197,11 +197,11 @@ impl<'a> Board<'a> {
             Answer::Said(text) if self.source.texts.is_some() => text.chars().count(),
             _ => 0,
         };
-        let of_session = |session: Session<'_>| {
+        let of_session = |session: SessionResults<'_>| {
             let rows = session.cells().iter().filter_map(Cell::rows).flat_map(|rows| &rows.probes);
             rows.map(said).max().unwrap_or(0)
         };
-        self.source.report.sessions.iter().map(of_session).max().unwrap_or(0)
+        self.source.report.results.iter().map(of_session).max().unwrap_or(0)
     }
 
     fn packed(&self, limit: usize, shown: usize) -> Packed {
@@ -300,7 +300,7 @@ struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    fn of(cells: &Cells<'_>, session: Option<&'a Session<'_>>) -> Self {
+    fn of(cells: &Cells<'_>, session: Option<&'a SessionResults<'_>>) -> Self {
         let full = cells.windows.iter().map(|window| cell(session?, BEFORE, window));
         Rows { cells: cells.of(session), full: full.collect() }
     }

@@ -18,7 +18,7 @@ use serde::Serialize;
 use super::cells::Cells;
 use crate::packed::packed;
 use crate::{Source, block, number};
-use recap_core::model::{Session, TranscriptFacts};
+use recap_core::model::{SessionResults, TranscriptFacts};
 
 use shape::{Level, shape, words};
 
@@ -195,11 +195,11 @@ fn cut(
     if level.strategies < cells.strategies.len() {
         cut.push(format!("of the strategies the first {} of the table", count(level.strategies)));
     }
-    let most = |session: Session<'_>| {
+    let most = |session: SessionResults<'_>| {
         let rows = session.cells().iter().filter_map(|cell| cell.rows());
         rows.map(|rows| rows.compactions.len()).max().unwrap_or(0)
     };
-    if source.report.sessions.iter().map(most).max().unwrap_or(0) > level.compactions {
+    if source.report.results.iter().map(most).max().unwrap_or(0) > level.compactions {
         let n = count(level.compactions);
         cut.push(format!("of each strategy’s compactions in a session the first {n}"));
     }

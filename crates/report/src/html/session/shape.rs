@@ -285,7 +285,7 @@ mod tests {
     fn cuts_and_requests_that_break_the_cache_are_there() {
         let mut report = crate::testkit::cut(Kit::default().report());
         let facts = report.transcripts[0].clone();
-        let cell = report.sessions.cells_mut().find(|cell| cell.key.strategy == "prune").unwrap();
+        let cell = report.results.cells_mut().find(|cell| cell.key.strategy == "prune").unwrap();
         let recap_core::model::CellOutcome::Done(rows) = &mut cell.outcome else {
             panic!("it ran")
         };
