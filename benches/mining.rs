@@ -1,4 +1,4 @@
-//! References mined, by length of the transcript: it should be linear.
+//! References mined, by length of the session: it should be linear.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -10,19 +10,19 @@ use recap_exam::probes::{MiningRules, mine};
 #[allow(dead_code, reason = "each bench uses a part of the generator")]
 mod common;
 
-/// Messages of the transcripts.
+/// Messages of the sessions.
 const LENGTHS: [usize; 4] = [250, 500, 1000, 2000];
 
 fn mining(criterion: &mut Criterion) {
     let counter = Counter::default();
     let mut group = criterion.benchmark_group("mining");
     for length in LENGTHS {
-        let transcript = common::session::generated(length);
+        let session = common::session::generated(length);
         let sizes: Vec<u64> =
-            transcript.messages.iter().map(|message| counter.count(&message.sent())).collect();
-        let requests = transcript.requests().count() as u64;
+            session.messages.iter().map(|message| counter.count(&message.sent())).collect();
+        let requests = session.requests().count() as u64;
         group.throughput(Throughput::Elements(requests));
-        group.bench_with_input(BenchmarkId::from_parameter(length), &transcript, |bencher, t| {
+        group.bench_with_input(BenchmarkId::from_parameter(length), &session, |bencher, t| {
             bencher.iter(|| mine(black_box(t), &sizes, &MiningRules::default()));
         });
     }

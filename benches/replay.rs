@@ -1,5 +1,5 @@
 //! Requests a second that are replayed, by strategy and length of the
-//! transcript: a strategy whose work per request grows with the history shows
+//! session: a strategy whose work per request grows with the history shows
 //! as a falling rate. `bill/` shows what billing adds.
 
 use std::sync::Arc;
@@ -17,12 +17,12 @@ use tokio::runtime::{Builder, Runtime};
 #[allow(dead_code, reason = "each bench uses a part of the generator")]
 mod common;
 
-/// Messages of the transcripts.
+/// Messages of the sessions.
 const LENGTHS: [usize; 4] = [250, 500, 1000, 2000];
 /// Small enough that every strategy has to act, and often.
 const WINDOW: &str = "25%";
 
-/// A transcript, and the same one as compacted by its agent.
+/// A session, and the same one as compacted by its agent.
 struct Subjects {
     whole: PreparedSession,
     compacted: PreparedSession,
@@ -33,7 +33,7 @@ fn plan(subject: &PreparedSession, strategy: &Arc<Strategy>, agents: Arc<[Agent]
     Plan {
         key: CellKey {
             dataset: "bench".to_owned(),
-            transcript: subject.facts.transcript.clone(),
+            session: subject.facts.session.clone(),
             strategy: strategy.name.clone(),
             window: WINDOW.to_owned(),
             replicate: 0,
@@ -55,7 +55,7 @@ fn billing_model() -> Arc<[Agent]> {
 }
 
 fn subjects(counter: &Arc<Counter>) -> Vec<Subjects> {
-    let ready = |transcript| PreparedSession::new("bench", transcript, Arc::clone(counter));
+    let ready = |session| PreparedSession::new("bench", session, Arc::clone(counter));
     let subjects = LENGTHS.map(common::session::generated).map(|replay| Subjects {
         whole: ready(replay.clone()),
         compacted: ready(common::session::compacted(replay)),

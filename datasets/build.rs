@@ -18,7 +18,7 @@ fn embedded(path: &str) -> String {
     format!("include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), {:?}))", format!("/{path}"))
 }
 
-/// Every folder with a card: name, card, transcripts, probes
+/// Every folder with a card: name, card, sessions, probes
 /// (empty where there are none).
 fn datasets(folder: &Path) -> String {
     let entries = std::fs::read_dir(folder).into_iter().flatten();
@@ -35,13 +35,13 @@ fn datasets(folder: &Path) -> String {
         let name = folder.file_name().and_then(|s| s.to_str()).expect("folder names are ASCII");
         println!("cargo::rerun-if-changed={name}");
         let file = |file: &str| embedded(&format!("{name}/{file}"));
-        let (card, transcripts) = (file("dataset.toml"), file("transcripts.jsonl"));
+        let (card, sessions) = (file("dataset.toml"), file("sessions.jsonl"));
         let probes = if folder.join("probes.jsonl").is_file() {
             file("probes.jsonl")
         } else {
             "\"\"".to_owned()
         };
-        writeln!(code, "    ({name:?}, {card}, {transcripts}, {probes}),")
+        writeln!(code, "    ({name:?}, {card}, {sessions}, {probes}),")
             .expect("a string takes everything");
     }
     code.push_str("];\n");

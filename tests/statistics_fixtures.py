@@ -99,7 +99,7 @@ def weighted_bca():
 
 
 def pooling():
-    """Clusters as projects where several are known, else as transcripts; those under 5 facts are one; the
+    """Clusters as projects where several are known, else as sessions; those under 5 facts are one; the
     share of a cluster is a ratio of sums, its weight its facts, at most 30."""
     rng = np.random.default_rng(13)
     found = []
@@ -109,7 +109,7 @@ def pooling():
         units["kept"] = rng.binomial(units.facts, 0.6)
         units["share"] = units.kept / units.facts.where(units.facts > 0, 1)
         left = units[units.facts > 0].copy()
-        alone = "transcript " + left.index.astype(str)
+        alone = "session " + left.index.astype(str)
         named = left.owner.notna() & (left.owner.nunique(dropna=False) > 1)
         left["cluster"] = left.owner.where(named, alone)
         small = left.groupby("cluster").facts.transform("sum") < 5

@@ -1,7 +1,7 @@
 //! Working sessions of any length: the same mixture of exchanges, reads,
 //! repeated test runs and names used again, whatever the length.
 
-use recap_core::model::{Block, Message, RecordedCompaction, RecordedTrigger, Role, Transcript};
+use recap_core::model::{Block, Message, RecordedCompaction, RecordedTrigger, Role, Session};
 use serde_json::{Value as Json, json};
 
 use super::Author;
@@ -14,7 +14,7 @@ const REMEMBERED: usize = 400;
 const COMPACTED_EVERY: u32 = 200;
 
 /// A session of exactly `messages` messages, about 200 tokens each.
-pub fn generated(messages: usize) -> Transcript {
+pub fn generated(messages: usize) -> Session {
     let mut script = Script { author: Author::new(7), names: Vec::new(), messages: Vec::new() };
     while script.messages.len() < messages {
         let place = script.messages.len() % EXCHANGE;
@@ -25,18 +25,14 @@ pub fn generated(messages: usize) -> Transcript {
             _ => script.answer(),
         }
     }
-    Transcript {
-        id: format!("generated-{messages}"),
-        messages: script.messages,
-        ..Transcript::default()
-    }
+    Session { id: format!("generated-{messages}"), messages: script.messages, ..Session::default() }
 }
 
 /// The same session as an agent would have recorded it that compacted now and
 /// then and kept its last twenty messages.
-pub fn compacted(mut transcript: Transcript) -> Transcript {
-    let length = transcript.messages.len() as u32;
-    transcript.compactions = (1..)
+pub fn compacted(mut session: Session) -> Session {
+    let length = session.messages.len() as u32;
+    session.compactions = (1..)
         .map(|round| round * COMPACTED_EVERY)
         .take_while(|&after| after < length)
         .map(|after| RecordedCompaction {
@@ -48,7 +44,7 @@ pub fn compacted(mut transcript: Transcript) -> Transcript {
             ..RecordedCompaction::default()
         })
         .collect();
-    transcript
+    session
 }
 
 struct Script {

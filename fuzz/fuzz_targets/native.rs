@@ -1,17 +1,17 @@
-//! recap's own data sets: card, transcripts and probes.
+//! recap's own data sets: card, sessions and probes.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use recap_formats::{CARD_FILE, LoadOptions, PROBES_FILE, TRANSCRIPTS_FILE, audit_probes, load};
+use recap_formats::{CARD_FILE, LoadOptions, PROBES_FILE, SESSIONS_FILE, audit_probes, load};
 use recap_fuzz::{files, home, put, told, written_and_read_again};
 
 fuzz_target!(|input: &[u8]| {
-    let [card, transcripts, probes] = files(input);
+    let [card, sessions, probes] = files(input);
     let folder = home().join("set");
     std::fs::create_dir(&folder).expect("it is empty");
     put(&folder.join(CARD_FILE), card);
-    put(&folder.join(TRANSCRIPTS_FILE), transcripts);
+    put(&folder.join(SESSIONS_FILE), sessions);
     if !probes.is_empty() {
         put(&folder.join(PROBES_FILE), probes);
     }

@@ -1,4 +1,4 @@
-//! Transcripts of a format that is not named: the format is told by the first
+//! Sessions of a format that is not named: the format is told by the first
 //! bytes, and gzip and zstd are unpacked. Also the archives that a strategy packs.
 
 #![no_main]
@@ -21,7 +21,7 @@ fuzz_target!(|input: &[u8]| {
     for packed in [&packed, &by_zstd] {
         let plain = load_reader("input", input, &options);
         match (plain, load_reader("input", &packed[..], &options)) {
-            (Ok(plain), Ok(unpacked)) => assert_eq!(plain.transcripts, unpacked.transcripts),
+            (Ok(plain), Ok(unpacked)) => assert_eq!(plain.sessions, unpacked.sessions),
             (Err(plain), Err(unpacked)) => [plain, unpacked].into_iter().for_each(told),
             // Plain inputs are not bounded, and a packed one may itself be packed.
             (Ok(_), Err(error)) => told(error),

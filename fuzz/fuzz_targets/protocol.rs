@@ -25,7 +25,7 @@ fn recording() -> Recording {
     static RECORDING: OnceLock<Recording> = OnceLock::new();
     let read = || {
         let dataset = load_reader("talk.json", TALK.as_bytes(), &LoadOptions::default());
-        let talk = dataset.expect("it is a transcript").transcripts.remove(0);
+        let talk = dataset.expect("it is a session").sessions.remove(0);
         Recording::new(Arc::new(talk), Arc::new(Counter::default()))
     };
     RECORDING.get_or_init(read).clone()

@@ -80,12 +80,12 @@ fuzz_target!(|input: &[u8]| {
         panic!("a run goes on with itself: {error}");
     }
     let run = if input.len().is_multiple_of(2) { run } else { run.concealed() };
-    if run.sessions.cells().next().is_none() {
+    if run.results.cells().next().is_none() {
         return;
     }
-    let Loaded { manifest, transcripts, sessions, calls, gate, texts, .. } = run;
+    let Loaded { manifest, sessions, results, calls, gate, texts, .. } = run;
     let title = manifest.title.clone();
-    let mut measured = measure(manifest, title, transcripts, sessions);
+    let mut measured = measure(manifest, title, sessions, results);
     measured.calls = calls;
     measured.gate = gate;
     for texts in [None, Some(&Stored(&texts) as &dyn Texts)] {

@@ -80,7 +80,7 @@ pub fn told_text(problem: &str) {
     told(Failure::usage(problem));
 }
 
-/// Reads a transcript file of one format, or of the one that is detected.
+/// Reads a session file of one format, or of the one that is detected.
 pub fn import(format: Option<&'static str>, input: &[u8]) {
     for sidechains in [false, true] {
         let options = LoadOptions { sidechains, only: format, max_unpacked: None };
@@ -105,15 +105,15 @@ pub fn written_and_read_again(dataset: &Dataset) {
     let folder = home().join("written");
     write_native(dataset, &folder).expect("an empty folder takes a data set");
     let again = load(&folder, &LoadOptions::default()).expect("what was written can be read");
-    assert_eq!(again.transcripts, dataset.transcripts);
+    assert_eq!(again.sessions, dataset.sessions);
     assert_eq!(again.probes, dataset.probes);
     assert_eq!(again.name, dataset.name);
 }
 
 /// Makes the questions about each session behind its last message.
 pub fn asked(dataset: &Dataset) {
-    for transcript in &dataset.transcripts {
-        let end = transcript.messages.len() as u32;
+    for session in &dataset.sessions {
+        let end = session.messages.len() as u32;
         let material = (0..end).map(|message| Kept { message, cleared: false }).collect();
         let whole = Place {
             request: 0,
@@ -124,7 +124,7 @@ pub fn asked(dataset: &Dataset) {
             material,
             recorded: None,
         };
-        let probes = generate(transcript, &[whole]);
+        let probes = generate(session, &[whole]);
         assert!(probes.iter().all(|probe| !probe.question.is_empty()));
     }
 }

@@ -6,17 +6,17 @@ use recap_replay::run::{FolderError, RunError};
 /// Why a comparison could not be planned, run or written.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
-    /// Two data sets of one name hold a transcript with the same id.
-    #[error("transcript `{transcript}` of `{dataset}` is given twice")]
+    /// Two data sets of one name hold a session with the same id.
+    #[error("session `{session}` of `{dataset}` is given twice")]
     GivenTwice {
         /// Name of the data sets.
         dataset: String,
-        /// Id of the transcript.
-        transcript: String,
+        /// Id of the session.
+        session: String,
     },
     /// The data sets are empty, or the limit is 0.
-    #[error("no transcript is selected")]
-    NoTranscript,
+    #[error("no session is selected")]
+    NoSession,
     /// A strategy cannot be loaded.
     #[error(transparent)]
     Selection(#[from] SelectionError),

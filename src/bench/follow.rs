@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::BenchError;
 use recap_core::model::{
-    Cell, Followed, FollowedSession, Manifest, RowKind, RunResults, SizeFigures, TranscriptFacts,
+    Cell, Followed, FollowedSession, Manifest, RowKind, RunResults, SessionFacts, SizeFigures,
     catalogue,
 };
 use recap_measure::{SessionFigures, advice, advises, session_figures};
@@ -21,14 +21,14 @@ pub(super) fn billable(manifest: &Manifest, prepared: &Prepared) -> Option<Billa
 /// Replays what a finished run advises; `None` if that is nothing, or takes calls of
 /// a model that nobody asked for.
 pub(super) async fn follow(
-    sessions: &Billable,
+    billable: &Billable,
     (spec, roles): (&RunSpec, &ModelRoles),
     manifest: &Manifest,
     finished: &Finished,
 ) -> Result<Option<Followed>, BenchError> {
-    let Finished { transcripts, results, .. } = finished;
+    let Finished { sessions, results, .. } = finished;
     // Unusable replies take a model, whose strategies are not followed.
-    let advice = advice(manifest, transcripts, results, &BTreeSet::new());
+    let advice = advice(manifest, sessions, results, &BTreeSet::new());
     let Some((chosen, at @ SizeFigures { window: Some(window), .. })) = advice.chosen() else {
         return Ok(None);
     };
@@ -37,32 +37,28 @@ pub(super) async fn follow(
     let Some(strategy) = strategy.filter(|strategy| ranked && !strategy.uses_compactor()) else {
         return Ok(None);
     };
-    let cells = sessions.follow(spec, roles, strategy, *window).await?;
+    let cells = billable.follow(spec, roles, strategy, *window).await?;
     Ok(Some(Followed {
         strategy: chosen.strategy.clone(),
         from: at.from,
         window: *window,
-        sessions: billed(manifest, &sessions.facts(), cells),
+        sessions: billed(manifest, &billable.facts(), cells),
     }))
 }
 
 /// The bill of each session, and how often it was compacted.
-fn billed(
-    manifest: &Manifest,
-    facts: &[TranscriptFacts],
-    cells: Vec<Cell>,
-) -> Vec<FollowedSession> {
+fn billed(manifest: &Manifest, facts: &[SessionFacts], cells: Vec<Cell>) -> Vec<FollowedSession> {
     let compactions = |cell: &Cell| {
-        let key = (cell.key.dataset.clone(), cell.key.transcript.clone());
+        let key = (cell.key.dataset.clone(), cell.key.session.clone());
         (key, cell.rows().map_or(0, |rows| rows.compactions.len() as u32))
     };
     let compactions: BTreeMap<(String, String), u32> = cells.iter().map(compactions).collect();
     let sessions = RunResults::new(cells, []);
     let figures = session_figures(manifest, facts, &sessions, catalogue::KEPT_AT_CUT.id);
     let session = |one: SessionFigures| {
-        let key = (one.dataset, one.transcript);
+        let key = (one.dataset, one.session);
         let compactions = compactions.get(&key).copied().unwrap_or(0);
-        FollowedSession { dataset: key.0, transcript: key.1, usd: one.usd, compactions }
+        FollowedSession { dataset: key.0, session: key.1, usd: one.usd, compactions }
     };
     figures.into_iter().map(session).collect()
 }

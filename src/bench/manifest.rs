@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use recap_core::clock::PROFILE;
 use recap_core::model::{
-    INSTRUMENT, MARGIN, Manifest, OFFLINE, Planned, Prices, Provenance, Source, Transcript,
+    INSTRUMENT, MARGIN, Manifest, OFFLINE, Planned, Prices, Provenance, Session, Source,
 };
 use recap_core::tokens::Counter;
 use recap_formats::Dataset;
@@ -41,7 +41,7 @@ pub(super) fn of_plan(spec: &RunSpec, datasets: &[Dataset], counter: &Counter) -
         agent: agent(datasets),
         depth: spec.depth,
         replicates: spec.replicates,
-        transcripts: files
+        sessions: files
             .map(|(name, hash)| Provenance { name: name.clone(), hash: hash.clone() })
             .collect(),
         strategies: spec.strategies.iter().map(strategy).collect(),
@@ -91,15 +91,15 @@ fn embedder(spec: &RunSpec, roles: &ModelRoles) -> Option<String> {
 fn priced(spec: &RunSpec, datasets: &[Dataset]) -> Prices {
     let agents = &spec.agents;
     let list = agents.list();
-    let transcripts = || datasets.iter().flat_map(|d| &d.transcripts);
-    let billing_models = transcripts().flat_map(|t| {
+    let sessions = || datasets.iter().flat_map(|d| &d.sessions);
+    let billing_models = sessions().flat_map(|t| {
         let recorded = t.model.as_deref();
         let others = t.other_models.values().map(|model| agents.recorded(Some(model)));
         agents.of(recorded, &[]).into_iter().chain([agents.recorded(recorded)]).chain(others)
     });
     let billing_models = billing_models.chain(spec.compactor.as_deref().cloned());
     let billing_models = billing_models.map(|agent| (agent.model.clone(), agent.model));
-    let recorded = transcripts().flat_map(recorded_models);
+    let recorded = sessions().flat_map(recorded_models);
     let recorded =
         recorded.filter_map(|named| Some((named.clone(), list.priced(&named)?.id.clone())));
     let models: BTreeMap<String, String> = billing_models.chain(recorded).collect();
@@ -113,9 +113,9 @@ fn priced(spec: &RunSpec, datasets: &[Dataset]) -> Prices {
 }
 
 /// Every model that a recording names, as it does.
-fn recorded_models(transcript: &Transcript) -> impl Iterator<Item = String> + '_ {
-    let others = transcript.other_models.values();
-    let subagents = transcript.sidechains.iter().filter_map(|request| request.model.as_ref());
-    let calls = transcript.compactions.iter().filter_map(|made| made.call.as_ref()?.model.as_ref());
-    transcript.model.iter().chain(others).chain(subagents).chain(calls).cloned()
+fn recorded_models(session: &Session) -> impl Iterator<Item = String> + '_ {
+    let others = session.other_models.values();
+    let subagents = session.sidechains.iter().filter_map(|request| request.model.as_ref());
+    let calls = session.compactions.iter().filter_map(|made| made.call.as_ref()?.model.as_ref());
+    session.model.iter().chain(others).chain(subagents).chain(calls).cloned()
 }

@@ -84,14 +84,14 @@ fn missing(incomplete: &[(Shard, PathBuf)], absent: &[u32], of: u32) -> String {
 /// cannot be read or written.
 pub fn merge(shards: &[PathBuf], out: &Path) -> Result<(), MergeError> {
     let parts = identified(shards)?;
-    let (mut transcripts, mut results) = (Vec::new(), RunResults::default());
+    let (mut sessions, mut results) = (Vec::new(), RunResults::default());
     let (mut calls, mut incomplete) = (Vec::new(), Vec::new());
     for (path, shard, manifest) in &parts {
         let part = Loaded::without_texts(path)?;
         if manifest.planned.missing(&part.results).is_some() {
             incomplete.push((*shard, path.to_path_buf()));
         }
-        transcripts.extend(part.transcripts);
+        sessions.extend(part.sessions);
         calls.extend(part.calls);
         for (cells, cuts) in part.results.into_results() {
             cells.into_iter().for_each(|cell| results.add_cell(cell));
@@ -100,13 +100,13 @@ pub fn merge(shards: &[PathBuf], out: &Path) -> Result<(), MergeError> {
     }
     complete(&parts, incomplete)?;
     results.close();
-    transcripts.sort_by(|a, b| (&a.dataset, &a.transcript).cmp(&(&b.dataset, &b.transcript)));
+    sessions.sort_by(|a, b| (&a.dataset, &a.session).cmp(&(&b.dataset, &b.session)));
     let mut calls = distinct(calls);
     calls.sort_by(|a, b| (a.role, &a.model, &a.key).cmp(&(b.role, &b.model, &b.key)));
     let manifest = manifest(&parts);
     let mut folder = Folder::create(out, &manifest)?;
     clear(&folder)?;
-    folder.sort_journal(&transcripts, &results, &calls)?;
+    folder.sort_journal(&sessions, &results, &calls)?;
     if !manifest.no_text {
         folder.merge_texts(shards)?;
     }

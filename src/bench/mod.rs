@@ -130,10 +130,10 @@ impl Bench {
         Self { asks, ..self }
     }
 
-    /// Uses only the first transcripts of each data set; `None`: all.
+    /// Uses only the first sessions of each data set; `None`: all.
     #[must_use]
-    pub fn limit(self, transcripts: Option<usize>) -> Self {
-        Self { limit: transcripts, ..self }
+    pub fn limit(self, sessions: Option<usize>) -> Self {
+        Self { limit: sessions, ..self }
     }
 
     /// Replays only this part of the sessions: [`merge`] puts the parts together.
@@ -263,7 +263,7 @@ impl Bench {
     /// Nothing is replayed, sent or written.
     ///
     /// # Errors
-    /// If no transcript is selected, two have the same name, or a strategy cannot
+    /// If no session is selected, two have the same name, or a strategy cannot
     /// be loaded.
     pub fn plan(self) -> Result<BenchPlan, BenchError> {
         plan::plan(self)

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use recap_billing::pricing::Agents;
-use recap_core::model::Transcript;
+use recap_core::model::Session;
 use recap_core::text::counted;
 use recap_replay::run::{Sample, Windows};
 use recap_replay::{NativeFrom, NativeWindow, WindowSpec};
@@ -13,14 +13,12 @@ use recap_replay::{NativeFrom, NativeWindow, WindowSpec};
 pub(super) fn warnings(windows: &Windows, samples: &[Sample], agents: &Agents) -> Vec<String> {
     let found = native(windows, samples, agents);
     let all = found.len();
-    let over = found.into_iter().filter_map(|(transcript, window)| match window.from {
-        NativeFrom::Exceeded { limit, largest } => {
-            Some((largest, limit, window.tokens, transcript))
-        }
+    let over = found.into_iter().filter_map(|(session, window)| match window.from {
+        NativeFrom::Exceeded { limit, largest } => Some((largest, limit, window.tokens, session)),
         _ => None,
     });
-    let over: Vec<(u64, u64, u64, &Transcript)> = over.collect();
-    let Some((largest, limit, tokens, transcript)) = over.iter().max_by_key(|(n, ..)| *n) else {
+    let over: Vec<(u64, u64, u64, &Session)> = over.collect();
+    let Some((largest, limit, tokens, session)) = over.iter().max_by_key(|(n, ..)| *n) else {
         return Vec::new();
     };
     vec![format!(
@@ -29,7 +27,7 @@ pub(super) fn warnings(windows: &Windows, samples: &[Sample], agents: &Agents) -
          native window is the next larger one that holds them, there {tokens} tokens",
         over.len(),
         counted(all, "session"),
-        transcript.id
+        session.id
     )]
 }
 
@@ -51,10 +49,10 @@ fn native<'a>(
     windows: &Windows,
     samples: &'a [Sample],
     agents: &Agents,
-) -> Vec<(&'a Transcript, NativeWindow)> {
+) -> Vec<(&'a Session, NativeWindow)> {
     let at_native = |s: &&Sample| windows.of(&s.dataset).iter().any(WindowSpec::is_native);
     let found = samples.iter().filter(at_native);
-    found.map(|s| (&s.transcript, NativeWindow::of(&s.transcript, agents))).collect()
+    found.map(|s| (&s.session, NativeWindow::of(&s.session, agents))).collect()
 }
 
 #[cfg(test)]
@@ -76,13 +74,13 @@ mod tests {
             synthetic: false,
             broadcast: false,
         };
-        let transcript = Transcript {
+        let session = Session {
             id: id.to_owned(),
             model: Some("claude-opus-4-5".to_owned()),
             messages: vec![message],
-            ..Transcript::default()
+            ..Session::default()
         };
-        Sample { dataset: dataset.to_owned(), transcript, probes: Vec::new() }
+        Sample { dataset: dataset.to_owned(), session, probes: Vec::new() }
     }
 
     fn agents() -> Agents {

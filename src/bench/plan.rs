@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::selection::DataContents;
 use super::{Bench, BenchError, Part, Questions, manifest, native, shard};
 use recap_billing::pricing::{Agents, PriceList};
-use recap_core::model::{Manifest, Probe, Transcript};
+use recap_core::model::{Manifest, Probe, Session};
 use recap_core::text::counted;
 use recap_core::tokens::Counter;
 use recap_exam::probes::Cuts;
@@ -54,8 +54,8 @@ impl BenchPlan {
         write_probes(probes, &mut lines).expect("memory takes every line");
         self.manifest.questions = blake3::hash(&lines).to_hex().to_string();
         let given = self.samples.iter().map(|sample| {
-            let id = &sample.transcript.id;
-            let own = probes.iter().filter(|probe| probe.transcript == *id).cloned();
+            let id = &sample.session.id;
+            let own = probes.iter().filter(|probe| probe.session == *id).cloned();
             ((sample.dataset.clone(), id.clone()), own.collect())
         });
         self.spec.questions = CutQuestions::Given(Arc::new(given.collect()));
@@ -77,7 +77,7 @@ impl BenchPlan {
 pub(super) fn plan(bench: Bench) -> Result<BenchPlan, BenchError> {
     let mut datasets = bench.datasets;
     let names: Vec<String> =
-        datasets.iter().flat_map(|d| &d.transcripts).map(|t| t.id.clone()).collect();
+        datasets.iter().flat_map(|d| &d.sessions).map(|t| t.id.clone()).collect();
     let conceal = bench.no_text.then(|| Arc::new(Conceal::datasets(&datasets)));
     if let Some(conceal) = &conceal {
         datasets.iter_mut().for_each(|dataset| conceal.dataset(dataset));
@@ -93,7 +93,7 @@ pub(super) fn plan(bench: Bench) -> Result<BenchPlan, BenchError> {
     let contents = DataContents {
         probes: samples.iter().any(|s| !s.probes.is_empty()),
         compactions: unreadable.is_none()
-            && samples.iter().any(|s| !s.transcript.compactions.is_empty()),
+            && samples.iter().any(|s| !s.session.compactions.is_empty()),
         recordings,
     };
     let strategies = match &bench.only {
@@ -143,7 +143,7 @@ fn depth(cuts: Cuts, asked: u32) -> u32 {
     }
 }
 
-/// The questions at cuts, by the transcripts as they are named in the run, and
+/// The questions at cuts, by the sessions as they are named in the run, and
 /// what the manifest says of them. `names` are those of the recordings.
 fn cut_questions(
     questions: Questions,
@@ -156,16 +156,16 @@ fn cut_questions(
         Questions::Given(probes, hash) => (probes, hash),
     };
     let mut given: BTreeMap<(String, String), Vec<Probe>> = BTreeMap::new();
-    let all = datasets.iter().flat_map(|d| d.transcripts.iter().map(move |t| (&d.name, &t.id)));
+    let all = datasets.iter().flat_map(|d| d.sessions.iter().map(move |t| (&d.name, &t.id)));
     for ((dataset, id), name) in all.zip(names) {
-        let own = probes.iter().filter(|probe| probe.transcript == *name);
-        let own = own.map(|probe| Probe { transcript: id.clone(), ..probe.clone() });
+        let own = probes.iter().filter(|probe| probe.session == *name);
+        let own = own.map(|probe| Probe { session: id.clone(), ..probe.clone() });
         given.insert((dataset.clone(), id.clone()), own.collect());
     }
     (CutQuestions::Given(Arc::new(given)), hash)
 }
 
-/// The first transcripts of each data set, with their probes. Their messages
+/// The first sessions of each data set, with their probes. Their messages
 /// move: they are most of a data set, and must not be held twice.
 fn samples(datasets: &mut [Dataset], limit: Option<usize>) -> Result<Vec<Sample>, BenchError> {
     let mut seen = BTreeSet::new();
@@ -173,22 +173,22 @@ fn samples(datasets: &mut [Dataset], limit: Option<usize>) -> Result<Vec<Sample>
     for dataset in datasets {
         let mut probes: BTreeMap<String, Vec<Probe>> = BTreeMap::new();
         for probe in &dataset.probes {
-            probes.entry(probe.transcript.clone()).or_default().push(probe.clone());
+            probes.entry(probe.session.clone()).or_default().push(probe.clone());
         }
-        for transcript in dataset.transcripts.iter_mut().take(limit.unwrap_or(usize::MAX)) {
-            if !seen.insert((dataset.name.clone(), transcript.id.clone())) {
-                let (dataset, transcript) = (dataset.name.clone(), transcript.id.clone());
-                return Err(BenchError::GivenTwice { dataset, transcript });
+        for session in dataset.sessions.iter_mut().take(limit.unwrap_or(usize::MAX)) {
+            if !seen.insert((dataset.name.clone(), session.id.clone())) {
+                let (dataset, session) = (dataset.name.clone(), session.id.clone());
+                return Err(BenchError::GivenTwice { dataset, session });
             }
-            let messages = std::mem::take(&mut transcript.messages);
+            let messages = std::mem::take(&mut session.messages);
             samples.push(Sample {
                 dataset: dataset.name.clone(),
-                probes: probes.remove(&transcript.id).unwrap_or_default(),
-                transcript: Transcript { messages, ..transcript.clone() },
+                probes: probes.remove(&session.id).unwrap_or_default(),
+                session: Session { messages, ..session.clone() },
             });
         }
     }
-    if samples.is_empty() { Err(BenchError::NoTranscript) } else { Ok(samples) }
+    if samples.is_empty() { Err(BenchError::NoSession) } else { Ok(samples) }
 }
 
 /// A warning for each model that bills the run, has no price, and resembles one
@@ -200,13 +200,13 @@ fn unpriced(prices: &PriceList, models: &[String]) -> Vec<String> {
 
 /// Why the vendor's compaction cannot be shown, where it cannot.
 fn unreadable(samples: &[Sample]) -> Option<String> {
-    let reason = |s: &Sample| s.transcript.compactions.iter().find_map(|c| c.unreadable.clone());
+    let reason = |s: &Sample| s.session.compactions.iter().find_map(|c| c.unreadable.clone());
     let reasons: Vec<String> = samples.iter().filter_map(reason).collect();
     let first = reasons.first()?;
     Some(format!(
         "the strategy recorded is left out: what the agent had behind its own compactions cannot be \
          repeated in {} of {} ({first})",
         reasons.len(),
-        counted(samples.len(), "transcript")
+        counted(samples.len(), "session")
     ))
 }

@@ -28,10 +28,10 @@ pub struct Results {
 impl Results {
     /// Measures a run; what reading its data had to tell is among the findings.
     pub fn of(manifest: Manifest, finished: Finished) -> Self {
-        let Finished { transcripts, results, calls, texts } = finished;
+        let Finished { sessions, results, calls, texts } = finished;
         let texts = (!manifest.no_text).then_some(RunTexts::Held(texts));
         let title = manifest.title.clone();
-        let mut report = measure(manifest, title, transcripts, results);
+        let mut report = measure(manifest, title, sessions, results);
         report.calls = calls;
         Self { report, texts }
     }
@@ -71,8 +71,8 @@ impl Results {
 /// Measures what a run left in its folder, without its gate.
 impl From<Loaded> for Results {
     fn from(run: Loaded) -> Self {
-        let Loaded { manifest, transcripts, results, calls, texts, .. } = run;
-        Self::of(manifest, Finished { transcripts, results, calls, texts })
+        let Loaded { manifest, sessions, results, calls, texts, .. } = run;
+        Self::of(manifest, Finished { sessions, results, calls, texts })
     }
 }
 

@@ -24,7 +24,7 @@ impl BenchPlan {
     /// written.
     ///
     /// # Errors
-    /// If no window fits any transcript.
+    /// If no window fits any session.
     pub async fn prepare(self) -> Result<BenchRun, BenchError> {
         let BenchPlan { spec, samples, manifest, counter, roles, conceal, .. } = self;
         let prepared = prepare(&spec, samples, &roles, counter).await?;

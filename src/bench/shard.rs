@@ -17,7 +17,7 @@ const MESSAGE: u64 = 500;
 /// The estimated cost of a session's cells: replaying is linear in the text and
 /// in the number of messages, and every session has the same strategies.
 fn cost(sample: &Sample) -> u64 {
-    let messages = &sample.transcript.messages;
+    let messages = &sample.session.messages;
     messages.iter().map(|message| message.sent().len() as u64 + MESSAGE).sum()
 }
 
@@ -35,12 +35,12 @@ fn calls(sample: &Sample, spec: &RunSpec) -> u64 {
         spec.strategies.iter().filter(|strategy| strategy.uses_compactor()).count() as u64;
     let repeated = compacting * u64::from(spec.replicates);
     let cells = (strategies - compacting + repeated) * windows;
-    let transcript = &sample.transcript;
+    let session = &sample.session;
     let cuts = match spec.cuts {
         Cuts::None => 0,
         Cuts::Spread(places) => u64::from(places),
-        Cuts::All => transcript.requests().count() as u64,
-        Cuts::Recorded => transcript.compactions.len() as u64,
+        Cuts::All => session.requests().count() as u64,
+        Cuts::Recorded => session.compactions.len() as u64,
     };
     let own = sample.probes.len() as u64;
     let asked = match &spec.questions {
@@ -49,7 +49,7 @@ fn calls(sample: &Sample, spec: &RunSpec) -> u64 {
         // How many there are is known once its tokens are counted.
         CutQuestions::Auto => cuts,
         CutQuestions::Given(given) => {
-            let key = (sample.dataset.clone(), transcript.id.clone());
+            let key = (sample.dataset.clone(), session.id.clone());
             given.get(&key).map_or(0, |own| own.len() as u64)
         }
     };

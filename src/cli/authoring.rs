@@ -13,7 +13,7 @@ use super::wire;
 use super::work::Work;
 use crate::bench::Questions;
 use recap_billing::pricing::PriceList;
-use recap_core::model::{Probe, Transcript};
+use recap_core::model::{Probe, Session};
 use recap_core::text::counted;
 use recap_core::tokens::{Counter, Sizes};
 use recap_exam::probes::{Cuts, Place, places};
@@ -22,19 +22,19 @@ use recap_formats::{Dataset, DatasetError, load_probes};
 use recap_llm::{DryRunCalls, Llm};
 
 /// A session, and the cuts at which its questions are asked.
-pub(super) type CutSession<'a> = (&'a Transcript, Vec<Place>);
+pub(super) type CutSession<'a> = (&'a Session, Vec<Place>);
 
 /// Every session with its cuts; those without a cut are left out.
 pub(super) fn with_cuts<'a>(
-    sessions: impl Iterator<Item = &'a Transcript>,
+    sessions: impl Iterator<Item = &'a Session>,
     cuts: Cuts,
     depth: u32,
 ) -> Vec<CutSession<'a>> {
     let counter = Counter::default();
-    let with_places = sessions.filter_map(|transcript| {
-        let sizes = Sizes::of(transcript, &counter);
+    let with_places = sessions.filter_map(|session| {
+        let sizes = Sizes::of(session, &counter);
         let tokens: Vec<u64> = sizes.messages.iter().map(|weight| weight.tokens).collect();
-        Some((transcript, places(transcript, &tokens, cuts, depth).ok()?))
+        Some((session, places(session, &tokens, cuts, depth).ok()?))
     });
     with_places.collect()
 }
@@ -43,8 +43,8 @@ pub(super) fn with_cuts<'a>(
 pub(super) fn rehearse(llm: &Arc<dyn Llm>, sessions: &[CutSession<'_>]) -> Result<(), Failure> {
     let author = Author::new(llm);
     Work::new(1)?.run(async {
-        for (transcript, places) in sessions {
-            author.rehearse(transcript, places).await;
+        for (session, places) in sessions {
+            author.rehearse(session, places).await;
         }
     })?;
     Ok(())
@@ -77,9 +77,9 @@ pub(super) fn write(
     let mut probes = Vec::new();
     let mut left_out: BTreeMap<String, u64> = BTreeMap::new();
     Work::new(1)?.run(async {
-        for (transcript, places) in sessions {
-            let written = author.write(transcript, places).await;
-            wire::say(&format!("{}: {}", transcript.id, counted(written.probes.len(), "question")));
+        for (session, places) in sessions {
+            let written = author.write(session, places).await;
+            wire::say(&format!("{}: {}", session.id, counted(written.probes.len(), "question")));
             probes.extend(written.probes);
             let reasons = written.left_out.into_iter();
             reasons.for_each(|(why, n)| *left_out.entry(why).or_default() += n);
@@ -96,9 +96,9 @@ pub(super) fn read(path: &Path, datasets: &[Dataset]) -> Result<Questions, Failu
         return Err(Failure::usage(format!("{} holds no question", path.display()))
             .help("make some with `recap probes generate INPUT`, or leave out --questions"));
     }
-    let sessions = datasets.iter().flat_map(|dataset| &dataset.transcripts);
+    let sessions = datasets.iter().flat_map(|dataset| &dataset.sessions);
     let known: BTreeSet<&str> = sessions.map(|session| session.id.as_str()).collect();
-    let others = probes.iter().filter(|probe| !known.contains(probe.transcript.as_str()));
+    let others = probes.iter().filter(|probe| !known.contains(probe.session.as_str()));
     let others = others.count();
     if others == probes.len() {
         return Err(Failure::usage(format!(

@@ -312,7 +312,7 @@ fn render(arguments: &Arguments, folder: &Folder, results: &Results) -> Result<(
 /// Says what a shard did.
 fn tell_shard(shard: Shard, finished: &Finished, folder: &Folder) {
     let cells = counted(finished.results.cells().count(), "cell");
-    let sessions = counted(finished.transcripts.len(), "session");
+    let sessions = counted(finished.sessions.len(), "session");
     wire::say(&format!("shard {shard}: {cells} of {sessions} in {}", folder.path().display()));
     let failed = finished.results.cells().filter(|cell| cell.rows().is_none()).count();
     if failed > 0 {

@@ -56,8 +56,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         return Err(Failure::usage(what).help("compare two runs on the same data and settings"));
     }
     let (notes, left_out) = unlike_settings(&a.0.manifest, &b.0.manifest);
-    let run_a = Run { name: &a.1.name, report: &a.0, by_transcript: &a.1.run };
-    let run_b = Run { name: &b.1.name, report: &b.0, by_transcript: &b.1.run };
+    let run_a = Run { name: &a.1.name, report: &a.0, by_session: &a.1.run };
+    let run_b = Run { name: &b.1.name, report: &b.0, by_session: &b.1.run };
     let mut comparison = measure::compare(run_a, run_b, &pairs, &left_out);
     let half = |(run, baseline): &(Report, Baseline)| {
         Some(format!("{}: {}", baseline.name, run.missing.as_ref()?))
@@ -79,7 +79,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(if is_whole { Exit::Done } else { Exit::Incomplete })
 }
 
-/// A run with its measures, in total and by transcript.
+/// A run with its measures, in total and by session.
 fn read(path: &Path) -> Result<(Report, Baseline), Failure> {
     let run = Loaded::read(path)?;
     if run.results.cells().next().is_none() {

@@ -63,7 +63,7 @@ fn find(name: &str) -> Result<Dataset, Failure> {
 fn line(name: &str) -> Result<String, Failure> {
     let dataset = find(name)?;
     let description = dataset.description.as_deref().unwrap_or("");
-    let sessions = counted(dataset.transcripts.len(), "session");
+    let sessions = counted(dataset.sessions.len(), "session");
     Ok(format!("{name:16} {sessions}  {description}\n"))
 }
 
@@ -80,10 +80,10 @@ fn describe(dataset: &Dataset) -> String {
             text.push_str(&format!("{label}: {value}\n"));
         }
     }
-    for transcript in &dataset.transcripts {
-        let requests = counted(transcript.requests().count(), "request");
-        let messages = counted(transcript.messages.len(), "message");
-        text.push_str(&format!("  {}: {messages}, {requests}\n", transcript.id));
+    for session in &dataset.sessions {
+        let requests = counted(session.requests().count(), "request");
+        let messages = counted(session.messages.len(), "message");
+        text.push_str(&format!("  {}: {messages}, {requests}\n", session.id));
     }
     text
 }

@@ -107,7 +107,7 @@ fn rehearsed(
 /// The sessions without questions of their own, each with its cuts.
 pub(super) fn unasked(plan: &BenchPlan) -> Vec<CutSession<'_>> {
     let without = plan.samples.iter().filter(|sample| sample.probes.is_empty());
-    let sessions = without.map(|sample| &sample.transcript);
+    let sessions = without.map(|sample| &sample.session);
     authoring::with_cuts(sessions, plan.spec.cuts, plan.spec.depth)
 }
 
@@ -115,7 +115,7 @@ pub(super) fn unasked(plan: &BenchPlan) -> Vec<CutSession<'_>> {
 #[derive(Debug, Serialize)]
 struct PlannedWork {
     /// The number of sessions.
-    transcripts: usize,
+    sessions: usize,
     /// The number of their requests.
     requests: usize,
     /// The names of the strategies.
@@ -134,8 +134,8 @@ impl PlannedWork {
         let repeated = |p: &Arc<Strategy>| if p.uses_compactor() { spec.replicates } else { 1 };
         let repetitions: u32 = spec.strategies.iter().map(repeated).sum();
         Self {
-            transcripts: samples.len(),
-            requests: samples.iter().map(|s| s.transcript.requests().count()).sum(),
+            sessions: samples.len(),
+            requests: samples.iter().map(|s| s.session.requests().count()).sum(),
             strategies: spec.strategies.iter().map(|strategy| strategy.name.clone()).collect(),
             windows: spec.windows.labels(),
             cells: u64::from(repetitions) * places as u64,
@@ -144,7 +144,7 @@ impl PlannedWork {
     }
 }
 
-/// Transcripts, cells and probes, in words.
+/// Sessions, cells and probes, in words.
 fn cells(
     work: &PlannedWork,
     spec: &RunSpec,
@@ -173,7 +173,7 @@ fn cells(
         .map_or_else(String::new, |sizes| format!("the native window is {sizes}\n"));
     format!(
         "{} with {}\n{} × {}: {}\n{native}{probes}",
-        counted(work.transcripts, "transcript"),
+        counted(work.sessions, "session"),
         counted(work.requests, "request"),
         counted(work.strategies.len(), "strategy"),
         windows(&spec.windows),

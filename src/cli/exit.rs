@@ -88,7 +88,7 @@ impl fmt::Display for Failure {
 
 impl From<DatasetError> for Failure {
     fn from(error: DatasetError) -> Self {
-        // If every transcript of a folder is broken, there is nothing to measure.
+        // If every session of a folder is broken, there is nothing to measure.
         let code = match error.problem {
             Problem::NoneReadable { .. } => Exit::Incomplete,
             _ => Exit::Usage,
@@ -130,7 +130,7 @@ impl From<BenchError> for Failure {
         let message = error.to_string();
         match error {
             BenchError::GivenTwice { .. } => Failure::usage(message).help("name each input once"),
-            BenchError::NoTranscript => Failure::with_code(Exit::Nothing, message)
+            BenchError::NoSession => Failure::with_code(Exit::Nothing, message)
                 .help("raise --limit, or give an input that holds a session"),
             BenchError::Selection(error) => error.into(),
             BenchError::Run(error) => error.into(),
@@ -142,8 +142,8 @@ impl From<BenchError> for Failure {
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         match error {
-            RunError::Windows { transcripts, .. } => {
-                let code = if transcripts == 1 { Exit::Usage } else { Exit::Incomplete };
+            RunError::Windows { sessions, .. } => {
+                let code = if sessions == 1 { Exit::Usage } else { Exit::Incomplete };
                 Failure::with_code(code, error.to_string())
                     .help("widen --window, or give a share such as 25%")
             }

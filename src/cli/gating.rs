@@ -9,7 +9,7 @@ use super::exit::{Exit, Failure};
 use super::{headings, wire};
 use crate::bench::Results;
 use recap_core::model::{
-    CheckOutcome, Gate, Manifest, Report, SessionResults, TranscriptFacts, UndecidedPolicy, suggest,
+    CheckOutcome, Gate, Manifest, Report, SessionFacts, SessionResults, UndecidedPolicy, suggest,
 };
 use recap_core::text::{counted, harmless};
 use recap_measure::gate::{
@@ -104,7 +104,7 @@ impl GateOptions {
         manifest: &mut Manifest,
         samples: &[Sample],
     ) -> Result<GateRules, Failure> {
-        let ids = samples.iter().map(|s| (s.dataset.as_str(), s.transcript.id.as_str()));
+        let ids = samples.iter().map(|s| (s.dataset.as_str(), s.session.id.as_str()));
         self.rules(manifest, &ids.collect::<Vec<_>>())
     }
 
@@ -112,9 +112,9 @@ impl GateOptions {
     pub(super) fn of_run(
         &self,
         manifest: &mut Manifest,
-        transcripts: &[TranscriptFacts],
+        sessions: &[SessionFacts],
     ) -> Result<GateRules, Failure> {
-        let ids = transcripts.iter().map(|f| (f.dataset.as_str(), f.transcript.as_str()));
+        let ids = sessions.iter().map(|f| (f.dataset.as_str(), f.session.as_str()));
         self.rules(manifest, &ids.collect::<Vec<_>>())
     }
 
@@ -235,7 +235,8 @@ impl GateRules {
     /// Whether every cell reached its end and enough of the probes are graded.
     pub(super) fn is_complete(&self, measured: &Report) -> bool {
         let graded = mostly_graded(measured, self.max_unscored);
-        let whole = |session: SessionResults<'_>| session.cells().iter().all(|c| c.rows().is_some());
+        let whole =
+            |session: SessionResults<'_>| session.cells().iter().all(|c| c.rows().is_some());
         graded && measured.missing.is_none() && measured.results.iter().all(whole)
     }
 }
@@ -327,7 +328,7 @@ mod tests {
             value: None,
             baseline: None,
             interval: None,
-            transcripts: 1,
+            sessions: 1,
             finding: *finding,
             reason: "0.51 is below 0.8".into(),
         };

@@ -60,8 +60,8 @@ pub struct GenerateArguments {
 pub(super) fn run(arguments: &GenerateArguments) -> Result<Exit, Failure> {
     let datasets =
         inputs::load(std::slice::from_ref(&arguments.input), &arguments.reading.options())?;
-    let transcripts = datasets.iter().flat_map(|dataset| &dataset.transcripts);
-    let all_sessions = with_cuts(transcripts, arguments.cuts, DEPTH);
+    let sessions = datasets.iter().flat_map(|dataset| &dataset.sessions);
+    let all_sessions = with_cuts(sessions, arguments.cuts, DEPTH);
     let (probes, ended) = if arguments.model == OFFLINE {
         arguments.line.refuse_idle()?;
         let all = all_sessions.iter().flat_map(|(one, places)| questions::generate(one, places));
@@ -133,8 +133,8 @@ fn summary(probes: &[Probe], datasets: &[Dataset]) -> String {
     let each = kinds.iter().map(|(kind, count)| format!("{} {count}", kind.as_str()));
     let each = each.collect::<Vec<_>>().join(", ");
     let asked: std::collections::BTreeSet<&str> =
-        probes.iter().map(|probe| probe.transcript.as_str()).collect();
-    let all: usize = datasets.iter().map(|dataset| dataset.transcripts.len()).sum();
+        probes.iter().map(|probe| probe.session.as_str()).collect();
+    let all: usize = datasets.iter().map(|dataset| dataset.sessions.len()).sum();
     let without = match all.saturating_sub(asked.len()) {
         0 => String::new(),
         n => format!("; none for {}", counted(n, "session")),

@@ -72,8 +72,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     spinner.iter().for_each(ProgressBar::finish_and_clear);
     let imported = imported.map_err(twice)?;
     say(&imported);
-    let transcripts = counted(imported.transcripts, "transcript");
-    wire::print(&format!("{transcripts} in {}\n", arguments.out.display()))?;
+    let sessions = counted(imported.sessions, "session");
+    wire::print(&format!("{sessions} in {}\n", arguments.out.display()))?;
     Ok(Exit::Done)
 }
 
@@ -81,8 +81,8 @@ fn say(imported: &Imported) {
     for warning in &imported.warnings {
         wire::say(&format!("warning: {warning}"));
     }
-    for (transcript, reason, count) in &imported.left_out {
-        wire::say(&format!("{transcript}: left out {count} × {reason}"));
+    for (session, reason, count) in &imported.left_out {
+        wire::say(&format!("{session}: left out {count} × {reason}"));
     }
     for (what, count) in &imported.not_written {
         wire::say(&format!("the written format has no place for {count} × {what}"));
@@ -93,13 +93,11 @@ fn say(imported: &Imported) {
     }
 }
 
-/// Two transcripts with the same id could not be read back.
+/// Two sessions with the same id could not be read back.
 fn twice(error: DatasetError) -> Failure {
     match &error.problem {
-        Problem::RepeatedTranscript { id } => {
-            Failure::usage(format!("transcript `{id}` is given twice"))
-                .help("name each file once, or give the folder that holds them all")
-        }
+        Problem::RepeatedSession { id } => Failure::usage(format!("session `{id}` is given twice"))
+            .help("name each file once, or give the folder that holds them all"),
         _ => error.into(),
     }
 }

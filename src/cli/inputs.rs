@@ -68,7 +68,7 @@ pub(super) fn load(inputs: &[String], options: &LoadOptions) -> Result<Vec<Datas
     match datasets.first_mut() {
         Some(first) => first.warnings.extend(aside),
         None => {
-            let read = format!("no transcript could be read:\n{}", set_aside.join("\n"));
+            let read = format!("no session could be read:\n{}", set_aside.join("\n"));
             return Err(Failure::with_code(Exit::Incomplete, read).help("mend one of them"));
         }
     }
@@ -89,7 +89,7 @@ fn shared_folder(input: &str, inputs: &[String]) -> Option<String> {
 
 fn join(known: &mut Dataset, more: Dataset) {
     known.agent = known.agent.take().filter(|agent| more.agent.as_ref() == Some(agent));
-    known.transcripts.extend(more.transcripts);
+    known.sessions.extend(more.sessions);
     known.warnings.extend(more.warnings);
     known.files.extend(more.files);
     known.probes.extend(more.probes);

@@ -171,10 +171,10 @@ struct Asked {
 async fn asked(datasets: &[Dataset]) -> Asked {
     let mut asked = Asked::default();
     for dataset in datasets {
-        for transcript in &dataset.transcripts {
-            let own = dataset.probes.iter().filter(|probe| probe.transcript == transcript.id);
+        for session in &dataset.sessions {
+            let own = dataset.probes.iter().filter(|probe| probe.session == session.id);
             let own: Vec<&Probe> = own.collect();
-            for (probe, controls) in own.iter().zip(controls(transcript, &own).await) {
+            for (probe, controls) in own.iter().zip(controls(session, &own).await) {
                 asked.kinds.entry(probe.kind).or_default().add(controls);
                 let free = controls.right.is_some_and(|right| right[0]);
                 if free && probe.kind != ProbeKind::Abstain {

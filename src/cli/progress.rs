@@ -144,28 +144,28 @@ impl Observer for Progress {
             return;
         }
         match event {
-            Event::Planned { transcripts, cells, cuts } => {
+            Event::Planned { sessions, cells, cuts } => {
                 let cells = cells + cuts;
                 self.state.lock().expect("showing does not panic").cells = cells;
                 match &self.bar {
                     Some(bar) => bar.set_length(cells as u64),
                     None => {
-                        let transcripts = counted(*transcripts, "transcript");
-                        wire::say(&format!("{transcripts}, {}", counted(cells, "cell or cut")))
+                        let sessions = counted(*sessions, "session");
+                        wire::say(&format!("{sessions}, {}", counted(cells, "cell or cut")))
                     }
                 }
             }
-            Event::Prepared { transcript, references } => {
+            Event::Prepared { session, references } => {
                 if self.verbosity == Verbosity::Verbose {
-                    self.line(&format!("{transcript}: {}", counted(*references, "reference")));
+                    self.line(&format!("{session}: {}", counted(*references, "reference")));
                 }
             }
             Event::Cell { key, error } => {
-                let name = format!("{} × {} × {}", key.transcript, key.strategy, key.window);
+                let name = format!("{} × {} × {}", key.session, key.strategy, key.window);
                 self.done(&name, *error);
             }
             Event::Cut { cut } => {
-                self.done(&format!("{} × request {}", cut.transcript, cut.request), None);
+                self.done(&format!("{} × request {}", cut.session, cut.request), None);
             }
             Event::Calls(calls) => self.calls(calls),
         }

@@ -8,7 +8,7 @@ use super::config;
 use super::exit::{Exit, Failure};
 use super::{gating, headings, wire};
 use crate::bench::Results;
-use recap_core::model::{Report, TranscriptFacts, suggest};
+use recap_core::model::{Report, SessionFacts, suggest};
 use recap_replay::run::{Folder, Loaded, RunTexts};
 use recap_report::{self as report, Source, format_names};
 
@@ -65,9 +65,9 @@ pub(super) fn render(path: &Path, arguments: &Rendering) -> Result<Exit, Failure
         return Err(Failure::with_code(Exit::Nothing, "the run has no finished cell")
             .help("run `recap bench` again"));
     }
-    let rules = arguments.gating.of_run(&mut run.manifest, &run.transcripts)?;
+    let rules = arguments.gating.of_run(&mut run.manifest, &run.sessions)?;
     let texts = RunTexts::of_run(path)?;
-    let worded = !texts.is_empty() || asks_in_words(&run.transcripts);
+    let worded = !texts.is_empty() || asks_in_words(&run.sessions);
     let folder = Folder::open(path)?;
     folder.write_manifest(&run.manifest)?;
     let mut run = match arguments.no_text && worded {
@@ -105,8 +105,8 @@ pub(super) fn render(path: &Path, arguments: &Rendering) -> Result<Exit, Failure
 }
 
 /// Whether the run kept the texts of its questions: a run with --no-text did not.
-fn asks_in_words(transcripts: &[TranscriptFacts]) -> bool {
-    transcripts.iter().flat_map(|t| t.questions()).any(|asked| !asked.probe.question.is_empty())
+fn asks_in_words(sessions: &[SessionFacts]) -> bool {
+    sessions.iter().flat_map(|t| t.questions()).any(|asked| !asked.probe.question.is_empty())
 }
 
 /// Refuses unknown formats before anything runs.

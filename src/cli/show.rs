@@ -13,7 +13,7 @@ use super::work::Work;
 use super::{inputs, wire};
 use crate::bench;
 use recap_billing::pricing::{Agents, PriceList};
-use recap_core::model::{CellKey, LedgerState, NO_SUMMARY, Transcript, suggest};
+use recap_core::model::{CellKey, LedgerState, NO_SUMMARY, Session, suggest};
 use recap_core::text::{counted, form_for, grouped};
 use recap_replay::run::{ModelRoles, Windows};
 use recap_replay::{NativeWindow, Plan, PreparedSession, ReplaySession};
@@ -26,12 +26,12 @@ const BEGINNING: usize = 80;
 /// Options of `recap show`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// The session: a file, a folder, or a bundled data set
-    session: String,
+    /// A file, a folder, or a bundled data set
+    input: String,
 
     /// Which session, where the input holds several
     #[arg(long, value_name = "ID")]
-    transcript: Option<String>,
+    session: Option<String>,
 
     /// The strategy; with --cut also `no-summary:NAME`, the same without its summaries
     #[arg(long, value_name = "NAME|FILE")]
@@ -85,20 +85,20 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         .help("show another strategy; `recap bench` lists its answers in probes.csv"));
     }
     let mut datasets =
-        inputs::load(std::slice::from_ref(&arguments.session), &arguments.reading.options())?;
+        inputs::load(std::slice::from_ref(&arguments.input), &arguments.reading.options())?;
     let windows = Windows::or_default(Vec::from_iter(typed), &datasets);
     let dataset = datasets.remove(0);
     let window =
         windows.of(&dataset.name).first().expect("it has one of its own, or that asked for");
-    let transcript = pick(dataset.transcripts, arguments.transcript.as_deref())?;
+    let session = pick(dataset.sessions, arguments.session.as_deref())?;
     let counter = wire::counter(arguments.tokens);
     let roles = ModelRoles::offline(&counter);
     if arguments.cutting.cut.is_some() {
-        let parts = cut::shown(arguments, &dataset.name, transcript, (strategy, roles), counter)?;
+        let parts = cut::shown(arguments, &dataset.name, session, (strategy, roles), counter)?;
         wire::print_document(&parts)?;
         return Ok(Exit::Done);
     }
-    let subject = PreparedSession::new(&dataset.name, transcript, counter);
+    let subject = PreparedSession::new(&dataset.name, session, counter);
     let last = subject.facts.requests.len() as u32;
     let request = arguments.request.unwrap_or(last.saturating_sub(1));
     if request >= last {
@@ -108,7 +108,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         .help("give an ordinal below that number to --request"));
     }
     let agents = Agents::new(Arc::new(PriceList::bundled()), Vec::new());
-    let native = NativeWindow::of(&subject.recording.transcript, &agents).tokens;
+    let native = NativeWindow::of(&subject.recording.session, &agents).tokens;
     let tokens = window.tokens(&subject.recording.sizes, native).map_err(wire::too_small)?;
     let plan = plan(arguments, &subject, (window.label(), tokens), strategy, roles.offline);
     let own = roles.compactor.counting(&subject.recording.counter);
@@ -187,19 +187,17 @@ fn file_name(part: &str) -> String {
     }
 }
 
-fn pick(transcripts: Vec<Transcript>, wanted: Option<&str>) -> Result<Transcript, Failure> {
-    let ids: Vec<String> = transcripts.iter().map(|t| t.id.clone()).collect();
+fn pick(sessions: Vec<Session>, wanted: Option<&str>) -> Result<Session, Failure> {
+    let ids: Vec<String> = sessions.iter().map(|t| t.id.clone()).collect();
     let several = wanted.is_none() && ids.len() > 1;
-    let mut found = transcripts.into_iter().filter(|t| wanted.is_none_or(|w| w == t.id));
+    let mut found = sessions.into_iter().filter(|t| wanted.is_none_or(|w| w == t.id));
     match found.next() {
-        Some(transcript) if !several => Ok(transcript),
+        Some(session) if !several => Ok(session),
         _ => {
             let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
             let problem = match wanted {
-                Some(wanted) => format!("transcript `{wanted}` is not in the input"),
-                None => {
-                    "the input holds several transcripts; name one with --transcript".to_owned()
-                }
+                Some(wanted) => format!("session `{wanted}` is not in the input"),
+                None => "the input holds several sessions; name one with --session".to_owned(),
             };
             Err(Failure::usage(problem).help(suggest(wanted.unwrap_or_default(), ids)))
         }
@@ -216,7 +214,7 @@ fn plan(
     Plan {
         key: CellKey {
             dataset: subject.facts.dataset.clone(),
-            transcript: subject.facts.transcript.clone(),
+            session: subject.facts.session.clone(),
             strategy: strategy.name.clone(),
             window: label.to_owned(),
             replicate: 0,
@@ -236,7 +234,7 @@ fn header(subject: &PreparedSession, plan: &Plan, request: u32, context: &Contex
     let facts = &subject.facts.requests[request as usize];
     let title = format!(
         "{} · {} · window {} ({} tokens) · request {request} of {}, before message {}",
-        plan.key.transcript,
+        plan.key.session,
         plan.key.strategy,
         plan.key.window,
         plan.window,
@@ -276,7 +274,7 @@ fn context_parts(
 }
 
 fn entries(context: &Context, subject: &PreparedSession) -> Vec<Part> {
-    let preamble = subject.recording.transcript.preamble.sent();
+    let preamble = subject.recording.session.preamble.sent();
     let preamble = (!preamble.is_empty()).then(|| Part::Quoted("preamble".to_owned(), preamble));
     let notes = context.notes();
     let notes = notes.map(|(key, note)| Part::Quoted(format!("note {key}"), note.to_owned()));
@@ -305,7 +303,7 @@ fn differences(context: &Context, subject: &PreparedSession) -> Part {
             LedgerState::Gone => "gone",
         };
         let facts = &subject.facts.messages[index as usize];
-        let sent = subject.recording.transcript.messages[index as usize].sent();
+        let sent = subject.recording.session.messages[index as usize].sent();
         Some(vec![
             word.to_owned(),
             facts.role.as_str().to_owned(),

@@ -97,11 +97,11 @@ fn check(name: &str) -> Result<String, Failure> {
     let (counter, mut work) = (wire::counter(None), Work::new(1)?);
     let roles = ModelRoles::offline(&counter);
     let mut all = Vec::new();
-    for transcript in dataset.transcripts.into_iter().step_by(PER_KIND) {
-        let subject = PreparedSession::new(&dataset.name, transcript, Arc::clone(&counter));
+    for session in dataset.sessions.into_iter().step_by(PER_KIND) {
+        let subject = PreparedSession::new(&dataset.name, session, Arc::clone(&counter));
         let plan = tried(&strategy, &subject)?;
         let tried = work.run(check_conformance(&subject, &plan, roles.compactor.as_ref()))?;
-        let id = &subject.facts.transcript;
+        let id = &subject.facts.session;
         all.push(tried.map_err(|e| {
             Failure::with_code(Exit::Incomplete, format!("{}, tried on {id}: {e}", strategy.name))
         })?);
@@ -115,7 +115,7 @@ fn tried(strategy: &Arc<Strategy>, subject: &PreparedSession) -> Result<Plan, Fa
     Ok(Plan {
         key: CellKey {
             dataset: subject.facts.dataset.clone(),
-            transcript: subject.facts.transcript.clone(),
+            session: subject.facts.session.clone(),
             strategy: strategy.name.clone(),
             window: window.label().to_owned(),
             replicate: 0,

@@ -32,7 +32,7 @@ pub(super) enum TokenCounting {
     Calibrated,
 }
 
-/// The counter of a run. By default, a transcript is sized by the usage that
+/// The counter of a run. By default, a session is sized by the usage that
 /// its recording reports, where it does.
 pub(super) fn counter(tokens: Option<TokenCounting>) -> Arc<Counter> {
     Arc::new(match tokens {
@@ -76,7 +76,7 @@ pub(super) fn window(typed: &str) -> Result<WindowSpec, Failure> {
     })
 }
 
-/// The error for a window that a transcript does not fit.
+/// The error for a window that a session does not fit.
 pub(super) fn too_small(error: WindowError) -> Failure {
     Failure::usage(error.to_string()).help("widen --window, or give a share such as 25%")
 }

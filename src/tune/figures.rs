@@ -69,7 +69,7 @@ impl Figures {
             unpriced: BTreeSet::new(),
         };
         for (setting, told) in told {
-            let session = (told.dataset.clone(), told.transcript.clone());
+            let session = (told.dataset.clone(), told.session.clone());
             if told.usd.is_none() && told.failed.is_empty() {
                 figures.unpriced.insert(session.clone());
             }
@@ -81,9 +81,8 @@ impl Figures {
     /// Why a cell or a cut of a setting failed; the first reason.
     pub fn failure(&self, setting: usize) -> Option<String> {
         let own = self.known.iter().filter(|((of, _), _)| *of == setting);
-        let mut reasons =
-            own.filter_map(|(_, told)| Some((&told.transcript, told.failed.first()?)));
-        reasons.next().map(|(transcript, why)| format!("{transcript}: {why}"))
+        let mut reasons = own.filter_map(|(_, told)| Some((&told.session, told.failed.first()?)));
+        reasons.next().map(|(session, why)| format!("{session}: {why}"))
     }
 
     /// The sessions that tell of a setting.
@@ -101,7 +100,7 @@ impl Figures {
     /// The sessions that tell of both settings.
     fn pairs<'a>(&'a self, (a, b): (usize, usize)) -> Vec<(Unit<'a>, Unit<'a>)> {
         let (a, b) = (self.units(a), self.units(b));
-        let place = |unit: &Unit<'a>| (&unit.1.dataset, &unit.1.transcript);
+        let place = |unit: &Unit<'a>| (&unit.1.dataset, &unit.1.session);
         let other = |unit: &Unit<'a>| b.iter().find(|other| place(other) == place(unit)).copied();
         a.iter().filter_map(|unit| Some((*unit, other(unit)?))).collect()
     }
@@ -129,7 +128,7 @@ impl Figures {
 
     /// Dollars of a session, where they are known of every setting.
     fn usd(&self, of: &SessionFigures) -> Option<f64> {
-        let session = (of.dataset.clone(), of.transcript.clone());
+        let session = (of.dataset.clone(), of.session.clone());
         of.usd.filter(|_| !self.unpriced.contains(&session))
     }
 
@@ -193,7 +192,7 @@ pub(super) mod testkit {
     pub fn told(at: usize, kept: f64, usd: f64) -> SessionFigures {
         SessionFigures {
             dataset: "d".to_owned(),
-            transcript: format!("s{at}"),
+            session: format!("s{at}"),
             strategy: String::new(),
             quality: Some((kept, 30.0)),
             usd: Some(usd),

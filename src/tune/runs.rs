@@ -125,9 +125,9 @@ impl Runs {
     /// What a run tells of the settings of its group.
     pub fn figures(&self, group: &Group, outcome: &Outcome) -> Vec<(usize, SessionFigures)> {
         let Outcome { manifest, finished } = outcome;
-        let Finished { transcripts, results, .. } = finished;
+        let Finished { sessions, results, .. } = finished;
         let mut figures = Vec::new();
-        for mut one in session_figures(manifest, transcripts, results, self.objective.measure()) {
+        for mut one in session_figures(manifest, sessions, results, self.objective.measure()) {
             let named = |at: &&usize| self.settings[**at].strategy.name == one.strategy;
             let Some(setting) = group.settings.iter().find(named) else { continue };
             one.quality = one.quality.map(|(of, to)| (of / self.objective.most(), to));
@@ -143,8 +143,8 @@ impl Runs {
         let is_wanted =
             |dataset: &Dataset, id: &str| wanted.contains(&(dataset.name.clone(), id.to_owned()));
         let subset = |dataset: &Dataset| {
-            let own = dataset.transcripts.iter().filter(|t| is_wanted(dataset, &t.id));
-            let probes = dataset.probes.iter().filter(|p| is_wanted(dataset, &p.transcript));
+            let own = dataset.sessions.iter().filter(|t| is_wanted(dataset, &t.id));
+            let probes = dataset.probes.iter().filter(|p| is_wanted(dataset, &p.session));
             Dataset {
                 name: dataset.name.clone(),
                 version: dataset.version.clone(),
@@ -152,14 +152,14 @@ impl Runs {
                 origin: dataset.origin.clone(),
                 description: dataset.description.clone(),
                 agent: dataset.agent.clone(),
-                transcripts: own.cloned().collect(),
+                sessions: own.cloned().collect(),
                 warnings: Vec::new(),
                 files: dataset.files.clone(),
                 probes: probes.cloned().collect(),
             }
         };
         let all = group.datasets.iter().map(|at| subset(&self.datasets[*at]));
-        all.filter(|dataset| !dataset.transcripts.is_empty()).collect()
+        all.filter(|dataset| !dataset.sessions.is_empty()).collect()
     }
 }
 

@@ -6,7 +6,7 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-use recap_core::model::Transcript;
+use recap_core::model::Session;
 use recap_formats::Dataset;
 
 /// Data set and id of a session.
@@ -50,7 +50,7 @@ pub struct SplitError {
 /// # Errors
 /// If there are fewer than two sessions.
 pub fn split(datasets: &[Dataset], share: f64, seed: u64) -> Result<Split, SplitError> {
-    let sessions: usize = datasets.iter().map(|dataset| dataset.transcripts.len()).sum();
+    let sessions: usize = datasets.iter().map(|dataset| dataset.sessions.len()).sum();
     if sessions < 2 {
         return Err(SplitError { sessions });
     }
@@ -87,17 +87,17 @@ pub fn split(datasets: &[Dataset], share: f64, seed: u64) -> Result<Split, Split
 
 /// Whether any session names its project.
 fn is_by_project(datasets: &[Dataset]) -> bool {
-    datasets.iter().flat_map(|dataset| &dataset.transcripts).any(|one| one.project.is_some())
+    datasets.iter().flat_map(|dataset| &dataset.sessions).any(|one| one.project.is_some())
 }
 
 /// The projects of a data set, and its sessions that name none.
 fn projects(dataset: &Dataset) -> Vec<Cluster> {
     let mut named: BTreeMap<&str, Vec<SessionKey>> = BTreeMap::new();
     let mut clusters = Vec::new();
-    for transcript in &dataset.transcripts {
-        match &transcript.project {
-            Some(name) => named.entry(name).or_default().push(key(dataset, transcript)),
-            None => clusters.push(single(dataset, transcript)),
+    for session in &dataset.sessions {
+        match &session.project {
+            Some(name) => named.entry(name).or_default().push(key(dataset, session)),
+            None => clusters.push(single(dataset, session)),
         }
     }
     clusters.extend(
@@ -109,15 +109,15 @@ fn projects(dataset: &Dataset) -> Vec<Cluster> {
 }
 
 fn singles(dataset: &Dataset) -> Vec<Cluster> {
-    dataset.transcripts.iter().map(|transcript| single(dataset, transcript)).collect()
+    dataset.sessions.iter().map(|session| single(dataset, session)).collect()
 }
 
-fn single(dataset: &Dataset, transcript: &Transcript) -> Cluster {
-    Cluster { project: None, sessions: vec![key(dataset, transcript)] }
+fn single(dataset: &Dataset, session: &Session) -> Cluster {
+    Cluster { project: None, sessions: vec![key(dataset, session)] }
 }
 
-fn key(dataset: &Dataset, transcript: &Transcript) -> SessionKey {
-    (dataset.name.clone(), transcript.id.clone())
+fn key(dataset: &Dataset, session: &Session) -> SessionKey {
+    (dataset.name.clone(), session.id.clone())
 }
 
 /// Number of sessions of several clusters.
@@ -130,10 +130,10 @@ mod tests {
     use super::*;
 
     fn dataset(name: &str, projects: &[Option<&str>]) -> Dataset {
-        let transcript = |(at, project): (usize, &Option<&str>)| Transcript {
+        let session = |(at, project): (usize, &Option<&str>)| Session {
             id: format!("s{at}"),
             project: project.map(str::to_owned),
-            ..Transcript::default()
+            ..Session::default()
         };
         Dataset {
             name: name.to_owned(),
@@ -142,7 +142,7 @@ mod tests {
             origin: None,
             description: None,
             agent: None,
-            transcripts: projects.iter().enumerate().map(transcript).collect(),
+            sessions: projects.iter().enumerate().map(session).collect(),
             warnings: Vec::new(),
             files: Vec::new(),
             probes: Vec::new(),

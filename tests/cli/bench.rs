@@ -82,9 +82,9 @@ fn tokens_are_counted_as_asked_and_the_manifest_says_how() {
         assert_eq!(manifest["tokens"], told, "{typed:?}");
         let journal = desk.read("run/cells.jsonl");
         let facts: Json = serde_json::from_str(journal.lines().next().unwrap()).unwrap();
-        assert_eq!(facts["transcript"]["tokens_source"], source, "{typed:?}");
+        assert_eq!(facts["session"]["tokens_source"], source, "{typed:?}");
         // What usage tells stands there however tokens are counted.
-        assert_eq!(facts["transcript"]["calibration"]["fits"][0]["from"], 0, "{typed:?}");
+        assert_eq!(facts["session"]["calibration"]["fits"][0]["from"], 0, "{typed:?}");
     }
 }
 
@@ -96,14 +96,14 @@ fn replay_is_bench_without_questions() {
 }
 
 #[test]
-fn a_folder_is_read_with_everything_below_it_and_what_is_no_transcript_is_named() {
+fn a_folder_is_read_with_everything_below_it_and_what_is_no_session_is_named() {
     let desk = Desk::new();
     desk.file("all/a/claude.jsonl", std::fs::read(fixture("claude-code.jsonl")).unwrap());
     desk.file("all/b/chat.json", std::fs::read(fixture("openai-chat.json")).unwrap());
     desk.file("all/notes.txt", "nothing to see");
     let ran = desk.good(&["bench", "all", "--out", "run"]);
     assert!(ran.out.contains("2 sessions, 10 requests"), "{}", ran.out);
-    assert!(ran.out.contains("1 file is no transcript: notes.txt"), "{}", ran.out);
+    assert!(ran.out.contains("1 file is no session: notes.txt"), "{}", ran.out);
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn bench_asks_the_probes_of_a_data_set_and_replay_does_not() {
     desk.good(&["import", "pi", "pi.jsonl", "-o", "set"]);
     desk.file(
         "set/probes.jsonl",
-        r#"{"id": "p", "transcript": "pi", "asked_at": 1, "kind": "fact", "question": "Which?", "expect": {"any_of": ["this one"]}}"#.to_owned() + "\n",
+        r#"{"id": "p", "session": "pi", "asked_at": 1, "kind": "fact", "question": "Which?", "expect": {"any_of": ["this one"]}}"#.to_owned() + "\n",
     );
     desk.good(&["bench", "set", "--out", "run"]);
     let asked = desk.csv("run/probes.csv");
@@ -219,7 +219,7 @@ fn a_dry_run_as_json_has_the_numbers_of_the_plan() {
     assert_eq!(whole["cells"], cells);
     assert_eq!(whole["cells"], 2 * whole["strategies"].as_array().unwrap().len());
     assert_eq!(whole["windows"], serde_json::json!(["50%"]));
-    assert_eq!((&whole["transcripts"], &whole["probes"]), (&2.into(), &0.into()));
+    assert_eq!((&whole["sessions"], &whole["probes"]), (&2.into(), &0.into()));
     assert_eq!(whole["calls"], serde_json::json!([]));
     assert_eq!((&whole["expected_usd"], &whole["worst_usd"]), (&0.0.into(), &0.0.into()));
     // Two repetitions of what a compactor writes, and none of the rest.
@@ -305,7 +305,7 @@ fn prompts_over_the_limit_of_their_model_widen_the_native_window_with_a_warning(
     let messages = [said("a", "user", ""), said("b", "assistant", &format!(r#","usage":{usage}"#))];
     let messages = messages.join(",");
     let line = format!(r#"{{"id":"s","model":"claude-opus-4-5","messages":[{messages}]}}"#);
-    desk.file("long/dataset.toml", "name = \"long\"\n").file("long/transcripts.jsonl", line);
+    desk.file("long/dataset.toml", "name = \"long\"\n").file("long/sessions.jsonl", line);
     desk.good(&["bench", "long", "--quiet", "--strategy", "fifo", "--out", "run"]);
     let warned = desk.json("run/manifest.json")["warnings"].to_string();
     assert!(warned.contains("300000 tokens, over a limit of 200000, in s"), "{warned}");
@@ -319,7 +319,7 @@ fn a_limit_of_nothing_selects_nothing() {
     let before = desk.list(".");
     let ran = desk.recap(&["bench", "pi.jsonl", "--limit", "0"]);
     assert_eq!((ran.code, ran.out.as_str()), (4, ""));
-    assert!(ran.err.contains("no transcript is selected\nhelp: "), "{}", ran.err);
+    assert!(ran.err.contains("no session is selected\nhelp: "), "{}", ran.err);
     assert_eq!(desk.list("."), before);
 }
 
@@ -376,7 +376,7 @@ fn without_text_no_message_of_the_session_is_in_the_run_folder() {
 /// A data set on the desk whose one probe asks for what pi's session says.
 fn set_with_probe(desk: &Desk) {
     desk.good(&["import", "pi", "pi.jsonl", "-o", "set"]);
-    let probe = r#"{"id": "asked-1", "transcript": "pi", "asked_at": 3, "kind": "fact", "question": "What of the quokka queue?", "expect": {"any_of": ["wombat restart"]}, "stale": ["numbat restart"]}"#;
+    let probe = r#"{"id": "asked-1", "session": "pi", "asked_at": 3, "kind": "fact", "question": "What of the quokka queue?", "expect": {"any_of": ["wombat restart"]}, "stale": ["numbat restart"]}"#;
     desk.file("set/probes.jsonl", format!("{probe}\n"));
 }
 

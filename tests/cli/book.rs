@@ -146,13 +146,13 @@ impl Home {
         let desk = Desk::new();
         let session = session();
         let read = |file: &str| std::fs::read_to_string(format!("{session}/{file}")).unwrap();
-        let (card, whole) = (read("dataset.toml"), read("transcripts.jsonl"));
+        let (card, whole) = (read("dataset.toml"), read("sessions.jsonl"));
         // A part of it, so that a model's summaries cost less than two dollars.
         let mut part: Json = serde_json::from_str(whole.lines().next().unwrap()).unwrap();
         part["messages"].as_array_mut().unwrap().truncate(60);
         for (name, text) in [("SESSION", whole), ("SESSIONS/one", part.to_string() + "\n")] {
             desk.file(&format!("{name}/dataset.toml"), &card);
-            desk.file(&format!("{name}/transcripts.jsonl"), text);
+            desk.file(&format!("{name}/sessions.jsonl"), text);
         }
         for (name, to) in [
             ("claude-code.jsonl", ".claude/projects/my-project/0f3a….jsonl"),

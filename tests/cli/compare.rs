@@ -38,7 +38,7 @@ fn make_two_runs() -> Desk {
 }
 
 #[test]
-fn two_runs_are_compared_transcript_by_transcript() {
+fn two_runs_are_compared_session_by_session() {
     let desk = two_runs();
     let json: Json =
         serde_json::from_str(&desk.good(&["compare", "a", "b", "--format", "json"]).out).unwrap();
@@ -46,7 +46,7 @@ fn two_runs_are_compared_transcript_by_transcript() {
         (&json["only_a"], &json["only_b"]),
         (&serde_json::json!(["fifo"]), &serde_json::json!(["prune"]))
     );
-    assert_eq!((json["transcripts"].as_u64(), json["family"].as_u64()), (Some(6), Some(1)));
+    assert_eq!((json["sessions"].as_u64(), json["family"].as_u64()), (Some(6), Some(1)));
     let row = &json["rows"][0];
     let measure = |id: &str| {
         let all = row["measures"].as_array().unwrap();

@@ -91,7 +91,7 @@ fn manifest() -> Manifest {
         questions: "none".to_owned(),
         depth: 0,
         replicates: 1,
-        transcripts: Vec::new(),
+        sessions: Vec::new(),
         strategies: Vec::new(),
         compactor: "panicking".into(),
         answerer: "mute".into(),
@@ -140,8 +140,8 @@ fn roles() -> ModelRoles {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cell_that_panics_fails_alone_and_the_others_are_kept() {
     let desk = Desk::new();
-    let transcript = bundled("quickstart").unwrap().unwrap().transcripts.remove(0);
-    let samples = vec![Sample { dataset: "quickstart".into(), transcript, probes: Vec::new() }];
+    let session = bundled("quickstart").unwrap().unwrap().sessions.remove(0);
+    let samples = vec![Sample { dataset: "quickstart".into(), session, probes: Vec::new() }];
     let spec = spec("25%", &["full", "fifo", "session-state"]);
     let counter = Arc::new(Counter::default());
     let mut folder = Folder::create(&desk.path("run"), &manifest()).unwrap();
@@ -171,8 +171,8 @@ async fn a_cell_that_panics_fails_alone_and_the_others_are_kept() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_window_that_is_too_small_is_found_before_there_is_a_folder() {
     let loaded = load(&fixture("pi.jsonl"), &LoadOptions::default()).unwrap();
-    let transcript = loaded.transcripts[0].clone();
-    let samples = vec![Sample { dataset: "pi".into(), transcript, probes: Vec::new() }];
+    let session = loaded.sessions[0].clone();
+    let samples = vec![Sample { dataset: "pi".into(), session, probes: Vec::new() }];
     let counter = Arc::new(Counter::default());
     let prepared = prepare(&spec("300", &["full"]), samples, &roles(), counter).await.unwrap();
     let refused = prepared.refuse_nothing().unwrap_err();
@@ -182,18 +182,18 @@ async fn a_window_that_is_too_small_is_found_before_there_is_a_folder() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_provider_that_is_down_leaves_probes_unscored_never_wrong() {
     let desk = Desk::new();
-    let transcript = bundled("quickstart").unwrap().unwrap().transcripts.remove(0);
+    let session = bundled("quickstart").unwrap().unwrap().sessions.remove(0);
     let probe = Probe {
         id: "p1".into(),
-        transcript: transcript.id.clone(),
+        session: session.id.clone(),
         asked_at: 20,
         kind: ProbeKind::Fact,
         question: "Which port?".into(),
         expect: Expectation::AnyOf(vec!["8443".into()]),
-        evidence: vec![transcript.messages[3].id.clone()],
+        evidence: vec![session.messages[3].id.clone()],
         stale: Vec::new(),
     };
-    let samples = vec![Sample { dataset: "quickstart".into(), transcript, probes: vec![probe] }];
+    let samples = vec![Sample { dataset: "quickstart".into(), session, probes: vec![probe] }];
     let spec = spec("25%", &["full", "empty"]);
     let counter = Arc::new(Counter::default());
     let mut folder = Folder::create(&desk.path("run"), &manifest()).unwrap();

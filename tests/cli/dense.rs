@@ -130,7 +130,7 @@ fn no_input_takes_more_than_three_times_its_bytes_and_a_hundred_megabytes() {
             false => std::fs::metadata(inputs.join(&name)).unwrap().len(),
         };
         assert!(kilobytes * 1024 <= 3 * bytes + 100_000_000, "{name}: {kilobytes} kB of {bytes}");
-        // A refusal for its density says so; some samples are no transcripts with it.
+        // A refusal for its density says so; some samples are no sessions with it.
         let is_dense = said.contains("too many tiny values");
         assert!(code == 0 || (code == 2 && said.starts_with("error: ")), "{name}: {said}");
         seen = (seen.0 + 1, seen.1 + u32::from(code == 0), seen.2 + u32::from(is_dense));

@@ -63,7 +63,7 @@ fn formulas_are_defused_in_every_csv() {
         }
     }
     let rows = desk.csv("run/requests.csv");
-    assert!(rows.iter().all(|r| r["transcript"].starts_with("'=cmd()")), "{:?}", rows[0]);
+    assert!(rows.iter().all(|r| r["session"].starts_with("'=cmd()")), "{:?}", rows[0]);
 }
 
 #[test]
@@ -83,9 +83,9 @@ fn warnings_about_file_names_send_no_escape_to_the_terminal() {
     desk.file("all/\u{1b}[31m.txt", "x");
     std::fs::copy(desk.path("pi.jsonl"), desk.path("all/pi.jsonl")).unwrap();
     let ran = desk.good(&["bench", "all"]);
-    assert!(ran.out.contains("no transcript") && !ran.out.contains('\u{1b}'), "{:?}", ran.out);
+    assert!(ran.out.contains("no session") && !ran.out.contains('\u{1b}'), "{:?}", ran.out);
     let ran = desk.good(&["import", "auto", "all", "-o", "native"]);
-    assert!(ran.err.contains("no transcript") && !ran.err.contains('\u{1b}'), "{:?}", ran.err);
+    assert!(ran.err.contains("no session") && !ran.err.contains('\u{1b}'), "{:?}", ran.err);
 }
 
 #[test]

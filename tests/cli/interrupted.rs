@@ -41,7 +41,7 @@ fn until(what: &str, holds: impl Fn() -> bool) {
 /// Cells and cuts that stand in the journal of `run`.
 fn ended(desk: &Desk) -> usize {
     let journal = std::fs::read_to_string(desk.path("run/cells.jsonl")).unwrap_or_default();
-    let whole = |line: &&str| line.ends_with("\"}") && !line.starts_with("{\"transcript\"");
+    let whole = |line: &&str| line.ends_with("\"}") && !line.starts_with("{\"session\"");
     journal.lines().filter(whole).count()
 }
 

@@ -88,15 +88,14 @@ fn data(desk: &Desk) {
         ),
         message("a2", "assistant", "There is one test for every field now, and all of them pass."),
     ];
-    let transcript =
-        json!({"id": "talk", "system": ["You help."], "tools": [], "messages": messages});
+    let session = json!({"id": "talk", "system": ["You help."], "tools": [], "messages": messages});
     let probe = |id: &str, question: &str, value: &str, evidence: &str| {
-        let probe = json!({"id": id, "transcript": "talk", "asked_at": 5, "kind": "fact", "question": question,
+        let probe = json!({"id": id, "session": "talk", "asked_at": 5, "kind": "fact", "question": question,
             "expect": {"any_of": [value]}, "evidence": [evidence]});
         probe.to_string() + "\n"
     };
     desk.file("talk/dataset.toml", "name = \"talk\"\nversion = \"1\"\nlicence = \"CC0-1.0\"\norigin = \"made up\"\ndescription = \"a talk\"\n")
-        .file("talk/transcripts.jsonl", transcript.to_string() + "\n")
+        .file("talk/sessions.jsonl", session.to_string() + "\n")
         .file("talk/probes.jsonl", probe("p0", "What is the build server called?", "heron", "u0")
             + &probe("p1", "What is the invoice number?", "4471", "u1"));
 }

@@ -27,7 +27,7 @@ fn a_mistyped_name_is_answered_with_the_one_that_was_meant() {
         (&["bench", "--comparator", "fifi"], "`fifo`"),
         (&["bench", "--config", "settings.toml"], "`strategy`"),
         (
-            &["show", "quickstart", "--transcript", "parcel-servce", "--strategy", "fifo"],
+            &["show", "quickstart", "--session", "parcel-servce", "--strategy", "fifo"],
             "`parcel-service`",
         ),
         (&["report", "run", "--fail-on", "kept_at_cuts < 1"], "`kept_at_cut`"),

@@ -36,14 +36,14 @@ fn shown(page: &str) -> String {
 
 /// A data set of one session with one request, asked one question.
 fn one_of_everything(desk: &Desk) {
-    let transcript = r#"{"id": "only", "system": ["Be brief."], "messages": [
+    let session = r#"{"id": "only", "system": ["Be brief."], "messages": [
         {"id": "1", "role": "user", "blocks": [{"type": "text", "text": "The port is 8443."}]},
         {"id": "2", "role": "assistant", "blocks": [{"type": "text", "text": "Noted: 8443."}]}]}"#;
-    let probe = r#"{"id": "p", "transcript": "only", "asked_at": 1, "kind": "fact",
+    let probe = r#"{"id": "p", "session": "only", "asked_at": 1, "kind": "fact",
         "question": "Which port?", "expect": {"any_of": ["8443"]}, "evidence": ["1"]}"#;
     let line = |text: &str| text.replace('\n', "") + "\n";
     desk.file("one/dataset.toml", "name = \"one\"\nversion = \"1\"\nlicence = \"CC0-1.0\"\n");
-    desk.file("one/transcripts.jsonl", line(transcript));
+    desk.file("one/sessions.jsonl", line(session));
     desk.file("one/probes.jsonl", line(probe));
 }
 

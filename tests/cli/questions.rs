@@ -32,7 +32,7 @@ fn a_file_of_questions_that_cannot_be_asked_is_refused() {
     let desk = with_questions();
     let made = desk.read("made.jsonl");
     let lines: Vec<&str> = made.lines().collect();
-    let elsewhere = made.replace("\"transcript\":\"invoice-export\"", "\"transcript\":\"other\"");
+    let elsewhere = made.replace("\"session\":\"invoice-export\"", "\"session\":\"other\"");
     let torn = format!("{}\n{}\n", lines[0], &lines[1][..40]);
     let late = lines[0].replace("\"evidence\":[\"", "\"evidence\":[\"no-such-");
     desk.file("empty.jsonl", "")
@@ -294,7 +294,7 @@ fn a_model_without_a_usable_question_ends_the_run_before_it_begins() {
 fn the_check_of_questions_shows_their_controls_by_kind() {
     let desk = with_questions();
     let folder = session();
-    for file in ["dataset.toml", "transcripts.jsonl"] {
+    for file in ["dataset.toml", "sessions.jsonl"] {
         let text = std::fs::read_to_string(std::path::Path::new(&folder).join(file)).unwrap();
         desk.file(&format!("own/{file}"), text);
     }

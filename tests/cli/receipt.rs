@@ -68,7 +68,7 @@ fn receipt(records: &[Json]) -> Vec<Row> {
     let run = ["bench", "session.jsonl", "--strategy", "full", "--cuts", "none", "--quiet"];
     desk.good(&[&run[..], &["--questions", "none", "--out", "run"]].concat());
     let mut rows = desk.csv("run/receipt.csv");
-    rows.retain(|row| row["transcript"] == "ALL");
+    rows.retain(|row| row["session"] == "ALL");
     rows
 }
 
@@ -161,7 +161,7 @@ fn receipts_are_those_that_a_count_of_its_own_finds() {
         let counts = counted("count_receipt.py", &recordings(&data.join(folder)));
         assert_eq!(counts.len(), expected, "{folder}");
         for (session, count) in &counts {
-            let own: Vec<&Row> = rows.iter().filter(|row| row["transcript"] == *session).collect();
+            let own: Vec<&Row> = rows.iter().filter(|row| row["session"] == *session).collect();
             assert!(!own.is_empty(), "{session} is in no row");
             // After a restart the agent asked again for a response that it had.
             if session != "1e0816ef-6f89-4f05-b331-dab09bb14485" {

@@ -64,14 +64,14 @@ fn sessions() -> Desk {
     };
     let messages: Vec<Json> = texts.iter().enumerate().map(message).collect();
     let last = messages.len() - 1;
-    let transcript = json!({"id": "t", "system": ["You help."], "tools": [], "messages": messages});
-    let probe = json!({"id": "p", "transcript": "t", "asked_at": last, "kind": "fact",
+    let session = json!({"id": "t", "system": ["You help."], "tools": [], "messages": messages});
+    let probe = json!({"id": "p", "session": "t", "asked_at": last, "kind": "fact",
         "question": QUESTION, "expect": {"any_of": ["heron"]}, "evidence": ["m0"]});
     let about = "name = \"talks\"\nversion = \"1\"\nlicence = \"CC0-1.0\"\norigin = \"made up\"\n\
                  description = \"talks\"\n";
     let desk = Desk::new();
     desk.file("talks/dataset.toml", about)
-        .file("talks/transcripts.jsonl", transcript.to_string() + "\n")
+        .file("talks/sessions.jsonl", session.to_string() + "\n")
         .file("talks/probes.jsonl", probe.to_string() + "\n");
     desk
 }

@@ -94,11 +94,11 @@ fn json_of_another_type_is_refused() {
 }
 
 #[test]
-fn a_folder_without_transcripts_is_refused() {
+fn a_folder_without_sessions_is_refused() {
     let desk = Desk::new();
     desk.file("folder/notes.txt", "nothing").file("folder/data.csv", "a,b\n");
     let error = desk.refused(&["bench", "folder"]);
-    assert_says(&error, &["no transcript", "folder", "2 files"]);
+    assert_says(&error, &["no session", "folder", "2 files"]);
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn an_override_that_is_wrong_is_refused_with_what_is_allowed() {
 }
 
 #[test]
-fn one_transcript_given_twice_is_refused() {
+fn one_session_given_twice_is_refused() {
     let error = Desk::with_sessions().refused(&["bench", "pi.jsonl", "pi.jsonl"]);
     assert_says(&error, &["`pi`", "twice"]);
 }

@@ -28,22 +28,21 @@ pub fn talk(desk: &Desk) {
             [message(format!("u{n}"), "user", user), message(format!("a{n}"), "assistant", reply)]
         })
         .collect();
-    let transcript =
-        json!({"id": "talk", "system": ["You help."], "tools": [], "messages": messages});
+    let session = json!({"id": "talk", "system": ["You help."], "tools": [], "messages": messages});
     let probes = [
         ("p0", "What is the build server called?", "heron", "u0"),
         ("p1", "Which number has the invoice?", "4471", "u1"),
         ("p2", "On which day do we deploy?", "Thursday", "u2"),
     ];
     let probes = probes.map(|(id, question, value, evidence)| {
-        let probe = json!({"id": id, "transcript": "talk", "asked_at": 9, "kind": "fact",
+        let probe = json!({"id": id, "session": "talk", "asked_at": 9, "kind": "fact",
             "question": question, "expect": {"any_of": [value]}, "evidence": [evidence]});
         probe.to_string() + "\n"
     });
     let about = "name = \"talk\"\nversion = \"1\"\nlicence = \"CC0-1.0\"\norigin = \"made up\"\n\
                  description = \"a talk\"\n";
     desk.file("talk/dataset.toml", about)
-        .file("talk/transcripts.jsonl", transcript.to_string() + "\n")
+        .file("talk/sessions.jsonl", session.to_string() + "\n")
         .file("talk/probes.jsonl", probes.concat());
 }
 

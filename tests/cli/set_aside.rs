@@ -1,4 +1,4 @@
-//! A transcript that cannot be measured is set aside with its reason, and the
+//! A session that cannot be measured is set aside with its reason, and the
 //! others are measured.
 
 use std::collections::BTreeSet;
@@ -19,10 +19,10 @@ fn chat(tokens: usize) -> String {
     )
 }
 
-/// The transcripts that were measured.
+/// The sessions that were measured.
 fn measured(desk: &Desk) -> Vec<String> {
     let rows = desk.csv("run/requests.csv").into_iter();
-    let all: BTreeSet<String> = rows.map(|mut row| row.remove("transcript").unwrap()).collect();
+    let all: BTreeSet<String> = rows.map(|mut row| row.remove("session").unwrap()).collect();
     all.into_iter().collect()
 }
 
@@ -54,16 +54,16 @@ fn a_broken_file_among_several_inputs_does_not_stop_the_others() {
 }
 
 #[test]
-fn a_preamble_larger_than_the_window_sets_its_transcript_aside() {
+fn a_preamble_larger_than_the_window_sets_its_session_aside() {
     let desk = Desk::new();
     desk.file("logs/large.json", chat(20_000)).file("logs/small.json", chat(10));
     let window = &["--window", "16k", "--window", "64k", "--out", "run"];
     let ran = desk.good(&[&["replay", "logs"], &window[..], &QUICK].concat());
     let mut rows = desk.csv("run/requests.csv");
     let mut key = |row: &str| -> Vec<String> { rows.iter_mut().map(|r| r[row].clone()).collect() };
-    let keys: Vec<(String, String)> = key("window").into_iter().zip(key("transcript")).collect();
+    let keys: Vec<(String, String)> = key("window").into_iter().zip(key("session")).collect();
     let known =
-        |window: &str, transcript: &str| keys.contains(&(window.to_owned(), transcript.to_owned()));
+        |window: &str, session: &str| keys.contains(&(window.to_owned(), session.to_owned()));
     assert!(known("16k", "small") && known("64k", "small") && known("64k", "large"), "{keys:?}");
     assert!(!known("16k", "large"), "{keys:?}");
     let said = "set aside: large: a window of 16000 tokens leaves 0 for messages";

@@ -109,15 +109,14 @@ fn talks(desk: &Desk) {
         let one = desk.read(&format!("talk/{file}"));
         let named = |n: usize| {
             let own = one.replace("\"id\":\"talk\"", &format!("\"id\":\"talk-{n}\""));
-            let own =
-                own.replace("\"transcript\":\"talk\"", &format!("\"transcript\":\"talk-{n}\""));
+            let own = own.replace("\"session\":\"talk\"", &format!("\"session\":\"talk-{n}\""));
             let own = own.replace("\"id\":\"p", &format!("\"id\":\"p{n}-"));
             if n == 2 { own.replace("heron", "egret") } else { own }
         };
         (0..3).map(named).collect()
     };
     desk.file("talks/dataset.toml", desk.read("talk/dataset.toml"))
-        .file("talks/transcripts.jsonl", all("transcripts.jsonl"))
+        .file("talks/sessions.jsonl", all("sessions.jsonl"))
         .file("talks/probes.jsonl", all("probes.jsonl"));
 }
 

@@ -63,13 +63,13 @@ fn a_request_that_is_not_there_is_refused() {
 }
 
 #[test]
-fn one_of_several_transcripts_must_be_named() {
+fn one_of_several_sessions_must_be_named() {
     let desk = Desk::with_sessions();
     let error = desk.refused(&["show", ".", "--strategy", "full"]);
-    assert!(error.contains("--transcript") && error.contains("pi"), "{error}");
-    let wrong = ["show", ".", "--strategy", "full", "--transcript", "p2"];
+    assert!(error.contains("--session") && error.contains("pi"), "{error}");
+    let wrong = ["show", ".", "--strategy", "full", "--session", "p2"];
     assert!(desk.refused(&wrong).contains("`p2`"));
-    let named = desk.good(&["show", ".", "--strategy", "full", "--transcript", "pi"]);
+    let named = desk.good(&["show", ".", "--strategy", "full", "--session", "pi"]);
     assert!(named.out.contains("label printer"));
 }
 
@@ -80,7 +80,7 @@ fn an_unknown_strategy_is_refused() {
 }
 
 /// A session of the bundled data, cut at five places.
-const CUT: [&str; 5] = ["show", "quickstart", "--transcript", "parcel-service", "--cut"];
+const CUT: [&str; 5] = ["show", "quickstart", "--session", "parcel-service", "--cut"];
 
 fn show_cut(arguments: &[&str]) -> String {
     Desk::new().good(&[&CUT, arguments].concat()).out

@@ -80,9 +80,9 @@ fn dataset(desk: &Desk) {
     let messages: Vec<String> =
         (0..8).map(|n| message(n, if n % 2 == 0 { "user" } else { "assistant" })).collect();
     let session = format!(r#"{{"id":{text},"messages":[{}]}}"#, messages.join(","));
-    desk.file("data/transcripts.jsonl", session + "\n");
+    desk.file("data/sessions.jsonl", session + "\n");
     let probe = format!(
-        r#"{{"id":{text},"transcript":{text},"asked_at":7,"kind":"fact","question":{text},"expect":{{"any_of":["port 8443 {0}"]}},"evidence":["m1"],"stale":[]}}"#,
+        r#"{{"id":{text},"session":{text},"asked_at":7,"kind":"fact","question":{text},"expect":{{"any_of":["port 8443 {0}"]}},"evidence":["m1"],"stale":[]}}"#,
         &text[1..text.len() - 1]
     );
     desk.file("data/probes.jsonl", probe + "\n");
@@ -109,12 +109,12 @@ fn no_word_of_a_data_set_is_obeyed_by_any_command() {
         "data",
         "--strategy",
         "full",
-        "--transcript",
+        "--session",
         HIDING,
         "--request",
         "99",
     ]));
-    assert_tame(&desk.recap(&["show", "data", "--strategy", "full", "--transcript", "other"]));
+    assert_tame(&desk.recap(&["show", "data", "--strategy", "full", "--session", "other"]));
     for file in desk.list("a").iter().filter(|name| name.ends_with(".csv")) {
         let text = desk.read(&format!("a/{file}"));
         let obeyed = |c: char| c.is_control() && !"\r\n\t".contains(c) || c == '\u{202e}';
@@ -212,7 +212,7 @@ fn an_error_quotes_at_most_two_hundred_characters_of_a_value() {
         &["bench", "pi.jsonl", "--fail-on", &rule],
         &["bench", "pi.jsonl", "--seed", typed],
         &["bench", "pi.jsonl", "--tokens", typed],
-        &["show", "pi.jsonl", "--strategy", "full", "--transcript", typed],
+        &["show", "pi.jsonl", "--strategy", "full", "--session", typed],
         &["datasets", "show", typed],
         &["models", "show", typed],
         &["import", typed, "pi.jsonl", "-o", "out"],

@@ -14,7 +14,7 @@ fn an_imported_session_benches_to_the_same_requests_as_its_original() {
     ] {
         let desk = Desk::with_sessions();
         let ran = desk.good(&["import", format, file, "-o", "native"]);
-        assert_eq!(ran.out, "1 transcript in native\n");
+        assert_eq!(ran.out, "1 session in native\n");
         desk.good(&["bench", file, "--quiet", "--out", "a"]);
         desk.good(&["bench", "native", "--quiet", "--out", "b"]);
         for name in ["requests.csv", "references.csv"] {
@@ -29,10 +29,10 @@ fn an_imported_session_benches_to_the_same_requests_as_its_original() {
 fn import_refuses_to_overwrite() {
     let desk = Desk::with_sessions();
     desk.good(&["import", "pi", "pi.jsonl", "-o", "native"]);
-    let before = desk.read("native/transcripts.jsonl");
+    let before = desk.read("native/sessions.jsonl");
     let error = desk.refused(&["import", "auto", "claude-code.jsonl", "-o", "native"]);
     assert!(error.contains("there is a data set already") && error.contains("native"), "{error}");
-    assert_eq!(desk.read("native/transcripts.jsonl"), before);
+    assert_eq!(desk.read("native/sessions.jsonl"), before);
 }
 
 #[test]

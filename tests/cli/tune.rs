@@ -21,7 +21,7 @@ const SPACE: &str = "version = 1\nbase = \"mine.toml\"\n[vary]\n\
 fn desk(sessions: usize) -> Desk {
     let desk = Desk::new();
     let quickstart = Path::new(env!("CARGO_MANIFEST_DIR")).join("datasets/quickstart");
-    let all = std::fs::read_to_string(quickstart.join("transcripts.jsonl")).unwrap();
+    let all = std::fs::read_to_string(quickstart.join("sessions.jsonl")).unwrap();
     let short = all.lines().find(|line| line.starts_with("{\"id\":\"parcel-service\"")).unwrap();
     let mut session: Json = serde_json::from_str(short).unwrap();
     let lines: Vec<String> = (0..sessions)
@@ -33,7 +33,7 @@ fn desk(sessions: usize) -> Desk {
         .collect();
     let card = std::fs::read_to_string(quickstart.join("dataset.toml")).unwrap();
     desk.file("many/dataset.toml", card.replace("quickstart", "many"));
-    desk.file("many/transcripts.jsonl", lines.join("\n") + "\n");
+    desk.file("many/sessions.jsonl", lines.join("\n") + "\n");
     desk.file("mine.toml", BASE).file("space.toml", SPACE);
     desk
 }

@@ -114,7 +114,7 @@ fn figures(count: &Json) -> Figures {
 fn read(desk: &Desk, folder: &Path) -> BTreeMap<String, Figures> {
     let name = folder.file_name().unwrap().to_str().unwrap();
     desk.good(&["import", "auto", folder.to_str().unwrap(), "--out", name]);
-    let lines = desk.read(&format!("{name}/transcripts.jsonl"));
+    let lines = desk.read(&format!("{name}/sessions.jsonl"));
     let sessions = lines.lines().map(|line| serde_json::from_str::<Json>(line).unwrap());
     let id = |session: &Json| session["id"].as_str().unwrap().to_owned();
     sessions.map(|session| (id(&session), of_session(&session))).collect()
@@ -147,7 +147,7 @@ fn billed(desk: &Desk, folder: &Path) -> BTreeMap<String, BTreeMap<String, Strin
     let run = ["bench", folder.to_str().unwrap(), "--strategy", "full", "--cuts", "none"];
     desk.recap(&[&run[..], &["--questions", "none", "--quiet", "--out", &name]].concat());
     let rows = desk.csv(&format!("{name}/validation.csv"));
-    rows.into_iter().map(|row| (row["transcript"].clone(), row)).collect()
+    rows.into_iter().map(|row| (row["session"].clone(), row)).collect()
 }
 
 /// Whether the prompts that a row of `validation.csv` sums up are as many and, where each

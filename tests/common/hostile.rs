@@ -101,17 +101,17 @@ pub fn dataset(folder: &Path) {
         toml(named("formula")),
     );
     std::fs::write(folder.join("dataset.toml"), head).unwrap();
-    std::fs::write(folder.join("transcripts.jsonl"), format!("{}\n", transcript())).unwrap();
+    std::fs::write(folder.join("sessions.jsonl"), format!("{}\n", session())).unwrap();
     let probes: String = (0..12).map(|n| format!("{}\n", probe(n))).collect();
     std::fs::write(folder.join("probes.jsonl"), probes).unwrap();
 }
 
 /// Id of the session.
-fn session() -> String {
+fn id() -> String {
     format!("{}{}", named("script end"), named("formula"))
 }
 
-fn transcript() -> Json {
+fn session() -> Json {
     let mut messages = Vec::new();
     let mut say = |role: &str, blocks: Json| {
         let n = messages.len();
@@ -135,7 +135,7 @@ fn transcript() -> Json {
         );
     }
     json!({
-        "id": session(),
+        "id": id(),
         "project": named("script in a script"),
         "system": [all()],
         "messages": messages,
@@ -146,7 +146,7 @@ fn probe(n: usize) -> Json {
     let evidence = n * 8;
     json!({
         "id": format!("{}{n}", nth(n + FORMULAS)),
-        "transcript": session(),
+        "session": id(),
         "asked_at": CORPUS.len() * 4 - 1,
         "kind": "fact",
         "question": format!("{} which handle_{}? {}", nth(n), n * 2, all()),

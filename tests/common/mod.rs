@@ -1,4 +1,4 @@
-//! What several suites need: transcripts by hand and by chance, and a replay
+//! What several suites need: sessions by hand and by chance, and a replay
 //! that is watched request by request.
 
 pub mod recordings;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use proptest::prelude::Strategy as Arbitrary;
 use proptest::prelude::*;
 use recap_core::model::{
-    Block, CellKey, LedgerState, Message, RecordedCompaction, RecordedTrigger, Role, Transcript,
+    Block, CellKey, LedgerState, Message, RecordedCompaction, RecordedTrigger, Role, Session,
 };
 use recap_core::tokens::Counter;
 use recap_exam::roles::compactor::Offline;
@@ -55,7 +55,7 @@ pub fn result(call: &str, tokens: usize) -> Block {
 /// 4 user 10 · 5 calls B(y), C(x) · 6 result B 100 · 7 result C 100 · 8 assistant 10
 /// 9 user 10 · 10 assistant 10
 /// ```
-pub fn small() -> Transcript {
+pub fn small() -> Session {
     let parts = [
         (Role::User, vec![text(10)]),
         (Role::Assistant, vec![call("A", "x")]),
@@ -70,11 +70,11 @@ pub fn small() -> Transcript {
         (Role::Assistant, vec![text(10)]),
     ];
     let messages = parts.into_iter().enumerate().map(|(i, (role, b))| message(i, role, b));
-    Transcript { id: "small".into(), messages: messages.collect(), ..Transcript::default() }
+    Session { id: "small".into(), messages: messages.collect(), ..Session::default() }
 }
 
-pub fn subject(transcript: Transcript) -> PreparedSession {
-    PreparedSession::new("test", transcript, Arc::new(Counter::default()))
+pub fn subject(session: Session) -> PreparedSession {
+    PreparedSession::new("test", session, Arc::new(Counter::default()))
 }
 
 pub fn offline() -> Offline {
@@ -91,7 +91,7 @@ pub fn plan(strategy: Strategy, window: u64) -> Plan {
     Plan {
         key: CellKey {
             dataset: "test".into(),
-            transcript: "small".into(),
+            session: "small".into(),
             strategy: strategy.name.clone(),
             window: window.to_string(),
             replicate: 0,
@@ -120,8 +120,8 @@ pub fn ledger(session: &ReplaySession<'_>) -> String {
 }
 
 /// The ledger at each request.
-pub fn replayed(transcript: Transcript, plan: &Plan, compactor: &dyn Compactor) -> Vec<String> {
-    let subject = subject(transcript);
+pub fn replayed(session: Session, plan: &Plan, compactor: &dyn Compactor) -> Vec<String> {
+    let subject = subject(session);
     block_on(async {
         let mut rows = Vec::new();
         for request in 0..subject.facts.requests.len() as u32 {
@@ -201,7 +201,7 @@ fn turn() -> impl Arbitrary<Value = Turn> {
 /// A session by chance: parallel calls, interrupted calls, empty texts,
 /// harness messages, reasoning, images, commands, a recorded compaction, and
 /// times from seconds to days apart, or none.
-pub fn any_transcript() -> impl Arbitrary<Value = Transcript> {
+pub fn any_session() -> impl Arbitrary<Value = Session> {
     let pauses = prop::sample::select(vec![0, 1, 30, 5_000, 40_000, 100_000]);
     let clock = prop::option::of(prop::collection::vec(pauses, 60));
     let turns = prop::collection::vec(turn(), 1..60);
@@ -228,7 +228,7 @@ pub fn any_transcript() -> impl Arbitrary<Value = Transcript> {
             } else {
                 Vec::new()
             };
-            Transcript { id: "any".into(), messages, compactions, ..Transcript::default() }
+            Session { id: "any".into(), messages, compactions, ..Session::default() }
         },
     )
 }

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use recap_core::model::{Probe, ProbeKind, Role, Transcript, Verdict};
+use recap_core::model::{Probe, ProbeKind, Role, Session, Verdict};
 use recap_core::tokens::Counter;
 use recap_exam::roles::answerer::{Answerer, Offline, Passage, Shown};
 use recap_exam::roles::judge::{Grading, Offline as Judge};
@@ -14,18 +14,17 @@ use recap_formats::Dataset;
 /// Messages on either side of the evidence.
 const AROUND: usize = 2;
 
-fn shown(transcript: &Transcript, probe: &Probe, full: bool) -> Shown {
-    let until = transcript.messages.len().min(probe.asked_at as usize + 1);
-    let place = |id: &String| transcript.messages.iter().position(|m| m.id == *id);
+fn shown(session: &Session, probe: &Probe, full: bool) -> Shown {
+    let until = session.messages.len().min(probe.asked_at as usize + 1);
+    let place = |id: &String| session.messages.iter().position(|m| m.id == *id);
     let evidence: Vec<usize> = probe.evidence.iter().filter_map(place).collect();
     let near = |at: usize| evidence.iter().any(|place| at.abs_diff(*place) <= AROUND);
-    let preamble =
-        Passage { role: Role::System, at: None, text: transcript.preamble.sent().into() };
-    let messages = transcript.messages[..until].iter().enumerate();
+    let preamble = Passage { role: Role::System, at: None, text: session.preamble.sent().into() };
+    let messages = session.messages[..until].iter().enumerate();
     let kept = messages.filter(|(at, _)| full || near(*at)).map(|(_, m)| m);
     let passage =
         |m: &recap_core::model::Message| Passage { role: m.role, at: m.at, text: m.sent().into() };
-    let now = transcript.messages[..until].iter().rev().find_map(|m| m.at);
+    let now = session.messages[..until].iter().rev().find_map(|m| m.at);
     Shown { passages: [preamble].into_iter().chain(kept.map(passage)).collect(), now }
 }
 
@@ -49,9 +48,9 @@ pub fn measured(dataset: &Dataset) -> Rows {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let mut rows = Rows::new();
     for (number, probe) in dataset.probes.iter().enumerate() {
-        let transcript = dataset.transcripts.iter().find(|t| t.id == probe.transcript).unwrap();
+        let session = dataset.sessions.iter().find(|t| t.id == probe.session).unwrap();
         for full in [true, false] {
-            let shown = shown(transcript, probe, full);
+            let shown = shown(session, probe, full);
             let answers = runtime.block_on(reader.answer(&shown, &[&probe.question]));
             let answer = answers.into_iter().next().unwrap().unwrap();
             let judged = Judge.judge(&Grading {

@@ -1,7 +1,7 @@
 //! Conversations by hand for the suites that hold mechanisms against their
 //! seeds, and the built-in strategies to run them through.
 
-use recap_core::model::{Block, Role, Transcript};
+use recap_core::model::{Block, Role, Session};
 use recap_replay::{Plan, ReplaySession};
 use recap_strategy::{Record, builtin};
 use serde_json::json;
@@ -13,9 +13,9 @@ pub fn even(tokens: usize) -> String {
     " the".repeat(tokens)
 }
 
-/// Writes a transcript by hand. Its texts are [`even`].
+/// Writes a session by hand. Its texts are [`even`].
 #[derive(Default)]
-pub struct Talk(Transcript);
+pub struct Talk(Session);
 
 impl Talk {
     pub fn new(system: &str) -> Self {
@@ -72,11 +72,11 @@ impl Talk {
     }
 
     /// A closing answer, and one more exchange that shows what came of it.
-    pub fn close(self) -> Transcript {
+    pub fn close(self) -> Session {
         self.says(1).user(1).says(1).end()
     }
 
-    pub fn end(self) -> Transcript {
+    pub fn end(self) -> Session {
         self.0
     }
 }
@@ -95,12 +95,12 @@ pub fn unscaled(plan: Plan) -> Plan {
 
 /// Looks at the session when it sends a request, counted from 0.
 pub fn at_request<T>(
-    transcript: &Transcript,
+    session: &Session,
     plan: &Plan,
     request: u32,
     look: impl FnOnce(&ReplaySession<'_>) -> T,
 ) -> T {
-    let subject = subject(transcript.clone());
+    let subject = subject(session.clone());
     let compactor = offline();
     block_on(async {
         let mut replay = ReplaySession::open(&subject, plan, &compactor).unwrap();
@@ -110,23 +110,19 @@ pub fn at_request<T>(
 }
 
 /// Looks at the session when it sends its last request.
-pub fn at_last<T>(
-    transcript: &Transcript,
-    plan: &Plan,
-    look: impl FnOnce(&ReplaySession<'_>) -> T,
-) -> T {
-    let requests = transcript.messages.iter().filter(|m| m.is_request()).count();
-    at_request(transcript, plan, requests as u32 - 1, look)
+pub fn at_last<T>(session: &Session, plan: &Plan, look: impl FnOnce(&ReplaySession<'_>) -> T) -> T {
+    let requests = session.messages.iter().filter(|m| m.is_request()).count();
+    at_request(session, plan, requests as u32 - 1, look)
 }
 
 /// The ledger at the last request.
-pub fn last(transcript: &Transcript, plan: &Plan) -> String {
-    at_last(transcript, plan, ledger)
+pub fn last(session: &Session, plan: &Plan) -> String {
+    at_last(session, plan, ledger)
 }
 
 /// Records of a kind, of the whole session.
-pub fn records(transcript: &Transcript, plan: &Plan, kind: &str) -> Vec<serde_json::Value> {
-    let subject = subject(transcript.clone());
+pub fn records(session: &Session, plan: &Plan, kind: &str) -> Vec<serde_json::Value> {
+    let subject = subject(session.clone());
     let compactor = offline();
     block_on(async {
         let mut replay = ReplaySession::open(&subject, plan, &compactor).unwrap();

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::common::talk::{Talk, last, real};
 use crate::common::{block_on, ledger, replayed, subject};
-use recap_core::model::{Role, Transcript};
+use recap_core::model::{Role, Session};
 use recap_replay::{Plan, ReplaySession};
 use recap_strategy::{
     CallUsage, Compactor, FailedCall, Produced, Reply, Task, TaskMessage, builtin,
@@ -44,10 +44,10 @@ impl Seen {
     }
 }
 
-fn seen(transcript: &Transcript, plan: &Plan) -> Seen {
+fn seen(session: &Session, plan: &Plan) -> Seen {
     let compactor = Arc::new(Numbered::default());
-    let subject = subject(transcript.clone());
-    let requests = transcript.messages.iter().filter(|message| message.is_request()).count();
+    let subject = subject(session.clone());
+    let requests = session.messages.iter().filter(|message| message.is_request()).count();
     let (sent, ledger) = block_on(async {
         let mut replay = ReplaySession::open(&subject, plan, &*compactor).unwrap();
         assert!(replay.run_to_request(requests as u32 - 1).await.unwrap());

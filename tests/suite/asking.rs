@@ -25,7 +25,7 @@ use recap_strategy::builtin;
 fn probe(id: &str, asked_at: u32, evidence: &[u32]) -> Probe {
     Probe {
         id: id.into(),
-        transcript: "small".into(),
+        session: "small".into(),
         asked_at,
         kind: ProbeKind::Fact,
         question: format!("What about {id}?"),
@@ -202,7 +202,7 @@ pub fn manifest() -> Manifest {
         questions: "none".into(),
         depth: 0,
         replicates: 1,
-        transcripts: Vec::new(),
+        sessions: Vec::new(),
         strategies: Vec::new(),
         compactor: "offline".into(),
         answerer: "counting".into(),
@@ -245,9 +245,9 @@ fn run_with(role: &Arc<Counting>, strategies: &[&str], probes: Vec<Probe>) -> Fi
         agents: Arc::new(Agents::new(Arc::new(PriceList::bundled()), Vec::new())),
         compactor: None,
     };
-    let mut transcript = small();
-    transcript.messages[4].broadcast = true;
-    let samples = vec![Sample { dataset: "d".into(), transcript, probes }];
+    let mut session = small();
+    session.messages[4].broadcast = true;
+    let samples = vec![Sample { dataset: "d".into(), session, probes }];
     let folder = tempfile::tempdir().unwrap();
     let mut folder = Folder::create(&folder.path().join("run"), &manifest()).unwrap();
     block_on(async {
@@ -303,7 +303,7 @@ fn with_a_recovery_channel_each_probe_is_asked_twice_and_the_archive_ends_at_its
     };
     assert_eq!((sorted(&role.asked), sorted(&role.searched)), (vec![1, 2], vec![1, 2]));
     assert_eq!(*role.broadcasts.lock().unwrap(), [4, 4], "the user's second message");
-    let facts = &finished.transcripts[0].messages;
+    let facts = &finished.sessions[0].messages;
     let all = |end: usize| facts[..end].iter().map(|m| m.tokens).sum::<u64>();
     for cell in finished.results.cells() {
         let rows = &cell.rows().unwrap().probes;
@@ -331,6 +331,6 @@ fn with_a_recovery_channel_each_probe_is_asked_twice_and_the_archive_ends_at_its
             row.recovered.iter_mut().for_each(|recovered| recovered.judgement.rationale.clear());
         }
     }
-    block_on(judge_again(&finished.transcripts, (&mut cells, &mut []), &*role, 2));
+    block_on(judge_again(&finished.sessions, (&mut cells, &mut []), &*role, 2));
     assert!(finished.results.cells().eq(cells));
 }

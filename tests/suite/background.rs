@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use crate::common::{block_on, ledger, message, plan, sent, strategy, subject, text};
 use async_trait::async_trait;
 use recap_billing::pricing::{Agent, PriceList};
-use recap_core::model::{CellOutcome, CellRows, LatencySource, Role, Transcript};
+use recap_core::model::{CellOutcome, CellRows, LatencySource, Role, Session};
 use recap_replay::{Plan, ReplaySession, replay};
 use recap_strategy::{CallUsage, Compactor, CompactorError, FailedCall, Produced, Reply, Task};
 
@@ -52,18 +52,14 @@ impl Compactor for Slow {
 }
 
 /// A user and an assistant by turns, a message every 20 seconds from 0 on.
-fn talk(messages: usize) -> Transcript {
+fn talk(messages: usize) -> Session {
     let one = |at: usize| {
         let role = if at.is_multiple_of(2) { Role::User } else { Role::Assistant };
         let mut message = message(at, role, vec![text(10)]);
         message.at = Some(jiff::Timestamp::from_second(20 * at as i64).unwrap());
         message
     };
-    Transcript {
-        id: "small".into(),
-        messages: (0..messages).map(one).collect(),
-        ..Transcript::default()
-    }
+    Session { id: "small".into(), messages: (0..messages).map(one).collect(), ..Session::default() }
 }
 
 /// Folds all but the last two messages whenever more than four are sent.

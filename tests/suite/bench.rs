@@ -53,8 +53,8 @@ fn the_example_leaves_what_recap_bench_leaves() {
 #[test]
 fn what_cannot_be_planned_is_told_by_its_kind() {
     let refused = |bench: Bench| bench.plan().map(drop).unwrap_err();
-    assert!(matches!(refused(Bench::new([])), BenchError::NoTranscript));
-    assert!(matches!(refused(Bench::new([dataset()]).limit(Some(0))), BenchError::NoTranscript));
+    assert!(matches!(refused(Bench::new([])), BenchError::NoSession));
+    assert!(matches!(refused(Bench::new([dataset()]).limit(Some(0))), BenchError::NoSession));
     let twice = refused(Bench::new([dataset(), dataset()]));
     assert!(matches!(twice, BenchError::GivenTwice { .. }), "{twice}");
     let unknown = refused(Bench::new([dataset()]).strategies(["fifoo"]));

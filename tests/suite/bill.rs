@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use recap_billing::pricing::{Agent, Agents, ModelPrices, PriceList, Tariff};
 use recap_core::model::{
     Bill, Block, Buckets, CacheRules, CellOutcome, CellRows, Exogenous, LatencySource, Message,
-    Role, Transcript, Usage,
+    Role, Session, Usage,
 };
 use recap_replay::{PreparedSession, replay, validate};
 use recap_strategy::{Strategy, builtin};
@@ -79,13 +79,13 @@ fn usd(subject: &PreparedSession, bill: &Bill, agent: &Agent) -> f64 {
 }
 
 /// User and assistant by turns, ten tokens each, at these seconds.
-fn turns(seconds: &[i64]) -> Transcript {
+fn turns(seconds: &[i64]) -> Session {
     let each = |(at, &second): (usize, &i64)| Message {
         at: Some(Timestamp::UNIX_EPOCH + SignedDuration::from_secs(second)),
         ..message(at, if at % 2 == 0 { Role::User } else { Role::Assistant }, vec![text(10)])
     };
     let messages = seconds.iter().enumerate().map(each).collect();
-    Transcript { id: "turns".into(), messages, ..Transcript::default() }
+    Session { id: "turns".into(), messages, ..Session::default() }
 }
 
 #[test]
@@ -114,11 +114,11 @@ fn a_lunch_break_shows_in_the_bill() {
 #[test]
 fn an_hour_is_written_where_the_recording_wrote_for_an_hour() {
     let usage = |read, write| Usage { cache_read: read, cache_write_1h: write, ..Usage::default() };
-    let mut transcript = turns(&[0, 1, 60, 61, 61 + 3_000, 61 + 3_001]);
-    transcript.messages[1].usage = Some(usage(0, 10));
-    transcript.messages[3].usage = Some(usage(10, 20));
-    transcript.messages[5].usage = Some(usage(30, 20));
-    let subject = subject(transcript);
+    let mut session = turns(&[0, 1, 60, 61, 61 + 3_000, 61 + 3_001]);
+    session.messages[1].usage = Some(usage(0, 10));
+    session.messages[3].usage = Some(usage(10, 20));
+    session.messages[5].usage = Some(usage(30, 20));
+    let subject = subject(session);
     assert!(subject.facts.requests.iter().all(|r| r.exogenous.is_none()));
     let rows = rows(&subject, named("full"), 1_000, &claude());
     let found: Vec<_> = billed(&rows).iter().map(parts).collect();
@@ -128,11 +128,11 @@ fn an_hour_is_written_where_the_recording_wrote_for_an_hour() {
 #[test]
 fn a_recorded_cold_start_is_replayed_for_every_strategy() {
     let usage = |read, write| Usage { cache_read: read, cache_write_5m: write, ..Usage::default() };
-    let mut transcript = turns(&[0, 1, 60, 61, 120, 121, 180, 181]);
+    let mut session = turns(&[0, 1, 60, 61, 120, 121, 180, 181]);
     for (at, (read, write)) in [(1, (0, 10)), (3, (10, 20)), (5, (0, 50)), (7, (50, 20))] {
-        transcript.messages[at].usage = Some(usage(read, write));
+        session.messages[at].usage = Some(usage(read, write));
     }
-    let subject = subject(transcript);
+    let subject = subject(session);
     let events: Vec<_> = subject.facts.requests.iter().map(|r| r.exogenous).collect();
     assert_eq!(events, [None, None, Some(Exogenous::Lost { left: 0 }), None]);
     for name in ["full", "sliding-window"] {
@@ -148,9 +148,9 @@ fn a_recorded_cold_start_is_replayed_for_every_strategy() {
 
 #[test]
 fn an_aborted_request_is_not_billed() {
-    let mut transcript = turns(&[0, 1, 60, 61, 120, 121]);
-    transcript.messages[3].usage = Some(Usage::default());
-    let rows = rows(&subject(transcript), named("full"), 1_000, &claude());
+    let mut session = turns(&[0, 1, 60, 61, 120, 121]);
+    session.messages[3].usage = Some(Usage::default());
+    let rows = rows(&subject(session), named("full"), 1_000, &claude());
     let requests = &rows.bills[0].requests;
     assert_eq!(requests[1], None);
     assert_eq!(parts(&requests[2].as_ref().unwrap().prompt.billed), (0, 10, 40, 0));
@@ -166,7 +166,7 @@ fn a_turn_of_more_blocks_than_the_provider_looks_back_over_is_read_still() {
         (0..15).map(|n| message(2 + n, Role::Tool, vec![common::result(&format!("c{n}"), 10)]));
     messages.extend(results);
     messages.push(message(17, Role::Assistant, vec![text(10)]));
-    let subject = subject(Transcript { id: "fan".into(), messages, ..Transcript::default() });
+    let subject = subject(Session { id: "fan".into(), messages, ..Session::default() });
     let read = |strategy: Strategy| billed(&rows(&subject, strategy, 10_000, &claude()))[1].read;
     assert_eq!(read(named("full")), 10, "the breakpoint of the request before still stands");
     let newest = strategy("cache_breakpoints = [\"preamble\", \"newest\"]\n");
@@ -175,10 +175,10 @@ fn a_turn_of_more_blocks_than_the_provider_looks_back_over_is_read_still() {
 
 #[test]
 fn a_changed_model_reads_nothing_of_the_other_ones_cache_and_takes_its_own_price() {
-    let mut transcript = turns(&[0, 1, 60, 61, 120, 121]);
-    transcript.model = Some("main".into());
-    transcript.other_models = [(3, "other".to_owned())].into();
-    let subject = subject(transcript);
+    let mut session = turns(&[0, 1, 60, 61, 120, 121]);
+    session.model = Some("main".into());
+    session.other_models = [(3, "other".to_owned())].into();
+    let subject = subject(session);
     assert_eq!(subject.facts.other_models, ["other"]);
     let dear = json!({
         "input_cost_per_token": 1e-5,
@@ -207,12 +207,12 @@ fn a_changed_model_reads_nothing_of_the_other_ones_cache_and_takes_its_own_price
 fn the_head_breakpoint_stands_behind_what_harnesses_put_in_front() {
     let usage = |read, write| Usage { cache_read: read, cache_write_5m: write, ..Usage::default() };
     let seconds: Vec<i64> = (0..12).map(|n| 10 * n).collect();
-    let mut transcript = turns(&seconds);
+    let mut session = turns(&seconds);
     // 1,000 hidden tokens, of which a restart at the third request leaves 600.
     for (at, (read, write)) in [(1, (0, 1_010)), (3, (1_010, 20)), (5, (600, 450))] {
-        transcript.messages[at].usage = Some(usage(read, write));
+        session.messages[at].usage = Some(usage(read, write));
     }
-    let subject = subject(transcript);
+    let subject = subject(session);
     assert_eq!(subject.facts.calibration.as_ref().unwrap().global, Some(600));
     // A window of two messages begins anew at every request.
     let told = |plan: &str, agent: &Agent| {
@@ -242,13 +242,13 @@ fn the_head_breakpoint_stands_behind_what_harnesses_put_in_front() {
 #[test]
 fn calls_of_compactions_are_told_with_the_head_breakpoint_as_well() {
     let usage = |read, write| Usage { cache_read: read, cache_write_5m: write, ..Usage::default() };
-    let mut transcript = agent_session();
+    let mut session = agent_session();
     // Some 4,000 hidden tokens, of which a restart leaves 2,000.
-    transcript.preamble.system.clear();
+    session.preamble.system.clear();
     for (at, (read, write)) in [(1, (0, 4_060)), (3, (4_060, 1_520)), (5, (2_000, 3_750))] {
-        transcript.messages[at].usage = Some(usage(read, write));
+        session.messages[at].usage = Some(usage(read, write));
     }
-    let subject = subject(transcript);
+    let subject = subject(session);
     let (global, hidden) =
         (subject.facts.calibration.as_ref().unwrap().global.unwrap(), subject.facts.hidden_tokens);
     assert!(global < hidden, "{global} of {hidden}");
@@ -284,7 +284,7 @@ fn pruning_and_masking_set_no_breakpoint_that_the_plan_does_not_name() {
 
 /// Twenty turns of an agent: a question of about 50 tokens, a call, a result of
 /// 1,500, an answer of 100, behind a system prompt of 3,000. No time between.
-fn agent_session() -> Transcript {
+fn agent_session() -> Session {
     let mut messages = Vec::new();
     for turn in 0..20 {
         let id = messages.len();
@@ -299,9 +299,9 @@ fn agent_session() -> Transcript {
     for (at, message) in messages.iter_mut().enumerate() {
         message.at = Some(Timestamp::UNIX_EPOCH + SignedDuration::from_secs(10 * at as i64));
     }
-    let mut transcript = Transcript { id: "agent".into(), messages, ..Transcript::default() };
-    transcript.preamble.system = vec![common::words(3_000)];
-    transcript
+    let mut session = Session { id: "agent".into(), messages, ..Session::default() };
+    session.preamble.system = vec![common::words(3_000)];
+    session
 }
 
 /// The published direction: a window that slides at every request sends far
@@ -337,9 +337,9 @@ fn a_sliding_window_sends_less_and_costs_more_and_large_cuts_cost_less() {
 /// fold; in the history it leaves it alone.
 #[test]
 fn a_state_in_the_system_prompt_rebuilds_the_explicit_cache_at_every_fold() {
-    let mut transcript = agent_session();
-    transcript.preamble.system = vec![common::words(8_000)];
-    let subject = subject(transcript);
+    let mut session = agent_session();
+    session.preamble.system = vec![common::words(8_000)];
+    let subject = subject(session);
     let gemini = listed("gemini-3.8-flash");
     let run = |name: &str| {
         let rows = rows(&subject, named(name), 24_000, &gemini);
@@ -435,13 +435,13 @@ fn the_simulated_bill_is_held_against_the_recorded_one() {
     let usage = |read, write| Usage { cache_read: read, cache_write_5m: write, ..Usage::default() };
     let recorded = [(0, 10), (10, 20), (30, 20), (50, 20)];
     let validated = |recorded: [(u64, u64); 4]| {
-        let mut transcript = turns(&[0, 1, 60, 61, 120, 121, 180, 181]);
+        let mut session = turns(&[0, 1, 60, 61, 120, 121, 180, 181]);
         for (request, (read, write)) in recorded.into_iter().enumerate() {
-            transcript.messages[2 * request + 1].usage = Some(usage(read, write));
+            session.messages[2 * request + 1].usage = Some(usage(read, write));
         }
-        transcript.model = Some("claude-opus-5-5".into());
+        session.model = Some("claude-opus-5-5".into());
         let agents = Agents::new(Arc::new(list()), Vec::new());
-        block_on(validate(&subject(transcript), &agents, &offline())).unwrap()
+        block_on(validate(&subject(session), &agents, &offline())).unwrap()
     };
     let fits = validated(recorded);
     assert_eq!((fits.requests, fits.cold_starts, fits.renewed), (4, 0, 0));

@@ -9,7 +9,7 @@ use crate::common::{block_on, call, message, offline, plan, result, shared, text
 use recap_billing::pricing::{Agents, PriceList};
 use recap_core::model::{
     Block, CellOutcome, CellRows, PreambleChange, RecordedCompaction, RecordedTrigger, Role,
-    TokensSource, Transcript, Usage, Validation,
+    Session, TokensSource, Usage, Validation,
 };
 use recap_core::tokens::{Calibrate, Counter, readings};
 use recap_exam::roles::compactor::Offline;
@@ -17,8 +17,8 @@ use recap_formats::{LoadOptions, load};
 use recap_replay::{PreparedSession, replay, validate};
 use recap_strategy::{Compactor, Task, TaskMessage, builtin};
 
-fn counted(transcript: Transcript, calibrate: Calibrate) -> PreparedSession {
-    PreparedSession::new("test", transcript, Arc::new(Counter::default().calibrating(calibrate)))
+fn counted(session: Session, calibrate: Calibrate) -> PreparedSession {
+    PreparedSession::new("test", session, Arc::new(Counter::default().calibrating(calibrate)))
 }
 
 fn rows(subject: &PreparedSession, strategy: &str) -> CellRows {
@@ -33,8 +33,8 @@ fn rows(subject: &PreparedSession, strategy: &str) -> CellRows {
 /// under a system prompt that changes, with a summary that keeps a tail, a
 /// micro-compaction, another summary that keeps nothing, and a cut. The
 /// provider counts 1.25 tokens for one of ours behind 8,000 hidden ones.
-fn session() -> Transcript {
-    let mut talk = Transcript { id: "talk".into(), ..Transcript::default() };
+fn session() -> Session {
+    let mut talk = Session { id: "talk".into(), ..Session::default() };
     talk.preamble.system = vec![words(40)];
     for round in 0..60 {
         let (one, two) = (format!("a{round}"), format!("b{round}"));
@@ -85,10 +85,10 @@ fn session() -> Transcript {
 fn the_size_of_a_stretch_is_what_the_strategy_recorded_sends() {
     let subject = counted(session(), Calibrate::Never);
     let recording = &subject.recording;
-    let found = readings(&recording.transcript, &recording.exact, &recording.counter);
+    let found = readings(&recording.session, &recording.exact, &recording.counter);
     // A counter that is scaled already changes nothing.
     let scaled = recording.counter.scaled(1.25);
-    assert_eq!(found, readings(&recording.transcript, &recording.exact, &scaled));
+    assert_eq!(found, readings(&recording.session, &recording.exact, &scaled));
     let hidden = subject.facts.hidden_tokens;
     let sent = rows(&subject, "recorded").requests;
     assert_eq!(found.len(), 120);
@@ -119,7 +119,7 @@ fn a_calibrated_session_has_the_providers_prompts() {
 
 /// The same, whose prompts hold 6,000 tokens more from a request on until they
 /// are compacted away.
-fn session_with_hidden_text(from: usize, until: usize) -> Transcript {
+fn session_with_hidden_text(from: usize, until: usize) -> Session {
     let mut talk = session();
     for message in &mut talk.messages[from..until] {
         if let Some(usage) = &mut message.usage {
@@ -269,9 +269,9 @@ fn the_bill_that_is_validated_is_the_one_of_the_row() {
 }
 
 /// Sessions of a folder, or `None` where the data is not at hand.
-fn real(folder: &str) -> Option<Vec<Transcript>> {
+fn real(folder: &str) -> Option<Vec<Session>> {
     let path = shared(&format!("data/{folder}"))?;
-    Some(load(&path, &LoadOptions::default()).unwrap().transcripts)
+    Some(load(&path, &LoadOptions::default()).unwrap().sessions)
 }
 
 #[test]
@@ -310,8 +310,8 @@ fn errors_on_real_sessions_are_those_of_an_independent_computation() {
     let mut differ = Vec::new();
     for (id, requests, stretches, in_sample, forward, after, factor, unseen) in expected {
         let found = sessions.iter().find(|t| t.id.starts_with(id));
-        let transcript = found.unwrap_or_else(|| panic!("no transcript {id}")).clone();
-        let subject = counted(transcript, Calibrate::WhereReported);
+        let session = found.unwrap_or_else(|| panic!("no session {id}")).clone();
+        let subject = counted(session, Calibrate::WhereReported);
         let known = subject.facts.calibration.clone().unwrap();
         let share =
             |error: Option<f64>| error.map_or(String::new(), |e| format!("{:.1}", e * 100.0));
@@ -347,14 +347,14 @@ fn the_row_recorded_is_within_three_per_cent_of_what_was_reported() {
         return;
     };
     let mut compared = 0;
-    for transcript in sessions.into_iter().flatten() {
-        let id = transcript.id.clone();
+    for session in sessions.into_iter().flatten() {
+        let id = session.id.clone();
         // Its summary is encrypted, and the row fails with that reason.
-        if transcript.compactions.iter().any(|c| c.unreadable.is_some()) {
+        if session.compactions.iter().any(|c| c.unreadable.is_some()) {
             continue;
         }
-        let unpriced = transcript.model.as_deref() == Some("aide-gpt-5");
-        let subject = counted(transcript, Calibrate::WhereReported);
+        let unpriced = session.model.as_deref() == Some("aide-gpt-5");
+        let subject = counted(session, Calibrate::WhereReported);
         if subject.facts.calibration.is_none() {
             continue;
         }

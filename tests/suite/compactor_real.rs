@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::common::shared;
-use recap_core::model::Transcript;
+use recap_core::model::Session;
 use recap_core::tokens::{Counter, Sizes};
 use recap_exam::roles::compactor::Offline;
 use recap_formats::{LoadOptions, load};
@@ -19,11 +19,11 @@ const HEADINGS: [&str; 5] = [
     "Any important context or decisions that would be needed",
 ];
 
-/// The messages of a transcript up to so many tokens.
-fn head(transcript: &Transcript, counter: &Counter, tokens: u64) -> Vec<TaskMessage> {
-    let sizes = Sizes::of(transcript, counter);
+/// The messages of a session up to so many tokens.
+fn head(session: &Session, counter: &Counter, tokens: u64) -> Vec<TaskMessage> {
+    let sizes = Sizes::of(session, counter);
     let mut sum = 0;
-    let messages = transcript.messages.iter().zip(&sizes.messages);
+    let messages = session.messages.iter().zip(&sizes.messages);
     let taken = messages.take_while(|(_, weight)| {
         sum += weight.tokens;
         sum <= tokens
@@ -61,8 +61,8 @@ fn real_sessions_are_folded_within_the_bound() {
     let counter = Arc::new(Counter::default());
     let offline = Offline::new(Arc::clone(&counter));
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
-    for transcript in &dataset.transcripts {
-        let messages = head(transcript, &counter, 160_000);
+    for session in &dataset.sessions {
+        let messages = head(session, &counter, 160_000);
         let read: u64 = messages.iter().map(|m| m.tokens).sum();
         for (task, bound) in tasks(&messages, 1_500).into_iter().zip([1_500; 3]) {
             let start = Instant::now();
@@ -71,7 +71,7 @@ fn real_sessions_are_folded_within_the_bound() {
             assert_eq!(reply.usage.input, read);
             assert!(reply.usage.output <= bound, "{}", reply.usage.output);
             // Long sessions have more to say than the bound takes.
-            let shown = &transcript.id[..8.min(transcript.id.len())];
+            let shown = &session.id[..8.min(session.id.len())];
             eprintln!("{shown} {read} tokens -> {} in {took:?}", reply.usage.output);
             if let Produced::Continuation(text) = &reply.produced {
                 assert_eq!(text.matches("## ").count(), 5, "every heading stands");

@@ -1,6 +1,6 @@
 //! The contract of every built-in strategy, on sessions by chance.
 
-use crate::common::{any_transcript, block_on, ledger, offline, plan, sent, strategy, subject};
+use crate::common::{any_session, block_on, ledger, offline, plan, sent, strategy, subject};
 use proptest::prelude::*;
 use recap_core::model::{CellOutcome, LedgerState};
 use recap_replay::{Plan, PreparedSession, ReplaySession, WindowSpec, replay};
@@ -24,8 +24,8 @@ proptest! {
     #![proptest_config(cases())]
 
     #[test]
-    fn every_strategy_runs_through_and_twice_the_same(transcript in any_transcript(), part in 0usize..4) {
-        let subject = subject(transcript);
+    fn every_strategy_runs_through_and_twice_the_same(session in any_session(), part in 0usize..4) {
+        let subject = subject(session);
         let window: WindowSpec = "30%".parse().unwrap();
         let tokens = window.tokens(&subject.recording.sizes, 0).unwrap();
         for name in quarter(part) {
@@ -49,8 +49,8 @@ proptest! {
     }
 
     #[test]
-    fn sums_and_ledger_agree_with_what_is_sent(transcript in any_transcript(), at in any::<prop::sample::Index>(), part in 0usize..4) {
-        let subject = subject(transcript);
+    fn sums_and_ledger_agree_with_what_is_sent(session in any_session(), at in any::<prop::sample::Index>(), part in 0usize..4) {
+        let subject = subject(session);
         let requests = subject.facts.requests.len();
         prop_assume!(requests > 0);
         let request = at.index(requests) as u32;
@@ -76,8 +76,8 @@ proptest! {
     }
 
     #[test]
-    fn the_prompt_kept_up_to_date_is_the_one_made_afresh(transcript in any_transcript(), part in 0usize..4) {
-        let subject = subject(transcript);
+    fn the_prompt_kept_up_to_date_is_the_one_made_afresh(session in any_session(), part in 0usize..4) {
+        let subject = subject(session);
         let window: WindowSpec = "30%".parse().unwrap();
         let tokens = window.tokens(&subject.recording.sizes, 0).unwrap();
         for name in quarter(part) {
@@ -87,8 +87,8 @@ proptest! {
     }
 
     #[test]
-    fn saved_and_restored_at_every_request_the_contexts_are_identical(transcript in any_transcript(), part in 0usize..4) {
-        let subject = subject(transcript);
+    fn saved_and_restored_at_every_request_the_contexts_are_identical(session in any_session(), part in 0usize..4) {
+        let subject = subject(session);
         let window: WindowSpec = "30%".parse().unwrap();
         let tokens = window.tokens(&subject.recording.sizes, 0).unwrap();
         for name in quarter(part) {
@@ -115,7 +115,7 @@ fn prompts_follow_the_context(subject: &PreparedSession, plan: &Plan) {
         let row = session.last_request().unwrap();
         let same = blocks.iter().zip(&before).take_while(|(now, then)| now == then).count();
         assert_eq!(row.common_prefix, session.prompt().end(same), "{name} at request {request}");
-        let (system, changes) = (&subject.recording.transcript.preamble_changes, request > 0);
+        let (system, changes) = (&subject.recording.session.preamble_changes, request > 0);
         if system.is_empty() {
             assert_eq!(row.cache_break, changes && same < before.len(), "{name} at {request}");
         }
@@ -154,7 +154,7 @@ fn saved_and_restored_everywhere(subject: &PreparedSession, plan: &Plan) -> bool
 #[test]
 fn every_strategy_compacts_the_bundled_session_and_survives_restoring() {
     let dataset = recap_formats::bundled("quickstart").unwrap().unwrap();
-    let subject = subject(dataset.transcripts.into_iter().next().unwrap());
+    let subject = subject(dataset.sessions.into_iter().next().unwrap());
     let window: WindowSpec = "25%".parse().unwrap();
     let tokens = window.tokens(&subject.recording.sizes, 0).unwrap();
     for name in replayed() {
@@ -169,9 +169,9 @@ fn every_strategy_compacts_the_bundled_session_and_survives_restoring() {
 #[test]
 fn fifo_that_keeps_the_first_user_message_is_sent_and_restored_like_any_view() {
     let dataset = recap_formats::bundled("quickstart").unwrap().unwrap();
-    let mut transcript = dataset.transcripts.into_iter().next().unwrap();
-    transcript.messages.truncate(120);
-    let subject = subject(transcript);
+    let mut session = dataset.sessions.into_iter().next().unwrap();
+    session.messages.truncate(120);
+    let subject = subject(session);
     let keep = [("keep_first_user".to_owned(), "true".to_owned())];
     for window in ["5%", "30%"] {
         let window: WindowSpec = window.parse().unwrap();
@@ -212,8 +212,8 @@ proptest! {
     #![proptest_config(cases())]
 
     #[test]
-    fn each_request_says_whether_its_pairs_are_whole(transcript in any_transcript()) {
-        let subject = subject(transcript);
+    fn each_request_says_whether_its_pairs_are_whole(session in any_session()) {
+        let subject = subject(session);
         for strategy in breaking() {
             let (plan, compactor) = (plan(strategy, 1_000), offline());
             let replayed = block_on(replay(&subject, &plan, &compactor));

@@ -30,7 +30,7 @@ fn id_list_leaves_out_results_whose_call_is_outside() {
 }
 
 /// The list of `id-list-words` at the last request, a line for each identifier.
-fn listed(talk: &recap_core::model::Transcript, overrides: &[(&str, &str)]) -> Vec<String> {
+fn listed(talk: &recap_core::model::Session, overrides: &[(&str, &str)]) -> Vec<String> {
     at_last(talk, &real("id-list-words", 200_000, overrides), |session| {
         let notes = session.context().notes();
         notes.flat_map(|(_, text)| text.lines()).map(str::to_owned).collect()

@@ -1,7 +1,7 @@
 //! Logs of coding agents that were read from public descriptions: Kimi CLI
 //! (MoonshotAI/kimi-cli, `soul/context.py`) and Aider (Aider-AI/aider).
 
-use recap_core::model::Transcript;
+use recap_core::model::Session;
 use serde_json::json;
 
 use crate::outline::{lines, outline, refused, try_read, usages};
@@ -9,14 +9,14 @@ use crate::outline::{lines, outline, refused, try_read, usages};
 const KIMI: &str = include_str!("../fixtures/dataset/kimi-cli.jsonl");
 const AIDER: &str = include_str!("../fixtures/dataset/aider.chat.history.md");
 
-fn read(text: &str) -> Transcript {
+fn read(text: &str) -> Session {
     let mut dataset = try_read(text).unwrap_or_else(|error| panic!("{error}"));
-    dataset.transcripts.remove(0)
+    dataset.sessions.remove(0)
 }
 
 #[test]
 fn a_context_of_kimi_cli_begins_with_its_summary() {
-    let transcript = read(KIMI);
+    let session = read(KIMI);
     let expected = [
         "user: Find the limit.",
         "assistant: I look.",
@@ -24,12 +24,12 @@ fn a_context_of_kimi_cli_begins_with_its_summary() {
         "assistant: It is 4210.",
         "user: Thanks.",
     ];
-    assert_eq!(outline(&transcript), expected);
-    assert_eq!(transcript.preamble.system, ["Be brief."]);
-    assert_eq!(transcript.messages[1].reasoning(), "Hm.");
-    assert_eq!(transcript.messages[2].images(), 1);
-    assert_eq!(transcript.left_out["_checkpoint record"], 2);
-    let [compaction] = &transcript.compactions[..] else { panic!() };
+    assert_eq!(outline(&session), expected);
+    assert_eq!(session.preamble.system, ["Be brief."]);
+    assert_eq!(session.messages[1].reasoning(), "Hm.");
+    assert_eq!(session.messages[2].images(), 1);
+    assert_eq!(session.left_out["_checkpoint record"], 2);
+    let [compaction] = &session.compactions[..] else { panic!() };
     assert_eq!((compaction.after, compaction.kept_from), (0, 0));
     assert_eq!(compaction.summary.as_deref(), Some("The limit was sought."));
     assert_eq!(compaction.pieces.len(), 1);
@@ -55,13 +55,13 @@ fn sizes_of_a_context_of_kimi_cli_are_prompts_and_answers() {
         size(1_300),
         size(1_400),
     ];
-    let transcript = read(&lines(&records));
-    assert_eq!(usages(&transcript), [[900, 0, 0, 60], [1_000, 0, 0, 0]]);
-    let told = transcript.messages.iter().filter_map(|message| message.usage);
+    let session = read(&lines(&records));
+    assert_eq!(usages(&session), [[900, 0, 0, 60], [1_000, 0, 0, 0]]);
+    let told = session.messages.iter().filter_map(|message| message.usage);
     let told: Vec<_> = told.map(|usage| (usage.output_final, usage.cache_unknown)).collect();
     assert_eq!(told, [(true, true), (false, true)]);
-    assert_eq!(transcript.left_out["size of the context without that of its prompt"], 1);
-    assert_eq!(transcript.left_out["size of the context without a response"], 1);
+    assert_eq!(session.left_out["size of the context without that of its prompt"], 1);
+    assert_eq!(session.left_out["size of the context without a response"], 1);
 }
 
 #[test]
@@ -75,16 +75,16 @@ fn odd_contexts_of_kimi_cli_are_set_aside() {
     ] {
         let said = json!({"role": "user", "content": "go"});
         let dataset = try_read(&lines(&[note.clone(), record, said])).unwrap();
-        assert_eq!(outline(&dataset.transcripts[0]), ["user: go"]);
+        assert_eq!(outline(&dataset.sessions[0]), ["user: go"]);
         let told = crate::outline::told(Ok(dataset));
         assert!(told.contains("first line 2: ") && told.contains(says), "{told}");
     }
 }
 
 #[test]
-fn a_history_of_aider_is_a_transcript_for_each_session() {
+fn a_history_of_aider_is_a_session_for_each_session() {
     let dataset = try_read(AIDER).unwrap();
-    let [first, last] = &dataset.transcripts[..] else { panic!("{}", dataset.transcripts.len()) };
+    let [first, last] = &dataset.sessions[..] else { panic!("{}", dataset.sessions.len()) };
     let expected = [
         "user: Find the limit.\nIt is in src/valve.rs.",
         "assistant: I look.\n\n```rust\npub const LIMIT: u32 = 4210;\n```",
@@ -108,10 +108,10 @@ fn inputs_and_responses_of_aider_are_told_apart() {
 
 #[test]
 fn a_history_of_aider_that_is_cut_anywhere_is_a_beginning_of_the_whole() {
-    let full: Vec<Vec<String>> = try_read(AIDER).unwrap().transcripts.iter().map(outline).collect();
+    let full: Vec<Vec<String>> = try_read(AIDER).unwrap().sessions.iter().map(outline).collect();
     for cut in (0..AIDER.len()).filter(|cut| AIDER.is_char_boundary(*cut)) {
         let Ok(dataset) = try_read(&AIDER[..cut]) else { continue };
-        let read: Vec<Vec<String>> = dataset.transcripts.iter().map(outline).collect();
+        let read: Vec<Vec<String>> = dataset.sessions.iter().map(outline).collect();
         let flat = |sessions: &[Vec<String>]| sessions.concat();
         let (mut read, full) = (flat(&read), flat(&full));
         let last = read.pop().unwrap();
@@ -137,7 +137,7 @@ fn commands_of_aider_are_no_messages_and_some_empty_the_context() {
         # aider chat started at 2026-05-04 12:00:00\n\n#### /clear\n\n#### Bye.\n";
     let dataset = try_read(history).unwrap();
     let all: Vec<_> = dataset
-        .transcripts
+        .sessions
         .iter()
         .map(|one| (one.id.as_str(), one.model.as_deref(), outline(one)))
         .collect();
@@ -153,7 +153,7 @@ fn commands_of_aider_are_no_messages_and_some_empty_the_context() {
         ("file-3", None, said(&["user: Bye."])),
     ];
     assert_eq!(all, expected);
-    assert_eq!(dataset.transcripts[0].left_out["command to aider"], 3);
+    assert_eq!(dataset.sessions[0].left_out["command to aider"], 3);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Logs of a coding agent that were read from public descriptions: Copilot CLI
 //! (github/copilot-sdk, `session-events.ts`).
 
-use recap_core::model::{Block, RecordedTrigger, Transcript};
+use recap_core::model::{Block, RecordedTrigger, Session};
 use recap_formats::{Dataset, DatasetError, LoadOptions, load_reader};
 use serde_json::{Value as Json, json};
 
@@ -14,18 +14,18 @@ fn try_read(text: &str, sidechains: bool) -> Result<Dataset, DatasetError> {
     load_reader("file.jsonl", text.as_bytes(), &options)
 }
 
-fn read(text: &str) -> Transcript {
+fn read(text: &str) -> Session {
     let mut dataset = try_read(text, false).unwrap_or_else(|error| panic!("{error}"));
-    dataset.transcripts.remove(0)
+    dataset.sessions.remove(0)
 }
 
-fn failed(transcript: &Transcript, at: usize) -> bool {
-    matches!(transcript.messages[at].blocks[0], Block::ToolResult { is_error: true, .. })
+fn failed(session: &Session, at: usize) -> bool {
+    matches!(session.messages[at].blocks[0], Block::ToolResult { is_error: true, .. })
 }
 
 #[test]
 fn a_log_of_copilot_cli_is_read_with_its_prompts_and_its_compaction() {
-    let transcript = read(COPILOT);
+    let session = read(COPILOT);
     let expected = [
         "user: <now>10:00</now>\nFind the limit.",
         "assistant: I look.",
@@ -34,22 +34,22 @@ fn a_log_of_copilot_cli_is_read_with_its_prompts_and_its_compaction() {
         "assistant: It is 4210.",
         "user: Thanks.",
     ];
-    assert_eq!(outline(&transcript), expected);
+    assert_eq!(outline(&session), expected);
     // A response in two messages is one request.
-    assert_eq!(transcript.requests().collect::<Vec<_>>(), [1, 4]);
-    assert_eq!(transcript.messages[1].reasoning(), "Hm.");
-    assert_eq!(transcript.messages[0].images(), 1);
-    assert!(failed(&transcript, 2) && !failed(&transcript, 3));
-    assert_eq!(transcript.preamble.system, ["Be brief."]);
-    let [change] = &transcript.preamble_changes[..] else { panic!() };
+    assert_eq!(session.requests().collect::<Vec<_>>(), [1, 4]);
+    assert_eq!(session.messages[1].reasoning(), "Hm.");
+    assert_eq!(session.messages[0].images(), 1);
+    assert!(failed(&session, 2) && !failed(&session, 3));
+    assert_eq!(session.preamble.system, ["Be brief."]);
+    let [change] = &session.preamble_changes[..] else { panic!() };
     assert_eq!((change.before, change.system[0].as_str()), (5, "Be brief. One checkpoint."));
-    assert_eq!(transcript.model.as_deref(), Some("gpt-5"));
-    assert_eq!(transcript.other_models[&1], "gpt-5-mini");
-    assert_eq!(transcript.project.as_deref(), Some("plant"));
-    assert!(transcript.metadata.iter().any(|value| value == "/home/ada"));
-    assert_eq!(transcript.left_out["sidechain record"], 2);
-    assert_eq!(transcript.left_out["file attachment"], 1);
-    let [compaction] = &transcript.compactions[..] else { panic!() };
+    assert_eq!(session.model.as_deref(), Some("gpt-5"));
+    assert_eq!(session.other_models[&1], "gpt-5-mini");
+    assert_eq!(session.project.as_deref(), Some("plant"));
+    assert!(session.metadata.iter().any(|value| value == "/home/ada"));
+    assert_eq!(session.left_out["sidechain record"], 2);
+    assert_eq!(session.left_out["file attachment"], 1);
+    let [compaction] = &session.compactions[..] else { panic!() };
     // It ran in the background: what came meanwhile was kept.
     assert_eq!((compaction.after, compaction.kept_from), (5, 4));
     assert_eq!(compaction.summary.as_deref(), Some("<overview>The limit is 4210.</overview>"));
@@ -68,9 +68,9 @@ fn a_log_of_copilot_cli_is_read_with_its_prompts_and_its_compaction() {
 }
 
 #[test]
-fn subagents_of_copilot_cli_are_transcripts_of_their_own_on_request() {
+fn subagents_of_copilot_cli_are_sessions_of_their_own_on_request() {
     let dataset = try_read(COPILOT, true).unwrap();
-    let [main, agent] = &dataset.transcripts[..] else { panic!() };
+    let [main, agent] = &dataset.sessions[..] else { panic!() };
     assert!(!main.left_out.contains_key("sidechain record"));
     assert_eq!(agent.id, format!("{}#sidechain-1", main.id));
     assert_eq!(outline(agent), ["user: Look for valves.", "assistant: One valve."]);
@@ -95,11 +95,11 @@ fn responses_of_copilot_cli_without_visible_text_are_requests() {
     let note = copilot("system.notification", &json!({"content": "Shell 30 has completed."}));
     let said = copilot("user.message", &json!({"content": "go"}));
     let records = [vec![said, note], answers(&[("claude-sonnet-4.6", 101), ("m", 0)])].concat();
-    let transcript = read(&lines(&records));
+    let session = read(&lines(&records));
     let expected = ["user: go", "system: Shell 30 has completed.", "assistant: "];
-    assert_eq!(outline(&transcript), expected);
-    assert_eq!(transcript.requests().collect::<Vec<_>>(), [2]);
-    assert_eq!(transcript.model.as_deref(), Some("claude-sonnet-4.6"));
+    assert_eq!(outline(&session), expected);
+    assert_eq!(session.requests().collect::<Vec<_>>(), [2]);
+    assert_eq!(session.model.as_deref(), Some("claude-sonnet-4.6"));
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn totals_of_copilot_cli_are_the_usage_of_a_models_only_response() {
     let end = copilot("session.shutdown", &json!({"modelMetrics": {"a": total(1), "b": total(2)}}));
     let records = answers(&[("a", 9), ("b", 4), ("b", 5)]);
     let dataset = try_read(&lines(&[records.clone(), vec![end.clone()]].concat()), false).unwrap();
-    let usage = dataset.transcripts[0].messages.iter().map(|message| message.usage);
+    let usage = dataset.sessions[0].messages.iter().map(|message| message.usage);
     let usage: Vec<_> = usage.map(|one| one.map(|u| (u.input, u.cache_read, u.output))).collect();
     assert_eq!(usage, [Some((40, 60, 9)), None, None]);
     let unused = "file.jsonl: its totals are not used, since they cannot be assigned to single \
@@ -120,7 +120,7 @@ fn totals_of_copilot_cli_are_the_usage_of_a_models_only_response() {
     // Two runs of one session: of which run a response is, is not told.
     let twice = [records, vec![end.clone(), end]].concat();
     let dataset = try_read(&lines(&twice), false).unwrap();
-    assert!(dataset.transcripts[0].messages.iter().all(|message| message.usage.is_none()));
+    assert!(dataset.sessions[0].messages.iter().all(|message| message.usage.is_none()));
     let odd = copilot("session.shutdown", &json!({"modelMetrics": {"a": 7}}));
     let dataset = try_read(&lines(&[answers(&[("a", 9)]), vec![odd]].concat()), false).unwrap();
     assert!(crate::outline::told(Ok(dataset)).contains("modelMetrics.a"));
@@ -132,10 +132,10 @@ fn odd_events_of_copilot_cli_are_counted_or_set_aside() {
     let unknown = copilot("tool.execution_complete", &json!({"toolCallId": "c", "success": true}));
     let failed = copilot("session.compaction_complete", &json!({"success": false, "error": "x"}));
     let bare = copilot("session.compaction_complete", &json!({"success": true}));
-    let transcript = read(&lines(&[said.clone(), unknown, failed, bare]));
-    assert_eq!(transcript.left_out["tool result whose call is not in the recording"], 1);
-    assert_eq!(transcript.left_out["failed compaction"], 1);
-    let [compaction] = &transcript.compactions[..] else { panic!() };
+    let session = read(&lines(&[said.clone(), unknown, failed, bare]));
+    assert_eq!(session.left_out["tool result whose call is not in the recording"], 1);
+    assert_eq!(session.left_out["failed compaction"], 1);
+    let [compaction] = &session.compactions[..] else { panic!() };
     assert!(compaction.summary.is_none() && compaction.unreadable.is_some());
     for (event, says) in [
         (copilot("assistant.message", &json!({"toolRequests": [{"name": "x"}]})), "toolCallId"),

@@ -48,24 +48,24 @@ fn packed(bytes: &[u8]) -> Vec<u8> {
 #[test]
 fn locomo_sessions_are_in_order_and_every_turn_is_a_message() {
     let dataset = locomo();
-    let transcript = &dataset.transcripts[0];
-    assert_eq!(transcript.id, "conv-1");
-    let ids: Vec<&str> = transcript.messages.iter().map(|m| m.id.as_str()).collect();
+    let session = &dataset.sessions[0];
+    assert_eq!(session.id, "conv-1");
+    let ids: Vec<&str> = session.messages.iter().map(|m| m.id.as_str()).collect();
     assert_eq!(ids, ["D1:1", "D1:2", "D1:3", "D2:1", "D10:1", "D10:2"]);
     use Role::{Assistant, User};
-    let roles: Vec<Role> = transcript.messages.iter().map(|m| m.role).collect();
+    let roles: Vec<Role> = session.messages.iter().map(|m| m.role).collect();
     assert_eq!(roles, [User, Assistant, Assistant, Assistant, Assistant, User]);
 }
 
 #[test]
 fn locomo_session_dates_are_the_times_of_their_turns() {
     let dataset = locomo();
-    let at = |n: usize| dataset.transcripts[0].messages[n].at.map(|at| at.to_string());
+    let at = |n: usize| dataset.sessions[0].messages[n].at.map(|at| at.to_string());
     assert_eq!(at(0).as_deref(), Some("2023-05-08T13:56:00Z"));
     assert_eq!(at(2), at(0));
     assert_eq!(at(3), None, "`soon` is no date");
     assert_eq!(at(4).as_deref(), Some("2023-06-01T00:05:00Z"));
-    let left_out = &dataset.transcripts[0].left_out;
+    let left_out = &dataset.sessions[0].left_out;
     assert_eq!(left_out["session date that cannot be read"], 1);
     assert_eq!(left_out["date without a session"], 1);
 }
@@ -73,11 +73,11 @@ fn locomo_session_dates_are_the_times_of_their_turns() {
 #[test]
 fn a_locomo_photo_is_its_caption_and_never_its_search_string() {
     let dataset = locomo();
-    let transcript = &dataset.transcripts[0];
-    assert_eq!(transcript.messages[1].sent(), "Ben: Look.\n[photo: a photo of a blue boat]");
-    assert_eq!((transcript.messages[1].images(), transcript.messages[2].images()), (0, 1));
-    assert!(transcript.messages.iter().all(|m| !m.sent().contains("secret")));
-    assert_eq!(transcript.left_out["image search string"], 1);
+    let session = &dataset.sessions[0];
+    assert_eq!(session.messages[1].sent(), "Ben: Look.\n[photo: a photo of a blue boat]");
+    assert_eq!((session.messages[1].images(), session.messages[2].images()), (0, 1));
+    assert!(session.messages.iter().all(|m| !m.sent().contains("secret")));
+    assert_eq!(session.left_out["image search string"], 1);
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn locomo_evidence_is_split_and_what_names_no_turn_is_counted() {
     assert_eq!(probe(&dataset, "conv-1/qa1").evidence, ["D1:1", "D10:2"]);
     // Named twice and out of order.
     assert_eq!(probe(&dataset, "conv-1/qa2").evidence, ["D1:1", "D10:2"]);
-    assert_eq!(dataset.transcripts[0].left_out["evidence that names no turn"], 1);
+    assert_eq!(dataset.sessions[0].left_out["evidence that names no turn"], 1);
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn locomo_categories_are_kinds_and_numbers_are_answers() {
     use ProbeKind::{Abstain, Fact, MultiHop, OpenDomain, Temporal};
     assert_eq!(kinds, [Fact, Temporal, MultiHop, OpenDomain, Abstain, Fact]);
     assert_eq!(probe(&dataset, "conv-1/qa0").expect, any_of(&["3"]));
-    assert!(dataset.probes.iter().all(|p| p.transcript == "conv-1" && p.asked_at == 5));
+    assert!(dataset.probes.iter().all(|p| p.session == "conv-1" && p.asked_at == 5));
 }
 
 #[test]
@@ -140,9 +140,9 @@ fn a_locomo_file_of_another_shape_is_refused_with_its_place() {
 #[test]
 fn beam_messages_lose_the_marker_of_their_place_and_nothing_else() {
     let dataset = beam();
-    let transcript = &dataset.transcripts[0];
-    assert_eq!(transcript.id, "7", "a chat is named after its folder");
-    let texts: Vec<String> = transcript.messages.iter().map(|m| m.sent()).collect();
+    let session = &dataset.sessions[0];
+    assert_eq!(session.id, "7", "a chat is named after its folder");
+    let texts: Vec<String> = session.messages.iter().map(|m| m.sent()).collect();
     assert_eq!(
         texts,
         [
@@ -154,8 +154,8 @@ fn beam_messages_lose_the_marker_of_their_place_and_nothing_else() {
             "Changed.",
         ]
     );
-    assert_eq!(transcript.left_out["position marker"], 4);
-    let at = |n: usize| transcript.messages[n].at.map(|at| at.to_string());
+    assert_eq!(session.left_out["position marker"], 4);
+    let at = |n: usize| session.messages[n].at.map(|at| at.to_string());
     assert_eq!(at(3).as_deref(), Some("2024-03-15T00:00:00Z"));
     assert_eq!(at(4).as_deref(), Some("2024-04-05T00:00:00Z"));
 }
@@ -167,7 +167,7 @@ fn beam_question_types_are_kinds_as_in_semantics_33() {
         let probe = probe(&dataset, &format!("7/{id}-1"));
         assert_eq!((probe.kind, &probe.expect), (kind, &expect), "{id}");
         assert_eq!(probe.evidence, evidence, "{id}");
-        assert_eq!((probe.asked_at, probe.transcript.as_str()), (5, "7"), "{id}");
+        assert_eq!((probe.asked_at, probe.session.as_str()), (5, "7"), "{id}");
     };
     is("abstention", ProbeKind::Abstain, Expectation::Unanswerable, &[]);
     let nugget = rubric(&["there is contradictory information"]);
@@ -184,13 +184,13 @@ fn beam_question_types_are_kinds_as_in_semantics_33() {
     is("summarization", ProbeKind::Summary, parts, &["0", "2", "4"]);
     is("temporal_reasoning", ProbeKind::Temporal, any_of(&["14 days"]), &["0"]);
     assert_eq!(dataset.probes.len(), 10);
-    assert_eq!(dataset.transcripts[0].left_out["evidence that names no message"], 1);
+    assert_eq!(dataset.sessions[0].left_out["evidence that names no message"], 1);
 }
 
 #[test]
 fn a_beam_chat_alone_finds_the_questions_beside_it() {
     let (folder, file) = (beam(), read(&fixture("beam/7/chat.json")));
-    assert_eq!(file.transcripts, folder.transcripts);
+    assert_eq!(file.sessions, folder.sessions);
     assert_eq!(file.probes, folder.probes);
     let names = |dataset: &Dataset| -> Vec<String> {
         dataset.files.iter().map(|(name, _)| name.clone()).collect()
@@ -210,7 +210,7 @@ fn a_packed_chat_reads_as_the_open_one_and_is_hashed_as_stored() {
     std::fs::copy(fixture("beam/7/probing_questions.json"), chat.join("probing_questions.json"))
         .unwrap();
     let dataset = read(folder.path());
-    assert_eq!(dataset.transcripts, beam().transcripts);
+    assert_eq!(dataset.sessions, beam().sessions);
     assert_eq!(dataset.probes, beam().probes);
     let hash = blake3::hash(&bytes).to_hex().to_string();
     assert_eq!(dataset.files[1], ("7/chat_trunecated.json.gz".to_owned(), hash));
@@ -227,7 +227,7 @@ fn the_shorter_chat_is_read_instead_and_questions_may_have_their_own_folder() {
         std::fs::copy(fixture("beam/7/chat.json"), chat.join(name)).unwrap();
     }
     let dataset = read(folder.path());
-    assert_eq!((dataset.transcripts.len(), dataset.probes.len()), (1, 10));
+    assert_eq!((dataset.sessions.len(), dataset.probes.len()), (1, 10));
     let warned = ["7/chat.json: left out, since 7/chat_trunecated.json is in the same folder"];
     assert_eq!(dataset.warnings, warned);
     // Asked for by name, the longer one is read.
@@ -242,7 +242,7 @@ fn any_format_may_be_packed_and_a_broken_pack_is_an_error() {
         let stream =
             |bytes: &[u8]| load_reader(&format!("{name}.gz"), bytes, &LoadOptions::default());
         let read = stream(&bytes).unwrap_or_else(|e| panic!("{e}"));
-        assert_eq!(read.transcripts, self::read(&fixture(name)).transcripts, "{name}");
+        assert_eq!(read.sessions, self::read(&fixture(name)).sessions, "{name}");
         for end in [3, bytes.len() / 2, bytes.len() - 4] {
             let error = stream(&bytes[..end]).expect_err("must be refused");
             assert!(matches!(error.problem, Problem::Io { .. }), "{name} at {end}: {error}");
@@ -281,10 +281,10 @@ fn chats_of_one_name_in_two_folders_keep_their_questions() {
         }
     }
     let dataset = read(folder.path());
-    assert_eq!((dataset.transcripts.len(), dataset.probes.len()), (2, 20));
-    let ids: Vec<&str> = dataset.transcripts.iter().map(|t| t.id.as_str()).collect();
+    assert_eq!((dataset.sessions.len(), dataset.probes.len()), (2, 20));
+    let ids: Vec<&str> = dataset.sessions.iter().map(|t| t.id.as_str()).collect();
     assert_eq!(ids, ["100K/7/chat/7", "500K/7/chat/7"]);
-    assert_eq!(dataset.probes[10].transcript, ids[1]);
+    assert_eq!(dataset.probes[10].session, ids[1]);
 }
 
 #[test]
@@ -294,7 +294,7 @@ fn imported_probes_survive_the_native_format() {
         write_native(&dataset, folder.path()).unwrap();
         let back = read(folder.path());
         assert_eq!(back.probes, dataset.probes);
-        assert_eq!(back.transcripts, dataset.transcripts);
+        assert_eq!(back.sessions, dataset.sessions);
     }
 }
 
@@ -333,10 +333,10 @@ fn the_real_locomo_has_the_counts_of_its_source() {
     let Some(dataset) = data("locomo-nc/locomo10_conv1-6.json") else {
         return;
     };
-    assert_eq!(dataset.transcripts.len(), 6);
-    let messages = dataset.transcripts.iter().map(|t| t.messages.len());
+    assert_eq!(dataset.sessions.len(), 6);
+    let messages = dataset.sessions.iter().map(|t| t.messages.len());
     assert_eq!(messages.sum::<usize>(), 3_435);
-    assert!(dataset.transcripts.iter().all(|t| t.messages.iter().all(|m| m.at.is_some())));
+    assert!(dataset.sessions.iter().all(|t| t.messages.iter().all(|m| m.at.is_some())));
     assert_eq!(dataset.probes.len(), 1_157);
     // Categories 1 to 5: 172, 180, 53, 480, 272; two of the fifth have an answer.
     let kinds = [
@@ -348,7 +348,7 @@ fn the_real_locomo_has_the_counts_of_its_source() {
     ];
     assert_eq!(by_kind(&dataset), BTreeMap::from(kinds));
     let left_out = |reason: &str| -> u64 {
-        dataset.transcripts.iter().filter_map(|t| t.left_out.get(reason)).sum()
+        dataset.sessions.iter().filter_map(|t| t.left_out.get(reason)).sum()
     };
     // Four strings match no turn; one of them is two turns in one string.
     assert_eq!(left_out("evidence that names no turn"), 3);
@@ -385,10 +385,10 @@ fn the_real_beam_has_the_counts_of_its_source() {
             return;
         };
         let found: Vec<(&str, usize, usize)> = dataset
-            .transcripts
+            .sessions
             .iter()
             .map(|t| {
-                let own = dataset.probes.iter().filter(|p| p.transcript == t.id);
+                let own = dataset.probes.iter().filter(|p| p.session == t.id);
                 let sourced = own.filter(|p| !p.evidence.is_empty()).count();
                 (t.id.as_str(), t.messages.len(), sourced)
             })
@@ -397,12 +397,12 @@ fn the_real_beam_has_the_counts_of_its_source() {
         let kinds = by_kind(&dataset);
         assert_eq!(kinds.len(), 10, "{size}");
         assert!(kinds.values().all(|&n| n == 2 * chats.len()), "{size}: {kinds:?}");
-        for transcript in &dataset.transcripts {
-            assert!(!transcript.left_out.contains_key("evidence that names no message"));
+        for session in &dataset.sessions {
+            assert!(!session.left_out.contains_key("evidence that names no message"));
             let marked = |text: String| {
                 text.trim_end().ends_with(|c: char| c.is_ascii_digit()) && text.contains("->->")
             };
-            assert!(transcript.messages.iter().all(|m| !marked(m.sent())), "{}", transcript.id);
+            assert!(session.messages.iter().all(|m| !marked(m.sent())), "{}", session.id);
         }
     }
 }

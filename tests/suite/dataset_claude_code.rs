@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use recap_core::model::{CellOutcome, LatencySource, Piece, RecordedTrigger, Role, Transcript};
+use recap_core::model::{CellOutcome, LatencySource, Piece, RecordedTrigger, Role, Session};
 use recap_formats::{Dataset, DatasetError, LoadOptions, load};
 use recap_replay::replay;
 use serde_json::{Value as Json, json};
@@ -70,8 +70,8 @@ fn worked() -> Vec<Json> {
 #[track_caller]
 fn ids(further: &[Json]) -> Vec<String> {
     let all = [worked().as_slice(), further].concat();
-    let transcript = read(&lines(&all));
-    transcript.messages.iter().map(|message| message.id.clone()).collect()
+    let session = read(&lines(&all));
+    session.messages.iter().map(|message| message.id.clone()).collect()
 }
 
 const WHOLE: [&str; 8] = ["u1", "a1", "r1", "a2", "r2", "a3", "u2", "a4"];
@@ -119,9 +119,9 @@ fn a_rewind_is_one_whatever_was_written_between() {
         records[at]["message"]["usage"]["cache_creation_input_tokens"] = json!(cached);
     }
     let pasted = [again("a1"), says("u2", [1_000, 9_000])];
-    let transcript = read(&lines(&[records.as_slice(), &pasted].concat()));
-    assert_eq!(transcript.messages.len(), 5);
-    assert_eq!(transcript.left_out["record on an abandoned branch"], 3);
+    let session = read(&lines(&[records.as_slice(), &pasted].concat()));
+    assert_eq!(session.messages.len(), 5);
+    assert_eq!(session.left_out["record on an abandoned branch"], 3);
     // A command of a later time is the first thing after a rewind.
     let mut silent = worked();
     silent.iter_mut().for_each(|record| {
@@ -153,7 +153,7 @@ fn what_stands_in_attachments_is_context_at_its_place() {
     let mut silent = attached("d5", Some("d4"), json!({"type": "token_note", "text": "a b"}));
     silent["rendered"] = json!([]);
     let hook = json!({"type": "hook_success", "hookName": "PostToolUse:Read", "hookEvent": "PostToolUse", "content": "fine"});
-    let transcript = read(&lines(&[
+    let session = read(&lines(&[
         attached(
             "b1",
             None,
@@ -201,14 +201,14 @@ fn what_stands_in_attachments_is_context_at_its_place() {
         "system: <system-reminder>\nThe gate is shut.\n</system-reminder>",
         "assistant: said in a2",
     ];
-    assert_eq!(outline(&transcript), expected);
+    assert_eq!(outline(&session), expected);
     // What stands in front of the first request and is no one's message.
-    let preamble = transcript.preamble.system.join("\n");
+    let preamble = session.preamble.system.join("\n");
     assert!(
         preamble.contains("Ada is here.") && preamble.contains("- ship: deploys"),
         "{preamble}"
     );
-    let left: Vec<&str> = transcript.left_out.keys().map(String::as_str).collect();
+    let left: Vec<&str> = session.left_out.keys().map(String::as_str).collect();
     let unsent = ["hook_success", "token_note"]
         .map(|kind| format!("attachment/{kind} record, which is not sent"));
     assert_eq!(left, unsent);
@@ -253,14 +253,14 @@ fn the_recorded_system_prompt_is_the_preamble() {
         says(2, "a1", "b1", None, [0, 900]),
         attached("b2", Some("a1"), snapshot),
     ];
-    let transcript = read(&lines(&records));
-    assert_eq!(transcript.preamble.system, ["Be brief."]);
-    assert_eq!(transcript.preamble.tools[0].name, "Read");
-    assert_eq!((transcript.messages.len(), transcript.left_out.len()), (2, 0));
+    let session = read(&lines(&records));
+    assert_eq!(session.preamble.system, ["Be brief."]);
+    assert_eq!(session.preamble.tools[0].name, "Read");
+    assert_eq!((session.messages.len(), session.left_out.len()), (2, 0));
 }
 
 /// A compaction with this metadata, its summary and a file that was sent again.
-fn compacted(metadata: Json) -> Transcript {
+fn compacted(metadata: Json) -> Session {
     let boundary = json!({"subtype": "compact_boundary", "logicalParentUuid": "a3", "compactMetadata": metadata});
     let mut summary = user(8, "sum", Some("cut"), "We found the port.");
     summary["isCompactSummary"] = json!(true);
@@ -278,9 +278,9 @@ fn compacted(metadata: Json) -> Transcript {
 
 #[test]
 fn what_a_compaction_sends_again_stands_behind_its_summary_alone() {
-    let transcript = compacted(json!({"trigger": "auto", "preTokens": 1_230, "postTokens": 290}));
-    assert_eq!(transcript.messages.len(), WHOLE.len());
-    let [compaction] = &transcript.compactions[..] else { panic!() };
+    let session = compacted(json!({"trigger": "auto", "preTokens": 1_230, "postTokens": 290}));
+    assert_eq!(session.messages.len(), WHOLE.len());
+    let [compaction] = &session.compactions[..] else { panic!() };
     assert_eq!((compaction.tokens_before, compaction.tokens_after), (Some(1_230), Some(290)));
     let [Piece::Text { role: Role::User, text: summary }, Piece::Text { role: Role::System, text }] =
         &compaction.pieces[..]
@@ -337,9 +337,9 @@ fn a_proxy_that_gives_all_responses_one_id_loses_none() {
     for part in [1, 3] {
         parts[part]["message"]["id"] = json!("one");
     }
-    let transcript = read(&lines(&parts));
-    assert_eq!(transcript.requests().count(), 2);
-    assert_eq!(outline(&transcript)[2..4], ["t1: of t1", "t2: of t2"]);
+    let session = read(&lines(&parts));
+    assert_eq!(session.requests().count(), 2);
+    assert_eq!(outline(&session)[2..4], ["t1: of t1", "t2: of t2"]);
 }
 
 #[test]
@@ -351,8 +351,8 @@ fn a_token_count_is_final_where_the_recorder_leaves_out_why_it_stopped() {
         message.extend(stop.map(|stop| ("stop_reason".to_owned(), stop)));
         read(&lines(&[user(0, "u", None, "Start."), response]))
     };
-    let output = |transcript: Transcript| {
-        let request = &subject(transcript).facts.requests[0];
+    let output = |session: Session| {
+        let request = &subject(session).facts.requests[0];
         (request.output, request.output_recorded)
     };
     assert_eq!(output(of(None)), (30, true));
@@ -369,7 +369,7 @@ fn a_broken_record_is_set_aside_with_its_line() {
         r#"{"type":"user","uuid":"y","message":{"role":"user","content":7}}"#.to_owned(),
     );
     let dataset = try_read(&text.join("\n")).unwrap();
-    assert_eq!(dataset.transcripts[0].messages.len(), 6);
+    assert_eq!(dataset.sessions[0].messages.len(), 6);
     let [warning] = &dataset.warnings[..] else { panic!("{:?}", dataset.warnings) };
     assert!(
         warning.contains("set aside: 2 records that cannot be read, first line 3: "),
@@ -409,7 +409,7 @@ fn what_subagents_used_in_files_of_their_own_belongs_to_their_session() {
         for input in [folder.path().to_owned(), folder.path().join("s.jsonl")] {
             let dataset = told(load(&input, &LoadOptions::default()));
             assert_eq!(dataset.warnings, Vec::<String>::new(), "{path}");
-            let [session] = &dataset.transcripts[..] else { panic!("{path}") };
+            let [session] = &dataset.sessions[..] else { panic!("{path}") };
             let prompts = session.sidechains.iter().map(|request| request.usage.prompt());
             assert_eq!(prompts.collect::<Vec<_>>(), [500_000, 500_020], "{path}");
             let files: Vec<&str> = dataset.files.iter().map(|(name, _)| name.as_str()).collect();
@@ -417,7 +417,7 @@ fn what_subagents_used_in_files_of_their_own_belongs_to_their_session() {
         }
         let all = LoadOptions { sidechains: true, ..LoadOptions::default() };
         let dataset = told(load(folder.path(), &all));
-        let ids: Vec<&str> = dataset.transcripts.iter().map(|t| t.id.as_str()).collect();
+        let ids: Vec<&str> = dataset.sessions.iter().map(|t| t.id.as_str()).collect();
         assert_eq!(ids, ["s", "s#sidechain-1"]);
         // Alone it is no session, as long as its session is there.
         let log = folder.path().join(path);
@@ -425,7 +425,7 @@ fn what_subagents_used_in_files_of_their_own_belongs_to_their_session() {
         assert!(error.contains("part of the session") && error.contains("s.jsonl"), "{error}");
         std::fs::remove_file(folder.path().join("s.jsonl")).unwrap();
         let alone = told(load(&log, &LoadOptions::default()));
-        assert_eq!(alone.transcripts[0].requests().count(), 2);
+        assert_eq!(alone.sessions[0].requests().count(), 2);
         assert!(alone.warnings[0].contains("session s is not beside it"), "{:?}", alone.warnings);
     }
 }
@@ -450,7 +450,7 @@ fn what_a_subagent_used_is_read_from_its_progress_where_it_has_no_log() {
     std::fs::write(&path, text).unwrap();
     let prompts = || {
         let dataset = told(load(&path, &LoadOptions::default()));
-        let asked = dataset.transcripts[0].sidechains.iter().map(|r| r.usage.prompt());
+        let asked = dataset.sessions[0].sidechains.iter().map(|r| r.usage.prompt());
         asked.collect::<Vec<_>>()
     };
     // The log has one of them, too.
@@ -467,7 +467,7 @@ fn a_broken_log_of_a_subagent_is_named_and_the_session_is_read() {
     let broken = r#"{"isSidechain":true,"sessionId":"s","type":"user","message":{}}"#;
     std::fs::write(&log, format!("{broken}\n{broken}\n")).unwrap();
     let dataset = told(load(folder.path(), &LoadOptions::default()));
-    assert_eq!(dataset.transcripts.len(), 1);
+    assert_eq!(dataset.sessions.len(), 1);
     assert!(dataset.warnings[0].contains("set aside: agent-x.jsonl"), "{:?}", dataset.warnings);
 }
 
@@ -477,9 +477,9 @@ fn no_real_session_loses_what_was_sent() {
     for folder in ["claude-code-sessions", "context-evaluator"] {
         let Some(path) = shared(&format!("data/{folder}")) else { return };
         let dataset = told(load(&path, &LoadOptions::default()));
-        for transcript in &dataset.transcripts {
-            let left = transcript.left_out.get("record on an abandoned branch");
-            println!("{folder} {} {} {left:?}", transcript.id, transcript.requests().count());
+        for session in &dataset.sessions {
+            let left = session.left_out.get("record on an abandoned branch");
+            println!("{folder} {} {} {left:?}", session.id, session.requests().count());
         }
         let branches = dataset.warnings.iter().filter(|text| text.contains("branches"));
         assert_eq!(branches.count(), 0, "{:?}", dataset.warnings);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use recap_core::model::{Block, Piece, RecordedTrigger, Role, Transcript, Usage};
+use recap_core::model::{Block, Piece, RecordedTrigger, Role, Session, Usage};
 use recap_formats::{Dataset, DatasetError, LoadOptions, Problem, load, load_reader};
 use serde_json::{Value as Json, json};
 
@@ -52,9 +52,9 @@ fn try_read(log: &str) -> Result<Dataset, DatasetError> {
     load_reader("rollout.jsonl", log.as_bytes(), &LoadOptions::default())
 }
 
-fn read(records: &[Json]) -> Transcript {
+fn read(records: &[Json]) -> Session {
     let dataset = try_read(&log(records)).unwrap_or_else(|e| panic!("{e}"));
-    dataset.transcripts.into_iter().next().expect("one transcript")
+    dataset.sessions.into_iter().next().expect("one session")
 }
 
 fn refused(log: &str) -> DatasetError {
@@ -64,13 +64,13 @@ fn refused(log: &str) -> DatasetError {
 }
 
 /// One word for each message, with the prompt of the responses that have one.
-fn outline(transcript: &Transcript) -> Vec<String> {
+fn outline(session: &Session) -> Vec<String> {
     let word = |m: &recap_core::model::Message| match (m.tool_result(), m.usage) {
         (Some((call, _)), _) => format!("result:{call}"),
         (None, Some(usage)) => format!("{}:{}", m.role.as_str(), usage.prompt()),
         (None, None) => m.role.as_str().to_owned(),
     };
-    transcript.messages.iter().map(word).collect()
+    session.messages.iter().map(word).collect()
 }
 
 fn fixture() -> Dataset {
@@ -80,7 +80,7 @@ fn fixture() -> Dataset {
 
 #[test]
 fn a_rollout_becomes_one_message_for_each_response_result_and_input() {
-    let transcript = &fixture().transcripts[0];
+    let session = &fixture().sessions[0];
     let expected = [
         "user",
         "assistant:3000",
@@ -94,23 +94,23 @@ fn a_rollout_becomes_one_message_for_each_response_result_and_input() {
         "result:call_4",
         "assistant:1300",
     ];
-    assert_eq!(outline(transcript), expected);
-    assert_eq!(transcript.preamble.system, ["You are a coding agent.", "Ask before you write."]);
-    let [environment] = &transcript.preamble.pinned[..] else { panic!("{transcript:?}") };
+    assert_eq!(outline(session), expected);
+    assert_eq!(session.preamble.system, ["You are a coding agent.", "Ask before you write."]);
+    let [environment] = &session.preamble.pinned[..] else { panic!("{session:?}") };
     assert!(environment.starts_with("<environment_context>"), "{environment}");
-    assert_eq!(transcript.window, Some(200_000));
-    assert_eq!(transcript.model.as_deref(), Some("gpt-x-codex"));
-    assert_eq!(transcript.project.as_deref(), Some("engine"));
+    assert_eq!(session.window, Some(200_000));
+    assert_eq!(session.model.as_deref(), Some("gpt-x-codex"));
+    assert_eq!(session.project.as_deref(), Some("engine"));
     for value in ["/home/ada/work/engine", "/home/ada", "fix/valve", "0199-ada", "0.104.0"] {
-        assert!(transcript.metadata.contains(&value.to_owned()), "{value}");
+        assert!(session.metadata.contains(&value.to_owned()), "{value}");
     }
-    let left_out: Vec<_> = transcript.left_out.iter().map(|(k, n)| (k.as_str(), *n)).collect();
+    let left_out: Vec<_> = session.left_out.iter().map(|(k, n)| (k.as_str(), *n)).collect();
     assert_eq!(left_out, [("event record", 4)]);
 }
 
 #[test]
 fn a_response_holds_its_thinking_its_text_and_its_calls() {
-    let transcript = &fixture().transcripts[0];
+    let session = &fixture().sessions[0];
     let shell = |path: &str| json!({"command": ["cat", path]});
     let called = |id: &str, name: &str, arguments| Block::ToolCall {
         id: id.to_owned(),
@@ -123,12 +123,12 @@ fn a_response_holds_its_thinking_its_text_and_its_calls() {
         called("call_1", "shell", shell("src/valve.rs")),
         called("call_2", "shell", shell("tests/valve.rs")),
     ];
-    assert_eq!(transcript.messages[1].blocks, expected);
+    assert_eq!(session.messages[1].blocks, expected);
     // A tool of the provider has no result; a custom one takes plain text.
     let [Block::ToolCall { name, arguments, .. }, Block::ToolCall { arguments: patch, .. }] =
-        transcript.messages[4].blocks.as_slice()
+        session.messages[4].blocks.as_slice()
     else {
-        panic!("{:?}", transcript.messages[4]);
+        panic!("{:?}", session.messages[4]);
     };
     assert_eq!(
         (name.as_str(), &arguments["query"]),
@@ -139,7 +139,7 @@ fn a_response_holds_its_thinking_its_text_and_its_calls() {
 
 #[test]
 fn cached_tokens_are_taken_out_of_the_input() {
-    let usage = fixture().transcripts[0].messages[1].usage;
+    let usage = fixture().sessions[0].messages[1].usage;
     let expected = Usage {
         input: 2_000,
         cache_read: 1_000,
@@ -158,8 +158,8 @@ fn cached_tokens_are_taken_out_of_the_input() {
 
 #[test]
 fn a_shells_result_is_unpacked_and_its_exit_code_read() {
-    let transcript = &fixture().transcripts[0];
-    let result = |at: usize| match &transcript.messages[at].blocks[0] {
+    let session = &fixture().sessions[0];
+    let result = |at: usize| match &session.messages[at].blocks[0] {
         Block::ToolResult { text, is_error, .. } => (text.as_str(), *is_error),
         other => panic!("{other:?}"),
     };
@@ -249,10 +249,10 @@ fn an_interrupted_response_leaves_at_most_its_count() {
         // The estimate after a compaction counts nothing.
         tokens(601, 0),
     ];
-    let transcript = read(&records);
+    let session = read(&records);
     let expected = ["user", "assistant:100", "result:A", "user", "assistant:300"];
-    assert_eq!(outline(&transcript), expected);
-    assert_eq!(transcript.left_out["token count without a response"], 1);
+    assert_eq!(outline(&session), expected);
+    assert_eq!(session.left_out["token count without a response"], 1);
 }
 
 #[test]
@@ -265,16 +265,16 @@ fn instructions_in_mid_session_are_system_messages() {
         output("A", json!("a")),
         message("assistant", "done"),
     ];
-    let transcript = read(&records);
-    assert_eq!(transcript.preamble.system, ["Be brief."]);
-    assert_eq!(outline(&transcript), ["user", "assistant", "system", "result:A", "assistant"]);
-    assert_eq!(transcript.messages[2].role, Role::System);
+    let session = read(&records);
+    assert_eq!(session.preamble.system, ["Be brief."]);
+    assert_eq!(outline(&session), ["user", "assistant", "system", "result:A", "assistant"]);
+    assert_eq!(session.messages[2].role, Role::System);
 }
 
 #[test]
 fn a_compaction_keeps_the_messages_that_its_record_lists() {
     let dataset = fixture();
-    let compaction = &dataset.transcripts[0].compactions[0];
+    let compaction = &dataset.sessions[0].compactions[0];
     assert_eq!((compaction.after, compaction.kept_from), (8, 8));
     // The developer's message is the preamble's; the others stood before it.
     let summary = "Another model said:\nThe limit in src/valve.rs is 4210 now.";
@@ -297,12 +297,12 @@ fn an_encrypted_summary_is_absent_and_said_so() {
     let records =
         [message("user", "go"), record("compacted", compacted), message("assistant", "gone")];
     let dataset = try_read(&log(&records)).unwrap();
-    let transcript = &dataset.transcripts[0];
-    let compaction = &transcript.compactions[0];
+    let session = &dataset.sessions[0];
+    let compaction = &session.compactions[0];
     assert_eq!((compaction.after, compaction.kept_from), (1, 0));
     assert_eq!((&compaction.summary, compaction.tokens_before), (&None, None));
     assert_eq!(compaction.unreadable.as_deref(), Some("the vendor encrypted its summary"));
-    assert_eq!(transcript.left_out["encrypted summary"], 1);
+    assert_eq!(session.left_out["encrypted summary"], 1);
     let warned =
         ["rollout.jsonl: the vendor encrypted the summaries of its compactions: 1".to_owned()];
     assert_eq!(dataset.warnings, warned);
@@ -371,15 +371,11 @@ fn of_messages_that_say_the_same_the_newest_is_the_kept_one() {
 fn a_torn_last_line_is_left_out() {
     let text = log(&[message("user", "go"), message("assistant", "went"), call("A")]);
     let dataset = try_read(&text[..text.len() - 30]).unwrap();
-    assert_eq!(dataset.transcripts[0].messages.len(), 2);
-    assert_eq!(dataset.transcripts[0].left_out["torn last line"], 1);
+    assert_eq!(dataset.sessions[0].messages.len(), 2);
+    assert_eq!(dataset.sessions[0].left_out["torn last line"], 1);
     let text = log(&[message("user", "go"), json!({"type": "response_item"})]);
     let dataset = try_read(&text).unwrap();
-    assert_eq!(
-        dataset.transcripts[0].left_out.len(),
-        0,
-        "a record without a payload is no torn one"
-    );
+    assert_eq!(dataset.sessions[0].left_out.len(), 0, "a record without a payload is no torn one");
     assert!(dataset.warnings[0].contains("set aside: 1 record that"), "{:?}", dataset.warnings);
 }
 
@@ -431,7 +427,7 @@ fn misshapen_records_are_set_aside_and_named_by_their_line() {
     ] {
         let dataset = try_read(&log(&[message("user", "go"), bad.clone(), message("user", "on")]));
         let dataset = dataset.unwrap_or_else(|e| panic!("{bad}: {e}"));
-        assert_eq!(dataset.transcripts[0].messages.len(), 2, "{bad}");
+        assert_eq!(dataset.sessions[0].messages.len(), 2, "{bad}");
         let [warning] = &dataset.warnings[..] else { panic!("{bad}: {:?}", dataset.warnings) };
         assert!(
             warning.contains("set aside: 1 record that cannot be read, first line 2: "),
@@ -445,7 +441,7 @@ fn misshapen_records_are_set_aside_and_named_by_their_line() {
     let error = refused(&log(&[turn("m"), message("robot", "hi")]));
     assert!(matches!(error.problem, Problem::UnknownRole { .. }), "{error}");
     let broken = log(&[message("user", "go"), message("user", "on")]).replacen('{', "", 1);
-    assert_eq!(try_read(&broken).unwrap().transcripts[0].messages.len(), 1);
+    assert_eq!(try_read(&broken).unwrap().sessions[0].messages.len(), 1);
 }
 
 #[test]
@@ -460,13 +456,13 @@ fn results_and_calls_that_do_not_fit_are_set_aside() {
     ];
     for (records, expected, why) in cases {
         let dataset = try_read(&log(records)).unwrap();
-        assert_eq!(outline(&dataset.transcripts[0]), expected);
+        assert_eq!(outline(&dataset.sessions[0]), expected);
         assert!(dataset.warnings[0].contains(why), "{:?}", dataset.warnings);
     }
 }
 
 /// A session whose second turn is taken back and said anew.
-fn rolled_back(turns: u32) -> Transcript {
+fn rolled_back(turns: u32) -> Session {
     read(&[
         turn("m"),
         message("user", "first"),
@@ -490,14 +486,14 @@ fn rolled_back(turns: u32) -> Transcript {
 
 #[test]
 fn turns_that_were_rolled_back_are_gone_and_what_they_cost_stays() {
-    let transcript = rolled_back(1);
+    let session = rolled_back(1);
     let expected = ["user", "assistant:100", "user", "assistant:210"];
-    assert_eq!(outline(&transcript), expected);
-    assert_eq!(transcript.messages[2].first_text(), "Move the port to 9443.");
+    assert_eq!(outline(&session), expected);
+    assert_eq!(session.messages[2].first_text(), "Move the port to 9443.");
     // The summary was of what is gone; so is the note before the turn.
-    assert_eq!(transcript.compactions, []);
-    assert_eq!(transcript.left_out["message of a turn that was rolled back"], 5);
-    let asides = transcript.sidechains.iter();
+    assert_eq!(session.compactions, []);
+    assert_eq!(session.left_out["message of a turn that was rolled back"], 5);
+    let asides = session.sidechains.iter();
     let asides: Vec<_> = asides.map(|one| (one.model.as_deref(), one.usage.prompt())).collect();
     assert_eq!(asides, [(Some("m"), 200), (Some("m"), 50)]);
     // More turns than there are: all of them.
@@ -515,7 +511,7 @@ fn a_compaction_after_a_rollback_keeps_nothing_of_what_is_gone() {
         item("two"),
         item("Another language model started to solve this problem: sum")
     ]);
-    let transcript = read(&[
+    let session = read(&[
         message("user", "one"),
         message("assistant", "a"),
         message("user", "two"),
@@ -527,7 +523,7 @@ fn a_compaction_after_a_rollback_keeps_nothing_of_what_is_gone() {
         record("compacted", json!({"message": "", "replacement_history": history})),
         message("assistant", "d"),
     ]);
-    let [compaction] = &transcript.compactions[..] else { panic!("{:?}", transcript.compactions) };
+    let [compaction] = &session.compactions[..] else { panic!("{:?}", session.compactions) };
     assert_eq!(compaction.after, 4);
     let text = |text: &str| Piece::Text { role: Role::User, text: text.to_owned() };
     let summary = "Another language model started to solve this problem: sum";
@@ -550,8 +546,8 @@ fn a_summary_that_was_taken_out_of_the_recording_is_not_one_that_never_was() {
         message("assistant", "on"),
     ];
     let dataset = try_read(&log(&records)).unwrap();
-    let transcript = &dataset.transcripts[0];
-    for compaction in &transcript.compactions {
+    let session = &dataset.sessions[0];
+    for compaction in &session.compactions {
         let why = Some("its summary was taken out of the recording");
         assert_eq!((compaction.unreadable.as_deref(), &compaction.summary), (why, &None));
     }
@@ -588,16 +584,13 @@ fn what_the_harness_says_of_the_project_is_the_preamble() {
         ),
         message("assistant", "done"),
     ];
-    let transcript = read(&records);
-    assert_eq!(transcript.preamble.system, ["Be brief.", "A hook says so."]);
-    assert_eq!(transcript.preamble.pinned, [guide, place]);
-    assert_eq!(
-        outline(&transcript),
-        ["system", "user", "assistant", "system", "user", "assistant"]
-    );
-    assert_eq!(transcript.messages[1].first_text(), "go on");
+    let session = read(&records);
+    assert_eq!(session.preamble.system, ["Be brief.", "A hook says so."]);
+    assert_eq!(session.preamble.pinned, [guide, place]);
+    assert_eq!(outline(&session), ["system", "user", "assistant", "system", "user", "assistant"]);
+    assert_eq!(session.messages[1].first_text(), "go on");
     // What is sent with every request is kept by no compaction.
-    let compaction = &transcript.compactions[0];
+    let compaction = &session.compactions[0];
     let place = Piece::Text { role: Role::System, text: elsewhere.to_owned() };
     assert_eq!((&compaction.pieces[..], compaction.kept_from), (&[place][..], 4));
 }
@@ -616,12 +609,12 @@ fn a_search_for_tools_is_a_call_with_its_result() {
         item(json!({"type": "tool_search_output", "call_id": null, "tools": []})),
         tokens(300, 200),
     ];
-    let transcript = read(&records);
+    let session = read(&records);
     let expected = ["user", "assistant:100", "result:A", "assistant:200", "result:line-5"];
-    assert_eq!(outline(&transcript), expected);
-    let found = transcript.messages[2].tool_result().unwrap().1;
+    assert_eq!(outline(&session), expected);
+    let found = session.messages[2].tool_result().unwrap().1;
     assert!(found.contains("open_valve"), "{found}");
-    assert_eq!(transcript.left_out["tool result without the id of its call"], 1);
+    assert_eq!(session.left_out["tool result without the id of its call"], 1);
 }
 
 #[test]
@@ -650,12 +643,12 @@ fn absurd_counts_are_left_out_and_undecodable_arguments_stay_text() {
         ),
         record("event_msg", json!({"type": "token_count", "info": info})),
     ];
-    let transcript = read(&records);
-    let Block::ToolCall { arguments, .. } = &transcript.messages[0].blocks[0] else {
-        panic!("{transcript:?}");
+    let session = read(&records);
+    let Block::ToolCall { arguments, .. } = &session.messages[0].blocks[0] else {
+        panic!("{session:?}");
     };
     assert_eq!(arguments, &json!("{oops"));
-    assert_eq!(transcript.messages[0].usage, None);
-    assert_eq!(transcript.left_out["reported usage beyond any context window"], 1);
-    assert_eq!(transcript.left_out["structure of undecodable arguments"], 1);
+    assert_eq!(session.messages[0].usage, None);
+    assert_eq!(session.left_out["reported usage beyond any context window"], 1);
+    assert_eq!(session.left_out["structure of undecodable arguments"], 1);
 }

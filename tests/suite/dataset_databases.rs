@@ -102,9 +102,9 @@ fn the_store_of_opencode_reads_as_its_export() {
         opencode_session(&store.db, "ses_a", None, 1_770_000_000_000);
         opencode_session(&store.db, "ses_sub", Some("ses_a"), 1_770_000_001_000);
         let dataset = read(&store.path);
-        let ids: Vec<&str> = dataset.transcripts.iter().map(|t| t.id.as_str()).collect();
+        let ids: Vec<&str> = dataset.sessions.iter().map(|t| t.id.as_str()).collect();
         assert_eq!(ids, ["ses_a", "ses_b"]);
-        let first = &dataset.transcripts[0];
+        let first = &dataset.sessions[0];
         let expected = ["user: Find the limit.", "assistant: I look.", "ses_a-c: 4210"];
         assert_eq!(outline(first), expected);
         assert_eq!(usages(first), [[100, 900, 0, 42]]);
@@ -115,7 +115,7 @@ fn the_store_of_opencode_reads_as_its_export() {
         assert_eq!(first.sidechains[0].model.as_deref(), Some("m-large"));
         let options = LoadOptions { sidechains: true, ..LoadOptions::default() };
         let dataset = try_read(&store.path, &options).unwrap();
-        let ids: Vec<&str> = dataset.transcripts.iter().map(|t| t.id.as_str()).collect();
+        let ids: Vec<&str> = dataset.sessions.iter().map(|t| t.id.as_str()).collect();
         assert_eq!(ids, ["ses_a", "ses_a#sidechain-1", "ses_b"]);
     }
 }
@@ -149,9 +149,9 @@ fn openclaw_reads_as_pi_from_a_log_and_from_its_store() {
     for path in [&store.path, &log] {
         let options = LoadOptions { only: Some("pi"), ..LoadOptions::default() };
         let dataset = try_read(path, &options).unwrap();
-        let transcript = &dataset.transcripts[0];
-        assert_eq!(outline(transcript), ["user: go", "assistant: Done."]);
-        assert_eq!((transcript.id.as_str(), transcript.project.as_deref()), ("s1", Some("engine")));
+        let session = &dataset.sessions[0];
+        assert_eq!(outline(session), ["user: go", "assistant: Done."]);
+        assert_eq!((session.id.as_str(), session.project.as_deref()), ("s1", Some("engine")));
     }
 }
 
@@ -175,7 +175,7 @@ fn a_live_store_is_read_with_its_log_and_stays_as_it_is() {
     assert_eq!(before.len(), 3, "the database, its log and its index");
     for input in [store.path.as_path(), store.folder.path()] {
         let dataset = read(input);
-        assert_eq!(dataset.transcripts.len(), 1);
+        assert_eq!(dataset.sessions.len(), 1);
         let files: Vec<&str> = dataset.files.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(files, ["opencode.db", "opencode.db-wal"]);
         let hash = |at: usize| blake3::hash(&before[at].1).to_hex().to_string();
@@ -199,7 +199,7 @@ fn a_packed_store_is_read_and_a_cut_one_is_refused() {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     std::io::Write::write_all(&mut encoder, &bytes).unwrap();
     std::fs::write(&packed, encoder.finish().unwrap()).unwrap();
-    assert_eq!(read(&packed).transcripts.len(), 40);
+    assert_eq!(read(&packed).sessions.len(), 40);
     let cut = folder.path().join("cut.db");
     std::fs::write(&cut, &bytes[..bytes.len() / 2]).unwrap();
     let error = refused(&cut);
@@ -237,7 +237,7 @@ fn a_broken_cell_sets_its_session_aside_with_table_and_row() {
     opencode_session(&store.db, "ses_b", None, 1_770_000_001_000);
     store.db.execute_batch("UPDATE message SET data = '{' WHERE id = 'msg_ses_a_0'").unwrap();
     let dataset = read(&store.path);
-    assert_eq!(dataset.transcripts.len(), 1);
+    assert_eq!(dataset.sessions.len(), 1);
     let warning = &dataset.warnings[0];
     assert!(warning.contains("session ses_a: "), "{warning}");
     assert!(warning.contains("table `message`, row `msg_ses_a_0`, column `data`"), "{warning}");
@@ -272,8 +272,8 @@ fn triggers_do_not_run_and_circles_of_sessions_end() {
         .execute_batch("CREATE TRIGGER t AFTER INSERT ON part BEGIN DELETE FROM part; END;")
         .unwrap();
     let dataset = read(&store.path);
-    assert_eq!(dataset.transcripts.len(), 1);
-    assert_eq!(dataset.transcripts[0].messages.len(), 3);
+    assert_eq!(dataset.sessions.len(), 1);
+    assert_eq!(dataset.sessions[0].messages.len(), 3);
 }
 
 #[test]
@@ -286,7 +286,7 @@ fn two_thousand_sessions_are_read_in_linear_time() {
         }
         store.db.execute_batch("COMMIT").unwrap();
         let begun = Instant::now();
-        assert_eq!(read(&store.path).transcripts.len(), sessions as usize);
+        assert_eq!(read(&store.path).sessions.len(), sessions as usize);
         begun.elapsed()
     };
     let (few, many) = (time(500), time(2_000));

@@ -25,14 +25,14 @@ fn summaries(bytes: usize) -> String {
 
 fn messages(log: &str) -> usize {
     let dataset = read(log).unwrap_or_else(|e| panic!("{e}"));
-    dataset.transcripts.iter().map(|transcript| transcript.messages.len()).sum()
+    dataset.sessions.iter().map(|session| session.messages.len()).sum()
 }
 
 #[test]
 fn records_that_are_no_messages_may_stand_first_in_a_log() {
     // Fifty lines; more than is looked at first.
     for lead in [summaries(50 * 80), summaries(3 << 20)] {
-        for name in ["claude-code.jsonl", "native/transcripts.jsonl"] {
+        for name in ["claude-code.jsonl", "native/sessions.jsonl"] {
             let log = fixture(name);
             if name == "claude-code.jsonl" {
                 assert_eq!(messages(&format!("{lead}{log}")), messages(&log), "{name}");
@@ -85,7 +85,7 @@ fn what_was_looked_at_is_read_and_hashed_once() {
     let dataset = load(folder.path(), &LoadOptions::default()).unwrap();
     let hash = blake3::hash(log.as_bytes()).to_hex().to_string();
     assert_eq!(dataset.files, [("a.jsonl".to_owned(), hash)]);
-    assert_eq!(dataset.transcripts[0].messages.len(), messages(&log));
+    assert_eq!(dataset.sessions[0].messages.len(), messages(&log));
 }
 
 /// Lengthens the first sentence of a value beyond what is looked at first.
@@ -106,7 +106,7 @@ fn lengthen(value: &mut Json) -> bool {
 
 /// Who said something, and which results belong to which calls.
 fn turns(dataset: &Dataset) -> Vec<(String, &'static str, Vec<String>)> {
-    let messages = dataset.transcripts.iter().flat_map(|transcript| &transcript.messages);
+    let messages = dataset.sessions.iter().flat_map(|session| &session.messages);
     let turn = |message: &recap_core::model::Message| {
         let calls = message.calls().map(str::to_owned).collect();
         (message.id.clone(), message.role.as_str(), calls)
@@ -203,7 +203,7 @@ fn a_line_of_json_in_a_chat_history_changes_nothing() {
     ] {
         let with = format!("{history}\n{line}\n");
         let found = read(&with).unwrap_or_else(|error| panic!("{line}: {error}"));
-        assert_eq!(found.transcripts.len(), read(&history).unwrap().transcripts.len(), "{line}");
+        assert_eq!(found.sessions.len(), read(&history).unwrap().sessions.len(), "{line}");
     }
 }
 

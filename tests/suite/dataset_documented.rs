@@ -1,7 +1,7 @@
 //! Formats that were written from documentation: requests to Anthropic's
 //! Messages API, and lists of turns.
 
-use recap_core::model::{Role, Transcript};
+use recap_core::model::{Role, Session};
 use recap_formats::{LoadOptions, load_reader};
 use serde_json::{Value as Json, json};
 
@@ -10,28 +10,28 @@ use crate::outline::{outline, refused, try_read, usages};
 const REQUESTS: &str = include_str!("../fixtures/dataset/anthropic.jsonl");
 const TALKS: &str = include_str!("../fixtures/dataset/role-content.json");
 
-fn read(text: &str) -> Vec<Transcript> {
-    try_read(text).unwrap_or_else(|error| panic!("{error}")).transcripts
+fn read(text: &str) -> Vec<Session> {
+    try_read(text).unwrap_or_else(|error| panic!("{error}")).sessions
 }
 
 #[test]
 fn a_log_of_requests_is_the_conversation_that_was_extended_last() {
     let dataset = try_read(REQUESTS).unwrap();
-    let transcript = &dataset.transcripts[0];
+    let session = &dataset.sessions[0];
     let expected = [
         "user: Find the limit of the valve.",
         "assistant: I look.",
         "t1: pub const LIMIT: u32 = 4210;",
         "assistant: It is 4210.",
     ];
-    assert_eq!(outline(transcript), expected);
-    assert_eq!(transcript.preamble.system, ["Be brief."]);
-    assert_eq!(transcript.preamble.tools[0].name, "read");
-    assert_eq!(usages(transcript), [[10, 0, 900, 40], [30, 900, 60, 12]]);
-    assert_eq!(transcript.requests().collect::<Vec<_>>(), [1, 3]);
-    assert_eq!(transcript.other_models.len(), 1);
+    assert_eq!(outline(session), expected);
+    assert_eq!(session.preamble.system, ["Be brief."]);
+    assert_eq!(session.preamble.tools[0].name, "read");
+    assert_eq!(usages(session), [[10, 0, 900, 40], [30, 900, 60, 12]]);
+    assert_eq!(session.requests().collect::<Vec<_>>(), [1, 3]);
+    assert_eq!(session.other_models.len(), 1);
     // A request for a title is none of it.
-    assert_eq!(transcript.left_out["request of another conversation"], 1);
+    assert_eq!(session.left_out["request of another conversation"], 1);
     let warns = |text: &str| dataset.warnings.iter().any(|warning| warning.contains(text));
     assert!(warns("of 3 requests, 1 are no part"), "{:?}", dataset.warnings);
 }
@@ -52,10 +52,10 @@ fn a_body_or_a_list_of_messages_alone_is_read() {
     let body = json!({"model": "claude-sonnet-5", "messages": messages});
     for document in [&messages, &body, &json!([body])] {
         for text in [document.to_string(), serde_json::to_string_pretty(document).unwrap()] {
-            let transcript = &read(&text)[0];
-            assert_eq!(outline(transcript), expected);
-            assert_eq!(transcript.messages[0].at.unwrap().as_second(), 1_770_000_000);
-            assert_eq!(transcript.messages[3].images(), 1);
+            let session = &read(&text)[0];
+            assert_eq!(outline(session), expected);
+            assert_eq!(session.messages[0].at.unwrap().as_second(), 1_770_000_000);
+            assert_eq!(session.messages[3].images(), 1);
         }
     }
 }
@@ -129,6 +129,6 @@ fn openai_chat_is_still_told_as_such() {
     ] {
         let options = LoadOptions { only: Some("openai-chat"), ..LoadOptions::default() };
         let only = load_reader("file.jsonl", text.as_bytes(), &options).unwrap();
-        assert_eq!(read(text), only.transcripts);
+        assert_eq!(read(text), only.sessions);
     }
 }

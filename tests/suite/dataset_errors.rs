@@ -30,7 +30,7 @@ fn refused(log: impl AsRef<[u8]>) -> DatasetError {
 /// is set aside.
 fn second(line: &str) -> String {
     let dataset = read(format!("{USER}\n{line}\n{}\n", USER.replace("u1", "u9"))).unwrap();
-    assert_eq!(dataset.transcripts.len(), 1);
+    assert_eq!(dataset.sessions.len(), 1);
     let told = dataset.warnings.iter().find_map(|warning| {
         warning.strip_prefix("log.jsonl: set aside: 1 record that cannot be read, first line 2: ")
     });
@@ -72,8 +72,8 @@ fn a_subagents_record_is_read_as_strictly_as_the_others() {
     }
     let most = r#"{"input_tokens":18446744073709551615,"cache_read_input_tokens":9}"#;
     let whole = read(format!("{USER}\n{}\n", line(most))).unwrap();
-    assert!(whole.transcripts[0].sidechains.is_empty());
-    assert_eq!(whole.transcripts[0].left_out["reported usage beyond any context window"], 1);
+    assert!(whole.sessions[0].sidechains.is_empty());
+    assert_eq!(whole.sessions[0].left_out["reported usage beyond any context window"], 1);
 }
 
 #[test]
@@ -110,9 +110,9 @@ fn a_result_without_a_call_is_an_error_in_a_native_data_set_and_kept_in_others()
     );
     let chat =
         r#"[{"role":"user","content":"a"},{"role":"tool","tool_call_id":"c1","content":"b"}]"#;
-    let transcript = read(chat).unwrap().transcripts.remove(0);
-    assert_eq!(crate::outline::outline(&transcript), ["user: a", "system: b"]);
-    assert_eq!(transcript.left_out["call of a tool result, which is kept as a text"], 1);
+    let session = read(chat).unwrap().sessions.remove(0);
+    assert_eq!(crate::outline::outline(&session), ["user: a", "system: b"]);
+    assert_eq!(session.left_out["call of a tool result, which is kept as a text"], 1);
 }
 
 #[test]
@@ -204,13 +204,13 @@ fn a_missing_path_says_so() {
 }
 
 #[test]
-fn a_folder_without_transcripts_is_an_error() {
+fn a_folder_without_sessions_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let error = load(folder.path(), &LoadOptions::default()).unwrap_err();
-    assert!(matches!(error.problem, Problem::NoTranscripts { files: 0, .. }), "{error}");
+    assert!(matches!(error.problem, Problem::NoSessions { files: 0, .. }), "{error}");
     std::fs::write(folder.path().join("README.md"), "# Notes\n").unwrap();
     let error = load(folder.path(), &LoadOptions::default()).unwrap_err();
-    assert!(matches!(error.problem, Problem::NoTranscripts { files: 1, .. }), "{error}");
+    assert!(matches!(error.problem, Problem::NoSessions { files: 1, .. }), "{error}");
 }
 
 #[test]
@@ -224,10 +224,10 @@ fn a_folder_names_what_it_passes_over_and_reads_in_order() {
     std::fs::write(folder.path().join("LICENSE"), "MIT\n").unwrap();
     std::fs::write(folder.path().join("x.metadata.json"), "{\"agent\":\"x\"}").unwrap();
     let dataset = load(folder.path(), &LoadOptions::default()).unwrap();
-    let ids: Vec<&str> = dataset.transcripts.iter().map(|t| t.id.as_str()).collect();
+    let ids: Vec<&str> = dataset.sessions.iter().map(|t| t.id.as_str()).collect();
     assert_eq!(ids, ["a/log", "b/log"]);
     let expected = [
-        "2 files are no transcripts: LICENSE, x.metadata.json",
+        "2 files are no sessions: LICENSE, x.metadata.json",
         "hidden folders, links to folders and the like, not entered: 1",
     ];
     assert_eq!(dataset.warnings, expected);
@@ -236,7 +236,7 @@ fn a_folder_names_what_it_passes_over_and_reads_in_order() {
 }
 
 #[test]
-fn a_broken_transcript_in_a_folder_is_set_aside_with_its_reason() {
+fn a_broken_session_in_a_folder_is_set_aside_with_its_reason() {
     let folder = tempfile::tempdir().unwrap();
     let progress = r#"{"type":"progress","uuid":"p","parentUuid":null,"sessionId":"s"}"#;
     let broken = format!("{{\"type\":\n{progress}\n");
@@ -249,7 +249,7 @@ fn a_broken_transcript_in_a_folder_is_set_aside_with_its_reason() {
     let twice = r#"{"id":"t","messages":[{"role":"user","content":"hello"}]}"#;
     std::fs::write(folder.path().join("c.jsonl"), format!("{twice}\n{twice}\n")).unwrap();
     let dataset = load(folder.path(), &LoadOptions::default()).unwrap();
-    let ids: Vec<&str> = dataset.transcripts.iter().map(|t| t.id.as_str()).collect();
+    let ids: Vec<&str> = dataset.sessions.iter().map(|t| t.id.as_str()).collect();
     assert_eq!(ids, ["a"]);
     let files: Vec<&str> = dataset.files.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(files, ["a.jsonl"]);
@@ -258,16 +258,16 @@ fn a_broken_transcript_in_a_folder_is_set_aside_with_its_reason() {
     };
     assert_eq!(dataset.warnings.len(), 2, "{:?}", dataset.warnings);
     told(0, "set aside: b.jsonl: line 1: broken JSON: ");
-    told(1, "set aside: c.jsonl: second transcript with id `t`");
+    told(1, "set aside: c.jsonl: second session with id `t`");
 }
 
 #[test]
 fn a_broken_native_data_set_is_an_error_as_a_whole() {
     let folder = tempfile::tempdir().unwrap();
-    for name in ["dataset.toml", "probes.jsonl", "transcripts.jsonl"] {
+    for name in ["dataset.toml", "probes.jsonl", "sessions.jsonl"] {
         std::fs::copy(fixtures().join("native").join(name), folder.path().join(name)).unwrap();
     }
-    std::fs::write(folder.path().join("transcripts.jsonl"), "{\"id\":7}\n").unwrap();
+    std::fs::write(folder.path().join("sessions.jsonl"), "{\"id\":7}\n").unwrap();
     let error = load(folder.path(), &LoadOptions::default()).unwrap_err();
     assert_eq!(error.line, Some(1), "{error}");
 }
@@ -288,11 +288,11 @@ fn ids_that_repeat_are_errors() {
     assert!(matches!(error.problem, Problem::RepeatedResult { .. }), "{error}");
     let twice = format!("{}\n{}\n", log(&[message]), log(&[message]));
     let error = refused(twice);
-    assert!(matches!(error.problem, Problem::RepeatedTranscript { .. }), "{error}");
+    assert!(matches!(error.problem, Problem::RepeatedSession { .. }), "{error}");
 }
 
 #[test]
-fn a_compaction_outside_its_transcript_is_an_error() {
+fn a_compaction_outside_its_session_is_an_error() {
     let log = r#"{"id":"t","messages":[{"id":"1","role":"user","blocks":[]}],"compactions":[{"after":2,"kept_from":0,"trigger":"auto"}]}"#;
     assert!(matches!(refused(log).problem, Problem::Inconsistent(_)));
 }
@@ -332,7 +332,7 @@ fn a_broken_line_costs_no_format_of_lines_its_session() {
         for broken in ["{\"type\": \"mess", "7", "}", "{\"type\":[]}", "{\"role\":[]}", "\u{0}"] {
             let log = format!("{}{broken}\n{}", &text[..at], &text[at..]);
             let dataset = read(&log).unwrap_or_else(|error| panic!("{name}: {broken}: {error}"));
-            let messages = |dataset: &Dataset| dataset.transcripts[0].messages.len();
+            let messages = |dataset: &Dataset| dataset.sessions[0].messages.len();
             assert_eq!(messages(&dataset), messages(&whole), "{name}: {broken}");
             let told = |warning: &&String| warning.contains("set aside: 1 record");
             assert_eq!(dataset.warnings.iter().filter(told).count(), 1, "{name}: {broken}");
@@ -351,10 +351,10 @@ fn results_without_calls_and_repeated_ids_cost_no_session() {
         r#"{"type":"message","message":{"role":"toolResult","toolCallId":"c","content":"three"}}"#,
     ];
     let dataset = read(log.join("\n") + "\n").unwrap();
-    let transcript = &dataset.transcripts[0];
+    let session = &dataset.sessions[0];
     let expected = ["system: early", "assistant: ", "c: one", "c#2: two", "system: three"];
-    assert_eq!(crate::outline::outline(transcript), expected);
-    assert_eq!(transcript.left_out["call of a tool result, which is kept as a text"], 2);
+    assert_eq!(crate::outline::outline(session), expected);
+    assert_eq!(session.left_out["call of a tool result, which is kept as a text"], 2);
 }
 
 #[test]
@@ -368,8 +368,8 @@ fn a_failed_request_of_pi_that_was_billed_is_a_request() {
         )
     };
     let requests = |usage: &str| {
-        let transcript = read(failed(usage)).unwrap().transcripts.remove(0);
-        (transcript.requests().count(), transcript.messages[1].usage.map(|usage| usage.prompt()))
+        let session = read(failed(usage)).unwrap().sessions.remove(0);
+        (session.requests().count(), session.messages[1].usage.map(|usage| usage.prompt()))
     };
     assert_eq!(requests(r#"{"input":900,"output":3}"#), (1, Some(900)));
     assert_eq!(requests(r#"{"input":0,"output":0}"#), (0, None));
@@ -403,26 +403,26 @@ fn a_request_beside_its_response_is_read_with_both() {
         [(alone, false), (list, true), (format!("{first}\n{second}\n"), true), (bodies, true)]
     {
         let dataset = read(&log).unwrap_or_else(|error| panic!("{log}: {error}"));
-        let [transcript] = &dataset.transcripts[..] else { panic!("{log}") };
-        assert_eq!(crate::outline::outline(transcript), expected, "{log}");
-        assert_eq!(transcript.preamble.system, ["Be terse."]);
-        assert_eq!(transcript.model.as_deref(), Some("gpt-4.1"));
-        let usages = crate::outline::usages(transcript);
+        let [session] = &dataset.sessions[..] else { panic!("{log}") };
+        assert_eq!(crate::outline::outline(session), expected, "{log}");
+        assert_eq!(session.preamble.system, ["Be terse."]);
+        assert_eq!(session.model.as_deref(), Some("gpt-4.1"));
+        let usages = crate::outline::usages(session);
         let [early, late] = [[50, 10, 0, 3], [110, 10, 0, 3]];
         assert_eq!(usages, if both { vec![early, late] } else { vec![late] }, "{log}");
-        let at = transcript.messages[3].at.map(|at| at.as_millisecond());
+        let at = session.messages[3].at.map(|at| at.as_millisecond());
         assert!(at.is_none_or(|at| at == 1_757_015_046_500), "{at:?}");
     }
     // A response that is none is a conversation as before.
     let plain = r#"{"messages":[{"role":"user","content":"go"}],"response":{"choices":[]}}"#;
-    assert_eq!(read(plain).unwrap().transcripts[0].messages.len(), 1);
+    assert_eq!(read(plain).unwrap().sessions[0].messages.len(), 1);
 }
 
 /// A log of each format, by name of the format.
 fn samples() -> Vec<(&'static str, Vec<u8>)> {
     let read = |name: &str| std::fs::read(fixtures().join(name)).unwrap();
     vec![
-        ("native", read("native/transcripts.jsonl")),
+        ("native", read("native/sessions.jsonl")),
         ("claude-code", read("claude-code.jsonl")),
         ("pi", read("pi.jsonl")),
         ("codex", read("codex.jsonl")),
@@ -467,7 +467,7 @@ fn every_format_has_a_sample_that_it_alone_recognises() {
             assert_eq!(sniffed, *name == format.name, "{} on {name}", format.name);
         }
     }
-    for schema in ["transcript.schema.json", "dataset.schema.json", "probe.schema.json"] {
+    for schema in ["session.schema.json", "dataset.schema.json", "probe.schema.json"] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("datasets").join(schema);
         let head = Head::new(&std::fs::read(path).unwrap());
         assert!(FORMATS.iter().all(|format| !(format.sniff)(&head)), "{schema}");
@@ -481,7 +481,7 @@ fn no_truncation_of_any_format_panics_or_passes_for_the_whole() {
         // The last byte is the line end.
         for end in (0..bytes.len() - 2).step_by(3) {
             if let Ok(part) = read(&bytes[..end]) {
-                assert_ne!(part.transcripts, whole.transcripts, "{name} cut at {end}");
+                assert_ne!(part.sessions, whole.sessions, "{name} cut at {end}");
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use recap_core::model::Transcript;
+use recap_core::model::Session;
 use recap_formats::{Dataset, Export, ImportOptions, LoadOptions, import, load, load_reader};
 use serde_json::{Value as Json, json};
 
@@ -54,8 +54,8 @@ fn read(folder: &Path, sidechains: bool) -> Dataset {
     load(folder, &options).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn asides(transcript: &Transcript) -> Vec<(Option<&str>, u64)> {
-    let all = transcript.sidechains.iter();
+fn asides(session: &Session) -> Vec<(Option<&str>, u64)> {
+    let all = session.sidechains.iter();
     all.map(|one| (one.model.as_deref(), one.usage.prompt())).collect()
 }
 
@@ -83,7 +83,7 @@ fn family() -> tempfile::TempDir {
 fn subagents_of_codex_belong_to_the_session_that_started_them() {
     let folder = family();
     let dataset = read(folder.path(), false);
-    let [main] = &dataset.transcripts[..] else { panic!("{}", dataset.transcripts.len()) };
+    let [main] = &dataset.sessions[..] else { panic!("{}", dataset.sessions.len()) };
     assert_eq!(main.id, "rollout-d");
     assert_eq!(outline(main), ["user: d", "assistant: done"]);
     // What the fork repeats is its parent's.
@@ -98,10 +98,10 @@ fn subagents_of_codex_belong_to_the_session_that_started_them() {
 }
 
 #[test]
-fn subagents_of_codex_are_transcripts_of_their_own_on_request() {
+fn subagents_of_codex_are_sessions_of_their_own_on_request() {
     let folder = family();
     let dataset = read(folder.path(), true);
-    let ids: Vec<&str> = dataset.transcripts.iter().map(|one| one.id.as_str()).collect();
+    let ids: Vec<&str> = dataset.sessions.iter().map(|one| one.id.as_str()).collect();
     let expected = [
         "rollout-d",
         "rollout-d#sidechain-1",
@@ -109,7 +109,7 @@ fn subagents_of_codex_are_transcripts_of_their_own_on_request() {
         "rollout-d#sidechain-1#sidechain-1",
     ];
     assert_eq!(ids, expected);
-    assert!(dataset.transcripts[0].sidechains.is_empty());
+    assert!(dataset.sessions[0].sidechains.is_empty());
 }
 
 #[test]
@@ -119,11 +119,11 @@ fn an_import_writes_the_requests_of_subagents_with_their_session() {
     let options =
         ImportOptions { load: LoadOptions::default(), export: Export::Native, redact: false };
     let imported = import(&[folder.path().to_owned()], &out, &options, &mut |_| {}).unwrap();
-    assert_eq!(imported.transcripts, 1);
+    assert_eq!(imported.sessions, 1);
     let left = imported.left_out.iter().find(|(_, why, _)| why == "message of a subagent");
     assert_eq!(left.map(|(_, _, n)| *n), Some(6));
     let (written, read_at_once) = (read(&out, false), read(folder.path(), false));
-    assert_eq!(written.transcripts, read_at_once.transcripts);
+    assert_eq!(written.sessions, read_at_once.sessions);
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn a_subagent_without_its_parent_is_read_by_itself_with_a_warning() {
     let alone = lines(&session("a", Some("b"), "m", 7));
     let options = LoadOptions::default();
     let dataset = load_reader("rollout-a.jsonl", alone.as_bytes(), &options).unwrap();
-    assert_eq!(outline(&dataset.transcripts[0]), ["user: a", "assistant: done"]);
+    assert_eq!(outline(&dataset.sessions[0]), ["user: a", "assistant: done"]);
     let [warning] = &dataset.warnings[..] else { panic!("{:?}", dataset.warnings) };
     assert!(warning.starts_with("rollout-a.jsonl: a subagent's session without"), "{warning}");
     // A circle, a subagent of nobody, and one whose parent is read by itself.
@@ -150,7 +150,7 @@ fn a_subagent_without_its_parent_is_read_by_itself_with_a_warning() {
     ]);
     let dataset = read(folder.path(), false);
     let mut all: Vec<(&str, u64)> = dataset
-        .transcripts
+        .sessions
         .iter()
         .map(|one| (one.id.as_str(), asides(one).iter().map(|(_, n)| n).sum()))
         .collect();
@@ -164,7 +164,7 @@ fn a_broken_session_takes_no_subagents() {
     let broken = vec![meta("a", None), json!({"type": 7})];
     let folder = folder(&[("a.jsonl", broken), ("b.jsonl", session("b", Some("a"), "m", 2))]);
     let dataset = read(folder.path(), false);
-    assert_eq!(dataset.transcripts.len(), 1);
+    assert_eq!(dataset.sessions.len(), 1);
     assert_eq!(dataset.warnings.len(), 2, "{:?}", dataset.warnings);
 }
 
@@ -186,8 +186,7 @@ fn a_subagent_of_kimi_belongs_to_the_context_beside_it() {
         ("x/s3/context_sub.jsonl", context("lost", 3)),
     ]);
     let dataset = read(folder.path(), false);
-    let all: Vec<_> =
-        dataset.transcripts.iter().map(|one| (one.id.as_str(), asides(one))).collect();
+    let all: Vec<_> = dataset.sessions.iter().map(|one| (one.id.as_str(), asides(one))).collect();
     assert_eq!(all, [("s1", vec![(None, 40)]), ("s2", vec![]), ("s3_sub", vec![])]);
     assert!(dataset.warnings.iter().any(|warning| warning.contains("x/s3/context_sub.jsonl")));
 }

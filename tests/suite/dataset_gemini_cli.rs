@@ -1,7 +1,7 @@
 //! Sessions of Gemini CLI: both forms of its files, and what is sent after a
 //! compression.
 
-use recap_core::model::{Block, Piece, RecordedTrigger, Role, Transcript};
+use recap_core::model::{Block, Piece, RecordedTrigger, Role, Session};
 use recap_formats::{Dataset, DatasetError, LoadOptions, load_reader};
 use serde_json::{Value as Json, json};
 
@@ -13,10 +13,10 @@ fn try_read(text: &str) -> Result<Dataset, DatasetError> {
     load_reader("session.jsonl", text.as_bytes(), &LoadOptions::default())
 }
 
-fn read(text: &str) -> Transcript {
+fn read(text: &str) -> Session {
     let mut dataset = try_read(text).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(dataset.transcripts.len(), 1);
-    dataset.transcripts.remove(0)
+    assert_eq!(dataset.sessions.len(), 1);
+    dataset.sessions.remove(0)
 }
 
 fn refused(text: &str) -> String {
@@ -60,7 +60,7 @@ fn text(role: Role, text: &str) -> Piece {
 
 #[test]
 fn a_log_of_events_becomes_the_conversation_that_it_ends_with() {
-    let transcript = read(FIXTURE);
+    let session = read(FIXTURE);
     let expected = [
         "user: <session_context>\nThe folder is /home/ada/plant.\n</session_context>",
         "user: Find the limit of the valve.",
@@ -72,34 +72,31 @@ fn a_log_of_events_becomes_the_conversation_that_it_ends_with() {
         "user: Mend the test.",
         "assistant: It is mended.",
     ];
-    assert_eq!(outline(&transcript), expected);
+    assert_eq!(outline(&session), expected);
     // Repeated lines are one response, one request and one bill.
-    assert_eq!(transcript.requests().collect::<Vec<_>>(), [2, 4, 6, 8]);
-    let usage = transcript.messages[2].usage.unwrap();
+    assert_eq!(session.requests().collect::<Vec<_>>(), [2, 4, 6, 8]);
+    let usage = session.messages[2].usage.unwrap();
     assert_eq!((usage.input, usage.cache_read, usage.output), (800, 200, 50));
     assert!(usage.output_final);
-    assert_eq!(
-        transcript.messages[2].reasoning(),
-        "Looking for the limit\nI read the valve first."
-    );
-    assert_eq!(transcript.messages[2].at.unwrap().to_string(), "2026-05-04T10:00:05Z");
-    assert_eq!(transcript.messages[3].at.unwrap().to_string(), "2026-05-04T10:00:06Z");
-    let failed = &transcript.messages[5].blocks[0];
+    assert_eq!(session.messages[2].reasoning(), "Looking for the limit\nI read the valve first.");
+    assert_eq!(session.messages[2].at.unwrap().to_string(), "2026-05-04T10:00:05Z");
+    assert_eq!(session.messages[3].at.unwrap().to_string(), "2026-05-04T10:00:06Z");
+    let failed = &session.messages[5].blocks[0];
     assert!(matches!(failed, Block::ToolResult { is_error: true, .. }), "{failed:?}");
-    assert_eq!(transcript.model.as_deref(), Some("gemini-3-flash-preview"));
-    assert_eq!(transcript.other_models[&8], "gemini-3.1-pro-preview");
-    assert_eq!(transcript.project.as_deref(), Some("9f2b6c0d4e8a"));
-    assert!(transcript.metadata.iter().any(|value| value == "/home/ada"));
+    assert_eq!(session.model.as_deref(), Some("gemini-3-flash-preview"));
+    assert_eq!(session.other_models[&8], "gemini-3.1-pro-preview");
+    assert_eq!(session.project.as_deref(), Some("9f2b6c0d4e8a"));
+    assert!(session.metadata.iter().any(|value| value == "/home/ada"));
     // The turn that was rewound, and a note that only the user saw.
-    assert_eq!(transcript.left_out["message that was undone"], 2);
-    assert_eq!(transcript.left_out["info message"], 1);
-    assert!(transcript.messages.iter().all(|m| !m.sent().contains("shown to the user")));
+    assert_eq!(session.left_out["message that was undone"], 2);
+    assert_eq!(session.left_out["info message"], 1);
+    assert!(session.messages.iter().all(|m| !m.sent().contains("shown to the user")));
 }
 
 #[test]
 fn a_compression_is_a_summary_in_front_of_what_it_keeps() {
-    let transcript = read(FIXTURE);
-    let [compaction] = &transcript.compactions[..] else { panic!("{:?}", transcript.compactions) };
+    let session = read(FIXTURE);
+    let [compaction] = &session.compactions[..] else { panic!("{:?}", session.compactions) };
     // The last answer was kept, under a new id.
     assert_eq!((compaction.after, compaction.kept_from), (7, 6));
     let summary = "<state_snapshot>The limit in src/valve.rs is 4210.</state_snapshot>";
@@ -117,9 +114,9 @@ fn the_older_form_is_one_document() {
     let wire = json!({"sessionId": "s", "projectHash": "p", "messages": messages});
     let expected = ["user: go", "assistant: ", "c: 4210", "assistant: done"];
     for text in [wire.to_string(), serde_json::to_string_pretty(&wire).unwrap()] {
-        let transcript = read(&text);
-        assert_eq!(outline(&transcript), expected);
-        assert_eq!((transcript.id.as_str(), transcript.compactions.len()), ("session", 0));
+        let session = read(&text);
+        assert_eq!(outline(&session), expected);
+        assert_eq!((session.id.as_str(), session.compactions.len()), ("session", 0));
     }
 }
 
@@ -151,8 +148,8 @@ fn results_are_taken_from_the_call_or_from_the_message_behind_it() {
     let message = json!({"id": "g", "type": "gemini", "model": "m", "content": parts});
     assert_eq!(outline(&read(&log(&[user("u", "go"), message, behind]))), expected);
     let lost = json!({"id": "r", "type": "user", "content": [response("x")]});
-    let transcript = read(&log(&[user("u", "go"), lost]));
-    assert_eq!(transcript.left_out["result without a call"], 1);
+    let session = read(&log(&[user("u", "go"), lost]));
+    assert_eq!(session.left_out["result without a call"], 1);
 }
 
 #[test]
@@ -181,12 +178,12 @@ fn what_a_tool_returns_is_the_text_of_its_response() {
 fn a_cancelled_turn_is_undone_and_an_unknown_place_undoes_all() {
     let talk = [user("u1", "go"), gemini("g1", "done"), user("u2", "cancel me")];
     let back = sends(&[talk[0].clone(), talk[1].clone()]);
-    let transcript = read(&log(&[&talk[..], &[back, user("u3", "on")]].concat()));
-    assert_eq!(outline(&transcript), ["user: go", "assistant: done", "user: on"]);
-    assert_eq!((transcript.compactions.len(), transcript.left_out.len()), (0, 1));
+    let session = read(&log(&[&talk[..], &[back, user("u3", "on")]].concat()));
+    assert_eq!(outline(&session), ["user: go", "assistant: done", "user: on"]);
+    assert_eq!((session.compactions.len(), session.left_out.len()), (0, 1));
     let rewound = json!({"$rewindTo": "nobody"});
-    let transcript = read(&log(&[&talk[..], &[rewound, user("u3", "on")]].concat()));
-    assert_eq!(outline(&transcript), ["user: on"]);
+    let session = read(&log(&[&talk[..], &[rewound, user("u3", "on")]].concat()));
+    assert_eq!(outline(&session), ["user: on"]);
     // A note is no message, but a place.
     let note = json!({"id": "i", "type": "info", "content": "x"});
     let events =
@@ -198,13 +195,13 @@ fn a_cancelled_turn_is_undone_and_an_unknown_place_undoes_all() {
 fn the_same_list_again_changes_nothing_and_a_longer_one_adds() {
     let talk = [user("u1", "go"), gemini("g1", "done")];
     let longer = [&talk[..], &[user("u2", "on")]].concat();
-    let transcript = read(&log(&[sends(&talk), sends(&talk), sends(&longer)]));
-    assert_eq!(outline(&transcript), ["user: go", "assistant: done", "user: on"]);
+    let session = read(&log(&[sends(&talk), sends(&talk), sends(&longer)]));
+    assert_eq!(outline(&session), ["user: go", "assistant: done", "user: on"]);
     // What stands in front of the first question belongs to the conversation.
     let first = [user("x", "folder"), talk[0].clone()];
-    let transcript = read(&log(&[talk[0].clone(), sends(&first), talk[1].clone()]));
-    assert_eq!(outline(&transcript), ["user: folder", "user: go", "assistant: done"]);
-    assert_eq!(transcript.compactions, []);
+    let session = read(&log(&[talk[0].clone(), sends(&first), talk[1].clone()]));
+    assert_eq!(outline(&session), ["user: folder", "user: go", "assistant: done"]);
+    assert_eq!(session.compactions, []);
 }
 
 #[test]
@@ -214,17 +211,14 @@ fn a_second_compression_replaces_the_first_and_a_rewind_undoes_it() {
     let mut events = talk.to_vec();
     events.extend([sends(&second[..1]), second[1].clone(), second[2].clone()]);
     events.push(sends(&[user("s2", "SUMMARY TWO"), second[2].clone()]));
-    let transcript = read(&log(&events));
-    let [one, two] = &transcript.compactions[..] else { panic!("{:?}", transcript.compactions) };
+    let session = read(&log(&events));
+    let [one, two] = &session.compactions[..] else { panic!("{:?}", session.compactions) };
     assert_eq!((one.after, one.kept_from, one.summary.as_deref()), (2, 2, Some("SUMMARY ONE")));
     assert_eq!((two.after, two.kept_from, two.summary.as_deref()), (4, 3, Some("SUMMARY TWO")));
     events.extend([json!({"$rewindTo": "g2"}), gemini("g3", "other")]);
-    let transcript = read(&log(&events));
-    assert_eq!(
-        outline(&transcript),
-        ["user: go", "assistant: done", "user: on", "assistant: other"]
-    );
-    assert_eq!(transcript.compactions.len(), 1);
+    let session = read(&log(&events));
+    assert_eq!(outline(&session), ["user: go", "assistant: done", "user: on", "assistant: other"]);
+    assert_eq!(session.compactions.len(), 1);
     // To the summary itself: what was said before it stays.
     events.extend([json!({"$rewindTo": "s1"}), user("u3", "again")]);
     assert_eq!(outline(&read(&log(&events))), ["user: go", "assistant: done", "user: again"]);
@@ -235,9 +229,9 @@ fn a_summary_that_was_recorded_as_a_message_is_none() {
     let talk = [user("u1", "go"), gemini("g1", "one"), user("u2", "on"), gemini("g2", "two")];
     let summary = user("s", "SUMMARY");
     let list = [summary.clone(), talk[3].clone()];
-    let transcript = read(&log(&[&talk[..], &[summary, sends(&list), user("u3", "go")]].concat()));
-    assert_eq!(transcript.messages.len(), 5);
-    let [compaction] = &transcript.compactions[..] else { panic!("{:?}", transcript.compactions) };
+    let session = read(&log(&[&talk[..], &[summary, sends(&list), user("u3", "go")]].concat()));
+    assert_eq!(session.messages.len(), 5);
+    let [compaction] = &session.compactions[..] else { panic!("{:?}", session.compactions) };
     assert_eq!((compaction.after, compaction.kept_from), (4, 3));
     assert_eq!(compaction.pieces, [text(Role::User, "SUMMARY")]);
 }
@@ -252,9 +246,9 @@ fn results_that_are_shortened_later_are_cleared_there() {
     for event in [sends(&list), patch] {
         // Lists repeat what was shortened before.
         let events = [&talk[..], &[event.clone(), event, user("u2", "on")]].concat();
-        let transcript = read(&log(&events));
-        assert_eq!(outline(&transcript)[2], "c1: long");
-        let [cleared] = &transcript.compactions[..] else { panic!("{:?}", transcript.compactions) };
+        let session = read(&log(&events));
+        assert_eq!(outline(&session)[2], "c1: long");
+        let [cleared] = &session.compactions[..] else { panic!("{:?}", session.compactions) };
         assert_eq!((cleared.after, cleared.kept_from, &cleared.summary), (4, 0, &None));
         assert_eq!(cleared.cleared, ["c1"]);
     }

@@ -53,7 +53,7 @@ fn a_response_of_very_many_calls_is_read_in_linear_time() {
     let response = json!({"message": {"role": "assistant", "id": "m", "content": calls}});
     let records = [claude(0, None, "user", &said()), claude(1, Some(0), "assistant", &response)];
     let dataset = read(&lines(records.into_iter()));
-    assert_eq!(dataset.transcripts[0].messages[1].blocks.len(), 36_000);
+    assert_eq!(dataset.sessions[0].messages[1].blocks.len(), 36_000);
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn sidechains_whose_parents_stand_behind_them_are_read_in_linear_time() {
     let records = (0..n).map(|at| claude(at, parent(at), "user", &side));
     let records = records.chain([claude(n, None, "user", &said())]);
     let dataset = try_read(&lines(records), true).unwrap();
-    assert_eq!(dataset.transcripts.len(), 2);
+    assert_eq!(dataset.sessions.len(), 2);
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn very_many_sidechains_of_a_long_session_are_read_in_linear_time() {
     let main = (0..n).map(|at: usize| claude(at, at.checked_sub(1), "user", &said()));
     let sides = (n..2 * n).map(|at| claude(at, Some(n - 1), "user", &side));
     let dataset = try_read(&lines(main.chain(sides)), true).unwrap();
-    assert_eq!(dataset.transcripts.len(), n + 1);
+    assert_eq!(dataset.sessions.len(), n + 1);
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn very_many_compactions_of_codex_are_read_in_linear_time() {
     let compacted = codex("compacted", &json!({"message": "", "replacement_history": []}));
     let said = (0..n).map(|_| codex_said("x"));
     let dataset = read(&lines(said.chain((0..n).map(|_| compacted.clone()))));
-    assert_eq!(dataset.transcripts[0].compactions.len(), n);
+    assert_eq!(dataset.sessions[0].compactions.len(), n);
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn compactions_of_pi_that_keep_what_is_not_there_are_read_in_linear_time() {
     };
     let entries = (0..n).map(entry).chain((n..2 * n).map(compaction));
     let dataset = read(&lines([session].into_iter().chain(entries)));
-    assert_eq!(dataset.transcripts[0].compactions.len(), n);
+    assert_eq!(dataset.sessions[0].compactions.len(), n);
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn summaries_of_opencode_without_any_count_are_read_in_linear_time() {
     let messages: Vec<Json> = (0..2 * n).map(|at| message(at, at >= n)).collect();
     let export = json!({"info": {"id": "ses_1"}, "messages": messages});
     let dataset = read(&export.to_string());
-    assert_eq!(dataset.transcripts[0].compactions.len(), n);
+    assert_eq!(dataset.sessions[0].compactions.len(), n);
 }
 
 #[test]
@@ -206,9 +206,9 @@ fn arguments_that_are_nested_deeply_can_be_written_and_read_again() {
             write_native(&dataset, &folder.path().join("set")).unwrap();
             let again = load(&folder.path().join("set"), &LoadOptions::default());
             let again = again.unwrap_or_else(|error| panic!("{levels} levels: {error}"));
-            assert_eq!(again.transcripts, dataset.transcripts);
+            assert_eq!(again.sessions, dataset.sessions);
             let reason = "structure of arguments that are nested too deeply";
-            let left = dataset.transcripts[0].left_out.get(reason);
+            let left = dataset.sessions[0].left_out.get(reason);
             assert_eq!(left.is_some(), levels > 100, "{levels}");
         }
     }

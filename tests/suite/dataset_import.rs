@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use recap_core::model::{Message, Transcript};
+use recap_core::model::{Message, Session};
 use recap_formats::{Dataset, Export, ImportOptions, Imported, LoadOptions, Problem, import, load};
 use serde_json::json;
 
@@ -21,8 +21,8 @@ fn read(path: &Path) -> Dataset {
 }
 
 /// What every format keeps: who said what, and which result belongs to which call.
-fn outline(transcript: &Transcript) -> Vec<(String, String, Vec<String>)> {
-    let messages = transcript.messages.iter().map(|message| {
+fn outline(session: &Session) -> Vec<(String, String, Vec<String>)> {
+    let messages = session.messages.iter().map(|message| {
         let calls = message.calls().map(str::to_owned).collect();
         match message.tool_result() {
             Some((call, text)) => (call.to_owned(), text.to_owned(), calls),
@@ -40,11 +40,11 @@ fn an_import_reads_back_as_it_was_whatever_its_format() {
         let out = desk.path().join("out");
         let imported = write(std::slice::from_ref(&input), &out, Export::Native, false);
         let (before, after) = (read(&input), read(&out));
-        assert_eq!(before.transcripts, after.transcripts, "{name}");
-        assert_eq!(imported.transcripts, before.transcripts.len());
-        let left: u64 = before.transcripts.iter().flat_map(|one| one.left_out.values()).sum();
+        assert_eq!(before.sessions, after.sessions, "{name}");
+        assert_eq!(imported.sessions, before.sessions.len());
+        let left: u64 = before.sessions.iter().flat_map(|one| one.left_out.values()).sum();
         assert_eq!(imported.left_out.iter().map(|(.., n)| n).sum::<u64>(), left, "{name}");
-        assert!(!out.join("transcripts.jsonl.partial").exists());
+        assert!(!out.join("sessions.jsonl.partial").exists());
     }
 }
 
@@ -57,7 +57,7 @@ fn a_folder_with_questions_and_repeated_ids_reads_back_with_both() {
         std::fs::copy(fixtures().join("pi.jsonl"), input.join(folder).join("pi.jsonl")).unwrap();
     }
     write(std::slice::from_ref(&input), &out, Export::Native, false);
-    assert_eq!(read(&input).transcripts, read(&out).transcripts);
+    assert_eq!(read(&input).sessions, read(&out).sessions);
     let native = fixtures().join("native");
     let again = desk.path().join("again");
     write(std::slice::from_ref(&native), &again, Export::Native, false);
@@ -75,16 +75,16 @@ fn a_broken_file_of_a_folder_leaves_none_of_its_sessions() {
     std::fs::write(input.join("a.jsonl"), broken).unwrap();
     std::fs::write(input.join("b.jsonl"), format!("{}\n", chat(3))).unwrap();
     let imported = write(&[input], &out, Export::Native, false);
-    assert_eq!(imported.transcripts, 1);
+    assert_eq!(imported.sessions, 1);
     assert!(imported.warnings[0].contains("set aside: a.jsonl"), "{:?}", imported.warnings);
-    assert_eq!(read(&out).transcripts[0].id, "3");
+    assert_eq!(read(&out).sessions[0].id, "3");
 }
 
 #[test]
 fn nothing_is_left_behind_where_nothing_can_be_read() {
     let desk = tempfile::tempdir().unwrap();
     let (input, out) = (desk.path().join("x.txt"), desk.path().join("out"));
-    std::fs::write(&input, "no transcript").unwrap();
+    std::fs::write(&input, "no session").unwrap();
     let (load, export) = (LoadOptions::default(), Export::Native);
     let options = ImportOptions { load, export, redact: false };
     let error = import(&[input], &out, &options, &mut |_| {}).unwrap_err();
@@ -99,7 +99,7 @@ fn a_session_written_as_openai_chat_reads_back_with_its_calls() {
     let imported =
         write(std::slice::from_ref(&input), &desk.path().join("out"), Export::OpenAiChat, false);
     let (before, after) = (read(&input), read(&desk.path().join("out")));
-    let (before, after) = (&before.transcripts[0], &after.transcripts[0]);
+    let (before, after) = (&before.sessions[0], &after.sessions[0]);
     assert_eq!(outline(before), outline(after));
     let requests = before.messages.iter().filter(|message| message.usage.is_some()).count();
     assert_eq!(imported.not_written.get("usage of a request").copied(), Some(requests as u64));
@@ -127,7 +127,7 @@ fn secrets_get_the_same_pseudonym_in_every_session() {
         std::fs::write(input.join(name), session(&key).to_string()).unwrap();
     }
     let imported = write(&[input], &out, Export::Native, true);
-    let text = std::fs::read_to_string(out.join("transcripts.jsonl")).unwrap();
+    let text = std::fs::read_to_string(out.join("sessions.jsonl")).unwrap();
     for secret in [key.as_str(), "ada@example.org", "/home/ada", " ada "] {
         assert!(!text.contains(secret), "{secret} in {text}");
     }
@@ -140,7 +140,7 @@ fn secrets_get_the_same_pseudonym_in_every_session() {
     assert_eq!(counts["secret"], (1, 8));
     assert_eq!(counts["e-mail address"], (1, 2));
     assert_eq!(counts["user name"], (1, 6));
-    let [a, b] = &read(&out).transcripts[..] else { panic!("two sessions") };
+    let [a, b] = &read(&out).sessions[..] else { panic!("two sessions") };
     assert_eq!(outline(a), outline(b));
     assert_eq!(a.preamble.system, ["Work in /home/user-1/engine. <SECRET_1>"]);
     let result = a.messages.iter().find_map(Message::tool_result).unwrap();

@@ -2,7 +2,7 @@
 
 use std::io::{Cursor, Write};
 
-use recap_core::model::{Block, Piece, Role, Transcript};
+use recap_core::model::{Block, Piece, Role, Session};
 use recap_formats::{Dataset, DatasetError, LoadOptions, Problem, TooMuch, load_reader};
 use serde_json::{Value as Json, json};
 use zip::CompressionMethod;
@@ -14,15 +14,15 @@ fn try_read(bytes: &[u8]) -> Result<Dataset, DatasetError> {
     load_reader("run.eval", bytes, &LoadOptions::default())
 }
 
-fn read(log: &Json) -> Transcript {
+fn read(log: &Json) -> Session {
     let dataset = try_read(log.to_string().as_bytes());
-    dataset.unwrap_or_else(|error| panic!("{error}")).transcripts.remove(0)
+    dataset.unwrap_or_else(|error| panic!("{error}")).sessions.remove(0)
 }
 
-fn fixture() -> Transcript {
+fn fixture() -> Session {
     let mut dataset = try_read(FIXTURE.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(dataset.transcripts.len(), 1);
-    dataset.transcripts.remove(0)
+    assert_eq!(dataset.sessions.len(), 1);
+    dataset.sessions.remove(0)
 }
 
 /// The parsed fixture; its one number that is none is left out.
@@ -57,31 +57,28 @@ fn archive(members: &[(&str, &str)], method: CompressionMethod) -> Vec<u8> {
 }
 
 #[test]
-fn a_sample_becomes_a_transcript_with_its_calls_times_and_tools() {
-    let transcript = fixture();
-    let roles: Vec<Role> = transcript.messages.iter().map(|message| message.role).collect();
+fn a_sample_becomes_a_session_with_its_calls_times_and_tools() {
+    let session = fixture();
+    let roles: Vec<Role> = session.messages.iter().map(|message| message.role).collect();
     use Role::{Assistant, Tool, User};
     assert_eq!(roles, [User, Assistant, Tool, Assistant, Tool, Assistant]);
-    assert_eq!(
-        (transcript.id.as_str(), transcript.project.as_deref()),
-        ("run", Some("plant-valve"))
-    );
-    assert_eq!(transcript.preamble.system, ["You browse."]);
-    assert_eq!(transcript.preamble.tools[0].name, "go");
+    assert_eq!((session.id.as_str(), session.project.as_deref()), ("run", Some("plant-valve")));
+    assert_eq!(session.preamble.system, ["You browse."]);
+    assert_eq!(session.preamble.tools[0].name, "go");
     // Long texts stand elsewhere in the sample.
     let text = "pub const LIMIT: u32 = 4210;";
-    assert_eq!(transcript.preamble.tools[0].description, text);
-    assert_eq!(transcript.messages[2].tool_result(), Some(("c1", text)));
-    let failed = &transcript.messages[4].blocks[0];
+    assert_eq!(session.preamble.tools[0].description, text);
+    assert_eq!(session.messages[2].tool_result(), Some(("c1", text)));
+    let failed = &session.messages[4].blocks[0];
     assert!(
         matches!(failed, Block::ToolResult { text, is_error: true, .. } if text == "Command timed out."),
         "{failed:?}"
     );
-    assert_eq!(transcript.messages[1].reasoning(), "I go there.");
-    assert_eq!(transcript.model.as_deref(), Some("gpt-5-mini-2026-01-05"));
-    let at = |n: usize| transcript.messages[n].at.unwrap().to_string();
+    assert_eq!(session.messages[1].reasoning(), "I go there.");
+    assert_eq!(session.model.as_deref(), Some("gpt-5-mini-2026-01-05"));
+    let at = |n: usize| session.messages[n].at.unwrap().to_string();
     assert_eq!([at(1), at(2)], ["2026-05-04T14:00:05.25Z", "2026-05-04T14:00:08.25Z"]);
-    assert_eq!(transcript.left_out["model call outside the conversation"], 1);
+    assert_eq!(session.left_out["model call outside the conversation"], 1);
 }
 
 #[test]
@@ -94,8 +91,8 @@ fn the_total_tells_whether_cached_tokens_are_part_of_the_input() {
 
 #[test]
 fn a_request_that_left_messages_out_is_a_compaction() {
-    let transcript = fixture();
-    let [compaction] = &transcript.compactions[..] else { panic!("{:?}", transcript.compactions) };
+    let session = fixture();
+    let [compaction] = &session.compactions[..] else { panic!("{:?}", session.compactions) };
     let summary = "[SUMMARY] The limit is 4210.";
     assert_eq!((compaction.after, compaction.kept_from), (5, 3));
     assert_eq!(compaction.summary.as_deref(), Some(summary));
@@ -131,13 +128,13 @@ fn trimmed_messages_and_cleared_results_are_compactions_once() {
         request(&cleared(5), "a3"),
         request(&cleared(7), "a4"),
     ];
-    let transcript = read(&log(json!({"messages": all, "events": events})));
-    let [one] = &transcript.compactions[..] else { panic!("{:?}", transcript.compactions) };
+    let session = read(&log(json!({"messages": all, "events": events})));
+    let [one] = &session.compactions[..] else { panic!("{:?}", session.compactions) };
     assert_eq!((one.after, one.kept_from, &one.cleared[..]), (5, 0, &["c1".to_owned()][..]));
-    assert_eq!(transcript.messages[2].tool_result(), Some(("c1", "long")));
+    assert_eq!(session.messages[2].tool_result(), Some(("c1", "long")));
     let events = [request(&all[..1], "a1"), request(&all[..3], "a2"), request(&trimmed, "a4")];
-    let transcript = read(&log(json!({"messages": all, "events": events})));
-    let [one] = &transcript.compactions[..] else { panic!("{:?}", transcript.compactions) };
+    let session = read(&log(json!({"messages": all, "events": events})));
+    let [one] = &session.compactions[..] else { panic!("{:?}", session.compactions) };
     assert_eq!((one.after, one.kept_from, &one.summary), (7, 3, &None));
     assert_eq!(one.pieces, [Piece::Message(0)]);
 }
@@ -153,14 +150,12 @@ fn an_archive_has_a_member_a_sample() {
         for start in ["header.json", "_journal/start.json"] {
             let one = [(start, header.as_str()), ("samples/valve_epoch_1.json", &sample)];
             let dataset = try_read(&archive(&one, method)).unwrap();
-            assert_eq!(dataset.transcripts, [fixture()]);
+            assert_eq!(dataset.sessions, [fixture()]);
             let two = [&one[..], &[("samples/valve_epoch_2.json", &other[..])]].concat();
             let dataset = try_read(&archive(&two, method)).unwrap();
-            let ids: Vec<&str> = dataset.transcripts.iter().map(|t| t.id.as_str()).collect();
+            let ids: Vec<&str> = dataset.sessions.iter().map(|t| t.id.as_str()).collect();
             assert_eq!(ids, ["valve-epoch-1", "valve-epoch-2"]);
-            assert!(
-                dataset.transcripts.iter().all(|t| t.project.as_deref() == Some("plant-valve"))
-            );
+            assert!(dataset.sessions.iter().all(|t| t.project.as_deref() == Some("plant-valve")));
         }
     }
 }
@@ -229,14 +224,14 @@ fn hostile_logs_are_refused() {
     }
     let loose = try_read(log(json!({"messages": [result]})).to_string().as_bytes()).unwrap();
     let why = "call of a tool result, which is kept as a text";
-    assert_eq!(loose.transcripts[0].left_out[why], 1);
+    assert_eq!(loose.sessions[0].left_out[why], 1);
     let nothing = json!({"version": 2, "status": "started", "eval": {}});
     let error = try_read(nothing.to_string().as_bytes()).unwrap_err();
     assert!(matches!(error.problem, Problem::NoConversation { .. }), "{error}");
     // The number that is none stays where it is text.
     let said = FIXTURE.replace("You browse.", "NaN \\\" Infinity");
     let dataset = try_read(said.as_bytes()).unwrap();
-    assert_eq!(dataset.transcripts[0].preamble.system, ["NaN \" Infinity"]);
+    assert_eq!(dataset.sessions[0].preamble.system, ["NaN \" Infinity"]);
 }
 
 #[test]

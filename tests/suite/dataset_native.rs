@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use jsonschema::Validator;
 use recap_core::model::{
     Block, Message, Piece, Preamble, PreambleChange, RecordedCall, RecordedCompaction, Role,
-    SidechainRequest, ToolDefinition, Transcript, Usage,
+    Session, SidechainRequest, ToolDefinition, Usage,
 };
 use recap_formats::{Dataset, LoadOptions, Problem, load, write_native};
 use serde_json::{Value as Json, json};
@@ -26,14 +26,14 @@ fn fixture(name: &str) -> Dataset {
 }
 
 #[test]
-fn a_written_data_set_reads_back_with_equal_transcripts() {
+fn a_written_data_set_reads_back_with_equal_sessions() {
     for name in ["claude-code.jsonl", "pi.jsonl", "codex.jsonl", "openai-chat.json", "native"] {
         let mut dataset = fixture(name);
         dataset.licence = Some("MIT".to_owned());
         let folder = tempfile::tempdir().unwrap();
         write_native(&dataset, folder.path()).unwrap();
         let back = load(folder.path(), &LoadOptions::default()).unwrap();
-        assert_eq!(back.transcripts, dataset.transcripts, "{name}");
+        assert_eq!(back.sessions, dataset.sessions, "{name}");
         assert_eq!(back.name, dataset.name);
         assert_eq!(back.licence.as_deref(), Some("MIT"));
         assert_eq!(back.warnings, Vec::<String>::new());
@@ -45,7 +45,7 @@ fn a_written_data_set_reads_back_with_equal_transcripts() {
 fn a_broadcast_is_read_and_written_as_one() {
     let dataset = fixture("native");
     let broadcasts = |dataset: &Dataset| {
-        let messages = dataset.transcripts[0].messages.iter();
+        let messages = dataset.sessions[0].messages.iter();
         messages.map(|message| message.broadcast).collect::<Vec<_>>()
     };
     assert_eq!(broadcasts(&dataset), [true, false, false, false, false]);
@@ -53,23 +53,23 @@ fn a_broadcast_is_read_and_written_as_one() {
     write_native(&dataset, folder.path()).unwrap();
     let back = load(folder.path(), &LoadOptions::default()).unwrap();
     assert_eq!(broadcasts(&back), broadcasts(&dataset));
-    let lines = std::fs::read_to_string(folder.path().join("transcripts.jsonl")).unwrap();
+    let lines = std::fs::read_to_string(folder.path().join("sessions.jsonl")).unwrap();
     assert_eq!(lines.matches("\"broadcast\"").count(), 1, "false is left out");
 }
 
 #[test]
 fn what_is_written_validates_against_the_published_schemas() {
-    let (transcript, card) = (schema("transcript.schema.json"), schema("dataset.schema.json"));
+    let (session, card) = (schema("session.schema.json"), schema("dataset.schema.json"));
     let samples = std::fs::read_dir(root("tests/fixtures/dataset")).unwrap();
     let names = samples.map(|sample| sample.unwrap().file_name().into_string().unwrap());
     for name in names {
         let folder = tempfile::tempdir().unwrap();
         write_native(&fixture(&name), folder.path()).unwrap();
-        let lines = std::fs::read_to_string(folder.path().join("transcripts.jsonl")).unwrap();
+        let lines = std::fs::read_to_string(folder.path().join("sessions.jsonl")).unwrap();
         assert!(!lines.is_empty(), "{name}");
         for line in lines.lines() {
             let value: Json = serde_json::from_str(line).unwrap();
-            if let Err(e) = transcript.validate(&value) {
+            if let Err(e) = session.validate(&value) {
                 panic!("{name}: {e} at {}", e.instance_path());
             }
         }
@@ -79,7 +79,7 @@ fn what_is_written_validates_against_the_published_schemas() {
     }
 }
 
-/// No sample has everything that a transcript may have.
+/// No sample has everything that a session may have.
 #[test]
 fn every_field_that_is_written_stands_in_the_schema() {
     let usage = Usage { input: 9, output: 1, output_final: true, ..Usage::default() };
@@ -112,7 +112,7 @@ fn every_field_that_is_written_stands_in_the_schema() {
     };
     let (name, description) = ("read".to_owned(), "reads".to_owned());
     let tool = ToolDefinition { name, description, parameters: json!({"type": "object"}) };
-    let transcript = Transcript {
+    let session = Session {
         id: "t".into(),
         preamble: Preamble {
             system: vec!["s".into()],
@@ -132,11 +132,11 @@ fn every_field_that_is_written_stands_in_the_schema() {
     };
     let folder = tempfile::tempdir().unwrap();
     let name = "all".to_owned();
-    let transcripts = vec![transcript];
-    write_native(&Dataset { name, transcripts, ..Dataset::default() }, folder.path()).unwrap();
-    let line = std::fs::read_to_string(folder.path().join("transcripts.jsonl")).unwrap();
+    let sessions = vec![session];
+    write_native(&Dataset { name, sessions, ..Dataset::default() }, folder.path()).unwrap();
+    let line = std::fs::read_to_string(folder.path().join("sessions.jsonl")).unwrap();
     let value: Json = serde_json::from_str(&line).unwrap();
-    if let Err(e) = schema("transcript.schema.json").validate(&value) {
+    if let Err(e) = schema("session.schema.json").validate(&value) {
         panic!("{e} at {}", e.instance_path());
     }
 }
@@ -147,7 +147,7 @@ fn message(number: u32, role: Role, blocks: Vec<Block>) -> Message {
 
 #[test]
 fn what_the_schema_refuses_the_reader_refuses_too() {
-    let schema = schema("transcript.schema.json");
+    let schema = schema("session.schema.json");
     let message = json!({"id": "1", "role": "user", "blocks": [{"type": "text", "text": "hi"}]});
     let with = |message: Json| json!({"id": "t", "messages": [message]});
     let changed = |key: &str, value: Json| {
@@ -186,7 +186,7 @@ fn what_the_schema_refuses_the_reader_refuses_too() {
         assert!(!schema.is_valid(&sample), "the schema takes {sample}");
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("dataset.toml"), "name = 'x'\n").unwrap();
-        let path = folder.path().join("transcripts.jsonl");
+        let path = folder.path().join("sessions.jsonl");
         std::fs::write(&path, format!("{sample}\n")).unwrap();
         let error = load(folder.path(), &LoadOptions::default()).expect_err("must be refused");
         assert_eq!(error.line, Some(1), "{sample}: {error}");
@@ -199,7 +199,7 @@ fn a_native_folder_counts_its_probes_and_hashes_its_files() {
     assert_eq!((dataset.name.as_str(), dataset.version.as_deref()), ("small", Some("1")));
     assert_eq!(dataset.probes.len(), 3);
     let names: Vec<&str> = dataset.files.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(names, ["dataset.toml", "probes.jsonl", "transcripts.jsonl"]);
+    assert_eq!(names, ["dataset.toml", "probes.jsonl", "sessions.jsonl"]);
     let bytes = std::fs::read(root("tests/fixtures/dataset/native/dataset.toml")).unwrap();
     assert_eq!(dataset.files[0].1, blake3::hash(&bytes).to_hex().as_str());
 }
@@ -228,7 +228,7 @@ fn a_misspelt_key_of_the_card_is_an_error_at_its_line() {
 fn half_a_native_line_is_an_error_even_at_the_end() {
     let folder = tempfile::tempdir().unwrap();
     write_native(&fixture("native"), folder.path()).unwrap();
-    let path = folder.path().join("transcripts.jsonl");
+    let path = folder.path().join("sessions.jsonl");
     let text = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, &text[..text.len() - 40]).unwrap();
     let error = load(folder.path(), &LoadOptions::default()).unwrap_err();

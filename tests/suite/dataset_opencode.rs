@@ -1,9 +1,9 @@
-//! OpenCode exports: how one becomes a transcript, and what is wrong with others.
+//! OpenCode exports: how one becomes a session, and what is wrong with others.
 
 use std::path::Path;
 
 use jiff::Timestamp;
-use recap_core::model::{Block, Piece, RecordedTrigger, Role, Transcript, Usage};
+use recap_core::model::{Block, Piece, RecordedTrigger, Role, Session, Usage};
 use recap_formats::{Dataset, DatasetError, LoadOptions, Problem, load};
 use serde_json::{Value as Json, json};
 
@@ -20,10 +20,10 @@ fn try_read(export: &Json) -> Result<Dataset, DatasetError> {
 }
 
 #[track_caller]
-fn read(export: &Json) -> Transcript {
+fn read(export: &Json) -> Session {
     let mut dataset = try_read(export).unwrap_or_else(|e| panic!("{e}"));
-    assert_eq!(dataset.transcripts.len(), 1);
-    dataset.transcripts.remove(0)
+    assert_eq!(dataset.sessions.len(), 1);
+    dataset.sessions.remove(0)
 }
 
 #[track_caller]
@@ -32,12 +32,12 @@ fn refused(export: &Json) -> String {
 }
 
 /// One word a message.
-fn outline(transcript: &Transcript) -> Vec<String> {
+fn outline(session: &Session) -> Vec<String> {
     let word = |m: &recap_core::model::Message| match m.tool_result() {
         Some((call, _)) => format!("result:{call}"),
         None => m.role.as_str().to_owned(),
     };
-    transcript.messages.iter().map(word).collect()
+    session.messages.iter().map(word).collect()
 }
 
 /// An export of these messages: `(id, role, parts)`.
@@ -60,7 +60,7 @@ fn tool(call: &str, state: Json) -> Json {
 
 #[test]
 fn steps_are_requests_and_results_follow_in_the_order_of_their_calls() {
-    let transcript = read(&fixture());
+    let session = read(&fixture());
     let expected = [
         "user",
         "assistant",
@@ -74,42 +74,42 @@ fn steps_are_requests_and_results_follow_in_the_order_of_their_calls() {
         "assistant",
         "user",
     ];
-    assert_eq!(outline(&transcript), expected);
-    assert_eq!(transcript.requests().collect::<Vec<_>>(), [1, 4, 7, 9]);
-    let ids = [1, 4].map(|at: usize| transcript.messages[at].id.as_str());
+    assert_eq!(outline(&session), expected);
+    assert_eq!(session.requests().collect::<Vec<_>>(), [1, 4, 7, 9]);
+    let ids = [1, 4].map(|at: usize| session.messages[at].id.as_str());
     assert_eq!(ids, ["msg_2", "msg_2#2"]);
     let usage = |input, cache_read, output| {
         Some(Usage { input, cache_read, output, output_final: true, ..Usage::default() })
     };
-    assert_eq!(transcript.messages[1].usage, usage(1_000, 0, 50));
-    assert_eq!(transcript.messages[4].usage, usage(100, 1_050, 30));
-    let failed = &transcript.messages[5].blocks[0];
+    assert_eq!(session.messages[1].usage, usage(1_000, 0, 50));
+    assert_eq!(session.messages[4].usage, usage(100, 1_050, 30));
+    let failed = &session.messages[5].blocks[0];
     assert!(
         matches!(failed, Block::ToolResult { text, is_error: true, .. } if text == "exit 1"),
         "{failed:?}"
     );
     assert_eq!(
-        transcript.messages[2].at,
+        session.messages[2].at,
         Some(Timestamp::from_millisecond(1_770_000_003_000).unwrap())
     );
-    assert_eq!(transcript.model.as_deref(), Some("gpt-5"));
-    assert_eq!(transcript.project.as_deref(), Some("plant"));
+    assert_eq!(session.model.as_deref(), Some("gpt-5"));
+    assert_eq!(session.project.as_deref(), Some("plant"));
     for own in ["ses_1", "quiet-valve", "1.2.5", "/home/ada/plant", "/home/ada"] {
-        assert!(transcript.metadata.iter().any(|value| value == own), "{own}");
+        assert!(session.metadata.iter().any(|value| value == own), "{own}");
     }
 }
 
 #[test]
 fn what_is_not_sent_is_no_part_of_a_message() {
-    let transcript = read(&fixture());
-    let all: String = transcript.messages.iter().map(|m| m.sent() + "\n").collect();
+    let session = read(&fixture());
+    let all: String = session.messages.iter().map(|m| m.sent() + "\n").collect();
     for absent in ["SECRET DIFF", "not sent", "I look.", "What did we do", "4210.\n\n"] {
         assert!(!all.contains(absent), "{absent}");
     }
-    assert_eq!(transcript.messages[0].images(), 1);
-    assert!(transcript.messages[0].sent().contains("Called the Read tool"));
-    assert_eq!(transcript.messages[1].reasoning(), "I look.");
-    let left = &transcript.left_out;
+    assert_eq!(session.messages[0].images(), 1);
+    assert!(session.messages[0].sent().contains("Called the Read tool"));
+    assert_eq!(session.messages[1].reasoning(), "I look.");
+    let left = &session.left_out;
     let counts = ["text that was not sent", "patch part", "response that failed"];
     assert_eq!(counts.map(|reason| left.get(reason).copied()), [Some(1); 3], "{left:?}");
 }
@@ -138,16 +138,16 @@ fn a_compaction_is_a_question_and_its_summary_in_front_of_the_tail() {
 fn a_summary_that_failed_or_was_cut_is_no_compaction() {
     let mut failed = fixture();
     failed["messages"][5]["info"]["error"] = json!({"name": "APIError"});
-    let transcript = read(&failed);
-    assert_eq!(transcript.compactions.len(), 1);
-    assert_eq!(transcript.left_out["response that failed"], 2);
+    let session = read(&failed);
+    assert_eq!(session.compactions.len(), 1);
+    assert_eq!(session.left_out["response that failed"], 2);
     let mut cut = fixture();
     cut["messages"][5]["info"].as_object_mut().unwrap().remove("finish");
-    let transcript = read(&cut);
-    assert_eq!(transcript.compactions.len(), 1);
+    let session = read(&cut);
+    assert_eq!(session.compactions.len(), 1);
     // Both were sent as they are.
-    assert_eq!(transcript.messages[8].sent(), "What did we do so far?");
-    assert_eq!(transcript.messages[9].sent(), "The limit in src/valve.rs is 4210.");
+    assert_eq!(session.messages[8].sent(), "What did we do so far?");
+    assert_eq!(session.messages[9].sent(), "The limit in src/valve.rs is 4210.");
 }
 
 #[test]
@@ -170,9 +170,9 @@ fn a_call_that_came_to_no_end_has_no_result_yet_or_is_told_as_interrupted() {
         ("m2", "assistant", running),
         ("m3", "user", json!([said("on")])),
     ]);
-    let transcript = read(&more);
-    assert_eq!(outline(&transcript), ["user", "assistant", "result:a", "user"]);
-    assert_eq!(transcript.messages[2].sent(), "[Tool execution was interrupted]");
+    let session = read(&more);
+    assert_eq!(outline(&session), ["user", "assistant", "result:a", "user"]);
+    assert_eq!(session.messages[2].sent(), "[Tool execution was interrupted]");
     let kept = json!({"status": "error", "input": {}, "error": "aborted",
                       "metadata": {"interrupted": true, "output": "half"}});
     let partial = export(&[
@@ -211,9 +211,9 @@ fn reasoning_is_in_the_output_whether_or_not_it_was_counted_there() {
     for odd in [json!(-1), json!(1e300), json!(0.5)] {
         let tokens = json!({"input": odd, "output": 3});
         let parts = json!([said("x"), {"type": "step-finish", "tokens": tokens}]);
-        let transcript = read(&export(&[("m1", "assistant", parts)]));
-        assert_eq!(transcript.messages[0].usage, None);
-        assert_eq!(transcript.left_out["token counts that are none"], 1);
+        let session = read(&export(&[("m1", "assistant", parts)]));
+        assert_eq!(session.messages[0].usage, None);
+        assert_eq!(session.left_out["token counts that are none"], 1);
     }
 }
 
@@ -228,10 +228,10 @@ fn a_system_prompt_that_old_exports_name_is_the_preamble() {
     old["messages"][1]["info"]["system"] = json!(["Be brief.", ""]);
     old["messages"][2]["info"]["system"] = json!(["Be brief."]);
     old["messages"][3]["info"]["system"] = json!(["Be long."]);
-    let transcript = read(&old);
-    assert_eq!(transcript.preamble.system, ["Be brief."]);
-    assert_eq!(transcript.preamble_changes.len(), 1);
-    assert_eq!(transcript.preamble_changes[0].before, 3);
+    let session = read(&old);
+    assert_eq!(session.preamble.system, ["Be brief."]);
+    assert_eq!(session.preamble_changes.len(), 1);
+    assert_eq!(session.preamble_changes[0].before, 3);
 }
 
 #[test]
@@ -247,16 +247,16 @@ fn ids_that_a_scrubber_made_equal_are_told_apart_by_their_order() {
         }
     }
     let (known, equal) = (read(&fixture()), read(&all));
-    let texts = |transcript: &Transcript| -> Vec<(Role, String)> {
+    let texts = |session: &Session| -> Vec<(Role, String)> {
         let said = |m: &recap_core::model::Message| match m.tool_result() {
             Some((_, text)) => (m.role, text.to_owned()),
             None => (m.role, m.sent()),
         };
-        transcript.messages.iter().map(said).collect()
+        session.messages.iter().map(said).collect()
     };
     assert_eq!(texts(&equal), texts(&known));
-    let answered = |transcript: &Transcript| -> Vec<Option<u32>> {
-        transcript.calls().iter().map(|call| call.result).collect()
+    let answered = |session: &Session| -> Vec<Option<u32>> {
+        session.calls().iter().map(|call| call.result).collect()
     };
     assert_eq!(answered(&equal), answered(&known));
 }
@@ -292,7 +292,7 @@ fn hostile_exports_are_refused_with_their_place() {
     let dataset = try_read(&json!({"info": {"id": "ses_1"}, "messages": []}));
     assert!(matches!(
         dataset.unwrap_err().problem,
-        Problem::NoConversation { .. } | Problem::NoTranscripts { .. }
+        Problem::NoConversation { .. } | Problem::NoSessions { .. }
     ));
 }
 

@@ -1,6 +1,6 @@
 //! Events of OpenHands: actions, observations and condensations.
 
-use recap_core::model::{Block, Piece, RecordedTrigger, Role, Transcript};
+use recap_core::model::{Block, Piece, RecordedTrigger, Role, Session};
 use recap_formats::{Dataset, DatasetError, LoadOptions, load_reader};
 use serde_json::{Value as Json, json};
 
@@ -12,11 +12,11 @@ fn try_read(text: &str) -> Result<Dataset, DatasetError> {
     load_reader("output.jsonl", text.as_bytes(), &LoadOptions::default())
 }
 
-fn read_all(text: &str) -> Vec<Transcript> {
-    try_read(text).unwrap_or_else(|error| panic!("{error}")).transcripts
+fn read_all(text: &str) -> Vec<Session> {
+    try_read(text).unwrap_or_else(|error| panic!("{error}")).sessions
 }
 
-fn read(events: &[Json]) -> Transcript {
+fn read(events: &[Json]) -> Session {
     read_all(&json!(events).to_string()).remove(0)
 }
 
@@ -37,7 +37,7 @@ fn ran(id: i64, output: &str) -> [Json; 2] {
 
 #[test]
 fn a_run_becomes_messages_with_all_calls_of_a_response_in_one() {
-    let transcript = &read_all(FIXTURE)[0];
+    let session = &read_all(FIXTURE)[0];
     let end = |code| {
         format!(
             "\n[Current working directory: /workspace/plant]\n[Command finished with exit code {code}]"
@@ -52,39 +52,39 @@ fn a_run_becomes_messages_with_all_calls_of_a_response_in_one() {
         "call_3: ERROR: invalid path\n[Error occurred in processing last action]".to_owned(),
         "assistant: Done.".to_owned(),
     ];
-    assert_eq!(outline(transcript), expected);
-    assert_eq!(transcript.id, "plant__valve-1");
-    assert_eq!(transcript.preamble.system, ["You are an agent."]);
-    assert_eq!(transcript.preamble.tools[0].name, "execute_bash");
+    assert_eq!(outline(session), expected);
+    assert_eq!(session.id, "plant__valve-1");
+    assert_eq!(session.preamble.system, ["You are an agent."]);
+    assert_eq!(session.preamble.tools[0].name, "execute_bash");
     // Both calls were made at once; the arguments are those that the model wrote.
-    assert_eq!(transcript.messages[1].calls().collect::<Vec<_>>(), ["call_1", "call_2"]);
-    let call = &transcript.messages[4].blocks[0];
+    assert_eq!(session.messages[1].calls().collect::<Vec<_>>(), ["call_1", "call_2"]);
+    let call = &session.messages[4].blocks[0];
     let path = json!({"command": "view", "path": "/workspace/plant/src/pipe.rs"});
     assert!(matches!(call, Block::ToolCall { arguments, .. } if *arguments == path), "{call:?}");
     let failed = [2, 3, 5].map(|at| {
-        matches!(transcript.messages[at].blocks[0], Block::ToolResult { is_error: true, .. })
+        matches!(session.messages[at].blocks[0], Block::ToolResult { is_error: true, .. })
     });
     assert_eq!(failed, [false, true, true]);
-    assert_eq!(transcript.requests().collect::<Vec<_>>(), [1, 4, 6]);
-    assert_eq!(transcript.model.as_deref(), Some("openai/gpt-5"));
-    assert_eq!(transcript.messages[1].at.unwrap().to_string(), "2026-05-04T10:00:05.5Z");
-    assert_eq!(transcript.left_out["recall action"], 1);
-    assert_eq!(transcript.left_out["recall observation without a call"], 1);
+    assert_eq!(session.requests().collect::<Vec<_>>(), [1, 4, 6]);
+    assert_eq!(session.model.as_deref(), Some("openai/gpt-5"));
+    assert_eq!(session.messages[1].at.unwrap().to_string(), "2026-05-04T10:00:05.5Z");
+    assert_eq!(session.left_out["recall action"], 1);
+    assert_eq!(session.left_out["recall observation without a call"], 1);
 }
 
 #[test]
 fn usage_is_that_of_the_response_in_disjoint_buckets() {
-    let transcripts = read_all(FIXTURE);
-    let usage = |transcript: &Transcript| -> Vec<[u64; 4]> {
-        let usages = transcript.messages.iter().filter_map(|message| message.usage);
+    let sessions = read_all(FIXTURE);
+    let usage = |session: &Session| -> Vec<[u64; 4]> {
+        let usages = session.messages.iter().filter_map(|message| message.usage);
         usages.map(|u| [u.input, u.cache_read, u.cache_write_5m, u.output]).collect()
     };
     // The first is listed with what was written to a cache.
     let expected = [[500, 200, 300, 40], [200, 1_000, 0, 10], [600, 0, 0, 12]];
-    assert_eq!(usage(&transcripts[0]), expected);
+    assert_eq!(usage(&sessions[0]), expected);
     // A message without a call: what was added to the session's tokens.
-    assert_eq!(usage(&transcripts[1]), [[300, 0, 0, 9]]);
-    let messages = &transcripts[1].messages;
+    assert_eq!(usage(&sessions[1]), [[300, 0, 0, 9]]);
+    let messages = &sessions[1].messages;
     assert_eq!(messages[0].images(), 1);
     let error = "Agent got stuck\n[Error occurred in processing last action]";
     assert_eq!((messages[2].role, messages[2].first_text()), (Role::User, error));
@@ -108,7 +108,7 @@ fn responses_that_share_an_id_are_one_only_where_the_call_is_one_of_theirs() {
         json!({"id": id, "source": "agent", "observation": "run", "content": call, "extras": {},
             "tool_call_metadata": {"tool_call_id": call}})
     };
-    let transcript = read(&[
+    let session = read(&[
         said(1, "go"),
         acted(2, "gen", &["a", "b"], "a", 100),
         result(3, "a"),
@@ -121,8 +121,8 @@ fn responses_that_share_an_id_are_one_only_where_the_call_is_one_of_theirs() {
     ]);
     let expected =
         ["user: go", "assistant: ", "a: a", "b: b", "assistant: ", "c: c", "assistant: ", "d: d"];
-    assert_eq!(outline(&transcript), expected);
-    let prompts = transcript.messages.iter().filter_map(|message| message.usage);
+    assert_eq!(outline(&session), expected);
+    let prompts = session.messages.iter().filter_map(|message| message.usage);
     assert_eq!(prompts.map(|usage| usage.prompt()).collect::<Vec<_>>(), [100, 200, 300]);
 }
 
@@ -155,13 +155,13 @@ fn what_responses_of_v1_used_stands_in_the_updates_of_the_state() {
         says("b", "assistant", Some("r2")),
         stats("s", listed),
     ];
-    let usage = |transcript: &Transcript| -> Vec<[u64; 3]> {
-        let usages = transcript.messages.iter().filter_map(|message| message.usage);
+    let usage = |session: &Session| -> Vec<[u64; 3]> {
+        let usages = session.messages.iter().filter_map(|message| message.usage);
         usages.map(|u| [u.input, u.cache_read, u.output]).collect()
     };
-    let transcript = read(&by_id);
-    assert_eq!(usage(&transcript), [[60, 40, 7], [50, 100, 5]]);
-    assert_eq!(transcript.model.as_deref(), Some("gpt-5"));
+    let session = read(&by_id);
+    assert_eq!(usage(&session), [[60, 40, 7], [50, 100, 5]]);
+    assert_eq!(session.model.as_deref(), Some("gpt-5"));
     let sum =
         |prompt: u64, out: u64| json!({"accumulated_token_usage": tokens(prompt, 0, out, "")});
     let by_sum = [
@@ -174,15 +174,15 @@ fn what_responses_of_v1_used_stands_in_the_updates_of_the_state() {
         stats("s3", sum(250, 12)),
         event("ConversationStateUpdateEvent", "s4", &json!({"key": "x", "value": 7})),
     ];
-    let transcript = read(&by_sum);
-    assert_eq!(usage(&transcript), [[100, 0, 7], [150, 0, 5]]);
-    assert_eq!(transcript.left_out["ConversationStateUpdateEvent"], 1);
+    let session = read(&by_sum);
+    assert_eq!(usage(&session), [[100, 0, 7], [150, 0, 5]]);
+    assert_eq!(session.left_out["ConversationStateUpdateEvent"], 1);
 }
 
 #[test]
 fn a_condensation_is_a_summary_in_the_place_of_forgotten_events() {
-    let transcript = &read_all(FIXTURE)[0];
-    let [compaction] = &transcript.compactions[..] else { panic!("{:?}", transcript.compactions) };
+    let session = &read_all(FIXTURE)[0];
+    let [compaction] = &session.compactions[..] else { panic!("{:?}", session.compactions) };
     let summary = "The limit in src/valve.rs is 4210.";
     assert_eq!((compaction.after, compaction.kept_from), (6, 4));
     assert_eq!(compaction.summary.as_deref(), Some(summary));
@@ -204,18 +204,18 @@ fn condensations_forget_what_those_before_them_kept() {
     // Without a summary: the events are gone.
     events.push(condense(json!({"forgotten_events_start_id": 40, "forgotten_events_end_id": 41})));
     events.push(condense(json!({"forgotten_event_ids": []})));
-    let transcript = read(&events);
+    let session = read(&events);
     let of = |at: usize| {
-        let compaction = &transcript.compactions[at];
+        let compaction = &session.compactions[at];
         (compaction.kept_from, compaction.summary.as_deref(), compaction.trigger)
     };
     assert_eq!(of(0), (3, Some("ONE"), RecordedTrigger::Auto));
     assert_eq!(of(1), (5, Some("TWO"), RecordedTrigger::Manual));
     assert_eq!(of(2), (9, None, RecordedTrigger::Auto));
     let kept = [0, 5, 6].map(Piece::Message);
-    assert_eq!(transcript.compactions[2].pieces, kept);
-    assert_eq!(transcript.compactions.len(), 3);
-    assert_eq!(transcript.left_out["condensation that removed no message"], 1);
+    assert_eq!(session.compactions[2].pieces, kept);
+    assert_eq!(session.compactions.len(), 3);
+    assert_eq!(session.left_out["condensation that removed no message"], 1);
 }
 
 #[test]
@@ -224,12 +224,12 @@ fn results_are_paired_by_their_cause_where_calls_have_no_ids() {
     let [second, other] = ran(20, "b");
     let lost =
         json!({"id": 40, "source": "agent", "observation": "run", "content": "c", "cause": 5});
-    let transcript = read(&[said(1, "go"), first, second, other, result, lost]);
+    let session = read(&[said(1, "go"), first, second, other, result, lost]);
     let expected =
         ["user: go", "assistant: I look.", "assistant: I look.", "action-20: b", "action-10: a"];
-    assert_eq!(outline(&transcript), expected);
-    assert_eq!(transcript.left_out["run observation without a call"], 1);
-    let call = &transcript.messages[1].blocks[1];
+    assert_eq!(outline(&session), expected);
+    assert_eq!(session.left_out["run observation without a call"], 1);
+    let call = &session.messages[1].blocks[1];
     let arguments = json!({"command": "ls"});
     assert!(
         matches!(call, Block::ToolCall { name, arguments: a, .. } if name == "run" && *a == arguments)
@@ -315,7 +315,7 @@ fn told(n: usize, text: &str) -> Json {
 fn events_of_v1_become_messages_with_all_calls_of_a_response_in_one() {
     let events: Vec<Json> = V1.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     for text in [V1.to_owned(), json!(events).to_string()] {
-        let transcript = &read_all(&text)[0];
+        let session = &read_all(&text)[0];
         let expected = [
             "user: Find the limit.",
             "assistant: I look at two files.",
@@ -323,19 +323,19 @@ fn events_of_v1_become_messages_with_all_calls_of_a_response_in_one() {
             "c2: No such file.",
             "assistant: It is 4210.",
         ];
-        assert_eq!(outline(transcript), expected);
-        assert_eq!(transcript.preamble.system, ["You are an agent.", "Host: plant."]);
-        assert_eq!(transcript.preamble.tools[0].name, "terminal");
-        assert_eq!(transcript.messages[0].images(), 1);
-        assert_eq!(transcript.messages[1].calls().collect::<Vec<_>>(), ["c1", "c2"]);
-        assert!(matches!(transcript.messages[1].blocks[0], Block::Reasoning { .. }));
+        assert_eq!(outline(session), expected);
+        assert_eq!(session.preamble.system, ["You are an agent.", "Host: plant."]);
+        assert_eq!(session.preamble.tools[0].name, "terminal");
+        assert_eq!(session.messages[0].images(), 1);
+        assert_eq!(session.messages[1].calls().collect::<Vec<_>>(), ["c1", "c2"]);
+        assert!(matches!(session.messages[1].blocks[0], Block::Reasoning { .. }));
         let failed = [2, 3].map(|at| {
-            matches!(transcript.messages[at].blocks[0], Block::ToolResult { is_error: true, .. })
+            matches!(session.messages[at].blocks[0], Block::ToolResult { is_error: true, .. })
         });
         assert_eq!(failed, [false, true]);
-        assert_eq!(transcript.messages[1].at.unwrap().to_string(), "2026-05-04T10:00:05.5Z");
-        assert_eq!(transcript.left_out["ConversationStateUpdateEvent"], 1);
-        let [compaction] = transcript.compactions.as_slice() else { panic!("one condensation") };
+        assert_eq!(session.messages[1].at.unwrap().to_string(), "2026-05-04T10:00:05.5Z");
+        assert_eq!(session.left_out["ConversationStateUpdateEvent"], 1);
+        let [compaction] = session.compactions.as_slice() else { panic!("one condensation") };
         assert_eq!((compaction.after, compaction.kept_from), (4, 4));
         assert_eq!(compaction.trigger, RecordedTrigger::Manual);
         assert_eq!(compaction.summary.as_deref(), Some("The limit is 4210."));
@@ -356,24 +356,24 @@ fn summaries_of_v1_stand_where_their_offset_says() {
     events.push(told(7, "7"));
     events.push(condense(8, json!(["e6-summary", "e0", "e9"]), json!(null)));
     events.push(condense(10, json!(["e0"]), json!(0)));
-    let transcript = read(&events);
+    let session = read(&events);
     let summary = || Piece::Text { role: Role::User, text: "s".to_owned() };
-    let [first, second] = transcript.compactions.as_slice() else { panic!("two condensations") };
+    let [first, second] = session.compactions.as_slice() else { panic!("two condensations") };
     assert_eq!((first.after, first.kept_from), (6, 4));
     assert_eq!(first.pieces, [Piece::Message(0), Piece::Message(3), summary()]);
     // A summary that was forgotten is gone; without a place there is no new one.
     assert_eq!((second.after, second.kept_from, &second.summary), (7, 3, &None));
     assert_eq!(second.pieces, []);
-    assert_eq!(transcript.left_out["condensation that removed no message"], 1);
+    assert_eq!(session.left_out["condensation that removed no message"], 1);
 }
 
 #[test]
 fn of_branches_of_v1_the_one_to_the_last_event_is_read() {
     let mut events = vec![told(0, "a"), told(1, "b"), told(2, "c")];
     events[2]["parent_id"] = json!("e0");
-    let transcript = read(&events);
-    assert_eq!(outline(&transcript), ["user: a", "user: c"]);
-    assert_eq!(transcript.left_out["event on an abandoned branch"], 1);
+    let session = read(&events);
+    assert_eq!(outline(&session), ["user: a", "user: c"]);
+    assert_eq!(session.left_out["event on an abandoned branch"], 1);
     events[2]["parent_id"] = json!("__root__");
     assert_eq!(outline(&read(&events)), ["user: c"]);
     events[0]["parent_id"] = json!("e2");
@@ -396,12 +396,12 @@ fn hostile_events_of_v1_are_refused_or_counted() {
         ("ObservationEvent", "tool result whose call is not in the recording"),
         ("RobotEvent", "RobotEvent"),
     ] {
-        let transcript = read_all(&lines(newer(kind, 1, json!({})))).remove(0);
-        assert_eq!(transcript.left_out[reason], 1, "{kind}");
+        let session = read_all(&lines(newer(kind, 1, json!({})))).remove(0);
+        assert_eq!(session.left_out[reason], 1, "{kind}");
     }
     let far = json!({"forgotten_event_ids": ["e0"], "summary": "s", "summary_offset": usize::MAX});
-    let transcript = read_all(&lines(newer("Condensation", 1, far))).remove(0);
-    assert_eq!(transcript.compactions.len(), 1);
+    let session = read_all(&lines(newer("Condensation", 1, far))).remove(0);
+    assert_eq!(session.compactions.len(), 1);
     let many: String = (0..20_000).map(|n| format!("{}\n", told(n, "x"))).collect();
     assert_eq!(read_all(&many)[0].messages.len(), 20_000);
 }

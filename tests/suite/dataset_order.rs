@@ -51,13 +51,13 @@ fn read(lines: &[Json]) -> Dataset {
 }
 
 fn ids(dataset: &Dataset) -> Vec<&str> {
-    dataset.transcripts[0].messages.iter().map(|message| message.id.as_str()).collect()
+    dataset.sessions[0].messages.iter().map(|message| message.id.as_str()).collect()
 }
 
 #[test]
 fn timestamps_in_reverse_lose_nothing() {
     let right = read(&session(forward));
-    let requests = right.transcripts[0].messages.iter().filter(|m| m.is_request()).count();
+    let requests = right.sessions[0].messages.iter().filter(|m| m.is_request()).count();
     assert_eq!(requests, REQUESTS);
     let reversed = read(&session(|line| forward(200 - line)));
     assert_eq!(ids(&reversed), ids(&right));
@@ -94,7 +94,7 @@ fn a_conversation_that_lies_mostly_on_branches_left_is_told() {
         "timestamp": forward(90), "message": again}));
     let rewound = read(&lines);
     assert_eq!(ids(&rewound), ["u", "z"]);
-    assert_eq!(rewound.transcripts[0].left_out["record on an abandoned branch"], 80);
+    assert_eq!(rewound.sessions[0].left_out["record on an abandoned branch"], 80);
     assert_eq!(rewound.warnings.len(), 1);
     let told = "80 records lie on branches that the conversation left, 2 messages on the one";
     assert!(rewound.warnings[0].contains(told), "{:?}", rewound.warnings);

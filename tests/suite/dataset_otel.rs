@@ -28,15 +28,15 @@ fn span(start: u64, attributes: &[(&str, Json)], events: Json) -> String {
 
 #[test]
 fn spans_are_the_conversation_that_was_extended_last() {
-    let transcript = read(SPANS);
-    assert_eq!(outline(&transcript), EXPECTED);
-    assert_eq!(transcript.id, "talk-1");
-    assert_eq!(transcript.preamble.system, ["Be brief."]);
-    assert_eq!(transcript.preamble.tools[0].name, "read");
-    assert_eq!(usages(&transcript), [[300, 600, 0, 40], [100, 900, 0, 8]]);
-    assert_eq!(transcript.messages[1].at.unwrap().as_second(), 1_770_000_000);
-    assert_eq!(transcript.model.as_deref(), Some("gpt-5"));
-    assert_eq!(transcript.left_out["span that is no model call"], 1);
+    let session = read(SPANS);
+    assert_eq!(outline(&session), EXPECTED);
+    assert_eq!(session.id, "talk-1");
+    assert_eq!(session.preamble.system, ["Be brief."]);
+    assert_eq!(session.preamble.tools[0].name, "read");
+    assert_eq!(usages(&session), [[300, 600, 0, 40], [100, 900, 0, 8]]);
+    assert_eq!(session.messages[1].at.unwrap().as_second(), 1_770_000_000);
+    assert_eq!(session.model.as_deref(), Some("gpt-5"));
+    assert_eq!(session.left_out["span that is no model call"], 1);
 }
 
 #[test]
@@ -62,9 +62,9 @@ fn the_names_of_openinference_and_openllmetry_are_read() {
         ("llm.output_messages.0.message.role", json!("assistant")),
         ("llm.output_messages.0.message.content", json!("It is 4210.")),
     ];
-    let transcript = read(&span(1, &inference, json!([])));
-    assert_eq!(outline(&transcript), EXPECTED);
-    assert_eq!(usages(&transcript), [[20, 20, 10, 3]]);
+    let session = read(&span(1, &inference, json!([])));
+    assert_eq!(outline(&session), EXPECTED);
+    assert_eq!(usages(&session), [[20, 20, 10, 3]]);
     let vendor = [
         ("llm.request.type", json!("chat")),
         ("gen_ai.prompt.0.role", json!("user")),
@@ -103,8 +103,8 @@ fn messages_may_be_structured_or_events() {
         event("gen_ai.choice", "done"),
         event("other", "?")
     ]);
-    let transcript = read(&span(1, &[("gen_ai.operation.name", json!("chat"))], events));
-    assert_eq!(outline(&transcript), ["user: go", "assistant: done"]);
+    let session = read(&span(1, &[("gen_ai.operation.name", json!("chat"))], events));
+    assert_eq!(outline(&session), ["user: go", "assistant: done"]);
 }
 
 #[test]

@@ -30,10 +30,10 @@ fn folder(probes: &[Json]) -> TempDir {
             json!({"id": id, "role": role, "blocks": [{"type": "text", "text": text}]})
         })
         .collect();
-    let transcript = json!({"id": "t", "messages": messages});
+    let session = json!({"id": "t", "messages": messages});
     let lines: Vec<String> = probes.iter().map(|probe| format!("{probe}\n")).collect();
     std::fs::write(folder.path().join("dataset.toml"), "name = 'x'\n").unwrap();
-    std::fs::write(folder.path().join("transcripts.jsonl"), format!("{transcript}\n")).unwrap();
+    std::fs::write(folder.path().join("sessions.jsonl"), format!("{session}\n")).unwrap();
     std::fs::write(folder.path().join("probes.jsonl"), lines.concat()).unwrap();
     folder
 }
@@ -41,7 +41,7 @@ fn folder(probes: &[Json]) -> TempDir {
 /// A probe that is right, under an id and a question of its own.
 fn probe(n: usize) -> Json {
     json!({
-        "id": format!("p{n}"), "transcript": "t", "asked_at": 4, "kind": "update",
+        "id": format!("p{n}"), "session": "t", "asked_at": 4, "kind": "update",
         "question": format!("Which port is it, question {n}00?"), "expect": {"any_of": ["9"]},
         "evidence": ["m0", "m2"], "stale": ["8080"],
     })
@@ -75,7 +75,7 @@ fn every_field_of_a_probe_is_read() {
     let dataset = read(&folder(&[probe(1)])).unwrap();
     let expected = Probe {
         id: "p1".to_owned(),
-        transcript: "t".to_owned(),
+        session: "t".to_owned(),
         asked_at: 4,
         kind: ProbeKind::Update,
         question: "Which port is it, question 100?".to_owned(),
@@ -131,7 +131,7 @@ fn a_data_set_without_probes_writes_no_file_of_them() {
 fn probes_are_never_written_over_others() {
     let folder = folder(&[probe(1)]);
     let dataset = read(&folder).unwrap();
-    for name in ["dataset.toml", "transcripts.jsonl"] {
+    for name in ["dataset.toml", "sessions.jsonl"] {
         std::fs::remove_file(folder.path().join(name)).unwrap();
     }
     let error = write_native(&dataset, folder.path()).unwrap_err();
@@ -145,7 +145,7 @@ fn what_the_probe_schema_refuses_the_reader_refuses_too() {
     let schema = jsonschema::draft202012::new(&schema).unwrap();
     assert!(schema.is_valid(&probe(1)));
     let mut lacking = Vec::new();
-    for key in ["id", "transcript", "asked_at", "kind", "question", "expect"] {
+    for key in ["id", "session", "asked_at", "kind", "question", "expect"] {
         let mut probe = probe(1);
         probe.as_object_mut().unwrap().remove(key);
         lacking.push(probe);
@@ -187,20 +187,20 @@ fn what_the_probe_schema_refuses_the_reader_refuses_too() {
 fn loading_stops_at_the_first_broken_probe() {
     let folder = folder(&[
         probe(1),
-        changed(2, "transcript", json!("u")),
+        changed(2, "session", json!("u")),
         json!("no probe"),
         changed(4, "asked_at", json!(5)),
     ]);
     let error = read(&folder).unwrap_err();
     assert_eq!(error.line, Some(2));
-    assert!(error.to_string().contains("probe `p2` asks transcript `u`"), "{error}");
+    assert!(error.to_string().contains("probe `p2` asks session `u`"), "{error}");
     assert_eq!(audit(&folder).violations.len(), 3, "the check goes on");
 }
 
 #[test]
 fn every_broken_reference_is_found_with_its_line() {
     let found = flaws(&audit(&folder(&[
-        changed(1, "transcript", json!("u")),
+        changed(1, "session", json!("u")),
         changed(2, "asked_at", json!(5)),
         changed(3, "evidence", json!(["m2", "m9"])),
         changed(4, "asked_at", json!(1)),
@@ -208,7 +208,7 @@ fn every_broken_reference_is_found_with_its_line() {
         probe(6),
     ])));
     let expected = [
-        (1, ProbeFlaw::UnknownTranscript { transcript: "u".to_owned() }),
+        (1, ProbeFlaw::UnknownSession { session: "u".to_owned() }),
         (2, ProbeFlaw::AskedAfterEnd { asked_at: 5, messages: 5 }),
         (3, ProbeFlaw::UnknownEvidence { message: "m9".to_owned() }),
         (4, ProbeFlaw::EvidenceAfter { message: "m2".to_owned(), position: 2, asked_at: 1 }),

@@ -3,7 +3,7 @@
 use crate::common::shared;
 use jiff::Timestamp;
 use recap_core::clock::{PROFILE, Timeline};
-use recap_core::model::{RecordedTrigger, Role, Transcript};
+use recap_core::model::{RecordedTrigger, Role, Session};
 use recap_formats::{Dataset, LoadOptions, load, write_native};
 
 fn data(name: &str) -> Option<Dataset> {
@@ -14,8 +14,8 @@ fn data(name: &str) -> Option<Dataset> {
     }
 }
 
-fn results(transcript: &Transcript) -> usize {
-    let messages = transcript.messages.iter();
+fn results(session: &Session) -> usize {
+    let messages = session.messages.iter();
     messages.filter(|m| m.tool_result().is_some()).count()
 }
 
@@ -46,15 +46,12 @@ fn claude_code_sessions_keep_every_result_and_compaction() {
         ("vibecodingtracker", 31, 32, vec![]),
     ];
     for (id, tool_results, requests, compactions) in expected {
-        let found = dataset.transcripts.iter().find(|t| t.id.starts_with(id));
-        let transcript = found.unwrap_or_else(|| panic!("no transcript {id}"));
-        assert_eq!(results(transcript), tool_results, "results of {id}");
-        assert_eq!(transcript.requests().count(), requests, "requests of {id}");
-        let made: Vec<_> = transcript
-            .compactions
-            .iter()
-            .map(|c| (c.trigger, c.tokens_before.unwrap_or(0)))
-            .collect();
+        let found = dataset.sessions.iter().find(|t| t.id.starts_with(id));
+        let session = found.unwrap_or_else(|| panic!("no session {id}"));
+        assert_eq!(results(session), tool_results, "results of {id}");
+        assert_eq!(session.requests().count(), requests, "requests of {id}");
+        let made: Vec<_> =
+            session.compactions.iter().map(|c| (c.trigger, c.tokens_before.unwrap_or(0))).collect();
         assert_eq!(made, compactions, "compactions of {id}");
     }
 }
@@ -64,14 +61,14 @@ fn the_pi_session_keeps_every_message_and_what_its_compactions_kept() {
     let Some(dataset) = data("pi-sessions") else {
         return;
     };
-    assert_eq!(dataset.transcripts.len(), 1);
-    let transcript = &dataset.transcripts[0];
+    assert_eq!(dataset.sessions.len(), 1);
+    let session = &dataset.sessions[0];
     // 55 user, 484 assistant, 448 results, 3 commands of the user.
-    assert_eq!(transcript.messages.len(), 990);
-    assert_eq!(results(transcript), 448);
-    let users = transcript.messages.iter().filter(|m| m.opens_exchange());
+    assert_eq!(session.messages.len(), 990);
+    assert_eq!(results(session), 448);
+    let users = session.messages.iter().filter(|m| m.opens_exchange());
     assert_eq!(users.count(), 58);
-    let made: Vec<_> = transcript
+    let made: Vec<_> = session
         .compactions
         .iter()
         .map(|c| {
@@ -83,9 +80,9 @@ fn the_pi_session_keeps_every_message_and_what_its_compactions_kept() {
     // second, the first compaction.
     assert_eq!(made[0], (354, 288, Some(175_004), Some(4_291)));
     assert_eq!(made[1], (622, 545, Some(185_014), Some(3_649)));
-    assert_eq!(transcript.messages[288].role, Role::User);
-    assert_eq!(transcript.messages[545].role, Role::User);
-    let largest = transcript.messages.iter().filter_map(|m| m.usage.map(|u| u.prompt()));
+    assert_eq!(session.messages[288].role, Role::User);
+    assert_eq!(session.messages[545].role, Role::User);
+    let largest = session.messages.iter().filter_map(|m| m.usage.map(|u| u.prompt()));
     assert_eq!(largest.max(), Some(184_915));
 }
 
@@ -104,19 +101,19 @@ fn codex_rollouts_keep_every_call_response_and_count() {
         ("localpush-redacted-2026-02-23T12-54-34", 365, 7, 286, 209_950, 1, [33_810_485, 133_999]),
         ("vibecodingtracker-codex", 19, 0, 19, 22_279, 0, [270_530, 12_551]),
     ];
-    assert_eq!(dataset.transcripts.len(), expected.len());
-    for (transcript, (id, called, searches, requests, largest, compactions, totals)) in
-        dataset.transcripts.iter().zip(expected)
+    assert_eq!(dataset.sessions.len(), expected.len());
+    for (session, (id, called, searches, requests, largest, compactions, totals)) in
+        dataset.sessions.iter().zip(expected)
     {
-        assert_eq!(transcript.id, id);
-        assert_eq!(results(transcript), called, "{id}");
-        let calls = transcript.calls();
+        assert_eq!(session.id, id);
+        assert_eq!(results(session), called, "{id}");
+        let calls = session.calls();
         assert_eq!(calls.len(), called + searches, "{id}");
         let open = calls.iter().filter(|c| c.result.is_none());
         assert!(open.clone().all(|c| c.tool == "web_search"), "{id}");
         assert_eq!(open.count(), searches, "{id}");
-        assert_eq!(transcript.requests().count(), requests, "{id}");
-        let usage = transcript.requests().map(|at| transcript.messages[at as usize].usage);
+        assert_eq!(session.requests().count(), requests, "{id}");
+        let usage = session.requests().map(|at| session.messages[at as usize].usage);
         let usage: Option<Vec<_>> = usage.collect();
         let usage = usage.unwrap_or_else(|| panic!("{id}: a response was not counted"));
         assert!(usage.iter().all(|u| u.output_final && u.output > 0), "{id}");
@@ -124,9 +121,9 @@ fn codex_rollouts_keep_every_call_response_and_count() {
         let sums: [u64; 2] =
             [usage.iter().map(|u| u.prompt()).sum(), usage.iter().map(|u| u.output).sum()];
         assert_eq!(sums, totals, "{id}");
-        assert_eq!(transcript.compactions.len(), compactions, "{id}");
+        assert_eq!(session.compactions.len(), compactions, "{id}");
     }
-    let redacted = &dataset.transcripts[2];
+    let redacted = &dataset.sessions[2];
     let last = redacted.requests().last().expect("it has requests");
     assert_eq!(redacted.messages[last as usize].usage.map(|u| u.prompt()), Some(162_073));
     assert_eq!(redacted.compactions[0].summary, None);
@@ -153,24 +150,24 @@ fn newer_codex_rollouts_keep_every_search_for_tools_and_the_stated_window() {
         ("019f1111", [172, 0, 352, 352, 1], [19_615_319, 69_209]),
         ("019f1d64", [112, 0, 221, 221, 0], [15_572_605, 39_666]),
     ];
-    assert_eq!(dataset.transcripts.len(), expected.len());
-    for (transcript, (id, counts, sums)) in dataset.transcripts.iter().zip(expected) {
-        assert!(transcript.id.starts_with(id), "{}", transcript.id);
-        let usages: Vec<_> = transcript.messages.iter().filter_map(|m| m.usage).collect();
-        let requests = transcript.requests().count();
-        let made = &transcript.compactions;
+    assert_eq!(dataset.sessions.len(), expected.len());
+    for (session, (id, counts, sums)) in dataset.sessions.iter().zip(expected) {
+        assert!(session.id.starts_with(id), "{}", session.id);
+        let usages: Vec<_> = session.messages.iter().filter_map(|m| m.usage).collect();
+        let requests = session.requests().count();
+        let made = &session.compactions;
         let found = [
             requests,
             requests - usages.len(),
-            transcript.calls().len(),
-            results(transcript),
+            session.calls().len(),
+            results(session),
             made.len(),
         ];
         assert_eq!(found, counts, "{id}");
         let prompts = usages.iter().map(|usage| usage.prompt()).sum::<u64>();
         assert_eq!([prompts, usages.iter().map(|usage| usage.output).sum()], sums, "{id}");
-        assert_eq!(transcript.window, Some(258_400), "{id}");
-        let pinned = transcript.preamble.pinned.concat();
+        assert_eq!(session.window, Some(258_400), "{id}");
+        let pinned = session.preamble.pinned.concat();
         assert!(pinned.contains("# AGENTS.md") && pinned.contains("<environment_context>"), "{id}");
         let why = Some("its summary was taken out of the recording");
         assert!(made.iter().all(|compaction| compaction.unreadable.as_deref() == why), "{id}");
@@ -194,46 +191,46 @@ fn opencode_sessions_keep_every_step_result_and_compaction() {
         ("nimble-pixel", 2, 5, 4, 18_430, [0, 0]),
         ("silent-panda", 4, 57, 102, 119_785, [0, 1]),
     ];
-    assert_eq!(dataset.transcripts.len(), expected.len());
-    for (transcript, (name, users, steps, tools, largest, boundaries)) in
-        dataset.transcripts.iter().zip(expected)
+    assert_eq!(dataset.sessions.len(), expected.len());
+    for (session, (name, users, steps, tools, largest, boundaries)) in
+        dataset.sessions.iter().zip(expected)
     {
-        assert!(transcript.id.contains(name), "{}", transcript.id);
-        let said = transcript.messages.iter().filter(|m| m.opens_exchange());
+        assert!(session.id.contains(name), "{}", session.id);
+        let said = session.messages.iter().filter(|m| m.opens_exchange());
         assert_eq!(said.count(), users, "{name}");
-        assert_eq!(transcript.requests().count(), steps, "{name}");
-        assert_eq!(results(transcript), tools, "{name}");
-        assert_eq!(transcript.messages.len(), users + steps + tools, "{name}");
-        let usage = transcript.requests().map(|at| transcript.messages[at as usize].usage);
+        assert_eq!(session.requests().count(), steps, "{name}");
+        assert_eq!(results(session), tools, "{name}");
+        assert_eq!(session.messages.len(), users + steps + tools, "{name}");
+        let usage = session.requests().map(|at| session.messages[at as usize].usage);
         let usage: Option<Vec<_>> = usage.collect();
         let usage = usage.unwrap_or_else(|| panic!("{name}: a step was not counted"));
         assert_eq!(usage.iter().map(|u| u.prompt()).max(), Some(largest), "{name}");
-        let made = &transcript.compactions;
+        let made = &session.compactions;
         let folded = made.iter().filter(|c| c.summary.is_some()).count();
         assert_eq!([folded, made.len() - folded], boundaries, "{name}");
-        assert_eq!(transcript.model.as_deref(), Some("gpt-5.3-codex"), "{name}");
+        assert_eq!(session.model.as_deref(), Some("gpt-5.3-codex"), "{name}");
     }
-    let [pruned, folded] = &dataset.transcripts[0].compactions[..] else { panic!() };
+    let [pruned, folded] = &dataset.sessions[0].compactions[..] else { panic!() };
     assert_eq!((pruned.after, pruned.cleared.len()), (85, 20));
     let summary = folded.summary.as_deref().map(|text| text.chars().count());
     assert_eq!((folded.trigger, summary), (RecordedTrigger::Manual, Some(4_062)));
     let call = folded.call.as_ref().expect("its call is on record");
     assert_eq!((call.usage.prompt(), call.usage.output), (53_375, 1_007));
     // Behind two aborted responses, in front of the next question.
-    let [pruned] = &dataset.transcripts[4].compactions[..] else { panic!() };
+    let [pruned] = &dataset.sessions[4].compactions[..] else { panic!() };
     assert_eq!(pruned.cleared.len(), 31);
-    assert_eq!(dataset.transcripts[4].messages[pruned.after as usize].sent(), "Then for it ");
+    assert_eq!(dataset.sessions[4].messages[pruned.after as usize].sent(), "Then for it ");
 }
 
 /// Messages, results, calls without one, requests, largest prompt, all outputs.
-fn counts(transcript: &Transcript) -> [u64; 6] {
-    let usages = transcript.messages.iter().filter_map(|message| message.usage);
-    let open = transcript.calls().iter().filter(|call| call.result.is_none()).count();
+fn counts(session: &Session) -> [u64; 6] {
+    let usages = session.messages.iter().filter_map(|message| message.usage);
+    let open = session.calls().iter().filter(|call| call.result.is_none()).count();
     [
-        transcript.messages.len() as u64,
-        results(transcript) as u64,
+        session.messages.len() as u64,
+        results(session) as u64,
         open as u64,
-        transcript.requests().count() as u64,
+        session.requests().count() as u64,
         usages.clone().map(|usage| usage.prompt()).max().unwrap_or(0),
         usages.map(|usage| usage.output).sum(),
     ]
@@ -252,14 +249,14 @@ fn gemini_cli_sessions_keep_every_response_and_call() {
         ("toolpath-sample_subagent", [14, 6, 0, 6, 13_022, 905]),
         ("vibecodingtracker-gemini", [21, 12, 0, 6, 40_914, 4_293]),
     ];
-    assert_eq!(dataset.transcripts.len(), expected.len());
-    for (transcript, (id, numbers)) in dataset.transcripts.iter().zip(expected) {
-        assert_eq!((transcript.id.as_str(), counts(transcript)), (id, numbers));
-        let answers = transcript.messages.iter().filter(|message| message.is_request());
+    assert_eq!(dataset.sessions.len(), expected.len());
+    for (session, (id, numbers)) in dataset.sessions.iter().zip(expected) {
+        assert_eq!((session.id.as_str(), counts(session)), (id, numbers));
+        let answers = session.messages.iter().filter(|message| message.is_request());
         assert!(answers.clone().all(|message| message.at.is_some()), "{id}");
     }
     // The log of events repeats most responses.
-    let log = dataset.transcripts.last().expect("it is there");
+    let log = dataset.sessions.last().expect("it is there");
     assert_eq!(log.other_models.len(), 1);
 }
 
@@ -268,13 +265,13 @@ fn openhands_runs_keep_every_response_and_what_it_used() {
     let Some(dataset) = data("openhands") else {
         return;
     };
-    let [first, second] = &dataset.transcripts[..] else { panic!() };
+    let [first, second] = &dataset.sessions[..] else { panic!() };
     // 23 and 33 responses with a call each; the last ends the run.
     assert_eq!(counts(first), [46, 22, 1, 23, 33_459, 2_558]);
     assert_eq!(counts(second), [67, 32, 1, 33, 19_391, 5_156]);
     // What the run's own sums say.
-    let prompts = |transcript: &Transcript| {
-        let usages = transcript.messages.iter().filter_map(|message| message.usage);
+    let prompts = |session: &Session| {
+        let usages = session.messages.iter().filter_map(|message| message.usage);
         usages.map(|usage| usage.prompt()).sum::<u64>()
     };
     assert_eq!((prompts(first), prompts(second)), (565_158, 410_169));
@@ -293,10 +290,10 @@ fn swe_agent_trajectories_pair_every_command_with_its_output() {
         ("function_calling__install-1__marshmallow-1867", [23, 11, 0, 11, 0, 0]),
         ("pydicom__pydicom-1458", [25, 11, 1, 12, 0, 0]),
     ];
-    assert_eq!(dataset.transcripts.len(), expected.len());
-    for (transcript, (id, numbers)) in dataset.transcripts.iter().zip(expected) {
-        assert_eq!((transcript.id.as_str(), counts(transcript)), (id, numbers));
-        assert_eq!(transcript.preamble.system.len(), 1, "{id}");
+    assert_eq!(dataset.sessions.len(), expected.len());
+    for (session, (id, numbers)) in dataset.sessions.iter().zip(expected) {
+        assert_eq!((session.id.as_str(), counts(session)), (id, numbers));
+        assert_eq!(session.preamble.system.len(), 1, "{id}");
     }
 }
 
@@ -305,12 +302,12 @@ fn the_inspect_log_keeps_every_page_and_request() {
     let Some(dataset) = data("inspect-logs") else {
         return;
     };
-    let [transcript] = &dataset.transcripts[..] else { panic!() };
-    assert_eq!(counts(transcript), [10, 4, 0, 5, 5_915, 281]);
-    assert_eq!(transcript.preamble.tools.len(), 8);
-    let read = transcript.messages.iter().filter_map(|m| m.usage.map(|u| u.cache_read));
+    let [session] = &dataset.sessions[..] else { panic!() };
+    assert_eq!(counts(session), [10, 4, 0, 5, 5_915, 281]);
+    assert_eq!(session.preamble.tools.len(), 8);
+    let read = session.messages.iter().filter_map(|m| m.usage.map(|u| u.cache_read));
     assert_eq!(read.sum::<u64>(), 9_088);
-    assert_eq!(transcript.compactions, []);
+    assert_eq!(session.compactions, []);
 }
 
 #[test]
@@ -322,10 +319,10 @@ fn a_resumed_response_was_sent_before_the_break() {
     // The last response of the first sitting is stamped with the time at which
     // the session was resumed, 376 s after its request. It read all that was
     // stored for five minutes: the request came 10 s after the one before.
-    let transcript = &dataset.transcripts[0];
-    let timeline = Timeline::of(transcript, &PROFILE, &[]);
-    let requests: Vec<u32> = transcript.requests().collect();
-    let whole = |at: &u32| transcript.messages[*at as usize].usage.map(|u| u.cache_read);
+    let session = &dataset.sessions[0];
+    let timeline = Timeline::of(session, &PROFILE, &[]);
+    let requests: Vec<u32> = session.requests().collect();
+    let whole = |at: &u32| session.messages[*at as usize].usage.map(|u| u.cache_read);
     let resumed = requests.iter().position(|at| whole(at) == Some(40_088)).expect("it is there");
     let [before, at] = [requests[resumed - 1], requests[resumed]];
     let seconds = |a: Timestamp, b: Timestamp| b.duration_since(a).as_secs();
@@ -334,42 +331,42 @@ fn a_resumed_response_was_sent_before_the_break() {
 }
 
 #[test]
-fn tau_bench_runs_become_one_transcript_each() {
+fn tau_bench_runs_become_one_session_each() {
     let Some(dataset) = data("tau-bench") else {
         return;
     };
-    assert_eq!(dataset.transcripts.len(), 100);
-    let messages = dataset.transcripts.iter().map(|t| t.messages.len());
+    assert_eq!(dataset.sessions.len(), 100);
+    let messages = dataset.sessions.iter().map(|t| t.messages.len());
     // 2,526 with the 100 policies, which belong to the preamble.
     assert_eq!(messages.sum::<usize>(), 2_426);
-    assert!(dataset.transcripts.iter().all(|t| t.preamble.system.len() == 1));
-    let calls = dataset.transcripts.iter().flat_map(Transcript::calls);
+    assert!(dataset.sessions.iter().all(|t| t.preamble.system.len() == 1));
+    let calls = dataset.sessions.iter().flat_map(Session::calls);
     let calls: Vec<_> = calls.collect();
     assert_eq!(calls.len(), 577);
     assert!(calls.iter().all(|c| c.result.is_some()));
     let details = calls.iter().filter(|c| c.tool == "get_reservation_details");
     assert_eq!(details.count(), 198);
-    assert_eq!(dataset.transcripts[0].id, "task-0-trial-0");
+    assert_eq!(dataset.sessions[0].id, "task-0-trial-0");
 }
 
 #[test]
-fn sidechains_become_transcripts_on_request_and_lose_no_result() {
+fn sidechains_become_sessions_on_request_and_lose_no_result() {
     let path = "claude-code-sessions/other-sources/claude-code-viewer-fe5e1c67.jsonl";
     let Some(main) = data(path) else {
         return;
     };
-    assert_eq!(main.transcripts.len(), 1);
-    assert_eq!(main.transcripts[0].left_out["sidechain record"], 405);
+    assert_eq!(main.sessions.len(), 1);
+    assert_eq!(main.sessions[0].left_out["sidechain record"], 405);
     // Several lines a response; each is billed once.
-    let billed = &main.transcripts[0].sidechains;
+    let billed = &main.sessions[0].sidechains;
     assert_eq!(billed.len(), 161);
     assert_eq!(billed.iter().map(|r| r.usage.prompt()).sum::<u64>(), 3_618_290);
     let path = shared(&format!("data/{path}")).expect("it was read before");
     let all = load(&path, &LoadOptions { sidechains: true, ..LoadOptions::default() })
         .expect("the main chain loads");
-    assert_eq!(all.transcripts.len(), 6);
-    assert!(all.transcripts.iter().all(|t| t.sidechains.is_empty()));
-    assert_eq!(all.transcripts.iter().map(results).sum::<usize>(), 167);
+    assert_eq!(all.sessions.len(), 6);
+    assert!(all.sessions.iter().all(|t| t.sidechains.is_empty()));
+    assert_eq!(all.sessions.iter().map(results).sum::<usize>(), 167);
 }
 
 #[test]
@@ -392,7 +389,7 @@ fn real_sessions_survive_the_native_format() {
         write_native(&dataset, folder.path()).expect("the data set is written");
         let back = load(folder.path(), &LoadOptions::default());
         let back = back.unwrap_or_else(|e| panic!("{e}"));
-        assert!(back.transcripts == dataset.transcripts, "{name} changed");
+        assert!(back.sessions == dataset.sessions, "{name} changed");
     }
 }
 
@@ -402,16 +399,16 @@ fn recorded_compactions_stand_where_the_reported_prompt_falls() {
         return;
     };
     let mut seen = 0;
-    for transcript in &dataset.transcripts {
-        for compaction in transcript.compactions.iter().filter(|c| c.summary.is_some()) {
-            let (before, after) = transcript.messages.split_at(compaction.after as usize);
+    for session in &dataset.sessions {
+        for compaction in session.compactions.iter().filter(|c| c.summary.is_some()) {
+            let (before, after) = session.messages.split_at(compaction.after as usize);
             let prompt = |m: &recap_core::model::Message| m.usage.map(|u| u.prompt());
             let last = before.iter().rev().find_map(prompt);
             let last = last.expect("a request stands before");
             // SOURCE.md: 149k to 174k before, 43k to 67k after.
-            assert!((145_000..175_000).contains(&last), "{}: {last}", transcript.id);
+            assert!((145_000..175_000).contains(&last), "{}: {last}", session.id);
             if let Some(first) = after.iter().find_map(prompt) {
-                assert!((40_000..70_000).contains(&first), "{}: {first}", transcript.id);
+                assert!((40_000..70_000).contains(&first), "{}: {first}", session.id);
             }
             seen += 1;
         }

@@ -34,7 +34,7 @@ fn entry(id: &str, before: Option<&str>, input: Json, output: Json, tokens: u64)
 #[test]
 fn a_log_of_responses_is_the_conversation_that_was_extended_last() {
     let dataset = try_read(REQUESTS).unwrap();
-    let transcript = &dataset.transcripts[0];
+    let session = &dataset.sessions[0];
     let expected = [
         "user: Find the limit of the valve.",
         "assistant: I look.",
@@ -42,19 +42,19 @@ fn a_log_of_responses_is_the_conversation_that_was_extended_last() {
         "c2: Done.",
         "assistant: It is 4210.",
     ];
-    assert_eq!(outline(transcript), expected);
-    assert_eq!(transcript.preamble.system, ["Be brief."]);
-    let tools = transcript.preamble.tools.iter().map(|tool| tool.name.as_str());
+    assert_eq!(outline(session), expected);
+    assert_eq!(session.preamble.system, ["Be brief."]);
+    let tools = session.preamble.tools.iter().map(|tool| tool.name.as_str());
     assert_eq!(tools.collect::<Vec<_>>(), ["read", "web_search"]);
-    assert_eq!(usages(transcript), [[300, 600, 0, 40], [60, 940, 0, 12]]);
-    assert_eq!(transcript.requests().collect::<Vec<_>>(), [1, 4]);
-    assert_eq!(transcript.messages[0].images(), 1);
-    let calls = transcript.calls();
+    assert_eq!(usages(session), [[300, 600, 0, 40], [60, 940, 0, 12]]);
+    assert_eq!(session.requests().collect::<Vec<_>>(), [1, 4]);
+    assert_eq!(session.messages[0].images(), 1);
+    let calls = session.calls();
     let calls: Vec<(&str, &str)> =
         calls.iter().map(|call| (call.id.as_str(), call.tool.as_str())).collect();
     assert_eq!(calls, [("c1", "read"), ("c2", "patch"), ("ws_1", "web_search")]);
-    assert_eq!(transcript.model.as_deref(), Some("gpt-5"));
-    assert_eq!(transcript.left_out["request of another conversation"], 1);
+    assert_eq!(session.model.as_deref(), Some("gpt-5"));
+    assert_eq!(session.left_out["request of another conversation"], 1);
 }
 
 #[test]
@@ -74,9 +74,9 @@ fn a_body_or_a_list_of_items_alone_is_read() {
         items.as_array().unwrap()[1..].iter().map(|item| format!("{item}\n")).collect();
     for document in [&items, &body, &json!([body])] {
         for text in [document.to_string(), serde_json::to_string_pretty(document).unwrap()] {
-            let transcript = read(&text);
-            assert_eq!(outline(&transcript), expected);
-            assert_eq!(transcript.messages[1].reasoning(), "Hm.");
+            let session = read(&text);
+            assert_eq!(outline(&session), expected);
+            assert_eq!(session.messages[1].reasoning(), "Hm.");
         }
     }
     assert_eq!(outline(&read(&lines)), expected[1..]);
@@ -99,14 +99,14 @@ fn a_request_may_continue_an_earlier_response_by_its_id() {
 fn an_encrypted_summary_is_a_compaction_that_cannot_be_read() {
     let summary = json!({"type": "compaction", "encrypted_content": "gAAA"});
     let items = json!([user("go"), said("1"), summary, user("on"), said("2")]);
-    let transcript = read(&items.to_string());
-    let found = &transcript.compactions[0];
+    let session = read(&items.to_string());
+    let found = &session.compactions[0];
     assert_eq!((found.after, found.kept_from), (2, 2));
     assert_eq!(found.unreadable.as_deref(), Some("the vendor encrypted its summary"));
     // What the user said is all that is left of a conversation before the file.
     let rest = json!([user("go"), summary, user("on"), said("2")]);
-    let transcript = read(&rest.to_string());
-    assert_eq!((transcript.compactions.len(), transcript.left_out["encrypted summary"]), (0, 1));
+    let session = read(&rest.to_string());
+    assert_eq!((session.compactions.len(), session.left_out["encrypted summary"]), (0, 1));
 }
 
 #[test]
@@ -116,12 +116,12 @@ fn what_a_provider_carried_out_is_a_call_with_its_result() {
     let run = json!({"type": "shell_call", "call_id": "s", "action": {"commands": ["ls"]}});
     let known = json!({"type": "item_reference", "id": "old"});
     let items = json!([user("go"), known, mcp, run, shell, output("z", "?"), said("done")]);
-    let transcript = read(&items.to_string());
+    let session = read(&items.to_string());
     let expected =
         ["user: go", "assistant: ", "m: 4210", "s: [{\"stdout\":\"x\"}]", "assistant: done"];
-    assert_eq!(outline(&transcript), expected);
-    assert_eq!(transcript.left_out["item_reference item"], 1);
-    assert_eq!(transcript.left_out["tool result whose call is not in the recording"], 1);
+    assert_eq!(outline(&session), expected);
+    assert_eq!(session.left_out["item_reference item"], 1);
+    assert_eq!(session.left_out["tool result whose call is not in the recording"], 1);
 }
 
 #[test]

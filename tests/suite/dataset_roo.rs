@@ -1,7 +1,7 @@
 //! Tasks of Roo and Kilo: what they condensed of the messages that they keep,
 //! in the structure of RooCodeInc/Roo-Code, `src/core/condense/index.ts`.
 
-use recap_core::model::{Piece, RecordedCompaction, Role, Transcript};
+use recap_core::model::{Piece, RecordedCompaction, Role, Session};
 use recap_formats::{Dataset, LoadOptions, load, load_reader};
 use serde_json::{Value as Json, json};
 
@@ -14,8 +14,8 @@ fn dataset(messages: &[Json]) -> Dataset {
     load_reader(FILE, text.as_bytes(), &LoadOptions::default()).unwrap_or_else(|e| panic!("{e}"))
 }
 
-fn read(messages: &[Json]) -> Transcript {
-    dataset(messages).transcripts.remove(0)
+fn read(messages: &[Json]) -> Session {
+    dataset(messages).sessions.remove(0)
 }
 
 fn said(role: &str, text: &str, more: Json) -> Json {
@@ -52,7 +52,7 @@ fn a_summary_of_the_users_replaces_all_messages_that_name_it() {
     };
     let call = json!({"type": "tool_use", "id": "c", "name": "read", "input": {"path": "a"}});
     let result = json!({"type": "tool_result", "tool_use_id": "c", "content": "4210"});
-    let transcript = read(&[
+    let session = read(&[
         said("user", "Find the limit.", by("x")),
         json!({"role": "assistant", "content": [call], "condenseParent": "x"}),
         json!({"role": "user", "content": [result], "condenseParent": "x"}),
@@ -68,12 +68,12 @@ fn a_summary_of_the_users_replaces_all_messages_that_name_it() {
         "assistant: It is 4210.",
         "user: Thanks.",
     ];
-    assert_eq!(outline(&transcript), expected);
-    let [first, second] = transcript.compactions.as_slice() else { panic!() };
+    assert_eq!(outline(&session), expected);
+    let [first, second] = session.compactions.as_slice() else { panic!() };
     assert_eq!((place(first), place(second)), ((3, 3), (4, 4)));
     assert_eq!(front(first), ["user: ## Summary\nThe limit is 4210.\nFiles."]);
     assert_eq!(front(second), front(first));
-    assert!(transcript.left_out.is_empty(), "{:?}", transcript.left_out);
+    assert!(session.left_out.is_empty(), "{:?}", session.left_out);
 }
 
 #[test]
@@ -87,19 +87,19 @@ fn an_older_summary_of_the_models_keeps_the_first_message_and_three_more() {
     summary["content"].as_array_mut().unwrap().push(copy);
     let mut messages = vec![text(0, json!({})), text(1, by.clone()), text(2, by), summary];
     messages.extend((3..8).map(|n| text(n, json!({}))));
-    let transcript = read(&messages);
-    assert_eq!(transcript.messages.len(), 8);
-    assert_eq!(transcript.compactions.len(), 1);
-    assert_eq!(place(&transcript.compactions[0]), (3, 6));
-    assert_eq!(front(&transcript.compactions[0]), ["0", "assistant: Sum."]);
-    assert_eq!(transcript.left_out["part of a summary that is no text"], 1);
+    let session = read(&messages);
+    assert_eq!(session.messages.len(), 8);
+    assert_eq!(session.compactions.len(), 1);
+    assert_eq!(place(&session.compactions[0]), (3, 6));
+    assert_eq!(front(&session.compactions[0]), ["0", "assistant: Sum."]);
+    assert_eq!(session.left_out["part of a summary that is no text"], 1);
     // The list may end before three came.
     assert_eq!(place(&read(&messages[..5]).compactions[0]), (3, 4));
     // The oldest versions removed what they replaced, and gave it no name.
     let bare = said("assistant", "Sum.", json!({"isSummary": true}));
     let rest = (1..5).map(|n| text(n, json!({})));
-    let transcript = read(&[text(0, json!({})), bare].into_iter().chain(rest).collect::<Vec<_>>());
-    assert_eq!(place(&transcript.compactions[0]), (1, 4));
+    let session = read(&[text(0, json!({})), bare].into_iter().chain(rest).collect::<Vec<_>>());
+    assert_eq!(place(&session.compactions[0]), (1, 4));
 }
 
 #[test]
@@ -116,17 +116,17 @@ fn a_truncation_is_counted_and_what_it_hid_is_not_sent_later() {
         sum,
         said("user", "e", json!({})),
     ];
-    let transcript = read(&messages);
-    assert_eq!(outline(&transcript).len(), 5);
+    let session = read(&messages);
+    assert_eq!(outline(&session).len(), 5);
     // The summary that `d` names was removed, so that it is sent again.
-    assert_eq!(front(&transcript.compactions[0]), ["0", "3", "assistant: Sum."]);
-    assert_eq!(transcript.compactions[0].pieces.len(), 3);
-    assert_eq!(transcript.left_out["truncation whose time is not recorded"], 1);
-    assert!(transcript.messages.iter().all(|message| message.role != Role::Tool));
+    assert_eq!(front(&session.compactions[0]), ["0", "3", "assistant: Sum."]);
+    assert_eq!(session.compactions[0].pieces.len(), 3);
+    assert_eq!(session.left_out["truncation whose time is not recorded"], 1);
+    assert!(session.messages.iter().all(|message| message.role != Role::Tool));
 }
 
 #[test]
-fn other_files_of_a_task_are_no_transcripts() {
+fn other_files_of_a_task_are_no_sessions() {
     let folder = tempfile::tempdir().unwrap();
     let task = folder.path().join("tasks/7");
     std::fs::create_dir_all(&task).unwrap();
@@ -154,10 +154,10 @@ fn other_files_of_a_task_are_no_transcripts() {
     ]);
     std::fs::write(task.join(FILE), messages.to_string()).unwrap();
     let dataset = load(folder.path(), &LoadOptions::default()).unwrap();
-    assert_eq!(dataset.transcripts.len(), 1);
-    assert_eq!(dataset.transcripts[0].compactions.len(), 1);
+    assert_eq!(dataset.sessions.len(), 1);
+    assert_eq!(dataset.sessions[0].compactions.len(), 1);
     let warns = |text: &str| dataset.warnings.iter().any(|warning| warning.contains(text));
-    assert!(warns("3 files are no transcripts"), "{:?}", dataset.warnings);
+    assert!(warns("3 files are no sessions"), "{:?}", dataset.warnings);
 }
 
 #[test]

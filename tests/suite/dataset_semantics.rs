@@ -1,8 +1,8 @@
-//! The rules for transcripts (how-it-works §1 to §8), on small logs written by hand.
+//! The rules for sessions (how-it-works §1 to §8), on small logs written by hand.
 
 use std::path::Path;
 
-use recap_core::model::{Block, Message, RecordedTrigger, Role, Transcript, Usage};
+use recap_core::model::{Block, Message, RecordedTrigger, Role, Session, Usage};
 use recap_formats::{Dataset, DatasetError, LoadOptions, load, load_reader};
 use serde_json::{Value as Json, json};
 
@@ -49,45 +49,45 @@ fn try_read(records: &[Json]) -> Result<Dataset, DatasetError> {
     load_reader("log.jsonl", lines.join("\n").as_bytes(), &LoadOptions::default())
 }
 
-fn read(records: &[Json]) -> Transcript {
+fn read(records: &[Json]) -> Session {
     let dataset = try_read(records).unwrap_or_else(|e| panic!("{e}"));
-    assert_eq!(dataset.transcripts.len(), 1);
-    dataset.transcripts.into_iter().next().unwrap()
+    assert_eq!(dataset.sessions.len(), 1);
+    dataset.sessions.into_iter().next().unwrap()
 }
 
-fn fixture(name: &str) -> Transcript {
+fn fixture(name: &str) -> Session {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/dataset").join(name);
     let dataset = load(&path, &LoadOptions::default()).unwrap_or_else(|e| panic!("{e}"));
-    dataset.transcripts.into_iter().next().unwrap()
+    dataset.sessions.into_iter().next().unwrap()
 }
 
 /// One word for each message: its role, and the call that it answers.
-fn outline(transcript: &Transcript) -> Vec<String> {
+fn outline(session: &Session) -> Vec<String> {
     let word = |m: &Message| match m.tool_result() {
         Some((call, _)) => format!("result:{call}"),
         None => m.role.as_str().to_owned(),
     };
-    transcript.messages.iter().map(word).collect()
+    session.messages.iter().map(word).collect()
 }
 
 #[test]
 fn rule_1_each_result_and_each_user_text_is_one_message() {
     let mixed = json!([result("A"), result("B"), text("go on"), text("quickly")]);
-    let transcript = read(&[
+    let session = read(&[
         user("u1", None, json!("hello")),
         assistant("a2", Some("u1"), "msg_1", call("A")),
         assistant("a3", Some("a2"), "msg_1", call("B")),
         user("u4", Some("a3"), mixed),
     ]);
-    assert_eq!(outline(&transcript), ["user", "assistant", "result:A", "result:B", "user"]);
-    assert_eq!(transcript.messages[4].blocks.len(), 2);
-    let ids: Vec<&str> = transcript.messages.iter().map(|m| m.id.as_str()).collect();
+    assert_eq!(outline(&session), ["user", "assistant", "result:A", "result:B", "user"]);
+    assert_eq!(session.messages[4].blocks.len(), 2);
+    let ids: Vec<&str> = session.messages.iter().map(|m| m.id.as_str()).collect();
     assert_eq!(ids, ["u1", "a2", "u4#1", "u4#2", "u4"]);
 }
 
 #[test]
 fn rule_2_lines_of_one_response_merge_across_results_which_follow_in_call_order() {
-    let transcript = read(&[
+    let session = read(&[
         user("u1", None, json!("hello")),
         assistant("a2", Some("u1"), "msg_1", text("Both.")),
         assistant("a3", Some("a2"), "msg_1", call("A")),
@@ -99,16 +99,16 @@ fn rule_2_lines_of_one_response_merge_across_results_which_follow_in_call_order(
         assistant("a9", Some("u8"), "msg_2", text("Done.")),
     ]);
     let expected = ["user", "assistant", "result:A", "result:B", "result:C", "assistant"];
-    assert_eq!(outline(&transcript), expected);
-    assert_eq!(transcript.messages[1].blocks.len(), 4);
-    assert_eq!(transcript.requests().count(), 2);
-    assert!(transcript.left_out.is_empty(), "{:?}", transcript.left_out);
+    assert_eq!(outline(&session), expected);
+    assert_eq!(session.messages[1].blocks.len(), 4);
+    assert_eq!(session.requests().count(), 2);
+    assert!(session.left_out.is_empty(), "{:?}", session.left_out);
 }
 
 #[test]
 fn rule_2_usage_counts_once_with_the_largest_output() {
-    let transcript = fixture("claude-code.jsonl");
-    let usage = transcript.messages[1].usage.unwrap();
+    let session = fixture("claude-code.jsonl");
+    let usage = session.messages[1].usage.unwrap();
     assert_eq!((usage.input, usage.cache_read), (5, 20));
     assert_eq!((usage.cache_write_5m, usage.cache_write_1h), (40, 60));
     assert_eq!((usage.output, usage.output_final), (90, true));
@@ -137,7 +137,7 @@ fn rule_2_output_is_final_only_where_a_line_has_a_stop_reason() {
 
 #[test]
 fn rule_3_the_conversation_is_the_path_to_the_newest_leaf() {
-    let transcript = read(&[
+    let session = read(&[
         user("u1", None, json!("hello")),
         assistant("a2", Some("u1"), "msg_1", text("Hi.")),
         user("u3", Some("a2"), json!("first try")),
@@ -148,16 +148,16 @@ fn rule_3_the_conversation_is_the_path_to_the_newest_leaf() {
         // A straggler of the branch that was left is newer, but no message.
         record("progress", "p8", Some("a4"), json!({"data": {}})),
     ]);
-    let ids: Vec<&str> = transcript.messages.iter().map(|m| m.id.as_str()).collect();
+    let ids: Vec<&str> = session.messages.iter().map(|m| m.id.as_str()).collect();
     assert_eq!(ids, ["u1", "a2", "u5", "a7"]);
-    assert_eq!(transcript.left_out["record on an abandoned branch"], 2);
-    assert_eq!(transcript.left_out["progress record"], 2);
+    assert_eq!(session.left_out["record on an abandoned branch"], 2);
+    assert_eq!(session.left_out["progress record"], 2);
 }
 
 #[test]
 fn rule_3_results_of_parallel_calls_belong_to_the_conversation_on_any_branch() {
     // Each call is the parent of its own result; the path holds only B's.
-    let transcript = read(&[
+    let session = read(&[
         user("u1", None, json!("hello")),
         assistant("a2", Some("u1"), "msg_1", call("A")),
         assistant("a3", Some("a2"), "msg_1", call("B")),
@@ -166,8 +166,8 @@ fn rule_3_results_of_parallel_calls_belong_to_the_conversation_on_any_branch() {
         assistant("a6", Some("u5"), "msg_2", text("Done.")),
     ]);
     let expected = ["user", "assistant", "result:A", "result:B", "user", "assistant"];
-    assert_eq!(outline(&transcript), expected);
-    assert!(transcript.left_out.is_empty(), "{:?}", transcript.left_out);
+    assert_eq!(outline(&session), expected);
+    assert!(session.left_out.is_empty(), "{:?}", session.left_out);
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn rule_3_a_skill_s_text_follows_its_call_from_any_branch() {
     let mut skill = user("u5", Some("u4"), json!("How to read files."));
     skill["isMeta"] = json!(true);
     skill["sourceToolUseID"] = json!("A");
-    let transcript = read(&[
+    let session = read(&[
         user("u1", None, json!("hello")),
         assistant("a2", Some("u1"), "msg_1", call("A")),
         assistant("a3", Some("a2"), "msg_1", call("B")),
@@ -184,9 +184,9 @@ fn rule_3_a_skill_s_text_follows_its_call_from_any_branch() {
         user("u6", Some("a3"), json!([result("B")])),
         assistant("a7", Some("u6"), "msg_2", text("Done.")),
     ]);
-    let ids: Vec<&str> = transcript.messages.iter().map(|m| m.id.as_str()).collect();
+    let ids: Vec<&str> = session.messages.iter().map(|m| m.id.as_str()).collect();
     assert_eq!(ids, ["u1", "a2", "u4", "u6", "u5", "a7"]);
-    assert!(transcript.left_out.is_empty(), "{:?}", transcript.left_out);
+    assert!(session.left_out.is_empty(), "{:?}", session.left_out);
 }
 
 #[test]
@@ -195,15 +195,15 @@ fn rule_3_a_boundary_whose_parent_is_absent_follows_the_message_before_it() {
         "subtype": "compact_boundary", "logicalParentUuid": "not-here",
         "compactMetadata": {"trigger": "auto", "preTokens": 170_000},
     });
-    let transcript = read(&[
+    let session = read(&[
         user("u1", None, json!("hello")),
         assistant("a2", Some("u1"), "msg_1", text("Hi.")),
         record("progress", "p3", Some("a2"), json!({"data": {}})),
         record("system", "b4", None, boundary),
         user("u5", Some("b4"), json!("go on")),
     ]);
-    assert_eq!(outline(&transcript), ["user", "assistant", "user"]);
-    assert_eq!(transcript.compactions[0].after, 2);
+    assert_eq!(outline(&session), ["user", "assistant", "user"]);
+    assert_eq!(session.compactions[0].after, 2);
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn rule_3_a_dropped_parent_is_bridged_and_warned_of() {
         user("u3", Some("dropped"), json!("go on")),
     ];
     let dataset = try_read(&records).unwrap();
-    assert_eq!(dataset.transcripts[0].messages.len(), 3);
+    assert_eq!(dataset.sessions[0].messages.len(), 3);
     assert_eq!(dataset.warnings.len(), 1);
     assert!(
         dataset.warnings[0].contains("parents that are not in the file: 1"),
@@ -248,8 +248,8 @@ fn what_a_subagent_asked_is_billed_once_for_each_response() {
         billed("s9", None, "small", json!({"input_tokens": 2})),
         assistant("a10", Some("u1"), "msg_9", text("hi")),
     ];
-    let transcript = read(&records);
-    let found = transcript.sidechains.iter();
+    let session = read(&records);
+    let found = session.sidechains.iter();
     let found: Vec<_> = found.map(|r| (r.model.as_deref().unwrap(), r.usage)).collect();
     // Without the field that says why they stopped, figures are final.
     let output_final = true;
@@ -267,13 +267,13 @@ fn what_a_subagent_asked_is_billed_once_for_each_response() {
         ("small", usage(2, 0, 0)),
     ];
     assert_eq!(found, expected);
-    let first = transcript.sidechains[0].at.expect("the record has a time");
+    let first = session.sidechains[0].at.expect("the record has a time");
     assert_eq!(first.to_string(), "2026-01-05T09:00:02Z");
-    assert_eq!(transcript.messages.len(), 2);
+    assert_eq!(session.messages.len(), 2);
 }
 
 #[test]
-fn rule_3_sidechains_are_left_out_or_transcripts_of_their_own() {
+fn rule_3_sidechains_are_left_out_or_sessions_of_their_own() {
     let side = |mut record: Json| {
         record["isSidechain"] = json!(true);
         record
@@ -290,7 +290,7 @@ fn rule_3_sidechains_are_left_out_or_transcripts_of_their_own() {
     let options = LoadOptions { sidechains: true, ..LoadOptions::default() };
     let dataset = load_reader("log.jsonl", lines.join("\n").as_bytes(), &options).unwrap();
     let found: Vec<(&str, usize)> =
-        dataset.transcripts.iter().map(|t| (t.id.as_str(), t.messages.len())).collect();
+        dataset.sessions.iter().map(|t| (t.id.as_str(), t.messages.len())).collect();
     assert_eq!(found, [("log", 2), ("log#sidechain-1", 2), ("log#sidechain-2", 1)]);
 }
 
@@ -300,7 +300,7 @@ fn rule_4_messages_that_the_harness_wrote_are_no_requests() {
     synthetic["message"]["model"] = json!("<synthetic>");
     let mut failed = assistant("a4", Some("u3"), "x2", text("API Error: 529"));
     failed["isApiErrorMessage"] = json!(true);
-    let transcript = read(&[
+    let session = read(&[
         user("u1", None, json!("hello")),
         synthetic,
         user("u3", Some("a2"), json!("hello?")),
@@ -309,22 +309,22 @@ fn rule_4_messages_that_the_harness_wrote_are_no_requests() {
         assistant("a6", Some("u5"), "msg_1", text("Hi.")),
         user("u7", Some("a6"), json!("bye")),
     ]);
-    assert_eq!(transcript.requests().collect::<Vec<_>>(), [5]);
-    assert_eq!(transcript.messages.len(), 7);
-    assert_eq!(transcript.model.as_deref(), Some("claude-x"));
+    assert_eq!(session.requests().collect::<Vec<_>>(), [5]);
+    assert_eq!(session.messages.len(), 7);
+    assert_eq!(session.model.as_deref(), Some("claude-x"));
 }
 
 #[test]
 fn rule_4_a_request_that_failed_in_pi_is_none_and_an_aborted_one_is() {
-    let transcript = fixture("pi.jsonl");
+    let session = fixture("pi.jsonl");
     assert_eq!(
-        outline(&transcript),
+        outline(&session),
         ["user", "assistant", "result:c1", "user", "assistant", "assistant"]
     );
-    assert_eq!(transcript.requests().collect::<Vec<_>>(), [1, 4]);
-    let aborted = transcript.messages[4].usage.unwrap();
+    assert_eq!(session.requests().collect::<Vec<_>>(), [1, 4]);
+    let aborted = session.messages[4].usage.unwrap();
     assert!(!aborted.output_final);
-    assert_eq!(transcript.messages[5].usage, None);
+    assert_eq!(session.messages[5].usage, None);
 }
 
 #[test]
@@ -335,7 +335,7 @@ fn the_model_of_each_response_is_that_of_its_record() {
         record
     };
     // An error of the harness names no model.
-    let transcript = read(&[
+    let session = read(&[
         user("u1", None, json!("one")),
         by("a2", "u1", "m1", "large"),
         user("u3", Some("a2"), json!("two")),
@@ -345,17 +345,17 @@ fn the_model_of_each_response_is_that_of_its_record() {
         user("u7", Some("a6"), json!("four")),
         by("a8", "u7", "m4", "large"),
     ]);
-    assert_eq!(transcript.model.as_deref(), Some("large"));
-    assert_eq!(transcript.other_models, [(3, "small".to_owned())].into());
+    assert_eq!(session.model.as_deref(), Some("large"));
+    assert_eq!(session.other_models, [(3, "small".to_owned())].into());
 }
 
 #[test]
 fn rule_5_leading_system_messages_belong_to_the_preamble_and_later_ones_do_not() {
-    let transcript = fixture("openai-chat.json");
-    assert_eq!(transcript.preamble.system, ["Be brief."]);
-    assert_eq!(transcript.preamble.tools[0].name, "find");
-    assert_eq!(transcript.messages[0].role, Role::User);
-    assert_eq!(transcript.messages.last().unwrap().role, Role::System);
+    let session = fixture("openai-chat.json");
+    assert_eq!(session.preamble.system, ["Be brief."]);
+    assert_eq!(session.preamble.tools[0].name, "find");
+    assert_eq!(session.messages[0].role, Role::User);
+    assert_eq!(session.messages.last().unwrap().role, Role::System);
 }
 
 #[test]
@@ -369,15 +369,15 @@ fn rule_6_a_summary_belongs_to_its_compaction_and_is_no_message() {
     summary["isVisibleInTranscriptOnly"] = json!(true);
     let mut caveat = user("u5", Some("u4"), json!("Caveat: local commands."));
     caveat["isMeta"] = json!(true);
-    let transcript = read(&[
+    let session = read(&[
         user("u1", None, json!("hello")),
         assistant("a2", Some("u1"), "msg_1", text("Hi.")),
         record("system", "b3", None, boundary),
         summary,
         caveat,
     ]);
-    assert_eq!(outline(&transcript), ["user", "assistant", "user"]);
-    let compaction = &transcript.compactions[0];
+    assert_eq!(outline(&session), ["user", "assistant", "user"]);
+    let compaction = &session.compactions[0];
     assert_eq!((compaction.after, compaction.kept_from), (2, 2));
     assert_eq!(compaction.trigger, RecordedTrigger::Manual);
     assert_eq!(compaction.tokens_before, Some(149_025));
@@ -390,14 +390,14 @@ fn rule_6_a_micro_compaction_clears_results_and_cuts_nothing() {
         "subtype": "microcompact_boundary",
         "microcompactMetadata": {"trigger": "auto", "preTokens": 58_573, "compactedToolIds": ["A"]},
     });
-    let transcript = read(&[
+    let session = read(&[
         user("u1", None, json!("hello")),
         assistant("a2", Some("u1"), "msg_1", call("A")),
         user("u3", Some("a2"), json!([result("A")])),
         record("system", "b4", Some("u3"), boundary),
         assistant("a5", Some("b4"), "msg_2", text("Done.")),
     ]);
-    let compaction = &transcript.compactions[0];
+    let compaction = &session.compactions[0];
     assert_eq!((compaction.after, compaction.kept_from), (3, 0));
     assert_eq!(
         (compaction.summary.as_ref(), &compaction.cleared[..]),
@@ -411,7 +411,7 @@ fn rule_6_what_a_partial_compaction_kept_is_taken_from_its_record() {
         "subtype": "compact_boundary", "logicalParentUuid": "a4",
         "compactMetadata": {"trigger": "auto", "preservedSegment": {"headUuid": "u3", "tailUuid": "a4"}},
     });
-    let transcript = read(&[
+    let session = read(&[
         user("u1", None, json!("hello")),
         assistant("a2", Some("u1"), "msg_1", text("Hi.")),
         user("u3", Some("a2"), json!("more")),
@@ -419,7 +419,7 @@ fn rule_6_what_a_partial_compaction_kept_is_taken_from_its_record() {
         record("system", "b5", None, boundary),
         user("u6", Some("b5"), json!("thanks")),
     ]);
-    let compaction = &transcript.compactions[0];
+    let compaction = &session.compactions[0];
     assert_eq!((compaction.after, compaction.kept_from), (4, 2));
 }
 
@@ -434,11 +434,11 @@ fn rule_6_the_first_kept_entry_of_pi_counts_the_session_entry_as_0() {
 }
 
 #[test]
-fn rule_7_reasoning_is_kept_in_the_transcript() {
-    let transcript = fixture("claude-code.jsonl");
+fn rule_7_reasoning_is_kept_in_the_session() {
+    let session = fixture("claude-code.jsonl");
     let reasoning =
         |b: &Block| matches!(b, Block::Reasoning { text } if text == "Look at both files.");
-    assert!(reasoning(&transcript.messages[1].blocks[0]));
+    assert!(reasoning(&session.messages[1].blocks[0]));
 }
 
 #[test]
@@ -446,8 +446,8 @@ fn rule_8_a_torn_last_line_is_warned_of_and_counted() {
     let whole = [user("u1", None, json!("hello")), assistant("a2", Some("u1"), "m", text("Hi."))];
     let log = format!("{}\n{}\n{{\"type\":\"user\",\"mess", whole[0], whole[1]);
     let dataset = load_reader("log.jsonl", log.as_bytes(), &LoadOptions::default()).unwrap();
-    assert_eq!(dataset.transcripts[0].messages.len(), 2);
-    assert_eq!(dataset.transcripts[0].left_out["torn last line"], 1);
+    assert_eq!(dataset.sessions[0].messages.len(), 2);
+    assert_eq!(dataset.sessions[0].left_out["torn last line"], 1);
     assert_eq!(dataset.warnings, ["log.jsonl: line 3 is torn and was left out"]);
 }
 
@@ -456,61 +456,61 @@ fn rule_8_a_line_torn_within_a_character_is_torn_too() {
     let log = format!("{}\n{{\"type\":\"user\",\"x\":\"é", user("u1", None, json!("hello")));
     let bytes = &log.as_bytes()[..log.len() - 1];
     let dataset = load_reader("log.jsonl", bytes, &LoadOptions::default()).unwrap();
-    assert_eq!(dataset.transcripts[0].left_out["torn last line"], 1);
+    assert_eq!(dataset.sessions[0].left_out["torn last line"], 1);
 }
 
 #[test]
 fn a_record_that_a_resumed_session_copied_is_read_once() {
-    let transcript = read(&[
+    let session = read(&[
         user("u1", None, json!("hello")),
         assistant("a2", Some("u1"), "msg_1", call("A")),
         user("u3", Some("a2"), json!([result("A")])),
         user("u3", Some("a2"), json!([result("A")])),
         assistant("a4", Some("u3"), "msg_2", text("Done.")),
     ]);
-    assert_eq!(outline(&transcript), ["user", "assistant", "result:A", "assistant"]);
-    assert_eq!(transcript.left_out["record written twice"], 1);
+    assert_eq!(outline(&session), ["user", "assistant", "result:A", "assistant"]);
+    assert_eq!(session.left_out["record written twice"], 1);
 }
 
 #[test]
 fn a_result_whose_call_the_recorder_dropped_is_left_out_and_counted() {
-    let transcript = read(&[
+    let session = read(&[
         user("u1", None, json!("hello")),
         user("u3", Some("dropped"), json!([result("A")])),
         assistant("a4", Some("u3"), "msg_2", text("Done.")),
     ]);
-    assert_eq!(outline(&transcript), ["user", "assistant"]);
-    assert_eq!(transcript.left_out["tool result whose call is not in the file"], 1);
+    assert_eq!(outline(&session), ["user", "assistant"]);
+    assert_eq!(session.left_out["tool result whose call is not in the file"], 1);
 }
 
 #[test]
 fn images_and_failures_of_results_are_kept_and_duplicates_outside_the_context_are_not() {
-    let transcript = fixture("claude-code.jsonl");
+    let session = fixture("claude-code.jsonl");
     let expected = Block::ToolResult {
         call: "toolu_B".to_owned(),
         text: "fn lex() {}".to_owned(),
         images: 1,
         is_error: true,
     };
-    assert_eq!(transcript.messages[3].blocks, [expected]);
-    assert_eq!(transcript.messages[2].tool_result(), Some(("toolu_A", "fn parse() {}")));
+    assert_eq!(session.messages[3].blocks, [expected]);
+    assert_eq!(session.messages[2].tool_result(), Some(("toolu_A", "fn parse() {}")));
 }
 
 #[test]
 fn facts_of_the_record_are_metadata_and_the_folder_names_the_project() {
-    let transcript = fixture("claude-code.jsonl");
-    assert_eq!(transcript.project.as_deref(), Some("engine"));
+    let session = fixture("claude-code.jsonl");
+    assert_eq!(session.project.as_deref(), Some("engine"));
     let expected = ["/home/ada", "/home/ada/work/engine", "2.1.0", "5e55", "claude-x", "main"];
-    assert_eq!(transcript.metadata, expected);
+    assert_eq!(session.metadata, expected);
 }
 
 #[test]
 fn a_command_of_pi_s_user_is_told_to_the_model_as_text() {
-    let transcript = fixture("pi.jsonl");
+    let session = fixture("pi.jsonl");
     let expected = "Ran `make`\n```\nno rule\n```\n\nCommand exited with code 2";
     let text = Block::Text { text: expected.to_owned() };
-    assert_eq!(transcript.messages[3].blocks, [text]);
-    let usage = transcript.messages[1].usage.unwrap();
+    assert_eq!(session.messages[3].blocks, [text]);
+    let usage = session.messages[1].usage.unwrap();
     assert_eq!((usage.input, usage.cache_read, usage.cache_write_5m, usage.output), (3, 40, 7, 9));
 }
 
@@ -529,17 +529,17 @@ fn a_tree_of_pi_is_read_along_the_path_to_its_last_entry() {
             "summary": "s", "firstKeptEntryId": "e3", "tokensBefore": 9}),
         entry("e5", Some("e4"), "three"),
     ];
-    let transcript = read(&log);
-    let ids: Vec<&str> = transcript.messages.iter().map(|m| m.id.as_str()).collect();
+    let session = read(&log);
+    let ids: Vec<&str> = session.messages.iter().map(|m| m.id.as_str()).collect();
     assert_eq!(ids, ["e1", "e3", "e5"]);
-    assert_eq!((transcript.compactions[0].after, transcript.compactions[0].kept_from), (2, 1));
-    assert_eq!(transcript.left_out["entry on an abandoned branch"], 1);
+    assert_eq!((session.compactions[0].after, session.compactions[0].kept_from), (2, 1));
+    assert_eq!(session.left_out["entry on an abandoned branch"], 1);
 }
 
 #[test]
 fn openai_arguments_are_decoded_and_undecodable_ones_stay_text() {
-    let transcript = fixture("openai-chat.json");
-    let arguments: Vec<&Json> = transcript
+    let session = fixture("openai-chat.json");
+    let arguments: Vec<&Json> = session
         .messages
         .iter()
         .flat_map(|m| &m.blocks)
@@ -549,7 +549,7 @@ fn openai_arguments_are_decoded_and_undecodable_ones_stay_text() {
         })
         .collect();
     assert_eq!(arguments, [&json!({"order": 17}), &json!("{broken"), &json!({})]);
-    assert_eq!(transcript.left_out["structure of undecodable arguments"], 1);
+    assert_eq!(session.left_out["structure of undecodable arguments"], 1);
 }
 
 #[test]
@@ -574,8 +574,8 @@ fn chat_messages_are_read_as_a_list_an_object_lines_and_runs() {
     let ids = |log: String| -> Vec<String> {
         let dataset = load_reader("chat.json", log.as_bytes(), &LoadOptions::default());
         let dataset = dataset.unwrap_or_else(|e| panic!("{log}: {e}"));
-        assert!(dataset.transcripts.iter().all(|t| t.messages.len() == 2));
-        dataset.transcripts.into_iter().map(|t| t.id).collect()
+        assert!(dataset.sessions.iter().all(|t| t.messages.len() == 2));
+        dataset.sessions.into_iter().map(|t| t.id).collect()
     };
     assert_eq!(ids(messages.to_string()), ["chat"]);
     assert_eq!(ids(serde_json::to_string_pretty(&messages).unwrap()), ["chat"]);

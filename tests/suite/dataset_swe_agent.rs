@@ -1,6 +1,6 @@
 //! Trajectories of SWE-agent, with commands in fences and with tool calls.
 
-use recap_core::model::{Block, Transcript};
+use recap_core::model::{Block, Session};
 use recap_formats::{Dataset, DatasetError, LoadOptions, load_reader};
 use serde_json::{Value as Json, json};
 
@@ -12,10 +12,10 @@ fn try_read(text: &str) -> Result<Dataset, DatasetError> {
     load_reader("task.traj", text.as_bytes(), &LoadOptions::default())
 }
 
-fn read(text: &str) -> Transcript {
+fn read(text: &str) -> Session {
     let mut dataset = try_read(text).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(dataset.transcripts.len(), 1);
-    dataset.transcripts.remove(0)
+    assert_eq!(dataset.sessions.len(), 1);
+    dataset.sessions.remove(0)
 }
 
 fn trajectory(history: &[Json]) -> String {
@@ -37,7 +37,7 @@ fn result(id: &str, text: &str) -> Json {
 
 #[test]
 fn a_command_in_a_fence_is_a_call_and_the_next_message_its_result() {
-    let transcript = read(FIXTURE);
+    let session = read(FIXTURE);
     let expected = [
         "user: Here is a demonstration.",
         "user: Find the limit of the valve.",
@@ -45,16 +45,16 @@ fn a_command_in_a_fence_is_a_call_and_the_next_message_its_result() {
         "m4-command: [File: src/valve.rs (1 lines total)]\n1:pub const LIMIT: u32 = 4210;",
         "assistant: The limit is 4210.",
     ];
-    assert_eq!(outline(&transcript), expected);
-    assert_eq!(transcript.id, "task");
-    assert_eq!(transcript.preamble.system, ["SETTING: You are a programmer."]);
-    let call = &transcript.messages[2].blocks[1];
+    assert_eq!(outline(&session), expected);
+    assert_eq!(session.id, "task");
+    assert_eq!(session.preamble.system, ["SETTING: You are a programmer."]);
+    let call = &session.messages[2].blocks[1];
     let arguments = json!({"command": "open src/valve.rs"});
     assert!(matches!(call, Block::ToolCall { arguments: a, .. } if *a == arguments), "{call:?}");
     // The last command ended the run; another agent's words are no message.
-    assert_eq!(transcript.calls().iter().filter(|call| call.result.is_none()).count(), 1);
-    assert_eq!(transcript.left_out["message of another agent"], 1);
-    assert_eq!(transcript.requests().count(), 2);
+    assert_eq!(session.calls().iter().filter(|call| call.result.is_none()).count(), 1);
+    assert_eq!(session.left_out["message of another agent"], 1);
+    assert_eq!(session.requests().count(), 2);
 }
 
 #[test]
@@ -67,11 +67,11 @@ fn ids_that_a_demonstration_repeats_are_told_apart() {
         calling("c", json!({})),
         result("c", "2"),
     ];
-    let transcript = read(&trajectory(&history));
+    let session = read(&trajectory(&history));
     let expected = ["user: go", "assistant: I look.", "c: 1", "assistant: I look.", "c#2: 2"];
-    assert_eq!(outline(&transcript), expected);
+    assert_eq!(outline(&session), expected);
     // The answer of the demonstration was not asked for here.
-    assert_eq!(transcript.requests().collect::<Vec<_>>(), [3]);
+    assert_eq!(session.requests().collect::<Vec<_>>(), [3]);
 }
 
 #[test]
@@ -81,9 +81,9 @@ fn the_model_and_its_thoughts_are_read_where_they_are() {
     let config = json!({"agent": {"model": {"name": "gpt-5"}}});
     for config in [config.clone(), json!(config.to_string())] {
         let text = json!({"trajectory": [], "history": history, "replay_config": config});
-        let transcript = read(&text.to_string());
-        assert_eq!(transcript.model.as_deref(), Some("gpt-5"));
-        assert_eq!(transcript.messages[1].reasoning(), "Hm.");
+        let session = read(&text.to_string());
+        assert_eq!(session.model.as_deref(), Some("gpt-5"));
+        assert_eq!(session.messages[1].reasoning(), "Hm.");
     }
 }
 
@@ -101,7 +101,7 @@ fn hostile_trajectories_are_refused() {
     }
     let loose = try_read(&trajectory(&[result("c", "x")])).unwrap();
     let why = "call of a tool result, which is kept as a text";
-    assert_eq!(loose.transcripts[0].left_out[why], 1);
+    assert_eq!(loose.sessions[0].left_out[why], 1);
     assert!(try_read(&trajectory(&[])).unwrap_err().to_string().contains("no conversation"));
 }
 

@@ -69,12 +69,12 @@ fn a_small_pack_that_unpacks_a_thousandfold_is_refused() {
 fn what_is_allowed_is_read_and_no_more() {
     let blanks = packed(HEAD, repeated(b'\n', 24).chain(TAIL.as_bytes()));
     let dataset = read(&blanks, Some(25 * MIB)).unwrap();
-    assert_eq!(dataset.transcripts[0].messages.len(), 2);
+    assert_eq!(dataset.sessions[0].messages.len(), 2);
     let error = read(&blanks, Some(20 * MIB)).unwrap_err();
     assert!(matches!(error.problem, Problem::Unpacked(TooMuch::Bytes(n)) if n == 20 * MIB));
     // A pack that is not small for what is in it needs no word.
     for text in [pretty(1_000), pretty(400_000)] {
-        assert_eq!(read(&packed(&text, std::io::empty()), None).unwrap().transcripts.len(), 1);
+        assert_eq!(read(&packed(&text, std::io::empty()), None).unwrap().sessions.len(), 1);
     }
 }
 
@@ -87,14 +87,14 @@ fn zstd_is_told_by_its_first_bytes_and_read_like_gzip() {
     let (head, tail) = (by_zstd(HEAD, std::io::empty()), by_zstd(TAIL, std::io::empty()));
     for bytes in [whole.clone(), [head, tail].concat()] {
         let dataset = read(&bytes, None).unwrap();
-        assert_eq!(dataset.transcripts, plain.transcripts);
+        assert_eq!(dataset.sessions, plain.sessions);
         assert_eq!(dataset.files[0].1, blake3::hash(&bytes).to_hex().to_string());
     }
     for end in 4..whole.len() {
         assert!(read(&whole[..end], None).is_err(), "cut at {end}");
     }
     let blanks = by_zstd(HEAD, repeated(b'\n', 24).chain(TAIL.as_bytes()));
-    assert_eq!(read(&blanks, Some(25 * MIB)).unwrap().transcripts.len(), 1);
+    assert_eq!(read(&blanks, Some(25 * MIB)).unwrap().sessions.len(), 1);
     let error = read(&blanks, Some(20 * MIB)).unwrap_err();
     assert!(matches!(error.problem, Problem::Unpacked(TooMuch::Bytes(n)) if n == 20 * MIB));
 }
@@ -104,7 +104,7 @@ fn the_name_of_a_packed_file_is_that_of_what_it_packs() {
     let bytes = by_zstd(&format!("{HEAD}{TAIL}"), std::io::empty());
     let options = LoadOptions::default();
     let dataset = load_reader("talk.json.zst", &bytes[..], &options).unwrap();
-    assert_eq!(dataset.transcripts[0].id, "talk");
+    assert_eq!(dataset.sessions[0].id, "talk");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::common::{call, ledger, message, offline, plan, result, sent, small, subject, text};
-use recap_core::model::{CellOutcome, CellRows, Role, Transcript};
+use recap_core::model::{CellOutcome, CellRows, Role, Session};
 use recap_replay::{ReplaySession, replay};
 use recap_strategy::Strategy;
 use serde_json::Value as Json;
@@ -66,14 +66,14 @@ impl Folder {
         Strategy::load(&self.0.path().join("mine.toml"), &[]).unwrap()
     }
 
-    fn outcome(&self, transcript: Transcript) -> CellOutcome {
-        let (subject, plan) = (subject(transcript), plan(self.strategy(), 1_000));
+    fn outcome(&self, session: Session) -> CellOutcome {
+        let (subject, plan) = (subject(session), plan(self.strategy(), 1_000));
         go(replay(&subject, &plan, &offline())).cell.outcome
     }
 
     #[track_caller]
-    fn rows(&self, transcript: Transcript) -> CellRows {
-        match self.outcome(transcript) {
+    fn rows(&self, session: Session) -> CellRows {
+        match self.outcome(session) {
             CellOutcome::Done(rows) => *rows,
             CellOutcome::Failed { error } => panic!("{error}"),
         }
@@ -528,7 +528,7 @@ fn no_process_is_left_when_a_session_is_dropped_or_cut_off() {
 // The same again.
 
 /// A session of so many exchanges, each with a call and its result.
-fn long(exchanges: usize) -> Transcript {
+fn long(exchanges: usize) -> Session {
     let mut messages = Vec::new();
     for number in 0..exchanges {
         let id = format!("c{number}");
@@ -542,7 +542,7 @@ fn long(exchanges: usize) -> Transcript {
         messages
             .extend(parts.into_iter().enumerate().map(|(i, (role, b))| message(next + i, role, b)));
     }
-    Transcript { id: "long".into(), messages, ..Transcript::default() }
+    Session { id: "long".into(), messages, ..Session::default() }
 }
 
 /// Drops all but the last two exchanges and counts its drops in its state.

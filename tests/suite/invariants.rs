@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use async_trait::async_trait;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use recap_core::model::{Block, LedgerState, Transcript};
+use recap_core::model::{Block, LedgerState, Session};
 use recap_core::tokens::Counter;
 use recap_exam::roles::compactor::Offline;
 use recap_replay::{Plan, PreparedSession, ReplaySession, WindowSpec};
@@ -17,7 +17,7 @@ use recap_strategy::{
     Compactor, Digest, EntryId, FailedCall, Produced, Reply, Strategy, Task, builtin, builtin_names,
 };
 
-use crate::common::{any_transcript, block_on, ledger, offline, plan, subject};
+use crate::common::{any_session, block_on, ledger, offline, plan, subject};
 
 /// The words that mechanisms write around what they take from elsewhere.
 const FRAMES: &[&str] = &[
@@ -91,9 +91,9 @@ struct Sources {
 }
 
 impl Sources {
-    fn new(transcript: &Transcript, strategy: &str) -> Sources {
-        let mut recording = vec![transcript.preamble.sent()];
-        for message in &transcript.messages {
+    fn new(session: &Session, strategy: &str) -> Sources {
+        let mut recording = vec![session.preamble.sent()];
+        for message in &session.messages {
             recording.push(message.sent());
             // As it is shown to a compactor: text, not JSON.
             recording.extend(message.blocks.iter().map(|block| match block {
@@ -101,7 +101,7 @@ impl Sources {
                 _ => String::new(),
             }));
         }
-        recording.extend(transcript.compactions.iter().filter_map(|c| c.summary.clone()));
+        recording.extend(session.compactions.iter().filter_map(|c| c.summary.clone()));
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("strategies");
         let file = std::fs::read_to_string(folder.join(format!("{strategy}.toml"))).unwrap();
         let prompts = file.lines().filter_map(|line| {
@@ -138,7 +138,7 @@ impl Sources {
 
 /// Calls without their results, and results without their calls, of what is
 /// sent: a call whose result was never recorded, or is still to come, is whole.
-fn parted(replay: &ReplaySession<'_>, transcript: &Transcript) -> BTreeSet<String> {
+fn parted(replay: &ReplaySession<'_>, session: &Session) -> BTreeSet<String> {
     let context = replay.context();
     let (mut calls, mut results) = (BTreeSet::new(), BTreeSet::new());
     let ids = |blocks: &[Block], calls: &mut BTreeSet<String>, results: &mut BTreeSet<String>| {
@@ -154,7 +154,7 @@ fn parted(replay: &ReplaySession<'_>, transcript: &Transcript) -> BTreeSet<Strin
         ids(&context.blocks(at), &mut calls, &mut results);
     }
     let (mut all_calls, mut arrived) = (BTreeSet::new(), BTreeSet::new());
-    for message in &transcript.messages[..context.seen_count() as usize] {
+    for message in &session.messages[..context.seen_count() as usize] {
         ids(&message.blocks, &mut all_calls, &mut arrived);
     }
     let awaited: BTreeSet<String> = all_calls.difference(&arrived).cloned().collect();
@@ -163,7 +163,7 @@ fn parted(replay: &ReplaySession<'_>, transcript: &Transcript) -> BTreeSet<Strin
 }
 
 /// Each message that arrived is sent once, or not, and its state says so.
-fn states_hold(replay: &ReplaySession<'_>, transcript: &Transcript) -> Result<(), String> {
+fn states_hold(replay: &ReplaySession<'_>, session: &Session) -> Result<(), String> {
     let context = replay.context();
     let mut sent: BTreeMap<u32, u32> = BTreeMap::new();
     for at in context.visible().filter_map(EntryId::index) {
@@ -172,7 +172,7 @@ fn states_hold(replay: &ReplaySession<'_>, transcript: &Transcript) -> Result<()
     let stands_in = context.visible().any(|id| id.index().is_none()) || context.notes().count() > 0;
     for at in 0..context.seen_count() {
         let state = context.state(at);
-        let same = || context.blocks(at) == transcript.messages[at as usize].blocks;
+        let same = || context.blocks(at) == session.messages[at as usize].blocks;
         let holds = match sent.remove(&at) {
             None => state == LedgerState::Gone || state == LedgerState::Folded && stands_in,
             Some(1) if same() => state == LedgerState::Verbatim,
@@ -189,12 +189,12 @@ fn states_hold(replay: &ReplaySession<'_>, transcript: &Transcript) -> Result<()
 /// Replays a session, and looks at what would be sent behind every so many messages.
 fn invariants_hold(subject: &PreparedSession, plan: &Plan, every: u32) {
     let name = &plan.strategy.name;
-    let transcript = &subject.recording.transcript;
+    let session = &subject.recording.session;
     let scribe = Scribe { offline: offline(), written: Mutex::default() };
-    let mut sources = Sources::new(transcript, name);
+    let mut sources = Sources::new(session, name);
     block_on(async {
         let mut replay = ReplaySession::open(subject, plan, &scribe).unwrap();
-        let last = transcript.messages.len() as u32;
+        let last = session.messages.len() as u32;
         while replay.step().await.unwrap_or_else(|e| panic!("{name}: {e}")) {
             let context = replay.context();
             if !context.seen_count().is_multiple_of(every) && context.seen_count() != last {
@@ -202,13 +202,13 @@ fn invariants_hold(subject: &PreparedSession, plan: &Plan, every: u32) {
             }
             if !parts_pairs(&plan.strategy) {
                 assert_eq!(
-                    parted(&replay, transcript),
+                    parted(&replay, session),
                     BTreeSet::new(),
                     "{name}: {}",
                     ledger(&replay)
                 );
             }
-            states_hold(&replay, transcript).unwrap_or_else(|e| panic!("{name}: {e}"));
+            states_hold(&replay, session).unwrap_or_else(|e| panic!("{name}: {e}"));
             let notes = context.notes().map(|(_, text)| text.to_owned());
             let entries = context.visible().map(|id| context.entry(id).unwrap().text.into_owned());
             for text in notes.chain(entries) {
@@ -248,12 +248,12 @@ fn at_share(subject: &PreparedSession, strategy: Strategy, share: &str) -> Plan 
 /// The beginnings of a coding, an assistant's and a game session of the bundled data.
 fn bundled() -> Vec<PreparedSession> {
     let dataset = recap_formats::bundled("quickstart").unwrap().unwrap();
-    let transcripts = dataset.transcripts.into_iter().step_by(2);
-    let begin = |mut transcript: Transcript| {
-        transcript.messages.truncate(60);
-        subject(transcript)
+    let sessions = dataset.sessions.into_iter().step_by(2);
+    let begin = |mut session: Session| {
+        session.messages.truncate(60);
+        subject(session)
     };
-    transcripts.map(begin).collect()
+    sessions.map(begin).collect()
 }
 
 #[test]
@@ -285,8 +285,8 @@ proptest! {
     })]
 
     #[test]
-    fn sessions_by_chance_keep_the_invariants_under_every_strategy(transcript in any_transcript()) {
-        let subject = subject(transcript);
+    fn sessions_by_chance_keep_the_invariants_under_every_strategy(session in any_session()) {
+        let subject = subject(session);
         for strategy in strategies() {
             invariants_hold(&subject, &at_share(&subject, strategy, "30%"), 5);
         }

@@ -1,9 +1,9 @@
 //! Worked out by hand: which messages are verbatim, edited, folded or gone at
-//! each request. See `common::small` for the transcript; its five requests
+//! each request. See `common::small` for the session; its five requests
 //! stand before messages 1, 3, 5, 8 and 10.
 
 use crate::common;
-use crate::common::{any_transcript, block_on, offline, plan, replayed, small, strategy};
+use crate::common::{any_session, block_on, offline, plan, replayed, small, strategy};
 use proptest::prelude::*;
 use recap_core::model::{RecordedCompaction, RecordedTrigger, Role};
 use recap_replay::{PreparedSession, ReplaySession};
@@ -156,14 +156,14 @@ proptest! {
 
     #[test]
     fn fifo_by_message_agrees_with_dropping_one_by_one(
-        transcript in any_transcript(), window in 20u64..400, first in any::<bool>(), earlier in 0usize..3,
+        session in any_session(), window in 20u64..400, first in any::<bool>(), earlier in 0usize..3,
     ) {
         let earlier = [
             "",
             "[[stage]]\nmechanism = \"prune\"\nat = \"append\"\nwhen = \"always\"\nprotect = 20\n",
             "[[stage]]\nmechanism = \"sliding-window\"\nat = \"request\"\nwhen = \"always\"\nlast = 9\n",
         ][earlier];
-        let subject = common::subject(transcript);
+        let subject = common::subject(session);
         let plans = [earlier.to_owned(), format!("{earlier}{}", by_message(first))];
         let plans = plans.map(|toml| plan(strategy(&toml), window));
         let compactor = offline();
@@ -271,10 +271,10 @@ fn recorded_repeats_the_vendors_compaction_and_clearing() {
             trigger: RecordedTrigger::Auto,
             ..RecordedCompaction::default()
         };
-    let mut transcript = small();
-    transcript.compactions =
+    let mut session = small();
+    session.compactions =
         vec![compaction(4, 0, None, &["A"]), compaction(9, 8, Some("They read x and y."), &[])];
-    let rows = replayed(transcript, &plan(strategy(stage), 1_000), &offline());
+    let rows = replayed(session, &plan(strategy(stage), 1_000), &offline());
     assert_eq!(rows, ["V", "VVV", "VVEVV", "VVEVVVVV", "FFFFFFFFVV"]);
 }
 

@@ -1,6 +1,6 @@
 //! What tests read of a recording, and compare of an imported session.
 
-use recap_core::model::Transcript;
+use recap_core::model::Session;
 use recap_formats::{Dataset, DatasetError, LoadOptions, load_reader};
 use serde_json::Value as Json;
 
@@ -9,10 +9,10 @@ pub fn try_read(text: &str) -> Result<Dataset, DatasetError> {
 }
 
 /// The only session of a recording.
-pub fn read(text: &str) -> Transcript {
+pub fn read(text: &str) -> Session {
     let mut dataset = try_read(text).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(dataset.transcripts.len(), 1);
-    dataset.transcripts.remove(0)
+    assert_eq!(dataset.sessions.len(), 1);
+    dataset.sessions.remove(0)
 }
 
 /// What is said of a recording that must be refused.
@@ -37,8 +37,8 @@ pub fn lines(records: &[Json]) -> String {
 }
 
 /// Roles and texts, a result with its call.
-pub fn outline(transcript: &Transcript) -> Vec<String> {
-    let messages = transcript.messages.iter();
+pub fn outline(session: &Session) -> Vec<String> {
+    let messages = session.messages.iter();
     let line = messages.map(|message| match message.tool_result() {
         Some((call, text)) => format!("{call}: {text}"),
         None => format!("{}: {}", message.role.as_str(), message.first_text()),
@@ -47,7 +47,7 @@ pub fn outline(transcript: &Transcript) -> Vec<String> {
 }
 
 /// What each response used: input, read from a cache, written to it, output.
-pub fn usages(transcript: &Transcript) -> Vec<[u64; 4]> {
-    let usages = transcript.messages.iter().filter_map(|message| message.usage);
+pub fn usages(session: &Session) -> Vec<[u64; 4]> {
+    let usages = session.messages.iter().filter_map(|message| message.usage);
     usages.map(|u| [u.input, u.cache_read, u.written(), u.output]).collect()
 }

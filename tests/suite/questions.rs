@@ -5,16 +5,16 @@ use std::collections::BTreeSet;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use recap_core::model::{Block, Expectation, Message, Probe, ProbeKind, Role, Transcript};
+use recap_core::model::{Block, Expectation, Message, Probe, ProbeKind, Role, Session};
 use recap_exam::probes::{Kept, Place};
 use recap_exam::questions::generate;
 use serde_json::{Value as Json, json};
 
 /// A session that is put together message by message.
 #[derive(Default)]
-struct Session(Transcript);
+struct Conversation(Session);
 
-impl Session {
+impl Conversation {
     fn push(&mut self, role: Role, blocks: Vec<Block>) -> String {
         let id = format!("m{}", self.0.messages.len());
         let message = Message {
@@ -100,7 +100,7 @@ fn edit(path: &str, old: &str, new: &str) -> Json {
 #[test]
 fn files_are_asked_by_what_was_added_to_them() {
     let written = json!({"file_path": "/home/u/app/src/lexer.rs", "content": "fn scan_token() {}"});
-    let mut session = Session::default()
+    let mut session = Conversation::default()
         .call("Read", json!({"file_path": "src/main.rs"}), "fn run_main() {}\nfn old_name() {}")
         .call(
             "Edit",
@@ -132,7 +132,7 @@ fn files_are_asked_by_what_was_added_to_them() {
 
 #[test]
 fn a_name_that_was_taken_away_again_or_is_in_two_files_is_not_asked() {
-    let asked = Session::default()
+    let asked = Conversation::default()
         .call("Edit", edit("a.rs", "", "fn first_try() {}"), "ok")
         .call("Edit", edit("a.rs", "fn first_try() {}", "fn second_try() {}"), "ok")
         .call("Edit", edit("b.rs", "", "fn shared_name() {}"), "ok")
@@ -148,7 +148,8 @@ fn a_name_that_was_taken_away_again_or_is_in_two_files_is_not_asked() {
 #[test]
 fn a_moved_file_is_asked_by_its_new_place() {
     let patch = "*** Begin Patch\n*** Update File: src/old_parser.ts\n*** Move to: lib/reader.ts\n@@\n-a\n+b\n*** End Patch";
-    let asked = Session::default().call("apply_patch", json!({"input": patch}), "Done").asked();
+    let asked =
+        Conversation::default().call("apply_patch", json!({"input": patch}), "Done").asked();
     let (_, answers, stale) =
         find(&asked, "Where did the agent move the file `src/old_parser.ts`?");
     assert_eq!((answers, stale), (vec!["reader.ts", "lib/reader.ts"], vec!["src/old_parser.ts"]));
@@ -158,7 +159,7 @@ fn a_moved_file_is_asked_by_its_new_place() {
 fn commands_are_asked_by_their_last_result() {
     let run = |command: &str| json!({"command": command});
     let failing = "--- FAIL: TestRoundTrip (0.00s)\nFAIL";
-    let asked = Session::default()
+    let asked = Conversation::default()
         .call("Bash", run("cd /x && pytest -q"), "11 passed in 2s")
         .call("Bash", run("pytest -q 2>&1 | tail -5"), "14 passed in 2s")
         .called("Bash", run("go test ./codec"), failing, true)
@@ -201,7 +202,7 @@ fn commands_are_asked_by_their_last_result() {
 
 #[test]
 fn a_changed_value_is_asked_with_the_older_ones_as_stale() {
-    let asked = Session::default()
+    let asked = Conversation::default()
         .call(
             "Edit",
             edit("app.toml", "retries = 3\nname = \"x\"", "retries = 5\nname = \"x\""),
@@ -229,7 +230,7 @@ fn plans_are_asked_by_the_list_at_the_cut() {
             {"content": "Publish it", "status": "pending"},
         ]})
     };
-    let asked = Session::default()
+    let asked = Conversation::default()
         .call("TodoWrite", todos("in_progress", "pending"), "ok")
         .call("TodoWrite", todos("completed", "in_progress"), "ok")
         .asked();
@@ -247,9 +248,9 @@ fn plans_are_asked_by_the_list_at_the_cut() {
 
     // Codex's and Claude Code's newer tools.
     let plan = json!({"plan": [{"step": "Port it", "status": "in_progress"}, {"step": "Ship it", "status": "pending"}]});
-    let asked = Session::default().call("update_plan", plan, "Plan updated").asked();
+    let asked = Conversation::default().call("update_plan", plan, "Plan updated").asked();
     assert_eq!(find(&asked, "Which item of the to-do list is in progress?").1, ["Port it"]);
-    let asked = Session::default()
+    let asked = Conversation::default()
         .call(
             "TaskCreate",
             json!({"subject": "Draw the map", "description": "x"}),
@@ -269,7 +270,7 @@ fn plans_are_asked_by_the_list_at_the_cut() {
 #[test]
 fn row_kind_instructions_are_asked_word_by_word_and_as_behaviour() {
     let rules = "# Rules\n- Never commit keys of customers to the main branch\n- Build with make";
-    let asked = Session::default()
+    let asked = Conversation::default()
         .user("Add a lexer. Always run the linter before you commit anything. Don't worry about speed.")
         .call("Read", json!({"file_path": "/r/AGENTS.md"}), rules)
         .user("Never commit generated files to the main branch.")
@@ -297,7 +298,7 @@ fn row_kind_instructions_are_asked_word_by_word_and_as_behaviour() {
 fn a_rule_that_stands_in_the_preamble_is_not_asked() {
     let rule = "Always run the linter before you commit anything.";
     let asked = |pinned: &[&str]| {
-        let mut session = Session::default();
+        let mut session = Conversation::default();
         session.0.preamble.pinned = pinned.iter().map(|text| (*text).to_owned()).collect();
         session.user(rule).call("Bash", json!({"command": "ls"}), "a").asked()
     };
@@ -316,7 +317,7 @@ fn the_answer_about_an_error_is_its_cause_and_failed_calls_give_no_values() {
     let build = "error: no field `epoch` on type `Lease`\nerror: could not compile `store` (lib)";
     let load = "Error: cannot open the store\n\nCaused by:\n    0: the lease is held\n    1: host exp-07 holds it";
     let script = "error: script \"build\" exited with code 2";
-    let asked = Session::default()
+    let asked = Conversation::default()
         .call("exec_command", run("cargo build"), &exit(101, build))
         .call("exec_command", run("store open"), &exit(1, load))
         .call("exec_command", run("bun run build"), &exit(2, script))
@@ -337,7 +338,7 @@ fn the_answer_about_an_error_is_its_cause_and_failed_calls_give_no_values() {
 
 #[test]
 fn the_beginning_of_an_instruction_names_its_subject_and_no_other_instruction() {
-    let asked = Session::default()
+    let asked = Conversation::default()
         .user("You should always wait for feedback after every single command.")
         .user("Please do not run commands in python through the flag.")
         .user("Now do not run commands in python through sockets either, ever.")
@@ -353,7 +354,7 @@ fn the_beginning_of_an_instruction_names_its_subject_and_no_other_instruction() 
 #[test]
 fn what_the_system_prompt_says_is_not_asked() {
     let build = |system: &[&str]| {
-        let mut session = Session::default();
+        let mut session = Conversation::default();
         session.0.preamble.system = system.iter().map(|text| (*text).to_owned()).collect();
         let show = |cabin: &str| format!("{{\"id\": \"A1\", \"cabin\": \"{cabin}\"}}");
         session
@@ -369,7 +370,7 @@ fn what_the_system_prompt_says_is_not_asked() {
 #[test]
 fn decisions_are_asked_by_the_alternative_and_the_reason() {
     let result = "User has answered: \"Which store do we use?\"=\"SQLite with WAL\".";
-    let asked = Session::default()
+    let asked = Conversation::default()
         .agent("We will use `serde_json` instead of `simd-json`.")
         .agent("I decided to keep the old parser because the new one drops comments.")
         .agent("Should we use tabs instead of spaces?")
@@ -399,7 +400,7 @@ fn decisions_are_asked_by_the_alternative_and_the_reason() {
 fn a_snapshot_is_asked_by_its_newest_value() {
     let order =
         |state: &str| json!({"order": {"status": state, "city": "Bergen"}, "ok": true}).to_string();
-    let asked = Session::default()
+    let asked = Conversation::default()
         .call("get_order", json!({"id": "W77"}), &order("processing"))
         .call("get_order", json!({"id": "W77"}), &order("delivered"))
         .asked();
@@ -415,7 +416,7 @@ fn a_snapshot_is_asked_by_its_newest_value() {
 
 #[test]
 fn what_the_session_never_says_is_asked_too() {
-    let asked = Session::default()
+    let asked = Conversation::default()
         .call("Edit", edit("a.rs", "", "fn parse_header() {}"), "ok")
         .call("Edit", edit("b.rs", "", "fn close_all_files() {}"), "ok")
         .asked();
@@ -428,7 +429,7 @@ fn what_the_session_never_says_is_asked_too() {
 
 #[test]
 fn only_what_the_agent_still_had_is_asked_and_always_the_same() {
-    let session = Session::default()
+    let session = Conversation::default()
         .call("Edit", edit("a.rs", "", "fn parse_header() {}"), "ok")
         .call("Edit", edit("b.rs", "", "fn close_all_files() {}"), "ok");
     let asked = session.asked_without(2);
@@ -444,7 +445,7 @@ fn only_what_the_agent_still_had_is_asked_and_always_the_same() {
 #[test]
 fn a_question_does_not_hold_its_answer_or_a_secret() {
     let key = format!("sk-ant-api03-{}", "a1B2".repeat(20));
-    let asked = Session::default()
+    let asked = Conversation::default()
         .call(
             "Write",
             json!({"path": "src/header_parser.rs", "content": "fn parse_header() {}"}),
@@ -463,7 +464,7 @@ fn a_question_does_not_hold_its_answer_or_a_secret() {
 
 #[test]
 fn hostile_sessions_are_read_to_their_end() {
-    let mut session = Session::default().user(&"Never do not always ".repeat(20_000));
+    let mut session = Conversation::default().user(&"Never do not always ".repeat(20_000));
     for n in 0..400 {
         let text = format!("fn name_of_{n}() {{}}\nlimit_{n} = {n}\n").repeat(20);
         session = session
@@ -514,7 +515,7 @@ proptest! {
     fn whatever_the_calls_hold_questions_keep_their_rules(
         turns in vec((0..8usize, text(), text(), text()), 1..12),
     ) {
-        let mut session = Session::default();
+        let mut session = Conversation::default();
         for (tool, one, two, three) in &turns {
             session = session.user(three);
             session = match tool {

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use crate::common::shared;
-use recap_core::model::{Expectation, Message, Probe, ProbeKind, Transcript};
+use recap_core::model::{Expectation, Message, Probe, ProbeKind, Session};
 use recap_core::tokens::{Counter, Sizes};
 use recap_exam::probes::{Cuts, Kept, Place, places};
 use recap_exam::questions::generate;
@@ -29,11 +29,11 @@ fn data(name: &str) -> Option<Dataset> {
     Some(load(&path, &LoadOptions::default()).unwrap())
 }
 
-fn cuts(transcript: &Transcript) -> Vec<Place> {
-    let sizes = Sizes::of(transcript, &Counter::default());
+fn cuts(session: &Session) -> Vec<Place> {
+    let sizes = Sizes::of(session, &Counter::default());
     let tokens: Vec<u64> = sizes.messages.iter().map(|weight| weight.tokens).collect();
     // Those of first compactions and of long sessions: the more places, the more questions.
-    let at = |depth| places(transcript, &tokens, Cuts::Spread(5), depth).unwrap_or_default();
+    let at = |depth| places(session, &tokens, Cuts::Spread(5), depth).unwrap_or_default();
     let mut both = [at(1), at(3)].concat();
     both.sort_by_key(|place| place.request);
     both.dedup_by_key(|place| place.request);
@@ -48,15 +48,15 @@ struct Row {
     right: [u32; 3],
 }
 
-fn shown(messages: impl Iterator<Item = usize>, transcript: &Transcript) -> Shown {
+fn shown(messages: impl Iterator<Item = usize>, session: &Session) -> Shown {
     let passage = |m: &Message| Passage { role: m.role, at: m.at, text: m.sent().into() };
-    let passages = messages.map(|at| passage(&transcript.messages[at])).collect();
+    let passages = messages.map(|at| passage(&session.messages[at])).collect();
     Shown { passages, now: None }
 }
 
 /// The messages around the evidence of a question, among those of the cut.
-fn around(probe: &Probe, transcript: &Transcript, held: &[usize]) -> Vec<usize> {
-    let at = |id: &String| transcript.messages.iter().position(|m| m.id == *id).unwrap();
+fn around(probe: &Probe, session: &Session, held: &[usize]) -> Vec<usize> {
+    let at = |id: &String| session.messages.iter().position(|m| m.id == *id).unwrap();
     let evidence: Vec<usize> = probe.evidence.iter().map(at).collect();
     let near = |m: &usize| evidence.iter().any(|e| e.abs_diff(*m) <= 2);
     held.iter().copied().filter(near).collect()
@@ -68,9 +68,9 @@ fn measure(names: &[&str]) -> BTreeMap<ProbeKind, Row> {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let mut log = String::new();
     for dataset in names.iter().filter_map(|name| data(name)) {
-        for transcript in &dataset.transcripts {
-            let places = cuts(transcript);
-            let all = generate(transcript, &places);
+        for session in &dataset.sessions {
+            let places = cuts(session);
+            let all = generate(session, &places);
             for place in places {
                 let here = all.iter().filter(|probe| probe.asked_at + 1 == place.from);
                 let probes: Vec<Probe> = here.cloned().collect();
@@ -81,7 +81,7 @@ fn measure(names: &[&str]) -> BTreeMap<ProbeKind, Row> {
                     let answers = runtime.block_on(reader.answer(shown, questions));
                     answers.into_iter().map(Result::unwrap).collect()
                 };
-                let full = ask(&shown(held.iter().copied(), transcript), &questions);
+                let full = ask(&shown(held.iter().copied(), session), &questions);
                 for (probe, full) in probes.iter().zip(full) {
                     let row = rows.entry(probe.kind).or_default();
                     if matches!(probe.expect, Expectation::Rubric(_)) {
@@ -89,8 +89,8 @@ fn measure(names: &[&str]) -> BTreeMap<ProbeKind, Row> {
                         continue;
                     }
                     row.n += 1;
-                    let near = around(probe, transcript, &held);
-                    let near = shown(near.into_iter(), transcript);
+                    let near = around(probe, session, &held);
+                    let near = shown(near.into_iter(), session);
                     let contexts = [Shown::default(), near];
                     let mut said: Vec<String> =
                         contexts.iter().map(|c| ask(c, &[&probe.question]).remove(0)).collect();
@@ -102,7 +102,7 @@ fn measure(names: &[&str]) -> BTreeMap<ProbeKind, Row> {
                         let _ = writeln!(
                             log,
                             "## {} {id} {right:?}\nQ {q}\nE {:?} STALE {:?}\nNEAR {}\nFULL {}",
-                            transcript.id, probe.expect, probe.stale, said[1], said[2]
+                            session.id, probe.expect, probe.stale, said[1], said[2]
                         );
                     }
                 }
@@ -160,11 +160,11 @@ fn the_changed_files_are_those_that_the_metadata_of_sessions_list() {
     let Some(folder) = shared("data/claude-code-sessions") else { return };
     let Some(dataset) = data("claude-code-sessions") else { return };
     let (mut listed, mut named) = (0, 0);
-    for transcript in &dataset.transcripts {
-        let file = folder.join(format!("{}.metadata.json", transcript.id));
+    for session in &dataset.sessions {
+        let file = folder.join(format!("{}.metadata.json", session.id));
         let Ok(text) = std::fs::read_to_string(file) else { continue };
         let metadata: serde_json::Value = serde_json::from_str(&text).unwrap();
-        let end = transcript.messages.len() as u32;
+        let end = session.messages.len() as u32;
         let kept = (0..end).map(|message| Kept { message, cleared: false }).collect();
         let whole = Place {
             request: 0,
@@ -175,7 +175,7 @@ fn the_changed_files_are_those_that_the_metadata_of_sessions_list() {
             material: kept,
             recorded: None,
         };
-        let asked = generate(transcript, &[whole]);
+        let asked = generate(session, &[whole]);
         let files = asked.iter().find(|p| p.question.starts_with("Which files has the agent"));
         let parts = files.map_or(Vec::new(), |probe| match &probe.expect {
             Expectation::Rubric(parts) => parts.clone(),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::common::shared;
-use recap_core::model::{Probe, ProbeKind, Transcript, Verdict};
+use recap_core::model::{Probe, ProbeKind, Session, Verdict};
 use recap_core::tokens::Counter;
 use recap_exam::roles::answerer::{ANSWER_TOKENS, Answerer, Offline, Passage, Shown};
 use recap_exam::roles::judge::{Grading, Offline as Judge};
@@ -24,12 +24,12 @@ fn data(name: &str) -> Option<Dataset> {
 }
 
 /// The whole conversation, or the messages that `keeps` lets pass.
-fn shown(transcript: &Transcript, keeps: impl Fn(usize) -> bool) -> Shown {
-    let messages = transcript.messages.iter().enumerate().filter(|(at, _)| keeps(*at));
+fn shown(session: &Session, keeps: impl Fn(usize) -> bool) -> Shown {
+    let messages = session.messages.iter().enumerate().filter(|(at, _)| keeps(*at));
     let passage =
         |m: &recap_core::model::Message| Passage { role: m.role, at: m.at, text: m.sent().into() };
     let passages = messages.map(|(_, message)| passage(message)).collect();
-    Shown { passages, now: transcript.messages.iter().rev().find_map(|m| m.at) }
+    Shown { passages, now: session.messages.iter().rev().find_map(|m| m.at) }
 }
 
 fn ask(reader: &Offline, shown: &Shown, questions: &[&str]) -> Vec<String> {
@@ -84,12 +84,12 @@ fn measure(dataset: &Dataset) -> Table {
     let counter = Arc::new(Counter::default());
     let reader = Offline::new(Arc::clone(&counter));
     let mut table = Table::default();
-    for (n, transcript) in dataset.transcripts.iter().enumerate() {
+    for (n, session) in dataset.sessions.iter().enumerate() {
         let held_out = n % 2 == 1;
         let probes: Vec<&Probe> =
-            dataset.probes.iter().filter(|probe| probe.transcript == transcript.id).collect();
+            dataset.probes.iter().filter(|probe| probe.session == session.id).collect();
         let questions: Vec<&str> = probes.iter().map(|probe| probe.question.as_str()).collect();
-        let context = shown(transcript, |_| true);
+        let context = shown(session, |_| true);
         let start = Instant::now();
         let answers = ask(&reader, &context, &questions);
         table.took += start.elapsed();
@@ -192,13 +192,13 @@ fn the_evidence_alone_is_read_at_least_as_well_as_the_whole() {
     let Some(dataset) = data("locomo-nc/locomo10_conv1-6.json") else { return };
     let reader = Offline::new(Arc::new(Counter::default()));
     let mut row = Row::default();
-    for transcript in dataset.transcripts.iter().skip(1).step_by(2) {
-        let place = |id: &String| transcript.messages.iter().position(|m| m.id == *id);
-        let probes = dataset.probes.iter().filter(|probe| probe.transcript == transcript.id);
+    for session in dataset.sessions.iter().skip(1).step_by(2) {
+        let place = |id: &String| session.messages.iter().position(|m| m.id == *id);
+        let probes = dataset.probes.iter().filter(|probe| probe.session == session.id);
         for probe in probes.filter(|probe| has_answer(probe) && !probe.evidence.is_empty()) {
             let evidence: Vec<usize> = probe.evidence.iter().filter_map(place).collect();
             let near = |at: usize| evidence.iter().any(|place| at.abs_diff(*place) <= 2);
-            let answers = ask(&reader, &shown(transcript, near), &[&probe.question]);
+            let answers = ask(&reader, &shown(session, near), &[&probe.question]);
             if let Some((verdict, score)) = graded(probe, &answers[0]) {
                 row.add(score, verdict == Verdict::Abstained, 0);
             }

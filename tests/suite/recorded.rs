@@ -5,24 +5,24 @@ use std::path::Path;
 
 use crate::common::talk::real;
 use crate::common::{block_on, offline, subject};
-use recap_core::model::{CellOutcome, LatencySource, Transcript};
+use recap_core::model::{CellOutcome, LatencySource, Session};
 use recap_formats::{LoadOptions, load};
 use recap_replay::{ReplaySession, replay};
 use serde_json::{Value as Json, json};
 
 #[track_caller]
-fn read(path: &Path) -> Transcript {
+fn read(path: &Path) -> Session {
     let mut dataset = load(path, &LoadOptions::default()).unwrap_or_else(|e| panic!("{e}"));
-    assert_eq!(dataset.transcripts.len(), 1);
-    dataset.transcripts.remove(0)
+    assert_eq!(dataset.sessions.len(), 1);
+    dataset.sessions.remove(0)
 }
 
-fn fixture(name: &str) -> Transcript {
+fn fixture(name: &str) -> Session {
     read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/dataset").join(name))
 }
 
 #[track_caller]
-fn log(records: &[Json]) -> Transcript {
+fn log(records: &[Json]) -> Session {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log.jsonl");
     let lines: String = records.iter().map(|record| format!("{record}\n")).collect();
@@ -31,8 +31,8 @@ fn log(records: &[Json]) -> Transcript {
 }
 
 /// Role and text of all that a request sends.
-fn sent(transcript: &Transcript, request: u32) -> Vec<(String, String)> {
-    let (subject, plan) = (subject(transcript.clone()), real("recorded", 200_000, &[]));
+fn sent(session: &Session, request: u32) -> Vec<(String, String)> {
+    let (subject, plan) = (subject(session.clone()), real("recorded", 200_000, &[]));
     let compactor = offline();
     let mut replay = ReplaySession::open(&subject, &plan, &compactor).unwrap();
     assert!(block_on(replay.run_to_request(request)).unwrap());
@@ -42,8 +42,8 @@ fn sent(transcript: &Transcript, request: u32) -> Vec<(String, String)> {
 }
 
 #[track_caller]
-fn assert_sent(transcript: &Transcript, request: u32, expected: &[(&str, &str)]) {
-    let found = sent(transcript, request);
+fn assert_sent(session: &Session, request: u32, expected: &[(&str, &str)]) {
+    let found = sent(session, request);
     let found: Vec<(&str, &str)> = found.iter().map(|(r, t)| (r.as_str(), t.as_str())).collect();
     assert_eq!(found, expected);
 }
@@ -70,7 +70,7 @@ fn claude_says(id: &str, parent: &str, text: &str) -> Json {
 }
 
 /// Two exchanges, a boundary with this metadata, its summary, and a third.
-fn claude_log(metadata: Json) -> Transcript {
+fn claude_log(metadata: Json) -> Session {
     let boundary = json!({"subtype": "compact_boundary", "content": "Conversation compacted",
                           "logicalParentUuid": "a2", "compactMetadata": metadata});
     let mut summary = claude_user("sum", Some("cut"), "This session is being continued.");
@@ -126,7 +126,7 @@ fn claude_code_clears_the_results_that_its_micro_compaction_names() {
     };
     let boundary = json!({"subtype": "microcompact_boundary",
                           "microcompactMetadata": {"trigger": "auto", "compactedToolIds": ["x"]}});
-    let transcript = log(&[
+    let session = log(&[
         claude_user("u1", None, "one"),
         claude("a1", Some("u1"), "assistant", json!({ "message": made })),
         claude("r1", Some("a1"), "user", result("x")),
@@ -134,7 +134,7 @@ fn claude_code_clears_the_results_that_its_micro_compaction_names() {
         claude("cut", Some("r2"), "system", boundary),
         claude_says("a2", "cut", "done"),
     ]);
-    let found = sent(&transcript, 1);
+    let found = sent(&session, 1);
     assert_eq!(found[2].1, "[Old tool result content cleared]");
     assert_eq!(found[3].1, "long");
 }
@@ -154,7 +154,7 @@ fn pi_wraps_its_summary_and_goes_on_with_the_first_kept_entry() {
     let usage = json!({"input": 900, "output": 30, "cacheRead": 0, "cacheWrite": 0});
     let compaction = json!({"summary": "They spoke.", "firstKeptEntryId": "2",
                             "tokensBefore": 950, "usage": usage});
-    let transcript = log(&[
+    let session = log(&[
         json!({"type": "session", "id": "s", "cwd": "/home/ada/x"}),
         entry("0", None, "message", says("user", "one")),
         entry("1", Some("0"), "message", says("assistant", "first")),
@@ -164,14 +164,14 @@ fn pi_wraps_its_summary_and_goes_on_with_the_first_kept_entry() {
     ]);
     let summary = "The conversation history before this point was compacted into the following \
                    summary:\n\n<summary>\nThey spoke.\n</summary>";
-    assert_sent(&transcript, 1, &[("user", summary), ("user", "two")]);
-    let call = transcript.compactions[0].call.as_ref().unwrap();
+    assert_sent(&session, 1, &[("user", summary), ("user", "two")]);
+    let call = session.compactions[0].call.as_ref().unwrap();
     assert_eq!((call.usage.prompt(), call.usage.output), (900, 30));
 }
 
 #[test]
 fn opencode_sends_its_question_its_summary_and_its_tail() {
-    let transcript = fixture("opencode.json");
+    let session = fixture("opencode.json");
     // The fourth request is the first behind the compaction.
     let expected = [
         ("user", "What did we do so far?"),
@@ -180,9 +180,9 @@ fn opencode_sends_its_question_its_summary_and_its_tail() {
         ("assistant", "It is 4210 now."),
         ("user", "Continue if you have next steps."),
     ];
-    assert_sent(&transcript, 3, &expected);
+    assert_sent(&session, 3, &expected);
     // The third is behind the pruning.
-    let found = sent(&transcript, 2);
+    let found = sent(&session, 2);
     assert_eq!(found[2].1, "[Old tool result content cleared]");
     assert_eq!(found[3].1, "rate = 7");
 }
@@ -210,9 +210,9 @@ fn codex_keeps_the_users_words_in_front_of_its_summary() {
         ("user", "Good. Commit it."),
         ("user", "Another model said:\nThe limit in src/valve.rs is 4210 now."),
     ];
-    let transcript = fixture("codex.jsonl");
-    let behind = transcript.requests().position(|at| at >= 8).unwrap();
-    assert_sent(&transcript, behind as u32, &expected);
+    let session = fixture("codex.jsonl");
+    let behind = session.requests().position(|at| at >= 8).unwrap();
+    assert_sent(&session, behind as u32, &expected);
 }
 
 #[test]
@@ -223,14 +223,14 @@ fn a_summary_that_the_vendor_encrypted_fails_the_cell_with_its_reason() {
         item("response_item", json!({"type": "message", "role": role, "content": content}))
     };
     let history = json!([{"type": "compaction", "encrypted_content": "gAAAA"}]);
-    let transcript = log(&[
+    let session = log(&[
         says("user", "one"),
         says("assistant", "first"),
         item("compacted", json!({"message": "", "replacement_history": history})),
         says("user", "two"),
         says("assistant", "second"),
     ]);
-    let subject = subject(transcript);
+    let subject = subject(session);
     let ran =
         |name: &str| block_on(replay(&subject, &real(name, 200_000, &[]), &offline())).cell.outcome;
     let CellOutcome::Failed { error } = ran("recorded") else { panic!("it ran through") };

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use recap_core::clock::COMPACTOR;
-use recap_core::model::{CellOutcome, RecordedTrigger, Transcript};
+use recap_core::model::{CellOutcome, RecordedTrigger, Session};
 use recap_core::tokens::{Calibrate, Counter};
 use recap_formats::{LoadOptions, load};
 use recap_replay::{PreparedSession, replay};
@@ -14,22 +14,22 @@ use crate::common::talk::real;
 use crate::common::{block_on, offline, shared};
 
 /// Sessions of a folder, or `None` where the data is not at hand.
-fn sessions(folder: &str) -> Option<Vec<Transcript>> {
+fn sessions(folder: &str) -> Option<Vec<Session>> {
     let path = shared(&format!("data/{folder}"))?;
-    Some(load(&path, &LoadOptions::default()).unwrap().transcripts)
+    Some(load(&path, &LoadOptions::default()).unwrap().sessions)
 }
 
 /// Prompts in the provider's tokens: predicted and reported, by request.
-fn prompts(transcript: Transcript) -> Vec<(u32, u64, u64)> {
+fn prompts(session: Session) -> Vec<(u32, u64, u64)> {
     let counter = Counter::default().calibrating(Calibrate::WhereReported);
-    let subject = PreparedSession::new("d", transcript, Arc::new(counter));
+    let subject = PreparedSession::new("d", session, Arc::new(counter));
     let plan = real("recorded", 1_000_000, &[]);
     let replayed = block_on(replay(&subject, &plan, &offline()));
     let CellOutcome::Done(rows) = replayed.cell.outcome else { panic!("it failed") };
-    let transcript = &subject.recording.transcript;
-    let requests = transcript.requests().zip(rows.requests.iter());
+    let session = &subject.recording.session;
+    let requests = session.requests().zip(rows.requests.iter());
     let read = requests.filter_map(|(message, row)| {
-        let prompt = transcript.messages[message as usize].usage?.prompt();
+        let prompt = session.messages[message as usize].usage?.prompt();
         (prompt > 0).then_some((message, row.tokens_sent, prompt))
     });
     read.collect()
@@ -45,10 +45,10 @@ const BOUNDS: [(&str, f64); 3] =
 fn prompts_behind_a_recorded_compaction_are_near_the_reported_ones() {
     for (folder, bound) in BOUNDS {
         let Some(all) = sessions(folder) else { return };
-        for transcript in all.into_iter().filter(|t| !t.compactions.is_empty()) {
-            let boundaries: Vec<u32> = transcript.compactions.iter().map(|c| c.after).collect();
-            let id: String = transcript.id.chars().take(24).collect();
-            let found = prompts(transcript);
+        for session in all.into_iter().filter(|t| !t.compactions.is_empty()) {
+            let boundaries: Vec<u32> = session.compactions.iter().map(|c| c.after).collect();
+            let id: String = session.id.chars().take(24).collect();
+            let found = prompts(session);
             for (number, after) in boundaries.iter().enumerate() {
                 let to = boundaries.get(number + 1).copied().unwrap_or(u32::MAX);
                 let behind = found.iter().filter(|(at, ..)| (*after..to).contains(at));
@@ -74,19 +74,19 @@ fn every_summary_of_claude_code_is_sent_to_the_letter() {
     let Some(all) = sessions("claude-code-sessions") else { return };
     let Some(folder) = shared("data/claude-code-sessions") else { return };
     let mut seen = 0;
-    for transcript in all.into_iter().filter(|t| !t.compactions.is_empty()) {
-        let log = folder.join(format!("{}.jsonl", transcript.id));
+    for session in all.into_iter().filter(|t| !t.compactions.is_empty()) {
+        let log = folder.join(format!("{}.jsonl", session.id));
         let Ok(log) = std::fs::read_to_string(log) else { continue };
         let records = log.lines().filter_map(|l| serde_json::from_str::<Json>(l).ok());
         let summaries: Vec<String> = records
             .filter(|r| r["isCompactSummary"] == true)
             .map(|r| r["message"]["content"].as_str().unwrap().to_owned())
             .collect();
-        let subject = PreparedSession::new("d", transcript, Arc::new(Counter::default()));
+        let subject = PreparedSession::new("d", session, Arc::new(Counter::default()));
         let plan = real("recorded", 1_000_000, &[]);
         let texts = block_on(replay(&subject, &plan, &offline())).texts;
         for summary in &summaries {
-            assert!(texts.values().any(|text| text == summary), "{}", plan.key.transcript);
+            assert!(texts.values().any(|text| text == summary), "{}", plan.key.session);
             seen += 1;
         }
     }
@@ -96,11 +96,10 @@ fn every_summary_of_claude_code_is_sent_to_the_letter() {
 #[test]
 fn a_session_with_an_encrypted_summary_has_no_such_row() {
     let Some(all) = sessions("codex-rollouts") else { return };
-    let encrypted: Vec<Transcript> =
-        all.into_iter().filter(|t| !t.compactions.is_empty()).collect();
+    let encrypted: Vec<Session> = all.into_iter().filter(|t| !t.compactions.is_empty()).collect();
     assert_eq!(encrypted.len(), 1);
-    for transcript in encrypted {
-        let subject = PreparedSession::new("d", transcript, Arc::new(Counter::default()));
+    for session in encrypted {
+        let subject = PreparedSession::new("d", session, Arc::new(Counter::default()));
         let plan = real("recorded", 1_000_000, &[]);
         let outcome = block_on(replay(&subject, &plan, &offline())).cell.outcome;
         let CellOutcome::Failed { error } = outcome else { panic!("it ran through") };
@@ -112,10 +111,10 @@ fn a_session_with_an_encrypted_summary_has_no_such_row() {
 /// waits has for its summary with a prompt from the cache.
 fn waits(folder: &str) -> Option<Vec<(f64, f64)>> {
     let counter = Counter::default();
-    let seconds = |transcript: &Transcript| {
-        let own = transcript.compactions.iter().filter(|c| c.trigger == RecordedTrigger::Auto);
+    let seconds = |session: &Session| {
+        let own = session.compactions.iter().filter(|c| c.trigger == RecordedTrigger::Auto);
         let own = own.filter_map(|compaction| {
-            let before = transcript.messages.get(compaction.after.checked_sub(1)? as usize)?.at?;
+            let before = session.messages.get(compaction.after.checked_sub(1)? as usize)?.at?;
             let took = compaction.at?.duration_since(before).as_secs_f64();
             let tokens = counter.count(compaction.summary.as_deref()?) as f64;
             let modelled = COMPACTOR.first_token_ms / 1_000.0 + tokens / COMPACTOR.decode_per_s;

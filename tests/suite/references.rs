@@ -19,7 +19,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::common::shared;
-use recap_core::model::{Exam, Message, Reference, Transcript};
+use recap_core::model::{Exam, Message, Reference, Session};
 use recap_exam::probes::{Cuts, Mining, MiningRules, Survival, mine, places};
 use recap_formats::{LoadOptions, load};
 
@@ -33,7 +33,7 @@ const DRIFT: usize = 4;
 
 #[derive(serde::Deserialize)]
 struct Label {
-    transcript: String,
+    session: String,
     request: u32,
     reference_hash: String,
     class: String,
@@ -48,10 +48,10 @@ fn labels() -> Vec<Label> {
 }
 
 /// The sessions, or `None` where the data is not at hand.
-fn sessions() -> Option<Vec<Transcript>> {
+fn sessions() -> Option<Vec<Session>> {
     let folder = shared("data/claude-code-sessions")?;
     let set = load(&folder, &LoadOptions::default()).unwrap();
-    Some(set.transcripts)
+    Some(set.sessions)
 }
 
 /// Tokens of a message as it is sent (how-it-works §9).
@@ -61,19 +61,19 @@ fn size(message: &Message) -> u64 {
 
 #[test]
 fn nine_of_ten_labelled_references_were_needed_and_are_still_mined() {
-    let Some(transcripts) = sessions() else {
+    let Some(sessions) = sessions() else {
         return;
     };
     let labels = labels();
     assert_eq!(labels.len(), 100);
-    let labelled: BTreeSet<&str> = labels.iter().map(|l| l.transcript.as_str()).collect();
+    let labelled: BTreeSet<&str> = labels.iter().map(|l| l.session.as_str()).collect();
     let mut mined = BTreeSet::new();
-    for transcript in transcripts.iter().filter(|t| labelled.contains(t.id.as_str())) {
-        let sizes: Vec<u64> = transcript.messages.iter().map(size).collect();
-        for reference in mine(transcript, &sizes, &MiningRules::default()).references {
+    for session in sessions.iter().filter(|t| labelled.contains(t.id.as_str())) {
+        let sizes: Vec<u64> = session.messages.iter().map(size).collect();
+        for reference in mine(session, &sizes, &MiningRules::default()).references {
             let hash = blake3::hash(reference.text.as_bytes()).to_hex();
             mined.insert((
-                transcript.id.clone(),
+                session.id.clone(),
                 reference.request,
                 hash[..16].to_owned(),
                 reference.class.as_str(),
@@ -84,7 +84,7 @@ fn nine_of_ten_labelled_references_were_needed_and_are_still_mined() {
     let mut counts: BTreeMap<&str, f64> = BTreeMap::new();
     for label in &labels {
         let key = (
-            label.transcript.clone(),
+            label.session.clone(),
             label.request,
             label.reference_hash.clone(),
             label.class.as_str(),
@@ -119,7 +119,7 @@ const OTHERS: [&str; 3] = ["opencode", "codex-rollouts", "claude-code-sessions/o
 #[derive(serde::Deserialize)]
 struct Unseen {
     sample: String,
-    transcript: String,
+    session: String,
     request: u32,
     reference_hash: String,
     label: String,
@@ -136,11 +136,11 @@ fn references_of_other_projects_are_found_and_needed_as_often_as_was_measured() 
     let Some(data) = shared("data") else { return };
     let mut mined = BTreeSet::new();
     for folder in OTHERS {
-        for transcript in load(&data.join(folder), &LoadOptions::default()).unwrap().transcripts {
-            let sizes: Vec<u64> = transcript.messages.iter().map(size).collect();
-            for reference in mine(&transcript, &sizes, &MiningRules::default()).references {
+        for session in load(&data.join(folder), &LoadOptions::default()).unwrap().sessions {
+            let sizes: Vec<u64> = session.messages.iter().map(size).collect();
+            for reference in mine(&session, &sizes, &MiningRules::default()).references {
                 let hash = blake3::hash(reference.text.as_bytes()).to_hex();
-                mined.insert((transcript.id.clone(), reference.request, hash[..16].to_owned()));
+                mined.insert((session.id.clone(), reference.request, hash[..16].to_owned()));
             }
         }
     }
@@ -151,9 +151,8 @@ fn references_of_other_projects_are_found_and_needed_as_often_as_was_measured() 
             .collect();
     let count = |sample: &str, label: &str, still: bool| {
         let of = labels.iter().filter(|l| l.sample == sample && l.label == label);
-        let is_mined = |l: &&Unseen| {
-            mined.contains(&(l.transcript.clone(), l.request, l.reference_hash.clone()))
-        };
+        let is_mined =
+            |l: &&Unseen| mined.contains(&(l.session.clone(), l.request, l.reference_hash.clone()));
         of.filter(|l| !still || is_mined(l)).count() as f64
     };
     let (needed, doubtful) = (count("mined", "needed", true), count("mined", "doubtful", true));
@@ -174,7 +173,7 @@ fn references_of_other_projects_are_found_and_needed_as_often_as_was_measured() 
 /// - `doubtful`: it stands in a bare list, a quotation or another name.
 #[derive(serde::Deserialize)]
 struct Told {
-    transcript: String,
+    session: String,
     cut: u32,
     fact_hash: String,
     label: String,
@@ -189,31 +188,31 @@ const MISTAKEN: f64 = 0.6;
 
 #[test]
 fn vendors_summaries_carry_what_they_tell_and_by_the_facts_own_words() {
-    let Some(mut transcripts) = sessions() else {
+    let Some(mut sessions) = sessions() else {
         return;
     };
     let pi = shared("data/pi-sessions").expect("the folder is there");
-    transcripts.extend(load(&pi, &LoadOptions::default()).unwrap().transcripts);
+    sessions.extend(load(&pi, &LoadOptions::default()).unwrap().sessions);
     let labels: Vec<Told> =
         csv::Reader::from_reader(include_str!("../fixtures/support_labels.csv").as_bytes())
             .deserialize()
             .map(|row| row.unwrap())
             .collect();
     let (mut told, mut carried, mut pairs, mut mistaken) = (0, 0, 0, 0);
-    for transcript in &transcripts {
-        let sizes: Vec<u64> = transcript.messages.iter().map(size).collect();
-        let mining = Mining::new(transcript, &sizes, &MiningRules::default());
-        for place in places(transcript, &sizes, Cuts::Recorded, 1).unwrap_or_default() {
-            let summary = &transcript.compactions[place.recorded.unwrap()];
+    for session in &sessions {
+        let sizes: Vec<u64> = session.messages.iter().map(size).collect();
+        let mining = Mining::new(session, &sizes, &MiningRules::default());
+        for place in places(session, &sizes, Cuts::Recorded, 1).unwrap_or_default() {
+            let summary = &session.compactions[place.recorded.unwrap()];
             let texts: Vec<&str> = summary.texts().map(|(_, text)| text).collect();
             let facts = mining.at_stake(&place);
             let exam = Exam { references: facts.clone(), common: mining.common(), did_without: 0 };
-            let survival = Survival::new(transcript, &exam);
+            let survival = Survival::new(session, &exam);
             let stands = |at: usize| texts.iter().any(|text| survival.is_in(at, text));
             for (at, fact) in facts.iter().enumerate().filter(|(at, _)| stands(*at)) {
                 let hash = blake3::hash(fact.text.as_bytes()).to_hex();
                 let label = labels.iter().find(|label| {
-                    label.transcript == transcript.id
+                    label.session == session.id
                         && label.cut == place.request
                         && label.fact_hash == hash[..16]
                 });
@@ -226,7 +225,7 @@ fn vendors_summaries_carry_what_they_tell_and_by_the_facts_own_words() {
                     let wrong = Reference { support: other.support.clone(), ..fact.clone() };
                     let exam =
                         Exam { references: vec![wrong], common: mining.common(), did_without: 0 };
-                    let survival = Survival::new(transcript, &exam);
+                    let survival = Survival::new(session, &exam);
                     pairs += 1;
                     let found = texts.iter().any(|text| survival.supported_in(0, text).is_some());
                     mistaken += u32::from(found);

@@ -78,9 +78,9 @@ fn roles(counter: &Arc<Counter>) -> ModelRoles {
 async fn prepared(counter: &Arc<Counter>) -> Prepared {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/invoice-export");
     let dataset = load(&folder, &LoadOptions::default()).unwrap();
-    let samples = dataset.transcripts.into_iter().map(|transcript| Sample {
+    let samples = dataset.sessions.into_iter().map(|session| Sample {
         dataset: dataset.name.clone(),
-        transcript,
+        session,
         probes: Vec::new(),
     });
     prepare(&spec(), samples.collect(), &roles(counter), Arc::clone(counter)).await.unwrap()
@@ -113,8 +113,8 @@ async fn go_on(path: &Path, ready: &Ready, stop: &Stop) -> Option<Finished> {
 /// What lies in a folder.
 fn left(path: &Path) -> impl PartialEq + use<> {
     let there = Loaded::read(path).unwrap();
-    let Loaded { manifest, transcripts, results, calls, texts, .. } = there;
-    (manifest, transcripts, results.into_lists(), calls, texts)
+    let Loaded { manifest, sessions, results, calls, texts, .. } = there;
+    (manifest, sessions, results.into_lists(), calls, texts)
 }
 
 /// A generator of numbers from a seed.

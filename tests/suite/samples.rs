@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::common::{offline, plan, sent, subject};
 use crate::test_tools::tool;
 use jsonschema::Validator;
-use recap_core::model::{CellOutcome, CellRows, Transcript};
+use recap_core::model::{CellOutcome, CellRows, Session};
 use recap_replay::{PreparedSession, ReplaySession, WindowSpec, replay};
 use recap_strategy::Strategy;
 use serde_json::{Value as Json, json};
@@ -53,9 +53,9 @@ fn there(program: &str) -> bool {
 }
 
 /// A synthetic coding session with calls, results and reported usage.
-fn session() -> Transcript {
+fn session() -> Session {
     let dataset = recap_formats::bundled("quickstart").unwrap().unwrap();
-    dataset.transcripts.into_iter().next().unwrap()
+    dataset.sessions.into_iter().next().unwrap()
 }
 
 fn tokens(subject: &PreparedSession) -> u64 {

@@ -28,7 +28,7 @@
 use crate::common;
 use crate::common::talk::{Talk, at_last, real};
 use crate::common::{block_on, offline, subject};
-use recap_core::model::{CellOutcome, CellRows, Transcript};
+use recap_core::model::{CellOutcome, CellRows, Session};
 use recap_replay::{Plan, replay};
 use recap_strategy::EntryId;
 use serde_json::Value as Json;
@@ -40,17 +40,17 @@ fn chat(turns: usize) -> Talk {
     (0..turns / 2).fold(Talk::new("sys"), |talk, _| talk.user(500).says(500))
 }
 
-fn rows(transcript: &Transcript, plan: &Plan) -> CellRows {
+fn rows(session: &Session, plan: &Plan) -> CellRows {
     let compactor = offline();
-    match block_on(replay(&subject(transcript.clone()), plan, &compactor)).cell.outcome {
+    match block_on(replay(&subject(session.clone()), plan, &compactor)).cell.outcome {
         CellOutcome::Done(rows) => *rows,
         CellOutcome::Failed { error } => panic!("{error}"),
     }
 }
 
 /// The conversation's columns at the last request.
-fn columns(transcript: &Transcript) -> Json {
-    at_last(transcript, &real("arachne", WINDOW, &[]), |replay| {
+fn columns(session: &Session) -> Json {
+    at_last(session, &real("arachne", WINDOW, &[]), |replay| {
         let [file] = &replay.stored()[..] else { panic!("one conversation, one file") };
         assert_eq!(file.path, "conversations/talk.json");
         serde_json::from_slice(&file.content).unwrap()

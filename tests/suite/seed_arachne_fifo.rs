@@ -6,7 +6,7 @@ use crate::common;
 use crate::common::talk::{Talk, at_last, at_request, even, last, real, shown};
 use crate::common::{block_on, offline, plan, strategy, subject};
 use recap_core::model::{
-    CellOutcome, CellRows, PreambleChange, RecordedCompaction, RecordedTrigger, Transcript,
+    CellOutcome, CellRows, PreambleChange, RecordedCompaction, RecordedTrigger, Session,
 };
 use recap_replay::{Plan, replay};
 use recap_strategy::builtin;
@@ -37,7 +37,7 @@ fn a_session_of_one_user_message_is_one_exchange_and_is_never_cut() {
 }
 
 /// Four exchanges of 200 tokens, and a user message of `newest` tokens.
-fn exchanges(newest: usize) -> Transcript {
+fn exchanges(newest: usize) -> Session {
     let talk = (0..4).fold(Talk::new(""), |talk, _| talk.user(100).says(100));
     talk.user(newest).says(1).end()
 }
@@ -71,8 +71,8 @@ fn the_system_prompt_counts_and_is_never_dropped() {
     });
 }
 
-fn rows(transcript: &Transcript, plan: &Plan) -> CellRows {
-    match block_on(replay(&subject(transcript.clone()), plan, &offline())).cell.outcome {
+fn rows(session: &Session, plan: &Plan) -> CellRows {
+    match block_on(replay(&subject(session.clone()), plan, &offline())).cell.outcome {
         CellOutcome::Done(rows) => *rows,
         CellOutcome::Failed { error } => panic!("{error}"),
     }

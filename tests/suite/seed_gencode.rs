@@ -25,7 +25,7 @@
 use crate::common;
 use crate::common::talk::{Talk, at_last, even, last, real, unscaled};
 use crate::common::{block_on, message, offline, subject};
-use recap_core::model::{Block, CellOutcome, CellRows, Role, Transcript};
+use recap_core::model::{Block, CellOutcome, CellRows, Role, Session};
 use recap_replay::{Plan, ReplaySession, replay};
 use recap_strategy::{Content, ContentPart, GencodeSession, builtin};
 use serde_json::Value as Json;
@@ -34,7 +34,7 @@ use serde_json::Value as Json;
 const NATIVE: u64 = 200_000;
 
 /// Five results of 40,000 tokens, and some words behind them.
-fn reads() -> Transcript {
+fn reads() -> Session {
     Talk::new("").user(1).uses("read", &[40_000; 5]).close()
 }
 
@@ -43,9 +43,9 @@ fn chat(turns: usize) -> Talk {
     (0..turns / 2).fold(Talk::new(""), |talk, _| talk.user(10_000).says(10_000))
 }
 
-fn rows(transcript: &Transcript, plan: &Plan) -> CellRows {
+fn rows(session: &Session, plan: &Plan) -> CellRows {
     let compactor = offline();
-    match block_on(replay(&subject(transcript.clone()), plan, &compactor)).cell.outcome {
+    match block_on(replay(&subject(session.clone()), plan, &compactor)).cell.outcome {
         CellOutcome::Done(rows) => *rows,
         CellOutcome::Failed { error } => panic!("{error}"),
     }
@@ -60,8 +60,8 @@ fn overflows(rows: &CellRows) -> usize {
 }
 
 /// The session file at the last request.
-fn saved(transcript: &Transcript, plan: &Plan) -> (GencodeSession, Json) {
-    at_last(transcript, plan, |replay| {
+fn saved(session: &Session, plan: &Plan) -> (GencodeSession, Json) {
+    at_last(session, plan, |replay| {
         let [file] = &replay.stored()[..] else { panic!("one session, one file") };
         assert_eq!(file.path, "sessions/talk.json");
         let json = serde_json::from_slice(&file.content).unwrap();
@@ -290,7 +290,7 @@ fn stats_are_those_of_the_seed() {
 }
 
 /// "Help me with authentication", a decision, much output, and a `/resume`.
-fn authentication() -> Transcript {
+fn authentication() -> Session {
     let said = |at, role, text: String| message(at, role, vec![Block::Text { text }]);
     let mut messages = vec![
         said(0, Role::User, "Implement a user authentication system using JWT.".to_owned()),
@@ -300,7 +300,7 @@ fn authentication() -> Transcript {
         let role = if turn % 2 == 0 { Role::User } else { Role::Assistant };
         messages.push(said(turn, role, format!("Step {turn}.{}", even(10_000))));
     }
-    Transcript { id: "talk".into(), messages, ..Transcript::default() }
+    Session { id: "talk".into(), messages, ..Session::default() }
 }
 
 /// Seed 001: /save, /exit, /resume: "Agent correctly recalls JWT"

@@ -4,7 +4,7 @@
 
 use crate::common::talk::{Talk, at_last, last, real, records, unscaled};
 use crate::common::{block_on, offline, replayed, subject, words};
-use recap_core::model::{Block, CellOutcome, Transcript};
+use recap_core::model::{Block, CellOutcome, Session};
 use recap_replay::{Plan, replay};
 use recap_strategy::{EntryId, builtin};
 use serde_json::json;
@@ -19,12 +19,12 @@ fn gencode(overrides: &[(&str, &str)]) -> Plan {
 
 /// A user message, then a call and its result of each size, then what shows
 /// what came of it. Results are rows 2, 4, 6 and so on.
-fn reads(user: usize, sizes: &[usize]) -> Transcript {
+fn reads(user: usize, sizes: &[usize]) -> Session {
     Talk::new("").user(user).uses("read", sizes).close()
 }
 
 /// One result of 100 tokens, reported by its answer as so many in all.
-fn reported(total: u64) -> Transcript {
+fn reported(total: u64) -> Session {
     let call = subject(reads(1, &[100])).recording.sizes.messages[1].tokens;
     // User, call, result and the answer's own token.
     reads((total - call - 100 - 1) as usize, &[100])

@@ -18,7 +18,7 @@
 //!   16k and 20k at 200k are ours, so is the bound of 1,000 tokens for a reply.
 //! - `gsv`, `chunked-summary`: sessions are numbered (`session-1`), partial archives too
 //!   (`session-1-part1`): the same run writes the same files. Archives hold recorded messages,
-//!   one a line as in `transcript.schema.json`; a summary that was folded again is in none, and
+//!   one a line as in `session.schema.json`; a summary that was folded again is in none, and
 //!   a session's archive also has what its parts have.
 //! - `gsv`: the message that asks for a reset, `/reset` included, begins the new session, since
 //!   the recorded agent answered it.
@@ -32,7 +32,7 @@ use std::sync::Mutex;
 use crate::common::talk::{even, real, unscaled};
 use crate::common::{block_on, ledger, message, plan, sent, subject};
 use async_trait::async_trait;
-use recap_core::model::{Block, Role, Transcript};
+use recap_core::model::{Block, Role, Session};
 use recap_replay::{Plan, ReplaySession};
 use recap_strategy::{
     CallUsage, Compactor, CompactorError, Digest, FailedCall, Produced, Reply, Strategy, Task,
@@ -81,20 +81,20 @@ impl Compactor for Scripted {
 
 /// A conversation by day and time (`18T10:00`), in January 2026. Where the
 /// text is empty, it is 40 tokens.
-fn talk(lines: &[(&str, Role, &str)]) -> Transcript {
+fn talk(lines: &[(&str, Role, &str)]) -> Session {
     let messages = lines.iter().enumerate().map(|(number, (at, role, text))| {
         let text = if text.is_empty() { even(40) } else { (*text).to_owned() };
         let mut message = message(number, *role, vec![Block::Text { text }]);
         message.at = Some(format!("2026-01-{at}:00Z").parse().unwrap());
         message
     });
-    Transcript { id: "talk".into(), messages: messages.collect(), ..Transcript::default() }
+    Session { id: "talk".into(), messages: messages.collect(), ..Session::default() }
 }
 
 use Role::{Assistant as A, User as U};
 
 /// Two sessions: six messages, then `/reset` and two more.
-fn asked_to_reset() -> Transcript {
+fn asked_to_reset() -> Session {
     talk(&[
         ("18T10:00", U, "hello"),
         ("18T10:01", A, "hi"),
@@ -111,23 +111,23 @@ fn asked_to_reset() -> Transcript {
 
 /// The session when it sends its last request.
 fn at_end<T>(
-    transcript: &Transcript,
+    session: &Session,
     plan: &Plan,
     compactor: &Scripted,
     look: impl FnOnce(&ReplaySession<'_>) -> T,
 ) -> T {
-    let requests = transcript.messages.iter().filter(|m| m.is_request()).count() as u32;
-    at(transcript, plan, compactor, requests - 1, look)
+    let requests = session.messages.iter().filter(|m| m.is_request()).count() as u32;
+    at(session, plan, compactor, requests - 1, look)
 }
 
 fn at<T>(
-    transcript: &Transcript,
+    session: &Session,
     plan: &Plan,
     compactor: &Scripted,
     request: u32,
     look: impl FnOnce(&ReplaySession<'_>) -> T,
 ) -> T {
-    let subject = subject(transcript.clone());
+    let subject = subject(session.clone());
     block_on(async {
         let mut replay = ReplaySession::open(&subject, plan, compactor).unwrap();
         assert!(replay.run_to_request(request).await.unwrap());
@@ -136,8 +136,8 @@ fn at<T>(
 }
 
 /// The ledger at each request.
-fn ledgers(transcript: &Transcript, plan: &Plan) -> Vec<String> {
-    common::replayed(transcript.clone(), plan, &Scripted::default())
+fn ledgers(session: &Session, plan: &Plan) -> Vec<String> {
+    common::replayed(session.clone(), plan, &Scripted::default())
 }
 
 fn files(session: &ReplaySession<'_>) -> BTreeMap<String, Vec<u8>> {
@@ -173,7 +173,7 @@ fn compacting() -> Plan {
 #[test]
 fn sessions_persist_until_they_are_explicitly_reset() {
     // A night and a week lie between; `/reset` counts as the first word alone.
-    let transcript = talk(&[
+    let session = talk(&[
         ("18T10:00", U, "hello"),
         ("18T10:01", A, "hi"),
         ("19T10:00", U, "do not /reset"),
@@ -183,16 +183,16 @@ fn sessions_persist_until_they_are_explicitly_reset() {
         ("26T10:02", U, "/reset"),
         ("26T10:03", A, "done"),
     ]);
-    assert_eq!(ledgers(&transcript, &gsv()), ["V", "VVV", "VVVVV", "......V"]);
+    assert_eq!(ledgers(&session, &gsv()), ["V", "VVV", "VVVVV", "......V"]);
 }
 
 /// Seed 004: a new session ID, messages are cleared
 #[test]
 fn a_new_session_begins_with_a_new_id_and_only_the_message_that_asked_for_it() {
-    let transcript = asked_to_reset();
-    assert_eq!(ledgers(&transcript, &gsv())[3..], ["......V", "......VVV"]);
-    let mut twice = transcript.clone();
-    twice.messages.extend(transcript.messages.iter().cloned().enumerate().map(|(at, mut m)| {
+    let session = asked_to_reset();
+    assert_eq!(ledgers(&session, &gsv())[3..], ["......V", "......VVV"]);
+    let mut twice = session.clone();
+    twice.messages.extend(session.messages.iter().cloned().enumerate().map(|(at, mut m)| {
         m.id = format!("m{}", at + 10);
         m
     }));
@@ -211,16 +211,16 @@ fn a_new_session_begins_with_a_new_id_and_only_the_message_that_asked_for_it() {
 /// `agents/{agentId}/sessions/{sessionId}.jsonl.gz`
 #[test]
 fn the_entire_history_is_archived_as_gzipped_json_lines() {
-    let transcript = asked_to_reset();
-    at_end(&transcript, &gsv(), &Scripted::default(), |replay| {
+    let session = asked_to_reset();
+    at_end(&session, &gsv(), &Scripted::default(), |replay| {
         let bytes = &files(replay)["agents/main/sessions/session-1.jsonl.gz"];
         assert_eq!(bytes[..2], [0x1f, 0x8b], "gzip");
-        assert_eq!(read_archive(bytes).unwrap(), transcript.messages[..6]);
+        assert_eq!(read_archive(bytes).unwrap(), session.messages[..6]);
         let record = replay.records().iter().find(|r| r.kind == "session").unwrap();
         assert_eq!(record.body, json!({"id": "session-1", "from": 0, "to": 6}));
     });
     // Nothing is archived before.
-    at(&transcript, &gsv(), &Scripted::default(), 2, |replay| {
+    at(&session, &gsv(), &Scripted::default(), 2, |replay| {
         assert_eq!(files(replay), BTreeMap::new());
     });
 }
@@ -238,7 +238,7 @@ fn an_archived_session_is_loaded_into_no_later_prompt() {
 #[test]
 fn token_counters_are_reset_so_that_the_first_call_uses_the_heuristic() {
     let long = even(900);
-    let transcript = talk(&[
+    let session = talk(&[
         ("18T10:00", U, &long),
         ("18T10:01", A, "hi"),
         ("18T10:02", U, "/reset"),
@@ -248,7 +248,7 @@ fn token_counters_are_reset_so_that_the_first_call_uses_the_heuristic() {
     ]);
     let plan = unscaled(real("gsv", 2_000, &[("1.extract", "false")]));
     let estimated = |request| {
-        at(&transcript, &plan, &Scripted::default(), request, |replay| {
+        at(&session, &plan, &Scripted::default(), request, |replay| {
             (replay.last_request().unwrap().estimated.unwrap(), replay.context().weight())
         })
     };
@@ -302,10 +302,10 @@ fn a_failed_extraction_does_not_hold_up_the_reset() {
     // second call fails, and the last goes on.
     let mut lines = vec![("18T10:00", U, ""); 9];
     lines.extend([("18T10:01", U, "/reset"), ("18T10:02", A, "done")]);
-    let transcript = talk(&lines);
+    let session = talk(&lines);
     let compactor = Scripted::failing_at([1]);
     let plan = unscaled(real("gsv", 1_000, &[]));
-    at_end(&transcript, &plan, &compactor, |replay| {
+    at_end(&session, &plan, &compactor, |replay| {
         assert_eq!(ledger(replay), ".........V");
         let known: Vec<_> = compactor.asked().into_iter().map(|(_, known)| known).collect();
         assert_eq!(known, [vec![], vec!["memory 0"], vec!["memory 0"]]);
@@ -313,10 +313,9 @@ fn a_failed_extraction_does_not_hold_up_the_reset() {
     });
     // What is larger than half the window is never put to a model.
     let long = even(2_000);
-    let transcript =
-        talk(&[("18T10:00", U, &long), ("18T10:01", U, "/reset"), ("18T10:02", A, "")]);
+    let session = talk(&[("18T10:00", U, &long), ("18T10:01", U, "/reset"), ("18T10:02", A, "")]);
     let compactor = Scripted::default();
-    at_end(&transcript, &plan, &compactor, |replay| assert_eq!(ledger(replay), ".V"));
+    at_end(&session, &plan, &compactor, |replay| assert_eq!(ledger(replay), ".V"));
     assert_eq!(compactor.asked(), []);
 }
 
@@ -337,14 +336,14 @@ fn the_next_session_has_the_memories_in_its_system_prompt() {
 /// Seed 004: the file of the day of the last activity (GSV's code)
 #[test]
 fn a_reset_of_yesterdays_session_writes_to_yesterdays_file() {
-    let transcript = talk(&[
+    let session = talk(&[
         ("18T22:00", U, "hello"),
         ("18T22:01", A, "hi"),
         ("19T09:30", U, "good morning"),
         ("19T09:31", A, "good morning"),
     ]);
     let plan = real("gsv-daily", 200_000, &[]);
-    at_end(&transcript, &plan, &Scripted::default(), |replay| {
+    at_end(&session, &plan, &Scripted::default(), |replay| {
         let file = &files(replay)["agents/main/memory/2026-01-18.md"];
         let expected = "### Extracted from context compaction (09:30)\n\n- memory 0\n";
         assert_eq!(file, expected.as_bytes());
@@ -355,7 +354,7 @@ fn a_reset_of_yesterdays_session_writes_to_yesterdays_file() {
 /// Seed 004: daily: at a specified hour, default 4 AM
 #[test]
 fn daily_the_session_resets_at_4_in_the_morning() {
-    let transcript = talk(&[
+    let session = talk(&[
         ("18T22:00", U, "one"),
         ("18T22:01", A, "two"),
         ("19T03:59", U, "three"),
@@ -366,16 +365,16 @@ fn daily_the_session_resets_at_4_in_the_morning() {
         ("19T23:01", A, "eight"),
     ]);
     let plan = real("gsv-daily", 200_000, &[]);
-    assert_eq!(ledgers(&transcript, &plan), ["V", "VVV", "....V", "....VVV"]);
+    assert_eq!(ledgers(&session, &plan), ["V", "VVV", "....V", "....VVV"]);
     // "At a specified hour (default 4 AM)".
     let later = real("gsv-daily", 200_000, &[("when", "{ hour = 23 }")]);
-    assert_eq!(ledgers(&transcript, &later)[3], "......V");
+    assert_eq!(ledgers(&session, &later)[3], "......V");
 }
 
 /// Seed 004: idle: after a period of inactivity, configurable minutes
 #[test]
 fn idle_the_session_resets_after_a_period_of_inactivity() {
-    let transcript = talk(&[
+    let session = talk(&[
         ("18T10:00", U, "one"),
         ("18T10:01", A, "two"),
         ("18T11:01", U, "three"),
@@ -384,9 +383,9 @@ fn idle_the_session_resets_after_a_period_of_inactivity() {
         ("18T12:04", A, "six"),
     ]);
     let plan = real("gsv-idle", 200_000, &[]);
-    assert_eq!(ledgers(&transcript, &plan), ["V", "VVV", "....V"]);
+    assert_eq!(ledgers(&session, &plan), ["V", "VVV", "....V"]);
     let minutes = real("gsv-idle", 200_000, &[("when", "{ idle_minutes = 30 }")]);
-    assert_eq!(ledgers(&transcript, &minutes)[1], "..V");
+    assert_eq!(ledgers(&session, &minutes)[1], "..V");
 }
 
 /// Seed 004: manually or automatically
@@ -397,20 +396,20 @@ fn every_policy_obeys_the_command() {
         assert_eq!(ledgers(&asked_to_reset(), &plan)[3], "......V", "{name}");
     }
     // A command after a night: one session ends, not two.
-    let transcript = talk(&[
+    let session = talk(&[
         ("18T22:00", U, "one"),
         ("18T22:01", A, "two"),
         ("19T09:00", U, "/reset"),
         ("19T09:01", A, "done"),
     ]);
-    at_end(&transcript, &real("gsv-daily", 200_000, &[]), &Scripted::default(), |replay| {
+    at_end(&session, &real("gsv-daily", 200_000, &[]), &Scripted::default(), |replay| {
         let files = files(replay);
         assert_eq!(files.keys().filter(|path| path.contains("/sessions/")).count(), 1);
     });
 }
 
 /// Compacted at the first request (messages 0 and 1) and after the reset.
-fn compacted_and_reset() -> Transcript {
+fn compacted_and_reset() -> Session {
     talk(&[
         ("18T10:00", U, ""),
         ("18T10:01", U, ""),
@@ -427,16 +426,16 @@ fn compacted_and_reset() -> Transcript {
 /// Seed 004: original old messages go to a partial archive
 #[test]
 fn each_compaction_archives_the_original_messages_it_folded_as_a_part() {
-    let transcript = compacted_and_reset();
-    at(&transcript, &compacting(), &Scripted::default(), 0, |replay| {
+    let session = compacted_and_reset();
+    at(&session, &compacting(), &Scripted::default(), 0, |replay| {
         assert_eq!(ledger(replay), "FFV");
         let files = files(replay);
         let bytes = &files["agents/main/sessions/session-1-part1.jsonl.gz"];
-        assert_eq!(read_archive(bytes).unwrap(), transcript.messages[..2]);
+        assert_eq!(read_archive(bytes).unwrap(), session.messages[..2]);
         assert!(!files.contains_key("agents/main/sessions/session-1.jsonl.gz"));
     });
     // The whole session's archive holds them too, and parts are counted anew.
-    at_end(&transcript, &compacting(), &Scripted::default(), |replay| {
+    at_end(&session, &compacting(), &Scripted::default(), |replay| {
         assert_eq!(ledger(replay), "....FFFV");
         let files = files(replay);
         assert_eq!(archived(&files, "session-1-part1"), ids(0..2));
@@ -475,12 +474,12 @@ fn the_last_extraction_reads_the_summary_of_what_was_compacted() {
 /// Seed 004: image counts after a reset (ours)
 #[test]
 fn a_new_session_counts_its_own_images() {
-    let mut transcript = compacted_and_reset();
+    let mut session = compacted_and_reset();
     for image in [0, 5] {
-        transcript.messages[image].blocks.push(Block::Image { media_type: None });
+        session.messages[image].blocks.push(Block::Image { media_type: None });
     }
     let summary = |request| {
-        at(&transcript, &compacting(), &Scripted::default(), request, |replay| {
+        at(&session, &compacting(), &Scripted::default(), request, |replay| {
             let sent = sent(replay).into_iter().map(|(_, text)| text);
             sent.into_iter().find(|text| text.contains("[Conversation summary")).unwrap()
         })
@@ -512,11 +511,11 @@ fn with_memory_md(text: &str) -> Plan {
 #[test]
 fn memory_md_is_in_the_system_prompt_of_main_sessions_only() {
     let plan = with_memory_md("# Long-term\nAda's birthday: {{ 2 May }}\n");
-    let mut transcript = asked_to_reset();
+    let mut session = asked_to_reset();
     for (id, loaded) in [("log", true), ("log#sidechain-1", false), ("sidechain", true)] {
-        transcript.id = id.to_owned();
+        session.id = id.to_owned();
         for request in 0..5 {
-            at(&transcript, &plan, &Scripted::default(), request, |replay| {
+            at(&session, &plan, &Scripted::default(), request, |replay| {
                 let notes = notes(replay);
                 let note = notes.values().find(|text| text.starts_with("# Long-term"));
                 let text = "# Long-term\nAda's birthday: {{ 2 May }}".to_owned();
@@ -532,9 +531,9 @@ fn memory_md_is_in_the_system_prompt_of_main_sessions_only() {
 /// Seed 004: daily memory files are loaded for all sessions
 #[test]
 fn daily_memories_are_loaded_for_all_sessions() {
-    let mut transcript = asked_to_reset();
-    transcript.id = "log#sidechain-1".to_owned();
-    at_end(&transcript, &with_memory_md("mine"), &Scripted::default(), |replay| {
+    let mut session = asked_to_reset();
+    session.id = "log#sidechain-1".to_owned();
+    at_end(&session, &with_memory_md("mine"), &Scripted::default(), |replay| {
         assert_eq!(notes(replay).into_keys().collect::<Vec<_>>(), ["daily-memory"]);
     });
 }
@@ -542,7 +541,7 @@ fn daily_memories_are_loaded_for_all_sessions() {
 /// Seed 004: a call that still runs (ours)
 #[test]
 fn a_call_whose_result_is_awaited_stays_with_what_follows_it() {
-    let mut transcript = talk(&[
+    let mut session = talk(&[
         ("18T10:00", U, "hello"),
         ("18T10:01", A, ""),
         ("18T10:02", U, "/reset"),
@@ -550,17 +549,17 @@ fn a_call_whose_result_is_awaited_stays_with_what_follows_it() {
         ("18T10:04", U, "well?"),
         ("18T10:05", A, "so"),
     ]);
-    transcript.messages[1].blocks = vec![common::call("c", "x")];
-    transcript.messages[3].role = Role::Tool;
-    transcript.messages[3].blocks = vec![common::result("c", 5)];
-    assert_eq!(ledgers(&transcript, &gsv())[1], ".VVVV");
+    session.messages[1].blocks = vec![common::call("c", "x")];
+    session.messages[3].role = Role::Tool;
+    session.messages[3].blocks = vec![common::result("c", 5)];
+    assert_eq!(ledgers(&session, &gsv())[1], ".VVVV");
 }
 
 /// Seed 004: session, archives and memories are persisted
 #[test]
 fn a_reset_system_goes_on_from_a_saved_session_at_every_message() {
-    let (transcript, plan) = (compacted_and_reset(), compacting());
-    let subject = subject(transcript);
+    let (session, plan) = (compacted_and_reset(), compacting());
+    let subject = subject(session);
     let (one, other) = (Scripted::default(), Scripted::default());
     let mut straight = ReplaySession::open(&subject, &plan, &one).unwrap();
     let mut resumed = ReplaySession::open(&subject, &plan, &other).unwrap();

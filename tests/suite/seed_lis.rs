@@ -60,7 +60,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use recap_billing::pricing::{Agent, PriceList};
-use recap_core::model::{CellOutcome, CellRows, Expectation, Probe, ProbeKind, Role, Transcript};
+use recap_core::model::{CellOutcome, CellRows, Expectation, Probe, ProbeKind, Role, Session};
 use recap_replay::{Plan, PreparedSession, ReplaySession, replay};
 use recap_strategy::{
     Breakpoint, CallUsage, Compactor, CompactorError, EntryId, FailedCall, Produced, Reply, Task,
@@ -161,8 +161,8 @@ fn after<T>(
     })
 }
 
-fn rows(transcript: Transcript, plan: &Plan, scribe: &Scribe) -> CellRows {
-    match block_on(replay(&subject(transcript), plan, scribe)).cell.outcome {
+fn rows(session: Session, plan: &Plan, scribe: &Scribe) -> CellRows {
+    match block_on(replay(&subject(session), plan, scribe)).cell.outcome {
         CellOutcome::Done(rows) => *rows,
         CellOutcome::Failed { error } => panic!("{error}"),
     }
@@ -720,8 +720,8 @@ fn sessions_stay_apart(turns: &[Turn], seconds: u32, keep: &str, budget: u64) {
     ];
     let plan = unscaled(real("lis", budget, &plan));
     let scribe = Scribe::taking(f64::from(seconds));
-    let transcript = &subject.recording.transcript;
-    let texts: Vec<String> = transcript.messages.iter().map(|message| message.sent()).collect();
+    let session = &subject.recording.session;
+    let texts: Vec<String> = session.messages.iter().map(|message| message.sent()).collect();
     block_on(async {
         let mut replay = ReplaySession::open(&subject, &plan, &scribe).unwrap();
         let mut more = true;
@@ -938,7 +938,7 @@ fn what_was_closed_can_be_searched_by_its_summary() {
     assert_eq!(strategy.recovery.map(|spec| spec.name), Some("sessions"));
     let probe = |id: &str, asked_at| Probe {
         id: id.into(),
-        transcript: "talk".into(),
+        session: "talk".into(),
         asked_at,
         kind: ProbeKind::Fact,
         question: "What?".into(),

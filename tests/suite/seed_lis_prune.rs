@@ -3,7 +3,7 @@
 
 use crate::common::talk::{Talk, at_last, at_request, last, real, records, unscaled};
 use crate::common::{offline, replayed, sent};
-use recap_core::model::{Block, Transcript};
+use recap_core::model::{Block, Session};
 use recap_replay::Plan;
 use recap_strategy::EntryId;
 use serde_json::json;
@@ -13,7 +13,7 @@ const NATIVE: u64 = 150_000;
 
 /// A user message, then a call and its result of each size, then what shows
 /// what came of it. Results are rows 2, 4, 6 and so on.
-fn reads(sizes: &[usize]) -> Transcript {
+fn reads(sizes: &[usize]) -> Session {
     Talk::new("").user(1).uses("read", sizes).close()
 }
 

@@ -32,7 +32,7 @@
 use crate::common;
 use crate::common::talk::{Talk, at_last, at_request, last, real, shown, unscaled};
 use crate::common::{ledger, plan, replayed, strategy};
-use recap_core::model::{Role, Transcript};
+use recap_core::model::{Role, Session};
 use recap_core::tokens::Counter;
 use recap_strategy::{Archived, Channel, EntryId};
 
@@ -47,7 +47,7 @@ const SEVEN: [&str; 7] = [
 ];
 
 /// 26 rows, taking turns.
-fn turns() -> Transcript {
+fn turns() -> Session {
     (0..13).fold(Talk::new("Mine and trade."), |talk, _| talk.user(1).says(1)).end()
 }
 

@@ -5,12 +5,12 @@
 
 use crate::common;
 use crate::common::{block_on, offline, plan, replayed, small, strategy, subject};
-use recap_core::model::{Block, CellOutcome, CellRows, Role, Transcript, Usage};
+use recap_core::model::{Block, CellOutcome, CellRows, Role, Session, Usage};
 use recap_core::tokens::Counter;
 use recap_replay::{ReplaySession, replay};
 
-fn rows(transcript: Transcript, toml: &str, window: u64) -> CellRows {
-    let subject = subject(transcript);
+fn rows(session: Session, toml: &str, window: u64) -> CellRows {
+    let subject = subject(session);
     let replayed = block_on(replay(&subject, &plan(strategy(toml), window), &offline()));
     match replayed.cell.outcome {
         CellOutcome::Done(rows) => *rows,
@@ -56,11 +56,11 @@ fn rule_9_notes_and_synthetic_entries_count_like_anything_else() {
 
 #[test]
 fn rule_11_overflow_counts_the_recorded_output_of_that_request() {
-    let mut transcript = small();
+    let mut session = small();
     let usage = Usage { output: 500, output_final: true, ..Usage::default() };
-    transcript.messages[3].usage = Some(usage);
+    session.messages[3].usage = Some(usage);
     let over = |window| -> Vec<bool> {
-        rows(transcript.clone(), "", window).requests.iter().map(|r| r.overflow).collect()
+        rows(session.clone(), "", window).requests.iter().map(|r| r.overflow).collect()
     };
     let (one, _) = calls();
     // The second request sends 110 and a call; with 500 of output it needs 610 and the call.
@@ -70,10 +70,10 @@ fn rule_11_overflow_counts_the_recorded_output_of_that_request() {
 
 #[test]
 fn rule_11_a_placeholder_output_is_counted_and_not_believed() {
-    let mut transcript = small();
+    let mut session = small();
     let usage = Usage { output: 3, output_final: false, ..Usage::default() };
-    transcript.messages[3].usage = Some(usage);
-    let facts = &subject(transcript).facts;
+    session.messages[3].usage = Some(usage);
+    let facts = &subject(session).facts;
     assert_eq!(facts.requests[1].output, 10);
     assert!(!facts.requests[1].output_recorded);
 }
@@ -295,31 +295,31 @@ fn rule_37_and_43_ids_and_times_are_simulated_and_seeded() {
 
 #[test]
 fn a_system_prompt_that_changes_is_counted_from_its_message_on() {
-    let mut transcript = small();
-    transcript.preamble.system = vec![common::words(50)];
-    transcript.preamble_changes =
+    let mut session = small();
+    session.preamble.system = vec![common::words(50)];
+    session.preamble_changes =
         vec![recap_core::model::PreambleChange { before: 5, system: vec![common::words(80)] }];
     let before = sent(&rows(small(), "", 1_000));
-    let after = sent(&rows(transcript, "", 1_000));
+    let after = sent(&rows(session, "", 1_000));
     let added: Vec<u64> = after.iter().zip(before).map(|(a, b)| a - b).collect();
     assert_eq!(added, [50, 50, 80, 80, 80]);
 }
 
 #[test]
 fn the_hidden_preamble_is_read_off_the_first_reported_prompt() {
-    let mut transcript = small();
+    let mut session = small();
     let usage = Usage { input: 4, cache_read: 6_000, cache_write_5m: 6, ..Usage::default() };
-    transcript.messages[1].usage = Some(usage);
+    session.messages[1].usage = Some(usage);
     // 6,010 reported, 10 of them the user's words.
-    assert_eq!(subject(transcript.clone()).facts.hidden_tokens, 6_000);
-    assert_eq!(sent(&rows(transcript, "", 10_000))[0], 6_010);
+    assert_eq!(subject(session.clone()).facts.hidden_tokens, 6_000);
+    assert_eq!(sent(&rows(session, "", 10_000))[0], 6_010);
 }
 
 #[test]
 fn a_message_by_the_harness_is_no_request() {
-    let mut transcript = small();
-    transcript.messages[3].synthetic = true;
-    assert_eq!(rows(transcript, "", 1_000).requests.len(), 4);
+    let mut session = small();
+    session.messages[3].synthetic = true;
+    assert_eq!(rows(session, "", 1_000).requests.len(), 4);
     assert_eq!(small().messages[2].role, Role::Tool);
 }
 

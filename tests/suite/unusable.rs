@@ -42,7 +42,7 @@ impl Compactor for FiveWords {
 }
 
 fn sessions() -> Vec<PreparedSession> {
-    bundled("quickstart").unwrap().unwrap().transcripts.into_iter().map(subject).collect()
+    bundled("quickstart").unwrap().unwrap().sessions.into_iter().map(subject).collect()
 }
 
 /// What a compactor replied to a strategy in all sessions.

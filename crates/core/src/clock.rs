@@ -4,7 +4,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::model::{Message, MessageIndex, Role, TimeProfile, Transcript};
+use crate::model::{Message, MessageIndex, Role, Session, TimeProfile};
 
 /// Start assumed for a recording without any time: 2026-01-01T00:00:00Z.
 const ASSUMED_START: i64 = 1_767_225_600;
@@ -75,10 +75,10 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// The times of a transcript's messages. `outputs` are the tokens that
+    /// The times of a session's messages. `outputs` are the tokens that
     /// each message's response wrote, by message; a missing one counts as 0.
-    pub fn of(transcript: &Transcript, profile: &TimeProfile, outputs: &[u64]) -> Self {
-        let messages = &transcript.messages;
+    pub fn of(session: &Session, profile: &TimeProfile, outputs: &[u64]) -> Self {
+        let messages = &session.messages;
         let recorded = recorded(messages);
         let gap = |index: usize| {
             let output = outputs.get(index).copied().unwrap_or(0);
@@ -210,8 +210,8 @@ mod tests {
             broadcast: false,
         };
         let messages = messages.iter().enumerate().map(message).collect();
-        let transcript = Transcript { messages, ..Transcript::default() };
-        Timeline::of(&transcript, &SLOW, &vec![40; transcript.messages.len()])
+        let session = Session { messages, ..Session::default() };
+        Timeline::of(&session, &SLOW, &vec![40; session.messages.len()])
     }
 
     fn seconds(timeline: &Timeline) -> Vec<i64> {
@@ -319,8 +319,8 @@ mod tests {
             broadcast: false,
         }];
         let messages = [messages.clone(), messages].concat();
-        let transcript = Transcript { messages, ..Transcript::default() };
-        let timeline = Timeline::of(&transcript, &SLOW, &[u64::MAX, u64::MAX]);
+        let session = Session { messages, ..Session::default() };
+        let timeline = Timeline::of(&session, &SLOW, &[u64::MAX, u64::MAX]);
         assert_eq!(timeline.at(1), Timestamp::MAX);
         assert_eq!(timeline.sent_at(0), Timestamp::MIN);
     }

@@ -4,7 +4,7 @@
 //! the report that is made of them; [`text`], identifiers and where they stand; [`tokens`],
 //! sizes; [`clock`], simulated time; [`wording`], findings and recommendations in words.
 //!
-//! Next: `recap-formats` fills a `model::Transcript` from a file, `recap-replay` makes cells
+//! Next: `recap-formats` fills a `model::Session` from a file, `recap-replay` makes cells
 //! of it, `recap-measure` a `model::Report`, and `recap-report` prints that.
 //!
 //! Comments name rules by document and number: `how-it-works §13` and

@@ -1,16 +1,16 @@
-//! Rules that every imported transcript must satisfy, whatever its format.
+//! Rules that every imported session must satisfy, whatever its format.
 
 use std::collections::VecDeque;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value as Json;
 
-use recap_core::model::{Block, Message, Piece, Probe, RecordedCompaction, Role, Transcript};
+use recap_core::model::{Block, Message, Piece, Probe, RecordedCompaction, Role, Session};
 
 use super::density::Held;
 use super::error::Problem;
 
-/// Messages and texts that the compactions of a transcript may keep together.
+/// Messages and texts that the compactions of a session may keep together.
 /// Each may keep all messages before it, so that a file of a few megabytes
 /// could take any amount of memory; a session of 10,000 messages may be
 /// compacted 400 times.
@@ -29,20 +29,20 @@ pub(super) const DENSE_ARGUMENTS: &str = "structure of arguments that are too ma
 /// Positions of messages by their ids.
 pub(crate) type Places = FxHashMap<String, usize>;
 
-/// A transcript during its import, with the line of each message.
+/// A session during its import, with the line of each message.
 #[derive(Debug, Default)]
 pub struct Draft {
-    /// The transcript as read so far.
-    pub transcript: Transcript,
+    /// The session as read so far.
+    pub session: Session,
     /// Line of each message in its file, from 1; absent where the input has no
     /// lines (one document).
     pub lines: Vec<Option<u64>>,
-    /// Probes that come with it. Their ids are unique within the transcript and
-    /// their `transcript` is empty: both are completed once the transcript's
+    /// Probes that come with it. Their ids are unique within the session and
+    /// their `session` is empty: both are completed once the session's
     /// own id is final.
     pub probes: Vec<Probe>,
     /// Its id in the recording, where other files of its family name it.
-    pub(super) session: Option<String>,
+    pub(super) recorded_id: Option<String>,
     /// The id of the session whose agent started it; empty where it is a
     /// subagent's whose parent is not named.
     pub(super) parent: Option<String>,
@@ -54,17 +54,17 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// An empty transcript with this id.
+    /// An empty session with this id.
     pub(super) fn named(id: impl Into<String>) -> Draft {
         let mut draft = Draft::default();
-        draft.transcript.id = id.into();
+        draft.session.id = id.into();
         draft
     }
 
     /// Counts what a compaction keeps.
     ///
     /// # Errors
-    /// More than all compactions of a transcript may keep together.
+    /// More than all compactions of a session may keep together.
     pub(crate) fn keep(&mut self, pieces: usize, bytes: usize) -> Result<(), Problem> {
         let (all, text) = &mut self.kept;
         *all = all.saturating_add(pieces);
@@ -88,7 +88,7 @@ impl Draft {
             Piece::Message(_) => 0,
         });
         self.keep(compaction.pieces.len(), bytes.sum())?;
-        self.transcript.compactions.push(compaction);
+        self.session.compactions.push(compaction);
         Ok(())
     }
 
@@ -97,7 +97,7 @@ impl Draft {
         message.blocks.iter_mut().for_each(|block| self.flatten(block));
         // Most have one block, and room was made for four.
         message.blocks.shrink_to_fit();
-        self.transcript.messages.push(message);
+        self.session.messages.push(message);
         self.lines.push(line.into());
     }
 
@@ -117,13 +117,13 @@ impl Draft {
 
     /// Moves leading messages of role system into the preamble (how-it-works §5).
     pub(super) fn leading_system_to_preamble(&mut self) {
-        let transcript = &mut self.transcript;
-        let lead = transcript.messages.iter().take_while(|m| m.role == Role::System).count();
+        let session = &mut self.session;
+        let lead = session.messages.iter().take_while(|m| m.role == Role::System).count();
         self.lines.drain(..lead);
-        for message in transcript.messages.drain(..lead) {
+        for message in session.messages.drain(..lead) {
             for block in message.blocks {
                 if let Block::Text { text } = block {
-                    transcript.preamble.system.push(text);
+                    session.preamble.system.push(text);
                 }
             }
         }
@@ -132,7 +132,7 @@ impl Draft {
     /// The position of each message by its id; of several with the same id, the first.
     pub(crate) fn places(&self) -> Places {
         let mut places = Places::default();
-        for (at, message) in self.transcript.messages.iter().enumerate() {
+        for (at, message) in self.session.messages.iter().enumerate() {
             places.entry(message.id.clone()).or_insert(at);
         }
         places
@@ -140,13 +140,13 @@ impl Draft {
 
     /// Index that the next message will have.
     pub(super) fn next_index(&self) -> u32 {
-        self.transcript.messages.len() as u32
+        self.session.messages.len() as u32
     }
 
     /// Counts something that was left out.
     pub(super) fn leave_out(&mut self, reason: impl Into<String>, count: u64) {
         if count > 0 {
-            *self.transcript.left_out.entry(reason.into()).or_default() += count;
+            *self.session.left_out.entry(reason.into()).or_default() += count;
         }
     }
 }
@@ -170,7 +170,7 @@ pub(crate) fn mend(draft: &mut Draft) {
     let mut calls = Unique::default();
     let mut open: FxHashMap<String, (usize, VecDeque<String>)> = FxHashMap::default();
     let mut loose = 0;
-    for (at, message) in draft.transcript.messages.iter_mut().enumerate() {
+    for (at, message) in draft.session.messages.iter_mut().enumerate() {
         message.id = ids.free(std::mem::take(&mut message.id));
         for block in &mut message.blocks {
             match block {
@@ -225,14 +225,14 @@ impl Unique {
 }
 
 /// Checks that ids are unique, that every result follows its call, that roles
-/// fit what the messages hold, and that compactions lie within the transcript.
+/// fit what the messages hold, and that compactions lie within the session.
 ///
 /// # Errors
 /// The first violation, with the line of its message where there is one.
 pub(crate) fn check(draft: &Draft) -> Result<(), (Option<u64>, Problem)> {
     let mut ids = FxHashSet::default();
     let mut calls: FxHashMap<&str, bool> = FxHashMap::default();
-    for (at, message) in draft.transcript.messages.iter().enumerate() {
+    for (at, message) in draft.session.messages.iter().enumerate() {
         let line = draft.lines.get(at).copied().flatten();
         if !ids.insert(message.id.as_str()) {
             let id = message.id.clone();
@@ -240,7 +240,7 @@ pub(crate) fn check(draft: &Draft) -> Result<(), (Option<u64>, Problem)> {
         }
         check_blocks(message, &mut calls).map_err(|problem| (line, problem))?;
     }
-    check_positions(&draft.transcript).map_err(|what| (None, Problem::Inconsistent(what)))
+    check_positions(&draft.session).map_err(|what| (None, Problem::Inconsistent(what)))
 }
 
 fn check_blocks<'a>(
@@ -288,13 +288,13 @@ fn misplaced(message: &Message, what: &str) -> Problem {
     ))
 }
 
-fn check_positions(transcript: &Transcript) -> Result<(), String> {
-    let count = transcript.messages.len() as u32;
+fn check_positions(session: &Session) -> Result<(), String> {
+    let count = session.messages.len() as u32;
     let mut last = 0;
-    for (n, compaction) in transcript.compactions.iter().enumerate() {
+    for (n, compaction) in session.compactions.iter().enumerate() {
         let n = n + 1;
         if compaction.after > count || compaction.kept_from > compaction.after {
-            return Err(format!("compaction {n} lies outside the transcript of {count} messages"));
+            return Err(format!("compaction {n} lies outside the session of {count} messages"));
         }
         let apart = compaction.pieces.iter().filter_map(|piece| match piece {
             Piece::Message(index) => Some(*index),
@@ -311,10 +311,10 @@ fn check_positions(transcript: &Transcript) -> Result<(), String> {
         }
         last = compaction.after;
     }
-    let changes = &transcript.preamble_changes;
+    let changes = &session.preamble_changes;
     let ordered = changes.windows(2).all(|pair| pair[0].before < pair[1].before);
     if !ordered || changes.iter().any(|change| change.before >= count) {
-        return Err("preamble changes are not in order or lie outside the transcript".to_owned());
+        return Err("preamble changes are not in order or lie outside the session".to_owned());
     }
     Ok(())
 }

@@ -67,7 +67,7 @@ pub enum Problem {
     #[error("the file is empty")]
     Empty,
     /// No format recognises the file.
-    #[error("no known transcript format{} (known: {known})", it_is(.what))]
+    #[error("no known session format{} (known: {known})", it_is(.what))]
     UnknownFormat {
         /// Names of the known formats.
         known: String,
@@ -76,12 +76,12 @@ pub enum Problem {
         /// How it could be converted, where that is known.
         advice: Option<String>,
     },
-    /// Nothing in the folder is a transcript.
+    /// Nothing in the folder is a session.
     #[error(
-        "the folder holds no transcript ({files} files looked at{}; known formats: {known})",
+        "the folder holds no session ({files} files looked at{}; known formats: {known})",
         first_looks(.first)
     )]
-    NoTranscripts {
+    NoSessions {
         /// Names of the known formats.
         known: String,
         /// Number of files that were read.
@@ -89,8 +89,8 @@ pub enum Problem {
         /// The first of them whose kind is known, with its kind.
         first: Option<(String, String)>,
     },
-    /// Every transcript of the input was set aside.
-    #[error("no transcript could be read: {reason}")]
+    /// Every session of the input was set aside.
+    #[error("no session could be read: {reason}")]
     NoneReadable {
         /// The problem of each.
         reason: String,
@@ -201,10 +201,10 @@ pub enum Problem {
         /// The id that both messages have.
         id: String,
     },
-    /// Two transcripts with the same id.
-    #[error("second transcript with id `{}`", excerpt(.id))]
-    RepeatedTranscript {
-        /// The id that both transcripts have.
+    /// Two sessions with the same id.
+    #[error("second session with id `{}`", excerpt(.id))]
+    RepeatedSession {
+        /// The id that both sessions have.
         id: String,
     },
     /// A probe that cannot be asked or graded, or whose question is flawed.
@@ -300,9 +300,9 @@ impl DatasetError {
             Problem::UnknownFormat { advice: Some(advice), .. } => advice,
             Problem::UnknownFormat { .. } => {
                 "give a session of a known format, or write the native format: \
-                 datasets/transcript.schema.json"
+                 datasets/session.schema.json"
             }
-            Problem::NoTranscripts { .. } => {
+            Problem::NoSessions { .. } => {
                 "give the folder in which an agent keeps its sessions: docs/files.md names \
                  that of each format"
             }
@@ -331,7 +331,7 @@ impl DatasetError {
             Problem::LineTooLong { .. } => {
                 "split or drop that record: no provider takes a message of that size"
             }
-            Problem::DocumentTooLong { .. } => "split the document, or write one transcript a line",
+            Problem::DocumentTooLong { .. } => "split the document, or write one session a line",
             Problem::Syntax { .. } => {
                 "mend or delete that line: no other record of this input could be read"
             }
@@ -345,7 +345,7 @@ impl DatasetError {
             Problem::RepeatedResult { .. } => "keep one result for each call",
             Problem::RepeatedCall { .. } => "give every call an id of its own",
             Problem::RepeatedMessage { .. } => "give every message an id of its own",
-            Problem::RepeatedTranscript { .. } => "give every transcript an id of its own",
+            Problem::RepeatedSession { .. } => "give every session an id of its own",
             Problem::Probe { flaw, .. } | Problem::Case { flaw, .. } => flaw.help(),
             Problem::NoLabels { .. } => {
                 "give a file of EVOUNA, the human table of OpenQA-eval, or JSON lines: \

@@ -40,7 +40,7 @@ impl Families {
     pub(super) fn defers(&mut self, file: &str, draft: &Draft) -> bool {
         let Some(parent) = draft.parent.as_ref().filter(|_| self.open) else { return false };
         self.children.insert(file.to_owned(), parent.clone());
-        self.parents.extend(draft.session.clone().map(|session| (session, parent.clone())));
+        self.parents.extend(draft.recorded_id.clone().map(|id| (id, parent.clone())));
         true
     }
 
@@ -69,9 +69,9 @@ impl Families {
 
     /// Notes the session at `at`, if others may name it.
     pub(super) fn note(&mut self, at: usize, draft: &Draft) {
-        if let Some(session) = &draft.session {
-            let messages = draft.transcript.messages.iter().map(print).collect();
-            self.members.insert(session.clone(), Member { at, messages, children: 0 });
+        if let Some(id) = &draft.recorded_id {
+            let messages = draft.session.messages.iter().map(print).collect();
+            self.members.insert(id.clone(), Member { at, messages, children: 0 });
         }
     }
 
@@ -81,7 +81,7 @@ impl Families {
     }
 
     /// Puts a subagent's session where it belongs: as requests of the session
-    /// that started it, or as a transcript of its own that is named after that
+    /// that started it, or as a session of its own that is named after that
     /// one (`apart`). Returns it where its parent was not read.
     pub(super) fn place(
         &mut self,
@@ -99,17 +99,17 @@ impl Families {
         if apart {
             parent.children += 1;
             let id = sessions.id(parent.at).unwrap_or_default();
-            draft.transcript.id = format!("{id}{SIDECHAIN}{}", parent.children);
+            draft.session.id = format!("{id}{SIDECHAIN}{}", parent.children);
             return Placed::Apart(draft);
         }
-        settle(&mut draft.transcript);
-        let transcript = &draft.transcript;
-        let own = (0u32..).zip(&transcript.messages).filter(|(_, message)| !copied(message));
+        settle(&mut draft.session);
+        let session = &draft.session;
+        let own = (0u32..).zip(&session.messages).filter(|(_, message)| !copied(message));
         let requests = own.clone().filter_map(|(index, message)| {
-            let model = transcript.other_models.get(&index).or(transcript.model.as_ref()).cloned();
+            let model = session.other_models.get(&index).or(session.model.as_ref()).cloned();
             Some(SidechainRequest { at: message.at, model, usage: message.usage? })
         });
-        let requests = requests.chain(transcript.sidechains.iter().cloned()).collect();
+        let requests = requests.chain(session.sidechains.iter().cloned()).collect();
         sessions.amend(parent.at, Aside { requests, messages: own.count() as u64 });
         Placed::Folded
     }
@@ -119,7 +119,7 @@ impl Families {
 pub(super) enum Placed {
     /// Its requests are among those of the session that started it.
     Folded,
-    /// It is a transcript of its own.
+    /// It is a session of its own.
     Apart(Draft),
     /// The session that started it was not read.
     Orphan(Draft),

@@ -135,7 +135,7 @@ fn torn_line(bytes: &[u8]) -> Option<usize> {
     is_torn.then_some(start)
 }
 
-/// Takes the next transcript of an input.
+/// Takes the next session of an input.
 pub(super) type Take<'a> = dyn FnMut(&Source<'_>, Draft) -> Result<(), DatasetError> + 'a;
 
 /// Reads one kind of recording.
@@ -149,7 +149,7 @@ pub struct Format {
     /// Whether the input looks like this format. Formats exclude each other.
     pub sniff: fn(&Head) -> bool,
     pub(super) read: Read,
-    /// Files beside a transcript that belong to it.
+    /// Files beside a session that belong to it.
     pub(super) beside: Option<Beside>,
 }
 
@@ -169,7 +169,7 @@ pub enum Tried {
     },
 }
 
-/// Reads every transcript of one input, in order; the first record that the
+/// Reads every session of one input, in order; the first record that the
 /// format does not allow is an error with its line.
 pub(super) enum Read {
     /// All at once; those without a message are dropped.
@@ -179,19 +179,19 @@ pub(super) enum Read {
     Each(fn(&mut Source<'_>, &LoadOptions, &mut Take<'_>) -> Result<(), DatasetError>),
 }
 
-/// Files beside a transcript that belong to it.
+/// Files beside a session that belong to it.
 pub(super) struct Beside {
-    /// Paths of the file of questions, relative to the transcript's folder; the
+    /// Paths of the file of questions, relative to the session's folder; the
     /// first that exists is read.
     pub(super) questions: &'static [&'static str],
-    /// Files that are read instead of a transcript in the same folder.
+    /// Files that are read instead of a session in the same folder.
     pub(super) instead: &'static [&'static str],
-    /// Reads the questions into the drafts of the transcript.
+    /// Reads the questions into the drafts of the session.
     pub(super) read: fn(&mut Source<'_>, &mut [Draft]) -> Result<(), DatasetError>,
 }
 
 impl Format {
-    /// Reads every transcript of one input, in order.
+    /// Reads every session of one input, in order.
     ///
     /// # Errors
     /// The first record that the format does not allow, with its line, and those
@@ -205,7 +205,7 @@ impl Format {
         match self.read {
             Read::All(read) => {
                 let drafts = read(source, options)?.into_iter();
-                let mut spoken = drafts.filter(|draft| !draft.transcript.messages.is_empty());
+                let mut spoken = drafts.filter(|draft| !draft.session.messages.is_empty());
                 spoken.try_for_each(|draft| take(source, draft))
             }
             Read::Each(read) => read(source, options, take),

@@ -11,7 +11,7 @@ use super::native::{self, Card};
 use super::probes::{self, Placed};
 use super::source::Source;
 use super::subagents::Subagents;
-use recap_core::model::{Probe, SidechainRequest, Transcript};
+use recap_core::model::{Probe, Session, SidechainRequest};
 
 /// File name without its last extension; that of a packed file is the one before `.gz` or `.zst`.
 pub(super) fn stem_of(name: &str) -> &str {
@@ -86,9 +86,9 @@ pub(super) struct Aside {
 
 impl Aside {
     /// Adds it to the session.
-    pub(super) fn add_to(self, transcript: &mut Transcript) {
-        self.count(&mut transcript.left_out);
-        transcript.sidechains.extend(self.requests);
+    pub(super) fn add_to(self, session: &mut Session) {
+        self.count(&mut session.left_out);
+        session.sidechains.extend(self.requests);
     }
 
     /// Counts its messages among what was left out.
@@ -103,7 +103,7 @@ impl Sink for Vec<Kept> {
     fn put(&mut self, mut session: Kept) -> Result<(), DatasetError> {
         // Readers cannot reserve the right size beforehand, and many sessions
         // are held in memory.
-        let messages = &mut session.transcript.messages;
+        let messages = &mut session.session.messages;
         messages.iter_mut().for_each(|message| message.blocks.shrink_to_fit());
         messages.shrink_to_fit();
         self.push(session);
@@ -115,12 +115,12 @@ impl Sink for Vec<Kept> {
     }
 
     fn id(&self, at: usize) -> Option<&str> {
-        self.get(at).map(|kept| kept.transcript.id.as_str())
+        self.get(at).map(|kept| kept.session.id.as_str())
     }
 
     fn amend(&mut self, at: usize, aside: Aside) {
         if let Some(kept) = self.get_mut(at) {
-            aside.add_to(&mut kept.transcript);
+            aside.add_to(&mut kept.session);
         }
     }
 
@@ -130,13 +130,13 @@ impl Sink for Vec<Kept> {
     }
 }
 
-/// The transcripts and probes of a data set that is being read.
+/// The sessions and probes of a data set that is being read.
 pub(super) struct Gathered<S = Vec<Kept>> {
     pub(super) sessions: S,
     pub(super) warnings: Vec<String>,
     pub(super) files: Vec<(String, String)>,
     pub(super) card: Option<Card>,
-    /// Probes of a native file, which name their transcripts.
+    /// Probes of a native file, which name their sessions.
     pub(super) probes: Vec<Placed>,
     /// The problems in the lines of that file.
     pub(super) problems: Vec<DatasetError>,
@@ -148,28 +148,28 @@ pub(super) struct Gathered<S = Vec<Kept>> {
     pub(super) families: Families,
     /// Formats that were written from documentation and of which a file was read.
     pub(super) documented: BTreeSet<&'static str>,
-    /// Names of the formats that transcripts were read from.
+    /// Names of the formats that sessions were read from.
     pub(super) formats: BTreeSet<&'static str>,
     /// Which files are read with another one.
     pub(super) subagents: Subagents,
 }
 
-/// A transcript with the questions that came with it.
+/// A session with the questions that came with it.
 pub(super) struct Kept {
     /// Path below the input.
     pub(super) file: String,
-    pub(super) transcript: Transcript,
+    pub(super) session: Session,
     pub(super) probes: Vec<Probe>,
     /// The name of the questions' file in errors.
     pub(super) asked_in: String,
 }
 
 impl Kept {
-    /// Its questions, whose ids begin with that of the transcript.
+    /// Its questions, whose ids begin with that of the session.
     pub(super) fn placed(&mut self) -> Vec<Placed> {
-        let id = &self.transcript.id;
+        let id = &self.session.id;
         let placed = self.probes.drain(..).map(|probe| Placed {
-            probe: Probe { id: format!("{id}/{}", probe.id), transcript: id.clone(), ..probe },
+            probe: Probe { id: format!("{id}/{}", probe.id), session: id.clone(), ..probe },
             file: self.asked_in.clone(),
             line: None,
         });
@@ -180,7 +180,7 @@ impl Kept {
 /// How sessions are kept.
 #[derive(Clone, Copy)]
 pub(super) struct Keeping {
-    /// Whether sessions of subagents are transcripts of their own.
+    /// Whether sessions of subagents are sessions of their own.
     pub(super) apart: bool,
     /// Whether nothing of it may be mended: it was written by this program.
     pub(super) strict: bool,
@@ -208,7 +208,7 @@ impl<S: Sink> Gathered<S> {
     /// Takes the next session of a file.
     ///
     /// # Errors
-    /// The first rule of transcripts that it breaks, or a sink that does not take it.
+    /// The first rule of sessions that it breaks, or a sink that does not take it.
     pub(super) fn keep(
         &mut self,
         relative: &str,
@@ -245,10 +245,10 @@ impl<S: Sink> Gathered<S> {
             },
         };
         self.families.note(self.sessions.count(), &draft);
-        let Draft { mut transcript, probes, .. } = draft;
-        settle(&mut transcript);
+        let Draft { mut session, probes, .. } = draft;
+        settle(&mut session);
         let asked_in = asked_in.unwrap_or(source.name()).to_owned();
-        self.sessions.put(Kept { file: relative.to_owned(), transcript, probes, asked_in })
+        self.sessions.put(Kept { file: relative.to_owned(), session, probes, asked_in })
     }
 
     /// Adds what `read` reads of a file. A broken file is set aside with its
@@ -292,11 +292,8 @@ impl<S: Sink> Gathered<S> {
                 0 => String::new(),
                 n => format!(" and {n} more"),
             };
-            let verb = if others.len() == 1 {
-                "file is no transcript"
-            } else {
-                "files are no transcripts"
-            };
+            let verb =
+                if others.len() == 1 { "file is no session" } else { "files are no sessions" };
             self.warnings.push(format!("{} {verb}: {named}{more}", others.len()));
         }
         if hidden > 0 {
@@ -315,21 +312,18 @@ impl Default for Gathered {
 
 impl Gathered {
     pub(super) fn into_loaded(mut self, name: &str) -> Result<Loaded, DatasetError> {
-        let (files, ids): (Vec<&str>, Vec<&str>) = self
-            .sessions
-            .iter()
-            .map(|kept| (kept.file.as_str(), kept.transcript.id.as_str()))
-            .unzip();
+        let (files, ids): (Vec<&str>, Vec<&str>) =
+            self.sessions.iter().map(|kept| (kept.file.as_str(), kept.session.id.as_str())).unzip();
         let ids = unique_ids(&files, &ids)?;
         let mut placed = self.probes;
-        let mut transcripts = Vec::new();
+        let mut sessions = Vec::new();
         for (mut kept, id) in self.sessions.drain(..).zip(ids) {
-            kept.transcript.id = id;
+            kept.session.id = id;
             placed.extend(kept.placed());
-            transcripts.push(kept.transcript);
+            sessions.push(kept.session);
         }
         let mut problems = self.problems;
-        problems.extend(probes::broken(&transcripts, &placed));
+        problems.extend(probes::broken(&sessions, &placed));
         problems.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
         let card = self.card.unwrap_or_else(|| Card::named(name));
         let dataset = Dataset {
@@ -339,7 +333,7 @@ impl Gathered {
             origin: card.origin,
             description: card.description,
             agent: agent(&self.formats),
-            transcripts,
+            sessions,
             warnings: self.warnings,
             files: self.files,
             probes: Vec::new(),
@@ -348,7 +342,7 @@ impl Gathered {
     }
 }
 
-/// The format of all transcripts, unless it is the program's own, which tells no
+/// The format of all sessions, unless it is the program's own, which tells no
 /// agent.
 fn agent(formats: &BTreeSet<&'static str>) -> Option<String> {
     let one = formats.first().filter(|name| formats.len() == 1 && **name != native::FORMAT.name);
@@ -379,7 +373,7 @@ pub(super) fn unique_ids(files: &[&str], ids: &[&str]) -> Result<Vec<String>, Da
         None => Ok(unique),
         Some((id, file)) => {
             let id = id.clone();
-            Err(DatasetError::whole((*file).to_owned(), Problem::RepeatedTranscript { id }))
+            Err(DatasetError::whole((*file).to_owned(), Problem::RepeatedSession { id }))
         }
     }
 }
@@ -394,26 +388,26 @@ const ZERO: &str = "reported usage of zero tokens in a session that reports no o
 /// Drops figures that cannot be counts of tokens, and zeros where the session
 /// reports nothing else. A single request of zero tokens was not billed
 /// (reference §0): it stays.
-pub(super) fn settle(transcript: &mut Transcript) {
-    let all = |transcript: &Transcript| transcript.messages.iter().filter_map(|m| m.usage).count();
-    let before = all(transcript);
-    for message in &mut transcript.messages {
+pub(super) fn settle(session: &mut Session) {
+    let all = |session: &Session| session.messages.iter().filter_map(|m| m.usage).count();
+    let before = all(session);
+    for message in &mut session.messages {
         message.usage = message.usage.filter(|usage| usage.is_believable());
     }
-    let absurd = before - all(transcript);
-    let believable = all(transcript);
-    let mut usages = transcript.messages.iter().filter_map(|m| m.usage);
+    let absurd = before - all(session);
+    let believable = all(session);
+    let mut usages = session.messages.iter().filter_map(|m| m.usage);
     let zero = usages.all(|usage| usage.prompt() == 0);
     if zero {
-        transcript.messages.iter_mut().for_each(|message| message.usage = None);
+        session.messages.iter_mut().for_each(|message| message.usage = None);
     }
-    let asides = transcript.sidechains.len();
-    transcript.sidechains.retain(|request| request.usage.is_believable());
-    let absurd = absurd + asides - transcript.sidechains.len();
+    let asides = session.sidechains.len();
+    session.sidechains.retain(|request| request.usage.is_believable());
+    let absurd = absurd + asides - session.sidechains.len();
     let zero = if zero { believable } else { 0 };
     for (reason, n) in [(ABSURD, absurd), (ZERO, zero)] {
         if n > 0 {
-            *transcript.left_out.entry(reason.to_owned()).or_default() += n as u64;
+            *session.left_out.entry(reason.to_owned()).or_default() += n as u64;
         }
     }
 }
@@ -424,19 +418,19 @@ mod tests {
     use recap_core::model::{Message, Role, SidechainRequest, Usage};
 
     /// Responses with these prompts, all of them read from a cache.
-    fn reads(prompts: &[u64]) -> Transcript {
+    fn reads(prompts: &[u64]) -> Session {
         let message = |(at, &cache_read): (usize, &u64)| Message {
             usage: Some(Usage { cache_read, ..Usage::default() }),
             ..Message::new(at.to_string(), Role::Assistant, None, Vec::new())
         };
         let messages = prompts.iter().enumerate().map(message).collect();
-        Transcript { messages, ..Transcript::default() }
+        Session { messages, ..Session::default() }
     }
 
-    fn settled(mut transcript: Transcript) -> (Vec<Option<u64>>, Vec<(String, u64)>) {
-        settle(&mut transcript);
-        let left = transcript.messages.iter().map(|m| m.usage.map(|usage| usage.cache_read));
-        (left.collect(), transcript.left_out.into_iter().collect())
+    fn settled(mut session: Session) -> (Vec<Option<u64>>, Vec<(String, u64)>) {
+        settle(&mut session);
+        let left = session.messages.iter().map(|m| m.usage.map(|usage| usage.cache_read));
+        (left.collect(), session.left_out.into_iter().collect())
     }
 
     #[test]

@@ -17,11 +17,11 @@ use super::error::{DatasetError, Problem};
 use super::gathered::{Aside, Gathered, Kept, Sink, unique_ids};
 use super::load::read_into;
 use super::native::{
-    Card, PROBES_FILE, TRANSCRIPTS_FILE, read_line, refuse_existing, write_card, write_line,
+    Card, PROBES_FILE, SESSIONS_FILE, read_line, refuse_existing, write_card, write_line,
 };
 use super::probes::{self, Placed};
 use super::pseudonyms::Pseudonyms;
-use recap_core::model::{Block, Message, Probe, ToolDefinition, Transcript};
+use recap_core::model::{Block, Message, Probe, Session, ToolDefinition};
 
 /// What is written and how.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +38,7 @@ pub struct ImportOptions {
 #[derive(Debug, Default)]
 pub struct Imported {
     /// Number of sessions.
-    pub transcripts: usize,
+    pub sessions: usize,
     /// Warnings about the inputs.
     pub warnings: Vec<String>,
     /// What was left out of each session while reading it, and how often.
@@ -64,7 +64,7 @@ pub fn import(
 ) -> Result<Imported, DatasetError> {
     refuse_existing(folder, options.export)?;
     let made = !folder.exists();
-    let partial = folder.join(format!("{TRANSCRIPTS_FILE}.partial"));
+    let partial = folder.join(format!("{SESSIONS_FILE}.partial"));
     let written = write_all(inputs, folder, &partial, options, progress);
     if written.is_err() {
         // The error is what the user has to know, not that these may remain.
@@ -94,7 +94,8 @@ fn write_all(
     let files: Vec<&str> = all_sessions.index.iter().map(|entry| entry.file.as_str()).collect();
     let own: Vec<&str> = all_sessions.index.iter().map(|entry| entry.id.as_str()).collect();
     let ids = unique_ids(&files, &own)?;
-    let changed = own.iter().zip(&ids).any(|(own, id)| own != id) || !all_sessions.asides.is_empty();
+    let changed =
+        own.iter().zip(&ids).any(|(own, id)| own != id) || !all_sessions.asides.is_empty();
     let mut placed = probes;
     let mut left_out = Vec::new();
     for (entry, id) in all_sessions.index.iter().zip(&ids) {
@@ -126,7 +127,7 @@ fn write_all(
         write_card(folder, &card.unwrap_or_else(|| Card::named(&name)))?;
     }
     let redacted = pseudonyms.map_or_else(Vec::new, |pseudonyms| pseudonyms.counts());
-    Ok(Imported { transcripts: ids.len(), warnings, left_out, not_written, redacted })
+    Ok(Imported { sessions: ids.len(), warnings, left_out, not_written, redacted })
 }
 
 pub(super) fn refused(path: &Path, source: std::io::Error) -> DatasetError {
@@ -139,14 +140,14 @@ fn flaws(lines: &Lines<'_>, placed: &[Placed]) -> Result<Vec<DatasetError>, Data
     if placed.is_empty() {
         return Ok(Vec::new());
     }
-    let mut transcripts = Vec::new();
-    lines.each(|mut transcript| {
+    let mut sessions = Vec::new();
+    lines.each(|mut session| {
         // The positions of messages are all that is looked up.
-        transcript.messages.iter_mut().for_each(|message| message.blocks.clear());
-        transcripts.push(transcript);
+        session.messages.iter_mut().for_each(|message| message.blocks.clear());
+        sessions.push(session);
         Ok(())
     })?;
-    Ok(probes::broken(&transcripts, placed))
+    Ok(probes::broken(&sessions, placed))
 }
 
 /// The sessions that were written, in their order.
@@ -163,17 +164,17 @@ impl Lines<'_> {
     /// Reads them one after another, with their final ids.
     pub(super) fn each(
         &self,
-        mut take: impl FnMut(Transcript) -> Result<(), DatasetError>,
+        mut take: impl FnMut(Session) -> Result<(), DatasetError>,
     ) -> Result<(), DatasetError> {
         let file = File::open(self.path).map_err(|e| refused(self.path, e))?;
         for (at, (line, id)) in BufReader::new(file).lines().zip(self.ids).enumerate() {
             let line = line.map_err(|e| refused(self.path, e))?;
-            let mut transcript = read_line(&line)
+            let mut session = read_line(&line)
                 .map_err(|problem| DatasetError::whole(self.path.display().to_string(), problem))?;
-            transcript.id.clone_from(id);
+            session.id.clone_from(id);
             let asides = self.asides.get(&at).into_iter().flatten();
-            asides.cloned().for_each(|aside| aside.add_to(&mut transcript));
-            take(transcript)?;
+            asides.cloned().for_each(|aside| aside.add_to(&mut session));
+            take(session)?;
         }
         Ok(())
     }
@@ -192,10 +193,10 @@ struct Entry {
 
 impl Entry {
     fn placed(&mut self, id: &str) -> Vec<Placed> {
-        let transcript = Transcript { id: id.to_owned(), ..Transcript::default() };
+        let session = Session { id: id.to_owned(), ..Session::default() };
         let (file, asked_in) = (self.file.clone(), self.asked_in.clone());
         let probes = std::mem::take(&mut self.probes);
-        Kept { file, transcript, probes, asked_in }.placed()
+        Kept { file, session, probes, asked_in }.placed()
     }
 }
 
@@ -225,14 +226,14 @@ impl<'a> Spool<'a> {
 
 impl Sink for Spool<'_> {
     fn put(&mut self, written: Kept) -> Result<(), DatasetError> {
-        let Kept { file, mut transcript, probes, asked_in } = written;
+        let Kept { file, mut session, probes, asked_in } = written;
         if let Some(pseudonyms) = &mut self.pseudonyms {
-            let replaced = pseudonyms.transcript(&transcript);
-            transcript = replaced.map_err(|problem| DatasetError::whole(file.clone(), problem))?;
+            let replaced = pseudonyms.session(&session);
+            session = replaced.map_err(|problem| DatasetError::whole(file.clone(), problem))?;
         }
         let start = self.end;
-        self.end += write_line(&transcript, &mut self.file).map_err(|e| refused(self.path, e))?;
-        let (id, left_out) = (transcript.id, transcript.left_out);
+        self.end += write_line(&session, &mut self.file).map_err(|e| refused(self.path, e))?;
+        let (id, left_out) = (session.id, session.left_out);
         self.index.push(Entry { file, id, start, left_out, probes, asked_in });
         (self.progress)(self.index.len());
         Ok(())
@@ -309,8 +310,8 @@ impl Export {
                 let path = folder.join(CHAT_FILE);
                 let file = File::create(&path).map_err(|e| refused(&path, e))?;
                 let mut file = BufWriter::new(file);
-                lines.each(|transcript| {
-                    let line = conversation(&transcript, &mut counts);
+                lines.each(|session| {
+                    let line = conversation(&session, &mut counts);
                     writeln!(file, "{line}").map_err(|e| refused(&path, e))
                 })?;
                 file.flush().map_err(|e| refused(&path, e))?;
@@ -323,14 +324,13 @@ impl Export {
 }
 
 fn native(folder: &Path, lines: &Lines<'_>) -> Result<(), DatasetError> {
-    let path = folder.join(TRANSCRIPTS_FILE);
+    let path = folder.join(SESSIONS_FILE);
     if !lines.changed {
         return std::fs::rename(lines.path, &path).map_err(|e| refused(&path, e));
     }
     let mut file = BufWriter::new(File::create(&path).map_err(|e| refused(&path, e))?);
-    lines.each(|transcript| {
-        write_line(&transcript, &mut file).map(drop).map_err(|e| refused(&path, e))
-    })?;
+    lines
+        .each(|session| write_line(&session, &mut file).map(drop).map_err(|e| refused(&path, e)))?;
     file.flush().map_err(|e| refused(&path, e))?;
     std::fs::remove_file(lines.path).map_err(|e| refused(lines.path, e))
 }
@@ -342,13 +342,13 @@ fn count(counts: &mut Counts, what: &'static str, n: usize) {
 }
 
 /// Counts what chat messages have no place for.
-fn count_lost(transcript: &Transcript, counts: &mut Counts) {
-    let Transcript { compactions, preamble_changes, sidechains, window, .. } = transcript;
+fn count_lost(session: &Session, counts: &mut Counts) {
+    let Session { compactions, preamble_changes, sidechains, window, .. } = session;
     count(counts, "context limit of the agent", usize::from(window.is_some()));
     count(counts, "recorded compaction", compactions.len());
     count(counts, "change of the system prompt", preamble_changes.len());
     count(counts, "request of a sidechain", sidechains.len());
-    let images: u32 = transcript.messages.iter().map(Message::images).sum();
+    let images: u32 = session.messages.iter().map(Message::images).sum();
     count(counts, "picture (recordings keep no bytes of it)", images as usize);
 }
 
@@ -389,8 +389,8 @@ impl<'a> Parts<'a> {
 }
 
 /// What is sent before the first message, as system messages.
-fn preamble(transcript: &Transcript) -> impl Iterator<Item = &str> {
-    let preamble = &transcript.preamble;
+fn preamble(session: &Session) -> impl Iterator<Item = &str> {
+    let preamble = &session.preamble;
     preamble.system.iter().chain(&preamble.pinned).map(String::as_str)
 }
 
@@ -400,11 +400,11 @@ fn function(tool: &ToolDefinition) -> Json {
     json!({"type": "function", "function": function})
 }
 
-fn conversation(transcript: &Transcript, counts: &mut Counts) -> Json {
-    count_lost(transcript, counts);
+fn conversation(session: &Session, counts: &mut Counts) -> Json {
+    count_lost(session, counts);
     let mut messages: Vec<Json> =
-        preamble(transcript).map(|text| json!({"role": "system", "content": text})).collect();
-    for message in &transcript.messages {
+        preamble(session).map(|text| json!({"role": "system", "content": text})).collect();
+    for message in &session.messages {
         let parts = Parts::of(message);
         count(counts, "reasoning", usize::from(!parts.reasoning.is_empty()));
         count(counts, "usage of a request", usize::from(message.usage.is_some()));
@@ -424,12 +424,12 @@ fn conversation(transcript: &Transcript, counts: &mut Counts) -> Json {
         }
         messages.push(written);
     }
-    let mut line = json!({"id": transcript.id, "messages": messages});
-    if let Some(model) = &transcript.model {
+    let mut line = json!({"id": session.id, "messages": messages});
+    if let Some(model) = &session.model {
         line["model"] = json!(model);
     }
-    if !transcript.preamble.tools.is_empty() {
-        line["tools"] = transcript.preamble.tools.iter().map(function).collect();
+    if !session.preamble.tools.is_empty() {
+        line["tools"] = session.preamble.tools.iter().map(function).collect();
     }
     line
 }

@@ -1,12 +1,12 @@
 //! Reads recorded sessions: any known format becomes a
-//! [`Transcript`].
+//! [`Session`].
 //!
 //! In: a file or folder. Out: a [`Dataset`] of sessions, with the
 //! questions and labels that stand beside them. One file in `formats` for each format; `load`
 //! finds out which one it is.
 //!
 //! Invariant: what could not be imported is an error with its place, or is counted
-//! (`Transcript::left_out`, `Dataset::warnings`); nothing is dropped silently.
+//! (`Session::left_out`, `Dataset::warnings`); nothing is dropped silently.
 //!
 //! Next: `recap-replay` replays what was read.
 
@@ -51,19 +51,19 @@ pub use formats::FORMATS;
 pub use import::{CHAT_FILE, Export, ImportOptions, Imported, import};
 pub use labels::{LABEL_FORMATS, LabelFormat, Labels, load_labels};
 pub use load::{bundled, bundled_names, load, load_reader};
-pub use native::{CARD_FILE, PROBES_FILE, TRANSCRIPTS_FILE, write_native};
+pub use native::{CARD_FILE, PROBES_FILE, SESSIONS_FILE, write_native};
 pub use probes::{KindCoverage, ProbeAudit, ProbeFlaw, audit_probes, load_probes, write_probes};
 pub use source::MAX_LINE;
 pub use unpack::TooMuch;
 
-use recap_core::model::{Probe, Transcript};
+use recap_core::model::{Probe, Session};
 
 /// Options for reading an input.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LoadOptions {
-    /// Make every sidechain (subagent) a transcript of its own. Otherwise its
+    /// Make every sidechain (subagent) a session of its own. Otherwise its
     /// records are left out and counted, and only their usage is kept
-    /// (`Transcript::sidechains`).
+    /// (`Session::sidechains`).
     pub sidechains: bool,
     /// Read this format alone, by name; otherwise it is detected. A file is believed
     /// to have it; of a folder, the files that look like it are read.
@@ -73,7 +73,7 @@ pub struct LoadOptions {
     pub max_unpacked: Option<u64>,
 }
 
-/// Transcripts that are benched together.
+/// Sessions that are benched together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Dataset {
     /// Name in tables: that of the data set, or of the file or folder.
@@ -90,7 +90,7 @@ pub struct Dataset {
     /// are of one.
     pub agent: Option<String>,
     /// The sessions, in the order of their files.
-    pub transcripts: Vec<Transcript>,
+    pub sessions: Vec<Session>,
     /// Warnings about the import.
     pub warnings: Vec<String>,
     /// Files that were read, by name below the input, with the blake3 hash of
@@ -111,7 +111,7 @@ impl Dataset {
     /// Whether some request of it reports the tokens that its provider counted,
     /// as recordings of agents do (Claude Code, Codex CLI, pi, OpenCode).
     pub fn reports_usage(&self) -> bool {
-        let messages = self.transcripts.iter().flat_map(|transcript| &transcript.messages);
+        let messages = self.sessions.iter().flat_map(|session| &session.messages);
         messages.filter_map(|message| message.usage).any(|usage| usage.prompt() > 0)
     }
 }

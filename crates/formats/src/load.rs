@@ -11,24 +11,24 @@ use super::error::{DatasetError, Problem};
 use super::format::{Format, Head, MAX_HEAD, Tried};
 use super::formats::FORMATS;
 use super::gathered::{Gathered, Keeping, Loaded, Sink, stem_of};
-use super::native::{self, CARD_FILE, PROBES_FILE, TRANSCRIPTS_FILE, read_card};
+use super::native::{self, CARD_FILE, PROBES_FILE, SESSIONS_FILE, read_card};
 use super::source::{HEAD, Source};
 use super::subagents::{self, Subagents};
 use super::unknown::{Looks, looks};
 use super::walk::{self, Found};
 use super::{Dataset, LoadOptions, probes};
 
-/// The reason for a recognised file without a transcript.
+/// The reason for a recognised file without a session.
 const NO_MESSAGE: &str = "it contains no message";
 
 /// Reads `input`: a native data set folder, or a file or folder of any known
-/// transcript format. Folders are read with everything below them, in the
+/// session format. Folders are read with everything below them, in the
 /// order of relative paths.
 ///
 /// # Errors
 /// The first thing that is wrong, with file, line and remedy. In a folder of
-/// logs, files of no known format and broken transcripts are no error as long
-/// as one transcript can be read: they are named in the warnings, broken ones
+/// logs, files of no known format and broken sessions are no error as long
+/// as one session can be read: they are named in the warnings, broken ones
 /// with what is wrong. A native data set must be right as a whole.
 pub fn load(input: &Path, options: &LoadOptions) -> Result<Dataset, DatasetError> {
     gather(input, options)?.whole()
@@ -41,7 +41,7 @@ pub(super) fn gather(input: &Path, options: &LoadOptions) -> Result<Loaded, Data
     gathered.into_loaded(&name)
 }
 
-/// Reads one transcript file from a stream or from memory: standard input, an
+/// Reads one session file from a stream or from memory: standard input, an
 /// archive.
 ///
 /// # Errors
@@ -55,7 +55,7 @@ pub fn load_reader(
     let mut source = Source::new(name, stem, Box::new(bytes)).allowing(options.max_unpacked);
     let format = known(&mut source, options)?;
     let mut gathered = Gathered::default();
-    if gathered.transcripts(format, name, &mut source, None, options)? == 0 {
+    if gathered.sessions(format, name, &mut source, None, options)? == 0 {
         return Err(without_message(&source));
     }
     gathered.done(name, source)?;
@@ -65,7 +65,7 @@ pub fn load_reader(
 /// The files of a native data set in memory.
 pub(super) struct NativeFiles<'a> {
     pub(super) card: &'a str,
-    pub(super) transcripts: &'a str,
+    pub(super) sessions: &'a str,
     /// Empty where there are no probes.
     pub(super) probes: &'a str,
 }
@@ -89,10 +89,10 @@ pub(super) fn load_native(
         gathered.probes = probes::read(&mut source, &mut gathered.problems)?;
         gathered.done(PROBES_FILE, source)?;
     }
-    let bytes = Box::new(files.transcripts.as_bytes());
-    let mut source = Source::new(&shown(TRANSCRIPTS_FILE), name, bytes);
-    gathered.transcripts(&native::FORMAT, TRANSCRIPTS_FILE, &mut source, None, options)?;
-    gathered.done(TRANSCRIPTS_FILE, source)?;
+    let bytes = Box::new(files.sessions.as_bytes());
+    let mut source = Source::new(&shown(SESSIONS_FILE), name, bytes);
+    gathered.sessions(&native::FORMAT, SESSIONS_FILE, &mut source, None, options)?;
+    gathered.done(SESSIONS_FILE, source)?;
     gathered.into_loaded(name)?.whole()
 }
 
@@ -133,7 +133,7 @@ fn read_file<S: Sink>(
         path.is_file().then(|| Found { relative: (*name).to_owned(), path })
     };
     let questions = format.beside.as_ref().and_then(|own| own.questions.iter().find_map(beside));
-    let read = gathered.transcripts(format, &name, &mut source, questions.as_ref(), options)?;
+    let read = gathered.sessions(format, &name, &mut source, questions.as_ref(), options)?;
     if read == 0 {
         return Err(without_message(&source));
     }
@@ -141,7 +141,7 @@ fn read_file<S: Sink>(
     Ok(stem_of(&name).to_owned())
 }
 
-/// The format of an input that must be a transcript.
+/// The format of an input that must be a session.
 fn known(source: &mut Source<'_>, options: &LoadOptions) -> Result<&'static Format, DatasetError> {
     let named = options.only.and_then(|name| FORMATS.iter().find(|format| format.name == name));
     if let Some(format) = named
@@ -198,10 +198,10 @@ fn read_folder<S: Sink>(
     let (mut found, hidden) = walk::files(root)?;
     walk::drop_companions(&mut found);
     let has = |name: &str| found.iter().any(|f| f.relative == name);
-    let (card, native) = (has(CARD_FILE), has(CARD_FILE) && has(TRANSCRIPTS_FILE));
+    let (card, native) = (has(CARD_FILE), has(CARD_FILE) && has(SESSIONS_FILE));
     if native {
         // A data set's folder may contain a datasheet, a licence and the like.
-        let own = [CARD_FILE, TRANSCRIPTS_FILE, PROBES_FILE];
+        let own = [CARD_FILE, SESSIONS_FILE, PROBES_FILE];
         found.retain(|f| own.contains(&f.relative.as_str()));
     }
     let (mut others, before) = (Vec::new(), gathered.sessions.count());
@@ -211,9 +211,7 @@ fn read_folder<S: Sink>(
         let read = match file.relative.as_str() {
             CARD_FILE if card => gathered.card(file, options)?,
             PROBES_FILE if native => gathered.probes(file, options)?,
-            TRANSCRIPTS_FILE if native => {
-                gathered.file(file, &[], options, Some(&native::FORMAT))?
-            }
+            SESSIONS_FILE if native => gathered.file(file, &[], options, Some(&native::FORMAT))?,
             _ => gathered.or_set_aside(&file.relative, |gathered| {
                 gathered.file(file, &found, options, None)
             })?,
@@ -236,7 +234,7 @@ fn read_folder<S: Sink>(
         let files = found.len() as u64;
         let known = known_formats();
         let first = gathered.first_unknown.take();
-        let problem = Problem::NoTranscripts { known, files, first };
+        let problem = Problem::NoSessions { known, files, first };
         return Err(DatasetError::whole(shown, problem));
     }
     // Files of questions are read together with their chat.
@@ -260,7 +258,7 @@ fn open(file: &Found, options: &LoadOptions) -> Result<Source<'static>, DatasetE
 }
 
 impl<S: Sink> Gathered<S> {
-    /// Reads a file of a folder; returns whether it was a transcript.
+    /// Reads a file of a folder; returns whether it was a session.
     fn file(
         &mut self,
         file: &Found,
@@ -304,7 +302,7 @@ impl<S: Sink> Gathered<S> {
         }
         let questions =
             format.beside.as_ref().and_then(|own| own.questions.iter().find_map(beside));
-        let read = self.transcripts(format, &file.relative, &mut source, questions, options)?;
+        let read = self.sessions(format, &file.relative, &mut source, questions, options)?;
         if self.families.has_deferred(&file.relative) {
             return Ok(true);
         }
@@ -315,9 +313,9 @@ impl<S: Sink> Gathered<S> {
         Ok(true)
     }
 
-    /// Reads every transcript of a file, with the questions in another one;
+    /// Reads every session of a file, with the questions in another one;
     /// returns their number.
-    fn transcripts(
+    fn sessions(
         &mut self,
         format: &Format,
         relative: &str,
@@ -328,9 +326,9 @@ impl<S: Sink> Gathered<S> {
         let mut ids = BTreeSet::new();
         let keeping = Keeping { apart: options.sidechains, strict: format.tried == Tried::Own };
         let mut keep = |gathered: &mut Self, source: &Source<'_>, draft: Draft, asked_in| {
-            let id = draft.transcript.id.clone();
+            let id = draft.session.id.clone();
             if !ids.insert(id.clone()) {
-                return Err(source.error(None, Problem::RepeatedTranscript { id }));
+                return Err(source.error(None, Problem::RepeatedSession { id }));
             }
             gathered.keep(relative, draft, source, asked_in, keeping)
         };
@@ -339,7 +337,7 @@ impl<S: Sink> Gathered<S> {
                 let take = &mut |source: &Source<'_>, draft| keep(self, source, draft, None);
                 format.read(source, options, take)?;
             }
-            // They name the transcripts of the whole file.
+            // They name the sessions of the whole file.
             Some(found) => {
                 let mut drafts = Vec::new();
                 format.read(source, options, &mut |_, draft| {
@@ -384,7 +382,7 @@ impl<S: Sink> Gathered<S> {
         Ok(true)
     }
 
-    /// Reads the questions in the folder of a transcript; returns the name of
+    /// Reads the questions in the folder of a session; returns the name of
     /// their file in errors.
     fn beside(
         &mut self,
@@ -480,8 +478,8 @@ pub fn bundled_names() -> impl Iterator<Item = &'static str> {
 /// A bundled data set; `None` if there is none with that name.
 pub fn bundled(name: &str) -> Option<Result<Dataset, DatasetError>> {
     let bundled = BUNDLED.iter().find(|(known, ..)| *known == name)?;
-    let (name, card, transcripts, probes) = *bundled;
-    let files = NativeFiles { card, transcripts, probes };
+    let (name, card, sessions, probes) = *bundled;
+    let files = NativeFiles { card, sessions, probes };
     Some(load_native(name, &files, &LoadOptions::default()))
 }
 
@@ -494,9 +492,9 @@ mod tests {
         let folder =
             Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/dataset/native");
         let text = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
-        let (card, transcripts) = (text(CARD_FILE), text(TRANSCRIPTS_FILE));
+        let (card, sessions) = (text(CARD_FILE), text(SESSIONS_FILE));
         let read = |probes: &str| {
-            let files = NativeFiles { card: &card, transcripts: &transcripts, probes };
+            let files = NativeFiles { card: &card, sessions: &sessions, probes };
             load_native("small", &files, &LoadOptions::default())
         };
         let from_disk = load(&folder, &LoadOptions::default()).unwrap();

@@ -1,8 +1,8 @@
-//! The native data set: a folder with `dataset.toml`, `transcripts.jsonl` and,
+//! The native data set: a folder with `dataset.toml`, `sessions.jsonl` and,
 //! where there are questions, `probes.jsonl`.
 //!
 //! The schemas in `datasets/` describe the files; what is written here
-//! validates against them, and reading it back gives the same transcripts.
+//! validates against them, and reading it back gives the same sessions.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -19,21 +19,21 @@ use super::import::{CHAT_FILE, Export, refused};
 use super::source::{Source, parse};
 use super::{Dataset, LoadOptions, probes};
 use recap_core::model::{
-    Message, MessageIndex, Preamble, PreambleChange, RecordedCompaction, SidechainRequest,
-    ToolDefinition, Transcript,
+    Message, MessageIndex, Preamble, PreambleChange, RecordedCompaction, Session, SidechainRequest,
+    ToolDefinition,
 };
 
 /// Name of the file that describes the data set.
 pub const CARD_FILE: &str = "dataset.toml";
-/// Name of the file of transcripts, one a line.
-pub const TRANSCRIPTS_FILE: &str = "transcripts.jsonl";
+/// Name of the file of sessions, one a line.
+pub const SESSIONS_FILE: &str = "sessions.jsonl";
 /// Name of the file of probes, one a line.
 pub const PROBES_FILE: &str = "probes.jsonl";
 
-/// The format of the native transcript file.
+/// The format of the native session file.
 pub(super) const FORMAT: Format = Format {
     name: "native",
-    describe: "recap's own transcripts (JSON lines, datasets/transcript.schema.json)",
+    describe: "recap's own sessions (JSON lines, datasets/session.schema.json)",
     tried: Tried::Own,
     sniff,
     read: Read::Each(read),
@@ -50,16 +50,16 @@ fn sniff(head: &Head) -> bool {
 
 fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result<(), DatasetError> {
     while let Some((line, text)) = source.next_line()? {
-        let read = parse::<WireTranscript>(text);
+        let read = parse::<WireSession>(text);
         let wire = read.map_err(|problem| source.error(Some(line), name_role(problem)))?;
         source.weigh()?;
-        let transcript = Transcript::from(wire);
-        // One line holds the whole transcript.
-        let lines = vec![Some(line); transcript.messages.len()];
-        take(source, Draft { transcript, lines, ..Draft::default() })?;
+        let session = Session::from(wire);
+        // One line holds the whole session.
+        let lines = vec![Some(line); session.messages.len()];
+        take(source, Draft { session, lines, ..Draft::default() })?;
     }
     if source.torn() > 0 {
-        // A data set is not a live log: an incomplete transcript means a broken file.
+        // A data set is not a live log: an incomplete session means a broken file.
         let message = "the last line ends within a character".to_owned();
         return Err(source.error(None, Problem::Syntax { message }));
     }
@@ -80,10 +80,10 @@ fn name_role(problem: Problem) -> Problem {
     }
 }
 
-/// A transcript as it is written in a line of [`TRANSCRIPTS_FILE`].
+/// A session as it is written in a line of [`SESSIONS_FILE`].
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WireTranscript {
+struct WireSession {
     id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     model: Option<String>,
@@ -112,9 +112,9 @@ struct WireTranscript {
     left_out: BTreeMap<String, u64>,
 }
 
-impl From<WireTranscript> for Transcript {
-    fn from(wire: WireTranscript) -> Transcript {
-        Transcript {
+impl From<WireSession> for Session {
+    fn from(wire: WireSession) -> Session {
+        Session {
             id: wire.id,
             preamble: Preamble { system: wire.system, tools: wire.tools, pinned: wire.pinned },
             messages: wire.messages,
@@ -131,24 +131,24 @@ impl From<WireTranscript> for Transcript {
     }
 }
 
-impl From<&Transcript> for WireTranscript {
-    fn from(transcript: &Transcript) -> WireTranscript {
-        let transcript = transcript.clone();
-        WireTranscript {
-            id: transcript.id,
-            model: transcript.model,
-            other_models: transcript.other_models,
-            window: transcript.window,
-            project: transcript.project,
-            system: transcript.preamble.system,
-            tools: transcript.preamble.tools,
-            pinned: transcript.preamble.pinned,
-            messages: transcript.messages,
-            preamble_changes: transcript.preamble_changes,
-            compactions: transcript.compactions,
-            metadata: transcript.metadata,
-            sidechains: transcript.sidechains,
-            left_out: transcript.left_out,
+impl From<&Session> for WireSession {
+    fn from(session: &Session) -> WireSession {
+        let session = session.clone();
+        WireSession {
+            id: session.id,
+            model: session.model,
+            other_models: session.other_models,
+            window: session.window,
+            project: session.project,
+            system: session.preamble.system,
+            tools: session.preamble.tools,
+            pinned: session.preamble.pinned,
+            messages: session.messages,
+            preamble_changes: session.preamble_changes,
+            compactions: session.compactions,
+            metadata: session.metadata,
+            sidechains: session.sidechains,
+            left_out: session.left_out,
         }
     }
 }
@@ -203,7 +203,7 @@ pub(crate) fn read_card(text: &str) -> Result<Card, (Option<u64>, Problem)> {
 pub fn write_native(dataset: &Dataset, folder: &Path) -> Result<(), DatasetError> {
     refuse_existing(folder, Export::Native)?;
     std::fs::create_dir_all(folder)
-        .and_then(|()| write_transcripts(dataset, &folder.join(TRANSCRIPTS_FILE)))
+        .and_then(|()| write_sessions(dataset, &folder.join(SESSIONS_FILE)))
         .and_then(|()| write_probes(dataset, &folder.join(PROBES_FILE)))
         .map_err(|error| refused(folder, error))?;
     let card = Card {
@@ -222,7 +222,7 @@ pub fn write_native(dataset: &Dataset, folder: &Path) -> Result<(), DatasetError
 /// The first file that stands there.
 pub(super) fn refuse_existing(folder: &Path, export: Export) -> Result<(), DatasetError> {
     let names: &[&str] = match export {
-        Export::Native => &[CARD_FILE, TRANSCRIPTS_FILE, PROBES_FILE],
+        Export::Native => &[CARD_FILE, SESSIONS_FILE, PROBES_FILE],
         Export::OpenAiChat => &[CHAT_FILE],
     };
     let stands = names.iter().map(|name| folder.join(name)).find(|path| path.exists());
@@ -240,33 +240,33 @@ pub(super) fn write_card(folder: &Path, card: &Card) -> Result<(), DatasetError>
     std::fs::write(&path, text).map_err(|error| refused(&path, error))
 }
 
-/// Writes a transcript as one line; returns its length in bytes.
-pub(super) fn write_line(transcript: &Transcript, mut out: impl Write) -> std::io::Result<u64> {
-    let mut line = serde_json::to_vec(&WireTranscript::from(transcript))?;
+/// Writes a session as one line; returns its length in bytes.
+pub(super) fn write_line(session: &Session, mut out: impl Write) -> std::io::Result<u64> {
+    let mut line = serde_json::to_vec(&WireSession::from(session))?;
     line.push(b'\n');
     out.write_all(&line)?;
     Ok(line.len() as u64)
 }
 
-/// A transcript of one line.
+/// A session of one line.
 ///
 /// # Errors
 /// A line that is none.
-pub(super) fn read_line(line: &str) -> Result<Transcript, Problem> {
-    parse::<WireTranscript>(line).map(Transcript::from)
+pub(super) fn read_line(line: &str) -> Result<Session, Problem> {
+    parse::<WireSession>(line).map(Session::from)
 }
 
-/// A transcript as JSON, as it is written.
-pub(super) fn to_json(transcript: &Transcript) -> Json {
-    serde_json::to_value(WireTranscript::from(transcript)).expect("plain data serialises")
+/// A session as JSON, as it is written.
+pub(super) fn to_json(session: &Session) -> Json {
+    serde_json::to_value(WireSession::from(session)).expect("plain data serialises")
 }
 
-/// A transcript of such JSON.
+/// A session of such JSON.
 ///
 /// # Errors
 /// JSON that is none.
-pub(super) fn from_json(json: Json) -> Result<Transcript, Problem> {
-    super::source::from_json::<WireTranscript>(json).map(Transcript::from)
+pub(super) fn from_json(json: Json) -> Result<Session, Problem> {
+    super::source::from_json::<WireSession>(json).map(Session::from)
 }
 
 /// A data set without questions has no file of them.
@@ -277,10 +277,10 @@ fn write_probes(dataset: &Dataset, path: &Path) -> std::io::Result<()> {
     probes::write_probes(&dataset.probes, BufWriter::new(File::create(path)?))
 }
 
-fn write_transcripts(dataset: &Dataset, path: &Path) -> std::io::Result<()> {
+fn write_sessions(dataset: &Dataset, path: &Path) -> std::io::Result<()> {
     let mut writer = BufWriter::new(File::create(path)?);
-    for transcript in &dataset.transcripts {
-        write_line(transcript, &mut writer)?;
+    for session in &dataset.sessions {
+        write_line(session, &mut writer)?;
     }
     writer.flush()
 }

@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 
 use super::error::Problem;
 use super::native::{from_json, to_json};
-use recap_core::model::{Expectation, Probe, Transcript};
+use recap_core::model::{Expectation, Probe, Session};
 use recap_core::text::redact::{Redactor, replaced_users, user_names};
 
 /// The pseudonyms so far.
@@ -27,8 +27,8 @@ impl Pseudonyms {
     ///
     /// # Errors
     /// A text that must not change, such as a role, taken for a secret.
-    pub(super) fn transcript(&mut self, transcript: &Transcript) -> Result<Transcript, Problem> {
-        let mut json = to_json(transcript);
+    pub(super) fn session(&mut self, session: &Session) -> Result<Session, Problem> {
+        let mut json = to_json(session);
         let mut texts = Vec::new();
         each_text(&mut json, &mut |text| texts.push(std::mem::take(text)));
         let mut texts = self.texts(texts).into_iter();
@@ -43,7 +43,7 @@ impl Pseudonyms {
                 Expectation::AnyOf(values) | Expectation::Rubric(values) => values.as_mut_slice(),
                 Expectation::Unanswerable => &mut [],
             };
-            let named = [&mut probe.id, &mut probe.transcript, &mut probe.question];
+            let named = [&mut probe.id, &mut probe.session, &mut probe.question];
             let texts = named.into_iter().chain(values).chain(&mut probe.evidence);
             let mut texts: Vec<&mut String> = texts.chain(&mut probe.stale).collect();
             let own = texts.iter_mut().map(|text| std::mem::take(*text)).collect();

@@ -138,7 +138,7 @@ impl Origin {
 }
 
 impl<'a> Source<'a> {
-    /// Reads `inner`; errors show `name`, and transcripts without an id of
+    /// Reads `inner`; errors show `name`, and sessions without an id of
     /// their own are named after `stem`.
     pub(crate) fn new(name: &str, stem: &str, inner: Box<dyn Read + 'a>) -> Self {
         let allowance = Allowance::default();

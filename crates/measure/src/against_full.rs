@@ -2,28 +2,28 @@
 //! verdict that they allow (reference §7). There is no p: against `full` there
 //! are intervals only.
 //!
-//! An interval and a bound on rare losses, from 20 transcripts on, are not
-//! enough: that rule fails its own bound of 5 %. If few transcripts lose a lot,
+//! An interval and a bound on rare losses, from 20 sessions on, are not
+//! enough: that rule fails its own bound of 5 %. If few sessions lose a lot,
 //! so that the mean lies exactly at the margin, the rule is wrong in 36 % of
-//! samples of 20 if every twentieth transcript loses everything, and in 12 % if
+//! samples of 20 if every twentieth session loses everything, and in 12 % if
 //! every tenth loses half: a sample without any such loss has no spread that
 //! would show it. Non-inferior therefore also requires a bound that allows for
 //! unseen losses ([`cautious_lower`]), and is provisional until then. At a
-//! margin of 0.05 this requires 59 transcripts without a loss.
+//! margin of 0.05 this requires 59 sessions without a loss.
 
 use recap_core::model::AgainstFull;
 
 use super::bootstrap::cautious_lower;
 use super::statistics::{Clusters, Confidence, clopper_pearson_upper};
 
-/// Share of transcripts that may lose more than twice the margin: the upper
+/// Share of sessions that may lose more than twice the margin: the upper
 /// Clopper–Pearson bound must stay below it.
 const RARE_LOSS: f64 = 0.25;
 
-/// A strategy minus `full`, over the transcripts that both finished.
+/// A strategy minus `full`, over the sessions that both finished.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
-    /// Mean difference over the transcripts.
+    /// Mean difference over the sessions.
     pub mean: f64,
     /// Interval of the mean difference, from six clusters on.
     pub interval: Option<Confidence>,
@@ -39,7 +39,7 @@ pub struct Difference {
 pub struct Margin {
     /// The loss that still counts as non-inferior, in the measure's own unit.
     pub margin: f64,
-    /// The largest possible loss of a transcript.
+    /// The largest possible loss of a session.
     pub most: f64,
     /// Seed of the bootstrap.
     pub seed: u64,
@@ -78,8 +78,8 @@ fn decide(differences: &Clusters, interval: Confidence, terms: Margin) -> Agains
     if sure { AgainstFull::NonInferior } else { AgainstFull::ProvisionalNonInferior }
 }
 
-/// Whether few transcripts lose much: a mean within the margin may hide such
-/// transcripts, so their share of the weight is bounded too. All transcripts of
+/// Whether few sessions lose much: a mean within the margin may hide such
+/// sessions, so their share of the weight is bounded too. All sessions of
 /// one cluster are assumed to lose together, as if there were as many of them
 /// as clusters, and fewer if some weigh more than others (Korn and Graubard's
 /// effective sample size).
@@ -108,19 +108,19 @@ mod tests {
     }
 
     #[test]
-    fn below_six_transcripts_nothing_is_decided() {
+    fn below_six_sessions_nothing_is_decided() {
         assert_eq!(verdict(&[0.0; 5]), AgainstFull::Descriptive);
         assert_eq!(verdict(&[-0.9; 2]), AgainstFull::Descriptive);
     }
 
     #[test]
-    fn six_to_nine_transcripts_are_never_non_inferior() {
+    fn six_to_nine_sessions_are_never_non_inferior() {
         assert_eq!(verdict(&near_zero(9)), AgainstFull::Undecided);
         assert_eq!(verdict(&[-0.3, -0.31, -0.29, -0.3, -0.32, -0.28]), AgainstFull::Inferior);
     }
 
     #[test]
-    fn ten_to_nineteen_transcripts_are_provisional() {
+    fn ten_to_nineteen_sessions_are_provisional() {
         assert_eq!(verdict(&near_zero(19)), AgainstFull::ProvisionalNonInferior);
     }
 
@@ -132,16 +132,16 @@ mod tests {
     }
 
     #[test]
-    fn non_inferior_requires_enough_transcripts_to_detect_a_hidden_loss_of_everything() {
+    fn non_inferior_requires_enough_sessions_to_detect_a_hidden_loss_of_everything() {
         // 1 − 0.05^(1/n) is 0.0530 at 55 and 0.0487 at 60.
         assert_eq!(verdict(&[0.0; 55]), AgainstFull::ProvisionalNonInferior);
         assert_eq!(verdict(&[0.0; 60]), AgainstFull::NonInferior);
     }
 
     #[test]
-    fn transcripts_of_one_project_lose_together() {
-        // Five projects of twelve transcripts each count as five, whatever the
-        // number of transcripts.
+    fn sessions_of_one_project_lose_together() {
+        // Five projects of twelve sessions each count as five, whatever the
+        // number of sessions.
         let of = |projects: usize| {
             Clusters::new((0..projects).map(|_| vec![0.0; 60 / projects]).collect())
         };
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn a_few_heavy_losses_prevent_non_inferior_despite_a_good_mean() {
         // 56 gains of 0.05 and 12 losses of 0.15: the mean is +0.015 and its
-        // interval stays above −0.05, yet every sixth transcript loses a lot.
+        // interval stays above −0.05, yet every sixth session loses a lot.
         let mut values = vec![0.05; 56];
         values.extend([-0.15; 12]);
         let clusters = Clusters::new(values.iter().map(|v| vec![*v]).collect());

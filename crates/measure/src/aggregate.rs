@@ -1,5 +1,5 @@
 //! Pools cells into rows: the contributions of the cells to a measure are
-//! grouped by row and transcript, and pooled by the measure's rule.
+//! grouped by row and session, and pooled by the measure's rule.
 //!
 //! Invariant: a cell without a figure for a measure is left out; it changes no
 //! mean, sum, maximum or median.
@@ -17,16 +17,16 @@ use recap_core::model::Absent;
 /// Number of a row, and id of a measure.
 type Key = (u32, &'static str);
 
-/// A figure of each transcript, by its position in the facts.
+/// A figure of each session, by its position in the facts.
 pub(super) type ByUnit = BTreeMap<usize, f64>;
 
-/// The figures of rows, and of their transcripts.
+/// The figures of rows, and of their sessions.
 #[derive(Default)]
 pub(super) struct Pooled {
     rows: BTreeMap<Key, f64>,
     /// Only of measures with an interval.
     units: BTreeMap<Key, ByUnit>,
-    /// Facts at stake of the transcripts, for [`Pool::AtCuts`].
+    /// Facts at stake of the sessions, for [`Pool::AtCuts`].
     facts: BTreeMap<Key, ByUnit>,
     /// The first reason found why a cell has no figure.
     reasons: BTreeMap<Key, Absent>,
@@ -34,7 +34,7 @@ pub(super) struct Pooled {
     unknown: BTreeMap<Key, Absent>,
 }
 
-/// The figures of no transcript.
+/// The figures of no session.
 static NONE: ByUnit = ByUnit::new();
 
 impl Pooled {
@@ -43,7 +43,7 @@ impl Pooled {
         self.rows.get(&(row, id)).copied()
     }
 
-    /// The figures of a row's transcripts, averaged over replicates; empty for
+    /// The figures of a row's sessions, averaged over replicates; empty for
     /// measures without an interval.
     pub fn units(&self, row: u32, id: &'static str) -> &ByUnit {
         self.units.get(&(row, id)).unwrap_or(&NONE)
@@ -66,7 +66,7 @@ impl Pooled {
     }
 }
 
-/// The project or developer of each transcript, if known.
+/// The project or developer of each session, if known.
 type Owners<'a> = [Option<Owner<'a>>];
 
 /// Pools the contributions of the cells to each row. Cells are in the order of
@@ -121,7 +121,7 @@ impl Pooled {
     }
 }
 
-/// The figure of a row; `None` if no transcript has one.
+/// The figure of a row; `None` if no session has one.
 fn figure(pool: Pool, units: &Row) -> Option<f64> {
     let parts = || units.values().flatten();
     let listed = || {
@@ -159,7 +159,7 @@ pub(super) fn nearest_rank(sorted: &[f64], percent: u8) -> Option<f64> {
     sorted.get(rank - 1).copied()
 }
 
-/// The figure of a transcript: the mean over its replicates.
+/// The figure of a session: the mean over its replicates.
 fn one(parts: &[Parts]) -> Option<f64> {
     mean(parts.iter().filter_map(numerator))
 }
@@ -200,7 +200,7 @@ fn waits(parts: &Parts) -> &[(f64, bool)] {
 mod tests {
     use super::*;
 
-    /// Rows with these contributions to one measure: row, transcript, parts.
+    /// Rows with these contributions to one measure: row, session, parts.
     fn pooled(id: &'static str, of: &[(u32, u32, Parts)]) -> Pooled {
         let pool = MEASURES.iter().find(|spec| spec.id() == id).unwrap().pool;
         let mut rows: BTreeMap<u32, Contributions> = BTreeMap::new();
@@ -213,8 +213,8 @@ mod tests {
     }
 
     #[test]
-    fn replicates_are_averaged_before_transcripts() {
-        // Transcript 0 was replayed twice (0.2, 0.4), transcript 1 once (0.9):
+    fn replicates_are_averaged_before_sessions() {
+        // Session 0 was replayed twice (0.2, 0.4), session 1 once (0.9):
         // (0.3 + 0.9) / 2 = 0.6, not (0.2 + 0.4 + 0.9) / 3 = 0.5.
         let id = "reference_recall";
         let of = [(0, 0, Parts::One(0.2)), (0, 0, Parts::One(0.4)), (0, 1, Parts::One(0.9))];
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_measure_with_an_interval_keeps_the_figures_of_its_transcripts() {
+    fn only_a_measure_with_an_interval_keeps_the_figures_of_its_sessions() {
         for (id, parts) in [
             ("recency_gain", Parts::One(0.5)),
             ("tokens_sent", Parts::One(7.0)),

@@ -8,20 +8,20 @@ use std::collections::BTreeMap;
 use super::BASELINE;
 use super::measures::at_cuts::agreements;
 use recap_core::model::{
-    Agreement, AnsweredAtCuts, Cut, CutRow, NO_SUMMARY, RunResults, TranscriptFacts, counts_refusals,
+    Agreement, AnsweredAtCuts, Cut, CutRow, NO_SUMMARY, RunResults, SessionFacts, counts_refusals,
 };
 
 /// Every strategy whose answers at cuts were graded, in the order of their names;
-/// empty if no question was asked there. Transcripts must be sorted.
+/// empty if no question was asked there. Sessions must be sorted.
 pub fn answered_at_cuts(
-    facts: &[TranscriptFacts],
+    facts: &[SessionFacts],
     results: &RunResults,
     depth: u32,
 ) -> Vec<AnsweredAtCuts> {
     let mut strategies: BTreeMap<String, AnsweredAtCuts> = BTreeMap::new();
     for session in results.iter() {
-        let place = (session.dataset, session.transcript);
-        let at = facts.binary_search_by(|f| (&*f.dataset, &*f.transcript).cmp(&place));
+        let place = (session.dataset, session.id);
+        let at = facts.binary_search_by(|f| (&*f.dataset, &*f.session).cmp(&place));
         if let Ok(at) = at {
             session.cuts().iter().for_each(|cut| add(&mut strategies, cut, depth, &facts[at]));
         }
@@ -33,7 +33,7 @@ fn add(
     strategies: &mut BTreeMap<String, AnsweredAtCuts>,
     cut: &Cut,
     depth: u32,
-    facts: &TranscriptFacts,
+    facts: &SessionFacts,
 ) {
     let full = cut.rows.iter().find(|row| row.strategy == BASELINE).and_then(CutRow::exam);
     let Some(full) = full else { return };

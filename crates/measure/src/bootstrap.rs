@@ -27,7 +27,7 @@ impl Clusters {
     }
 }
 
-/// BCa interval of the weighted mean over transcripts by resampling clusters
+/// BCa interval of the weighted mean over sessions by resampling clusters
 /// (Efron 1987, "Better bootstrap confidence intervals"). `None` if all
 /// resamples are equal.
 pub(super) fn bca(clusters: &Clusters, seed: u64) -> Option<Bounds> {
@@ -103,7 +103,7 @@ const CAUTIOUS_RESAMPLES: usize = 4_000;
 /// Level of the cautious bound: how often it may be above the true mean.
 const CAUTIOUS_LEVEL: f64 = 0.05;
 
-/// Lower 95 % bound of the mean over transcripts that allows for unseen losses:
+/// Lower 95 % bound of the mean over sessions that allows for unseen losses:
 /// one more cluster of average weight is added that loses `most`, the largest
 /// possible loss, and the clusters are weighted at random (Rubin 1981, "The
 /// Bayesian Bootstrap"). The weights are the gaps between n ordered uniforms,

@@ -1,22 +1,22 @@
-//! Groups transcripts into clusters, the independent observations: the
-//! transcript itself, or its project or developer.
+//! Groups sessions into clusters, the independent observations: the
+//! session itself, or its project or developer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::pooling::{Owner, PooledUnit, groups, pooled};
 use super::statistics::Clusters;
-use recap_core::model::TranscriptFacts;
+use recap_core::model::SessionFacts;
 
-/// Values of transcripts, each with who is known to be behind it, grouped by
+/// Values of sessions, each with who is known to be behind it, grouped by
 /// project or developer where several are known. With one only, nothing could be
-/// resampled: the transcript is the unit then, and a warning says that there is
+/// resampled: the session is the unit then, and a warning says that there is
 /// one project.
 pub fn grouped<'a>(values: &[(Option<Owner<'a>>, f64)]) -> Clusters {
     Clusters::new(groups(values.iter().copied()))
 }
 
-/// The same of values by the position of their transcript in the facts.
-pub fn clusters(facts: &[TranscriptFacts], values: &BTreeMap<usize, f64>) -> Clusters {
+/// The same of values by the position of their session in the facts.
+pub fn clusters(facts: &[SessionFacts], values: &BTreeMap<usize, f64>) -> Clusters {
     let values: Vec<(Option<Owner<'_>>, f64)> = values
         .iter()
         .map(|(unit, value)| {
@@ -27,14 +27,14 @@ pub fn clusters(facts: &[TranscriptFacts], values: &BTreeMap<usize, f64>) -> Clu
     grouped(&values)
 }
 
-/// Project or developer of a transcript, if known.
-pub fn owner(facts: &TranscriptFacts) -> Option<Owner<'_>> {
+/// Project or developer of a session, if known.
+pub fn owner(facts: &SessionFacts) -> Option<Owner<'_>> {
     facts.cluster.as_deref().map(|name| (facts.dataset.as_str(), name))
 }
 
-/// The noun for one cluster of these transcripts. Only projects are called
+/// The noun for one cluster of these sessions. Only projects are called
 /// independent: several sessions of one project are not.
-pub fn noun<'a>(facts: impl Iterator<Item = &'a TranscriptFacts>) -> &'static str {
+pub fn noun<'a>(facts: impl Iterator<Item = &'a SessionFacts>) -> &'static str {
     let owners: Vec<Option<Owner<'a>>> = facts.map(owner).collect();
     let distinct: BTreeSet<&Option<Owner<'a>>> = owners.iter().collect();
     match (distinct.len(), distinct.contains(&None)) {
@@ -47,9 +47,9 @@ pub fn noun<'a>(facts: impl Iterator<Item = &'a TranscriptFacts>) -> &'static st
 }
 
 /// Groups shares of facts at stake, weighted by the number of facts (how-it-works §46);
-/// without such numbers every transcript has the same weight.
+/// without such numbers every session has the same weight.
 pub fn weighed(
-    facts: &[TranscriptFacts],
+    facts: &[SessionFacts],
     values: &BTreeMap<usize, f64>,
     weights: &BTreeMap<usize, f64>,
 ) -> Clusters {
@@ -63,7 +63,7 @@ pub fn weighed(
     pooled(&values.iter().filter_map(unit).collect::<Vec<_>>())
 }
 
-/// Differences of two rows over the transcripts that both have.
+/// Differences of two rows over the sessions that both have.
 pub fn paired(own: &BTreeMap<usize, f64>, other: &BTreeMap<usize, f64>) -> BTreeMap<usize, f64> {
     own.iter().filter_map(|(unit, value)| Some((*unit, value - other.get(unit)?))).collect()
 }
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
     use crate::testkit::facts;
 
-    fn named(names: &[Option<&str>]) -> Vec<TranscriptFacts> {
+    fn named(names: &[Option<&str>]) -> Vec<SessionFacts> {
         let one = |(at, name): (usize, &Option<&str>)| match name {
             Some(name) => facts(&format!("s{at}")).cluster(name).build(),
             None => facts(&format!("s{at}")).build(),

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::ALL;
-use super::by_transcript::ByTranscript;
+use super::by_session::BySession;
 use super::measures::MEASURES;
 use super::paired::{Difference, Side, Spread, Unpaired, paired};
 use super::sign_flip::holm;
@@ -54,8 +54,8 @@ pub struct Run<'a> {
     pub name: &'a str,
     /// The measures of the run, row by row.
     pub report: &'a Report,
-    /// The figures of the run by transcript.
-    pub by_transcript: &'a ByTranscript,
+    /// The figures of the run by session.
+    pub by_session: &'a BySession,
 }
 
 /// Compares two runs on the same data. `pairs` maps strategies of A to strategies of
@@ -80,7 +80,7 @@ pub fn compare(
         false => pairs.to_vec(),
     };
     let datasets: BTreeSet<&str> =
-        b.by_transcript.transcripts.iter().map(|matching| matching.dataset.as_str()).collect();
+        b.by_session.sessions.iter().map(|matching| matching.dataset.as_str()).collect();
     let mut datasets: Vec<&str> = datasets.into_iter().collect();
     if datasets.len() > 1 {
         datasets.insert(0, ALL);
@@ -103,7 +103,7 @@ pub fn compare(
         a: a.name.to_owned(),
         b: b.name.to_owned(),
         title: b.report.title.clone(),
-        transcripts: b.by_transcript.transcripts.len() as u64,
+        sessions: b.by_session.sessions.len() as u64,
         primary: b.report.primary,
         family,
         limit,
@@ -130,8 +130,8 @@ fn row(
     left_out: &[&str],
     notes: &mut Vec<String>,
 ) -> Option<ComparedRow> {
-    let side_a = Side::find(a.by_transcript, dataset, &pair.0, window, None)?;
-    let side_b = Side::find(b.by_transcript, dataset, &pair.1, window, None)?;
+    let side_a = Side::find(a.by_session, dataset, &pair.0, window, None)?;
+    let side_b = Side::find(b.by_session, dataset, &pair.1, window, None)?;
     let row_kind = side_b.rows()[0].row_kind;
     // A control compared with itself shows no difference between the runs.
     if row_kind == RowKind::Control && pair.0 == pair.1 {
@@ -180,7 +180,7 @@ fn described(id: &str, found: &Difference) -> ComparedMeasure {
         interval: found.spread.map(Spread::bounds).map(|bounds| (bounds.lo, bounds.hi)),
         these_sessions_only: matches!(found.spread, Some(Spread::TheseSessions(_))),
         dots: if few { found.dots.clone() } else { Vec::new() },
-        transcripts: found.transcripts as u64,
+        sessions: found.sessions as u64,
         clusters: found.clusters as u64,
         better: better as u64,
         worse: worse as u64,
@@ -234,7 +234,7 @@ fn outcome(measure: &ComparedMeasure) -> TestOutcome {
         Direction::Lower => -measure.difference,
         Direction::Higher | Direction::Neutral => measure.difference,
     };
-    if measure.alike == measure.transcripts {
+    if measure.alike == measure.sessions {
         return TestOutcome::Tie;
     }
     if measure.clusters < FEWEST_FOR_AN_INTERVAL as u64 {
@@ -263,7 +263,7 @@ fn right(
     for session in report.results.iter() {
         for cell in session.cells().iter().filter(fits) {
             for row in cell.rows().into_iter().flat_map(|rows| &rows.probes) {
-                let place = (cell.key.dataset.clone(), cell.key.transcript.clone(), row.probe);
+                let place = (cell.key.dataset.clone(), cell.key.session.clone(), row.probe);
                 scores.entry(place).or_default().extend(cell.score(row));
             }
         }

@@ -1,6 +1,6 @@
-use super::super::by_transcript::{Figure, UnitRow};
+use super::super::by_session::{Figure, UnitRow};
+use super::super::session_fingerprint::SessionFingerprint;
 use super::super::testkit::{cell, run_at};
-use super::super::transcript_fingerprint::TranscriptFingerprint;
 use super::*;
 use recap_core::model::{Provenance, RunResults};
 
@@ -9,7 +9,7 @@ const LOW: [f64; 8] = [0.1; 8];
 /// Less `LOW` the differences are 0.1, 0.2, …, 0.8.
 const HIGH: [f64; 8] = [0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];
 
-/// A row at window `25%` with these figures of the transcripts `t0`, `t1`, ….
+/// A row at window `25%` with these figures of the sessions `t0`, `t1`, ….
 fn unit_row(dataset: &str, strategy: &str, figures: &[(&str, &[f64])]) -> UnitRow {
     let ones = |each: &[f64]| each.iter().map(|x| Some(Figure::One(*x))).collect();
     UnitRow {
@@ -24,24 +24,24 @@ fn unit_row(dataset: &str, strategy: &str, figures: &[(&str, &[f64])]) -> UnitRo
     }
 }
 
-fn by(rows: Vec<UnitRow>) -> ByTranscript {
+fn by(rows: Vec<UnitRow>) -> BySession {
     let mut sizes: BTreeMap<&str, usize> = BTreeMap::new();
     for row in &rows {
         let figures = row.figures.values().map(Vec::len).max().unwrap_or(0);
         let known = sizes.entry(&row.dataset).or_default();
         *known = figures.max(*known);
     }
-    let matching = |dataset: &str, at: usize| TranscriptFingerprint {
+    let matching = |dataset: &str, at: usize| SessionFingerprint {
         dataset: dataset.into(),
-        transcript: format!("t{at}"),
+        session: format!("t{at}"),
         cluster: None,
-        session: String::new(),
+        content: String::new(),
         probes: String::new(),
         words: None,
         tokens: "exact 1".into(),
     };
-    let transcripts = sizes.iter().flat_map(|(set, n)| (0..*n).map(move |at| matching(set, at)));
-    ByTranscript { transcripts: transcripts.collect(), rows }
+    let sessions = sizes.iter().flat_map(|(set, n)| (0..*n).map(move |at| matching(set, at)));
+    BySession { sessions: sessions.collect(), rows }
 }
 
 fn report(strategies: &[&str]) -> Report {
@@ -53,8 +53,8 @@ fn report(strategies: &[&str]) -> Report {
 
 /// Compares two runs of these strategies; without pairs those of the same name.
 fn compared(
-    (strategies_a, a): (&[&str], &ByTranscript),
-    (strategies_b, b): (&[&str], &ByTranscript),
+    (strategies_a, a): (&[&str], &BySession),
+    (strategies_b, b): (&[&str], &BySession),
     pairs: &[(&str, &str)],
     left_out: &[&str],
 ) -> Comparison {
@@ -63,8 +63,8 @@ fn compared(
     let pairs: Vec<(String, String)> =
         pairs.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
     compare(
-        Run { name: "old", report: &report_a, by_transcript: a },
-        Run { name: "new", report: &report_b, by_transcript: b },
+        Run { name: "old", report: &report_a, by_session: a },
+        Run { name: "new", report: &report_b, by_session: b },
         &pairs,
         left_out,
     )
@@ -85,13 +85,13 @@ fn strategies_of_the_same_name_are_compared_and_the_others_named() {
     let b = by(vec![unit_row("d", "fifo", &[(ID, &HIGH)]), unit_row("d", "mask", &[(ID, &LOW)])]);
     let found = compared((&["fifo", "prune"], &a), (&["mask", "fifo"], &b), &[], &[]);
     assert_eq!((&*found.a, &*found.b, &*found.title), ("old", "new", "sessions"));
-    assert_eq!((found.transcripts, found.family, found.limit), (8, 1, None));
+    assert_eq!((found.sessions, found.family, found.limit), (8, 1, None));
     assert_eq!((found.only_a, found.only_b), (vec!["prune".into()], vec!["mask".into()]));
     let [row] = &found.rows[..] else { panic!("{:?}", found.rows) };
     assert_eq!((&*row.dataset, &*row.window, row.row_kind), ("d", "25%", RowKind::Ranked));
     assert_eq!((&*row.strategy_a, &*row.strategy_b, row.probes), ("fifo", "fifo", None));
     let [one] = &row.measures[..] else { panic!("{row:?}") };
-    assert_eq!((one.measure.as_str(), one.transcripts, one.clusters), (ID, 8, 8));
+    assert_eq!((one.measure.as_str(), one.sessions, one.clusters), (ID, 8, 8));
     close(one.a, 0.1);
     close(one.b, 0.55);
     close(one.difference, 0.45);
@@ -120,13 +120,11 @@ fn over_several_data_sets_only_the_row_of_all_of_them_is_tested() {
     let found = compared((&["fifo"], &of(&LOW)), (&["fifo"], &of(&HIGH)), &[], &[]);
     let told: Vec<(&str, u64, bool, bool, bool)> = (found.rows.iter())
         .map(|row| (row.dataset.as_str(), &row.measures[0]))
-        .map(|(set, m)| {
-            (set, m.transcripts, m.p.is_some(), m.p_holm.is_some(), m.outcome.is_some())
-        })
+        .map(|(set, m)| (set, m.sessions, m.p.is_some(), m.p_holm.is_some(), m.outcome.is_some()))
         .collect();
     let (all, one) = (("ALL", 16, true, true, true), |set| (set, 8, false, false, false));
     assert_eq!(told, [all, one("d"), one("e")]);
-    assert_eq!((found.transcripts, found.family), (16, 1));
+    assert_eq!((found.sessions, found.family), (16, 1));
 }
 
 #[test]
@@ -153,7 +151,7 @@ fn the_listed_measures_and_those_by_kind_are_compared_but_none_that_is_left_out(
             .to_vec();
     let all = by(vec![unit_row("d", "fifo", &own)]);
     let some = by(vec![unit_row("d", "fifo", &own[1..4])]);
-    let ids_of = |b: &ByTranscript, left_out: &[&str]| {
+    let ids_of = |b: &BySession, left_out: &[&str]| {
         let found = compared((&["fifo"], &all), (&["fifo"], b), &[], left_out);
         ids(&found.rows[0]).into_iter().map(str::to_owned).collect::<Vec<_>>()
     };
@@ -224,7 +222,7 @@ fn measured(clusters: u64, p: Option<f64>) -> ComparedMeasure {
         interval: None,
         these_sessions_only: false,
         dots: Vec::new(),
-        transcripts: clusters,
+        sessions: clusters,
         clusters,
         better: clusters,
         worse: 0,

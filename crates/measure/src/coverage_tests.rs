@@ -1,8 +1,8 @@
-//! Simulations with fixed seeds of the rules for few transcripts (reference §7):
+//! Simulations with fixed seeds of the rules for few sessions (reference §7):
 //! how often intervals contain the truth, and how often a strategy is called
 //! non-inferior although it is not.
 //!
-//! With more runs (4,000 each at 6 and 10 transcripts, 200 at 20, 100 at 40)
+//! With more runs (4,000 each at 6 and 10 sessions, 200 at 20, 100 at 40)
 //! intervals contained the truth in 95.4, 95.1, 94.0 and 97.0 % of samples of
 //! near-normal figures, and in 88.8, 90.8, 95.0 and 96.0 % of skewed recalls.
 
@@ -16,7 +16,7 @@ use recap_core::model::AgainstFull;
 
 const TERMS: Margin = Margin { margin: 0.05, most: 1.0, seed: 1 };
 
-/// A function that draws the figure of one transcript.
+/// A function that draws the figure of one session.
 type Draw = fn(&mut ChaCha8Rng) -> f64;
 
 fn sample(rng: &mut ChaCha8Rng, n: usize, draw: Draw) -> Clusters {
@@ -56,7 +56,7 @@ fn intervals_cover_near_normal_figures_as_often_as_they_say() {
 
 #[test]
 fn intervals_cover_skewed_recalls_nearly_as_often() {
-    // With few transcripts the interval does not allow for an unseen tail.
+    // With few sessions the interval does not allow for an unseen tail.
     for (n, runs, least) in [(6, 2_000, 0.87), (10, 2_000, 0.89), (20, 60, 0.87), (40, 30, 0.86)] {
         let share = coverage(n, runs, skewed, 0.75);
         println!("skewed, n = {n}: {share:.3}");
@@ -99,7 +99,7 @@ fn weighted_intervals_cover_the_shares_of_unequal_sessions_nearly_as_often() {
 }
 
 /// Shares of samples that are called provisionally non-inferior, and
-/// non-inferior, if each transcript loses `loss` with this probability and
+/// non-inferior, if each session loses `loss` with this probability and
 /// otherwise nothing. A verdict depends only on the number of losses, so that
 /// the shares are exact: binomial weights replace draws.
 fn called(n: usize, probability: f64, loss: f64) -> (f64, f64) {
@@ -132,7 +132,7 @@ fn rare_losses_are_called_non_inferior_in_under_one_of_twenty_samples() {
 }
 
 #[test]
-fn the_rule_for_twenty_transcripts_alone_would_fail_its_own_bound() {
+fn the_rule_for_twenty_sessions_alone_would_fail_its_own_bound() {
     // 0.95²⁰ = 36 % of samples of twenty have no loss at all.
     let (provisional, sure) = called(20, 0.05, 1.0);
     assert!((provisional - 0.95_f64.powi(20)).abs() < 1e-9, "{provisional}");
@@ -140,7 +140,7 @@ fn the_rule_for_twenty_transcripts_alone_would_fail_its_own_bound() {
 }
 
 #[test]
-fn a_strategy_without_losses_is_non_inferior_with_enough_transcripts() {
+fn a_strategy_without_losses_is_non_inferior_with_enough_sessions() {
     let mut rng = ChaCha8Rng::seed_from_u64(5);
     let found = |rng: &mut ChaCha8Rng, n: usize| {
         let verdicts = (0..10).filter(|_| {

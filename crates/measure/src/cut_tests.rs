@@ -1,6 +1,6 @@
 //! The measures of cuts, compared with values computed by hand.
 
-use super::by_transcript::by_transcript;
+use super::by_session::by_session;
 use super::exams::{AtCut, Exams};
 use super::measure;
 use super::measures::{MEASURES, RESAMPLED};
@@ -9,11 +9,11 @@ use super::testkit::{self, absent, answer, answered, cell, facts, manifest, repl
 use recap_core::model::{
     Absent, Answered, Cell, Cut, CutBill, CutExam, CutOutcome, CutRow, FactAtStake,
     IdentifierClass, Primary, ProbeKind, RECORDED, ReferenceState, Report, RowKind, RunResults,
-    Snapshot, StrategyRow, TranscriptFacts,
+    SessionFacts, Snapshot, StrategyRow,
 };
 
 /// A session of 60 requests; message k has 10 · (k + 1) tokens.
-fn session(id: &str) -> TranscriptFacts {
+fn session(id: &str) -> SessionFacts {
     facts(id).requests(&[1_000; 60]).build()
 }
 
@@ -31,8 +31,8 @@ fn fact(behind: u32, newest_tokens: u64) -> FactAtStake {
     }
 }
 
-fn cut(transcript: &str, facts: Vec<FactAtStake>) -> Cut {
-    testkit::cut(transcript, facts, Vec::new())
+fn cut(session: &str, facts: Vec<FactAtStake>) -> Cut {
+    testkit::cut(session, facts, Vec::new())
 }
 
 trait With {
@@ -99,11 +99,11 @@ fn run(sessions: &[&str], strategies: &[&str], cuts: Vec<Cut>) -> Report {
     run_of(sessions.iter().map(|id| session(id)).collect(), strategies, cuts)
 }
 
-fn run_of(sessions: Vec<TranscriptFacts>, strategies: &[&str], cuts: Vec<Cut>) -> Report {
+fn run_of(sessions: Vec<SessionFacts>, strategies: &[&str], cuts: Vec<Cut>) -> Report {
     let mut made = manifest(&["25%"]);
     (made.cuts, made.depth) = ("5".into(), 1);
     let cells = sessions.iter().flat_map(|session| {
-        strategies.iter().map(|name| strategy(&session.transcript, name)).collect::<Vec<_>>()
+        strategies.iter().map(|name| strategy(&session.session, name)).collect::<Vec<_>>()
     });
     let results = RunResults::new(cells, cuts);
     measure(made, "d".into(), sessions, results)
@@ -182,9 +182,9 @@ fn small_sessions_weigh_their_number_of_facts() {
 }
 
 /// A session whose made questions are of these kinds.
-fn questioned(id: &str, kinds: &[ProbeKind]) -> TranscriptFacts {
+fn questioned(id: &str, kinds: &[ProbeKind]) -> SessionFacts {
     let made = kinds.iter().fold(facts(id), |made, &kind| made.probe(kind, 10, 0)).build();
-    TranscriptFacts { cut_questions: made.probes, probes: Vec::new(), ..session(id) }
+    SessionFacts { cut_questions: made.probes, probes: Vec::new(), ..session(id) }
 }
 
 #[test]
@@ -536,7 +536,7 @@ fn facts_are_kept_one_by_one_where_their_clusters_are_too_few_for_an_interval() 
             cut(id, facts).with("a", &"v".repeat(n), 3_000)
         };
         let report = run(&ids, &["a"], ids.iter().zip(facts_of).map(cut).collect());
-        let row = by_transcript(&report).rows.remove(0);
+        let row = by_session(&report).rows.remove(0);
         row.series.into_keys().collect::<Vec<String>>()
     };
     assert!(series([5; 6]).is_empty());

@@ -6,7 +6,7 @@ use recap_core::model::{
     Cell, Cut, CutExam, CutOutcome, CutRow, Manifest, NO_SUMMARY, ReferenceState, ReplyFacts,
 };
 
-/// Data set, transcript, and id of the strategy without markup.
+/// Data set, session, and id of the strategy without markup.
 type Place<'a> = (&'a str, &'a str, &'a str);
 
 /// The exams of a session.
@@ -58,14 +58,14 @@ impl<'a> Exams<'a> {
         let mut rows: BTreeMap<Place<'a>, Vec<(&'a Cut, &'a CutRow)>> = BTreeMap::new();
         for cut in cuts {
             for row in &cut.rows {
-                let place = (cut.dataset.as_str(), cut.transcript.as_str(), row.strategy.as_str());
+                let place = (cut.dataset.as_str(), cut.session.as_str(), row.strategy.as_str());
                 rows.entry(place).or_default().push((cut, row));
             }
         }
         Exams { rows, depth: manifest.depth }
     }
 
-    /// The exams of a cell's strategy on its transcript, in the order of the
+    /// The exams of a cell's strategy on its session, in the order of the
     /// cuts.
     pub fn at(&self, cell: &'a Cell) -> Vec<AtCut<'a>> {
         self.named(cell, &cell.key.strategy, cell.key.replicate)
@@ -77,7 +77,7 @@ impl<'a> Exams<'a> {
         self.named(cell, &name, 0)
     }
 
-    /// The exams of a control, by its name, on the transcript of a cell.
+    /// The exams of a control, by its name, on the session of a cell.
     pub fn beside(&self, cell: &'a Cell, strategy: &str) -> Vec<AtCut<'a>> {
         self.named(cell, strategy, 0)
     }
@@ -93,7 +93,7 @@ impl<'a> Exams<'a> {
 
     fn rows(&self, cell: &'a Cell, strategy: &str, replicate: u32) -> Vec<(&'a Cut, &'a CutRow)> {
         let key = &cell.key;
-        let place = (key.dataset.as_str(), key.transcript.as_str(), strategy);
+        let place = (key.dataset.as_str(), key.session.as_str(), strategy);
         let rows = self.rows.get(&place).map(Vec::as_slice).unwrap_or_default();
         rows.iter().copied().filter(|(_, row)| row.replicate == replicate).collect()
     }
@@ -119,5 +119,5 @@ impl<'a> Exams<'a> {
 }
 
 fn told(cut: &Cut, error: &str) -> String {
-    format!("{}, cut at request {}: {error}", cut.transcript, cut.request)
+    format!("{}, cut at request {}: {error}", cut.session, cut.request)
 }

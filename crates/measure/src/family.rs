@@ -1,7 +1,7 @@
 //! The only confirmatory family of a run (reference §7): strategies × windows, the
 //! primary measure, one comparator.
 //!
-//! Tests are paired by transcript and window, and replicates are averaged. Only
+//! Tests are paired by session and window, and replicates are averaged. Only
 //! the rows of one billing model are used: what is kept does not depend on the billing model.
 //! Controls and offline summaries are left out, and so are rows with failed cells,
 //! because their exam is another one.
@@ -11,7 +11,7 @@ use super::rows::Entry;
 use super::sign_flip::{holm, sign_flip};
 use super::statistics::{Bounds, Clusters};
 use super::{ALL, BASELINE, RECORDED};
-use recap_core::model::{Family, Manifest, Primary, RowKind, TestOutcome, Tested, TranscriptFacts};
+use recap_core::model::{Family, Manifest, Primary, RowKind, SessionFacts, TestOutcome, Tested};
 use recap_core::text::{counted, form_for};
 
 /// Name of the simplest strategy, which drops the oldest messages.
@@ -31,7 +31,7 @@ const FEWEST: usize = 6;
 /// `full` there are intervals only.
 pub fn family(
     table: &[Entry],
-    facts: &[TranscriptFacts],
+    facts: &[SessionFacts],
     manifest: &Manifest,
     primary: Primary,
 ) -> Option<Family> {
@@ -70,7 +70,7 @@ pub fn family(
     })
 }
 
-/// Rows over all transcripts for one billing model.
+/// Rows over all sessions for one billing model.
 fn rows(table: &[Entry]) -> Vec<&Entry> {
     let all = || table.iter().filter(|entry| entry.row.dataset == ALL);
     let billing_model = all().next().map(|entry| &entry.row.agent_model);

@@ -1,9 +1,9 @@
 use crate::measure;
 use crate::testkit::{cell, facts, manifest, run, run_at};
-use recap_core::model::{Cell, Family, Report, RunResults, TestOutcome, TranscriptFacts};
+use recap_core::model::{Cell, Family, Report, RunResults, SessionFacts, TestOutcome};
 
 /// A session whose exam has twenty references at ten requests.
-fn session(id: &str) -> TranscriptFacts {
+fn session(id: &str) -> SessionFacts {
     let mut builder = facts(id).requests(&[100; 10]);
     for request in 0..10 {
         builder = builder.reference(request, 5_000, None).reference(request, 5_000, None);
@@ -17,7 +17,7 @@ fn keeps(id: &str, strategy: &str, kept: usize) -> Cell {
     cell(id, strategy).sent(&[100; 10]).states(&states).build()
 }
 
-fn sessions(n: usize) -> Vec<TranscriptFacts> {
+fn sessions(n: usize) -> Vec<SessionFacts> {
     (0..n).map(|at| session(&format!("s{at:02}"))).collect()
 }
 
@@ -183,7 +183,7 @@ fn the_sessions_of_all_data_sets_are_tested_together_and_for_one_billing_model()
             cell.key.dataset = set.into();
             cell
         });
-        (TranscriptFacts { dataset: set.into(), ..session(&id) }, cells)
+        (SessionFacts { dataset: set.into(), ..session(&id) }, cells)
     };
     let (facts, cells): (Vec<_>, Vec<_>) = (0..8).map(of).unzip();
     let mut manifest = manifest(&["25%"]);

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 
 use recap_core::model::{
     Cell, Finding, Limit, Manifest, Missing, PanelAgreement, Place, Primary, Problem, RowKind,
-    RunResults, StrategyRow, TranscriptFacts,
+    RunResults, SessionFacts, StrategyRow,
 };
 
 use super::ALL;
@@ -25,13 +25,13 @@ pub struct Evidence<'a> {
     pub manifest: &'a Manifest,
     /// The measure that ranks.
     pub primary: Primary,
-    /// Rows over all transcripts, in printing order, for every agent model.
+    /// Rows over all sessions, in printing order, for every agent model.
     pub billed: Vec<&'a Entry>,
     /// The same rows for the first agent model only: a fact that holds for
     /// every billing model is reported once.
     pub rows: Vec<&'a Entry>,
-    /// The facts of the transcripts.
-    pub facts: &'a [TranscriptFacts],
+    /// The facts of the sessions.
+    pub facts: &'a [SessionFacts],
     /// All cells and cuts of the run.
     pub results: &'a RunResults,
     /// The models whose prices its bills take.
@@ -48,7 +48,7 @@ impl<'a> Evidence<'a> {
         manifest: &'a Manifest,
         primary: Primary,
         table: &'a [Entry],
-        (facts, results): (&'a [TranscriptFacts], &'a RunResults),
+        (facts, results): (&'a [SessionFacts], &'a RunResults),
         panel: Option<&'a PanelAgreement>,
         missing: Option<&'a Missing>,
     ) -> Self {
@@ -186,9 +186,9 @@ fn owned<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
 mod tests {
     use crate::measure;
     use crate::testkit::{cell, facts, manifest, warnings};
-    use recap_core::model::{Cell, RunResults, TranscriptFacts};
+    use recap_core::model::{Cell, RunResults, SessionFacts};
 
-    pub(super) fn warned(facts: Vec<TranscriptFacts>, cells: Vec<Cell>) -> Vec<String> {
+    pub(super) fn warned(facts: Vec<SessionFacts>, cells: Vec<Cell>) -> Vec<String> {
         let report =
             measure(manifest(&["25%", "200k"]), "d".into(), facts, RunResults::new(cells, []));
         warnings(&report)
@@ -228,7 +228,7 @@ mod tests {
         ];
         says(
             &warned(all, Vec::new()),
-            "tokens of 2 of 5 transcripts are the provider's own count from request to request; \
+            "tokens of 2 of 5 sessions are the provider's own count from request to request; \
              counted by the vocabulary alone: 1 as asked, 2 without usage; what strategies write is \
              sized by one factor for the session, whose count was off by up to 20 % in the median \
              ahead of what it was fitted to, 15 % behind recorded compactions",
@@ -249,10 +249,10 @@ mod tests {
     }
 
     #[test]
-    fn transcripts_with_thin_exams_are_counted() {
+    fn sessions_with_thin_exams_are_counted() {
         let thin = facts("s").requests(&[100]).reference(0, 5_000, None).build();
         let cells = vec![cell("s", "x").sent(&[100]).states("k").build()];
-        says(&warned(vec![thin], cells), "1 of 1 transcript asks for fewer than 20 references");
+        says(&warned(vec![thin], cells), "1 of 1 session asks for fewer than 20 references");
     }
 
     #[test]

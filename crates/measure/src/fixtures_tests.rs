@@ -25,7 +25,7 @@ fn numbers(json: &Json) -> Vec<f64> {
     json.as_array().unwrap().iter().map(number).collect()
 }
 
-/// One transcript per cluster.
+/// One session per cluster.
 fn singles(json: &Json) -> Clusters {
     Clusters::new(numbers(json).iter().map(|v| vec![*v]).collect())
 }

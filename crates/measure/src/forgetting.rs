@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::BASELINE;
 use recap_core::model::{
     AgeBin, AgeUnit, Cell, CellKey, CellRows, Forgetting, ProbeKind, RowKind, RunResults,
-    TranscriptFacts,
+    SessionFacts,
 };
 
 /// First values of the bins of compactions.
@@ -32,18 +32,14 @@ struct Curve {
 }
 
 /// The curves of every replayed strategy, by window as typed, then by name.
-/// Probes and references are pooled over transcripts, because a curve depends
+/// Probes and references are pooled over sessions, because a curve depends
 /// on age and not on the session.
-pub fn curves(
-    windows: &[String],
-    facts: &[TranscriptFacts],
-    results: &RunResults,
-) -> Vec<Forgetting> {
-    let known: BTreeMap<(&str, &str), &TranscriptFacts> =
-        facts.iter().map(|f| ((f.dataset.as_str(), f.transcript.as_str()), f)).collect();
+pub fn curves(windows: &[String], facts: &[SessionFacts], results: &RunResults) -> Vec<Forgetting> {
+    let known: BTreeMap<(&str, &str), &SessionFacts> =
+        facts.iter().map(|f| ((f.dataset.as_str(), f.session.as_str()), f)).collect();
     let mut curves: BTreeMap<(usize, String, String), Curve> = BTreeMap::new();
     for session in results.iter() {
-        let Some(facts) = known.get(&(session.dataset, session.transcript)) else { continue };
+        let Some(facts) = known.get(&(session.dataset, session.id)) else { continue };
         for cell in session.cells() {
             let fits = |rows: &&CellRows| rows.requests.len() == facts.requests.len();
             let Some(rows) = cell.rows().filter(fits) else { continue };
@@ -60,7 +56,7 @@ pub fn curves(
 }
 
 impl Curve {
-    fn take(&mut self, facts: &TranscriptFacts, cell: &Cell, rows: &CellRows) {
+    fn take(&mut self, facts: &SessionFacts, cell: &Cell, rows: &CellRows) {
         for row in &rows.probes {
             let Some(asked) = facts.probes.get(row.probe as usize) else { continue };
             let Some(score) = cell.score(row) else { continue };

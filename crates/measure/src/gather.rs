@@ -13,7 +13,7 @@ use super::spec::{Basis, Figures, Parts, Sample, Spec};
 use super::{ALL, BASELINE, RECORDED};
 use recap_core::model::{
     Absent, Cell, CellOutcome, CellRows, LatencySource, Manifest, ProbeKind, RepeatedTexts,
-    RowKind, SessionResults, RunResults, Source, TranscriptFacts, UnusableReplies,
+    RowKind, RunResults, SessionFacts, SessionResults, Source, UnusableReplies,
 };
 use recap_core::text::counted;
 
@@ -28,9 +28,9 @@ pub(super) struct RowKey {
 /// The data of one row, collected from its cells.
 pub struct Gathered {
     pub row_kind: RowKind,
-    /// Transcripts with a cell that reached its end.
+    /// Sessions with a cell that reached its end.
     pub units: BTreeSet<usize>,
-    /// The transcript of each such cell, in the order of the cells.
+    /// The session of each such cell, in the order of the cells.
     unit_of: Vec<u32>,
     /// For each of [`MEASURES`], the contributions of these cells.
     parts: Vec<Column>,
@@ -51,11 +51,11 @@ pub struct Gathered {
 /// A function that returns the figures of a cell's requests or probes.
 pub(super) type Series = fn(&Sample<'_>) -> Figures;
 
-/// The contributions of each transcript's replicates to one measure.
+/// The contributions of each session's replicates to one measure.
 pub(super) type ByUnit = BTreeMap<u32, Vec<Parts>>;
 
 fn failure(cell: &Cell, error: &str) -> String {
-    format!("{} (replicate {}): {error}", cell.key.transcript, cell.key.replicate)
+    format!("{} (replicate {}): {error}", cell.key.session, cell.key.replicate)
 }
 
 /// Cells of one control of a session, by window.
@@ -63,7 +63,7 @@ type Beside<'a> = BTreeMap<&'a str, &'a Cell>;
 
 /// The results of a run, with the data that their measures need.
 pub(super) struct CellIndex<'a> {
-    facts: &'a [TranscriptFacts],
+    facts: &'a [SessionFacts],
     results: &'a RunResults,
     manifest: &'a Manifest,
     kinds: BTreeMap<String, BTreeSet<ProbeKind>>,
@@ -76,9 +76,9 @@ pub(super) struct CellIndex<'a> {
 }
 
 impl<'a> CellIndex<'a> {
-    /// Creates a scene from sorted transcripts and all results.
+    /// Creates a scene from sorted sessions and all results.
     pub fn new(
-        facts: &'a [TranscriptFacts],
+        facts: &'a [SessionFacts],
         results: &'a RunResults,
         billing_models: &'a BillingModels,
         manifest: &'a Manifest,
@@ -117,8 +117,8 @@ impl<'a> CellIndex<'a> {
 
     /// Adds the cells of a session to their rows.
     fn take(&self, session: &SessionResults<'_>, rows: &mut [Gathered], more: &[Series]) {
-        let key = |facts: &TranscriptFacts| {
-            (&*facts.dataset, &*facts.transcript).cmp(&(session.dataset, session.transcript))
+        let key = |facts: &SessionFacts| {
+            (&*facts.dataset, &*facts.session).cmp(&(session.dataset, session.id))
         };
         let unit = self.facts.binary_search_by(key).ok();
         let exams = Exams::of(session.cuts(), self.manifest);
@@ -135,7 +135,7 @@ impl<'a> CellIndex<'a> {
                 self.keys(&of.dataset, &of.window, &of.strategy).map(at).collect();
             let samples = match unit {
                 Some(unit) => self.samples(&self.facts[unit], cell, &controls, &exams),
-                None => Err("its transcript is not among the facts of the run".to_owned()),
+                None => Err("its session is not among the facts of the run".to_owned()),
             };
             match samples {
                 Ok(samples) => take(rows, &codes, (unit.unwrap_or_default(), &samples), more),
@@ -165,7 +165,7 @@ impl<'a> CellIndex<'a> {
     /// the facts.
     fn samples<'s>(
         &'s self,
-        facts: &'s TranscriptFacts,
+        facts: &'s SessionFacts,
         cell: &'s Cell,
         [full, recorded]: &[Beside<'s>; 2],
         exams: &'s Exams<'s>,
@@ -192,9 +192,9 @@ impl<'a> CellIndex<'a> {
     }
 }
 
-/// The cell of a control at the window of this cell, if it fits the transcript
+/// The cell of a control at the window of this cell, if it fits the session
 /// too.
-fn beside<'a>(cells: &Beside<'a>, facts: &TranscriptFacts, cell: &Cell) -> Option<&'a Cell> {
+fn beside<'a>(cells: &Beside<'a>, facts: &SessionFacts, cell: &Cell) -> Option<&'a Cell> {
     let found = cells.get(cell.key.window.as_str()).copied()?;
     fits(facts, found.rows()?).is_ok().then_some(found)
 }
@@ -227,17 +227,17 @@ fn take(
 /// Numbers of requests, references and probes.
 type Counts = (usize, usize, usize);
 
-/// Why a cell does not fit its transcript.
+/// Why a cell does not fit its session.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Unfit {
-    /// The cell has other numbers of rows than the transcript requires.
+    /// The cell has other numbers of rows than the session requires.
     #[error(
-        "the cell has {}, its transcript {}: it is from another version of the data; run it again",
+        "the cell has {}, its session {}: it is from another version of the data; run it again",
         told(.0), told(.1)
     )]
     Counts(Counts, Counts),
     /// A row points at something that is not there.
-    #[error("a row of its transcript points outside it: run it again")]
+    #[error("a row of its session points outside it: run it again")]
     Outside,
 }
 
@@ -246,9 +246,9 @@ fn told((requests, references, probes): &Counts) -> String {
     format!("{requests}, {references} and {}", counted(*probes, "probe"))
 }
 
-/// Checks that a cell has the rows that its transcript requires: a run folder
+/// Checks that a cell has the rows that its session requires: a run folder
 /// may have been edited.
-pub fn fits(facts: &TranscriptFacts, rows: &CellRows) -> Result<(), Unfit> {
+pub fn fits(facts: &SessionFacts, rows: &CellRows) -> Result<(), Unfit> {
     let has = (rows.requests.len(), rows.references.len(), rows.probes.len());
     let due = (facts.requests.len(), facts.exam.references.len(), facts.probes.len());
     // A strategy without its summaries is only examined at cuts; it has no requests and no questions.
@@ -266,9 +266,9 @@ pub fn fits(facts: &TranscriptFacts, rows: &CellRows) -> Result<(), Unfit> {
     Ok(())
 }
 
-/// Whether references are sorted and refer to positions in their transcript: a
+/// Whether references are sorted and refer to positions in their session: a
 /// run folder may have been edited.
-fn sound(facts: &TranscriptFacts) -> bool {
+fn sound(facts: &SessionFacts) -> bool {
     let references = &facts.exam.references;
     references.is_sorted_by_key(|r| r.request)
         && references.iter().all(|r| {
@@ -294,14 +294,14 @@ impl Gathered {
         }
     }
 
-    /// All contributions to a measure, each with its transcript.
+    /// All contributions to a measure, each with its session.
     fn contributions(&self, spec: &Spec) -> impl Iterator<Item = (u32, Parts)> {
         let at = MEASURES.iter().position(|other| other.id() == spec.id());
         let column = &self.parts[at.expect("every measure is listed")];
         self.unit_of.iter().copied().zip(column.parts())
     }
 
-    /// All contributions to a measure by transcript, those without a figure
+    /// All contributions to a measure by session, those without a figure
     /// included.
     pub fn all_parts(&self, spec: &Spec) -> ByUnit {
         let mut found = ByUnit::new();
@@ -311,7 +311,7 @@ impl Gathered {
         found
     }
 
-    /// The contributions to a measure by transcript, and the first reasons why
+    /// The contributions to a measure by session, and the first reasons why
     /// one of them is unknown or absent.
     pub fn parts(&self, spec: &Spec) -> Contributions {
         let mut found = Contributions::default();
@@ -322,7 +322,7 @@ impl Gathered {
     }
 
     /// The figures of one of [`RESAMPLED`], or of a series behind them, by
-    /// transcript, one list per replicate.
+    /// session, one list per replicate.
     pub fn series(&self, at: usize) -> BTreeMap<usize, Vec<Figures>> {
         let mut found: BTreeMap<usize, Vec<Figures>> = BTreeMap::new();
         for (unit, figures) in self.unit_of.iter().zip(self.series[at].figures()) {
@@ -397,7 +397,7 @@ mod tests {
     use crate::testkit::{CellBuilder, cell, facts, manifest};
     use recap_core::model::{LedgerState, LossRow};
 
-    fn three() -> TranscriptFacts {
+    fn three() -> SessionFacts {
         let made = facts("s").requests(&[100; 3]).reference(0, 10, None);
         made.reference(1, 10, Some(5)).probe(ProbeKind::Fact, 1, 10).build()
     }
@@ -410,12 +410,12 @@ mod tests {
         cell
     }
 
-    fn told(facts: &TranscriptFacts, cell: &Cell) -> Result<(), String> {
+    fn told(facts: &SessionFacts, cell: &Cell) -> Result<(), String> {
         fits(facts, cell.rows().unwrap()).map_err(|unfit| unfit.to_string())
     }
 
     #[test]
-    fn a_cell_has_all_rows_of_its_transcript_or_only_probes_or_nothing() {
+    fn a_cell_has_all_rows_of_its_session_or_only_probes_or_nothing() {
         let of = |requests: usize, states: &str, outcomes: &str| {
             let made = cell("s", "x").sent(&vec![100; requests]).states(states);
             told(&three(), &made.snapshot(1, 0).answers(outcomes).build())
@@ -435,7 +435,7 @@ mod tests {
         }
         assert_eq!(
             of(2, "kl", "").unwrap_err(),
-            "the cell has 2 requests, 2 references and 0 probes, its transcript 3 requests, 2 \
+            "the cell has 2 requests, 2 references and 0 probes, its session 3 requests, 2 \
              references and 1 probe: it is from another version of the data; run it again"
         );
     }
@@ -447,9 +447,9 @@ mod tests {
         assert_eq!(of(|_| {}), Ok(()));
         assert!(of(|rows| rows.references.reverse()).is_err());
         assert!(of(|rows| rows.probes[0].probe = 1).is_err());
-        let outside = Err("a row of its transcript points outside it: run it again".to_owned());
+        let outside = Err("a row of its session points outside it: run it again".to_owned());
         assert_eq!(of(|rows| rows.probes[0].snapshot = 1), outside);
-        let spoiled = |spoil: fn(&mut TranscriptFacts)| {
+        let spoiled = |spoil: fn(&mut SessionFacts)| {
             let mut facts = three();
             spoil(&mut facts);
             told(&facts, &whole().build())

@@ -30,7 +30,7 @@ mod agreement;
 mod answered_at_cuts;
 mod billing_models;
 mod bootstrap;
-mod by_transcript;
+mod by_session;
 mod cluster;
 mod column;
 mod comparison;
@@ -54,35 +54,35 @@ mod receipt;
 mod recommendation;
 mod rows;
 mod session_figures;
+mod session_fingerprint;
 mod sign_flip;
 mod spec;
 mod statistics;
 #[cfg(test)]
 pub(crate) mod testkit;
-mod transcript_fingerprint;
 mod waiting;
 
 pub use advice::{AgentSetting, Purpose, advice, advises, agent_settings};
 pub use agreement::{Graded, agreement};
-pub use by_transcript::{ByTranscript, Figure, UnitRow, by_transcript, each_unit_row};
+pub use by_session::{BySession, Figure, UnitRow, by_session, each_unit_row};
 pub use comparison::{Run, compare};
 pub use measures::{MEASURES, is_at_cuts};
 pub use paired::{Difference, Side, Spread, Unpaired, paired};
 pub use pooling::{FactsInOrder, Owner, PooledUnit, groups, pooled, these_sessions};
 pub use receipt::receipt;
 pub use session_figures::{Estimate, SessionFigures, estimate, session_figures};
+pub use session_fingerprint::{SessionFingerprint, fingerprint_of};
 pub use spec::{Asked, Basis, Compute, Parts, Pool, Sample, Spec, SupportOf};
 pub use statistics::{Bounds, Clusters, Confidence, FEWEST_FOR_AN_INTERVAL, Weighted};
-pub use transcript_fingerprint::{TranscriptFingerprint, fingerprint_of};
 
 use std::collections::BTreeSet;
 
 use recap_billing::pricing::PriceList;
 use recap_core::model::{
-    Cell, Manifest, NextStep, Primary, Report, RowKind, RunResults, StrategyRow, TranscriptFacts,
+    Cell, Manifest, NextStep, Primary, Report, RowKind, RunResults, SessionFacts, StrategyRow,
 };
 
-/// The data set of rows over all transcripts of a run.
+/// The data set of rows over all sessions of a run.
 pub const ALL: &str = "ALL";
 
 /// The control that strategies are compared with: the ceiling.
@@ -96,25 +96,25 @@ const FLOOR: &str = "empty";
 
 /// Measures a run.
 ///
-/// A cell that failed, or that does not fit the facts of its transcript, is
+/// A cell that failed, or that does not fit the facts of its session, is
 /// named in [`recap_core::model::StrategyRow::failed`] and contributes nothing else.
 pub fn measure(
     manifest: Manifest,
     title: String,
-    mut transcripts: Vec<TranscriptFacts>,
+    mut sessions: Vec<SessionFacts>,
     mut results: RunResults,
 ) -> Report {
-    transcripts.sort_by(|a, b| (&a.dataset, &a.transcript).cmp(&(&b.dataset, &b.transcript)));
+    sessions.sort_by(|a, b| (&a.dataset, &a.session).cmp(&(&b.dataset, &b.session)));
     let missing = manifest.planned.missing(&results);
     if missing.is_some() {
-        add_missing(&manifest, &transcripts, &mut results);
+        add_missing(&manifest, &sessions, &mut results);
     }
-    let primary = rows::primary(&transcripts, &results);
-    let mut table = rows::table(&transcripts, &results, primary, &manifest);
+    let primary = rows::primary(&sessions, &results);
+    let mut table = rows::table(&sessions, &results, primary, &manifest);
     ranking::arrange(&mut table, &manifest, primary);
     let panel = panel::agreement(&results);
-    let family = family::family(&table, &transcripts, &manifest, primary);
-    let inputs = (&*transcripts, &results);
+    let family = family::family(&table, &sessions, &manifest, primary);
+    let inputs = (&*sessions, &results);
     let evidence = findings::Evidence::of(
         &manifest,
         primary,
@@ -125,15 +125,14 @@ pub fn measure(
     );
     let findings = findings::findings(&evidence);
     let mut recommendation = recommendation::recommendation(&evidence, &findings);
-    let forgetting = forgetting::curves(&manifest.windows, &transcripts, &results);
-    let answered_at_cuts =
-        answered_at_cuts::answered_at_cuts(&transcripts, &results, manifest.depth);
+    let forgetting = forgetting::curves(&manifest.windows, &sessions, &results);
+    let answered_at_cuts = answered_at_cuts::answered_at_cuts(&sessions, &results, manifest.depth);
     let rows: Vec<StrategyRow> = table.into_iter().map(|entry| entry.row).collect();
     let unusable = rows.iter().filter(|row| row.row_kind == RowKind::Unusable);
     let unusable = unusable.map(|row| row.strategy.clone()).collect();
     let asked = primary == Primary::Continuity;
     let gives = !asked && missing.is_none() && advice::advises(&manifest);
-    let advice = gives.then(|| advice::advice(&manifest, &transcripts, &results, &unusable));
+    let advice = gives.then(|| advice::advice(&manifest, &sessions, &results, &unusable));
     if let (Some(of), Some(advice)) = (&mut recommendation, &advice)
         && advice.basis.fit == advice.basis.sessions
     {
@@ -142,9 +141,9 @@ pub fn measure(
     }
     let prices = PriceList::from(&manifest.prices);
     Report {
-        receipt: receipt(&transcripts, &prices),
-        receipts: transcripts.iter().map(|facts| receipt([facts], &prices)).collect(),
-        session_rows: by_transcript::session_rows(&manifest, &transcripts, &results),
+        receipt: receipt(&sessions, &prices),
+        receipts: sessions.iter().map(|facts| receipt([facts], &prices)).collect(),
+        session_rows: by_session::session_rows(&manifest, &sessions, &results),
         manifest,
         title,
         primary,
@@ -157,7 +156,7 @@ pub fn measure(
         advice,
         missing,
         findings,
-        transcripts,
+        sessions,
         results,
         calls: Vec::new(),
         panel,
@@ -165,11 +164,11 @@ pub fn measure(
 }
 
 /// Adds the missing cells of an interrupted run as failed cells, for the
-/// transcripts that it prepared.
-fn add_missing(manifest: &Manifest, facts: &[TranscriptFacts], results: &mut RunResults) {
+/// sessions that it prepared.
+fn add_missing(manifest: &Manifest, facts: &[SessionFacts], results: &mut RunResults) {
     let known: BTreeSet<(&str, &str)> =
-        facts.iter().map(|f| (f.dataset.as_str(), f.transcript.as_str())).collect();
-    let is_known = |cell: &Cell| known.contains(&(&*cell.key.dataset, &*cell.key.transcript));
+        facts.iter().map(|f| (f.dataset.as_str(), f.session.as_str())).collect();
+    let is_known = |cell: &Cell| known.contains(&(&*cell.key.dataset, &*cell.key.session));
     let missing: Vec<Cell> = manifest.planned.missing_cells(results).filter(is_known).collect();
     missing.into_iter().for_each(|cell| results.add_cell(cell));
     results.close();

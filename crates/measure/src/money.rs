@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use super::spec::{Parts, Sample};
 use recap_billing::pricing::Tariff;
 use recap_core::model::{
-    Absent, Bill, Buckets, CallBill, Cell, CellRows, PromptBill, RequestBill, TranscriptFacts,
+    Absent, Bill, Buckets, CallBill, Cell, CellRows, PromptBill, RequestBill, SessionFacts,
 };
 
 /// The buckets of a prompt, with its first breakpoint at one of two positions.
@@ -29,7 +29,7 @@ pub struct Account<'a> {
     tariffs: Vec<Tariff<'a>>,
     /// Tariff of the calls of compactions; `None`: their model has no price.
     calls: Option<Tariff<'a>>,
-    facts: &'a TranscriptFacts,
+    facts: &'a SessionFacts,
     rows: &'a CellRows,
 }
 
@@ -126,7 +126,7 @@ impl<'a> Sample<'a> {
         self.account_of(self.rows)
     }
 
-    /// The bill of another cell of the transcript, with prices.
+    /// The bill of another cell of the session, with prices.
     pub(super) fn account_beside(&self, other: &'a Cell) -> Result<Account<'a>, Absent> {
         self.account_of(other.rows().ok_or(Absent::NoBill)?)
     }

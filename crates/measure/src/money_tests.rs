@@ -21,7 +21,7 @@ fn word(row: &StrategyRow, id: &str, expected: &str) {
 }
 
 /// Two requests of 300 and 600 tokens.
-fn two(id: &str) -> TranscriptFacts {
+fn two(id: &str) -> SessionFacts {
     facts(id).requests(&[300, 600]).build()
 }
 
@@ -137,7 +137,7 @@ fn the_price_of_the_next_run_is_that_of_the_calls_which_offline_summaries_made()
 }
 
 #[test]
-fn dollars_are_summed_over_transcripts_and_savings_are_a_ratio_of_sums() {
+fn dollars_are_summed_over_sessions_and_savings_are_a_ratio_of_sums() {
     // The bill of session t is ten times as large, without savings.
     let large = [(0, 0, 3_000), (0, 3_000, 3_000)];
     let of_t = |name| cell("t", name).sent(&[3_000, 6_000]).bill(RECORDED, "cheap", &large);

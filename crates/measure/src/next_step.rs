@@ -64,7 +64,7 @@ mod tests {
     use crate::testkit::{self, cell, entry_at, facts, manifest};
     use recap_core::model::{
         Cut, CutBill, CutExam, CutOutcome, Manifest, Missing, Primary, ProbeKind, RunResults,
-        TranscriptFacts,
+        SessionFacts,
     };
 
     const SMALL: (&str, f64) = ("25%", 10_000.0);
@@ -72,7 +72,7 @@ mod tests {
 
     fn proposed(
         table: &[Entry],
-        facts: &[TranscriptFacts],
+        facts: &[SessionFacts],
         results: &RunResults,
         judge: &str,
         (missing, findings): (Option<&Missing>, &[Finding]),
@@ -83,7 +83,7 @@ mod tests {
     }
 
     /// A cut at which each of these strategies spent as much on its compactions.
-    fn cut(transcript: &str, spent: &[(&str, f64)]) -> Cut {
+    fn cut(session: &str, spent: &[(&str, f64)]) -> Cut {
         let row = |(strategy, usd): &(&str, f64)| {
             let mut exam = CutExam::of_states(8_000, 3_000, Vec::new());
             exam.bills.push(CutBill {
@@ -101,7 +101,7 @@ mod tests {
                 outcome: CutOutcome::Done(Box::new(exam)),
             }
         };
-        testkit::cut(transcript, Vec::new(), spent.iter().map(row).collect())
+        testkit::cut(session, Vec::new(), spent.iter().map(row).collect())
     }
 
     #[test]
@@ -142,7 +142,7 @@ mod tests {
         let silent = facts("s").requests(&[1, 2]).build();
         let table = [entry_at(SMALL, "prune", Some(1), &[])];
         let none = RunResults::default();
-        let of = |facts: &TranscriptFacts, judge| {
+        let of = |facts: &SessionFacts, judge| {
             proposed(&table, std::slice::from_ref(facts), &none, judge, (None, &[]))
         };
         assert_eq!(of(&asking, "offline"), Some(NextStep::ModelJudge));

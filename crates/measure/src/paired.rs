@@ -1,20 +1,20 @@
-//! Compares a measure of one row in two runs, paired by transcript (reference
+//! Compares a measure of one row in two runs, paired by session (reference
 //! §7).
 //!
 //! The difference is B minus A, pooled as the measure is: mean over
-//! transcripts, sum, or ratio of sums. The interval of a ratio is that of its
+//! sessions, sum, or ratio of sums. The interval of a ratio is that of its
 //! linearised values (Cochran, "Sampling Techniques", 6.3), in which the
-//! numerators and denominators of a transcript vary together. Measures that are
+//! numerators and denominators of a session vary together. Measures that are
 //! pooled by a maximum, a median or a percentile are compared by the mean over
-//! the transcripts' own figures.
+//! the sessions' own figures.
 //!
 //! From six clusters on the interval describes sessions like these. Below, it
 //! is a moving-block bootstrap of the paired requests or probes, shifted to the
 //! pooled difference, and describes these sessions only; measures without a
 //! figure for each request or probe have no such interval.
 //!
-//! Shares of the facts at stake at cuts are paired by transcript: the
-//! difference and both figures of a transcript are weighted by its number of
+//! Shares of the facts at stake at cuts are paired by session: the
+//! difference and both figures of a session are weighted by its number of
 //! facts (how-it-works §46). The facts must be the same on both sides.
 
 use recap_core::model::catalogue;
@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::ALL;
 use super::bootstrap::blocks;
-use super::by_transcript::{ByTranscript, Figure, UnitRow};
+use super::by_session::{BySession, Figure, UnitRow};
 use super::cluster::grouped;
 use super::measures::MEASURES;
 use super::pooling::{self, FactsInOrder, Owner, PooledUnit, pooled};
@@ -34,14 +34,14 @@ use super::statistics::{Bounds, Clusters, FEWEST_FOR_AN_INTERVAL};
 const FEWEST_PAIRS: usize = 10;
 
 /// Shares of the facts whose recorded text is no longer sent. These facts may
-/// differ between two strategies at the same cuts. A transcript has the mean of
+/// differ between two strategies at the same cuts. A session has the mean of
 /// both numbers as its weight.
 const OF_EXPOSED: [&str; 1] = [catalogue::CARRIED_SHARE.id];
 
 /// One row of a run, over one data set or all of them.
 #[derive(Clone, Debug)]
 pub struct Side<'a> {
-    run: &'a ByTranscript,
+    run: &'a BySession,
     rows: Vec<&'a UnitRow>,
 }
 
@@ -50,7 +50,7 @@ impl<'a> Side<'a> {
     /// billing model it is the row of the first one, since only bills differ between
     /// billing models.
     pub fn find(
-        run: &'a ByTranscript,
+        run: &'a BySession,
         dataset: &str,
         strategy: &str,
         window: &str,
@@ -73,17 +73,17 @@ impl<'a> Side<'a> {
         &self.rows
     }
 
-    /// The figures of each of its transcripts for a measure.
+    /// The figures of each of its sessions for a measure.
     fn units(&self, id: &str) -> BTreeMap<Key<'a>, Unit<'a>> {
         let of_row = |row: &&'a UnitRow| {
             let row: &'a UnitRow = row;
             let figures = row.figures.get(id).map(Vec::as_slice).unwrap_or_default();
             let series = row.series.get(id);
             let matching =
-                self.run.transcripts.iter().filter(|matching| matching.dataset == row.dataset);
+                self.run.sessions.iter().filter(|matching| matching.dataset == row.dataset);
             let each =
                 matching.zip(figures).enumerate().filter_map(move |(at, (matching, figure))| {
-                    let key = (matching.dataset.as_str(), matching.transcript.as_str());
+                    let key = (matching.dataset.as_str(), matching.session.as_str());
                     let series = series.and_then(|series| series.get(at));
                     Some((
                         key,
@@ -98,7 +98,7 @@ impl<'a> Side<'a> {
 
 type Key<'a> = (&'a str, &'a str);
 
-/// The figures of a transcript for a measure.
+/// The figures of a session for a measure.
 struct Unit<'a> {
     cluster: Option<&'a str>,
     figure: Figure,
@@ -132,15 +132,15 @@ pub struct Difference {
     pub b: f64,
     /// Figure in B minus figure in A.
     pub difference: f64,
-    /// Number of transcripts with a figure in both.
-    pub transcripts: usize,
-    /// Number of clusters of these transcripts.
+    /// Number of sessions with a figure in both.
+    pub sessions: usize,
+    /// Number of clusters of these sessions.
     pub clusters: usize,
-    /// Number of transcripts with a figure in A only.
+    /// Number of sessions with a figure in A only.
     pub only_a: usize,
-    /// Number of transcripts with a figure in B only.
+    /// Number of sessions with a figure in B only.
     pub only_b: usize,
-    /// Numbers of transcripts with a higher figure in B, a lower one, and an
+    /// Numbers of sessions with a higher figure in B, a lower one, and an
     /// equal one.
     pub higher_lower_alike: (usize, usize, usize),
     /// Whether all pairs are equal, also request by request if that is known.
@@ -159,14 +159,14 @@ pub struct Difference {
 /// Why a measure of two rows cannot be paired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unpaired {
-    /// No transcript has a figure in both.
+    /// No session has a figure in both.
     NoPair,
-    /// The cuts of some transcript have other facts at stake: a cut failed in
+    /// The cuts of some session have other facts at stake: a cut failed in
     /// one of the runs, or the cuts are at other places.
     OtherFacts,
 }
 
-/// A transcript's key, and its figures in both runs.
+/// A session's key, and its figures in both runs.
 type Pair<'p, 'a> = (Key<'a>, &'p Unit<'a>, &'p Unit<'a>);
 
 /// Both figures of a measure, and their difference by cluster.
@@ -175,11 +175,11 @@ struct Pooled {
     b: f64,
     difference: f64,
     clusters: Clusters,
-    /// The factor between a mean over transcripts and the figure.
+    /// The factor between a mean over sessions and the figure.
     scale: f64,
 }
 
-/// Pairs a measure of two rows by transcript.
+/// Pairs a measure of two rows by session.
 pub fn paired(id: &str, a: &Side<'_>, b: &Side<'_>, seed: u64) -> Result<Difference, Unpaired> {
     let spec = MEASURES.iter().find(|spec| spec.id() == id);
     let pool = spec.ok_or(Unpaired::NoPair)?.pool;
@@ -190,7 +190,7 @@ pub fn paired(id: &str, a: &Side<'_>, b: &Side<'_>, seed: u64) -> Result<Differe
     let Pooled { a, b, difference, clusters, scale } = match pool {
         _ if n == 0 => return Err(Unpaired::NoPair),
         Pool::AtCuts => at_cuts(&both, OF_EXPOSED.contains(&id)).ok_or(Unpaired::OtherFacts)?,
-        _ => over_transcripts(&both, pool).ok_or(Unpaired::NoPair)?,
+        _ => over_sessions(&both, pool).ok_or(Unpaired::NoPair)?,
     };
     let sure = clusters.n() >= FEWEST_FOR_AN_INTERVAL;
     let spread = match clusters.confidence(seed) {
@@ -201,7 +201,7 @@ pub fn paired(id: &str, a: &Side<'_>, b: &Side<'_>, seed: u64) -> Result<Differe
         a,
         b,
         difference,
-        transcripts: n,
+        sessions: n,
         clusters: clusters.n(),
         only_a: units_a.len() - n,
         only_b: units_b.len() - n,
@@ -216,7 +216,7 @@ pub fn paired(id: &str, a: &Side<'_>, b: &Side<'_>, seed: u64) -> Result<Differe
 
 /// Pools figures that are not weighted by facts; `None` if a figure is
 /// undefined.
-fn over_transcripts(both: &[Pair<'_, '_>], pool: Pool) -> Option<Pooled> {
+fn over_sessions(both: &[Pair<'_, '_>], pool: Pool) -> Option<Pooled> {
     let pooled =
         |side: fn(&Pair<'_, '_>) -> Figure| total(pool, &both.iter().map(side).collect::<Vec<_>>());
     let (a, b) = (pooled(|(_, a, _)| a.figure)?, pooled(|(_, _, b)| b.figure)?);
@@ -231,7 +231,7 @@ fn over_transcripts(both: &[Pair<'_, '_>], pool: Pool) -> Option<Pooled> {
 }
 
 /// Pools shares of facts, weighted by their number (how-it-works §46). `None` if a
-/// transcript has different facts in the two runs and that is not allowed.
+/// session has different facts in the two runs and that is not allowed.
 fn at_cuts(both: &[Pair<'_, '_>], may_differ: bool) -> Option<Pooled> {
     let (mut in_a, mut in_b, mut less) = (Vec::new(), Vec::new(), Vec::new());
     for pair in both {
@@ -265,7 +265,7 @@ fn alike(a: Option<&Figures>, b: Option<&Figures>) -> bool {
     a.zip(b).is_none_or(|(a, b)| a == b)
 }
 
-/// A pooled figure, with what is needed to compute each transcript's part.
+/// A pooled figure, with what is needed to compute each session's part.
 struct Total {
     figure: f64,
     /// The mean denominator of its fractions.
@@ -273,7 +273,7 @@ struct Total {
 }
 
 impl Total {
-    /// A transcript's part: its figure, or its linearised value. The mean of
+    /// A session's part: its figure, or its linearised value. The mean of
     /// the parts is the figure, or for a sum the n-th part of it.
     fn part(&self, figure: Figure) -> f64 {
         match figure {
@@ -305,7 +305,7 @@ fn total(pool: Pool, figures: &[Figure]) -> Option<Total> {
     figure.is_finite().then_some(Total { figure, to: to / n })
 }
 
-/// Numbers of transcripts with a higher figure in B, a lower one, and an equal
+/// Numbers of sessions with a higher figure in B, a lower one, and an equal
 /// one.
 fn counts(both: &[Pair<'_, '_>]) -> (usize, usize, usize) {
     let own = |figure: Figure| match figure {

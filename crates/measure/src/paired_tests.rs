@@ -1,13 +1,13 @@
 use super::*;
 use recap_core::model::RowKind;
 
-/// A run of transcripts `t0`, `t1`, … of data set `d` with one measure.
-fn run(id: &str, figures: &[Option<Figure>], series: Option<&[Figures]>) -> ByTranscript {
-    let matching = |at: usize| super::super::transcript_fingerprint::TranscriptFingerprint {
+/// A run of sessions `t0`, `t1`, … of data set `d` with one measure.
+fn run(id: &str, figures: &[Option<Figure>], series: Option<&[Figures]>) -> BySession {
+    let matching = |at: usize| super::super::session_fingerprint::SessionFingerprint {
         dataset: "d".into(),
-        transcript: format!("t{at}"),
+        session: format!("t{at}"),
         cluster: None,
-        session: String::new(),
+        content: String::new(),
         probes: String::new(),
         words: None,
         tokens: "exact 1".into(),
@@ -22,14 +22,14 @@ fn run(id: &str, figures: &[Option<Figure>], series: Option<&[Figures]>) -> ByTr
         figures: [(id.to_owned(), figures.to_vec())].into(),
         series: series.map(|series| (id.to_owned(), series.to_vec())).into_iter().collect(),
     };
-    ByTranscript { transcripts: (0..figures.len()).map(matching).collect(), rows: vec![row] }
+    BySession { sessions: (0..figures.len()).map(matching).collect(), rows: vec![row] }
 }
 
 fn ones(figures: &[f64]) -> Vec<Option<Figure>> {
     figures.iter().map(|figure| Some(Figure::One(*figure))).collect()
 }
 
-fn pair(id: &str, a: &ByTranscript, b: &ByTranscript) -> Result<Difference, Unpaired> {
+fn pair(id: &str, a: &BySession, b: &BySession) -> Result<Difference, Unpaired> {
     let side = |run| Side::find(run, ALL, "x", "25%", None).unwrap();
     paired(id, &side(a), &side(b), 7)
 }
@@ -39,12 +39,12 @@ fn near(a: f64, b: f64) -> bool {
 }
 
 #[test]
-fn transcripts_are_paired_and_those_of_one_run_are_counted_and_left_out() {
+fn sessions_are_paired_and_those_of_one_run_are_counted_and_left_out() {
     let a = run("recall", &[Some(Figure::One(0.8)), Some(Figure::One(0.6)), None], None);
     let b = run("recall", &[Some(Figure::One(0.7)), None, Some(Figure::One(0.1))], None);
     let found = pair("recall", &a, &b).unwrap();
     assert!(near(found.a, 0.8) && near(found.b, 0.7) && near(found.difference, -0.1));
-    assert_eq!((found.transcripts, found.only_a, found.only_b), (1, 1, 1));
+    assert_eq!((found.sessions, found.only_a, found.only_b), (1, 1, 1));
     assert_eq!(found.higher_lower_alike, (0, 1, 0));
     assert_eq!((found.spread, found.p, found.mde), (None, None, None));
 }
@@ -124,7 +124,7 @@ fn the_same_mean_over_different_probes_is_a_change() {
 }
 
 #[test]
-fn projects_are_clusters_if_there_are_several_and_else_transcripts() {
+fn projects_are_clusters_if_there_are_several_and_else_sessions() {
     let named = |names: [Option<&'static str>; 3]| {
         grouped(&names.map(|name| (name.map(|name| ("d", name)), 1.0))).n()
     };
@@ -138,7 +138,7 @@ fn facts(of: &[(f64, f64)]) -> Vec<Option<Figure>> {
     of.iter().map(|(of, to)| Some(Figure::Fraction(*of, *to))).collect()
 }
 
-fn kept(of: &[(f64, f64)]) -> ByTranscript {
+fn kept(of: &[(f64, f64)]) -> BySession {
     run("kept_at_cut", &facts(of), None)
 }
 
@@ -150,10 +150,10 @@ fn shares_at_cuts_weigh_at_most_thirty_facts() {
     let found = pair("kept_at_cut", &a, &b).unwrap();
     assert!(near(found.a, 0.6) && near(found.b, 0.55), "{found:?}");
     assert!(near(found.difference, -0.05), "{found:?}");
-    assert_eq!((found.transcripts, found.clusters), (2, 2));
+    assert_eq!((found.sessions, found.clusters), (2, 2));
     assert_eq!(found.higher_lower_alike, (1, 1, 0));
     assert!(near(found.dots[0], -0.1) && near(found.dots[1], 0.1), "{found:?}");
-    // With twice the facts, the first transcript has the same weight.
+    // With twice the facts, the first session has the same weight.
     let (a, b) = (kept(&[(30.0, 60.0), (9.0, 10.0)]), kept(&[(24.0, 60.0), (10.0, 10.0)]));
     assert!(near(pair("kept_at_cut", &a, &b).unwrap().difference, -0.05));
 }
@@ -164,7 +164,7 @@ fn projects_are_clusters_of_both_figures_and_of_their_difference() {
     // 1 at weight 10. (22.5 + 5)/40 and (15 + 10)/40.
     let with_projects = |of: &[(f64, f64)]| {
         let mut run = kept(of);
-        for (matching, name) in run.transcripts.iter_mut().zip(["p", "p", "q"]) {
+        for (matching, name) in run.sessions.iter_mut().zip(["p", "p", "q"]) {
             matching.cluster = Some(name.to_owned());
         }
         run
@@ -233,7 +233,7 @@ fn the_interval_of_a_sum_is_that_of_the_mean_times_requests_and_sessions() {
     assert!((sum.hi - 20.0 * mean.hi).abs() < 1e-9, "{sum:?} {mean:?}");
 }
 
-/// How-it-works §46: where the facts of two strategies may differ, a transcript weighs as
+/// How-it-works §46: where the facts of two strategies may differ, a session weighs as
 /// much as the mean of their numbers.
 #[test]
 fn shares_of_other_facts_are_weighted_by_the_mean_of_both_numbers() {
@@ -288,11 +288,11 @@ fn a_side_is_the_row_of_a_strategy_at_a_window_in_each_data_set() {
 }
 
 #[test]
-fn a_row_has_the_figures_of_the_transcripts_of_its_data_set() {
-    // Transcripts 0 and 2 are of d, and 1 of e.
+fn a_row_has_the_figures_of_the_sessions_of_its_data_set() {
+    // Sessions 0 and 2 are of d, and 1 of e.
     let both = |of_d: [f64; 2], of_e: f64| {
         let mut run = run("recall", &ones(&[0.0; 3]), None);
-        run.transcripts[1].dataset = "e".into();
+        run.sessions[1].dataset = "e".into();
         let row = |dataset: &str, figures: &[f64]| UnitRow {
             dataset: dataset.into(),
             figures: [("recall".to_owned(), ones(figures))].into(),
@@ -302,7 +302,7 @@ fn a_row_has_the_figures_of_the_transcripts_of_its_data_set() {
         run
     };
     let found = pair("recall", &both([0.1, 0.3], 0.8), &both([0.2, 0.6], 0.4)).unwrap();
-    assert_eq!((found.transcripts, found.higher_lower_alike), (3, (2, 1, 0)));
+    assert_eq!((found.sessions, found.higher_lower_alike), (3, (2, 1, 0)));
     assert!(near(found.a, 0.4) && near(found.b, 0.4), "{found:?}");
 }
 

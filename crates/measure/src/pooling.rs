@@ -12,7 +12,7 @@ use super::statistics::{Bounds, Clusters, Weighted};
 /// Data set and name of a project or developer.
 pub type Owner<'a> = (&'a str, &'a str);
 
-/// The same of anything that a transcript has.
+/// The same of anything that a session has.
 pub fn groups<'a, T>(of: impl Iterator<Item = (Option<Owner<'a>>, T)>) -> Vec<Vec<T>> {
     let of: Vec<(Option<Owner<'a>>, T)> = of.collect();
     let owners: BTreeSet<Option<Owner<'a>>> = of.iter().map(|(owner, _)| *owner).collect();
@@ -37,10 +37,10 @@ const MOST_WEIGHT: f64 = 30.0;
 /// runs.
 const FEWEST_RESAMPLED: usize = 10;
 
-/// The share of a transcript's facts that was kept.
+/// The share of a session's facts that was kept.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PooledUnit<'a> {
-    /// Project or developer of the transcript, if known.
+    /// Project or developer of the session, if known.
     pub owner: Option<Owner<'a>>,
     /// Number of facts at stake.
     pub facts: f64,
@@ -49,10 +49,10 @@ pub struct PooledUnit<'a> {
     pub share: f64,
 }
 
-/// The facts of a transcript one by one.
+/// The facts of a session one by one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FactsInOrder<'a> {
-    /// Project or developer of the transcript, if known.
+    /// Project or developer of the session, if known.
     pub owner: Option<Owner<'a>>,
     /// 1 for each fact that was kept and 0 for each that was not, or the
     /// difference of two such values, in the order of the session.
@@ -61,10 +61,10 @@ pub struct FactsInOrder<'a> {
 
 /// The clusters, each with one value: the share kept of all its facts.
 ///
-/// A cluster is a project if several are known, else a transcript. All clusters
+/// A cluster is a project if several are known, else a session. All clusters
 /// with fewer than `FEWEST_FACTS` facts are joined to one, however many facts
 /// it then has. The weight of a cluster is its number of facts, at most
-/// `MOST_WEIGHT`. Transcripts without facts are left out.
+/// `MOST_WEIGHT`. Sessions without facts are left out.
 pub fn pooled(units: &[PooledUnit<'_>]) -> Clusters {
     let clusters = arranged(units.iter().map(|unit| (unit.owner, unit.facts, unit.share)));
     let value = |cluster: Vec<(f64, f64)>| {
@@ -93,7 +93,7 @@ pub fn these_sessions(sessions: &[FactsInOrder<'_>], seed: u64) -> Option<Bounds
     weighted_blocks(&weighted, seed)
 }
 
-/// The owner, the number of facts and the further data of each transcript, by
+/// The owner, the number of facts and the further data of each session, by
 /// cluster; the small clusters are joined and come last.
 fn arranged<'a, T>(units: impl Iterator<Item = (Option<Owner<'a>>, f64, T)>) -> Vec<Vec<(f64, T)>> {
     let with_facts = units.filter(|(_, facts, _)| *facts > 0.0);

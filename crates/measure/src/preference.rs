@@ -8,7 +8,7 @@ use super::cluster::{paired, weighed};
 use super::rows::Entry;
 use super::statistics::Clusters;
 use super::{BASELINE, RECORDED};
-use recap_core::model::{Manifest, Primary, StrategyRow, TranscriptFacts, catalogue};
+use recap_core::model::{Manifest, Primary, SessionFacts, StrategyRow, catalogue};
 
 /// Tolerance for rounding in what is kept.
 const ROUNDING: f64 = 1e-9;
@@ -26,8 +26,8 @@ pub(super) fn keeps_enough(row: &StrategyRow, primary: Primary) -> bool {
 /// The data that a preference is computed from.
 #[derive(Clone, Copy)]
 pub struct Judge<'a> {
-    /// The facts of the transcripts.
-    pub facts: &'a [TranscriptFacts],
+    /// The facts of the sessions.
+    pub facts: &'a [SessionFacts],
     /// The settings of the run.
     pub manifest: &'a Manifest,
     /// The measure that ranks.

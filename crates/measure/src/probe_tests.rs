@@ -3,12 +3,12 @@
 use super::testkit::{absent, cell, close, facts, manifest, run, warnings};
 use super::*;
 use recap_core::model::{
-    AgainstFull, AgeUnit, CellOutcome, Interval, Primary, ProbeKind, StrategyRow, TranscriptFacts,
+    AgainstFull, AgeUnit, CellOutcome, Interval, Primary, ProbeKind, SessionFacts, StrategyRow,
     Value,
 };
 
 /// Three facts and an unanswerable one, all asked at request 1.
-fn four(id: &str) -> TranscriptFacts {
+fn four(id: &str) -> SessionFacts {
     let mut builder = facts(id).requests(&[1_000, 2_000]);
     for _ in 0..3 {
         builder = builder.probe(ProbeKind::Fact, 1, 3_000);
@@ -98,9 +98,9 @@ fn a_session_that_was_never_compacted_has_no_continuity() {
 
 #[test]
 fn continuity_is_the_mean_over_kinds_with_small_kinds_pooled() {
-    // Three transcripts with four facts and one update each: twelve facts have
+    // Three sessions with four facts and one update each: twelve facts have
     // a figure of their own, three updates are pooled with two plans of one
-    // transcript.
+    // session.
     let session = |id: &str, plans: usize| {
         let mut builder = facts(id).requests(&[1_000, 2_000]);
         for _ in 0..4 {
@@ -112,7 +112,7 @@ fn continuity_is_the_mean_over_kinds_with_small_kinds_pooled() {
         }
         builder.build()
     };
-    let transcripts = vec![session("a", 2), session("b", 0), session("c", 0)];
+    let sessions = vec![session("a", 2), session("b", 0), session("c", 0)];
     let cells = vec![
         full("a", "RRRRRRR"),
         full("b", "RRRRR"),
@@ -124,7 +124,7 @@ fn continuity_is_the_mean_over_kinds_with_small_kinds_pooled() {
         // Facts 2/4, update 1/1.
         compacted("c", "RRwwR"),
     ];
-    let report = run(transcripts, cells);
+    let report = run(sessions, cells);
     let a = (25.0 + 200.0 / 3.0) / 2.0;
     let (b, c) = (50.0, 75.0);
     let x = row(&report, "x");
@@ -184,7 +184,7 @@ fn retention_is_on_a_scale_from_floor_to_ceiling_and_never_clamped() {
 }
 
 #[test]
-fn retention_has_an_interval_from_six_transcripts_on() {
+fn retention_has_an_interval_from_six_sessions_on() {
     // Floor 0 and ceiling 1 everywhere, so it is the mean of the own scores
     // 0, 1/3, 2/3, 1, 1/3, 2/3: 0.5, with s² = 11/90 and t(5) = 2.5706.
     let names = ["a", "b", "c", "d", "e", "f"];
@@ -326,10 +326,10 @@ fn the_forgetting_curve_is_by_compactions_and_by_tokens() {
 
 #[test]
 fn a_forgetting_curve_keeps_nothing_at_a_refused_request_except_for_controls() {
-    let transcript = || facts("s").requests(&[1_000, 2_000]).reference(1, 5_000, None).build();
+    let session = || facts("s").requests(&[1_000, 2_000]).reference(1, 5_000, None).build();
     let over = || cell("s", "x").sent(&[1_000, 9_000]).overflow(1).states("k");
     let kept = |cell: Cell| {
-        let report = run(vec![transcript()], vec![cell]);
+        let report = run(vec![session()], vec![cell]);
         let curve = report.forgetting.iter().find(|c| c.age == AgeUnit::Tokens).unwrap();
         curve.bins[0].reference_recall
     };
@@ -404,7 +404,7 @@ fn a_fifth_between_floor_and_ceiling_is_a_scale() {
 }
 
 #[test]
-fn the_interval_of_retention_varies_with_the_scale_of_each_transcript() {
+fn the_interval_of_retention_varies_with_the_scale_of_each_session() {
     // Gained 1/3, 2/3, 1/3, 2/3, 1, 0 of 1, 1, 2/3, 2/3, 1, 2/3: 0.5 of 5/6 in the
     // mean, 0.6. The residuals (gained − 0.6 · scale) / (5/6) have a sum of
     // squares of 106/225 · 36/25 = 0.6784.

@@ -6,30 +6,29 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::BASELINE;
 use super::spec::Sample;
 use recap_core::model::{
-    Agreement, Cell, ProbeFacts, ProbeKind, ProbeRow, RIGHT, TranscriptFacts, Verdict,
+    Agreement, Cell, ProbeFacts, ProbeKind, ProbeRow, RIGHT, SessionFacts, Verdict,
 };
 
 /// Smallest number of probes of a kind for a figure of its own (reference §5).
 const KIND_PROBES: usize = 10;
-/// Smallest number of transcripts with such probes.
-const KIND_TRANSCRIPTS: usize = 3;
+/// Smallest number of sessions with such probes.
+const KIND_SESSIONS: usize = 3;
 
 /// Kinds with a figure of their own in `continuity`, by data set; the others
 /// are pooled.
-pub(super) fn kinds_by_dataset(facts: &[TranscriptFacts]) -> BTreeMap<String, BTreeSet<ProbeKind>> {
+pub(super) fn kinds_by_dataset(facts: &[SessionFacts]) -> BTreeMap<String, BTreeSet<ProbeKind>> {
     let mut seen: BTreeMap<(&str, ProbeKind), (usize, BTreeSet<&str>)> = BTreeMap::new();
-    for transcript in facts {
-        for asked in &transcript.probes {
-            let (probes, transcripts) =
-                seen.entry((&transcript.dataset, asked.probe.kind)).or_default();
+    for session in facts {
+        for asked in &session.probes {
+            let (probes, sessions) = seen.entry((&session.dataset, asked.probe.kind)).or_default();
             *probes += 1;
-            transcripts.insert(&transcript.transcript);
+            sessions.insert(&session.session);
         }
     }
     let mut kinds: BTreeMap<String, BTreeSet<ProbeKind>> =
         facts.iter().map(|f| (f.dataset.clone(), BTreeSet::new())).collect();
-    for ((dataset, kind), (probes, transcripts)) in seen {
-        if probes >= KIND_PROBES && transcripts.len() >= KIND_TRANSCRIPTS {
+    for ((dataset, kind), (probes, sessions)) in seen {
+        if probes >= KIND_PROBES && sessions.len() >= KIND_SESSIONS {
             kinds.entry(dataset.to_owned()).or_default().insert(kind);
         }
     }
@@ -144,14 +143,14 @@ mod tests {
     use crate::testkit::facts;
 
     #[test]
-    fn a_kind_has_its_own_figure_from_ten_probes_of_three_transcripts_on() {
+    fn a_kind_has_its_own_figure_from_ten_probes_of_three_sessions_on() {
         use ProbeKind::{Fact, Plan, Update};
         let session = |id: &str, numbers: [usize; 3]| {
             let kinds = [Fact, Update, Plan].into_iter().zip(numbers);
             let each = kinds.flat_map(|(kind, n)| std::iter::repeat_n(kind, n));
             each.fold(facts(id).requests(&[1, 2]), |built, kind| built.probe(kind, 1, 9)).build()
         };
-        // Ten facts, nine updates, and twelve plans of two transcripts only.
+        // Ten facts, nine updates, and twelve plans of two sessions only.
         let all = [session("s", [4, 3, 6]), session("t", [3, 3, 6]), session("u", [3, 3, 0])];
         let kinds = kinds_by_dataset(&all);
         assert_eq!(kinds["d"], BTreeSet::from([Fact]));

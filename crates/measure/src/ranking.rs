@@ -20,7 +20,7 @@ pub(super) const FEWEST_ASKED: usize = 5;
 /// windows and agent models as typed, then `full`, the ranked rows, the
 /// offline summaries, other controls.
 ///
-/// The primary measure ranks. Rows with equal figures in every transcript share
+/// The primary measure ranks. Rows with equal figures in every session share
 /// a rank, and the next rank counts all of them (1, 2, 2, 4); among them the
 /// smaller bill comes first, then fewer tokens sent. A row without a score, or
 /// with failed cells, has no rank, because its exam is another one. A row also
@@ -135,7 +135,7 @@ mod tests {
     use recap_core::model::Unusable;
 
     #[test]
-    fn rows_with_equal_figures_in_every_transcript_share_a_rank() {
+    fn rows_with_equal_figures_in_every_session_share_a_rank() {
         let kept = |id: &str, name: &str, kept: usize, tokens: u64| {
             let states = "k".repeat(kept) + &"l".repeat(20 - kept);
             cell(id, name).sent(&[tokens; 10]).states(&states).build()

@@ -184,7 +184,7 @@ fn spread(run: &Evidence<'_>, row: &StrategyRow) -> Option<Range> {
         Interval::Dots { values } => {
             // There is one value per cluster: sessions of one project count
             // once.
-            let alone = row.number(catalogue::TRANSCRIPTS) == Some(values.len() as f64);
+            let alone = row.number(catalogue::SESSIONS) == Some(values.len() as f64);
             let of = if alone { RangeOf::Sessions } else { RangeOf::Projects };
             (*values.first()?, *values.last()?, of)
         }

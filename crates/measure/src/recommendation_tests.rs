@@ -2,15 +2,15 @@ use super::*;
 use crate::testkit::{self, answer, cell, entry_at, facts, manifest, run, run_at, warnings};
 use recap_core::model::{
     Absent, AgainstFull, Cell, Missing, ProbeKind, RECORDED as BY_MODEL, Report, RunResults,
-    TranscriptFacts, Ungraded,
+    SessionFacts, Ungraded,
 };
 
-fn session(id: &str) -> TranscriptFacts {
+fn session(id: &str) -> SessionFacts {
     asking(id, 2)
 }
 
 /// Ten requests, each with this many references.
-fn asking(id: &str, references: usize) -> TranscriptFacts {
+fn asking(id: &str, references: usize) -> SessionFacts {
     let mut builder = facts(id).requests(&[100; 10]);
     for request in 0..10 {
         for _ in 0..references {
@@ -431,7 +431,7 @@ fn refused_by(run: &Evidence<'_>, best: &Entry) -> Option<String> {
 #[test]
 fn the_range_beside_a_figure_says_what_it_is_of() {
     let range = |interval: Interval| {
-        let mut entry = entry_at(SMALL, "x", Some(1), &[("transcripts", 3.0)]);
+        let mut entry = entry_at(SMALL, "x", Some(1), &[("sessions", 3.0)]);
         entry.row.intervals.insert("continuity".into(), interval);
         let table = [entry];
         look(Primary::Continuity, &table, |run| spread(run, &table[0].row)).unwrap()
@@ -577,7 +577,7 @@ fn what_was_replayed_is_counted() {
     let manifest = manifest(&["25%", "200k"]);
     // Of the two sessions one was cut.
     let cut = RunResults::new([], [testkit::cut("t", Vec::new(), Vec::new())]);
-    let of = |primary, facts: &[TranscriptFacts]| {
+    let of = |primary, facts: &[SessionFacts]| {
         replayed(&Evidence::of(&manifest, primary, &table, (facts, &cut), None, None))
     };
     let found = of(Primary::Continuity, &all);

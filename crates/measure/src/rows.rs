@@ -7,8 +7,8 @@ use super::{BASELINE, FLOOR};
 use std::collections::{BTreeMap, BTreeSet};
 
 use recap_core::model::{
-    Absent, AgainstFull, Interval, Manifest, Primary, RowKind, SessionResults, RunResults, StrategyRow,
-    Support, TranscriptFacts, UnusableReplies, Value, catalogue,
+    Absent, AgainstFull, Interval, Manifest, Primary, RowKind, RunResults, SessionFacts,
+    SessionResults, StrategyRow, Support, UnusableReplies, Value, catalogue,
 };
 
 use super::against_full::{Difference, Margin, judge};
@@ -24,7 +24,7 @@ use super::statistics::{Bounds, Clusters, Confidence};
 
 /// The measure that ranks: continuity where there are probes, else what is kept
 /// at cuts (how-it-works §45), and reference recall in a run without cuts.
-pub fn primary(facts: &[TranscriptFacts], results: &RunResults) -> Primary {
+pub fn primary(facts: &[SessionFacts], results: &RunResults) -> Primary {
     let probes = facts.iter().any(|f| !f.probes.is_empty());
     let at_stake = |session: SessionResults<'_>| {
         session.cuts().iter().any(|cut| !cut.facts.is_empty() && !cut.rows.is_empty())
@@ -40,7 +40,7 @@ pub fn primary(facts: &[TranscriptFacts], results: &RunResults) -> Primary {
 pub struct Entry {
     /// The row as it is printed.
     pub row: StrategyRow,
-    /// The primary measure of each of the row's transcripts, by their position
+    /// The primary measure of each of the row's sessions, by their position
     /// in the facts.
     pub scores: BTreeMap<usize, f64>,
     /// The facts at stake behind each of these scores; empty if scores are not
@@ -56,9 +56,9 @@ pub struct Entry {
     pub replies: UnusableReplies,
 }
 
-/// All rows, in the order of their keys. Transcripts must be sorted.
+/// All rows, in the order of their keys. Sessions must be sorted.
 pub fn table(
-    facts: &[TranscriptFacts],
+    facts: &[SessionFacts],
     results: &RunResults,
     primary: Primary,
     manifest: &Manifest,
@@ -82,7 +82,7 @@ pub fn table(
 
 /// The data from which one row is built.
 struct Builder<'a> {
-    facts: &'a [TranscriptFacts],
+    facts: &'a [SessionFacts],
     row: &'a Gathered,
     code: usize,
     /// Number of the baseline's row on the same data set and window, for the
@@ -179,7 +179,7 @@ impl Builder<'_> {
         }
     }
 
-    /// A measure of each transcript of a row, averaged over replicates.
+    /// A measure of each session of a row, averaged over replicates.
     fn each(&self, code: usize, id: &'static str) -> &ByUnit {
         self.pooled.units(code as u32, id)
     }
@@ -244,7 +244,7 @@ impl Builder<'_> {
         Some(bounds)
     }
 
-    /// The paired difference to the baseline, over the transcripts of both.
+    /// The paired difference to the baseline, over the sessions of both.
     fn difference(&self, scores: &BTreeMap<usize, f64>) -> Option<Difference> {
         if self.row.key.strategy == BASELINE {
             return None;
@@ -277,13 +277,13 @@ impl Builder<'_> {
         let all: BTreeMap<usize, f64> = units.iter().map(|unit| (*unit, 0.0)).collect();
         let counted = if scores.is_empty() { &all } else { scores };
         let offline_summary = self.row.row_kind == RowKind::OfflineSummary;
-        values.insert(catalogue::TRANSCRIPTS.id.into(), Value::Known(units.len() as f64));
+        values.insert(catalogue::SESSIONS.id.into(), Value::Known(units.len() as f64));
         let clusters = self.clusters_of(self.primary.id(), counted);
         values.insert(catalogue::N_CLUSTERS.id.into(), Value::Known(clusters.n() as f64));
         self.stakes(values);
         values
             .insert(catalogue::OFFLINE_SUMMARY.id.into(), Value::Text(offline_summary.to_string()));
-        let facts: Vec<&TranscriptFacts> = units.iter().map(|unit| &self.facts[*unit]).collect();
+        let facts: Vec<&SessionFacts> = units.iter().map(|unit| &self.facts[*unit]).collect();
         sources(self.row, &facts, values);
     }
 
@@ -305,7 +305,7 @@ impl Builder<'_> {
     }
 }
 
-/// Number of questions or facts behind the primary measure of these transcripts;
+/// Number of questions or facts behind the primary measure of these sessions;
 /// replicates have the same exam and count once.
 fn asked(scores: &BTreeMap<usize, f64>, series: &BTreeMap<usize, Vec<Figures>>) -> usize {
     let of = |series: &Vec<Figures>| {
@@ -344,7 +344,7 @@ fn difference_values(difference: &Difference, unit: f64, values: &mut BTreeMap<S
 }
 
 /// Adds the columns of sources.
-fn sources(row: &Gathered, facts: &[&TranscriptFacts], values: &mut BTreeMap<String, Value>) {
+fn sources(row: &Gathered, facts: &[&SessionFacts], values: &mut BTreeMap<String, Value>) {
     let requests = facts.iter().flat_map(|f| &f.requests).filter(|r| r.billed);
     let outputs = requests.map(|r| if r.output_recorded { "recorded" } else { "counted" });
     let counts = facts.iter().map(|f| f.tokens_source.as_str());
@@ -415,7 +415,7 @@ mod tests {
     }
 
     /// A cut with this many facts, and the state of all of them under `x`.
-    fn cut(transcript: &str, facts: usize, state: Option<ReferenceState>) -> Cut {
+    fn cut(session: &str, facts: usize, state: Option<ReferenceState>) -> Cut {
         let fact = |at: usize| FactAtStake {
             request: 10,
             text: format!("src/{at}.rs"),
@@ -435,7 +435,7 @@ mod tests {
                 vec![state; facts],
             ))),
         });
-        testkit::cut(transcript, (0..facts).map(fact).collect(), row.into_iter().collect())
+        testkit::cut(session, (0..facts).map(fact).collect(), row.into_iter().collect())
     }
 
     #[test]

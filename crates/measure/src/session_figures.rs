@@ -10,15 +10,15 @@ use super::measures::MEASURES;
 use super::sign_flip::sign_flip;
 use super::spec::{Parts, mean};
 use super::statistics::{Bounds, Clusters, FEWEST_FOR_AN_INTERVAL};
-use recap_core::model::{Cell, CellOutcome, Manifest, RunResults, TranscriptFacts, catalogue};
+use recap_core::model::{Cell, CellOutcome, Manifest, RunResults, SessionFacts, catalogue};
 
 /// What a session tells of one strategy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SessionFigures {
     /// Name of the data set.
     pub dataset: String,
-    /// Id of the transcript.
-    pub transcript: String,
+    /// Id of the session.
+    pub session: String,
     /// Id of the strategy.
     pub strategy: String,
     /// Numerator and denominator of the measure of quality, averaged over
@@ -35,11 +35,11 @@ pub struct SessionFigures {
 }
 
 /// The figures of a run with one window, by session and strategy, as its first
-/// billing model is billed. `quality` is the id of a measure at cuts. Transcripts are
+/// billing model is billed. `quality` is the id of a measure at cuts. Sessions are
 /// sorted by their keys.
 pub fn session_figures(
     manifest: &Manifest,
-    facts: &[TranscriptFacts],
+    facts: &[SessionFacts],
     results: &RunResults,
     quality: &str,
 ) -> Vec<SessionFigures> {
@@ -68,8 +68,8 @@ pub fn session_figures(
         for unit in &row.units {
             let of = |parts: &ByUnit| parts.get(&(*unit as u32)).cloned().unwrap_or_default();
             let place = &facts[*unit];
-            let (dataset, transcript) = (place.dataset.clone(), place.transcript.clone());
-            if let Some(own) = found.get_mut(&(dataset, transcript, row.key.strategy.clone())) {
+            let (dataset, session) = (place.dataset.clone(), place.session.clone());
+            if let Some(own) = found.get_mut(&(dataset, session, row.key.strategy.clone())) {
                 own.quality = fraction(&of(&kept));
                 own.usd = one(&of(&usd));
                 own.waits_ms = waits(&of(&waited));
@@ -83,7 +83,7 @@ pub fn session_figures(
 fn unknown(cell: &Cell) -> SessionFigures {
     SessionFigures {
         dataset: cell.key.dataset.clone(),
-        transcript: cell.key.transcript.clone(),
+        session: cell.key.session.clone(),
         strategy: cell.key.strategy.clone(),
         quality: None,
         usd: None,
@@ -92,12 +92,12 @@ fn unknown(cell: &Cell) -> SessionFigures {
     }
 }
 
-/// Data set, transcript and strategy.
+/// Data set, session and strategy.
 type Key = (String, String, String);
 
 fn key(cell: &Cell) -> Key {
     let of = &cell.key;
-    (of.dataset.clone(), of.transcript.clone(), of.strategy.clone())
+    (of.dataset.clone(), of.session.clone(), of.strategy.clone())
 }
 
 /// The mean numerator and the mean denominator.
@@ -184,7 +184,7 @@ mod tests {
         };
         let found = figures(&["s", "t"], vec![timed("s", 300, 70.0), timed("t", 700, 90.0)]);
         let told: Vec<_> =
-            found.iter().map(|own| (own.transcript.as_str(), own.usd.unwrap())).collect();
+            found.iter().map(|own| (own.session.as_str(), own.usd.unwrap())).collect();
         // 300 and 700 uncached at 1, and 20 of output at 5 a million.
         let expected = [("s", 0.000_4), ("t", 0.000_8)];
         for ((id, usd), (other, expected)) in told.into_iter().zip(expected) {
@@ -200,7 +200,7 @@ mod tests {
         let found = figures(&["s"], vec![cell("s", "x").failed("it broke")]);
         let expected = SessionFigures {
             dataset: "d".into(),
-            transcript: "s".into(),
+            session: "s".into(),
             strategy: "x".into(),
             quality: None,
             usd: None,

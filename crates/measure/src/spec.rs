@@ -7,7 +7,7 @@ use super::exams::Exams;
 use recap_billing::pricing::PriceList;
 use recap_core::model::{
     Absent, Cell, CellRows, CompactionRow, Manifest, Measure, ProbeKind, Reference, ReferenceState,
-    Repeated, Source, Support, TimeProfile, TranscriptFacts,
+    Repeated, SessionFacts, Source, Support, TimeProfile,
 };
 
 /// What a run takes for granted of prices and speeds.
@@ -27,13 +27,13 @@ impl Assumptions {
 
 /// How the values of cells are pooled to the value of a row (reference §7).
 ///
-/// Replicates of one transcript are averaged first, except under [`Pool::Max`],
+/// Replicates of one session are averaged first, except under [`Pool::Max`],
 /// [`Pool::Median`] and [`Pool::Percentile`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pool {
-    /// Mean over transcripts, all with the same weight.
+    /// Mean over sessions, all with the same weight.
     Mean,
-    /// Sum over all transcripts.
+    /// Sum over all sessions.
     Sum,
     /// Largest value of all cells.
     Max,
@@ -86,8 +86,8 @@ impl Parts {
 /// One figure per request or probe of a cell; `None` where there is none.
 pub(super) type Figures = Vec<Option<f64>>;
 
-/// Returns the size of the part of a transcript's exam that a measure uses.
-pub type SupportOf = fn(&TranscriptFacts) -> Support;
+/// Returns the size of the part of a session's exam that a measure uses.
+pub type SupportOf = fn(&SessionFacts) -> Support;
 
 /// The computation and pooling of a measure.
 #[derive(Clone, Copy)]
@@ -120,9 +120,9 @@ pub enum Basis {
     Requests,
     /// The part of the exam that this function returns.
     ///
-    /// Transcripts whose whole exam is too small are left out: two references
+    /// Sessions whose whole exam is too small are left out: two references
     /// must not weigh as much as a hundred. A row has no figure if this part is
-    /// too small over the remaining transcripts.
+    /// too small over the remaining sessions.
     References(SupportOf),
     /// The probes of the data set.
     Probes,
@@ -182,17 +182,17 @@ impl Spec {
     }
 }
 
-/// One cell that reached its end, with the facts of its transcript.
+/// One cell that reached its end, with the facts of its session.
 #[derive(Clone, Copy)]
 pub struct Sample<'a> {
-    /// The facts that all strategies of the transcript share.
-    pub facts: &'a TranscriptFacts,
+    /// The facts that all strategies of the session share.
+    pub facts: &'a SessionFacts,
     /// The cell with its key and its outcome.
     pub cell: &'a Cell,
     /// The rows of the cell; as many request, reference and probe rows as
     /// `facts` has, except for cells without replayed requests.
     pub rows: &'a CellRows,
-    /// The cell of `full` on the same transcript at the same window.
+    /// The cell of `full` on the same session at the same window.
     pub full: Option<&'a Cell>,
     /// The cell of the control `recorded` at the same place.
     pub recorded: Option<&'a Cell>,

@@ -1,7 +1,7 @@
-//! Intervals for few transcripts (reference §7), in plain Rust.
+//! Intervals for few sessions (reference §7), in plain Rust.
 //!
-//! The unit is the cluster. Values are per transcript, grouped by cluster, and
-//! each has a weight, by default 1; with one transcript per cluster and weights
+//! The unit is the cluster. Values are per session, grouped by cluster, and
+//! each has a weight, by default 1; with one session per cluster and weights
 //! of 1 every formula is the textbook one.
 
 use statrs::distribution::{Beta, ContinuousCDF, StudentsT};
@@ -9,14 +9,14 @@ use statrs::distribution::{Beta, ContinuousCDF, StudentsT};
 /// Smallest number of clusters with an interval (reference §7).
 pub const FEWEST_FOR_AN_INTERVAL: usize = 6;
 
-/// Values of transcripts, grouped by cluster.
+/// Values of sessions, grouped by cluster.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Clusters(Vec<Vec<Weighted>>);
 
 /// A value with its weight relative to the others.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weighted {
-    /// The value of a transcript.
+    /// The value of a session.
     pub value: f64,
     /// Its weight, above 0. Only the ratios of weights matter.
     pub weight: f64,
@@ -99,7 +99,7 @@ impl Clusters {
     }
 
     /// Number of values in all clusters.
-    pub fn transcripts(&self) -> usize {
+    pub fn sessions(&self) -> usize {
         self.values().count()
     }
 
@@ -147,12 +147,12 @@ impl Clusters {
     pub fn effective(&self) -> f64 {
         let squares: f64 = self.0.iter().flatten().map(|v| v.weight.powi(2)).sum();
         let weight = self.weight();
-        self.n() as f64 * (weight * weight / (self.transcripts() as f64 * squares))
+        self.n() as f64 * (weight * weight / (self.sessions() as f64 * squares))
     }
 
     /// Standard error of [`Self::mean`], robust to similarity within clusters:
     /// `√(G/(G−1) · Σ_g (Σ_i∈g w_i (x_i − x̄))²) / Σ w` (Liang and Zeger 1986
-    /// with the usual small-sample factor). With one transcript per cluster and
+    /// with the usual small-sample factor). With one session per cluster and
     /// weights of 1 it is `s/√n`.
     pub(super) fn standard_error(&self) -> f64 {
         let mean = self.mean();

@@ -7,7 +7,7 @@ use super::*;
 
 const SEVEN: [f64; 7] = [0.86, 0.91, 0.79, 0.95, 0.62, 0.88, 0.84];
 
-/// One transcript per cluster.
+/// One session per cluster.
 fn singles(values: &[f64]) -> Clusters {
     Clusters::new(values.iter().map(|v| vec![*v]).collect())
 }
@@ -43,7 +43,7 @@ fn the_clopper_pearson_bound_is_that_of_scipy() {
 }
 
 #[test]
-fn transcripts_of_one_cluster_do_not_count_as_independent() {
+fn sessions_of_one_cluster_do_not_count_as_independent() {
     // Each value of six projects three times: as uncertain as six single
     // sessions.
     let single = singles(&SEVEN[..6]);
@@ -54,7 +54,7 @@ fn transcripts_of_one_cluster_do_not_count_as_independent() {
 }
 
 #[test]
-fn the_mean_is_over_transcripts_and_not_over_clusters() {
+fn the_mean_is_over_sessions_and_not_over_clusters() {
     // (0.2 + 0.4 + 0.9) / 3 = 0.5; the means of the clusters are 0.3 and 0.9.
     let clusters = Clusters::new(vec![vec![0.2, 0.4], vec![0.9], Vec::new()]);
     close(clusters.mean(), 0.5);
@@ -174,8 +174,8 @@ fn bounds_are_moved_into_the_range_of_the_parameter() {
 }
 
 #[test]
-fn every_value_counts_as_a_transcript() {
+fn every_value_counts_as_a_session() {
     let clusters = Clusters::new(vec![vec![0.2, 0.4], vec![0.9]]);
     assert_eq!(clusters.values().collect::<Vec<_>>(), [0.2, 0.4, 0.9]);
-    assert_eq!((clusters.transcripts(), clusters.weight()), (3, 3.0));
+    assert_eq!((clusters.sessions(), clusters.weight()), (3, 3.0));
 }

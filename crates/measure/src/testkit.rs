@@ -1,4 +1,4 @@
-//! Small transcripts and cells for tests, built by hand.
+//! Small sessions and cells for tests, built by hand.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +18,7 @@ use recap_core::model::{
     LatencySource, LedgerState, Manifest, MessageFacts, NoGrade, Prices, Probe, ProbeFacts,
     ProbeKind, ProbeRow, PromptBill, RECORDED, Recovered, Reference, ReferenceOutcome,
     ReferenceState, Repeated, ReplyFacts, Report, RequestBill, RequestFacts, RequestRow, Role,
-    RowKind, RunResults, Snapshot, Source, StrategyRow, TimeProfile, TokensSource, TranscriptFacts,
+    RowKind, RunResults, SessionFacts, Snapshot, Source, StrategyRow, TimeProfile, TokensSource,
     Unusable, UnusableReplies, Value, Verdict, Vote,
 };
 use recap_core::wording;
@@ -41,7 +41,7 @@ pub const PROFILE: TimeProfile = TimeProfile {
 };
 
 /// A cell as measures see it, without `full` beside it.
-pub fn sample<'a>(facts: &'a TranscriptFacts, cell: &'a Cell) -> Sample<'a> {
+pub fn sample<'a>(facts: &'a SessionFacts, cell: &'a Cell) -> Sample<'a> {
     static NO_KINDS: BTreeSet<ProbeKind> = BTreeSet::new();
     static NO_EXAMS: LazyLock<Exams<'static>> = LazyLock::new(Exams::default);
     static NONE_REPEATED: LazyLock<Repeated> = LazyLock::new(Repeated::default);
@@ -87,7 +87,7 @@ pub fn manifest(windows: &[&str]) -> Manifest {
         questions: "none".to_owned(),
         depth: 0,
         replicates: 1,
-        transcripts: Vec::new(),
+        sessions: Vec::new(),
         strategies: Vec::new(),
         compactor: "offline".into(),
         answerer: "offline".into(),
@@ -190,12 +190,12 @@ fn judgement(outcome: char) -> Judgement {
 }
 
 /// A measured run at the window `25%`.
-pub fn run(facts: Vec<TranscriptFacts>, cells: Vec<Cell>) -> Report {
+pub fn run(facts: Vec<SessionFacts>, cells: Vec<Cell>) -> Report {
     run_at(&["25%"], facts, cells)
 }
 
 /// A measured run over these windows.
-pub fn run_at(windows: &[&str], facts: Vec<TranscriptFacts>, cells: Vec<Cell>) -> Report {
+pub fn run_at(windows: &[&str], facts: Vec<SessionFacts>, cells: Vec<Cell>) -> Report {
     measure(manifest(windows), "d".into(), facts, RunResults::new(cells, []))
 }
 
@@ -216,7 +216,7 @@ pub fn absent(row: &StrategyRow, id: &str, because: &str) {
 }
 
 /// A session of ten requests of 100 tokens, each with two references.
-pub(super) fn twenty_references(id: &str) -> TranscriptFacts {
+pub(super) fn twenty_references(id: &str) -> SessionFacts {
     let mut builder = facts(id).requests(&[100; 10]);
     for request in 0..10 {
         builder = builder.reference(request, 5_000, None).reference(request, 5_000, None);
@@ -224,7 +224,7 @@ pub(super) fn twenty_references(id: &str) -> TranscriptFacts {
     builder.build()
 }
 
-/// A row over all transcripts with these figures: of a control if it has no rank.
+/// A row over all sessions with these figures: of a control if it has no rank.
 pub(super) fn entry_at(
     (window, window_tokens): (&str, f64),
     strategy: &str,
@@ -261,10 +261,10 @@ pub fn answer(report: &Report) -> String {
 
 /// A cut before request 10, with 10,000 tokens before it, of which 2,000 are
 /// the preamble, and 40 requests after it.
-pub(super) fn cut(transcript: &str, facts: Vec<FactAtStake>, rows: Vec<CutRow>) -> Cut {
+pub(super) fn cut(session: &str, facts: Vec<FactAtStake>, rows: Vec<CutRow>) -> Cut {
     Cut {
         dataset: "d".into(),
-        transcript: transcript.into(),
+        session: session.into(),
         request: 10,
         recorded: false,
         requests: 40,

@@ -16,7 +16,7 @@ fn row<'a>(report: &'a Report, dataset: &str, strategy: &str) -> &'a StrategyRow
 /// Ten requests of 1,000 to 10,000 tokens (55,000 in all) with two references
 /// each: one 5,000 tokens back, in tool result 2, and one 20,000 tokens back,
 /// in no tool result.
-fn ten_requests(id: &str) -> TranscriptFacts {
+fn ten_requests(id: &str) -> SessionFacts {
     let full: Vec<u64> = (1..=10).map(|k| k * 1_000).collect();
     let mut builder = facts(id).requests(&full);
     for request in 0..10 {
@@ -113,7 +113,7 @@ fn a_failed_cell_contributes_nothing_and_its_row_has_no_rank() {
 }
 
 #[test]
-fn a_cell_that_does_not_fit_its_transcript_fails() {
+fn a_cell_that_does_not_fit_its_session_fails() {
     let short = cell("s", "x").sent(&[10; 3]).states(HALF).build();
     let stray = strategy("elsewhere", "x", HALF).build();
     let report = run(vec![ten_requests("s")], vec![short, stray]);
@@ -125,7 +125,7 @@ fn a_cell_that_does_not_fit_its_transcript_fails() {
 
 #[test]
 fn references_to_missing_positions_fail_the_cell_without_a_panic() {
-    let spoil: [fn(&mut TranscriptFacts); 3] = [
+    let spoil: [fn(&mut SessionFacts); 3] = [
         |facts| facts.exam.references[19].request = 10,
         |facts| facts.exam.references[0].refetch = Some(99),
         |facts| facts.exam.references[0].request = 5,
@@ -140,7 +140,7 @@ fn references_to_missing_positions_fail_the_cell_without_a_panic() {
 }
 
 /// A run with two data sets, two windows, replicates, a failure and controls.
-fn mixed() -> (Vec<TranscriptFacts>, Vec<Cell>) {
+fn mixed() -> (Vec<SessionFacts>, Vec<Cell>) {
     let mut all = Vec::new();
     let mut cells = Vec::new();
     for (at, name) in ["a", "b", "c", "d", "e", "f", "g"].iter().enumerate() {
@@ -168,7 +168,7 @@ fn mixed() -> (Vec<TranscriptFacts>, Vec<Cell>) {
 #[test]
 fn cells_in_any_order_give_the_same_report_byte_for_byte() {
     let (facts, cells) = mixed();
-    let bytes = |facts: Vec<TranscriptFacts>, cells: Vec<Cell>| {
+    let bytes = |facts: Vec<SessionFacts>, cells: Vec<Cell>| {
         format!("{:?}", run_at(&["50%", "25%"], facts, cells))
     };
     let first = bytes(facts.clone(), cells.clone());
@@ -183,7 +183,7 @@ fn cells_in_any_order_give_the_same_report_byte_for_byte() {
 }
 
 #[test]
-fn replicates_count_as_one_transcript() {
+fn replicates_count_as_one_session() {
     let cells = vec![
         strategy("s", "x", WHOLE).build(),
         strategy("s", "x", HALF).replicate(1).build(),
@@ -240,7 +240,7 @@ fn windows_are_in_the_order_typed_and_all_comes_last() {
 }
 
 #[test]
-fn the_number_of_transcripts_decides_the_conclusions() {
+fn the_number_of_sessions_decides_the_conclusions() {
     let interval = |n: usize| {
         let names: Vec<String> = (0..n).map(|i| format!("s{i:02}")).collect();
         let states = |i: usize| if i.is_multiple_of(2) { HALF } else { WHOLE };
@@ -346,7 +346,7 @@ fn an_empty_run_gives_an_empty_report() {
 }
 
 #[test]
-fn all_gives_transcripts_equal_weight_and_sums_tokens() {
+fn all_gives_sessions_equal_weight_and_sums_tokens() {
     let mut other = ten_requests("s");
     other.dataset = "e".into();
     other.requests.iter_mut().for_each(|r| r.tokens_full *= 10);
@@ -360,16 +360,16 @@ fn all_gives_transcripts_equal_weight_and_sums_tokens() {
     let all = row(&report, ALL, "x");
     close(all, "reference_recall", 0.75);
     close(all, "token_savings", 1.0 - 22_500.0 / 606_000.0);
-    close(all, "transcripts", 3.0);
+    close(all, "sessions", 3.0);
     close(row(&report, "e", "x"), "token_savings", 1.0 - 11_500.0 / 551_000.0);
 }
 
 #[test]
-fn cells_that_an_interrupted_run_lacks_failed_where_it_prepared_their_transcript() {
-    use recap_core::model::{Planned, PlannedStrategy, PlannedTranscript};
-    let planned = |id: &str| PlannedTranscript {
+fn cells_that_an_interrupted_run_lacks_failed_where_it_prepared_their_session() {
+    use recap_core::model::{Planned, PlannedSession, PlannedStrategy};
+    let planned = |id: &str| PlannedSession {
         dataset: "d".into(),
-        transcript: id.into(),
+        session: id.into(),
         windows: vec!["25%".into()],
         cuts: Vec::new(),
     };
@@ -381,7 +381,7 @@ fn cells_that_an_interrupted_run_lacks_failed_where_it_prepared_their_transcript
             replicates: 1,
         }],
         at_cuts: Vec::new(),
-        transcripts: ["s", "t", "u"].map(planned).to_vec(),
+        sessions: ["s", "t", "u"].map(planned).to_vec(),
     };
     let cells = [strategy("s", "x", HALF).build()];
     let facts = vec![ten_requests("s"), ten_requests("t")];

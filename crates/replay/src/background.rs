@@ -174,7 +174,7 @@ mod tests {
         Plan {
             key: CellKey {
                 dataset: "d".to_owned(),
-                transcript: String::new(),
+                session: String::new(),
                 strategy: "lis".to_owned(),
                 window: String::new(),
                 replicate: 0,

@@ -14,7 +14,7 @@ use recap_billing::pricing::{Agent, ModelPrices};
 use recap_billing::prompt_cache::{Life, Prompt, PromptCache, Rules, Unit};
 use recap_core::model::{
     Bill, Buckets, CallBill, Exogenous, PromptBill, RECORDED, RequestBill, RequestFacts,
-    TranscriptFacts, Usage,
+    SessionFacts, Usage,
 };
 use recap_strategy::{Breakpoint, Context, EntryId, ModelCall, Sent, Step};
 
@@ -66,7 +66,7 @@ struct Caches {
 impl Biller {
     /// An empty bill for a cell. Without a model in the compactor's role, the
     /// agent's own model is assumed to write the summaries.
-    pub fn new(plan: &Plan, facts: &TranscriptFacts) -> Self {
+    pub fn new(plan: &Plan, facts: &SessionFacts) -> Self {
         let (strategy, compactor) = (&plan.strategy, plan.compactor.as_deref());
         let elsewhere = elsewhere(&strategy.breakpoints, facts);
         let other_place = elsewhere.is_some();
@@ -238,7 +238,7 @@ impl Biller {
     /// compaction to its position among those of the cell.
     pub(super) fn into_bills(
         self,
-        facts: &TranscriptFacts,
+        facts: &SessionFacts,
         places: &BTreeMap<u32, u32>,
     ) -> Vec<Arc<Bill>> {
         let Self { billing_models, compacted, life, .. } = self;
@@ -350,7 +350,7 @@ fn apply_cache_event(cache: &mut dyn PromptCache, sent: &Sent, facts: &RequestFa
 /// The breakpoints with that of the preamble moved behind everything before the
 /// conversation. `None` unless the recording hides text there that does not
 /// survive a restart; otherwise both positions are the same.
-fn elsewhere(plan: &[Breakpoint], facts: &TranscriptFacts) -> Option<Vec<Breakpoint>> {
+fn elsewhere(plan: &[Breakpoint], facts: &SessionFacts) -> Option<Vec<Breakpoint>> {
     let global = facts.calibration.as_ref()?.global?;
     let apart = global < facts.hidden_tokens;
     let moves = apart && plan.contains(&Breakpoint::Preamble) && !plan.contains(&Breakpoint::Head);

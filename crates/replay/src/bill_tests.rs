@@ -5,13 +5,13 @@ use super::super::session::ReplaySession;
 use super::super::subject::PreparedSession;
 use super::*;
 use recap_billing::prompt_cache::Anthropic;
-use recap_core::model::{Block, CellKey, Message, Role, Transcript};
+use recap_core::model::{Block, CellKey, Message, Role, Session};
 use recap_core::tokens::Counter;
 use recap_exam::roles::compactor::EmptySummary;
 use recap_strategy::builtin;
 
 /// Messages of one token each, by turns, a minute apart.
-fn turns(messages: usize) -> Transcript {
+fn turns(messages: usize) -> Session {
     let message = |at: usize| Message {
         id: format!("m{at}"),
         role: if at.is_multiple_of(2) { Role::User } else { Role::Assistant },
@@ -22,7 +22,7 @@ fn turns(messages: usize) -> Transcript {
         broadcast: false,
     };
     let messages = (0..messages).map(message).collect();
-    Transcript { id: "s".to_owned(), messages, ..Transcript::default() }
+    Session { id: "s".to_owned(), messages, ..Session::default() }
 }
 
 fn minute(minute: i64) -> Timestamp {
@@ -38,7 +38,7 @@ fn plan(strategy: &str, keys: &[(&str, &str)]) -> Plan {
     Plan {
         key: CellKey {
             dataset: "d".into(),
-            transcript: "s".into(),
+            session: "s".into(),
             strategy: strategy.into(),
             window: "1000".into(),
             replicate: 0,
@@ -165,11 +165,11 @@ fn entries_live_for_an_hour_if_most_of_what_was_written_was_written_for_one() {
 
 #[test]
 fn a_request_of_the_whole_conversation_has_the_prompt_in_force_and_all_before_it() {
-    let mut transcript = turns(6);
-    transcript.preamble.system = vec!["word".to_owned()];
+    let mut session = turns(6);
+    session.preamble.system = vec!["word".to_owned()];
     let system = vec!["word word word".to_owned()];
-    transcript.preamble_changes = vec![recap_core::model::PreambleChange { before: 2, system }];
-    let facts = PreparedSession::new("d", transcript, Arc::new(Counter::default())).facts;
+    session.preamble_changes = vec![recap_core::model::PreambleChange { before: 2, system }];
+    let facts = PreparedSession::new("d", session, Arc::new(Counter::default())).facts;
     let full: Vec<u64> = facts.requests.iter().map(|request| request.tokens_full).collect();
     // 1 + 1, 3 + 3 and 3 + 5.
     assert_eq!(full, [2, 6, 8]);
@@ -258,7 +258,7 @@ fn the_first_breakpoint_moves_only_over_text_that_does_not_survive_a_restart() {
         forward: None,
         after_boundary: None,
     };
-    let moved = |facts: &TranscriptFacts, plan: &[Breakpoint]| elsewhere(plan, facts);
+    let moved = |facts: &SessionFacts, plan: &[Breakpoint]| elsewhere(plan, facts);
     assert_eq!(moved(&facts, &[Preamble, Newest]), None);
     for (global, expected) in [(None, None), (Some(50), None), (Some(49), Some(vec![Head, Newest]))]
     {

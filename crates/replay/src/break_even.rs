@@ -7,7 +7,7 @@
 
 use recap_billing::pricing::{Rates, Tariff};
 use recap_billing::prompt_cache::Life;
-use recap_core::model::{Bill, BreakEven, Buckets, CacheRules, CallBill, TranscriptFacts};
+use recap_core::model::{Bill, BreakEven, Buckets, CacheRules, CallBill, SessionFacts};
 
 /// The effect of a compaction on the prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,8 +62,8 @@ struct BilledRequest {
 }
 
 impl CacheHistory {
-    /// The history of a transcript's requests, given the cache state at each.
-    pub fn new(facts: &TranscriptFacts, state: &[CacheState]) -> Self {
+    /// The history of a session's requests, given the cache state at each.
+    pub fn new(facts: &SessionFacts, state: &[CacheState]) -> Self {
         let mut arrived = vec![0; 1];
         for message in &facts.messages {
             arrived.push(arrived[arrived.len() - 1] + message.tokens);

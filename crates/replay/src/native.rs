@@ -1,7 +1,7 @@
 //! The context limit that a recorded agent worked under.
 
 use recap_billing::pricing::Agents;
-use recap_core::model::{MOST_TOKENS, RecordedTrigger, Transcript};
+use recap_core::model::{MOST_TOKENS, RecordedTrigger, Session};
 
 /// Limit in tokens that is assumed if the recorded model or its limit is not
 /// known: that of Claude models except the variants with 1m (Anthropic,
@@ -57,12 +57,12 @@ impl NativeWindow {
     ///   be below its model's: the smallest of 200k, 272k, 400k, 1m and the
     ///   model's limit that is at least as large as every prompt.
     /// - Otherwise the model's limit, or [`UNKNOWN_LIMIT`].
-    pub fn of(transcript: &Transcript, agents: &Agents) -> Self {
-        let named = transcript.model.as_deref().map(|name| agents.named(name));
+    pub fn of(session: &Session, agents: &Agents) -> Self {
+        let named = session.model.as_deref().map(|name| agents.named(name));
         let listed = named.and_then(|agent| agent.prices?.max_input_tokens).filter(|n| *n > 0);
-        let stated = transcript.window.filter(|tokens| (1..=MOST_TOKENS).contains(tokens));
+        let stated = session.window.filter(|tokens| (1..=MOST_TOKENS).contains(tokens));
         let limit = stated.or(listed).unwrap_or(UNKNOWN_LIMIT);
-        let largest = largest_prompt(transcript);
+        let largest = largest_prompt(session);
         if largest > limit {
             let larger = LARGER.into_iter().find(|window| *window >= largest);
             let tokens = larger.unwrap_or_else(|| largest.next_multiple_of(1_000_000));
@@ -73,7 +73,7 @@ impl NativeWindow {
         }
         let holding = COMMON.into_iter().find(|window| *window >= largest);
         match holding.filter(|window| *window < limit) {
-            Some(tokens) if compacts_by_itself(transcript) => {
+            Some(tokens) if compacts_by_itself(session) => {
                 Self { tokens, from: NativeFrom::Compacted }
             }
             _ if listed.is_none() => Self { tokens: limit, from: NativeFrom::Unknown },
@@ -84,19 +84,19 @@ impl NativeWindow {
 
 /// Largest prompt that the recording reports, of a request or just before a
 /// compaction; 0 if it reports none.
-fn largest_prompt(transcript: &Transcript) -> u64 {
-    let requests = transcript.messages.iter().filter_map(|message| message.usage);
+fn largest_prompt(session: &Session) -> u64 {
+    let requests = session.messages.iter().filter_map(|message| message.usage);
     let requests = requests.map(|usage| usage.prompt());
-    let before = transcript.compactions.iter().filter_map(|c| c.tokens_before);
+    let before = session.compactions.iter().filter_map(|c| c.tokens_before);
     // Recorded figures may be impossibly large.
     requests.chain(before).filter(|tokens| *tokens <= MOST_TOKENS).max().unwrap_or(0)
 }
 
 /// Whether the agent compacted automatically and the recording reports the
 /// size.
-fn compacts_by_itself(transcript: &Transcript) -> bool {
+fn compacts_by_itself(session: &Session) -> bool {
     let is_plausible = |tokens: Option<u64>| tokens.is_some_and(|tokens| tokens <= MOST_TOKENS);
-    let mut compactions = transcript.compactions.iter();
+    let mut compactions = session.compactions.iter();
     compactions.any(|c| c.trigger == RecordedTrigger::Auto && is_plausible(c.tokens_before))
 }
 
@@ -127,11 +127,11 @@ mod tests {
             let (trigger, tokens_before) = (*trigger, *tokens_before);
             RecordedCompaction { trigger, tokens_before, ..RecordedCompaction::default() }
         };
-        let transcript = Transcript {
+        let session = Session {
             model: model.map(str::to_owned),
             messages: prompts.iter().map(message).collect(),
             compactions: compactions.iter().map(compaction).collect(),
-            ..Transcript::default()
+            ..Session::default()
         };
         let list = r#"{
             "small": {"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6, "max_input_tokens": 128000},
@@ -144,7 +144,7 @@ mod tests {
         let list = Arc::new(PriceList::parse("test", list).unwrap());
         // The window is that of the recorded model, whatever the agent model of
         // the bill.
-        NativeWindow::of(&transcript, &Agents::new(list, vec!["small".to_owned()]))
+        NativeWindow::of(&session, &Agents::new(list, vec!["small".to_owned()]))
     }
 
     const AUTO: RecordedTrigger = RecordedTrigger::Auto;
@@ -165,9 +165,9 @@ mod tests {
             let usage = Some(Usage { input: prompt, ..Usage::default() });
             let message = Message { usage, ..Message::new("", Role::Assistant, None, Vec::new()) };
             let (window, messages) = (Some(tokens), vec![message]);
-            let transcript = Transcript { window, messages, ..Transcript::default() };
+            let session = Session { window, messages, ..Session::default() };
             let list = Arc::new(PriceList::bundled());
-            NativeWindow::of(&transcript, &Agents::new(list, Vec::new()))
+            NativeWindow::of(&session, &Agents::new(list, Vec::new()))
         };
         let recorded = NativeWindow { tokens: 258_400, from: NativeFrom::Recorded };
         assert_eq!(stated(258_400, 230_000), recorded);

@@ -12,7 +12,7 @@ use recap_strategy::{BrokenPair, MechanismError, Strategy, StrategyError};
 /// The settings of one cell to be run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The transcript, strategy, window and replicate.
+    /// The session, strategy, window and replicate.
     pub key: CellKey,
     /// The strategy that is replayed.
     pub strategy: Arc<Strategy>,

@@ -18,7 +18,7 @@ const NEIGHBOURS: u32 = 2;
 /// A probe that still has to be asked, with the states of its evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probed {
-    /// Position of the probe in [`TranscriptFacts::probes`](recap_core::model::TranscriptFacts).
+    /// Position of the probe in [`SessionFacts::probes`](recap_core::model::SessionFacts).
     pub probe: u32,
     /// Position of its context in [`CellRows::snapshots`].
     pub snapshot: u32,
@@ -157,18 +157,18 @@ pub(super) fn evidence_alone(subject: &PreparedSession, plan: &Plan) -> CellResu
 
 /// The number of the last change of the preamble before a message.
 fn change(subject: &PreparedSession, message: MessageIndex) -> Option<usize> {
-    let changes = &subject.recording.transcript.preamble_changes;
+    let changes = &subject.recording.session.preamble_changes;
     changes.iter().rposition(|change| change.before <= message)
 }
 
 /// The recorded preamble as it is sent since a change.
 fn preamble(subject: &PreparedSession, change: Option<usize>) -> String {
-    let transcript = &subject.recording.transcript;
-    match change.map(|change| &transcript.preamble_changes[change]) {
-        None => transcript.preamble.sent(),
+    let session = &subject.recording.session;
+    match change.map(|change| &session.preamble_changes[change]) {
+        None => session.preamble.sent(),
         Some(change) => {
             let system = change.system.clone();
-            Preamble { system, ..transcript.preamble.clone() }.sent()
+            Preamble { system, ..session.preamble.clone() }.sent()
         }
     }
 }

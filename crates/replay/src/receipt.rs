@@ -22,7 +22,7 @@ pub fn receipt_facts(subject: &PreparedSession, agents: &Agents) -> ReceiptFacts
         u32::try_from(life.as_secs()).ok()
     };
     let others = facts.other_models.iter().map(|named| Some(named.as_str()));
-    let compactions = recording.transcript.compactions.iter();
+    let compactions = recording.session.compactions.iter();
     let compactions =
         compactions.map(|made| CompactionFacts { after: made.after, call: made.call.clone() });
     ReceiptFacts {
@@ -47,16 +47,15 @@ struct Contents<'a> {
 impl<'a> Contents<'a> {
     /// What filled the contexts of a session, request by request.
     fn of(recording: &'a Recording) -> Vec<Content> {
-        let Recording { transcript, sizes, .. } = recording;
-        let results = transcript.results();
+        let Recording { session, sizes, .. } = recording;
+        let results = session.results();
         let (kinds, held, messages) = (Vec::new(), Vec::new(), Vec::new());
         let mut contents = Contents { recording, results, kinds, held, messages };
         contents.preamble(sizes.preamble_tokens());
-        let mut changes =
-            transcript.preamble_changes.iter().zip(&sizes.preamble_changes).peekable();
-        let mut compactions = transcript.compactions.iter().zip(&sizes.put_back).peekable();
+        let mut changes = session.preamble_changes.iter().zip(&sizes.preamble_changes).peekable();
+        let mut compactions = session.compactions.iter().zip(&sizes.put_back).peekable();
         let mut shrinks = sizes.shrinks.iter().peekable();
-        for (index, message) in (0..).zip(&transcript.messages) {
+        for (index, message) in (0..).zip(&session.messages) {
             while let Some((made, put_back)) = compactions.next_if(|(made, _)| made.after <= index)
             {
                 contents.compact(made, *put_back);
@@ -158,7 +157,7 @@ mod tests {
 
     use super::*;
     use recap_billing::pricing::PriceList;
-    use recap_core::model::{Block, Preamble, PreambleChange, Transcript};
+    use recap_core::model::{Block, Preamble, PreambleChange, Session};
     use recap_core::tokens::Counter;
 
     fn says(n: usize, role: Role, block: Block) -> Message {
@@ -166,7 +165,7 @@ mod tests {
     }
 
     /// A question, a call of `Read`, its result, an answer, and the same again.
-    fn session() -> Transcript {
+    fn session() -> Session {
         let text = |words: &str| Block::Text { text: words.to_owned() };
         let call = |n: usize| {
             let (id, name, arguments) = (format!("c{n}"), "Read".to_owned(), serde_json::json!({}));
@@ -184,15 +183,15 @@ mod tests {
                 says(4 * n + 3, Role::Assistant, text("It is the first one.")),
             ]
         };
-        Transcript {
+        Session {
             preamble: Preamble { system: vec!["Be brief.".to_owned()], ..Preamble::default() },
             messages: [turn(0), turn(1)].concat(),
-            ..Transcript::default()
+            ..Session::default()
         }
     }
 
-    fn subject(transcript: Transcript) -> PreparedSession {
-        PreparedSession::new("d", transcript, Arc::new(Counter::default()))
+    fn subject(session: Session) -> PreparedSession {
+        PreparedSession::new("d", session, Arc::new(Counter::default()))
     }
 
     fn facts_of(subject: &PreparedSession) -> ReceiptFacts {
@@ -207,7 +206,7 @@ mod tests {
     #[test]
     fn without_a_compaction_contents_are_all_that_full_sends() {
         let change = PreambleChange { before: 5, system: vec!["Be brief and kind.".to_owned()] };
-        let subject = subject(Transcript { preamble_changes: vec![change], ..session() });
+        let subject = subject(Session { preamble_changes: vec![change], ..session() });
         let facts = facts_of(&subject);
         let all: u64 = facts.contents.iter().map(|content| content.sent).sum();
         let full: u64 = subject.facts.requests.iter().map(|request| request.tokens_full).sum();
@@ -231,7 +230,7 @@ mod tests {
             summary: Some("The first port.".to_owned()),
             ..RecordedCompaction::default()
         };
-        let subject = subject(Transcript { compactions: vec![compaction], ..session() });
+        let subject = subject(Session { compactions: vec![compaction], ..session() });
         let (facts, sizes) = (facts_of(&subject), &subject.recording.sizes.messages);
         // Each result in one request; the summary in the two behind it.
         assert_eq!(sent(&facts, Origin::Result), 2 * sizes[2].tokens);
@@ -247,7 +246,7 @@ mod tests {
             cleared: vec!["c0".to_owned(), "unknown".to_owned()],
             ..RecordedCompaction::default()
         };
-        let subject = subject(Transcript { compactions: vec![clearing], ..session() });
+        let subject = subject(Session { compactions: vec![clearing], ..session() });
         let (facts, result) = (facts_of(&subject), subject.recording.sizes.messages[2].tokens);
         let marker = subject.recording.counter.count(CLEARED);
         assert!(marker < result);
@@ -258,7 +257,7 @@ mod tests {
     fn an_automatic_cache_lives_as_its_rules_have_it_and_others_as_requests_choose() {
         let named = |model: &str| {
             let model = Some(model.to_owned());
-            facts_of(&subject(Transcript { model, ..session() })).lifetimes
+            facts_of(&subject(Session { model, ..session() })).lifetimes
         };
         assert_eq!(named("gpt-5.4"), [Some(600)]);
         assert_eq!(named("gpt-6.1-sol"), [Some(1_800)]);

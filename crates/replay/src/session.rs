@@ -32,7 +32,7 @@ pub struct Replayed {
     pub cell: Cell,
     /// Texts of synthetic entries, by hash.
     pub texts: BTreeMap<String, String>,
-    /// Probes that still have to be asked: one per probe of the transcript, in
+    /// Probes that still have to be asked: one per probe of the session, in
     /// their order; empty if the cell failed.
     pub probed: Vec<Probed>,
 }
@@ -83,7 +83,7 @@ pub struct ReplaySession<'a> {
     pub(super) arrived: u64,
 }
 
-/// Replays a transcript through a strategy. If the replay fails, the result is a
+/// Replays a session through a strategy. If the replay fails, the result is a
 /// failed cell.
 pub async fn replay(subject: &PreparedSession, plan: &Plan, compactor: &dyn Compactor) -> Replayed {
     let ran = match plan.strategy.asked_from {
@@ -201,7 +201,7 @@ impl<'a> ReplaySession<'a> {
         &mut self,
         message: MessageIndex,
     ) -> Result<bool, ReplayError> {
-        let Some(next) = self.subject.recording.transcript.messages.get(message as usize) else {
+        let Some(next) = self.subject.recording.session.messages.get(message as usize) else {
             return Ok(false);
         };
         let is_request = next.is_request();
@@ -306,13 +306,13 @@ impl<'a> ReplaySession<'a> {
     pub(super) async fn arrive(&mut self, message: MessageIndex) -> Result<(), ReplayError> {
         self.context.append();
         self.arrived += self.subject.recording.sizes.messages[message as usize].tokens;
-        let transcript = &self.subject.recording.transcript;
-        let arrived = &transcript.messages[message as usize];
+        let session = &self.subject.recording.session;
+        let arrived = &session.messages[message as usize];
         self.pairs.look_again(&self.context, [message]);
         let seen = self.context.seen_count();
         // A micro-compaction and a compaction may be recorded at one message:
         // each is handled in turn.
-        let mut recorded = transcript.compactions.iter().filter(|c| c.after == seen);
+        let mut recorded = session.compactions.iter().filter(|c| c.after == seen);
         self.recorded = recorded.next();
         self.evaluate_stages(At::Append).await?;
         for compaction in recorded {

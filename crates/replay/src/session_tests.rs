@@ -4,7 +4,7 @@ use super::*;
 use crate::subject::text_hash;
 use recap_core::model::{
     Block, CellKey, Expectation, Message, Preamble, PreambleChange, Probe, ProbeKind,
-    RecordedTrigger, Role, SnapshotPart, Transcript,
+    RecordedTrigger, Role, Session, SnapshotPart,
 };
 use recap_core::tokens::Counter;
 use recap_exam::roles::compactor::Offline;
@@ -15,7 +15,7 @@ fn at(second: i64) -> Timestamp {
 }
 
 /// A question, a call with its result and an answer, at 100, 130, 131 and 190.
-fn talk() -> Transcript {
+fn talk() -> Session {
     let text = |text: &str| Block::Text { text: text.to_owned() };
     let call = Block::ToolCall {
         id: "c".to_owned(),
@@ -43,16 +43,12 @@ fn talk() -> Transcript {
         synthetic: false,
         broadcast: false,
     };
-    Transcript { messages: said.into_iter().map(message).collect(), ..Transcript::default() }
+    Session { messages: said.into_iter().map(message).collect(), ..Session::default() }
 }
 
 /// The result of `show` for a session of the strategy `recorded` that has
 /// prepared this request.
-async fn at_request<T>(
-    talk: Transcript,
-    request: u32,
-    show: impl Fn(&ReplaySession<'_>) -> T,
-) -> T {
+async fn at_request<T>(talk: Session, request: u32, show: impl Fn(&ReplaySession<'_>) -> T) -> T {
     let subject = PreparedSession::new("d", talk, Arc::new(Counter::default()));
     let plan = plan(100_000);
     let compactor = Offline::new(Arc::new(Counter::default()));
@@ -67,7 +63,7 @@ fn plan(window: u64) -> Plan {
     Plan {
         key: CellKey {
             dataset: "d".to_owned(),
-            transcript: String::new(),
+            session: String::new(),
             strategy: strategy.name.clone(),
             window: String::new(),
             replicate: 0,
@@ -83,10 +79,10 @@ fn plan(window: u64) -> Plan {
 }
 
 /// A talk with a probe after each of these messages, which asks for a message.
-fn probed(talk: Transcript, asked: &[(MessageIndex, &str)]) -> PreparedSession {
+fn probed(talk: Session, asked: &[(MessageIndex, &str)]) -> PreparedSession {
     let probe = |(n, &(asked_at, evidence)): (usize, &(MessageIndex, &str))| Probe {
         id: format!("p{n}"),
-        transcript: String::new(),
+        session: String::new(),
         asked_at,
         kind: ProbeKind::Fact,
         question: String::new(),
@@ -124,7 +120,7 @@ async fn every_compaction_recorded_at_one_message_is_seen_in_its_order() {
         ..RecordedCompaction::default()
     };
     let shown = |compactions: Vec<RecordedCompaction>| async {
-        at_request(Transcript { compactions, ..talk() }, 1, |session| {
+        at_request(Session { compactions, ..talk() }, 1, |session| {
             let texts = session.texts.values().cloned().collect::<Vec<_>>();
             (texts, session.compactions.len(), session.context.message_count())
         })
@@ -164,7 +160,7 @@ async fn the_row_of_a_compaction_has_its_place_its_sizes_and_the_hashes_of_its_t
         trigger: RecordedTrigger::Auto,
         ..RecordedCompaction::default()
     };
-    let talk = Transcript { compactions: vec![folded], ..talk() };
+    let talk = Session { compactions: vec![folded], ..talk() };
     let (row, before, after) = at_request(talk, 1, |session| {
         let sizes = &session.subject.recording.sizes;
         let before = sizes.messages[..3].iter().map(|w| w.tokens).sum::<u64>();
@@ -190,7 +186,7 @@ async fn a_probe_is_asked_with_what_is_sent_at_its_request() {
         ..RecordedCompaction::default()
     };
     let subject = probed(
-        Transcript { compactions: vec![cleared], ..talk() },
+        Session { compactions: vec![cleared], ..talk() },
         &[(2, "131"), (3, "190"), (0, "100")],
     );
     let (rows, texts, asked) = whole(&subject, 100_000).await;
@@ -222,7 +218,7 @@ async fn a_probe_at_the_end_is_over_the_window_only_where_the_context_is_larger(
 #[tokio::test]
 async fn a_probe_is_asked_with_the_preamble_of_its_time() {
     let system = |text: &str| vec![text.to_owned()];
-    let talk = Transcript {
+    let talk = Session {
         preamble: Preamble { system: system("old"), ..Preamble::default() },
         preamble_changes: vec![PreambleChange { before: 3, system: system("new") }],
         ..talk()
@@ -266,7 +262,7 @@ async fn a_request_is_over_the_window_where_its_prompt_and_its_answer_are_larger
 #[tokio::test]
 async fn a_session_ends_before_a_request_that_it_does_not_make() {
     let preamble = Preamble { system: vec!["Be brief.".to_owned()], ..Preamble::default() };
-    let subject = PreparedSession::new("d", Transcript { preamble, ..talk() }, Arc::default());
+    let subject = PreparedSession::new("d", Session { preamble, ..talk() }, Arc::default());
     let (plan, compactor) = (plan(100_000), Offline::new(Arc::new(Counter::default())));
     let mut session = ReplaySession::open(&subject, &plan, &compactor).unwrap();
     assert!(!session.run_to_request(2).await.unwrap());

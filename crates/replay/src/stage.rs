@@ -333,7 +333,7 @@ impl<'a> ReplaySession<'a> {
     /// The newest message, if it is a user's.
     fn turn(&self) -> Option<Turn<'a>> {
         let newest = self.context.seen_count().checked_sub(1)?;
-        let message = &self.subject.recording.transcript.messages[newest as usize];
+        let message = &self.subject.recording.session.messages[newest as usize];
         let timeline = &self.subject.timeline;
         message.opens_exchange().then(|| Turn {
             said: message.first_text(),

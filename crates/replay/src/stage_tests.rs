@@ -51,7 +51,7 @@ fn plan(strategy: &str) -> Plan {
     Plan {
         key: recap_core::model::CellKey {
             dataset: "d".to_owned(),
-            transcript: String::new(),
+            session: String::new(),
             strategy: strategy.name.clone(),
             window: String::new(),
             replicate: 0,

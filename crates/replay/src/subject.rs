@@ -1,4 +1,4 @@
-//! A transcript prepared for replay: everything about it that all cells share.
+//! A session prepared for replay: everything about it that all cells share.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,23 +11,23 @@ use recap_billing::prompt_cache::reads_in_wide_steps;
 use recap_core::clock::{PROFILE, Timeline};
 use recap_core::model::{
     Block, Exam, MessageFacts, MessageIndex, Probe, ProbeFacts, ReceiptFacts, Reference,
-    RequestFacts, Transcript, TranscriptFacts, Usage, Validation,
+    RequestFacts, Session, SessionFacts, Usage, Validation,
 };
 use recap_core::tokens::Counter;
 use recap_exam::probes::{Cuts, Mining, MiningRules, Place, Survival, places};
 use recap_strategy::Recording;
 
-/// A transcript with its sizes, its exam and its times.
+/// A session with its sizes, its exam and its times.
 #[derive(Clone, Debug)]
 pub struct PreparedSession {
-    /// Transcript, sizes and calls.
+    /// Session, sizes and calls.
     pub recording: Recording,
     /// The simulated time of each message.
     pub timeline: Arc<Timeline>,
     /// Finds the references of the exam in contexts.
     pub survival: Survival,
     /// The facts that measures need.
-    pub facts: Arc<TranscriptFacts>,
+    pub facts: Arc<SessionFacts>,
     /// Text of each message, by its hash.
     pub texts: Arc<BTreeMap<String, String>>,
     /// The cuts, each with its facts at stake.
@@ -40,34 +40,34 @@ pub(crate) fn text_hash(text: &str) -> String {
 }
 
 impl PreparedSession {
-    /// Counts, indexes and mines a transcript: the only place where its
+    /// Counts, indexes and mines a session: the only place where its
     /// messages are tokenised.
-    pub fn new(dataset: &str, transcript: Transcript, counter: Arc<Counter>) -> Self {
-        Self::with_cuts(dataset, transcript, counter, (Cuts::None, 0))
+    pub fn new(dataset: &str, session: Session, counter: Arc<Counter>) -> Self {
+        Self::with_cuts(dataset, session, counter, (Cuts::None, 0))
     }
 
-    /// Prepares a transcript like [`PreparedSession::new`], with cuts at the given
+    /// Prepares a session like [`PreparedSession::new`], with cuts at the given
     /// places and this depth.
     pub fn with_cuts(
         dataset: &str,
-        transcript: Transcript,
+        session: Session,
         counter: Arc<Counter>,
         (cuts, depth): (Cuts, u32),
     ) -> Self {
-        let transcript = Arc::new(transcript);
-        let recording = Recording::new(Arc::clone(&transcript), counter);
-        let timeline = Arc::new(Timeline::of(&transcript, &PROFILE, &recording.sizes.output));
+        let session = Arc::new(session);
+        let recording = Recording::new(Arc::clone(&session), counter);
+        let timeline = Arc::new(Timeline::of(&session, &PROFILE, &recording.sizes.output));
         let exact: Vec<u64> = recording.exact.messages.iter().map(|w| w.tokens).collect();
-        let mining = Mining::new(&transcript, &exact, &MiningRules::default());
+        let mining = Mining::new(&session, &exact, &MiningRules::default());
         let exam = mining.exam();
-        let places = places(&transcript, &exact, cuts, depth);
+        let places = places(&session, &exact, cuts, depth);
         let no_cut = places.as_ref().err().filter(|_| cuts != Cuts::None).cloned();
         let cut = |place: Place| (mining.at_stake(&place), place);
         let cuts = places.unwrap_or_default().into_iter().map(cut);
         let cuts = cuts.map(|(facts, place)| (place, facts)).collect();
-        let survival = Survival::new(&transcript, &exam);
+        let survival = Survival::new(&session, &exam);
         let mut texts = BTreeMap::new();
-        let sized = transcript.messages.iter().zip(&recording.sizes.messages);
+        let sized = session.messages.iter().zip(&recording.sizes.messages);
         let messages = sized.map(|(message, weight)| {
             let text = message.sent();
             let hash = text_hash(&text);
@@ -85,14 +85,14 @@ impl PreparedSession {
         name_tools(&recording, &mut messages);
         let (mut requests, other_models) = requests(&recording, &timeline);
         let global = recording.calibration.as_ref().and_then(|c| c.global);
-        let wide = transcript.model.as_deref().is_some_and(reads_in_wide_steps);
+        let wide = session.model.as_deref().is_some_and(reads_in_wide_steps);
         let step = if wide { 512 } else { 128 };
-        exogenous::mark(&mut requests, &transcript.compactions, Known { global, step });
-        let facts = TranscriptFacts {
+        exogenous::mark(&mut requests, &session.compactions, Known { global, step });
+        let facts = SessionFacts {
             as_recorded: None,
             dataset: dataset.to_owned(),
-            transcript: transcript.id.clone(),
-            cluster: transcript.project.clone(),
+            session: session.id.clone(),
+            cluster: session.project.clone(),
             preamble_tokens: recording.sizes.preamble_tokens(),
             hidden_tokens: recording.sizes.hidden_tokens,
             messages,
@@ -100,16 +100,16 @@ impl PreparedSession {
             exam,
             probes: Vec::new(),
             cut_questions: Vec::new(),
-            recorded_compactions: transcript.compactions.len() as u32,
-            model: transcript.model.clone(),
+            recorded_compactions: session.compactions.len() as u32,
+            model: session.model.clone(),
             other_models,
             tokens_source: recording.tokens_source,
             calibration: recording.calibration.as_deref().cloned(),
             validation: None,
             no_cut,
             clock_modelled: timeline.is_modelled(),
-            sidechains: sidechains(&transcript, &timeline),
-            left_out: transcript.left_out.iter().map(|(k, v)| (k.clone(), *v)).collect(),
+            sidechains: sidechains(&session, &timeline),
+            left_out: session.left_out.iter().map(|(k, v)| (k.clone(), *v)).collect(),
             receipt: None,
         };
         Self {
@@ -144,7 +144,7 @@ impl PreparedSession {
         self
     }
 
-    /// Adds the probes of the transcript, whose evidence has been checked.
+    /// Adds the probes of the session, whose evidence has been checked.
     #[must_use]
     pub fn with_probes(mut self, probes: Vec<Probe>) -> Self {
         Arc::make_mut(&mut self.facts).probes = probe_facts(probes, &self.recording);
@@ -163,15 +163,15 @@ impl PreparedSession {
 /// The request and the evidence of each probe, in the order of their ids.
 fn probe_facts(mut probes: Vec<Probe>, recording: &Recording) -> Vec<ProbeFacts> {
     probes.sort_by(|a, b| a.id.cmp(&b.id));
-    let transcript = &recording.transcript;
+    let session = &recording.session;
     let places: FxHashMap<&str, MessageIndex> =
-        (0..).zip(&transcript.messages).map(|(at, m)| (m.id.as_str(), at)).collect();
-    let requests: Vec<MessageIndex> = transcript.requests().collect();
+        (0..).zip(&session.messages).map(|(at, m)| (m.id.as_str(), at)).collect();
+    let requests: Vec<MessageIndex> = session.requests().collect();
     let facts = |probe: Probe| {
         let evidence: BTreeSet<MessageIndex> =
             probe.evidence.iter().filter_map(|id| places.get(id.as_str()).copied()).collect();
         let request = requests.partition_point(|&message| message <= probe.asked_at);
-        let end = requests.get(request).map_or(transcript.messages.len(), |&m| m as usize);
+        let end = requests.get(request).map_or(session.messages.len(), |&m| m as usize);
         let age = |&last: &MessageIndex| {
             // Counted by the vocabulary alone, as the distance of a reference
             // is.
@@ -190,7 +190,7 @@ fn probe_facts(mut probes: Vec<Probe>, recording: &Recording) -> Vec<ProbeFacts>
 
 /// Adds a tool's name to the messages that first call it or contain its result.
 fn name_tools(recording: &Recording, messages: &mut [MessageFacts]) {
-    for (index, message) in recording.transcript.messages.iter().enumerate() {
+    for (index, message) in recording.session.messages.iter().enumerate() {
         let called = message.blocks.iter().find_map(|b| match b {
             Block::ToolCall { name, .. } => Some(name.clone()),
             _ => None,
@@ -205,11 +205,8 @@ fn name_tools(recording: &Recording, messages: &mut [MessageFacts]) {
 
 /// The usage of subagents. Where no time is recorded, the session's first is
 /// used: it only selects the prices.
-fn sidechains(
-    transcript: &Transcript,
-    timeline: &Timeline,
-) -> Vec<(Timestamp, Option<String>, Usage)> {
-    let requests = transcript.sidechains.iter();
+fn sidechains(session: &Session, timeline: &Timeline) -> Vec<(Timestamp, Option<String>, Usage)> {
+    let requests = session.sidechains.iter();
     requests.map(|r| (r.at.unwrap_or(timeline.at(0)), r.model.clone(), r.usage)).collect()
 }
 
@@ -225,13 +222,13 @@ fn requests(recording: &Recording, timeline: &Timeline) -> (Vec<RequestFacts>, V
         at as u32 + 1
     };
     let sizes = &recording.sizes;
-    let changes = &recording.transcript.preamble_changes;
+    let changes = &recording.session.preamble_changes;
     let mut preamble = sizes.preamble.tokens;
     let mut shrinks = sizes.shrinks.iter().peekable();
     let mut change = 0;
     let mut history = 0;
     let mut rows = Vec::new();
-    for (index, message) in (0u32..).zip(&recording.transcript.messages) {
+    for (index, message) in (0u32..).zip(&recording.session.messages) {
         while changes.get(change).is_some_and(|c| c.before <= index) {
             preamble = sizes.preamble_changes[change].tokens;
             change += 1;
@@ -241,7 +238,7 @@ fn requests(recording: &Recording, timeline: &Timeline) -> (Vec<RequestFacts>, V
         }
         if message.is_request() {
             let usage = message.usage;
-            let other = recording.transcript.other_models.get(&index);
+            let other = recording.session.other_models.get(&index);
             rows.push(RequestFacts {
                 message: index,
                 tokens_full: preamble + sizes.hidden_tokens + history,
@@ -285,12 +282,12 @@ mod tests {
         let usage = Usage { input: 7, ..Usage::default() };
         let timed = SidechainRequest { at: Some(at(110)), model: Some("small".to_owned()), usage };
         let untimed = SidechainRequest { at: None, model: None, usage };
-        let transcript = Transcript {
+        let session = Session {
             messages: roles.into_iter().enumerate().map(message).collect(),
             sidechains: vec![timed, untimed],
-            ..Transcript::default()
+            ..Session::default()
         };
-        PreparedSession::new("d", transcript, Arc::new(Counter::default()))
+        PreparedSession::new("d", session, Arc::new(Counter::default()))
     }
 
     #[test]
@@ -309,7 +306,7 @@ mod tests {
     fn probe(id: &str, asked_at: MessageIndex, evidence: &[&str]) -> Probe {
         Probe {
             id: id.to_owned(),
-            transcript: String::new(),
+            session: String::new(),
             asked_at,
             kind: ProbeKind::Fact,
             question: String::new(),
@@ -340,7 +337,7 @@ mod tests {
     #[test]
     fn a_request_sends_the_preamble_the_hidden_part_and_all_messages_before_it() {
         let PreparedSession { mut recording, timeline, .. } = subject();
-        let other = &mut Arc::make_mut(&mut recording.transcript).other_models;
+        let other = &mut Arc::make_mut(&mut recording.session).other_models;
         other.extend([(1, "x".to_owned()), (3, "y".to_owned())]);
         let sizes = Arc::make_mut(&mut recording.sizes);
         sizes.hidden_tokens = 5;

@@ -35,7 +35,7 @@ pub async fn validate(
     let plan = Plan {
         key: CellKey {
             dataset: facts.dataset.clone(),
-            transcript: facts.transcript.clone(),
+            session: facts.session.clone(),
             strategy: strategy.name.clone(),
             window: String::new(),
             replicate: 0,

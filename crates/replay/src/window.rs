@@ -8,7 +8,7 @@ use recap_core::tokens::Sizes;
 /// Fewest tokens for messages in a window (how-it-works §10).
 pub const LEAST_FOR_MESSAGES: u64 = 2_000;
 
-/// A window as typed: tokens, a share of each transcript's messages, or the
+/// A window as typed: tokens, a share of each session's messages, or the
 /// native window of its model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WindowSpec {
@@ -79,12 +79,12 @@ impl FromStr for WindowSpec {
 }
 
 impl WindowSpec {
-    /// The native window of each transcript's model.
+    /// The native window of each session's model.
     pub fn native() -> Self {
         Self { label: NATIVE.to_owned(), kind: WindowKind::Native }
     }
 
-    /// A share of the messages of each transcript, in per cent.
+    /// A share of the messages of each session, in per cent.
     pub fn share(percent: u8) -> Self {
         Self { label: format!("{percent}%"), kind: WindowKind::Share(f64::from(percent) / 100.0) }
     }
@@ -99,7 +99,7 @@ impl WindowSpec {
         &self.label
     }
 
-    /// The window in tokens without a transcript, for a strategy that is written
+    /// The window in tokens without a session, for a strategy that is written
     /// for a window of `written` tokens; this is also its `native` window.
     pub fn of_strategy(&self, written: u64) -> u64 {
         match self.kind {
@@ -109,7 +109,7 @@ impl WindowSpec {
         }
     }
 
-    /// The window in tokens for a transcript. A share is of the messages alone:
+    /// The window in tokens for a session. A share is of the messages alone:
     /// `P + O + max(2000, floor(share × M))` with P the preamble, O the largest
     /// recorded output, M all messages (how-it-works §10). `native` is the native
     /// window of its model in tokens ([`super::NativeWindow`]).
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_without_a_transcript_is_a_share_of_the_one_a_strategy_is_written_for() {
+    fn a_window_without_a_session_is_a_share_of_the_one_a_strategy_is_written_for() {
         for (typed, tokens) in [("25%", 50_000), ("16k", 16_000), ("native", 200_000)] {
             let window: WindowSpec = typed.parse().unwrap();
             assert_eq!(window.of_strategy(200_000), tokens, "{typed}");

@@ -69,7 +69,7 @@ fn made() -> Advice {
 
 /// Nine sessions that cost $75.16 today, and so much as advised.
 fn through(usd: f64) -> Through {
-    let most = CostlySession { transcript: "s7".into(), difference_usd: 65.0, compactions: 85 };
+    let most = CostlySession { session: "s7".into(), difference_usd: 65.0, compactions: 85 };
     Through {
         usd,
         today_usd: 75.16,

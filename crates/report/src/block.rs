@@ -4,7 +4,7 @@
 use super::{number, plain};
 use recap_core::model::{
     Absent, Cell, Manifest, Measure, NATIVE, NO_SUMMARY, OFFLINE, Primary, RECORDED, Report,
-    RowKind, StrategyRow, TranscriptFacts, UNRANKED, Value, catalogue,
+    RowKind, SessionFacts, StrategyRow, UNRANKED, Value, catalogue,
 };
 use recap_core::text::form_for;
 
@@ -67,11 +67,11 @@ pub(super) fn strategies(report: &Report) -> Vec<(&str, RowKind)> {
 
 /// What a table is about: data set, sizes, windows, roles.
 pub(super) fn headline(report: &Report, dataset: &str, windows: &[&str]) -> String {
-    let matching = |t: &&TranscriptFacts| match dataset {
+    let matching = |t: &&SessionFacts| match dataset {
         ALL => is_at(report, &t.dataset, windows),
         one => t.dataset == one,
     };
-    let facts: Vec<&TranscriptFacts> = report.transcripts.iter().filter(matching).collect();
+    let facts: Vec<&SessionFacts> = report.sessions.iter().filter(matching).collect();
     let requests: usize = facts.iter().map(|t| t.requests.len()).sum();
     let probes: usize = facts.iter().map(|t| t.probes.len()).sum();
     let graded = graded(report, dataset, probes).map(|graded| format!(" ({graded} graded)"));
@@ -261,12 +261,12 @@ fn unusable(row: &StrategyRow) -> String {
 /// first: their part of every row's dollars is as far off.
 pub(super) fn bill_checks(rows: &[&StrategyRow], report: &Report) -> Option<String> {
     let dataset = rows.first().map(|row| row.dataset.as_str())?;
-    let own = report.transcripts.iter().filter(|t| dataset == ALL || t.dataset == dataset);
+    let own = report.sessions.iter().filter(|t| dataset == ALL || t.dataset == dataset);
     let checked = own.filter_map(|t| Some((t, t.validation.as_ref()?.errors())));
     let mut off: Vec<_> = checked.filter(|(_, errors)| errors.are_far_off()).collect();
     off.sort_by(|a, b| b.1.size().total_cmp(&a.1.size()));
     let each = off.iter().take(CHECKS).filter_map(|(facts, errors)| {
-        Some(format!("{} {}", plain::line(&facts.transcript), number::error(errors.worst()?)))
+        Some(format!("{} {}", plain::line(&facts.session), number::error(errors.worst()?)))
     });
     let each = each.collect::<Vec<_>>().join(", ");
     let more = off.len().saturating_sub(CHECKS);
@@ -362,7 +362,7 @@ mod tests {
     #[test]
     fn sessions_are_counted_at_the_windows_at_which_they_were_replayed() {
         let mut report = Kit { sessions: 3, windows: vec!["25%"], ..Kit::default() }.report();
-        report.transcripts[2].dataset = "others".to_owned();
+        report.sessions[2].dataset = "others".to_owned();
         let mut row = report.rows[0].clone();
         (row.dataset, row.window) = ("others".to_owned(), "native".to_owned());
         report.rows.push(row);

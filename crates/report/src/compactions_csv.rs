@@ -7,7 +7,7 @@ use super::sheet::{self, Field};
 use super::{Format, Source};
 use recap_billing::pricing::PriceList;
 use recap_core::model::{
-    Bill, BreakEven, CallBill, Cell, CompactionRow, Repeated, RepeatedTexts, TranscriptFacts,
+    Bill, BreakEven, CallBill, Cell, CompactionRow, Repeated, RepeatedTexts, SessionFacts,
     UnusableReplies,
 };
 
@@ -29,7 +29,7 @@ fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
     let repeated = RepeatedTexts::of(sessions);
     sheet::csv_of_cells(COLUMNS, sessions, out, |cell, push| {
         let Some(measured) = cell.rows() else { return Ok(()) };
-        let facts = source.report.facts_of(&cell.key.dataset, &cell.key.transcript);
+        let facts = source.report.facts_of(&cell.key.dataset, &cell.key.session);
         let bills: Vec<_> = sheet::bills(measured).into_iter().map(Sorted::new).collect();
         let repeated = repeated.of_row(&cell.key.strategy, &cell.key.window);
         for (at, row) in (0u32..).zip(&measured.compactions) {
@@ -76,7 +76,7 @@ impl<'a> Billed<'a> {
         sorted: &Sorted<'a>,
         at: u32,
         row: &CompactionRow,
-        facts: Option<&TranscriptFacts>,
+        facts: Option<&SessionFacts>,
         prices: &PriceList,
     ) -> Self {
         let bill = sorted.bill;

@@ -27,7 +27,7 @@ pub(super) fn headline(comparison: &Comparison) -> String {
         comparison.a,
         comparison.b,
         comparison.title,
-        block::counted(comparison.transcripts as usize, "session")
+        block::counted(comparison.sessions as usize, "session")
     )
 }
 

@@ -6,8 +6,8 @@ use std::io::{Result, Write};
 use super::sheet::{self, Field};
 use super::{Format, Source};
 use recap_core::model::{
-    Cut, CutBill, CutExam, CutRow, RECORDED, ReferenceState, Repeated, RepeatedTexts, SessionResults,
-    UnusableReplies,
+    Cut, CutBill, CutExam, CutRow, RECORDED, ReferenceState, Repeated, RepeatedTexts,
+    SessionResults, UnusableReplies,
 };
 
 pub(super) const FORMAT: Format = Format {
@@ -18,7 +18,7 @@ pub(super) const FORMAT: Format = Format {
 };
 
 /// Columns that stand first in the tables of cuts.
-pub(super) const KEY: &str = "dataset,transcript,strategy,replicate,cut";
+pub(super) const KEY: &str = "dataset,session,strategy,replicate,cut";
 
 const COLUMNS: &str = "tokens_before,tokens_after,window,facts,verbatim,carried,bare,partial,lost,\
     recovered,recency,cost_usd,bill_with,bill_without,pays_after,saved_per_request_usd,\
@@ -41,7 +41,9 @@ fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
 }
 
 /// Every strategy at every cut of a session, in the order of the keys.
-pub(super) fn rows<'a>(session: &'a SessionResults<'_>) -> impl Iterator<Item = (&'a Cut, &'a CutRow)> {
+pub(super) fn rows<'a>(
+    session: &'a SessionResults<'_>,
+) -> impl Iterator<Item = (&'a Cut, &'a CutRow)> {
     let cuts = session.cuts().iter();
     let mut rows: Vec<(&Cut, &CutRow)> =
         cuts.flat_map(|cut| cut.rows.iter().map(move |row| (cut, row))).collect();
@@ -53,7 +55,7 @@ pub(super) fn rows<'a>(session: &'a SessionResults<'_>) -> impl Iterator<Item = 
 pub(super) fn key(cut: &Cut, row: &CutRow) -> Vec<Field> {
     vec![
         Field::text(&cut.dataset),
-        Field::text(&cut.transcript),
+        Field::text(&cut.session),
         Field::text(&row.strategy),
         Field::Count(u64::from(row.replicate)),
         Field::Count(u64::from(cut.request)),

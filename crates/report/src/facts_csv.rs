@@ -32,7 +32,7 @@ fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
 
 fn fact_rows(report: &Report, cut: &Cut, row: &CutRow) -> Vec<Vec<Field>> {
     let Some(exam) = row.exam() else { return Vec::new() };
-    let facts = report.facts_of(&cut.dataset, &cut.transcript);
+    let facts = report.facts_of(&cut.dataset, &cut.session);
     let numbered = (0u32..).zip(cut.facts.iter().zip(&exam.states));
     let each = numbered.map(|(number, (fact, state))| {
         let message = facts.and_then(|facts| facts.messages.get(fact.last_seen as usize));

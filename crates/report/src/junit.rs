@@ -158,7 +158,7 @@ fn kinds(report: &Report) -> Vec<TestSuite> {
 
 /// Kinds that are asked for in a data set, each with its probes.
 fn asked(report: &Report, dataset: &str) -> Vec<(ProbeKind, usize)> {
-    let facts = report.transcripts.iter().filter(|t| dataset == block::ALL || t.dataset == dataset);
+    let facts = report.sessions.iter().filter(|t| dataset == block::ALL || t.dataset == dataset);
     let kinds: Vec<ProbeKind> = facts.flat_map(|t| &t.probes).map(|p| p.probe.kind).collect();
     let count = |kind: &ProbeKind| kinds.iter().filter(|k| *k == kind).count();
     let counted = ProbeKind::ALL.into_iter().map(|kind| (kind, count(&kind)));

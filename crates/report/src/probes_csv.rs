@@ -7,8 +7,8 @@ use std::io::{Result, Write};
 use super::sheet::{self, Field};
 use super::{Format, Source};
 use recap_core::model::{
-    Agreement, Answer, Cell, Expectation, Judgement, ProbeFacts, ProbeRow, RIGHT, SessionResults, Verdict,
-    Vote,
+    Agreement, Answer, Cell, Expectation, Judgement, ProbeFacts, ProbeRow, RIGHT, SessionResults,
+    Verdict, Vote,
 };
 
 pub(super) const FORMAT: Format = Format {
@@ -44,7 +44,7 @@ pub(super) fn rows<'a>(source: &'a Source<'_>) -> impl Iterator<Item = Vec<Field
 fn cell_rows(source: &Source<'_>, session: &SessionResults<'_>, cell: &Cell) -> Vec<Vec<Field>> {
     let report = source.report;
     let (Some(rows), Some(facts)) =
-        (cell.rows(), report.facts_of(&cell.key.dataset, &cell.key.transcript))
+        (cell.rows(), report.facts_of(&cell.key.dataset, &cell.key.session))
     else {
         return Vec::new();
     };

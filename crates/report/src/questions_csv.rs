@@ -9,7 +9,8 @@ use super::probes_csv::{BEFORE, expected, said};
 use super::sheet::{self, Field};
 use super::{Format, Source, cuts_csv};
 use recap_core::model::{
-    Agreement, Cut, CutExam, CutRow, ProbeFacts, ProbeRow, RIGHT, Report, RowKind, SessionResults, Verdict,
+    Agreement, Cut, CutExam, CutRow, ProbeFacts, ProbeRow, RIGHT, Report, RowKind, SessionResults,
+    Verdict,
 };
 
 pub(super) const FORMAT: Format = Format {
@@ -57,10 +58,13 @@ impl AskedAtCut<'_> {
 }
 
 /// Every question at the cuts of a session, in the order of `cuts.csv`.
-pub(super) fn asked<'a>(report: &'a Report, session: &'a SessionResults<'_>) -> Vec<AskedAtCut<'a>> {
+pub(super) fn asked<'a>(
+    report: &'a Report,
+    session: &'a SessionResults<'_>,
+) -> Vec<AskedAtCut<'a>> {
     let each = cuts_csv::rows(session).filter_map(|(cut, row)| Some((cut, row, row.exam()?)));
     each.flat_map(|(cut, row, exam)| {
-        let facts = report.facts_of(&cut.dataset, &cut.transcript);
+        let facts = report.facts_of(&cut.dataset, &cut.session);
         let mut same = cut.rows.iter().filter(|o| o.strategy == BEFORE);
         let whole = same.next().and_then(CutRow::exam).map_or(&[][..], |exam| &exam.probes);
         exam.probes.iter().filter_map(move |after| {

@@ -14,8 +14,7 @@ pub(super) const FORMAT: Format = Format {
     render,
 };
 
-const COLUMNS: &str =
-    "dataset,transcript,part,sender,model,item,count,tokens,tokens_sent,usd,reason";
+const COLUMNS: &str = "dataset,session,part,sender,model,item,count,tokens,tokens_sent,usd,reason";
 
 /// The sender, model or kind of rows that sum up all of them.
 const ALL: &str = block::ALL;
@@ -36,22 +35,22 @@ struct Row<'a> {
 
 fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
     let report = source.report;
-    let each = report.transcripts.iter().zip(&report.receipts);
-    let each = each.map(|(facts, own)| (&*facts.dataset, &*facts.transcript, own));
+    let each = report.sessions.iter().zip(&report.receipts);
+    let each = each.map(|(facts, own)| (&*facts.dataset, &*facts.session, own));
     let all = std::iter::once((ALL, ALL, &report.receipt));
-    let rows = each.chain(all).flat_map(|(dataset, transcript, own)| {
-        rows(own).into_iter().map(|row| row.fields(dataset, transcript)).collect::<Vec<_>>()
+    let rows = each.chain(all).flat_map(|(dataset, session, own)| {
+        rows(own).into_iter().map(|row| row.fields(dataset, session)).collect::<Vec<_>>()
     });
     sheet::csv(COLUMNS, rows, out)
 }
 
 impl Row<'_> {
-    fn fields(self, dataset: &str, transcript: &str) -> Vec<Field> {
+    fn fields(self, dataset: &str, session: &str) -> Vec<Field> {
         let word = |text: &str| if text.is_empty() { Field::Empty } else { Field::text(text) };
         let count = |n: Option<u64>| n.map_or(Field::Empty, Field::Count);
         vec![
             Field::text(dataset),
-            Field::text(transcript),
+            Field::text(session),
             Field::text(self.part),
             word(self.sender),
             word(self.model),
@@ -136,7 +135,7 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(
             lines[0],
-            "dataset,transcript,part,sender,model,item,count,tokens,tokens_sent,usd,reason"
+            "dataset,session,part,sender,model,item,count,tokens,tokens_sent,usd,reason"
         );
         assert!(lines[1].starts_with("my-sessions,session-0,cost,ALL,ALL,requests,0,"), "{text}");
         for row in [

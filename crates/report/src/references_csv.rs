@@ -27,7 +27,7 @@ fn cell_rows<'a>(
     report: &'a Report,
     cell: &'a Cell,
 ) -> Option<impl Iterator<Item = Vec<Field>> + 'a> {
-    let facts = report.facts_of(&cell.key.dataset, &cell.key.transcript)?;
+    let facts = report.facts_of(&cell.key.dataset, &cell.key.session)?;
     let each = cell.rows()?.references.iter().filter_map(move |outcome| {
         let reference = facts.exam.references.get(outcome.reference as usize)?;
         let last_seen = facts.messages.get(reference.last_seen as usize);

@@ -6,7 +6,7 @@ use std::io::{Result, Write};
 use super::sheet::{self, Field};
 use super::{Format, Source};
 use recap_billing::pricing::PriceList;
-use recap_core::model::{Bill, Cell, CellRows, Report, RequestFacts, TranscriptFacts};
+use recap_core::model::{Bill, Cell, CellRows, Report, RequestFacts, SessionFacts};
 
 pub(super) const FORMAT: Format = Format {
     name: "csv",
@@ -34,7 +34,7 @@ fn cell_rows<'a>(
     cell: &'a Cell,
 ) -> Option<impl Iterator<Item = Vec<Field>> + 'a> {
     let rows = cell.rows()?;
-    let facts = report.facts_of(&cell.key.dataset, &cell.key.transcript)?;
+    let facts = report.facts_of(&cell.key.dataset, &cell.key.session)?;
     let asked = asked_and_kept(cell, rows, facts);
     let bills = sheet::bills(rows);
     let sent = rows.requests.iter().zip(&facts.requests).zip(asked).enumerate();
@@ -91,7 +91,7 @@ fn billed(
 }
 
 /// References asked at each request, and how many of them survive.
-fn asked_and_kept(cell: &Cell, rows: &CellRows, facts: &TranscriptFacts) -> Vec<(u64, u64)> {
+fn asked_and_kept(cell: &Cell, rows: &CellRows, facts: &SessionFacts) -> Vec<(u64, u64)> {
     let mut counts = vec![(0, 0); facts.requests.len()];
     for outcome in &rows.references {
         let Some(reference) = facts.exam.references.get(outcome.reference as usize) else {

@@ -22,14 +22,14 @@ fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
     let report = source.report;
     let ids = SESSION_MEASURES.map(|measure| measure.id);
     let header = format!(
-        "dataset,transcript,project,strategy,window,agent_model,requests,recorded_usd,{}",
+        "dataset,session,project,strategy,window,agent_model,requests,recorded_usd,{}",
         ids.join(",")
     );
     let fields = sorted(report).into_iter().map(|row| {
-        let facts = &report.transcripts[row.unit];
+        let facts = &report.sessions[row.unit];
         let mut fields = vec![
             Field::text(&facts.dataset),
-            Field::text(&facts.transcript),
+            Field::text(&facts.session),
             Field::maybe_text(facts.cluster.as_deref()),
             Field::text(&row.strategy),
             Field::text(&row.window),
@@ -57,7 +57,7 @@ fn recorded(report: &Report, unit: usize) -> Option<f64> {
 /// The dearest session first; one without a bill comes last, the longest first.
 fn sorted(report: &Report) -> Vec<&SessionRow> {
     let usd = |unit| recorded(report, unit).unwrap_or(f64::NEG_INFINITY);
-    let requests = |unit: usize| report.transcripts[unit].requests.len();
+    let requests = |unit: usize| report.sessions[unit].requests.len();
     let mut rows: Vec<&SessionRow> = report.session_rows.iter().collect();
     rows.sort_by(|a, b| {
         (usd(b.unit).total_cmp(&usd(a.unit)))
@@ -82,7 +82,7 @@ const SHOWN: [(&Measure, &str); 5] = [
 /// Each session with the recommended strategy, or else with the first of the ranking;
 /// nothing in a run of one session.
 pub(super) fn parts(report: &Report) -> Vec<Part> {
-    let Some(place) = place(report).filter(|_| report.transcripts.len() > 1) else {
+    let Some(place) = place(report).filter(|_| report.sessions.len() > 1) else {
         return Vec::new();
     };
     let billing_model = report.session_rows.first().map(|row| &row.billed_as);
@@ -95,12 +95,12 @@ pub(super) fn parts(report: &Report) -> Vec<Part> {
     let filled = |measure: &Measure| rows.iter().any(|row| row.figure(measure).is_some());
     let shown: Vec<_> = SHOWN.iter().filter(|(measure, _)| filled(measure)).collect();
     let cells = |row: &&SessionRow| {
-        let facts = &report.transcripts[row.unit];
+        let facts = &report.sessions[row.unit];
         let figures = shown.iter().map(|(measure, _)| {
             row.figure(measure).map_or_else(absent, |x| number::of(measure.unit, x))
         });
         let mut cells = vec![
-            short_ids::shortened(report, &facts.transcript),
+            short_ids::shortened(report, &facts.session),
             number::grouped(facts.requests.len() as u64),
             recorded(report, row.unit).map_or_else(absent, number::dollars),
         ];

@@ -12,7 +12,7 @@ use recap_core::model::{Bill, Cell, CellKey, CellRows, RECORDED, RunResults};
 use recap_core::text::harmless_data;
 
 /// Columns that stand first in every table of rows (docs/files.md).
-pub(super) const ROW_KEY: &str = "dataset,transcript,strategy,window,replicate";
+pub(super) const ROW_KEY: &str = "dataset,session,strategy,window,replicate";
 
 /// One field.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,7 +80,7 @@ fn defused(text: &str) -> Cow<'_, str> {
 pub(super) fn row_key(key: &CellKey) -> Vec<Field> {
     vec![
         Field::text(&key.dataset),
-        Field::text(&key.transcript),
+        Field::text(&key.session),
         Field::text(&key.strategy),
         Field::text(&key.window),
         Field::Count(u64::from(key.replicate)),

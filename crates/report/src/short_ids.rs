@@ -14,7 +14,7 @@ const SHORTEST: usize = 8;
 /// A text in which every UUID is shortened, by as much as the sessions of the
 /// report stay distinct.
 pub(super) fn shortened(report: &Report, text: &str) -> String {
-    let sessions: Vec<&str> = report.transcripts.iter().map(|t| t.transcript.as_str()).collect();
+    let sessions: Vec<&str> = report.sessions.iter().map(|t| t.session.as_str()).collect();
     let ids: BTreeSet<&str> =
         sessions.iter().flat_map(|name| uuids(name).map(|at| &name[at])).collect();
     let distinct =
@@ -65,8 +65,8 @@ mod tests {
 
     fn named(names: &[&str]) -> Report {
         let mut report = Kit::default().report();
-        for (facts, name) in report.transcripts.iter_mut().zip(names) {
-            facts.transcript = (*name).to_owned();
+        for (facts, name) in report.sessions.iter_mut().zip(names) {
+            facts.session = (*name).to_owned();
         }
         report
     }

@@ -14,9 +14,9 @@ use recap_core::model::{
     Limit, LossRow, Manifest, MessageFacts, NoCut, Observation, PanelAgreement, Place, Prices,
     Primary, Probe, ProbeFacts, ProbeKind, ProbeRow, Problem, PromptBill, Provenance, RECORDED,
     Receipt, Recommendation, Reference, ReferenceOutcome, ReferenceState, Replayed, Report,
-    RequestBill, RequestFacts, RequestRow, Role, RowKind, SESSION_MEASURES, SessionRow, RunResults,
-    Snapshot, SnapshotPart, Source, StrategyRow, TimeProfile, TokensSource, TranscriptFacts,
-    Validation, Value, Verdict, catalogue,
+    RequestBill, RequestFacts, RequestRow, Role, RowKind, RunResults, SESSION_MEASURES,
+    SessionFacts, SessionRow, Snapshot, SnapshotPart, Source, StrategyRow, TimeProfile,
+    TokensSource, Validation, Value, Verdict, catalogue,
 };
 
 #[path = "tests/cells.rs"]
@@ -46,7 +46,7 @@ fn prices() -> Prices {
 /// A row of each cell, without figures.
 fn session_rows(cells: &[Cell]) -> Vec<SessionRow> {
     let row = |cell: &Cell| SessionRow {
-        unit: cell.key.transcript.rsplit('-').next().unwrap().parse().unwrap(),
+        unit: cell.key.session.rsplit('-').next().unwrap().parse().unwrap(),
         strategy: cell.key.strategy.clone(),
         window: cell.key.window.clone(),
         billed_as: AGENT_MODEL.to_owned(),
@@ -105,9 +105,9 @@ impl Texts for Echo {
 
 impl Kit {
     pub(super) fn report(&self) -> Report {
-        let transcripts: Vec<TranscriptFacts> = (0..self.sessions).map(|n| self.facts(n)).collect();
+        let sessions: Vec<SessionFacts> = (0..self.sessions).map(|n| self.facts(n)).collect();
         let mut cells = Vec::new();
-        for facts in &transcripts {
+        for facts in &sessions {
             for window in &self.windows {
                 for (name, row_kind) in &self.strategies {
                     cells.push(cell(facts, name, window, *row_kind));
@@ -132,9 +132,9 @@ impl Kit {
                 Limit::OpenLoop.into(),
             ],
             receipt: Receipt::default(),
-            receipts: vec![Receipt::default(); transcripts.len()],
+            receipts: vec![Receipt::default(); sessions.len()],
             session_rows: session_rows(&cells),
-            transcripts,
+            sessions,
             results: RunResults::new(cells, []),
             calls: Vec::new(),
             panel: None,
@@ -143,7 +143,7 @@ impl Kit {
 
     /// Texts of every message and summary.
     pub(super) fn texts(&self, report: &Report) -> Echo {
-        let messages = report.transcripts.iter().flat_map(|t| &t.messages);
+        let messages = report.sessions.iter().flat_map(|t| &t.messages);
         let mut texts: BTreeMap<String, String> = messages
             .map(|m| (m.text.clone(), format!("Text of {} about src/cache/store.rs", m.id)))
             .collect();
@@ -183,7 +183,7 @@ impl Kit {
             questions: "none".to_owned(),
             depth: 0,
             replicates: 1,
-            transcripts: (0..self.sessions).map(|n| provenance(format!("session-{n}"))).collect(),
+            sessions: (0..self.sessions).map(|n| provenance(format!("session-{n}"))).collect(),
             strategies: self.strategies.iter().map(|p| provenance(p.0.to_owned())).collect(),
             compactor: "offline".to_owned(),
             answerer: "offline".to_owned(),
@@ -211,7 +211,7 @@ impl Kit {
         }
     }
 
-    fn facts(&self, n: usize) -> TranscriptFacts {
+    fn facts(&self, n: usize) -> SessionFacts {
         // Later sessions are longer, so that the longest is not the first.
         let requests = self.requests + n;
         let messages: Vec<MessageFacts> = (0..requests * 2)
@@ -231,9 +231,9 @@ impl Kit {
             asked.push(total);
             total += pair[1].tokens;
         }
-        TranscriptFacts {
+        SessionFacts {
             dataset: "my-sessions".to_owned(),
-            transcript: format!("session-{n}"),
+            session: format!("session-{n}"),
             cluster: None,
             preamble_tokens: 3_000,
             hidden_tokens: 0,

@@ -25,7 +25,7 @@ fn small() -> Kit {
 fn csv_headers_are_those_of_the_contract() {
     let report = small().report();
     let header = |name: &str| file(&report, name).lines().next().unwrap().to_owned();
-    let key = "dataset,transcript,strategy,window,replicate,";
+    let key = "dataset,session,strategy,window,replicate,";
     assert_eq!(
         header("requests.csv"),
         key.to_owned()
@@ -51,7 +51,7 @@ fn csv_headers_are_those_of_the_contract() {
         header("references.csv"),
         key.to_owned() + "request,reference,class,last_seen,distance_tokens,state,refetchable"
     );
-    let key = "dataset,transcript,strategy,replicate,cut,".to_owned();
+    let key = "dataset,session,strategy,replicate,cut,".to_owned();
     assert_eq!(
         header("cuts.csv"),
         key.clone()
@@ -72,7 +72,7 @@ fn csv_headers_are_those_of_the_contract() {
     );
     // The same in every run, whatever it asks.
     insta::assert_snapshot!(header("summary.csv").replace(',', " "), @r"
-    dataset strategy window agent_model transcripts requests probes unscored recall recall_lo recall_hi continuity continuity_lo continuity_hi reference_recall evidence_gone fabrication_rate tokens_full tokens_sent token_savings peak_tokens compactions overflows cost_usd cost_savings compaction_cost_usd cache_hit_rate cache_breaks blocking_ms_p95 latency_source verdict_vs_full reference_recall_lo reference_recall_hi references recency_gain cost_usd_refetch sidechain_cost_usd offline_summary mde n_clusters rank depth cuts facts_at_stake sessions_at_stake kept_at_cut kept_at_cut_lo kept_at_cut_hi exposed_share carried_share added_at_cut gain_at_cut tokens_at_cut continuity_at_cut unusable_replies idle_compactions questions_at_cut cost_head_breakpoint_usd cost_savings_vs_recorded
+    dataset strategy window agent_model sessions requests probes unscored recall recall_lo recall_hi continuity continuity_lo continuity_hi reference_recall evidence_gone fabrication_rate tokens_full tokens_sent token_savings peak_tokens compactions overflows cost_usd cost_savings compaction_cost_usd cache_hit_rate cache_breaks blocking_ms_p95 latency_source verdict_vs_full reference_recall_lo reference_recall_hi references recency_gain cost_usd_refetch sidechain_cost_usd offline_summary mde n_clusters rank depth cuts facts_at_stake sessions_at_stake kept_at_cut kept_at_cut_lo kept_at_cut_hi exposed_share carried_share added_at_cut gain_at_cut tokens_at_cut continuity_at_cut unusable_replies idle_compactions questions_at_cut cost_head_breakpoint_usd cost_savings_vs_recorded
     ");
 }
 
@@ -241,7 +241,7 @@ fn a_strategy_named_like_a_formula_is_defused_in_every_csv() {
 /// A session with validation per error.
 fn validated(errors: &[f64]) -> Report {
     let mut report = Kit { sessions: errors.len(), requests: 6, ..small() }.report();
-    for (facts, off) in report.transcripts.iter_mut().zip(errors) {
+    for (facts, off) in report.sessions.iter_mut().zip(errors) {
         facts.validation = Some(validation(*off));
         facts.calibration = Some(Calibration {
             fits: Vec::new(),
@@ -291,7 +291,7 @@ fn validation_csv_has_sums_errors_and_counts() {
     let mut lines = text.lines();
     assert_eq!(
         lines.next().unwrap(),
-        "dataset,transcript,model,requests,recorded_uncached,recorded_read,recorded_write,\
+        "dataset,session,model,requests,recorded_uncached,recorded_read,recorded_write,\
          recorded_write_1h,simulated_uncached,simulated_read,simulated_write,simulated_write_1h,\
          recorded_usd,simulated_usd,tokens_error,reads_error,writes_error,usd_error,\
          count_error_in_sample,count_error_forward,count_error_after_boundary,tokens_source,\

@@ -3,7 +3,7 @@
 
 use super::document::{Head, Narrow, Part, Table, absent, figures, names};
 use super::{block, number};
-use recap_core::model::{BillErrors, Report, TranscriptFacts, Validation};
+use recap_core::model::{BillErrors, Report, SessionFacts, Validation};
 
 /// Sessions that are listed.
 const MOST: usize = 12;
@@ -22,7 +22,7 @@ const HEADS: &[Head] = &[
 
 /// A session with what its recording reports.
 struct Checked<'a> {
-    facts: &'a TranscriptFacts,
+    facts: &'a SessionFacts,
     validation: &'a Validation,
     errors: BillErrors,
 }
@@ -46,7 +46,7 @@ impl Checked<'_> {
             error.map_or_else(absent, |e| number::error(e.abs()).replace('+', ""))
         };
         vec![
-            self.facts.transcript.clone(),
+            self.facts.session.clone(),
             signed(self.errors.tokens),
             signed(self.errors.reads),
             signed(self.errors.writes),
@@ -62,7 +62,7 @@ impl Checked<'_> {
 /// One row per session with reported usage, the worst first; nothing in a run
 /// without any.
 pub(super) fn parts(report: &Report) -> Vec<Part> {
-    let mut checked: Vec<Checked<'_>> = (report.transcripts.iter())
+    let mut checked: Vec<Checked<'_>> = (report.sessions.iter())
         .filter_map(|facts| {
             let validation = facts.validation.as_ref()?;
             Some(Checked { facts, validation, errors: validation.errors() })
@@ -104,8 +104,8 @@ mod tests {
     fn the_worst_session_stands_first_and_what_is_far_off_is_marked() {
         let mut report = Kit::default().report();
         assert!(parts(&report).is_empty());
-        report.transcripts[0].validation = Some(validation(0.01));
-        report.transcripts[1].validation = Some(validation(-0.06));
+        report.sessions[0].validation = Some(validation(0.01));
+        report.sessions[1].validation = Some(validation(-0.06));
         let parts = parts(&report);
         let [_, Part::Text(head), Part::Table(table), _] = &parts[..] else { panic!("{parts:?}") };
         assert!(head.contains("1 of 2 sessions within 5 %"), "{head}");

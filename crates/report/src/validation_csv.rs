@@ -6,7 +6,7 @@ use std::io::{Result, Write};
 
 use super::sheet::{self, Field};
 use super::{Format, Source};
-use recap_core::model::{BillErrors, Buckets, TranscriptFacts, Validation};
+use recap_core::model::{BillErrors, Buckets, SessionFacts, Validation};
 
 pub(super) const FORMAT: Format = Format {
     name: "csv",
@@ -17,7 +17,7 @@ pub(super) const FORMAT: Format = Format {
 
 /// Two sums of buckets, as reported and as the row `recorded` has them, then
 /// what they differ by.
-const COLUMNS: &str = "dataset,transcript,model,requests,\
+const COLUMNS: &str = "dataset,session,model,requests,\
     recorded_uncached,recorded_read,recorded_write,recorded_write_1h,\
     simulated_uncached,simulated_read,simulated_write,simulated_write_1h,\
     recorded_usd,simulated_usd,tokens_error,reads_error,writes_error,usd_error,\
@@ -25,16 +25,16 @@ const COLUMNS: &str = "dataset,transcript,model,requests,\
     cold_starts,expired,renewed";
 
 fn render(source: &Source<'_>, out: &mut dyn Write) -> Result<()> {
-    let sessions = source.report.transcripts.iter();
+    let sessions = source.report.sessions.iter();
     let rows = sessions.filter_map(|f| Some(fields(f, f.validation.as_ref()?)));
     sheet::csv(COLUMNS, rows, out)
 }
 
-fn fields(facts: &TranscriptFacts, validation: &Validation) -> Vec<Field> {
+fn fields(facts: &SessionFacts, validation: &Validation) -> Vec<Field> {
     let count = |n: u32| Field::Count(u64::from(n));
     let mut fields = vec![
         Field::text(&facts.dataset),
-        Field::text(&facts.transcript),
+        Field::text(&facts.session),
         Field::text(&validation.model),
         count(validation.requests),
     ];

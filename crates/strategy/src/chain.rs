@@ -22,7 +22,7 @@ pub struct Chain {
     /// The open session; `None` where none is kept.
     pub open: Option<OpenSession>,
     /// Every session by its number, from 1.
-    pub known: BTreeMap<u32, SessionFacts>,
+    pub known: BTreeMap<u32, ChainLink>,
 }
 
 /// The session that takes new messages.
@@ -38,7 +38,7 @@ pub struct OpenSession {
 /// The facts about a session, open or closed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct SessionFacts {
+pub struct ChainLink {
     /// The session that it continues.
     pub parent: Option<u32>,
     /// The time at which it was first opened.

@@ -289,7 +289,7 @@ pub trait Compactor: Send + Sync {
         None
     }
 
-    /// The compactor for a transcript with this counter; `None` where it does
+    /// The compactor for a session with this counter; `None` where it does
     /// not count by itself, as a model does not.
     fn counting(&self, _counter: &Arc<Counter>) -> Option<Arc<dyn Compactor>> {
         None

@@ -42,7 +42,7 @@ mod mechanisms;
 #[cfg(any(test, feature = "testkit"))]
 pub mod testkit;
 
-pub use chain::{Chain, ClosedSession, OpenSession, SessionFacts};
+pub use chain::{Chain, ChainLink, ClosedSession, OpenSession};
 pub use compactor::{
     CallUsage, Compactor, CompactorError, Digest, FailedCall, Live, MESSAGES, Produced, Reply,
     SessionState, Task, TaskMessage,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::chain::{Chain, ClosedSession, OpenSession, Rest, SessionFacts, Spans};
+use super::chain::{Chain, ChainLink, ClosedSession, OpenSession, Rest, Spans};
 use super::context::EntryId;
 use recap_core::model::MessageIndex;
 
@@ -86,7 +86,7 @@ impl StrategyState {
     pub(crate) fn start_session(&mut self, parent: Option<u32>, rest: Rest, now: Timestamp) -> u32 {
         let number = self.chain.known.len() as u32 + 1;
         let Rest { spans, from } = rest;
-        let facts = SessionFacts { parent, opened: now, spans, summary: None };
+        let facts = ChainLink { parent, opened: now, spans, summary: None };
         self.chain.known.insert(number, facts);
         self.chain.open = Some(OpenSession { number, from });
         number
@@ -201,8 +201,7 @@ mod tests {
             originals: BTreeSet::from([2]),
             ..StrategyState::default()
         };
-        let facts =
-            SessionFacts { parent: None, opened: at(0), spans: vec![(0, 5)], summary: None };
+        let facts = ChainLink { parent: None, opened: at(0), spans: vec![(0, 5)], summary: None };
         state.chain.known.insert(1, facts);
         state
     }

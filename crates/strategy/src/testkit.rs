@@ -25,29 +25,29 @@ use super::host::{Host, Mechanism, Outcome, Work};
 use super::state::StrategyState;
 use super::strategy::{BuiltStage, Strategy, builtin};
 use super::trigger::{At, Gauge, Turn, When};
-use recap_core::model::{Block, LedgerState, Message, PreambleChange, Role, Transcript};
+use recap_core::model::{Block, LedgerState, Message, PreambleChange, Role, Session};
 use recap_core::tokens::{Counter, Reported};
 
-/// Writes a transcript by hand.
+/// Writes a session by hand.
 #[derive(Clone, Debug, Default)]
 pub struct Talk {
-    transcript: Transcript,
+    session: Session,
 }
 
 impl Talk {
     /// A conversation with this system prompt.
     pub fn new(system: &str) -> Self {
         let mut talk = Self::default();
-        talk.transcript.id = "talk".to_owned();
-        talk.transcript.preamble.system = vec![system.to_owned()];
+        talk.session.id = "talk".to_owned();
+        talk.session.preamble.system = vec![system.to_owned()];
         talk
     }
 
     fn push(mut self, role: Role, blocks: Vec<Block>) -> Self {
-        let id = format!("m{}", self.transcript.messages.len());
+        let id = format!("m{}", self.session.messages.len());
         let message =
             Message { id, role, at: None, blocks, usage: None, synthetic: false, broadcast: false };
-        self.transcript.messages.push(message);
+        self.session.messages.push(message);
         self
     }
 
@@ -81,20 +81,20 @@ impl Talk {
 
     /// A new system prompt from the next message on.
     pub(crate) fn system(mut self, system: &str) -> Self {
-        let before = self.transcript.messages.len() as u32;
+        let before = self.session.messages.len() as u32;
         let change = PreambleChange { before, system: vec![system.to_owned()] };
-        self.transcript.preamble_changes.push(change);
+        self.session.preamble_changes.push(change);
         self
     }
 
-    pub fn end(self) -> Transcript {
-        self.transcript
+    pub fn end(self) -> Session {
+        self.session
     }
 }
 
-impl From<Transcript> for Talk {
-    fn from(transcript: Transcript) -> Self {
-        Self { transcript }
+impl From<Session> for Talk {
+    fn from(session: Session) -> Self {
+        Self { session }
     }
 }
 
@@ -294,7 +294,7 @@ impl Rig {
     pub fn feed(&mut self, messages: u32) {
         for _ in 0..messages {
             let index = self.context.seen_count();
-            let message = &self.context.recording().transcript.messages[index as usize];
+            let message = &self.context.recording().session.messages[index as usize];
             let (request, user) = (message.is_request(), message.opens_exchange());
             self.context.enter(index);
             if request {
@@ -320,7 +320,7 @@ impl Rig {
 
     /// Appends all that is left, and sends one more request.
     pub fn finish(&mut self) {
-        let all = self.context.recording().transcript.messages.len() as u32;
+        let all = self.context.recording().session.messages.len() as u32;
         self.feed(all - self.context.seen_count());
         self.request();
     }

@@ -1,6 +1,6 @@
-//! From a written session to a transcript with probes that hold.
+//! From a written session to a session with probes that hold.
 
-use recap_core::model::{Expectation, MessageIndex, Probe, ProbeKind, Transcript};
+use recap_core::model::{Expectation, MessageIndex, Probe, ProbeKind, Session};
 use recap_core::text::Normal;
 
 use super::GenerateError;
@@ -21,18 +21,18 @@ const EARLY: u64 = 35;
 const END: u32 = 12;
 
 impl Script {
-    /// The transcript and its probes. Questions without near misses, or about
+    /// The session and its probes. Questions without near misses, or about
     /// an absent thing that was said after all, are left out.
     ///
     /// # Errors
     /// A question that its session does not bear out: a bug of the kind.
-    pub(super) fn finish(mut self) -> Result<(Transcript, Vec<Probe>), GenerateError> {
+    pub(super) fn finish(mut self) -> Result<(Session, Vec<Probe>), GenerateError> {
         let mut questions: Vec<Question> =
             self.facts.iter().flat_map(|fact| fact.questions(GAP)).collect();
         questions.append(&mut self.questions);
         let mut random = self.random.fork("probes");
-        let texts: Vec<String> = self.transcript.messages.iter().map(|m| m.sent()).collect();
-        let said = Session { texts: &texts, lower: texts.join("\n").to_lowercase() };
+        let texts: Vec<String> = self.session.messages.iter().map(|m| m.sent()).collect();
+        let said = SaidText { texts: &texts, lower: texts.join("\n").to_lowercase() };
         let last = texts.len() as MessageIndex - 1;
         let mut placed: Vec<(MessageIndex, Question)> = Vec::new();
         for question in questions {
@@ -44,24 +44,21 @@ impl Script {
             }
         }
         placed.sort_by_key(|(asked_at, _)| *asked_at);
-        let id = self.transcript.id.clone();
+        let id = self.session.id.clone();
         let probes = placed.into_iter().enumerate().map(|(at, (asked_at, question))| Probe {
             id: format!("{id}-q{:02}", at + 1),
-            transcript: id.clone(),
+            session: id.clone(),
             asked_at,
             kind: question.kind,
             question: question.text,
             expect: question.expect,
             evidence: unique(
-                question
-                    .evidence
-                    .iter()
-                    .map(|place| &self.transcript.messages[place.0 as usize].id),
+                question.evidence.iter().map(|place| &self.session.messages[place.0 as usize].id),
             ),
             stale: unique(question.stale.iter()),
         });
         let probes = probes.collect();
-        Ok((self.transcript, probes))
+        Ok((self.session, probes))
     }
 }
 
@@ -87,12 +84,12 @@ fn asked_at(question: &Question, last: MessageIndex, random: &mut Stream) -> Mes
 }
 
 /// What a session says.
-struct Session<'a> {
+struct SaidText<'a> {
     texts: &'a [String],
     lower: String,
 }
 
-impl Session<'_> {
+impl SaidText<'_> {
     /// Whether the session bears the question out.
     fn holds(&self, question: &Question) -> Result<(), GenerateError> {
         let flaw =

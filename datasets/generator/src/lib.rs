@@ -90,7 +90,7 @@ mod voice;
 
 use std::ops::RangeInclusive;
 
-use recap_core::model::{Probe, Transcript};
+use recap_core::model::{Probe, Session};
 use recap_formats::{Dataset, ProbeAudit};
 use thiserror::Error;
 
@@ -167,7 +167,7 @@ pub fn generate(
     seed: u64,
     tokens: u64,
     id: &str,
-) -> Result<(Transcript, Vec<Probe>), GenerateError> {
+) -> Result<(Session, Vec<Probe>), GenerateError> {
     let (least, most) = (*kind.tokens.start(), *kind.tokens.end());
     if !kind.tokens.contains(&tokens) {
         return Err(GenerateError::Size { kind: kind.name, tokens, least, most });
@@ -178,23 +178,20 @@ pub fn generate(
     if written.abs_diff(tokens) > tokens / TOLERANCE {
         return Err(GenerateError::Missed { tokens, written });
     }
-    let (transcript, probes) = script.finish()?;
-    audited(transcript, probes)
+    let (session, probes) = script.finish()?;
+    audited(session, probes)
 }
 
 /// The checks that every data set has to pass.
-fn audited(
-    transcript: Transcript,
-    probes: Vec<Probe>,
-) -> Result<(Transcript, Vec<Probe>), GenerateError> {
-    let dataset = Dataset { transcripts: vec![transcript], probes, ..Dataset::default() };
+fn audited(session: Session, probes: Vec<Probe>) -> Result<(Session, Vec<Probe>), GenerateError> {
+    let dataset = Dataset { sessions: vec![session], probes, ..Dataset::default() };
     let audit = ProbeAudit::of(&dataset);
     if let Some(violation) = audit.violations.first() {
         let what = violation.problem.to_string();
         return Err(GenerateError::Flawed { question: violation.file.clone(), what });
     }
-    let Dataset { mut transcripts, probes, .. } = dataset;
-    Ok((transcripts.remove(0), probes))
+    let Dataset { mut sessions, probes, .. } = dataset;
+    Ok((sessions.remove(0), probes))
 }
 
 #[cfg(test)]

@@ -153,12 +153,12 @@ fn names() -> impl Iterator<Item = &'static str> {
 fn summary(sessions: &[WrittenSession], folder: &Path) -> String {
     let counter = Counter::default();
     let mut text = String::new();
-    for WrittenSession { seed, passed, transcript, probes } in sessions {
-        let (messages, requests) = (transcript.messages.len(), transcript.requests().count());
-        let tokens = transcript.messages.iter().map(|message| counter.count(&message.sent()));
+    for WrittenSession { seed, passed, session, probes } in sessions {
+        let (messages, requests) = (session.messages.len(), session.requests().count());
+        let tokens = session.messages.iter().map(|message| counter.count(&message.sent()));
         text.push_str(&format!(
             "{}: seed {seed}, {}, {}, {}, {}\n",
-            transcript.id,
+            session.id,
             counted(tokens.sum::<u64>(), "token"),
             counted(messages, "message"),
             counted(requests, "request"),

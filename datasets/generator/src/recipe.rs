@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use recap_core::model::{Probe, Transcript};
+use recap_core::model::{Probe, Session};
 use recap_formats::Dataset;
 use serde::Deserialize;
 use thiserror::Error;
@@ -37,7 +37,7 @@ pub struct Recipe {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RecipeSession {
-    /// Id of the transcript, unique within the data set.
+    /// Id of the session, unique within the data set.
     pub id: String,
     /// Name of a kind.
     pub kind: String,
@@ -58,7 +58,7 @@ pub struct WrittenSession {
     /// Seeds that were passed over for it, each with the reason.
     pub passed: Vec<(u64, String)>,
     /// The session.
-    pub transcript: Transcript,
+    pub session: Session,
     /// Its questions.
     pub probes: Vec<Probe>,
 }
@@ -145,7 +145,7 @@ impl Recipe {
             ..Dataset::default()
         };
         for session in sessions {
-            dataset.transcripts.push(session.transcript);
+            dataset.sessions.push(session.session);
             dataset.probes.extend(session.probes);
         }
         dataset
@@ -172,10 +172,10 @@ impl RecipeSession {
             if self.seed.is_none() && taken.contains(&(kind.name, seed)) {
                 continue;
             }
-            let (transcript, probes) = generate(kind, seed, self.tokens, &self.id)
+            let (session, probes) = generate(kind, seed, self.tokens, &self.id)
                 .map_err(|error| RecipeError::Session { id: self.id.clone(), error })?;
-            match self.misfit(kind, &transcript) {
-                None => return Ok(WrittenSession { seed, passed, transcript, probes }),
+            match self.misfit(kind, &session) {
+                None => return Ok(WrittenSession { seed, passed, session, probes }),
                 Some(why) => passed.push((seed, why)),
             }
         }
@@ -185,15 +185,15 @@ impl RecipeSession {
 
     /// Why a session is not what was ordered: another matter, or another
     /// texture where the seed is free.
-    fn misfit(&self, kind: &Kind, transcript: &Transcript) -> Option<String> {
-        let says = |about: &&String| transcript.preamble.system.iter().any(|s| s.contains(*about));
+    fn misfit(&self, kind: &Kind, session: &Session) -> Option<String> {
+        let says = |about: &&String| session.preamble.system.iter().any(|s| s.contains(*about));
         if let Some(about) = self.about.as_ref().filter(|about| !says(about)) {
             return Some(format!("not about {about}"));
         }
         if self.seed.is_some() {
             return None;
         }
-        let misses = Texture::of(transcript).misses(&bounds(kind.name));
+        let misses = Texture::of(session).misses(&bounds(kind.name));
         let shown: Vec<String> =
             misses.iter().map(|(name, value)| format!("{name} {value:.3}")).collect();
         (!shown.is_empty()).then(|| shown.join(", "))

@@ -1,7 +1,7 @@
 //! A session while it is being written.
 
 use jiff::civil::Date;
-use recap_core::model::{Block, Message, MessageIndex, Role, ToolDefinition, Transcript};
+use recap_core::model::{Block, Message, MessageIndex, Role, Session, ToolDefinition};
 use recap_core::tokens::Counter;
 use serde_json::Value as Json;
 
@@ -53,7 +53,7 @@ pub struct Script {
     pub random: Stream,
     /// Simulated time.
     pub calendar: Calendar,
-    pub(super) transcript: Transcript,
+    pub(super) session: Session,
     pub(super) questions: Vec<Question>,
     pub(super) facts: Vec<Fact>,
     pace: Stream,
@@ -68,7 +68,7 @@ impl Script {
         let mut pace = random.fork("pace");
         Script {
             calendar: Calendar::new(&mut pace),
-            transcript: Transcript { id: id.to_owned(), ..Transcript::default() },
+            session: Session { id: id.to_owned(), ..Session::default() },
             questions: Vec::new(),
             facts: Vec::new(),
             counter: Counter::default(),
@@ -81,14 +81,14 @@ impl Script {
 
     /// What stands before the first message, and whose work it is.
     pub fn open(&mut self, project: &str, system: &[String], tools: Vec<ToolDefinition>) {
-        self.transcript.project = Some(project.to_owned());
-        self.transcript.preamble.system = system.to_vec();
-        self.transcript.preamble.tools = tools;
+        self.session.project = Some(project.to_owned());
+        self.session.preamble.system = system.to_vec();
+        self.session.preamble.tools = tools;
     }
 
     /// The user writes, after a pause.
     pub fn user(&mut self, text: impl Into<String>) -> Place {
-        if !self.transcript.messages.is_empty() {
+        if !self.session.messages.is_empty() {
             self.calendar.wait_for_user(&mut self.pace);
         }
         self.push(Role::User, vec![Block::Text { text: text.into() }])
@@ -132,19 +132,19 @@ impl Script {
     }
 
     fn push(&mut self, role: Role, blocks: Vec<Block>) -> Place {
-        let index = self.transcript.messages.len() as MessageIndex;
+        let index = self.session.messages.len() as MessageIndex;
         let at = Some(self.calendar.now());
         let id = format!("m{:04}", index + 1);
         let message =
             Message { id, role, at, blocks, usage: None, synthetic: false, broadcast: false };
         self.tokens += self.counter.count(&message.sent());
-        self.transcript.messages.push(message);
+        self.session.messages.push(message);
         Place(index)
     }
 
     /// The text of a message as it is sent.
     pub fn text(&self, place: Place) -> String {
-        self.transcript.messages[place.0 as usize].sent()
+        self.session.messages[place.0 as usize].sent()
     }
 
     /// The simulated day.
@@ -174,7 +174,7 @@ impl Script {
 
     /// Messages written so far.
     pub fn messages(&self) -> usize {
-        self.transcript.messages.len()
+        self.session.messages.len()
     }
 
     /// Announces a fact, which [`Script::state`] gives its values.

@@ -15,19 +15,19 @@ fn sizes(kind: &Kind) -> [u64; 3] {
     [least, 30_000.clamp(least, most), 60_000.clamp(least, most)]
 }
 
-fn written(kind: &Kind, seed: u64, tokens: u64) -> (Transcript, Vec<Probe>) {
+fn written(kind: &Kind, seed: u64, tokens: u64) -> (Session, Vec<Probe>) {
     generate(kind, seed, tokens, "s").unwrap_or_else(|e| {
         panic!("{} --seed {seed} --tokens {tokens}: {e}", kind.name);
     })
 }
 
 /// Each session of 20 seeds and 3 sizes of every kind.
-fn each(mut check: impl FnMut(&Kind, u64, &Transcript, &[Probe])) {
+fn each(mut check: impl FnMut(&Kind, u64, &Session, &[Probe])) {
     for kind in KINDS {
         for tokens in sizes(kind) {
             for seed in 0..20 {
-                let (transcript, probes) = written(kind, seed, tokens);
-                check(kind, tokens, &transcript, &probes);
+                let (session, probes) = written(kind, seed, tokens);
+                check(kind, tokens, &session, &probes);
             }
         }
     }
@@ -49,8 +49,8 @@ fn one_seed_gives_one_session_and_another_seed_another() {
         let tokens = sizes(kind)[1];
         assert_eq!(written(kind, 7, tokens), written(kind, 7, tokens));
         let said = |seed| {
-            let (transcript, _) = written(kind, seed, tokens);
-            let users = transcript.messages.into_iter().filter(|m| m.role == Role::User);
+            let (session, _) = written(kind, seed, tokens);
+            let users = session.messages.into_iter().filter(|m| m.role == Role::User);
             users.map(|m| m.sent()).collect::<Vec<_>>()
         };
         let (seven, eight) = (said(7), said(8));
@@ -72,50 +72,50 @@ fn sizes_out_of_range_are_refused() {
 /// 20 seeds × 3 sizes; one test, since writing them is what takes the time.
 #[test]
 fn every_session_of_every_kind_keeps_what_a_session_must_keep() {
-    each(|kind, tokens, transcript, probes| {
+    each(|kind, tokens, session, probes| {
         let counter = Counter::default();
-        let written: u64 = transcript.messages.iter().map(|m| counter.count(&m.sent())).sum();
+        let written: u64 = session.messages.iter().map(|m| counter.count(&m.sent())).sum();
         let said = format!("{} of {tokens} tokens", kind.name);
         assert!(written.abs_diff(tokens) * 10 <= tokens, "{said}: {written}");
         assert!(probes.len() >= 30, "{said}: {} probes", probes.len());
-        times_ascend(transcript);
-        calls_have_results(transcript);
-        probes_hold(transcript, probes);
+        times_ascend(session);
+        calls_have_results(session);
+        probes_hold(session, probes);
         kinds_are_spread(&said, probes);
     });
 }
 
-fn times_ascend(transcript: &Transcript) {
-    let times: Vec<_> = transcript.messages.iter().map(|m| m.at.unwrap()).collect();
+fn times_ascend(session: &Session) {
+    let times: Vec<_> = session.messages.iter().map(|m| m.at.unwrap()).collect();
     assert!(times.windows(2).all(|pair| pair[0] <= pair[1]));
-    let ids: BTreeSet<&str> = transcript.messages.iter().map(|m| m.id.as_str()).collect();
-    assert_eq!(ids.len(), transcript.messages.len());
+    let ids: BTreeSet<&str> = session.messages.iter().map(|m| m.id.as_str()).collect();
+    assert_eq!(ids.len(), session.messages.len());
 }
 
-fn calls_have_results(transcript: &Transcript) {
-    let calls = transcript.calls();
+fn calls_have_results(session: &Session) {
+    let calls = session.calls();
     let mut waiting = calls.len();
     for call in &calls {
         let result = call.result.expect("every call has a result");
         assert!(result > call.message);
-        let between = &transcript.messages[call.message as usize + 1..=result as usize];
+        let between = &session.messages[call.message as usize + 1..=result as usize];
         assert!(between.iter().all(|m| m.role == Role::Tool));
         waiting -= 1;
     }
     assert_eq!(waiting, 0);
     let tools: BTreeSet<&str> =
-        transcript.preamble.tools.iter().map(|tool| tool.name.as_str()).collect();
+        session.preamble.tools.iter().map(|tool| tool.name.as_str()).collect();
     for call in &calls {
         assert!(tools.contains(call.tool.as_str()), "{} is not defined", call.tool);
     }
-    let results = transcript.messages.iter().flat_map(|m| &m.blocks);
+    let results = session.messages.iter().flat_map(|m| &m.blocks);
     let results = results.filter(|b| matches!(b, Block::ToolResult { .. })).count();
     assert_eq!(results, calls.len());
 }
 
-fn probes_hold(transcript: &Transcript, probes: &[Probe]) {
-    let texts: Vec<String> = transcript.messages.iter().map(|m| m.sent()).collect();
-    let position = |id: &str| transcript.messages.iter().position(|m| m.id == id).unwrap();
+fn probes_hold(session: &Session, probes: &[Probe]) {
+    let texts: Vec<String> = session.messages.iter().map(|m| m.sent()).collect();
+    let position = |id: &str| session.messages.iter().position(|m| m.id == id).unwrap();
     for probe in probes {
         let places: Vec<usize> = probe.evidence.iter().map(|id| position(id)).collect();
         assert!(places.iter().all(|at| *at <= probe.asked_at as usize), "{probe:?}");
@@ -169,7 +169,7 @@ fn a_written_data_set_reads_back_as_it_was() {
         recap_formats::write_native(&dataset, folder.path()).unwrap();
         let read = recap_formats::load(folder.path(), &LoadOptions::default()).unwrap();
         assert_eq!(read.warnings, Vec::<String>::new());
-        assert_eq!(read.transcripts, dataset.transcripts);
+        assert_eq!(read.sessions, dataset.sessions);
         assert_eq!(read.probes, dataset.probes);
     }
 }
@@ -201,12 +201,12 @@ fn an_order_without_a_seed_takes_the_first_that_fits_and_that_nobody_has() {
     let [first, second] = &sessions[..] else { panic!("two sessions") };
     let assistant = kind("assistant").unwrap();
     let fits = |seed| {
-        let (transcript, _) = written(assistant, seed, 20_000);
-        texture::Texture::of(&transcript).misses(&texture::bounds("assistant")).is_empty()
+        let (session, _) = written(assistant, seed, 20_000);
+        texture::Texture::of(&session).misses(&texture::bounds("assistant")).is_empty()
     };
     let fitting: Vec<u64> = (1..=second.seed).filter(|seed| fits(*seed)).collect();
     assert_eq!(fitting, [first.seed, second.seed]);
     let passed: Vec<u64> = first.passed.iter().map(|(seed, _)| *seed).collect();
     assert_eq!(passed, (1..first.seed).collect::<Vec<_>>());
-    assert_eq!(first.transcript, generate(assistant, first.seed, 20_000, "a").unwrap().0);
+    assert_eq!(first.session, generate(assistant, first.seed, 20_000, "a").unwrap().0);
 }

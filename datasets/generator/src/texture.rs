@@ -6,7 +6,7 @@ use std::io::Write;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use recap_core::model::{Block, Role, Transcript, sent};
+use recap_core::model::{Block, Role, Session, sent};
 use recap_core::tokens::Counter;
 
 /// The names of the measures, in the order of [`Texture::values`].
@@ -74,13 +74,13 @@ pub struct Texture {
 
 impl Texture {
     /// Measures a session.
-    pub fn of(transcript: &Transcript) -> Texture {
+    pub fn of(session: &Session) -> Texture {
         let counter = Counter::default();
         let (mut user, mut agent, mut result) = (Vec::new(), Vec::new(), Vec::new());
         let (mut all, mut tool) = (0, 0);
         let mut texts = Vec::new();
         let chars = |text: &str| text.chars().count() as f64;
-        for message in &transcript.messages {
+        for message in &session.messages {
             for block in &message.blocks {
                 let sent = sent(std::slice::from_ref(block));
                 let tokens = counter.count(&sent);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::cli::{inputs, wire};
 use recap_billing::pricing::PriceList;
-use recap_core::model::{Support, Transcript};
+use recap_core::model::{Session, Support};
 use recap_core::tokens::Sizes;
 use recap_exam::probes::{MiningRules, mine};
 use recap_formats::Dataset;
@@ -54,15 +54,15 @@ fn window(datasets: &[Dataset]) -> &'static str {
 /// which number is good here.
 fn rules(datasets: &[Dataset]) -> Vec<Rule> {
     let probed = datasets.iter().any(|dataset| !dataset.probes.is_empty());
-    let mut transcripts = datasets.iter().flat_map(|dataset| &dataset.transcripts);
-    let named = transcripts.clone().flat_map(|t| t.model.iter().chain(t.other_models.values()));
+    let mut sessions = datasets.iter().flat_map(|dataset| &dataset.sessions);
+    let named = sessions.clone().flat_map(|t| t.model.iter().chain(t.other_models.values()));
     let list = PriceList::bundled();
     let unpriced = named.collect::<BTreeSet<_>>().iter().any(|name| list.priced(name).is_none());
     let rule = |rule, forbids, off| Rule { rule, forbids, off };
     let kept = match probed {
         true => rule("continuity < baseline - 5", "fewer right answers than before", None),
         false => {
-            let few = !transcripts.any(has_references);
+            let few = !sessions.any(has_references);
             let few = few.then_some("these sessions use too little of what was said long before");
             rule("reference_recall < baseline - 0.05", "fewer needed facts kept than before", few)
         }
@@ -77,10 +77,10 @@ fn rules(datasets: &[Dataset]) -> Vec<Rule> {
 }
 
 /// Whether a session has enough references for a figure.
-fn has_references(transcript: &Transcript) -> bool {
-    let sizes = Sizes::of(transcript, &wire::counter(None));
+fn has_references(session: &Session) -> bool {
+    let sizes = Sizes::of(session, &wire::counter(None));
     let tokens: Vec<u64> = sizes.messages.iter().map(|weight| weight.tokens).collect();
-    let exam = mine(transcript, &tokens, &MiningRules::default());
+    let exam = mine(session, &tokens, &MiningRules::default());
     Support::of(exam.references.iter()).suffices()
 }
 

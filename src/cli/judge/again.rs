@@ -12,7 +12,7 @@ use super::super::report;
 use super::{JudgeRole, ProgressJudge, wait};
 use crate::bench::{self, Results};
 use recap_core::model::{
-    Answer, CallRow, Cell, Manifest, ModelRole, RunResults, Source, TranscriptFacts,
+    Answer, CallRow, Cell, Manifest, ModelRole, RunResults, SessionFacts, Source,
 };
 use recap_exam::roles::judge::Judge;
 use recap_measure::gate::MAX_UNSCORED;
@@ -43,11 +43,11 @@ pub(in crate::cli) fn run(arguments: &RegradeArguments) -> Result<Exit, Failure>
     check(&loaded)?;
     let out = out(path, arguments.out.as_deref())?;
     let (judge, exchange) = arguments.role.fill(loaded.manifest.seed)?;
-    let Loaded { manifest, mut transcripts, results, calls, texts, .. } = loaded;
+    let Loaded { manifest, mut sessions, results, calls, texts, .. } = loaded;
     let (mut cells, mut cuts) = results.into_lists();
     let at_once = arguments.role.line.concurrency();
     let counted = ProgressJudge::new(Arc::clone(&judge), answers_to_grade(&cells));
-    let grading = judge_again(&transcripts, (&mut cells, &mut cuts), &counted, at_once);
+    let grading = judge_again(&sessions, (&mut cells, &mut cuts), &counted, at_once);
     wait(grading)?;
     let (made, ended) = match &exchange {
         Some(exchange) => {
@@ -59,13 +59,13 @@ pub(in crate::cli) fn run(arguments: &RegradeArguments) -> Result<Exit, Failure>
     let manifest = judged(manifest, judge.as_ref());
     let calls = with_calls(calls, made);
     // In the order of a run without interruptions.
-    transcripts.sort_by(|a, b| (&a.dataset, &a.transcript).cmp(&(&b.dataset, &b.transcript)));
+    sessions.sort_by(|a, b| (&a.dataset, &a.session).cmp(&(&b.dataset, &b.session)));
     let mut folder = Folder::create(&out, &manifest)?;
     bench::clear(&folder)?;
     let results = RunResults::new(cells, cuts);
-    folder.sort_journal(&transcripts, &results, &calls)?;
+    folder.sort_journal(&sessions, &results, &calls)?;
     folder.write_texts(&texts)?;
-    let results = Results::of(manifest, Finished { transcripts, results, calls, texts });
+    let results = Results::of(manifest, Finished { sessions, results, calls, texts });
     results.write(&folder, &[])?;
     report::show(&results.report, &folder, (arguments.json, false))?;
     Ok(match mostly_graded(&results.report, MAX_UNSCORED) {
@@ -80,7 +80,7 @@ fn check(run: &Loaded) -> Result<(), Failure> {
         return Err(Failure::with_code(Exit::Nothing, "the run has no finished cell")
             .help("run `recap bench` again"));
     }
-    let mut asked = run.transcripts.iter().flat_map(TranscriptFacts::questions);
+    let mut asked = run.sessions.iter().flat_map(SessionFacts::questions);
     if asked.clone().next().is_none() {
         return Err(Failure::usage("the run asked no questions")
             .help("give a run of `recap bench` on a data set with questions"));
@@ -100,7 +100,7 @@ fn answers_to_grade(cells: &[Cell]) -> usize {
     for cell in cells {
         for row in cell.rows().into_iter().flat_map(|rows| &rows.probes) {
             if let Answer::Said(text) = &row.answer {
-                distinct.insert((&cell.key.dataset, &cell.key.transcript, row.probe, text));
+                distinct.insert((&cell.key.dataset, &cell.key.session, row.probe, text));
             }
         }
     }

@@ -10,7 +10,7 @@ use clap::Args;
 use super::super::exit::{Exit, Failure};
 use super::super::work::Work;
 use super::Arguments;
-use recap_core::model::{CutExam, FactAtStake, NO_SUMMARY, Reference, ReferenceState, Transcript};
+use recap_core::model::{CutExam, FactAtStake, NO_SUMMARY, Reference, ReferenceState, Session};
 use recap_core::text::counted;
 use recap_core::tokens::Counter;
 use recap_exam::probes::{Cuts, Place};
@@ -46,7 +46,7 @@ pub(super) struct CutSelection {
 pub(super) fn shown(
     arguments: &Arguments,
     dataset: &str,
-    transcript: Transcript,
+    session: Session,
     (strategy, roles): (Strategy, ModelRoles),
     counter: Arc<Counter>,
 ) -> Result<Vec<Part>, Failure> {
@@ -55,7 +55,7 @@ pub(super) fn shown(
         return Err(Failure::usage("a recorded compaction is looked at as a first one")
             .help("leave out --depth"));
     }
-    let subject = PreparedSession::with_cuts(dataset, transcript, counter, (cuts, depth));
+    let subject = PreparedSession::with_cuts(dataset, session, counter, (cuts, depth));
     let (place, facts) = picked(arguments, &subject)?;
     if strategy.replays_recording() && place.recorded.is_none() {
         return Err(Failure::usage("the recorded agent did not compact at this cut")
@@ -121,7 +121,7 @@ fn title(arguments: &Arguments, subject: &PreparedSession, place: &Place, plan: 
     let facts = &subject.facts.requests[place.request as usize];
     Part::Title(format!(
         "{} · {} · cut {} of {}, depth {} · request {} of {}, before message {}",
-        plan.key.transcript,
+        plan.key.session,
         plan.key.strategy,
         arguments.cutting.cut.unwrap_or(0),
         subject.cuts.len(),
@@ -272,7 +272,7 @@ impl FactList<'_> {
         let fact = &self.facts[number];
         let at = fact.last_seen as usize;
         let message = &self.subject.facts.messages[at];
-        let sent = self.subject.recording.transcript.messages[at].sent();
+        let sent = self.subject.recording.session.messages[at].sent();
         let tool = message.tool.as_ref().map(|tool| format!(" · {tool}")).unwrap_or_default();
         let said = self
             .part

@@ -62,7 +62,7 @@ reasons! {
     NoRecordedBoundary "no recorded boundary";
     FewReferences(Support) "{0}: at least {EXAM_REFERENCES} at {EXAM_REQUESTS} are needed";
     NoWorkingSession
-        "no transcript asks for at least {EXAM_REFERENCES} references at {EXAM_REQUESTS} requests: \
+        "no session asks for at least {EXAM_REFERENCES} references at {EXAM_REQUESTS} requests: \
          it is a measure for working sessions";
     // Reasons of probes.
     NoProbes "the data set has no probes";

@@ -194,8 +194,8 @@ pub struct Followed {
 pub struct FollowedSession {
     /// Name of the data set.
     pub dataset: String,
-    /// Id of the transcript.
-    pub transcript: String,
+    /// Id of the session.
+    pub session: String,
     /// Its bill in USD; absent where the replay failed or a price is unknown.
     pub usd: Option<f64>,
     /// Number of compactions.
@@ -223,8 +223,8 @@ pub struct Through {
 /// A session that stands out of a bill.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CostlySession {
-    /// Id of the transcript.
-    pub transcript: String,
+    /// Id of the session.
+    pub session: String,
     /// Its bill as advised less its bill today, in USD.
     pub difference_usd: f64,
     /// Number of compactions as advised.

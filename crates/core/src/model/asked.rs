@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Judgement, LedgerState, MessageIndex, NoAnswer, Probe, Role};
 
-/// A probe with everything about it that follows from its transcript alone.
+/// A probe with everything about it that follows from its session alone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProbeFacts {
@@ -33,7 +33,7 @@ pub enum SnapshotPart {
     },
     /// One message of the recording whose text the strategy changed.
     Edited {
-        /// Position of the message in the transcript.
+        /// Position of the message in the session.
         message: MessageIndex,
         /// Hash of its text in `texts.jsonl`.
         text: String,
@@ -80,7 +80,7 @@ pub enum Answer {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProbeRow {
-    /// Position of the probe in [`TranscriptFacts::probes`](super::TranscriptFacts).
+    /// Position of the probe in [`SessionFacts::probes`](super::SessionFacts).
     pub probe: u32,
     /// Position of its context in [`CellRows::snapshots`](super::CellRows).
     pub snapshot: u32,

@@ -223,7 +223,7 @@ pub struct Bill {
     /// the same model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compactor: Option<String>,
-    /// One for each request of the transcript, in order; `None` for requests
+    /// One for each request of the session, in order; `None` for requests
     /// that the recording shows were not billed (aborted).
     pub requests: Vec<Option<RequestBill>>,
     /// Calls of the compactor's model, in order.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Buckets, MessageIndex};
 
-/// How the tokens of a transcript are counted (reference §0).
+/// How the tokens of a session are counted (reference §0).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TokensSource {

@@ -14,14 +14,14 @@ pub const NATIVE: &str = "native";
 /// for the recorded agent.
 pub const SMALLEST_NATIVE: u64 = 128_000;
 
-/// What identifies a cell: one transcript × strategy × window × replicate.
+/// What identifies a cell: one session × strategy × window × replicate.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CellKey {
     /// Name of the data set.
     pub dataset: String,
-    /// Id of the transcript.
-    pub transcript: String,
+    /// Id of the session.
+    pub session: String,
     /// The strategy's id, without markup.
     pub strategy: String,
     /// Window label as typed (`25%`, `200k`, [`NATIVE`]).
@@ -133,7 +133,7 @@ pub struct ReferenceOutcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LossRow {
-    /// Position of the message in the transcript.
+    /// Position of the message in the session.
     pub message: MessageIndex,
     /// Ordinal of the first request with this state.
     pub request: u32,
@@ -162,7 +162,7 @@ pub struct CellRows {
     pub references: Vec<ReferenceOutcome>,
     /// The contexts in which probes were asked, by request.
     pub snapshots: Vec<Snapshot>,
-    /// One row per probe of the transcript, in their order.
+    /// One row per probe of the session, in their order.
     pub probes: Vec<ProbeRow>,
     /// State changes of the messages, by request; a message is verbatim from
     /// its first request on unless a row says otherwise.
@@ -234,7 +234,7 @@ pub enum CellOutcome {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cell {
-    /// The transcript, strategy, window and replicate of the cell.
+    /// The session, strategy, window and replicate of the cell.
     pub key: CellKey,
     /// Whether the row is ranked.
     pub row_kind: RowKind,

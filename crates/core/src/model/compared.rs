@@ -28,7 +28,7 @@ impl TestOutcome {
     }
 }
 
-/// A strategy at a window less the comparator, paired by transcript.
+/// A strategy at a window less the comparator, paired by session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tested {
     /// The strategy's id, without markup.

@@ -13,8 +13,8 @@ pub struct Comparison {
     pub b: String,
     /// Names of the data sets.
     pub title: String,
-    /// Number of transcripts that are in both runs.
-    pub transcripts: u64,
+    /// Number of sessions that are in both runs.
+    pub sessions: u64,
     /// Id of the measure that is tested.
     pub primary: Primary,
     /// Number of tests, over which p is corrected.
@@ -55,9 +55,9 @@ pub struct ComparedRow {
 pub struct ComparedMeasure {
     /// The measure's id, as in `StrategyRow::values`.
     pub measure: String,
-    /// Figure in A over the transcripts of both.
+    /// Figure in A over the sessions of both.
     pub a: f64,
-    /// Figure in B over the transcripts of both.
+    /// Figure in B over the sessions of both.
     pub b: f64,
     /// Figure in B minus figure in A.
     pub difference: f64,
@@ -67,17 +67,17 @@ pub struct ComparedMeasure {
     pub these_sessions_only: bool,
     /// Differences by cluster where there are too few for an interval.
     pub dots: Vec<f64>,
-    /// Transcripts with a figure in both.
-    pub transcripts: u64,
-    /// Number of clusters of those transcripts.
+    /// Sessions with a figure in both.
+    pub sessions: u64,
+    /// Number of clusters of those sessions.
     pub clusters: u64,
-    /// Transcripts with a better figure in B; of a measure that only describes,
+    /// Sessions with a better figure in B; of a measure that only describes,
     /// with a higher one.
     pub better: u64,
-    /// Transcripts with a worse figure in B; of a measure that only describes,
+    /// Sessions with a worse figure in B; of a measure that only describes,
     /// with a lower one.
     pub worse: u64,
-    /// Transcripts with the same figure in both runs.
+    /// Sessions with the same figure in both runs.
     pub alike: u64,
     /// Sign-flip p; of the primary measure only.
     pub p: Option<f64>,

@@ -17,7 +17,7 @@ pub const NO_SUMMARY: &str = "no-summary:";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FactAtStake {
-    /// Ordinal of the request that uses it, in the whole transcript.
+    /// Ordinal of the request that uses it, in the whole session.
     pub request: u32,
     /// The identifier, as the agent wrote it.
     pub text: String,
@@ -42,8 +42,8 @@ pub struct FactAtStake {
 pub struct Cut {
     /// Name of the data set.
     pub dataset: String,
-    /// Id of the transcript.
-    pub transcript: String,
+    /// Id of the session.
+    pub session: String,
     /// Ordinal of the first request after it.
     pub request: u32,
     /// Whether the recorded agent compacted here.
@@ -69,7 +69,7 @@ pub struct Cut {
 impl Cut {
     /// The sort key of cuts.
     pub fn key(&self) -> (&str, &str, u32, bool) {
-        (&self.dataset, &self.transcript, self.request, self.recorded)
+        (&self.dataset, &self.session, self.request, self.recorded)
     }
 }
 

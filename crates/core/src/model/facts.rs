@@ -1,4 +1,4 @@
-//! What all strategies of one transcript share: its messages, requests, references
+//! What all strategies of one session share: its messages, requests, references
 //! and probes, as far as measuring and drawing need them.
 use std::collections::BTreeSet;
 use std::fmt;
@@ -52,20 +52,20 @@ pub struct RequestFacts {
     /// The event in the recording's cache before it that the provider's rules
     /// do not predict.
     pub exogenous: Option<Exogenous>,
-    /// The model that answered: 0 is [`TranscriptFacts::model`], others are in
-    /// [`TranscriptFacts::other_models`], counted from 1.
+    /// The model that answered: 0 is [`SessionFacts::model`], others are in
+    /// [`SessionFacts::other_models`], counted from 1.
     #[serde(default, skip_serializing_if = "super::usage::is_main")]
     pub model: u32,
 }
 
-/// What every strategy of one transcript shares.
+/// What every strategy of one session shares.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct TranscriptFacts {
+pub struct SessionFacts {
     /// Name of the data set.
     pub dataset: String,
-    /// Id of the transcript.
-    pub transcript: String,
+    /// Id of the session.
+    pub session: String,
     /// Project or developer: the unit of resampling where known.
     pub cluster: Option<String>,
     /// Tokens of the recorded preamble, the hidden part included.
@@ -91,7 +91,7 @@ pub struct TranscriptFacts {
     /// The other models that answered requests.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_models: Vec<String>,
-    /// How the tokens of this transcript are counted.
+    /// How the tokens of this session are counted.
     pub tokens_source: TokensSource,
     /// How the provider's token count follows from ours; absent without recorded usage.
     pub calibration: Option<Calibration>,
@@ -115,10 +115,10 @@ pub struct TranscriptFacts {
     pub receipt: Option<ReceiptFacts>,
 }
 
-impl TranscriptFacts {
+impl SessionFacts {
     /// Whether it is a subagent's conversation beside a session of its own.
     pub fn is_sidechain(&self) -> bool {
-        self.transcript.contains(SIDECHAIN)
+        self.session.contains(SIDECHAIN)
     }
 
     /// Every question: the probes, then those that are asked at cuts alone.
@@ -126,7 +126,7 @@ impl TranscriptFacts {
         self.probes.iter().chain(&self.cut_questions)
     }
 
-    /// The question with this number in [`TranscriptFacts::questions`].
+    /// The question with this number in [`SessionFacts::questions`].
     pub fn question(&self, number: u32) -> Option<&ProbeFacts> {
         let number = number as usize;
         let at_cuts = || self.cut_questions.get(number - self.probes.len());
@@ -134,9 +134,9 @@ impl TranscriptFacts {
     }
 }
 
-impl TranscriptFacts {
+impl SessionFacts {
     /// Tokens of the run for one token of the exam. The distances in the exam
-    /// are exact counts, so that they depend on the transcript alone.
+    /// are exact counts, so that they depend on the session alone.
     pub fn factor(&self) -> f64 {
         match (self.tokens_source, &self.calibration) {
             (TokensSource::Calibrated, Some(known)) => known.fits.first().map_or(1.0, |f| f.factor),
@@ -176,7 +176,7 @@ pub struct Reference {
     pub support: Vec<String>,
 }
 
-/// The references of one transcript: every strategy and window is tested on the same ones.
+/// The references of one session: every strategy and window is tested on the same ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Exam {
@@ -185,7 +185,7 @@ pub struct Exam {
     /// Identifiers that the agent used although they occurred only before a
     /// recorded boundary and not in its summary: the error of this measurement.
     pub did_without: u32,
-    /// The most frequent words of the transcript, lower-case: each occurs in at
+    /// The most frequent words of the session, lower-case: each occurs in at
     /// least a fifth of the messages. Only a replay needs them.
     #[serde(skip)]
     pub common: BTreeSet<String>,
@@ -206,8 +206,8 @@ pub struct Support {
 }
 
 impl Support {
-    /// Every reference of the transcript.
-    pub fn whole(facts: &TranscriptFacts) -> Self {
+    /// Every reference of the session.
+    pub fn whole(facts: &SessionFacts) -> Self {
         Support::of(facts.exam.references.iter())
     }
 
@@ -263,7 +263,7 @@ impl Fingerprint {
     }
 }
 
-impl TranscriptFacts {
+impl SessionFacts {
     /// Fingerprint of its messages, requests and references, as they were
     /// recorded.
     pub fn fingerprint(&self) -> String {

@@ -4,7 +4,7 @@
 
 use super::{BillErrors, Missing, Primary, UnusableReplies};
 
-/// A row over all transcripts, named by strategy and window.
+/// A row over all sessions, named by strategy and window.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     /// Id of the strategy.
@@ -66,7 +66,7 @@ pub enum Problem {
     Notice(String),
     /// Replies of the compactor were unusable. A row with many of them has no rank.
     UnusableReplies { rows: Vec<(Place, UnusableReplies)>, ranked: bool },
-    /// Cells failed, so that some rows cover fewer transcripts than others.
+    /// Cells failed, so that some rows cover fewer sessions than others.
     FailedCells { failed: usize, cells: usize, strategies: Vec<String> },
     /// No strategy compacted anything at this window (how-it-works §40).
     NothingCompacts { window: String, largest: u64 },
@@ -94,9 +94,9 @@ pub enum Problem {
     /// Share of the exam that the recorded agent did without after its own
     /// compactions (reference §4).
     ExamInDoubt { share: f64 },
-    /// Transcripts that reference recall leaves out, because their exams are
+    /// Sessions that reference recall leaves out, because their exams are
     /// too small (reference §4).
-    ThinExams { thin: usize, transcripts: usize, references: u64, requests: u64 },
+    ThinExams { thin: usize, sessions: usize, references: u64, requests: u64 },
     /// Sessions without a place for a cut (how-it-works §44).
     NotCut { sessions: usize, of: usize, example: String, why: String },
     /// Bills that depend on where the agent sets its first cache breakpoint.
@@ -188,7 +188,7 @@ pub enum Observation {
 pub enum Limit {
     /// The recorded agent does not react to what was forgotten.
     OpenLoop,
-    /// How tokens were counted in the transcripts (reference §0).
+    /// How tokens were counted in the sessions (reference §0).
     Counts(Counts),
     /// Rows whose summaries the offline summary wrote.
     OfflineSummaries { strategies: Vec<String>, compactor: String },
@@ -202,7 +202,7 @@ pub enum Limit {
     /// The run has few sessions or projects.
     FewClusters { clusters: u64, noun: &'static str, allows: SampleSizeLimit },
     /// All sessions come from one project.
-    OneProject { transcripts: usize },
+    OneProject { sessions: usize },
     /// Windows smaller than those of recorded agents (how-it-works §10).
     SmallWindows { windows: Vec<String>, scaled: bool },
     /// The exam asks for identifiers alone.
@@ -253,16 +253,16 @@ pub struct OtherBill {
     pub other: f64,
 }
 
-/// Where token counts come from, as numbers of transcripts.
+/// Where token counts come from, as numbers of sessions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Counts {
-    /// Transcripts whose counts are scaled to the provider's own counts.
+    /// Sessions whose counts are scaled to the provider's own counts.
     pub scaled: usize,
-    /// All transcripts of the run.
-    pub transcripts: usize,
-    /// Transcripts with usage that are counted by the vocabulary on request.
+    /// All sessions of the run.
+    pub sessions: usize,
+    /// Sessions with usage that are counted by the vocabulary on request.
     pub as_asked: usize,
-    /// Transcripts without usage, which are counted by the vocabulary.
+    /// Sessions without usage, which are counted by the vocabulary.
     pub without_usage: usize,
     /// Largest median error on requests after those that a count was fitted to.
     pub ahead: f64,

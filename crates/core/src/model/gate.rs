@@ -56,14 +56,14 @@ pub struct Check {
     pub measure: String,
     /// Its figure, if there is one.
     pub value: Option<f64>,
-    /// The baseline's figure over the same transcripts, for a rule that
+    /// The baseline's figure over the same sessions, for a rule that
     /// compares with a baseline.
     pub baseline: Option<f64>,
     /// Bounds that the finding uses: of the figure, or of the paired difference
     /// to the baseline.
     pub interval: Option<(f64, f64)>,
-    /// Number of transcripts that the finding uses.
-    pub transcripts: u64,
+    /// Number of sessions that the finding uses.
+    pub sessions: u64,
     /// Whether the row passed.
     pub finding: CheckOutcome,
     /// The finding in words: figures, threshold, and what is missing where
@@ -249,7 +249,7 @@ mod tests {
             value: Some(0.5),
             baseline: None,
             interval: None,
-            transcripts: 1,
+            sessions: 1,
             finding: *finding,
             reason: String::new(),
         };

@@ -63,8 +63,8 @@ pub struct Manifest {
     pub questions: String,
     /// How often each strategy with a model was repeated.
     pub replicates: u32,
-    /// Transcripts, each with the hash of its content.
-    pub transcripts: Vec<Provenance>,
+    /// Sessions, each with the hash of its content.
+    pub sessions: Vec<Provenance>,
     /// The agent that made the recordings, by the name of their format, where all
     /// are of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

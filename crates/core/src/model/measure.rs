@@ -97,7 +97,7 @@ pub enum Nature {
     /// It is counted by kind of probe as well.
     ByKind,
     /// Of cuts, and rests on when and how much a strategy compacts, or on the
-    /// transcripts alone.
+    /// sessions alone.
     Sizes,
     /// Of cuts, and rests on graded answers.
     Answers,

@@ -1,7 +1,7 @@
 //! The shared data types: plain data that every other module uses, without I/O.
 //!
 //! Invariant: nothing here reads a file, a clock or the environment, and
-//! nothing here knows a transcript format, a strategy or a report.
+//! nothing here knows a session format, a strategy or a report.
 
 /// Has reasons written as their words.
 macro_rules! written_as_words {
@@ -42,12 +42,12 @@ mod recommendation;
 mod recorded;
 mod reply;
 mod report;
-mod sessions;
+mod results;
+mod session;
 mod shard;
 mod suggest;
 #[cfg(any(test, feature = "testkit"))]
 mod testkit;
-mod transcript;
 mod tuned;
 mod unusable;
 mod usage;
@@ -77,7 +77,7 @@ pub use cut::{
 };
 pub use facts::{
     EXAM_REFERENCES, EXAM_REQUESTS, Exam, Fingerprint, MessageFacts, Reference, RequestFacts,
-    Support, TranscriptFacts,
+    SessionFacts, Support,
 };
 pub use finding::{
     Counts, DearBecause, Finding, Limit, Observation, OtherBill, Place, Problem, QUESTIONED,
@@ -93,7 +93,7 @@ pub use labelled::{Label, LabelledCase, LabelledQuestion, Outcome};
 pub use manifest::{MARGIN, Manifest, OFFLINE, PANEL, Prices, Provenance};
 pub use measure::{Column, Direction, Measure, Nature, Primary, Unit, Value};
 pub use no_answer::{NoAnswer, NoCut, NoGrade, NoReply, REQUESTS_AROUND_CUT};
-pub use planned::{Missing, Planned, PlannedStrategy, PlannedTranscript};
+pub use planned::{Missing, Planned, PlannedSession, PlannedStrategy};
 pub use probe::{Expectation, Probe, ProbeKind};
 pub use receipt::{
     Amount, Cause, CompactionFacts, Content, Hour, Origin, Rebuilt, Receipt, ReceiptFacts, Sender,
@@ -109,13 +109,13 @@ pub use report::{
     AgainstFull, AgeBin, AgeUnit, Answered, AnsweredAtCuts, Forgetting, INSTRUMENT, Interval,
     Report, SESSION_MEASURES, SessionRow, StrategyRow, UNRANKED, VALID_WITHIN, is_exam_doubtful,
 };
-pub use sessions::{SessionResults, RunResults};
+pub use results::{RunResults, SessionResults};
+pub use session::{
+    Block, Call, CallId, Message, MessageIndex, Preamble, PreambleChange, Role, SIDECHAIN, Session,
+    ToolDefinition, sent,
+};
 pub use shard::{MOST_SHARDS, Shard};
 pub use suggest::{alike, suggest};
-pub use transcript::{
-    Block, Call, CallId, Message, MessageIndex, Preamble, PreambleChange, Role, SIDECHAIN,
-    ToolDefinition, Transcript, sent,
-};
 pub use tuned::{
     Ranged, TUNED_VERSION, Tuned, TunedDifference, TunedHeldBack, TunedSetting, TunedSplit,
     TunedStatus,

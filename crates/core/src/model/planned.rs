@@ -14,10 +14,10 @@ pub struct Planned {
     /// Strategies that are replayed at every window.
     pub strategies: Vec<PlannedStrategy>,
     /// Strategies that are examined at cuts alone: they have one cell at each
-    /// window of a transcript that is cut.
+    /// window of a session that is cut.
     pub at_cuts: Vec<String>,
-    /// The transcripts, in the order of their keys.
-    pub transcripts: Vec<PlannedTranscript>,
+    /// The sessions, in the order of their keys.
+    pub sessions: Vec<PlannedSession>,
 }
 
 /// A strategy of a planned run.
@@ -32,14 +32,14 @@ pub struct PlannedStrategy {
     pub replicates: u32,
 }
 
-/// A transcript of a planned run.
+/// A session of a planned run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct PlannedTranscript {
+pub struct PlannedSession {
     /// Name of its data set.
     pub dataset: String,
-    /// Id of the transcript.
-    pub transcript: String,
+    /// Id of the session.
+    pub session: String,
     /// Labels of the windows that it fits, in the order of the cells' keys.
     pub windows: Vec<String>,
     /// The first request after each cut, and whether the recorded agent
@@ -70,19 +70,19 @@ impl Planned {
     pub fn len(&self) -> u64 {
         let replayed = self.strategies.iter().map(|strategy| u64::from(strategy.replicates));
         let replayed = replayed.fold(0, u64::saturating_add);
-        let of = |transcript: &PlannedTranscript| {
+        let of = |session: &PlannedSession| {
             let without_summaries =
-                if transcript.cuts.is_empty() { 0 } else { self.at_cuts.len() as u64 };
-            (transcript.windows.len() as u64)
+                if session.cuts.is_empty() { 0 } else { self.at_cuts.len() as u64 };
+            (session.windows.len() as u64)
                 .saturating_mul(replayed.saturating_add(without_summaries))
         };
-        self.transcripts.iter().map(of).fold(0, u64::saturating_add)
+        self.sessions.iter().map(of).fold(0, u64::saturating_add)
     }
 
     /// The plans of several parts of a run as one.
     pub fn union(parts: impl IntoIterator<Item = Planned>) -> Self {
         let (mut strategies, mut at_cuts) = (BTreeMap::new(), BTreeSet::new());
-        let mut transcripts = Vec::new();
+        let mut sessions = Vec::new();
         for part in parts {
             for strategy in part.strategies {
                 let known =
@@ -90,14 +90,14 @@ impl Planned {
                 known.replicates = known.replicates.max(strategy.replicates);
             }
             at_cuts.extend(part.at_cuts);
-            transcripts.extend(part.transcripts);
+            sessions.extend(part.sessions);
         }
-        let key = |one: &PlannedTranscript| (one.dataset.clone(), one.transcript.clone());
-        transcripts.sort_by_cached_key(key);
+        let key = |one: &PlannedSession| (one.dataset.clone(), one.session.clone());
+        sessions.sort_by_cached_key(key);
         Self {
             strategies: strategies.into_values().collect(),
             at_cuts: at_cuts.into_iter().collect(),
-            transcripts,
+            sessions,
         }
     }
 
@@ -108,23 +108,23 @@ impl Planned {
 
     /// The key and the standing of every cell.
     pub fn cells(&self) -> impl Iterator<Item = (CellKey, RowKind)> {
-        self.transcripts.iter().flat_map(|transcript| self.cells_of(transcript))
+        self.sessions.iter().flat_map(|session| self.cells_of(session))
     }
 
-    /// The key and the standing of every cell of a transcript.
+    /// The key and the standing of every cell of a session.
     fn cells_of<'a>(
         &'a self,
-        transcript: &'a PlannedTranscript,
+        session: &'a PlannedSession,
     ) -> impl Iterator<Item = (CellKey, RowKind)> + 'a {
-        transcript.windows.iter().flat_map(move |window| {
+        session.windows.iter().flat_map(move |window| {
             let replayed = self.strategies.iter().flat_map(move |strategy| {
                 (0..strategy.replicates).map(move |replicate| {
-                    (transcript.key(&strategy.name, window, replicate), strategy.row_kind)
+                    (session.key(&strategy.name, window, replicate), strategy.row_kind)
                 })
             });
-            let without_summaries = self.at_cuts.iter().filter(|_| !transcript.cuts.is_empty());
-            let without_summaries = without_summaries
-                .map(move |name| (transcript.key(name, window, 0), RowKind::Control));
+            let without_summaries = self.at_cuts.iter().filter(|_| !session.cuts.is_empty());
+            let without_summaries =
+                without_summaries.map(move |name| (session.key(name, window, 0), RowKind::Control));
             replayed.chain(without_summaries)
         })
     }
@@ -132,22 +132,22 @@ impl Planned {
     /// The missing cells, as failed cells: their rows are no more reliable than
     /// those of a cell that failed.
     pub fn missing_cells<'a>(&'a self, results: &'a RunResults) -> impl Iterator<Item = Cell> + 'a {
-        self.by_transcript(results).flat_map(|(lost, _)| lost)
+        self.by_session(results).flat_map(|(lost, _)| lost)
     }
 
-    /// For each transcript the missing cells, and the missing cuts in words.
-    fn by_transcript<'a>(
+    /// For each session the missing cells, and the missing cuts in words.
+    fn by_session<'a>(
         &'a self,
         results: &'a RunResults,
     ) -> impl Iterator<Item = (Vec<Cell>, Vec<String>)> + 'a {
-        self.transcripts.iter().map(|transcript| {
-            let results = results.get(&transcript.dataset, &transcript.transcript);
+        self.sessions.iter().map(|session| {
+            let results = results.get(&session.dataset, &session.session);
             let (cells, cuts) =
                 results.as_ref().map_or((&[][..], &[][..]), |s| (s.cells(), s.cuts()));
             let there: BTreeSet<&CellKey> = cells.iter().map(|cell| &cell.key).collect();
-            let missing = self.cells_of(transcript).filter(|(key, _)| !there.contains(key));
+            let missing = self.cells_of(session).filter(|(key, _)| !there.contains(key));
             let there: BTreeSet<_> = cuts.iter().map(Cut::key).collect();
-            let uncut = transcript.cut_keys().filter(|key| !there.contains(key));
+            let uncut = session.cut_keys().filter(|key| !there.contains(key));
             (missing.map(lost).collect(), uncut.map(describe_cut).collect())
         })
     }
@@ -158,11 +158,11 @@ impl Planned {
             cells: 0,
             planned_cells: self.len() as usize,
             cuts: 0,
-            planned_cuts: self.transcripts.iter().map(|transcript| transcript.cuts.len()).sum(),
+            planned_cuts: self.sessions.iter().map(|session| session.cuts.len()).sum(),
             named: Vec::new(),
         };
         let mut named_cuts = Vec::new();
-        for (cells, cuts) in self.by_transcript(results) {
+        for (cells, cuts) in self.by_session(results) {
             missing.cells += cells.len();
             missing.cuts += cuts.len();
             let room = NAMED - missing.named.len();
@@ -183,23 +183,23 @@ fn lost((key, row_kind): (CellKey, RowKind)) -> Cell {
 }
 
 fn describe_cell(cell: &Cell) -> String {
-    let CellKey { dataset, transcript, strategy, window, replicate } = &cell.key;
+    let CellKey { dataset, session, strategy, window, replicate } = &cell.key;
     let repetition = match replicate {
         0 => String::new(),
         n => format!(", repetition {}", n + 1),
     };
-    format!("{strategy} at {window} on {dataset}/{transcript}{repetition}")
+    format!("{strategy} at {window} on {dataset}/{session}{repetition}")
 }
 
-fn describe_cut((dataset, transcript, request, _): (&str, &str, u32, bool)) -> String {
-    format!("the cut before request {request} of {dataset}/{transcript}")
+fn describe_cut((dataset, session, request, _): (&str, &str, u32, bool)) -> String {
+    format!("the cut before request {request} of {dataset}/{session}")
 }
 
-impl PlannedTranscript {
+impl PlannedSession {
     fn key(&self, strategy: &str, window: &str, replicate: u32) -> CellKey {
         CellKey {
             dataset: self.dataset.clone(),
-            transcript: self.transcript.clone(),
+            session: self.session.clone(),
             strategy: strategy.to_owned(),
             window: window.to_owned(),
             replicate,
@@ -209,7 +209,7 @@ impl PlannedTranscript {
     /// The keys of its cuts, as [`Cut::key`] has them.
     fn cut_keys(&self) -> impl Iterator<Item = (&str, &str, u32, bool)> {
         let of = |(request, recorded): &(u32, bool)| {
-            (self.dataset.as_str(), self.transcript.as_str(), *request, *recorded)
+            (self.dataset.as_str(), self.session.as_str(), *request, *recorded)
         };
         self.cuts.iter().map(of)
     }
@@ -225,9 +225,9 @@ mod tests {
             row_kind,
             replicates,
         };
-        let transcript = |name: &str, windows: &[&str], cuts: &[(u32, bool)]| PlannedTranscript {
+        let session = |name: &str, windows: &[&str], cuts: &[(u32, bool)]| PlannedSession {
             dataset: "d".to_owned(),
-            transcript: name.to_owned(),
+            session: name.to_owned(),
             windows: windows.iter().map(|w| (*w).to_owned()).collect(),
             cuts: cuts.to_vec(),
         };
@@ -237,9 +237,9 @@ mod tests {
                 strategy("continuation", RowKind::OfflineSummary, 2),
             ],
             at_cuts: vec!["no-summary:continuation".to_owned()],
-            transcripts: vec![
-                transcript("s", &["25%", "8k"], &[(3, false), (7, true)]),
-                transcript("t", &["8k"], &[]),
+            sessions: vec![
+                session("s", &["25%", "8k"], &[(3, false), (7, true)]),
+                session("t", &["8k"], &[]),
             ],
         }
     }
@@ -252,7 +252,7 @@ mod tests {
     fn cut(request: u32, recorded: bool) -> Cut {
         Cut {
             dataset: "d".to_owned(),
-            transcript: "s".to_owned(),
+            session: "s".to_owned(),
             request,
             recorded,
             requests: 1,
@@ -273,7 +273,7 @@ mod tests {
     fn every_strategy_runs_at_every_window_and_without_summaries_where_there_are_cuts() {
         let keys: Vec<String> = planned()
             .cells()
-            .map(|(k, _)| format!("{} {} {} {}", k.transcript, k.window, k.strategy, k.replicate))
+            .map(|(k, _)| format!("{} {} {} {}", k.session, k.window, k.strategy, k.replicate))
             .collect();
         assert_eq!(
             keys,

@@ -1,4 +1,4 @@
-//! Explicit probes: questions asked at a point of a transcript (reference §5).
+//! Explicit probes: questions asked at a point of a session (reference §5).
 
 use serde::{Deserialize, Serialize};
 
@@ -114,14 +114,14 @@ impl Expectation {
     }
 }
 
-/// A question asked at a point of a transcript.
+/// A question asked at a point of a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Probe {
     /// Unique within the data set.
     pub id: String,
-    /// Id of the transcript that it is asked of.
-    pub transcript: String,
+    /// Id of the session that it is asked of.
+    pub session: String,
     /// Asked before the first request after this message; where none follows,
     /// before one virtual request at the end (how-it-works §28).
     pub asked_at: MessageIndex,

@@ -44,9 +44,9 @@ pub enum NextStep {
 /// The amount of data that a recommendation is based on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Replayed {
-    /// Number of replayed transcripts.
+    /// Number of replayed sessions.
     pub sessions: usize,
-    /// Number of requests of all transcripts.
+    /// Number of requests of all sessions.
     pub requests: usize,
     /// The questions or facts by which each strategy is measured.
     pub asked: AtStake,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Advice, CallRow, Family, Finding, Gate, Manifest, Measure, Missing, PanelAgreement, Primary,
-    ProbeKind, Receipt, Recommendation, RowKind, RunResults, TranscriptFacts, Value, catalogue,
+    ProbeKind, Receipt, Recommendation, RowKind, RunResults, SessionFacts, Value, catalogue,
 };
 
 /// Version of the instrument: mining rules, offline roles, judge prompts.
@@ -34,7 +34,7 @@ pub const UNRANKED: &str = "unranked";
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Interval {
-    /// One or two transcripts: a block bootstrap over requests, this session only.
+    /// One or two sessions: a block bootstrap over requests, this session only.
     ThisSessionOnly {
         /// Lower bound of the interval.
         lo: f64,
@@ -78,13 +78,13 @@ impl Interval {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AgainstFull {
-    /// Too few transcripts for more than a description.
+    /// Too few sessions for more than a description.
     Descriptive,
     /// The interval leaves the margin open.
     Undecided,
     /// Worse than `full` by more than the margin.
     Inferior,
-    /// Within the margin, at 10 transcripts or more; rare, heavy losses may
+    /// Within the margin, at 10 sessions or more; rare, heavy losses may
     /// have been missed.
     ProvisionalNonInferior,
     /// Within the margin, at 20 or more, and enough for such losses to show.
@@ -263,11 +263,11 @@ pub struct Report {
     /// problems of this run, then observations, the most telling first, then
     /// limits.
     pub findings: Vec<Finding>,
-    /// Facts of every transcript, sorted by data set and id.
-    pub transcripts: Vec<TranscriptFacts>,
+    /// Facts of every session, sorted by data set and id.
+    pub sessions: Vec<SessionFacts>,
     /// What the sessions cost as recorded.
     pub receipt: Receipt,
-    /// The same of each of [`Report::transcripts`].
+    /// The same of each of [`Report::sessions`].
     pub receipts: Vec<Receipt>,
     /// Figures of each session under each strategy, in the order of the table.
     pub session_rows: Vec<SessionRow>,
@@ -297,7 +297,7 @@ pub const SESSION_MEASURES: [&Measure; 10] = [
 /// Figures of a session under a strategy, at a window and as one billing model is billed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SessionRow {
-    /// Position of the session among [`Report::transcripts`].
+    /// Position of the session among [`Report::sessions`].
     pub unit: usize,
     /// Id of the strategy.
     pub strategy: String,
@@ -318,11 +318,10 @@ impl SessionRow {
 }
 
 impl Report {
-    /// The facts of a transcript.
-    pub fn facts_of(&self, dataset: &str, transcript: &str) -> Option<&TranscriptFacts> {
-        let key = |facts: &TranscriptFacts| {
-            (&*facts.dataset, &*facts.transcript).cmp(&(dataset, transcript))
-        };
-        self.transcripts.binary_search_by(key).ok().map(|at| &self.transcripts[at])
+    /// The facts of a session.
+    pub fn facts_of(&self, dataset: &str, session: &str) -> Option<&SessionFacts> {
+        let key =
+            |facts: &SessionFacts| (&*facts.dataset, &*facts.session).cmp(&(dataset, session));
+        self.sessions.binary_search_by(key).ok().map(|at| &self.sessions[at])
     }
 }

@@ -12,8 +12,7 @@ use std::collections::BTreeMap;
 
 use super::{Counter, Sizes, unseen};
 use crate::model::{
-    Block, Calibration, Fit, MOST_TOKENS, Message, MessageIndex, RecordedCompaction, Transcript,
-    sent,
+    Block, Calibration, Fit, MOST_TOKENS, Message, MessageIndex, RecordedCompaction, Session, sent,
 };
 
 /// The text that replaces a result that the recorded agent cleared: Claude
@@ -41,7 +40,7 @@ const HIDDEN_SLACK: f64 = 0.05;
 /// A recorded request: the provider's count, and ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// Position of the response in the transcript.
+    /// Position of the response in the session.
     pub message: MessageIndex,
     /// First message of its stretch: 0, or the position of a recorded boundary.
     pub from: MessageIndex,
@@ -72,8 +71,8 @@ pub(super) fn reported_prompt(message: &Message) -> Option<u64> {
 }
 
 /// Fits the provider's counts to ours. `sizes` are exact. `None` without usage.
-pub fn calibrate(transcript: &Transcript, sizes: &Sizes, counter: &Counter) -> Option<Calibration> {
-    let (readings, unseen) = read(transcript, sizes, counter);
+pub fn calibrate(session: &Session, sizes: &Sizes, counter: &Counter) -> Option<Calibration> {
+    let (readings, unseen) = read(session, sizes, counter);
     let stretches: Vec<&[Reading]> = readings.chunk_by(|a, b| a.from == b.from).collect();
     let first = stretches.first()?;
     let line = FitLine::through(first);
@@ -88,7 +87,7 @@ pub fn calibrate(transcript: &Transcript, sizes: &Sizes, counter: &Counter) -> O
         unseen,
         global: global_part(&readings, line.hidden),
         in_sample: Some(first).filter(|f| f.len() >= FEWEST_FITTED).and_then(|f| line.error_on(f)),
-        forward: forward(first, &transcript.messages),
+        forward: forward(first, &session.messages),
         after_boundary: line.error_on(&readings[first.len()..]),
     })
 }
@@ -110,36 +109,36 @@ fn forward(stretch: &[Reading], messages: &[Message]) -> Option<f64> {
 /// Every request with usage. The context is what the recorded agent had, as
 /// the strategy `recorded` sends it, counted by the vocabulary alone: `sizes` are
 /// exact, and a counter's scale is left aside.
-pub fn readings(transcript: &Transcript, sizes: &Sizes, counter: &Counter) -> Vec<Reading> {
-    read(transcript, sizes, counter).0
+pub fn readings(session: &Session, sizes: &Sizes, counter: &Counter) -> Vec<Reading> {
+    read(session, sizes, counter).0
 }
 
 /// The same, and the messages that carry hidden text.
 fn read(
-    transcript: &Transcript,
+    session: &Session,
     sizes: &Sizes,
     counter: &Counter,
 ) -> (Vec<Reading>, Vec<(MessageIndex, u64)>) {
     let mut readings: Vec<Reading> = Vec::new();
     let mut unseen = Vec::new();
-    if transcript.messages.iter().all(|message| reported_prompt(message).is_none()) {
+    if session.messages.iter().all(|message| reported_prompt(message).is_none()) {
         return (readings, unseen);
     }
     let counter = counter.scaled(1.0);
     let each = sizes.messages.iter().map(|weight| weight.tokens).collect();
-    let mut had = KnownMessages::new(transcript, each, &counter);
-    let mut boundaries = transcript.compactions.iter().peekable();
-    let mut changes = transcript.preamble_changes.iter().zip(&sizes.preamble_changes).peekable();
+    let mut had = KnownMessages::new(session, each, &counter);
+    let mut boundaries = session.compactions.iter().peekable();
+    let mut changes = session.preamble_changes.iter().zip(&sizes.preamble_changes).peekable();
     let mut preamble = sizes.preamble.tokens;
     // First message and first reading of the stretch.
     let (mut from, mut first) = (0, 0);
     // Hidden text of earlier stretches that is still in the context.
     let mut still = 0;
-    for (index, message) in (0..).zip(&transcript.messages) {
+    for (index, message) in (0..).zip(&session.messages) {
         while let Some(boundary) = boundaries.next_if(|boundary| boundary.after <= index) {
             // Nothing can have been compacted before the first message.
             if boundary.after > 0 {
-                let found = unseen::mark(&mut readings[first..], &transcript.messages);
+                let found = unseen::mark(&mut readings[first..], &session.messages);
                 had.unseen.extend(found.iter().copied());
                 unseen.extend(found);
                 (from, first) = (boundary.after, readings.len());
@@ -163,14 +162,14 @@ fn read(
         }
         had.append();
     }
-    unseen.extend(unseen::mark(&mut readings[first..], &transcript.messages));
+    unseen.extend(unseen::mark(&mut readings[first..], &session.messages));
     (readings, unseen)
 }
 
 /// The messages in the recorded agent's context, at one point of a walk over
-/// the transcript.
+/// the session.
 pub(super) struct KnownMessages<'a> {
-    transcript: &'a Transcript,
+    session: &'a Session,
     counter: &'a Counter,
     /// Tokens of each message, as far as the walk knows them.
     pub(super) each: Vec<u64>,
@@ -192,10 +191,10 @@ pub(super) struct KnownMessages<'a> {
 impl<'a> KnownMessages<'a> {
     /// An empty context. `each`: tokens of each message; `counter` counts what
     /// replaces others.
-    pub(super) fn new(transcript: &'a Transcript, each: Vec<u64>, counter: &'a Counter) -> Self {
-        let calls = transcript.calls().into_iter();
+    pub(super) fn new(session: &'a Session, each: Vec<u64>, counter: &'a Counter) -> Self {
+        let calls = session.calls().into_iter();
         Self {
-            transcript,
+            session,
             counter,
             each,
             results: calls.filter_map(|call| Some((call.id, call.result?))).collect(),
@@ -271,7 +270,7 @@ impl<'a> KnownMessages<'a> {
     }
 
     fn clear(&mut self, result: MessageIndex) {
-        let blocks = self.transcript.messages[result as usize].blocks.iter().cloned();
+        let blocks = self.session.messages[result as usize].blocks.iter().cloned();
         let blocks: Vec<Block> = blocks
             .map(|mut block| {
                 if let Block::ToolResult { text, .. } = &mut block {

@@ -76,8 +76,8 @@ fn prompt(input: u64) -> Message {
     answer(Usage { input, ..Usage::default() })
 }
 
-fn of(messages: Vec<Message>) -> Transcript {
-    Transcript { messages, ..Transcript::default() }
+fn of(messages: Vec<Message>) -> Session {
+    Session { messages, ..Session::default() }
 }
 
 fn boundary(after: MessageIndex, kept_from: MessageIndex) -> RecordedCompaction {
@@ -91,18 +91,18 @@ fn boundary(after: MessageIndex, kept_from: MessageIndex) -> RecordedCompaction 
     }
 }
 
-fn read(transcript: &Transcript) -> Vec<Reading> {
+fn read(session: &Session) -> Vec<Reading> {
     let counter = Counter::default();
-    readings(transcript, &Sizes::of(transcript, &counter), &counter)
+    readings(session, &Sizes::of(session, &counter), &counter)
 }
 
-fn known(transcript: &Transcript) -> Option<Calibration> {
+fn known(session: &Session) -> Option<Calibration> {
     let counter = Counter::default();
-    calibrate(transcript, &Sizes::of(transcript, &counter), &counter)
+    calibrate(session, &Sizes::of(session, &counter), &counter)
 }
 
-fn counted(transcript: &Transcript) -> Vec<u64> {
-    read(transcript).iter().map(|r| r.counted).collect()
+fn counted(session: &Session) -> Vec<u64> {
+    read(session).iter().map(|r| r.counted).collect()
 }
 
 #[test]

@@ -12,7 +12,7 @@ use super::calibration::{COLD_BELOW, KnownMessages, reported_prompt};
 use super::unseen::LEAST;
 use super::weight::{Shrink, Sizes, reported_output};
 use super::{Counter, scale};
-use crate::model::{Message, MessageIndex, Role, Transcript};
+use crate::model::{Message, MessageIndex, Role, Session};
 
 /// The sizes of a session's messages that follow from the reported prompts.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,18 +37,18 @@ pub(super) struct Measured {
 /// until a compaction takes it away: what the prompt behind one has no room for
 /// came with the first message.
 pub(super) fn measure(
-    transcript: &Transcript,
+    session: &Session,
     exact: &Sizes,
     factor: f64,
     counter: &Counter,
 ) -> Measured {
-    let found = walk(transcript, exact, (factor, counter), 0);
+    let found = walk(session, exact, (factor, counter), 0);
     // A session may begin with a response, of which no prompt is known.
-    let begins = transcript.messages.first().is_some_and(|first| !first.is_request());
+    let begins = session.messages.first().is_some_and(|first| !first.is_request());
     match found.earlier {
         0 => found.measured,
         _ if !begins => found.measured,
-        earlier => walk(transcript, exact, (factor, counter), earlier).measured,
+        earlier => walk(session, exact, (factor, counter), earlier).measured,
     }
 }
 
@@ -61,7 +61,7 @@ struct Walked {
 
 /// Walks over the session. `earlier`: tokens that came with the first message.
 fn walk(
-    transcript: &Transcript,
+    session: &Session,
     exact: &Sizes,
     (factor, counter): (f64, &Counter),
     earlier: u64,
@@ -69,11 +69,11 @@ fn walk(
     let counter = counter.scaled(factor);
     let estimates: Vec<u64> = exact.messages.iter().map(|w| scale(w.tokens, factor)).collect();
     let mut walk = Walk {
-        messages: &transcript.messages,
+        messages: &session.messages,
         thought: vec![0; estimates.len()],
         lost: vec![0; estimates.len()],
         added: estimates.iter().map(|&tokens| (tokens, 0)).collect(),
-        had: KnownMessages::new(transcript, estimates, &counter),
+        had: KnownMessages::new(session, estimates, &counter),
         hidden: None,
         preamble: scale(exact.preamble.tokens, factor),
         last: 0,
@@ -81,14 +81,14 @@ fn walk(
         boundary: None,
         earlier: 0,
         shrinks: Vec::new(),
-        put_back: vec![None; transcript.compactions.len()],
+        put_back: vec![None; session.compactions.len()],
     };
     if earlier > 0 {
         walk.add(0, earlier, earlier);
     }
-    let mut boundaries = transcript.compactions.iter().enumerate().peekable();
-    let mut changes = transcript.preamble_changes.iter().zip(&exact.preamble_changes).peekable();
-    for (index, message) in (0..).zip(&transcript.messages) {
+    let mut boundaries = session.compactions.iter().enumerate().peekable();
+    let mut changes = session.preamble_changes.iter().zip(&exact.preamble_changes).peekable();
+    for (index, message) in (0..).zip(&session.messages) {
         while let Some((number, boundary)) = boundaries.next_if(|(_, b)| b.after <= index) {
             // Nothing can have been compacted before the first message.
             if boundary.after > 0 && walk.had.compact(boundary) {

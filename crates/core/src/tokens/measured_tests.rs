@@ -26,17 +26,17 @@ fn answer(tokens: usize, prompt: u64) -> Message {
     said(Role::Assistant, tokens, Some((prompt, 0, 0)))
 }
 
-fn of(messages: Vec<Message>) -> Transcript {
-    let mut transcript = Transcript { messages, ..Transcript::default() };
-    for (at, message) in transcript.messages.iter_mut().enumerate() {
+fn of(messages: Vec<Message>) -> Session {
+    let mut session = Session { messages, ..Session::default() };
+    for (at, message) in session.messages.iter_mut().enumerate() {
         message.id = at.to_string();
     }
-    transcript
+    session
 }
 
-fn measured(transcript: &Transcript) -> Measured {
+fn measured(session: &Session) -> Measured {
     let counter = Counter::default();
-    measure(transcript, &Sizes::of(transcript, &counter), 1.0, &counter)
+    measure(session, &Sizes::of(session, &counter), 1.0, &counter)
 }
 
 fn tokens(found: &Measured) -> Vec<u64> {
@@ -72,7 +72,7 @@ fn a_large_jump_is_hidden_text_of_the_last_message_that_is_not_the_models() {
 
 /// A response that thought 300 tokens, a result of 20, and another response;
 /// then the user speaks, and the prompt is so large, of which so much is read.
-fn thinking(prompt: u64, read: u64) -> Transcript {
+fn thinking(prompt: u64, read: u64) -> Session {
     of(vec![
         user(10),
         said(Role::Assistant, 10, Some((1_010, 0, 310))),

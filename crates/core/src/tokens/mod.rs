@@ -1,6 +1,6 @@
 //! Sizes: exact byte-pair counts and the estimators that agents use instead.
 //!
-//! Invariant: a transcript's messages are counted once per run, whatever the
+//! Invariant: a session's messages are counted once per run, whatever the
 //! number of strategies, windows and replicates ([`Sizes::of`](crate::tokens::Sizes::of)).
 
 mod calibration;
@@ -22,13 +22,13 @@ use known::Known;
 /// The vocabulary that texts are counted by: OpenAI's `o200k_base`.
 const VOCABULARY: &str = "o200k";
 
-/// Which transcripts are sized by the provider's reported counts (reference §0).
+/// Which sessions are sized by the provider's reported counts (reference §0).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Calibrate {
     /// None: every count is the vocabulary's own.
     #[default]
     Never,
-    /// Every transcript with usage.
+    /// Every session with usage.
     WhereReported,
 }
 
@@ -58,20 +58,20 @@ impl Counter {
         Self::default().calibrating(Calibrate::WhereReported)
     }
 
-    /// The same, which scales the counts of these transcripts.
+    /// The same, which scales the counts of these sessions.
     #[must_use]
     pub fn calibrating(self, calibrate: Calibrate) -> Self {
         Self { calibrate, ..self }
     }
 
-    /// The same for a transcript whose provider counts `factor` tokens for one
+    /// The same for a session whose provider counts `factor` tokens for one
     /// of ours. Texts are summed over both.
     #[must_use]
     pub fn scaled(&self, factor: f64) -> Self {
         Self { factor, ..self.clone() }
     }
 
-    /// Whether a transcript with reported usage is sized by it.
+    /// Whether a session with reported usage is sized by it.
     pub fn calibrates(&self) -> bool {
         self.calibrate == Calibrate::WhereReported
     }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::calibration::{is_believable, reported_prompt};
 use super::measured::measure;
 use super::{Counter, scale};
-use crate::model::{Message, MessageIndex, Preamble, Transcript};
+use crate::model::{Message, MessageIndex, Preamble, Session};
 
 /// The size of a text in every unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,14 +117,14 @@ fn json_units(role: &str, text: &str, length: u64) -> u64 {
     FRAME + units(role) + length + escapes
 }
 
-/// All sizes of a transcript, which strategies share.
+/// All sizes of a session, which strategies share.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sizes {
     /// Weight of each message.
     pub messages: Vec<Weight>,
     /// Weight of the visible preamble at the start.
     pub preamble: Weight,
-    /// Weight of the preamble from each of the transcript's changes on.
+    /// Weight of the preamble from each of the session's changes on.
     pub preamble_changes: Vec<Weight>,
     /// Tokens that the provider counted before the first message and the
     /// recording does not show (system prompt, tool definitions).
@@ -152,25 +152,25 @@ pub struct Shrink {
 }
 
 impl Sizes {
-    /// Counts a transcript, each message once.
-    pub fn of(transcript: &Transcript, counter: &Counter) -> Self {
+    /// Counts a session, each message once.
+    pub fn of(session: &Session, counter: &Counter) -> Self {
         let messages: Vec<Weight> =
-            transcript.messages.iter().map(|m| Weight::of(m, counter)).collect();
-        let preamble = preamble_weight(&transcript.preamble, counter);
-        let preamble_changes = transcript
+            session.messages.iter().map(|m| Weight::of(m, counter)).collect();
+        let preamble = preamble_weight(&session.preamble, counter);
+        let preamble_changes = session
             .preamble_changes
             .iter()
             .map(|change| {
                 let changed =
-                    Preamble { system: change.system.clone(), ..transcript.preamble.clone() };
+                    Preamble { system: change.system.clone(), ..session.preamble.clone() };
                 preamble_weight(&changed, counter)
             })
             .collect();
-        let output = (transcript.messages.iter().zip(&messages))
+        let output = (session.messages.iter().zip(&messages))
             .map(|(message, weight)| output_tokens(message, weight, counter))
             .collect();
-        let hidden_tokens = hidden_tokens(transcript, preamble.tokens, &messages);
-        let put_back = vec![None; transcript.compactions.len()];
+        let hidden_tokens = hidden_tokens(session, preamble.tokens, &messages);
+        let put_back = vec![None; session.compactions.len()];
         let shrinks = Vec::new();
         Self { messages, preamble, preamble_changes, hidden_tokens, output, shrinks, put_back }
     }
@@ -180,14 +180,14 @@ impl Sizes {
     /// Hidden text that came with a message counts with it, but is no tool's
     /// output.
     #[must_use]
-    pub fn measured(&self, transcript: &Transcript, factor: f64, counter: &Counter) -> Self {
-        let found = measure(transcript, self, factor, counter);
+    pub fn measured(&self, session: &Session, factor: f64, counter: &Counter) -> Self {
+        let found = measure(session, self, factor, counter);
         let weigh = |(weight, (tokens, hidden)): (&Weight, &(u64, u64))| Weight {
             tokens: *tokens,
             tool_tokens: if weight.tool_tokens > 0 { tokens - hidden } else { 0 },
             ..*weight
         };
-        let output = transcript.messages.iter().zip(&self.output).map(|(message, &counted)| {
+        let output = session.messages.iter().zip(&self.output).map(|(message, &counted)| {
             let least = least_output(message);
             let scaled = if counted > least { scale(counted, factor) } else { counted };
             reported_output(message).unwrap_or(scaled.max(least))
@@ -206,12 +206,12 @@ impl Sizes {
     /// The sizes of some of the messages, in order, as `part` holds them: those
     /// with a text in the place of their result are counted, all else is known.
     /// `changed` counts the changes of the preamble that hold from the start,
-    /// `boundaries` are the transcript's numbers of the part's compactions.
+    /// `boundaries` are the session's numbers of the part's compactions.
     #[must_use]
     pub fn part(
         &self,
         messages: &[(MessageIndex, Option<&str>)],
-        part: &Transcript,
+        part: &Session,
         (changed, boundaries): (usize, &[usize]),
         counter: &Counter,
     ) -> Self {
@@ -288,9 +288,9 @@ fn preamble_weight(preamble: &Preamble, counter: &Counter) -> Weight {
 /// The hidden preamble, read off the first recorded request: its prompt less
 /// what the recording shows. Few messages stand before it, so the error of
 /// counting them with another vocabulary is small. Zero without usage.
-fn hidden_tokens(transcript: &Transcript, preamble: u64, messages: &[Weight]) -> u64 {
+fn hidden_tokens(session: &Session, preamble: u64, messages: &[Weight]) -> u64 {
     let mut before = preamble;
-    for (message, weight) in transcript.messages.iter().zip(messages) {
+    for (message, weight) in session.messages.iter().zip(messages) {
         if let Some(prompt) = reported_prompt(message) {
             return prompt.saturating_sub(before);
         }

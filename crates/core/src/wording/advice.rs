@@ -196,7 +196,7 @@ fn dearer(
         format!(
             "; {} of that in one session ({}), compacted {}",
             dollars(most.difference_usd.abs()),
-            most.transcript,
+            most.session,
             counted(most.compactions, "time")
         )
     });

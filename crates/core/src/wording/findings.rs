@@ -33,7 +33,7 @@ fn words(problem: &Problem) -> String {
         Notice(text) => text.clone(),
         UnusableReplies { rows, ranked } => unusable_replies(rows, *ranked),
         FailedCells { failed, cells, strategies } => format!(
-            "{failed} of {} failed ({}): their rows rest on other transcripts than the rest and \
+            "{failed} of {} failed ({}): their rows rest on other sessions than the rest and \
              are not ranked",
             counted(*cells, "cell"),
             strategies.join(", ")
@@ -90,10 +90,10 @@ fn words(problem: &Problem) -> String {
              have asked for: read needed facts kept with that error in mind",
             percent(*share)
         ),
-        ThinExams { thin, transcripts, references, requests } => format!(
+        ThinExams { thin, sessions, references, requests } => format!(
             "{thin} of {} {} for fewer than {references} references or at fewer than {requests} \
              requests: reference recall leaves {} out",
-            counted(*transcripts, "transcript"),
+            counted(*sessions, "session"),
             form_for(*thin, "asks", "ask"),
             form_for(*thin, "it", "them")
         ),

@@ -43,8 +43,8 @@ pub(super) fn words(limit: &Limit) -> String {
         FewClusters { clusters, noun, allows } => {
             format!("{}: {}", counted(*clusters, noun), allowed(*allows, *clusters))
         }
-        OneProject { transcripts } => format!(
-            "all {transcripts} transcripts that are scored come from one project: intervals speak \
+        OneProject { sessions } => format!(
+            "all {sessions} sessions that are scored come from one project: intervals speak \
              of more sessions of it, not of other projects"
         ),
         SmallWindows { windows, scaled } => {
@@ -101,7 +101,7 @@ fn token_counts(counts: &Counts) -> String {
     let mut text = format!(
         "tokens of {} of {} are the provider's own count from request to request",
         grouped(counts.scaled),
-        counted(counts.transcripts, "transcript")
+        counted(counts.sessions, "session")
     );
     let exact = [(counts.as_asked, "as asked"), (counts.without_usage, "without usage")];
     let exact =
@@ -172,7 +172,7 @@ mod tests {
         };
         let counts = Counts {
             scaled: 16_950,
-            transcripts: 17_000,
+            sessions: 17_000,
             as_asked: 0,
             without_usage: 1_234,
             ahead: 0.0,
@@ -186,7 +186,7 @@ mod tests {
             ),
             (
                 Limit::Counts(counts),
-                "tokens of 16,950 of 17,000 transcripts are the provider's own count from request \
+                "tokens of 16,950 of 17,000 sessions are the provider's own count from request \
                  to request; counted by the vocabulary alone: 1,234 without usage",
             ),
             (

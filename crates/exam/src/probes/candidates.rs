@@ -7,7 +7,7 @@ use super::edits::{Side, Sides};
 use super::occurrences::{Place, block_texts};
 use super::packages::Packages;
 use super::support::Rarity;
-use recap_core::model::{IdentifierClass, MessageIndex, Transcript};
+use recap_core::model::{IdentifierClass, MessageIndex, Session};
 use recap_core::text::bounded::last_component;
 use recap_core::text::{
     Identifier, IdentifierOptions, Needle, Paths, identifiers, is_generic, recompiled, restyled,
@@ -46,7 +46,7 @@ pub(super) struct Candidates {
 
 impl Candidates {
     pub(super) fn collect(
-        transcript: &Transcript,
+        session: &Session,
         paths: &Paths<'_>,
         rules: &MiningRules,
         rarity: &Rarity,
@@ -58,12 +58,12 @@ impl Candidates {
             uses: Vec::new(),
             bound: FxHashMap::default(),
         };
-        let declared = Declared::new(transcript);
-        let packages = Packages::new(transcript);
+        let declared = Declared::new(session);
+        let packages = Packages::new(session);
         let mut numbers: FxHashMap<String, u32> = FxHashMap::default();
         let mut habits = Habits::new(rules.habit_length);
-        for (ordinal, request) in (0u32..).zip(transcript.requests()) {
-            let mut used = used(transcript, request, &mut habits);
+        for (ordinal, request) in (0u32..).zip(session.requests()) {
+            let mut used = used(session, request, &mut habits);
             let is_current = |word: &str| rarity.is_current(word);
             used.retain(|Used { text, class, .. }| {
                 !packages.knows(text, *class)
@@ -142,15 +142,11 @@ struct Used {
 }
 
 /// The specific identifiers of one assistant message.
-fn used<'a>(
-    transcript: &'a Transcript,
-    request: MessageIndex,
-    habits: &mut Habits<'a>,
-) -> Vec<Used> {
+fn used<'a>(session: &'a Session, request: MessageIndex, habits: &mut Habits<'a>) -> Vec<Used> {
     let mut used: Vec<Used> = Vec::new();
     let mut habitual: FxHashSet<&str> = FxHashSet::default();
     let mut arguments = Vec::new();
-    for block in &transcript.messages[request as usize].blocks {
+    for block in &session.messages[request as usize].blocks {
         let first = used.len();
         block_texts(block, &mut |place, text| {
             if let Place::Argument { tool, key, listed } = place {

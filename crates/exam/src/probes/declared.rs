@@ -7,7 +7,7 @@ use regex::{Captures, Regex};
 use rustc_hash::FxHashSet;
 
 use super::occurrences::texts;
-use recap_core::model::Transcript;
+use recap_core::model::Session;
 
 /// A function, type or member with its keyword, a field with its tag, or a
 /// branch in git's own words. Words begin as in ASCII, since the search for other
@@ -64,13 +64,13 @@ const LONGEST: usize = 400;
 /// Keywords that bind a name within one function or file.
 const BINDERS: &[&str] = &["const", "let", "mut", "val", "var"];
 
-/// The names that the code in a transcript declares.
+/// The names that the code in a session declares.
 pub(super) struct Declared<'a>(FxHashSet<&'a str>);
 
 impl<'a> Declared<'a> {
-    pub(super) fn new(transcript: &'a Transcript) -> Declared<'a> {
+    pub(super) fn new(session: &'a Session) -> Declared<'a> {
         let mut names = FxHashSet::default();
-        for message in &transcript.messages {
+        for message in &session.messages {
             texts(message, &mut |_, text| {
                 names.extend(made(text));
             });

@@ -11,23 +11,23 @@ use super::place::Place;
 use super::rereads::Rereads;
 use super::support::{Rarity, SOURCES};
 use recap_core::model::{
-    Block, Exam, IdentifierClass, MessageIndex, RecordedCompaction, Reference, Role, Transcript,
+    Block, Exam, IdentifierClass, MessageIndex, RecordedCompaction, Reference, Role, Session,
 };
 use recap_core::text::{NeedleSet, Paths, contains_bounded};
 
-/// The exam of a transcript. `sizes` holds the tokens of each message.
+/// The exam of a session. `sizes` holds the tokens of each message.
 ///
 /// # Panics
 ///
 /// If `sizes` has not one entry per message.
-pub fn mine(transcript: &Transcript, sizes: &[u64], rules: &MiningRules) -> Exam {
-    Mining::new(transcript, sizes, rules).exam()
+pub fn mine(session: &Session, sizes: &[u64], rules: &MiningRules) -> Exam {
+    Mining::new(session, sizes, rules).exam()
 }
 
 /// Folders in the recording's metadata: paths below them are also known
 /// relative to them.
-pub(super) fn roots(transcript: &Transcript) -> Vec<&str> {
-    let mut roots: Vec<&str> = transcript
+pub(super) fn roots(session: &Session) -> Vec<&str> {
+    let mut roots: Vec<&str> = session
         .metadata
         .iter()
         .map(String::as_str)
@@ -38,9 +38,9 @@ pub(super) fn roots(transcript: &Transcript) -> Vec<&str> {
 }
 
 /// The paths of a session, and its working directories.
-pub(super) fn paths(transcript: &Transcript) -> Paths<'_> {
-    let mut paths = Paths::below(roots(transcript));
-    for message in &transcript.messages {
+pub(super) fn paths(session: &Session) -> Paths<'_> {
+    let mut paths = Paths::below(roots(session));
+    for message in &session.messages {
         texts(message, &mut |_, text| paths.read(text));
     }
     paths
@@ -48,13 +48,13 @@ pub(super) fn paths(transcript: &Transcript) -> Paths<'_> {
 
 /// The needles in the preamble, a tool's schema or the recording's own
 /// metadata: no context has to keep them.
-fn known(transcript: &Transcript, set: &NeedleSet, needles: usize) -> Vec<bool> {
+fn known(session: &Session, set: &NeedleSet, needles: usize) -> Vec<bool> {
     let mut known = vec![false; needles];
     let mut mark = |text: &str| set.scan(text, |needle, _| known[needle as usize] = true);
-    let preamble = &transcript.preamble;
+    let preamble = &session.preamble;
     preamble.system.iter().for_each(|text| mark(text));
     preamble.pinned.iter().for_each(|text| mark(text));
-    for change in &transcript.preamble_changes {
+    for change in &session.preamble_changes {
         change.system.iter().for_each(|text| mark(text));
     }
     for tool in &preamble.tools {
@@ -62,22 +62,22 @@ fn known(transcript: &Transcript, set: &NeedleSet, needles: usize) -> Vec<bool> 
         mark(&tool.description);
         mark(&tool.parameters.to_string());
     }
-    for call in transcript.calls() {
+    for call in session.calls() {
         mark(&call.tool);
     }
-    transcript.metadata.iter().for_each(|value| mark(value));
-    transcript.model.iter().for_each(|value| mark(value));
+    session.metadata.iter().for_each(|value| mark(value));
+    session.model.iter().for_each(|value| mark(value));
     // The harness tells the agent the current date.
-    for at in transcript.messages.iter().filter_map(|message| message.at) {
+    for at in session.messages.iter().filter_map(|message| message.at) {
         mark(&at.strftime("%Y-%m-%d").to_string());
     }
     known
 }
 
 /// The messages in which each needle stands, ascending.
-fn places(transcript: &Transcript, set: &NeedleSet, needles: usize) -> Vec<Vec<MessageIndex>> {
+fn places(session: &Session, set: &NeedleSet, needles: usize) -> Vec<Vec<MessageIndex>> {
     let mut places: Vec<Vec<MessageIndex>> = vec![Vec::new(); needles];
-    for (index, message) in (0u32..).zip(&transcript.messages) {
+    for (index, message) in (0u32..).zip(&session.messages) {
         texts(message, &mut |_, text| {
             set.scan(text, |needle, _| {
                 let known = &mut places[needle as usize];
@@ -92,8 +92,8 @@ fn places(transcript: &Transcript, set: &NeedleSet, needles: usize) -> Vec<Vec<M
 
 /// Whether the agent wrote an address before it stood anywhere else: it knows the
 /// address, or made it up.
-fn is_own(transcript: &Transcript, class: IdentifierClass, places: &[MessageIndex]) -> bool {
-    let first = places.first().map(|&at| transcript.messages[at as usize].role);
+fn is_own(session: &Session, class: IdentifierClass, places: &[MessageIndex]) -> bool {
+    let first = places.first().map(|&at| session.messages[at as usize].role);
     class == IdentifierClass::Url && first == Some(Role::Assistant)
 }
 
@@ -113,7 +113,7 @@ fn unnested(mut references: Vec<Reference>) -> Vec<Reference> {
     references
 }
 
-/// Tokens from the start of the transcript to the end of each message.
+/// Tokens from the start of the session to the end of each message.
 fn ends(sizes: &[u64]) -> Vec<u64> {
     sizes
         .iter()
@@ -124,10 +124,10 @@ fn ends(sizes: &[u64]) -> Vec<u64> {
         .collect()
 }
 
-/// The identifiers of a transcript's requests and all their occurrences:
+/// The identifiers of a session's requests and all their occurrences:
 /// computed once, for all queries.
 pub struct Mining<'a> {
-    transcript: &'a Transcript,
+    session: &'a Session,
     sizes: &'a [u64],
     history: History<'a>,
     rereads: Rereads,
@@ -142,28 +142,27 @@ pub struct Mining<'a> {
 }
 
 impl<'a> Mining<'a> {
-    /// Reads a transcript. `sizes` holds the tokens of each message.
+    /// Reads a session. `sizes` holds the tokens of each message.
     ///
     /// # Panics
     ///
     /// If `sizes` has not one entry per message.
-    pub fn new(transcript: &'a Transcript, sizes: &'a [u64], rules: &MiningRules) -> Self {
-        assert_eq!(sizes.len(), transcript.messages.len(), "a size per message");
-        let paths = paths(transcript);
-        let rarity = Rarity::new(transcript);
-        let candidates = Candidates::collect(transcript, &paths, rules, &rarity);
+    pub fn new(session: &'a Session, sizes: &'a [u64], rules: &MiningRules) -> Self {
+        assert_eq!(sizes.len(), session.messages.len(), "a size per message");
+        let paths = paths(session);
+        let rarity = Rarity::new(session);
+        let candidates = Candidates::collect(session, &paths, rules, &rarity);
         let set = NeedleSet::new(&candidates.needles);
-        let places = places(transcript, &set, candidates.needles.len());
-        let mut known = known(transcript, &set, candidates.needles.len());
-        let is_own =
-            |number: usize| is_own(transcript, candidates.texts[number].1, &places[number]);
+        let places = places(session, &set, candidates.needles.len());
+        let mut known = known(session, &set, candidates.needles.len());
+        let is_own = |number: usize| is_own(session, candidates.texts[number].1, &places[number]);
         (0..known.len()).for_each(|number| known[number] |= is_own(number));
         Mining {
-            transcript,
+            session,
             sizes,
-            history: History::new(transcript),
-            rereads: Rereads::new(transcript),
-            results: transcript.results(),
+            history: History::new(session),
+            rereads: Rereads::new(session),
+            results: session.results(),
             rarity,
             known,
             places,
@@ -196,7 +195,7 @@ impl<'a> Mining<'a> {
         exam
     }
 
-    /// The frequent words of the transcript, which its sentences consist of.
+    /// The frequent words of the session, which its sentences consist of.
     pub fn common(&self) -> BTreeSet<String> {
         self.rarity.common()
     }
@@ -283,7 +282,7 @@ impl<'a> Mining<'a> {
         self.candidates.bound.get(&(request, number)).is_some_and(|line| {
             !sources.iter().any(|&source| {
                 let mut stands = false;
-                texts(&self.transcript.messages[source as usize], &mut |_, text| {
+                texts(&self.session.messages[source as usize], &mut |_, text| {
                     stands |= text.contains(line.as_str());
                 });
                 stands
@@ -305,7 +304,7 @@ impl<'a> Mining<'a> {
         sources
             .iter()
             .copied()
-            .filter(|&at| self.transcript.messages[at as usize].role == Role::Tool)
+            .filter(|&at| self.session.messages[at as usize].role == Role::Tool)
             .min_by_key(|&at| self.sizes[at as usize])
     }
 
@@ -326,7 +325,7 @@ impl<'a> Mining<'a> {
     fn support_of(&self, source: MessageIndex, number: u32) -> Vec<String> {
         let needle = &self.candidates.needles[number as usize];
         let mut support = Vec::new();
-        for block in &self.transcript.messages[source as usize].blocks {
+        for block in &self.session.messages[source as usize].blocks {
             let answer = self.answer(block);
             block_texts(block, &mut |_, text| {
                 if let Some(place) = needle.find_last(text) {
@@ -341,7 +340,7 @@ impl<'a> Mining<'a> {
     fn answer(&self, block: &Block) -> &str {
         let Block::ToolCall { id, .. } = block else { return "" };
         let result = self.results.get(id);
-        let result = result.and_then(|&at| self.transcript.messages[at as usize].tool_result());
+        let result = result.and_then(|&at| self.session.messages[at as usize].tool_result());
         result.map_or("", |(_, text)| text)
     }
 
@@ -357,7 +356,7 @@ impl<'a> Mining<'a> {
     }
 }
 
-/// The recorded boundaries of a transcript, indexed for queries about requests.
+/// The recorded boundaries of a session, indexed for queries about requests.
 pub(super) struct History<'a> {
     compactions: &'a [RecordedCompaction],
     /// For each result that was ever cleared, when (messages recorded by then).
@@ -365,17 +364,17 @@ pub(super) struct History<'a> {
 }
 
 impl<'a> History<'a> {
-    pub(super) fn new(transcript: &'a Transcript) -> History<'a> {
-        let results = transcript.results();
+    pub(super) fn new(session: &'a Session) -> History<'a> {
+        let results = session.results();
         let mut cleared = FxHashMap::default();
-        for compaction in &transcript.compactions {
+        for compaction in &session.compactions {
             for id in &compaction.cleared {
                 if let Some(&result) = results.get(id) {
                     cleared.entry(result).or_insert(compaction.after);
                 }
             }
         }
-        History { compactions: &transcript.compactions, cleared }
+        History { compactions: &session.compactions, cleared }
     }
 
     /// The last boundary before `request` that removed messages; one that only

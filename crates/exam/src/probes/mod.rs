@@ -1,6 +1,6 @@
-//! Implicit probes, mined from a transcript.
+//! Implicit probes, mined from a session.
 //!
-//! Invariant: the probes depend on the transcript alone, never on a window or a
+//! Invariant: the probes depend on the session alone, never on a window or a
 //! strategy, so every strategy is tested on the same ones.
 
 mod candidates;

@@ -7,7 +7,7 @@ use regex::Regex;
 use rustc_hash::FxHashSet;
 
 use super::occurrences::texts;
-use recap_core::model::{IdentifierClass, Transcript};
+use recap_core::model::{IdentifierClass, Session};
 use recap_core::text::is_framework;
 
 /// A dependency with its version, as package.json, requirements.txt, go.mod and
@@ -40,7 +40,7 @@ static IMPORTED: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is constant and valid")
 });
 
-/// The packages of others in a transcript, and what is imported from them.
+/// The packages of others in a session, and what is imported from them.
 pub(super) struct Packages<'a> {
     names: FxHashSet<&'a str>,
     /// Packages and parts of them that are imported.
@@ -49,14 +49,14 @@ pub(super) struct Packages<'a> {
 }
 
 impl<'a> Packages<'a> {
-    pub(super) fn new(transcript: &'a Transcript) -> Packages<'a> {
+    pub(super) fn new(session: &'a Session) -> Packages<'a> {
         let mut all = Packages {
             names: FxHashSet::default(),
             modules: FxHashSet::default(),
             members: FxHashSet::default(),
         };
-        each(transcript, |text| all.read_names(text));
-        each(transcript, |text| all.read_members(text));
+        each(session, |text| all.read_names(text));
+        each(session, |text| all.read_members(text));
         all
     }
 
@@ -107,8 +107,8 @@ impl<'a> Packages<'a> {
     }
 }
 
-fn each<'a>(transcript: &'a Transcript, mut read: impl FnMut(&'a str)) {
-    for message in &transcript.messages {
+fn each<'a>(session: &'a Session, mut read: impl FnMut(&'a str)) {
+    for message in &session.messages {
         texts(message, &mut |_, text| read(text));
     }
 }

@@ -1,12 +1,12 @@
-//! Cuts: the places of a transcript at which a compaction is forced (how-it-works
-//! §44). They depend on the transcript alone.
+//! Cuts: the places of a session at which a compaction is forced (how-it-works
+//! §44). They depend on the session alone.
 
 use std::collections::BTreeSet;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use recap_core::model::{
-    MessageIndex, NoCut, Piece, REQUESTS_AROUND_CUT, RecordedCompaction, Transcript,
+    MessageIndex, NoCut, Piece, REQUESTS_AROUND_CUT, RecordedCompaction, Session,
 };
 
 /// Fewest tokens of messages before a cut, for each unit of depth (how-it-works §44).
@@ -61,7 +61,7 @@ impl std::fmt::Display for Cuts {
 /// A message that may be compacted at a cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kept {
-    /// Its position in the transcript.
+    /// Its position in the session.
     pub message: MessageIndex,
     /// Whether its result had been cleared by then.
     pub cleared: bool,
@@ -96,7 +96,7 @@ impl Place {
     }
 
     /// Tokens of the material after a message of it. `sizes` holds the tokens
-    /// of every message of the transcript.
+    /// of every message of the session.
     pub fn behind(&self, message: MessageIndex, sizes: &[u64]) -> u64 {
         let next = self.material.partition_point(|kept| kept.message <= message);
         self.material[next..].iter().map(|kept| sizes[kept.message as usize]).sum()
@@ -107,16 +107,16 @@ impl Place {
     }
 }
 
-/// The cuts of a transcript, by request; or the reason why there are none.
+/// The cuts of a session, by request; or the reason why there are none.
 pub type Places = Result<Vec<Place>, NoCut>;
 
 /// Finds the cuts. `sizes` holds the tokens of every message by the vocabulary,
 /// `depth` says for how large a session the material must be enough.
 ///
 /// # Errors
-/// Why the transcript has no place for a cut, in a sentence without its name.
-pub fn places(transcript: &Transcript, sizes: &[u64], cuts: Cuts, depth: u32) -> Places {
-    let survey = Survey::new(transcript, sizes);
+/// Why the session has no place for a cut, in a sentence without its name.
+pub fn places(session: &Session, sizes: &[u64], cuts: Cuts, depth: u32) -> Places {
+    let survey = Survey::new(session, sizes);
     let found = match cuts {
         Cuts::None => return Err(NoCut::NotAsked),
         Cuts::Recorded => survey.recorded(),
@@ -132,9 +132,9 @@ pub fn places(transcript: &Transcript, sizes: &[u64], cuts: Cuts, depth: u32) ->
     })
 }
 
-/// What the search for cuts needs of a transcript.
+/// What the search for cuts needs of a session.
 struct Survey<'a> {
-    transcript: &'a Transcript,
+    session: &'a Session,
     /// Messages of the requests, ascending.
     requests: Vec<MessageIndex>,
     /// Tokens of the messages before each message, and of all of them.
@@ -150,15 +150,15 @@ struct Candidate {
 }
 
 impl<'a> Survey<'a> {
-    fn new(transcript: &'a Transcript, sizes: &[u64]) -> Self {
+    fn new(session: &'a Session, sizes: &[u64]) -> Self {
         let mut before = vec![0];
         before.extend(sizes.iter().scan(0, |sum, size| {
             *sum += size;
             Some(*sum)
         }));
-        let results = transcript.calls().into_iter().filter_map(|c| Some((c.id, c.result?)));
+        let results = session.calls().into_iter().filter_map(|c| Some((c.id, c.result?)));
         let results = results.collect();
-        Survey { transcript, requests: transcript.requests().collect(), before, results }
+        Survey { session, requests: session.requests().collect(), before, results }
     }
 
     fn tokens(&self, from: MessageIndex, to: MessageIndex) -> u64 {
@@ -167,15 +167,15 @@ impl<'a> Survey<'a> {
 
     /// The boundaries that stand before a message, clearing ones included.
     fn boundaries(&self, message: MessageIndex) -> &'a [RecordedCompaction] {
-        let all = &self.transcript.compactions;
+        let all = &self.session.compactions;
         &all[..all.partition_point(|c| c.after <= message)]
     }
 
     /// The end of what may be looked at behind a message: the next boundary, or
     /// the end of the session.
     fn end(&self, message: MessageIndex) -> MessageIndex {
-        let next = self.transcript.compactions.iter().find(|c| c.after > message);
-        next.map_or(self.transcript.messages.len() as u32, |c| c.after)
+        let next = self.session.compactions.iter().find(|c| c.after > message);
+        next.map_or(self.session.messages.len() as u32, |c| c.after)
     }
 
     /// Number of requests from one on to the next boundary, or to the end.
@@ -263,7 +263,7 @@ impl<'a> Survey<'a> {
     /// A cut at every recorded compaction that a request follows, with the
     /// material before it.
     fn recorded(&self) -> Vec<Place> {
-        let all = &self.transcript.compactions;
+        let all = &self.session.compactions;
         let folding = all.iter().enumerate().filter(|(_, c)| c.folds());
         let place = |(at, compaction): (usize, &RecordedCompaction)| {
             let from = compaction.after;
@@ -306,7 +306,7 @@ impl<'a> Survey<'a> {
         let mut open: FxHashSet<&str> = FxHashSet::default();
         let mut material = Vec::new();
         for message in (start..end).filter(|&m| boundary.is_none_or(|b| b.keeps(m))) {
-            let recorded = &self.transcript.messages[message as usize];
+            let recorded = &self.session.messages[message as usize];
             if recorded.tool_result().is_some_and(|(call, _)| !open.contains(call)) {
                 continue;
             }
@@ -316,7 +316,7 @@ impl<'a> Survey<'a> {
         material
     }
 
-    /// Why the transcript has no place for a cut.
+    /// Why the session has no place for a cut.
     fn why_none(&self, depth: u32) -> NoCut {
         let requests = self.requests.len() as u64;
         let tokens = self.before.last().copied().unwrap_or(0);

@@ -5,7 +5,7 @@ use recap_core::model::{Block, Message, NoCut, Role};
 
 /// So many requests, each a call with its result; every message has 1,000
 /// tokens.
-fn session(requests: usize) -> (Transcript, Vec<u64>) {
+fn chat(requests: usize) -> (Session, Vec<u64>) {
     let said = |n: usize, role, block| Message {
         id: format!("m{n}"),
         role,
@@ -24,7 +24,7 @@ fn session(requests: usize) -> (Transcript, Vec<u64>) {
         messages.push(said(2 * k + 1, Role::Tool, result));
     }
     let sizes = vec![1_000; messages.len()];
-    (Transcript { id: "s".into(), messages, ..Transcript::default() }, sizes)
+    (Session { id: "s".into(), messages, ..Session::default() }, sizes)
 }
 
 fn requests(places: &[Place]) -> Vec<u32> {
@@ -33,12 +33,12 @@ fn requests(places: &[Place]) -> Vec<u32> {
 
 #[test]
 fn cuts_are_the_requests_nearest_to_even_shares_of_the_tokens() {
-    let (transcript, sizes) = session(50);
+    let (session, sizes) = chat(50);
     // 100,000 tokens; request k has 2,000·k before it; shares at 10, 30 … 90 %.
-    let found = places(&transcript, &sizes, Cuts::Spread(5), 1).unwrap();
+    let found = places(&session, &sizes, Cuts::Spread(5), 1).unwrap();
     assert_eq!(requests(&found), [5, 15, 25, 35, 45]);
     // Twelve thousand tokens stand before request 6 at the earliest.
-    let deep = places(&transcript, &sizes, Cuts::Spread(5), 3).unwrap();
+    let deep = places(&session, &sizes, Cuts::Spread(5), 3).unwrap();
     assert_eq!(requests(&deep), [6, 15, 25, 35, 45]);
     // At most 40 requests are looked at, and at the end those that are left.
     assert_eq!((found[0].requests, found.last().unwrap().requests), (40, 5));
@@ -46,23 +46,23 @@ fn cuts_are_the_requests_nearest_to_even_shares_of_the_tokens() {
 
 #[test]
 fn a_cut_needs_five_requests_and_four_thousand_tokens_before_it_and_five_from_it_on() {
-    let (transcript, mut sizes) = session(10);
-    let found = places(&transcript, &sizes, Cuts::All, 1).unwrap();
+    let (session, mut sizes) = chat(10);
+    let found = places(&session, &sizes, Cuts::All, 1).unwrap();
     assert_eq!(requests(&found), [5]);
     sizes.iter_mut().for_each(|size| *size = 399);
-    let why = places(&transcript, &sizes, Cuts::All, 1).unwrap_err();
+    let why = places(&session, &sizes, Cuts::All, 1).unwrap_err();
     assert!(why.to_string().contains("it has 10 requests and 7,980 tokens"), "{why}");
-    let (short, sizes) = session(9);
+    let (short, sizes) = chat(9);
     assert!(places(&short, &sizes, Cuts::All, 1).is_err());
 }
 
 #[test]
 fn the_material_is_what_the_recorded_agent_had() {
-    let (mut transcript, sizes) = session(40);
+    let (mut session, sizes) = chat(40);
     // Before message 30 the vendor folded all but messages 21 to 29, and kept
     // message 4 from further up; before message 50 it cleared the result of
     // call 12, message 25.
-    transcript.compactions = vec![
+    session.compactions = vec![
         RecordedCompaction {
             after: 30,
             kept_from: 21,
@@ -76,7 +76,7 @@ fn the_material_is_what_the_recorded_agent_had() {
             ..RecordedCompaction::default()
         },
     ];
-    let found = places(&transcript, &sizes, Cuts::All, 1).unwrap();
+    let found = places(&session, &sizes, Cuts::All, 1).unwrap();
     let cut = found.iter().find(|place| place.request == 27).unwrap();
     // Message 21 is a result whose call went: no provider takes it.
     let kept: Vec<u32> = cut.material.iter().map(|kept| kept.message).collect();
@@ -94,20 +94,20 @@ fn the_material_is_what_the_recorded_agent_had() {
 
 #[test]
 fn recorded_cuts_stand_at_the_compactions_that_took_messages() {
-    let (mut transcript, sizes) = session(40);
+    let (mut session, sizes) = chat(40);
     let boundary = |after, cleared: &[&str]| RecordedCompaction {
         after,
         kept_from: after,
         cleared: cleared.iter().map(|id| (*id).to_owned()).collect(),
         ..RecordedCompaction::default()
     };
-    transcript.compactions = vec![boundary(20, &["c2"]), boundary(40, &[]), boundary(80, &[])];
-    let found = places(&transcript, &sizes, Cuts::Recorded, 1).unwrap();
+    session.compactions = vec![boundary(20, &["c2"]), boundary(40, &[]), boundary(80, &[])];
+    let found = places(&session, &sizes, Cuts::Recorded, 1).unwrap();
     // The first only cleared a result, and no request follows the last.
     let cuts: Vec<_> = found.iter().map(|p| (p.request, p.recorded, p.material.len())).collect();
     assert_eq!(cuts, [(20, Some(1), 40)]);
-    transcript.compactions.clear();
-    let why = places(&transcript, &sizes, Cuts::Recorded, 1).unwrap_err();
+    session.compactions.clear();
+    let why = places(&session, &sizes, Cuts::Recorded, 1).unwrap_err();
     assert_eq!(why, NoCut::NeverCompacted);
 }
 
@@ -125,8 +125,8 @@ fn the_number_of_cuts_is_read_as_people_write_it() {
 /// Message 4 is from further up; 21 and 22 are in the tail anyway.
 #[test]
 fn what_a_boundary_kept_from_further_up_counts_once_for_the_tokens_before_a_cut() {
-    let (mut transcript, mut sizes) = session(40);
-    transcript.compactions = vec![RecordedCompaction {
+    let (mut session, mut sizes) = chat(40);
+    session.compactions = vec![RecordedCompaction {
         after: 30,
         kept_from: 21,
         pieces: [4, 21, 22].map(Piece::Message).to_vec(),
@@ -135,7 +135,7 @@ fn what_a_boundary_kept_from_further_up_counts_once_for_the_tokens_before_a_cut(
     sizes.iter_mut().for_each(|size| *size = 300);
     let mut first = |size| {
         sizes[4] = size;
-        let found = places(&transcript, &sizes, Cuts::All, 1).unwrap();
+        let found = places(&session, &sizes, Cuts::All, 1).unwrap();
         found.iter().map(|place| place.request).find(|request| *request >= 15)
     };
     // Before request 16, message 32, stand messages 21 to 31: 3,300 tokens.
@@ -145,29 +145,29 @@ fn what_a_boundary_kept_from_further_up_counts_once_for_the_tokens_before_a_cut(
 
 #[test]
 fn a_cut_needs_five_requests_since_the_last_boundary() {
-    let (mut transcript, sizes) = session(40);
+    let (mut session, sizes) = chat(40);
     // Message 22 is the call of request 11.
     let boundary = RecordedCompaction { after: 30, kept_from: 22, ..RecordedCompaction::default() };
-    transcript.compactions = vec![boundary];
-    let found = places(&transcript, &sizes, Cuts::All, 1).unwrap();
+    session.compactions = vec![boundary];
+    let found = places(&session, &sizes, Cuts::All, 1).unwrap();
     let behind: Vec<u32> = requests(&found).into_iter().filter(|request| *request > 10).collect();
     assert_eq!(behind, (16..=35).collect::<Vec<u32>>());
 }
 
 #[test]
 fn a_cut_knows_its_first_and_last_request_and_how_many_are_left() {
-    let (transcript, sizes) = session(50);
-    let found = places(&transcript, &sizes, Cuts::Spread(5), 1).unwrap();
+    let (session, sizes) = chat(50);
+    let found = places(&session, &sizes, Cuts::Spread(5), 1).unwrap();
     let told = |place: &Place| (place.from, place.last, place.requests, place.left);
     // Of request 5 and the 45 from it on, 40 are looked at: 5 to 44.
     assert_eq!(told(&found[0]), (10, 88, 40, 45));
     assert_eq!(told(&found[4]), (90, 98, 5, 5));
-    let (mut transcript, sizes) = session(40);
+    let (mut session, sizes) = chat(40);
     let boundary = |after, kept_from| RecordedCompaction { after, kept_from, ..Default::default() };
     // Behind nothing is no cut, nor before another boundary without a request.
-    transcript.compactions =
+    session.compactions =
         vec![boundary(0, 0), boundary(39, 30), boundary(40, 40), boundary(61, 61)];
-    let found = places(&transcript, &sizes, Cuts::Recorded, 1).unwrap();
+    let found = places(&session, &sizes, Cuts::Recorded, 1).unwrap();
     let cuts: Vec<_> = found.iter().map(|place| (place.recorded, told(place))).collect();
     // Requests 20 to 30 and 31 to 39.
     assert_eq!(cuts, [(Some(2), (40, 60, 11, 11)), (Some(3), (61, 78, 9, 9))]);
@@ -175,11 +175,11 @@ fn a_cut_knows_its_first_and_last_request_and_how_many_are_left() {
 
 #[test]
 fn a_session_that_is_too_short_is_told_with_the_tokens_that_its_depth_needs() {
-    let (transcript, sizes) = session(5);
-    let why = |depth| places(&transcript, &sizes, Cuts::All, depth).unwrap_err();
+    let (session, sizes) = chat(5);
+    let why = |depth| places(&session, &sizes, Cuts::All, depth).unwrap_err();
     let short = |least| NoCut::Short { requests: 5, tokens: 10_000, least };
     assert_eq!((why(1), why(3)), (short(4_000), short(12_000)));
-    assert_eq!(places(&transcript, &sizes, Cuts::None, 1), Err(NoCut::NotAsked));
+    assert_eq!(places(&session, &sizes, Cuts::None, 1), Err(NoCut::NotAsked));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
 
-use recap_core::model::{Block, MessageIndex, Transcript};
+use recap_core::model::{Block, MessageIndex, Session};
 
 /// Groups of calls that ask for the same thing.
 pub(super) struct Rereads {
@@ -14,12 +14,12 @@ pub(super) struct Rereads {
 }
 
 impl Rereads {
-    pub(super) fn new(transcript: &Transcript) -> Rereads {
+    pub(super) fn new(session: &Session) -> Rereads {
         let mut numbers: FxHashMap<String, u32> = FxHashMap::default();
         let mut kinds = FxHashMap::default();
         let mut calls: Vec<Vec<MessageIndex>> = Vec::new();
-        for call in transcript.calls() {
-            let block = &transcript.messages[call.message as usize].blocks[call.block as usize];
+        for call in session.calls() {
+            let block = &session.messages[call.message as usize].blocks[call.block as usize];
             let Block::ToolCall { name, arguments, .. } = block else {
                 continue;
             };

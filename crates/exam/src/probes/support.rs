@@ -6,7 +6,7 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 
 use super::occurrences::texts;
-use recap_core::model::{Reference, Transcript};
+use recap_core::model::{Reference, Session};
 use recap_core::text::{IdentifierOptions, Needle, around, identifiers, words};
 
 /// Characters on either side of a source that support is taken from (reference §4).
@@ -30,17 +30,17 @@ const CURRENT_SHARE: u64 = 10;
 /// … and at least this many messages do.
 const CURRENT_MESSAGES: u32 = 8;
 
-/// For each word, the number of messages of a transcript that contain it.
+/// For each word, the number of messages of a session that contain it.
 pub(super) struct Rarity {
     messages: FxHashMap<String, (u32, u32)>,
     total: u64,
 }
 
 impl Rarity {
-    pub(super) fn new(transcript: &Transcript) -> Rarity {
+    pub(super) fn new(session: &Session) -> Rarity {
         let mut messages: FxHashMap<String, (u32, u32)> = FxHashMap::default();
         let mut lower = String::new();
-        for (ordinal, message) in (1u32..).zip(&transcript.messages) {
+        for (ordinal, message) in (1u32..).zip(&session.messages) {
             texts(message, &mut |_, text| {
                 for word in words(text) {
                     lower.clear();
@@ -58,7 +58,7 @@ impl Rarity {
                 }
             });
         }
-        Rarity { messages, total: transcript.messages.len() as u64 }
+        Rarity { messages, total: session.messages.len() as u64 }
     }
 
     /// Whether a word is used throughout the conversation, so that a compound

@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::Rarity;
 use crate::probes::{MiningRules, Survival, mine};
-use recap_core::model::{Block, Message, Role, Transcript};
+use recap_core::model::{Block, Message, Role, Session};
 
 const PATH: &str = "src/net/pool_guard.rs";
 
@@ -25,11 +25,11 @@ fn user(text: &str) -> Message {
 /// Whether a text supports the path, which the session uses behind `messages`.
 fn supports(mut messages: Vec<Message>, text: &str) -> bool {
     messages.push(message(Role::Assistant, Block::Text { text: PATH.into() }));
-    let transcript = Transcript { id: "t".into(), messages, ..Transcript::default() };
-    let sizes = vec![5_000; transcript.messages.len()];
-    let exam = mine(&transcript, &sizes, &MiningRules::default());
+    let session = Session { id: "t".into(), messages, ..Session::default() };
+    let sizes = vec![5_000; session.messages.len()];
+    let exam = mine(&session, &sizes, &MiningRules::default());
     assert_eq!(exam.references.len(), 1);
-    Survival::new(&transcript, &exam).supported_in(0, text).is_some()
+    Survival::new(&session, &exam).supported_in(0, text).is_some()
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn a_list_beside_the_right_words_is_no_sentence() {
 /// stand within 250 of a carrier.
 #[test]
 fn words_count_up_to_150_characters_from_a_source_and_250_from_a_carrier() {
-    let rarity = Rarity::new(&Transcript::default());
+    let rarity = Rarity::new(&Session::default());
     let taken = |gap: usize| {
         let space = " ".repeat(gap);
         let text = format!("zebra{space}{PATH}{space}okapi");
@@ -96,7 +96,7 @@ fn words_count_up_to_150_characters_from_a_source_and_250_from_a_carrier() {
 
 #[test]
 fn of_an_answer_the_first_150_characters_count() {
-    let rarity = Rarity::new(&Transcript::default());
+    let rarity = Rarity::new(&Session::default());
     let taken = |gap: usize| {
         let answer = format!("zebra{}okapi", " ".repeat(gap));
         rarity.support(PATH, &(0..PATH.len()), &answer)
@@ -108,7 +108,7 @@ fn of_an_answer_the_first_150_characters_count() {
 
 #[test]
 fn words_of_the_name_itself_and_words_said_twice_are_no_further_support() {
-    let rarity = Rarity::new(&Transcript::default());
+    let rarity = Rarity::new(&Session::default());
     let text = format!("src zebra pool_guard zebra {PATH} okapi Zebra");
     let from = text.find(PATH).unwrap();
     let found = rarity.support(&text, &(from..from + PATH.len()), "okapi tapir");
@@ -118,7 +118,7 @@ fn words_of_the_name_itself_and_words_said_twice_are_no_further_support() {
 #[test]
 fn the_five_words_that_stand_in_the_fewest_messages_support_a_name() {
     let messages = vec![user("zebra zebra zebra"), user("okapi"), user("Okapi lemur")];
-    let rarity = Rarity::new(&Transcript { messages, ..Transcript::default() });
+    let rarity = Rarity::new(&Session { messages, ..Session::default() });
     let text = format!("okapi zebra lemur tapir heron gecko quagga {PATH}");
     let from = text.find(PATH).unwrap();
     let found = rarity.support(&text, &(from..from + PATH.len()), "");
@@ -129,7 +129,7 @@ fn the_five_words_that_stand_in_the_fewest_messages_support_a_name() {
 fn a_word_is_current_in_a_tenth_and_common_in_a_fifth_of_the_messages_but_not_below_eight() {
     let of = |with: usize, all: usize| {
         let messages = (0..all).map(|at| user(if at < with { "lane" } else { "so" })).collect();
-        let rarity = Rarity::new(&Transcript { messages, ..Transcript::default() });
+        let rarity = Rarity::new(&Session { messages, ..Session::default() });
         (rarity.is_current("lane"), rarity.is_current("lanes"), rarity.common().contains("lane"))
     };
     assert_eq!(of(8, 40), (true, true, true));

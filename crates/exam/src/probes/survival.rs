@@ -9,9 +9,7 @@ use rustc_hash::FxHashMap;
 use super::mining::paths;
 use super::occurrences::texts;
 use super::support::supported;
-use recap_core::model::{
-    Exam, IdentifierClass, MessageIndex, Reference, ReferenceState, Transcript,
-};
+use recap_core::model::{Exam, IdentifierClass, MessageIndex, Reference, ReferenceState, Session};
 use recap_core::text::bounded::last_component;
 use recap_core::text::{Needle, NeedleSet, Paths};
 
@@ -55,7 +53,7 @@ pub enum Carrier<'a> {
 
 /// Looks up the references of an exam in the contexts of one cell.
 ///
-/// A clone shares what was computed from the transcript; [`Survival::fresh`]
+/// A clone shares what was computed from the session; [`Survival::fresh`]
 /// gives another cell its own.
 #[derive(Clone, Debug)]
 pub struct Survival {
@@ -100,9 +98,9 @@ enum Carried {
 }
 
 impl Survival {
-    /// Prepares the exam of `transcript`; one pass over its texts.
-    pub fn new(transcript: &Transcript, exam: &Exam) -> Survival {
-        let paths = paths(transcript);
+    /// Prepares the exam of `session`; one pass over its texts.
+    pub fn new(session: &Session, exam: &Exam) -> Survival {
+        let paths = paths(session);
         let mut by_text: FxHashMap<&str, u32> = FxHashMap::default();
         let mut names = Vec::new();
         let mut numbers = Vec::new();
@@ -113,13 +111,13 @@ impl Survival {
             });
             numbers.push(number);
         }
-        locate(transcript, &mut names);
+        locate(session, &mut names);
         let (spellings, meaning) = spellings(&names);
         Survival {
             exam: Arc::new(Known {
                 references: exam.references.clone(),
                 common: exam.common.clone(),
-                requests: transcript.requests().collect(),
+                requests: session.requests().collect(),
                 numbers,
                 names,
                 spellings,
@@ -330,7 +328,7 @@ fn spellings(names: &[Name]) -> (NeedleSet, Vec<(u32, Carried)>) {
 }
 
 /// Finds the messages that hold the last components.
-fn locate(transcript: &Transcript, names: &mut [Name]) {
+fn locate(session: &Session, names: &mut [Name]) {
     let mut owners = Vec::new();
     let mut needles = Vec::new();
     for (number, name) in names.iter().enumerate() {
@@ -340,7 +338,7 @@ fn locate(transcript: &Transcript, names: &mut [Name]) {
         }
     }
     let set = NeedleSet::new(&needles);
-    for (index, message) in (0u32..).zip(&transcript.messages) {
+    for (index, message) in (0u32..).zip(&session.messages) {
         texts(message, &mut |_, text| {
             set.scan(text, |needle, _| {
                 let sources = &mut names[owners[needle as usize]].last_sources;

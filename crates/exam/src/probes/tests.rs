@@ -6,7 +6,7 @@ use serde_json::json;
 use super::*;
 use recap_core::model::{
     Block, Exam, IdentifierClass, Message, RecordedCompaction, RecordedTrigger, ReferenceState,
-    Role, ToolDefinition, Transcript,
+    Role, Session, ToolDefinition,
 };
 
 mod bounds;
@@ -55,13 +55,13 @@ pub(super) fn result(call: &str, text: &str) -> Message {
     )
 }
 
-pub(super) fn talk(messages: Vec<Message>) -> Transcript {
-    Transcript { id: "t".into(), messages, ..Transcript::default() }
+pub(super) fn talk(messages: Vec<Message>) -> Session {
+    Session { id: "t".into(), messages, ..Session::default() }
 }
 
 /// Ten tokens a message, 5,000 for a filler.
-fn sizes(transcript: &Transcript) -> Vec<u64> {
-    transcript
+fn sizes(session: &Session) -> Vec<u64> {
+    session
         .messages
         .iter()
         .map(|m| match &m.blocks[..] {
@@ -71,12 +71,12 @@ fn sizes(transcript: &Transcript) -> Vec<u64> {
         .collect()
 }
 
-pub(super) fn exam(transcript: &Transcript) -> Exam {
-    mine(transcript, &sizes(transcript), &MiningRules::default())
+pub(super) fn exam(session: &Session) -> Exam {
+    mine(session, &sizes(session), &MiningRules::default())
 }
 
-pub(super) fn names(transcript: &Transcript) -> Vec<String> {
-    let references = exam(transcript).references;
+pub(super) fn names(session: &Session) -> Vec<String> {
+    let references = exam(session).references;
     references.into_iter().map(|r| r.text).collect()
 }
 
@@ -334,6 +334,6 @@ fn the_same_call_made_again_is_a_reread_whatever_part_it_reads() {
 }
 
 #[test]
-fn an_empty_transcript_has_an_empty_exam() {
+fn an_empty_session_has_an_empty_exam() {
     assert_eq!(exam(&talk(Vec::new())), Exam::default());
 }

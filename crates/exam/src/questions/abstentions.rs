@@ -76,7 +76,7 @@ fn is_short_for(name: &str, real: &str) -> bool {
 
 /// All that is said in the session, in lower case.
 fn said(view: &View<'_>) -> Vec<String> {
-    view.transcript.messages.iter().map(|message| message.sent().to_lowercase()).collect()
+    view.session.messages.iter().map(|message| message.sent().to_lowercase()).collect()
 }
 
 #[cfg(test)]

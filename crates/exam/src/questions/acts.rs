@@ -9,7 +9,7 @@ use regex::Regex;
 use serde_json::Value as Json;
 
 use super::patch;
-use recap_core::model::{Block, MessageIndex, Transcript};
+use recap_core::model::{Block, MessageIndex, Session};
 
 /// Arguments that hold the path of a file.
 pub(super) const PATH: [&str; 9] = [
@@ -101,12 +101,12 @@ pub(super) enum ChangeKind {
     Moved(String),
 }
 
-/// Every call of a transcript, in order.
-pub(super) fn acts(transcript: &Transcript) -> Vec<Act<'_>> {
-    let each = transcript.calls().into_iter().filter_map(|call| {
-        let block = &transcript.messages[call.message as usize].blocks[call.block as usize];
+/// Every call of a session, in order.
+pub(super) fn acts(session: &Session) -> Vec<Act<'_>> {
+    let each = session.calls().into_iter().filter_map(|call| {
+        let block = &session.messages[call.message as usize].blocks[call.block as usize];
         let Block::ToolCall { name, arguments, .. } = block else { return None };
-        let (output, failed) = call.result.map_or(("", false), |at| result(transcript, at));
+        let (output, failed) = call.result.map_or(("", false), |at| result(session, at));
         let (message, result) = (call.message, call.result);
         let what = what(arguments);
         Some(Act { message, result, tool: name, arguments, output, failed, what })
@@ -114,8 +114,8 @@ pub(super) fn acts(transcript: &Transcript) -> Vec<Act<'_>> {
     each.collect()
 }
 
-fn result(transcript: &Transcript, at: MessageIndex) -> (&str, bool) {
-    let blocks = transcript.messages[at as usize].blocks.iter();
+fn result(session: &Session, at: MessageIndex) -> (&str, bool) {
+    let blocks = session.messages[at as usize].blocks.iter();
     let mut found = blocks.filter_map(|block| match block {
         Block::ToolResult { text, is_error, .. } => {
             let head = &text[..text.floor_char_boundary(HEAD)];

@@ -203,7 +203,7 @@ impl Seen {
     fn until(&mut self, view: &View<'_>, end: MessageIndex) {
         while let Some(&at) = view.messages.get(self.next).filter(|at| **at < end) {
             self.next += 1;
-            let message = &view.transcript.messages[at as usize];
+            let message = &view.session.messages[at as usize];
             let Some((_, text)) = message.tool_result() else { continue };
             self.names.extend(defined(text).into_iter().map(str::to_owned));
             self.text.push_str(text);

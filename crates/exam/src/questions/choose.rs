@@ -52,10 +52,10 @@ pub(super) fn choose(
 }
 
 fn probe(view: &View<'_>, place: &Place, id: String, draft: Draft) -> Probe {
-    let name = |at: &MessageIndex| view.transcript.messages[*at as usize].id.clone();
+    let name = |at: &MessageIndex| view.session.messages[*at as usize].id.clone();
     Probe {
         id,
-        transcript: view.transcript.id.clone(),
+        session: view.session.id.clone(),
         asked_at: place.from.saturating_sub(1),
         kind: draft.kind,
         question: draft.question,
@@ -67,7 +67,7 @@ fn probe(view: &View<'_>, place: &Place, id: String, draft: Draft) -> Probe {
 
 /// A name that stays the same when the questions are generated again.
 fn id(view: &View<'_>, place: &Place, draft: &Draft) -> String {
-    let key = format!("{}\0{}\0{}", view.transcript.id, place.request, draft.question);
+    let key = format!("{}\0{}\0{}", view.session.id, place.request, draft.question);
     let hash = blake3::hash(key.as_bytes()).to_hex();
     format!("{}-{}-{}", draft.kind.as_str(), place.request, &hash[..10])
 }

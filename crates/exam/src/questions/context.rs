@@ -4,38 +4,38 @@ use std::sync::Arc;
 
 use crate::probes::Place;
 use crate::roles::answerer::{Passage, Shown};
-use recap_core::model::{MessageIndex, Preamble, Role, Transcript};
+use recap_core::model::{MessageIndex, Preamble, Role, Session};
 
 /// The system prompt and the tools as they stand before a message.
-pub(super) fn preamble_text(transcript: &Transcript, before: MessageIndex) -> String {
-    let changed = transcript.preamble_changes.iter().rev().find(|c| c.before <= before);
+pub(super) fn preamble_text(session: &Session, before: MessageIndex) -> String {
+    let changed = session.preamble_changes.iter().rev().find(|c| c.before <= before);
     match changed {
-        None => transcript.preamble.sent(),
+        None => session.preamble.sent(),
         Some(change) => {
             let system = change.system.clone();
-            Preamble { system, ..transcript.preamble.clone() }.sent()
+            Preamble { system, ..session.preamble.clone() }.sent()
         }
     }
 }
 
 /// The same as the only context.
-pub(super) fn preamble(transcript: &Transcript, before: MessageIndex) -> Shown {
-    let text = preamble_text(transcript, before);
+pub(super) fn preamble(session: &Session, before: MessageIndex) -> Shown {
+    let text = preamble_text(session, before);
     let passage = Passage { role: Role::System, at: None, text: Arc::from(text.as_str()) };
     let passages = if text.is_empty() { Vec::new() } else { vec![passage] };
     Shown { passages, now: None }
 }
 
 /// Everything that the recorded agent had at a place.
-pub(super) fn passages(transcript: &Transcript, place: &Place) -> Shown {
-    let mut shown = preamble(transcript, place.from);
+pub(super) fn passages(session: &Session, place: &Place) -> Shown {
+    let mut shown = preamble(session, place.from);
     let kept = place.material.iter().filter(|kept| !kept.cleared);
     shown.passages.extend(kept.map(|kept| {
-        let message = &transcript.messages[kept.message as usize];
+        let message = &session.messages[kept.message as usize];
         let text = Arc::from(message.sent().as_str());
         Passage { role: message.role, at: message.at, text }
     }));
-    let before = transcript.messages[..place.from as usize].iter();
+    let before = session.messages[..place.from as usize].iter();
     shown.now = before.rev().find_map(|message| message.at);
     shown
 }

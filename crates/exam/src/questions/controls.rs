@@ -12,7 +12,7 @@ use std::sync::Arc;
 use super::context::preamble;
 use crate::roles::answerer::{Answerer, Offline, Passage, Shown};
 use crate::roles::judge::{Grading, Offline as Judge};
-use recap_core::model::{Expectation, MessageIndex, Probe, RIGHT, Transcript};
+use recap_core::model::{Expectation, MessageIndex, Probe, RIGHT, Session};
 use recap_core::text::Normal;
 use recap_core::tokens::Counter;
 
@@ -30,25 +30,25 @@ pub struct Controls {
     pub ambiguous: bool,
 }
 
-/// Asks the questions about a transcript. Questions that are asked at one place
+/// Asks the questions about a session. Questions that are asked at one place
 /// share the reading of what stands before it.
-pub async fn controls(transcript: &Transcript, probes: &[&Probe]) -> Vec<Controls> {
+pub async fn controls(session: &Session, probes: &[&Probe]) -> Vec<Controls> {
     let reader = Offline::new(Arc::new(Counter::default()));
     let places: BTreeMap<&str, MessageIndex> =
-        (0..).zip(&transcript.messages).map(|(at, m)| (m.id.as_str(), at)).collect();
+        (0..).zip(&session.messages).map(|(at, m)| (m.id.as_str(), at)).collect();
     let evidence = |probe: &Probe| -> BTreeSet<MessageIndex> {
         probe.evidence.iter().filter_map(|id| places.get(id.as_str()).copied()).collect()
     };
     let mut at: BTreeMap<(MessageIndex, MessageIndex), Vec<usize>> = BTreeMap::new();
     for (number, probe) in probes.iter().enumerate() {
-        at.entry((begin(transcript, probe, &evidence(probe)), probe.asked_at))
+        at.entry((begin(session, probe, &evidence(probe)), probe.asked_at))
             .or_default()
             .push(number);
     }
     let mut found = vec![Controls::default(); probes.len()];
     for ((from, to), numbers) in at {
         let questions: Vec<&str> = numbers.iter().map(|&n| probes[n].question.as_str()).collect();
-        let all = shown(transcript, from..=to);
+        let all = shown(session, from..=to);
         let whole = reader.answer(&all, &questions).await;
         for (number, full) in numbers.into_iter().zip(whole) {
             let probe = probes[number];
@@ -59,12 +59,12 @@ pub async fn controls(transcript: &Transcript, probes: &[&Probe]) -> Vec<Control
                 .filter(|at| *at <= to)
                 .collect();
             let question = [probe.question.as_str()];
-            let empty = reader.answer(&preamble(transcript, to), &question).await.remove(0);
-            let near = reader.answer(&shown(transcript, near), &question).await.remove(0);
+            let empty = reader.answer(&preamble(session, to), &question).await.remove(0);
+            let near = reader.answer(&shown(session, near), &question).await.remove(0);
             let right = [empty, near, full].map(|answer| is_right(probe, answer.ok().as_deref()));
             let graded = !matches!(probe.expect, Expectation::Rubric(_));
             found[number].right = graded.then_some(right);
-            found[number].ambiguous = said_again(transcript, probe, own.last().copied());
+            found[number].ambiguous = said_again(session, probe, own.last().copied());
         }
     }
     found
@@ -72,18 +72,14 @@ pub async fn controls(transcript: &Transcript, probes: &[&Probe]) -> Vec<Control
 
 /// The first message that the agent still had where a question is asked: behind
 /// the last recorded compaction, if all evidence is.
-fn begin(
-    transcript: &Transcript,
-    probe: &Probe,
-    evidence: &BTreeSet<MessageIndex>,
-) -> MessageIndex {
-    let before = transcript.compactions.iter().filter(|c| c.folds() && c.after <= probe.asked_at);
+fn begin(session: &Session, probe: &Probe, evidence: &BTreeSet<MessageIndex>) -> MessageIndex {
+    let before = session.compactions.iter().filter(|c| c.folds() && c.after <= probe.asked_at);
     let from = before.map(|c| c.kept_from).max().unwrap_or(0);
     if evidence.first().is_none_or(|first| *first >= from) { from } else { 0 }
 }
 
-fn shown(transcript: &Transcript, messages: impl IntoIterator<Item = MessageIndex>) -> Shown {
-    let messages = messages.into_iter().filter_map(|at| transcript.messages.get(at as usize));
+fn shown(session: &Session, messages: impl IntoIterator<Item = MessageIndex>) -> Shown {
+    let messages = messages.into_iter().filter_map(|at| session.messages.get(at as usize));
     let passages = messages.map(|message| Passage {
         role: message.role,
         at: message.at,
@@ -102,11 +98,11 @@ fn is_right(probe: &Probe, answer: Option<&str>) -> bool {
 
 /// Whether a stale value stands in a message of a person or an agent between the
 /// newest evidence and the question.
-fn said_again(transcript: &Transcript, probe: &Probe, newest: Option<MessageIndex>) -> bool {
+fn said_again(session: &Session, probe: &Probe, newest: Option<MessageIndex>) -> bool {
     let Some(newest) = newest.filter(|_| !probe.stale.is_empty()) else { return false };
     let stale: Vec<Normal> = probe.stale.iter().map(|value| Normal::new(value)).collect();
-    let end = (probe.asked_at as usize + 1).min(transcript.messages.len());
-    let between = transcript.messages.get(newest as usize + 1..end).unwrap_or_default();
+    let end = (probe.asked_at as usize + 1).min(session.messages.len());
+    let between = session.messages.get(newest as usize + 1..end).unwrap_or_default();
     between.iter().filter(|message| message.tool_result().is_none()).any(|message| {
         let said = Normal::new(&message.sent());
         stale.iter().any(|value| said.contains(value))
@@ -118,7 +114,7 @@ mod tests {
     use super::*;
     use recap_core::model::{Block, Message, ProbeKind, RecordedCompaction, Role};
 
-    fn transcript(texts: &[&str]) -> Transcript {
+    fn session(texts: &[&str]) -> Session {
         let message = |(at, text): (usize, &&str)| Message {
             id: format!("m{at}"),
             role: if at % 2 == 0 { Role::User } else { Role::Assistant },
@@ -129,14 +125,14 @@ mod tests {
             broadcast: false,
         };
         let messages = texts.iter().enumerate().map(message).collect();
-        Transcript { id: "t".to_owned(), messages, ..Transcript::default() }
+        Session { id: "t".to_owned(), messages, ..Session::default() }
     }
 
     fn probe(question: &str, answer: &str, evidence: &[&str], stale: &[&str]) -> Probe {
         let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
         Probe {
             id: question.to_owned(),
-            transcript: "t".to_owned(),
+            session: "t".to_owned(),
             asked_at: 5,
             kind: ProbeKind::Fact,
             question: question.to_owned(),
@@ -148,7 +144,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_question_is_asked_of_nothing_of_its_evidence_and_of_everything() {
-        let mut transcript = transcript(&[
+        let mut session = session(&[
             "The service listens on port 8443 now.",
             "Noted.",
             "The backup runs at night.",
@@ -159,15 +155,15 @@ mod tests {
         let port = probe("Which port does the service listen on?", "8443", &["m0"], &["8080"]);
         let rubric =
             Probe { expect: Expectation::Rubric(vec!["It passes".into()]), ..port.clone() };
-        let found = controls(&transcript, &[&port, &rubric]).await;
+        let found = controls(&session, &[&port, &rubric]).await;
         assert_eq!(found[0].right, Some([false, true, true]));
         assert!(found[0].ambiguous, "8080 is said again behind the evidence");
         assert_eq!(found[1].right, None);
         // Behind a recorded compaction the agent no longer had the port.
-        transcript.compactions =
+        session.compactions =
             vec![RecordedCompaction { after: 4, kept_from: 4, ..RecordedCompaction::default() }];
         let tests = probe("Do all tests pass or fail?", "pass", &["m5"], &[]);
-        assert_eq!(begin(&transcript, &tests, &BTreeSet::from([5])), 4);
-        assert_eq!(begin(&transcript, &port, &BTreeSet::from([0])), 0);
+        assert_eq!(begin(&session, &tests, &BTreeSet::from([5])), 4);
+        assert_eq!(begin(&session, &port, &BTreeSet::from([0])), 0);
     }
 }

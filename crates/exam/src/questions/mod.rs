@@ -6,7 +6,7 @@
 //! and texts, so no model is needed, and the same recording gives the same
 //! questions.
 //!
-//! Invariant: the questions depend on the transcript and the place alone, never
+//! Invariant: the questions depend on the session and the place alone, never
 //! on a strategy or a window.
 
 mod abstentions;
@@ -32,19 +32,19 @@ pub use author::{Author, QUESTION_PROMPT, TYPICAL_QUESTIONS_TOKENS, Written};
 pub use controls::{Controls, controls};
 
 use crate::probes::Place;
-use recap_core::model::{Probe, Transcript};
+use recap_core::model::{Probe, Session};
 
 /// Most places of a session that are asked about: with a cut at every request
 /// questions would repeat each other.
 const MOST_PLACES: usize = 20;
 
 /// The questions at these places, by place.
-pub fn generate(transcript: &Transcript, places: &[Place]) -> Vec<Probe> {
-    let acts = acts::acts(transcript);
+pub fn generate(session: &Session, places: &[Place]) -> Vec<Probe> {
+    let acts = acts::acts(session);
     let step = places.len().div_ceil(MOST_PLACES).max(1);
     let mut probes: Vec<Probe> = Vec::new();
     for place in places.iter().step_by(step) {
-        let view = view::View::new(transcript, &acts, place);
+        let view = view::View::new(session, &acts, place);
         let drafts = drafts(&view);
         let chosen = choose::choose(&view, place, drafts, &probes);
         probes.extend(chosen);

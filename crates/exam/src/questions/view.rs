@@ -6,12 +6,12 @@ use rustc_hash::FxHashSet;
 use super::acts::{Act, Change, What};
 use super::context::preamble_text;
 use crate::probes::Place;
-use recap_core::model::{Block, MessageIndex, Role, Transcript};
+use recap_core::model::{Block, MessageIndex, Role, Session};
 use recap_core::text::Normal;
 
 /// The part of a session that is asked about at a cut.
 pub(super) struct View<'a> {
-    pub transcript: &'a Transcript,
+    pub session: &'a Session,
     /// The calls whose message and result are both in the material, in order.
     pub acts: Vec<&'a Act<'a>>,
     /// The messages of the material that stand as recorded, in order.
@@ -31,7 +31,7 @@ pub(super) struct Made<'a> {
 }
 
 impl<'a> View<'a> {
-    pub fn new(transcript: &'a Transcript, acts: &'a [Act<'a>], place: &Place) -> View<'a> {
+    pub fn new(session: &'a Session, acts: &'a [Act<'a>], place: &Place) -> View<'a> {
         let kept = place.material.iter().filter(|kept| !kept.cleared);
         let messages: Vec<MessageIndex> = kept.map(|kept| kept.message).collect();
         let held: FxHashSet<MessageIndex> = messages.iter().copied().collect();
@@ -41,10 +41,10 @@ impl<'a> View<'a> {
         let acts = acts.iter().filter(is_held).collect();
         let mut text = String::new();
         for &at in &messages {
-            plain(&transcript.messages[at as usize].blocks, &mut text);
+            plain(&session.messages[at as usize].blocks, &mut text);
         }
-        let preamble = Normal::new(&preamble_text(transcript, place.from));
-        View { transcript, acts, messages, text, preamble }
+        let preamble = Normal::new(&preamble_text(session, place.from));
+        View { session, acts, messages, text, preamble }
     }
 
     /// Whether the system prompt or a tool's description has one of these
@@ -68,7 +68,7 @@ impl<'a> View<'a> {
 
     /// A path without the folder that the session works in.
     fn below(&self, path: &'a str) -> &'a str {
-        let folders = self.transcript.metadata.iter().filter(|text| text.starts_with('/'));
+        let folders = self.session.metadata.iter().filter(|text| text.starts_with('/'));
         let rest = folders.filter_map(|folder| {
             path.strip_prefix(folder.trim_end_matches('/'))?.strip_prefix('/')
         });
@@ -77,7 +77,7 @@ impl<'a> View<'a> {
 
     /// The texts of a role, each with its message, in order.
     pub fn said(&self, role: Role) -> impl Iterator<Item = (MessageIndex, &'a str)> + '_ {
-        let all = self.messages.iter().map(|&at| (at, &self.transcript.messages[at as usize]));
+        let all = self.messages.iter().map(|&at| (at, &self.session.messages[at as usize]));
         let of_role = all.filter(move |(_, message)| message.role == role);
         of_role.flat_map(|(at, message)| {
             let texts = message.blocks.iter().filter_map(|block| match block {

@@ -40,9 +40,9 @@ fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result
     let whole = without_torn_mark(text);
     let torn = u64::from(whole.len() < text.len());
     // A history may hold very many sessions in which nothing was said.
-    let (mut count, mut heading, mut open) = (0, None, None::<Session>);
-    let mut take_all = |session: Option<Session>, torn: u64| {
-        let mut drafts = session.map_or_else(Vec::new, Session::finish);
+    let (mut count, mut heading, mut open) = (0, None, None::<WireSession>);
+    let mut take_all = |session: Option<WireSession>, torn: u64| {
+        let mut drafts = session.map_or_else(Vec::new, WireSession::finish);
         if let Some(last) = drafts.last_mut() {
             last.leave_out("torn last line", torn);
         }
@@ -56,7 +56,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result
         } else if let Some(session) = &mut open {
             session.line(number, line);
         } else if let Some(at) = heading.filter(|_| !line.trim().is_empty()) {
-            open.insert(Session::new(&format!("{stem}-{count}"), at)).line(number, line);
+            open.insert(WireSession::new(&format!("{stem}-{count}"), at)).line(number, line);
         }
     }
     take_all(open, torn)
@@ -73,7 +73,7 @@ fn without_torn_mark(text: &str) -> &str {
     if is_torn { before } else { text }
 }
 
-struct Session {
+struct WireSession {
     id: String,
     recorder: Recorder,
     /// Parts of it that `/clear` or `/reset` ended.
@@ -87,14 +87,14 @@ struct Session {
 /// Commands that hand on what stands behind them as a message.
 const ASKING: [&str; 5] = ["/ask", "/code", "/architect", "/context", "/help"];
 
-impl Session {
-    fn new(id: &str, at: &str) -> Session {
+impl WireSession {
+    fn new(id: &str, at: &str) -> WireSession {
         // The local time of the user, whose zone is not written.
         let at = DateTime::strptime("%Y-%m-%d %H:%M:%S", at.trim());
         let at = at.and_then(|at| at.to_zoned(TimeZone::UTC)).map(|at| at.timestamp());
         let recorder = Recorder::new(id);
         let (ended, model, open) = (Vec::new(), None, None);
-        Session { id: id.to_owned(), recorder, ended, at: at.ok(), model, open }
+        WireSession { id: id.to_owned(), recorder, ended, at: at.ok(), model, open }
     }
 
     fn line(&mut self, number: u64, line: &str) {
@@ -172,7 +172,7 @@ impl Session {
     fn finish(mut self) -> Vec<Draft> {
         self.close();
         self.ended.push(self.recorder.finish());
-        self.ended.retain(|draft| !draft.transcript.messages.is_empty());
+        self.ended.retain(|draft| !draft.session.messages.is_empty());
         self.ended
     }
 }

@@ -148,7 +148,7 @@ fn probes(name: &str, questions: Json, places: &Places, draft: &mut Draft) -> Re
         let evidence = evidence(&question.source_chat_ids, places, draft);
         draft.probes.push(Probe {
             id: format!("{name}-{}", n + 1),
-            transcript: String::new(),
+            session: String::new(),
             asked_at: draft.next_index().saturating_sub(1),
             kind,
             question: question.question,
@@ -206,7 +206,7 @@ fn evidence(named: &Json, places: &Places, draft: &mut Draft) -> Vec<String> {
             }
         }
     }
-    let messages = &draft.transcript.messages;
+    let messages = &draft.session.messages;
     let ids = found.into_iter().map(|at| messages[at].id.clone()).collect();
     draft.leave_out("evidence that names no message", unknown);
     ids

@@ -11,14 +11,14 @@ use serde_json::Value as Json;
 use crate::check::{DENSE_ARGUMENTS, Draft};
 use crate::error::Problem;
 use crate::source::{Source, parse};
-use recap_core::model::{Block, Message, Role, Transcript, Usage};
+use recap_core::model::{Block, Message, Role, Session, Usage};
 
 /// Warns if more records of a log lie on abandoned branches, counted as
 /// `reason`, than on the one that is read: perhaps the file was sorted, and its
 /// last record was not the last one written.
 pub(super) fn warn_of_branches(source: &mut Source<'_>, draft: &Draft, reason: &str) {
-    let left = draft.transcript.left_out.get(reason).copied().unwrap_or(0);
-    let read = draft.transcript.messages.len() as u64;
+    let left = draft.session.left_out.get(reason).copied().unwrap_or(0);
+    let read = draft.session.messages.len() as u64;
     if left > read {
         source.warn(format!(
             "{left} records lie on branches that the conversation left, {read} messages on the \
@@ -332,19 +332,19 @@ impl Models {
         self.by_message.get(message).map(String::as_str)
     }
 
-    /// Sets the transcript's model, that of most responses (of several, the
+    /// Sets the session's model, that of most responses (of several, the
     /// first in order), and the responses of other models.
-    pub(super) fn name_models(self, transcript: &mut Transcript) {
+    pub(super) fn name_models(self, session: &mut Session) {
         let best = self.count.iter().rev().max_by_key(|(_, n)| **n);
-        transcript.model = best.map(|(name, _)| name.clone());
+        session.model = best.map(|(name, _)| name.clone());
         let whole = |id: &str| id.split_once('#').map_or(id.to_owned(), |(id, _)| id.to_owned());
-        let answers = (0u32..).zip(&transcript.messages).filter(|(_, m)| m.role == Role::Assistant);
+        let answers = (0u32..).zip(&session.messages).filter(|(_, m)| m.role == Role::Assistant);
         let named = answers.filter_map(|(at, message)| {
             let model = self.by_message.get(&message.id);
             Some((at, model.or_else(|| self.by_message.get(&whole(&message.id)))?.clone()))
         });
-        let others = named.filter(|(_, model)| transcript.model.as_ref() != Some(model));
-        transcript.other_models = others.collect();
+        let others = named.filter(|(_, model)| session.model.as_ref() != Some(model));
+        session.other_models = others.collect();
     }
 }
 
@@ -381,13 +381,13 @@ mod tests {
         let message = |id: &str| Message::new(id, Role::Assistant, None, Vec::new());
         let ids = ["1", "2", "3", "4", "4#2", "unknown"];
         let messages = ids.map(message).to_vec();
-        let mut transcript = Transcript { messages, ..Transcript::default() };
-        models.name_models(&mut transcript);
+        let mut session = Session { messages, ..Session::default() };
+        models.name_models(&mut session);
         // Two and two: the first in order.
-        assert_eq!(transcript.model.as_deref(), Some("a"));
+        assert_eq!(session.model.as_deref(), Some("a"));
         let others = [0, 3, 4].map(|at| (at, "b".to_owned()));
-        assert_eq!(transcript.other_models, others.into());
-        Models::default().name_models(&mut transcript);
-        assert_eq!((transcript.model, transcript.other_models.len()), (None, 0));
+        assert_eq!(session.other_models, others.into());
+        Models::default().name_models(&mut session);
+        assert_eq!((session.model, session.other_models.len()), (None, 0));
     }
 }

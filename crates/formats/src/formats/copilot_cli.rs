@@ -68,10 +68,10 @@ fn read(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, Da
     let mut main = main.finish();
     main.leave_out("sidechain record", aside);
     main.leave_out("torn last line", source.torn());
-    let project = main.transcript.project.clone();
+    let project = main.session.project.clone();
     let agents = agents.into_iter().map(|agent| {
         let mut draft = agent.finish();
-        draft.transcript.project.clone_from(&project);
+        draft.session.project.clone_from(&project);
         draft
     });
     Ok([main].into_iter().chain(agents).collect())
@@ -149,19 +149,19 @@ impl Reader {
         Ok(())
     }
 
-    fn session(&mut self, wire: Session) {
+    fn session(&mut self, wire: WireSession) {
         self.model = wire.selected_model.or(self.model.take());
-        let transcript = self.recorder.transcript();
+        let session = self.recorder.session();
         let mut known: Vec<String> = wire.session_id.into_iter().collect();
         if let Some(place) = wire.context {
             let folder = place.git_root.or_else(|| place.cwd.clone());
-            transcript.project = folder.as_deref().and_then(project_of);
+            session.project = folder.as_deref().and_then(project_of);
             known.extend(place.cwd.as_deref().and_then(home_of));
             known.extend([place.cwd, folder, place.repository, place.branch].into_iter().flatten());
         }
-        transcript.metadata.extend(known);
-        transcript.metadata.sort();
-        transcript.metadata.dedup();
+        session.metadata.extend(known);
+        session.metadata.sort();
+        session.metadata.dedup();
     }
 
     fn prompt(&mut self, said: Said) {
@@ -174,7 +174,7 @@ impl Reader {
         let system: Vec<String> = system.into_iter().collect();
         let before = self.recorder.count();
         if before == 0 {
-            self.recorder.transcript().preamble.system = system;
+            self.recorder.session().preamble.system = system;
         } else {
             self.changes.pop_if(|change| change.before == before);
             self.changes.push(PreambleChange { before, system });
@@ -299,7 +299,7 @@ impl Reader {
         self.close();
         let count = self.recorder.count();
         self.changes.retain(|change| change.before < count);
-        self.recorder.transcript().preamble_changes = self.changes;
+        self.recorder.session().preamble_changes = self.changes;
         self.recorder.finish()
     }
 }
@@ -329,7 +329,7 @@ impl Event {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Session {
+struct WireSession {
     session_id: Option<String>,
     selected_model: Option<String>,
     context: Option<Place>,

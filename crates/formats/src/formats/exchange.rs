@@ -133,7 +133,7 @@ impl Requests {
             let draft = writer.chain(chain, is_itemised);
             drafts.push(draft.map_err(|problem| source.error(None, problem))?);
         }
-        drafts.retain(|draft| !draft.transcript.messages.is_empty());
+        drafts.retain(|draft| !draft.session.messages.is_empty());
         if let Some(last) = drafts.last_mut() {
             last.leave_out("torn last line", source.torn());
         }
@@ -164,7 +164,7 @@ struct Writer {
 impl Writer {
     fn chain(mut self, chain: Chain<Request>, is_itemised: bool) -> Result<Draft, Problem> {
         let Chain { body, requests, .. } = chain;
-        self.recorder.transcript().preamble = body.preamble;
+        self.recorder.session().preamble = body.preamble;
         let mut requests = requests.into_iter().peekable();
         for (at, said) in body.said.into_iter().chain(body.answer).enumerate() {
             let sent = requests.next_if(|sent| sent.length == at);
@@ -184,7 +184,7 @@ impl Writer {
         self.close();
         requests.for_each(|sent| self.unanswered(&sent));
         let mut draft = self.recorder.finish();
-        let model = &mut draft.transcript.model;
+        let model = &mut draft.session.model;
         *model = model.take().or(body.model);
         Ok(draft)
     }
@@ -269,7 +269,7 @@ impl Writer {
         let draft = &mut self.recorder.draft;
         draft.leave_out("encrypted summary", 1);
         let after = draft.next_index();
-        if !draft.transcript.messages.iter().any(|message| message.role == Role::Assistant) {
+        if !draft.session.messages.iter().any(|message| message.role == Role::Assistant) {
             return Ok(());
         }
         draft.compact(RecordedCompaction {

@@ -4,7 +4,7 @@
 //!
 //! A compaction begins the file anew: it starts with the summary and what was
 //! kept, and what came before is in a file of its own (`context_1.jsonl`), which
-//! is a transcript of its own here. Usage is told by the size of the context: of
+//! is a session of its own here. Usage is told by the size of the context: of
 //! the prompt before a response, with the response behind it. How much of it was
 //! read from a cache is not told. A subagent has a file beside that of its agent
 //! (`context_sub_1.jsonl`).
@@ -47,7 +47,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
     }
     reader.drop_size();
     let mut draft = reader.recorder.finish();
-    draft.session = is_main.then(|| main.clone());
+    draft.recorded_id = is_main.then(|| main.clone());
     draft.parent = is_subagent.then_some(main);
     draft.leave_out("torn last line", source.torn());
     Ok(vec![draft])
@@ -119,7 +119,7 @@ impl Reader {
             "_system_prompt" => {
                 let text = self.blocks(record.content);
                 let text = recap_core::model::sent(&text);
-                self.recorder.transcript().preamble.system = vec![text];
+                self.recorder.session().preamble.system = vec![text];
                 return Ok(());
             }
             "_usage" => {
@@ -164,7 +164,7 @@ impl Reader {
             self.size = Some(size);
             return;
         };
-        let last = self.recorder.transcript().messages.last_mut();
+        let last = self.recorder.session().messages.last_mut();
         let usage = last.and_then(|message| message.usage.as_mut());
         match (usage, prompt.and_then(|prompt| size.checked_sub(prompt))) {
             (Some(usage), Some(output)) => (usage.output, usage.output_final) = (output, true),

@@ -44,7 +44,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
         let id = id.unwrap_or_else(|| format!("{}-{}", source.stem(), n + 1));
         let read = draft(id.clone(), sample);
         let draft = read.map_err(|problem| source.error(None, within(&id, problem)))?;
-        if draft.transcript.messages.is_empty() {
+        if draft.session.messages.is_empty() {
             source.warn(format!("conversation {id} has no turns and was left out"));
         } else {
             drafts.push(draft);
@@ -101,7 +101,7 @@ fn draft(id: String, sample: Sample) -> Result<Draft, Problem> {
     let annotations = [sample.event_summary, sample.observation, sample.session_summary];
     let annotations = annotations.into_iter().flatten().count() as u64;
     draft.leave_out("annotation beside the conversation", annotations);
-    if !draft.transcript.messages.is_empty() {
+    if !draft.session.messages.is_empty() {
         let places = draft.places();
         for (n, question) in sample.qa.into_iter().enumerate() {
             let probe = probe(n, question, &places, &mut draft)?;
@@ -132,13 +132,13 @@ fn turns(mut conversation: Map<String, Json>, draft: &mut Draft) -> Result<(), P
     Ok(())
 }
 
-struct Session {
+struct WireSession {
     date: Option<Json>,
     turns: Json,
 }
 
 /// The sessions by number; their keys stand in no order.
-fn sessions(conversation: Map<String, Json>, draft: &mut Draft) -> BTreeMap<u32, Session> {
+fn sessions(conversation: Map<String, Json>, draft: &mut Draft) -> BTreeMap<u32, WireSession> {
     let mut sessions = BTreeMap::new();
     let mut dates = BTreeMap::new();
     for (key, value) in conversation {
@@ -153,7 +153,7 @@ fn sessions(conversation: Map<String, Json>, draft: &mut Draft) -> BTreeMap<u32,
     }
     let mut whole = BTreeMap::new();
     for (n, turns) in sessions {
-        whole.insert(n, Session { date: dates.remove(&n), turns });
+        whole.insert(n, WireSession { date: dates.remove(&n), turns });
     }
     draft.leave_out("date without a session", dates.len() as u64);
     whole
@@ -209,7 +209,7 @@ fn probe(
     Ok(Probe {
         // Position in the list: published audits number the questions so.
         id: format!("qa{n}"),
-        transcript: String::new(),
+        session: String::new(),
         asked_at: draft.next_index().saturating_sub(1),
         kind,
         question: question.question,
@@ -244,7 +244,7 @@ fn evidence(named: &[String], places: &Places, draft: &mut Draft) -> Vec<String>
             None => unknown += 1,
         }
     }
-    let messages = &draft.transcript.messages;
+    let messages = &draft.session.messages;
     let ids = found.into_iter().map(|at| messages[at].id.clone()).collect();
     draft.leave_out("evidence that names no turn", unknown);
     ids

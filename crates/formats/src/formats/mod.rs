@@ -1,4 +1,4 @@
-//! Transcript formats, one file each.
+//! Session formats, one file each.
 //!
 //! A new format is one file, one `mod` line and one line in [`FORMATS`].
 

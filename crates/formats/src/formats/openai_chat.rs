@@ -46,7 +46,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result
     // The last one waits for what follows it.
     let mut last: Option<Draft> = None;
     let mut next = |source: &Source<'_>, draft: Draft| {
-        let is_empty = draft.transcript.messages.is_empty();
+        let is_empty = draft.session.messages.is_empty();
         let before = if is_empty { None } else { last.replace(draft) };
         before.map_or(Ok(()), |draft| take(source, draft))
     };
@@ -314,10 +314,10 @@ impl Reader {
         let messages = conversation.messages.or(conversation.traj);
         let messages = messages.ok_or_else(|| Problem::shape(".", "lacks `messages`"))?;
         let mut draft = Draft::named(id);
-        draft.transcript.model = conversation.model;
+        draft.session.model = conversation.model;
         // Trials of one task are not independent sessions.
-        draft.transcript.project = conversation.task_id.map(|t| format!("task-{}", bare(&t)));
-        draft.transcript.preamble.tools = tools(conversation.tools);
+        draft.session.project = conversation.task_id.map(|t| format!("task-{}", bare(&t)));
+        draft.session.preamble.tools = tools(conversation.tools);
         let mut calls = Calls::default();
         for (n, message) in messages.into_iter().enumerate() {
             let message = self.message(format!("m{}", n + 1), message, &mut calls, &mut draft)?;

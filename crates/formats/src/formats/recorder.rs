@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 
 use super::content::{Ids, Models, ResultText, arguments, result_message};
 use crate::check::Draft;
-use recap_core::model::{Block, Message, Role, Transcript, Usage};
+use recap_core::model::{Block, Message, Role, Session, Usage};
 
 /// A message as a format has it, without the results of calls.
 pub(super) struct Turn {
@@ -60,9 +60,9 @@ impl Recorder {
         Recorder { draft: Draft::named(id), ..Recorder::default() }
     }
 
-    /// The transcript so far.
-    pub(super) fn transcript(&mut self) -> &mut Transcript {
-        &mut self.draft.transcript
+    /// The session so far.
+    pub(super) fn session(&mut self) -> &mut Session {
+        &mut self.draft.session
     }
 
     /// Number of messages so far.
@@ -72,7 +72,7 @@ impl Recorder {
 
     /// Notes which model wrote the message at a place.
     pub(super) fn wrote(&mut self, at: u32, model: &str) {
-        if let Some(message) = self.draft.transcript.messages.get(at as usize) {
+        if let Some(message) = self.draft.session.messages.get(at as usize) {
             self.models.add(model, &message.id);
         }
     }
@@ -80,7 +80,7 @@ impl Recorder {
     /// The responses that a model wrote.
     pub(super) fn responses_of(&mut self, model: &str) -> Vec<&mut Message> {
         let Recorder { draft, models, .. } = self;
-        let messages = draft.transcript.messages.iter_mut();
+        let messages = draft.session.messages.iter_mut();
         messages.filter(|message| models.of(&message.id) == Some(model)).collect()
     }
 
@@ -127,10 +127,10 @@ impl Recorder {
 
     /// The session. Leading system messages become its preamble.
     pub(super) fn finish(mut self) -> Draft {
-        if self.draft.transcript.compactions.is_empty() {
+        if self.draft.session.compactions.is_empty() {
             self.draft.leading_system_to_preamble();
         }
-        self.models.name_models(&mut self.draft.transcript);
+        self.models.name_models(&mut self.draft.session);
         self.draft
     }
 
@@ -176,18 +176,18 @@ mod tests {
         recorder.turn(Turn::new(Role::User));
         let draft = recorder.finish();
         crate::check::check(&draft).unwrap();
-        let ids = draft.transcript.messages.iter().map(|message| message.id.as_str());
+        let ids = draft.session.messages.iter().map(|message| message.id.as_str());
         assert_eq!(ids.collect::<Vec<_>>(), ["m", "message-2", "m#2", "message-4"]);
-        let results = draft.transcript.messages.iter().filter_map(Message::tool_result);
+        let results = draft.session.messages.iter().filter_map(Message::tool_result);
         assert_eq!(results.map(|(call, _)| call).collect::<Vec<_>>(), ["c", "c#2"]);
         let left: Vec<(&str, u64)> =
-            draft.transcript.left_out.iter().map(|(why, n)| (why.as_str(), *n)).collect();
+            draft.session.left_out.iter().map(|(why, n)| (why.as_str(), *n)).collect();
         let expected = [
             ("message without content", 1),
             ("second result of a tool call", 1),
             ("tool result whose call is not in the recording", 1),
         ];
         assert_eq!(left, expected);
-        assert_eq!(draft.transcript.model.as_deref(), Some("a"));
+        assert_eq!(draft.session.model.as_deref(), Some("a"));
     }
 }

@@ -3,7 +3,7 @@
 
 use super::prelude::*;
 use crate::check::check;
-use recap_core::model::{SIDECHAIN, SidechainRequest, Transcript};
+use recap_core::model::{SIDECHAIN, Session, SidechainRequest};
 use recap_core::text::counted;
 
 /// The warning about stores of agents whose logs were at hand, but no store.
@@ -19,7 +19,7 @@ pub(super) struct Listed<S> {
     pub(super) facts: S,
 }
 
-/// Reads the listed sessions one after another. Subagents become transcripts of
+/// Reads the listed sessions one after another. Subagents become sessions of
 /// their own, or are counted at the session that started them (how-it-works §3). A
 /// session that cannot be read is named in a warning, as a broken file of a
 /// folder is; where none can be read, that is the error.
@@ -50,13 +50,13 @@ pub(super) fn read_sessions<S>(
                     continue;
                 }
             };
-            if draft.transcript.messages.is_empty() {
+            if draft.session.messages.is_empty() {
                 continue;
             }
             match drafts.first_mut() {
-                Some(parent) if !options.sidechains => fold(parent, &draft.transcript),
+                Some(parent) if !options.sidechains => fold(parent, &draft.session),
                 Some(parent) => {
-                    draft.transcript.id = format!("{}{SIDECHAIN}{place}", parent.transcript.id);
+                    draft.session.id = format!("{}{SIDECHAIN}{place}", parent.session.id);
                     drafts.push(draft);
                 }
                 None => drafts.push(draft),
@@ -85,13 +85,13 @@ fn nothing(sessions: usize) -> Problem {
 }
 
 /// Counts a subagent's conversation at the session that started it.
-fn fold(parent: &mut Draft, child: &Transcript) {
+fn fold(parent: &mut Draft, child: &Session) {
     parent.leave_out("message of a subagent", child.messages.len() as u64);
     let requests = (0u32..).zip(&child.messages).filter_map(|(index, message)| {
         let model = child.other_models.get(&index).or(child.model.as_ref()).cloned();
         Some(SidechainRequest { at: message.at, model, usage: message.usage? })
     });
-    parent.transcript.sidechains.extend(requests);
+    parent.session.sidechains.extend(requests);
 }
 
 /// Positions of the sessions by families: one without a parent in the store

@@ -30,9 +30,9 @@ fn sniff(head: &Head) -> bool {
 fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
     let trajectory: Trajectory = source.document()?;
     let mut reader = Reader::default();
-    reader.draft.transcript.id = source.stem().to_owned();
+    reader.draft.session.id = source.stem().to_owned();
     let model = trajectory.replay_config.map(ReplayConfig::parsed);
-    reader.draft.transcript.model = model.and_then(|config| config.agent?.model?.name);
+    reader.draft.session.model = model.and_then(|config| config.agent?.model?.name);
     let agent = trajectory.history.first().and_then(|entry| entry.agent.clone());
     for (number, entry) in (1..).zip(trajectory.history) {
         if entry.agent != agent {

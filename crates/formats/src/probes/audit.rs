@@ -12,7 +12,7 @@ use super::{Placed, ProbeFlaw};
 use crate::error::DatasetError;
 use crate::load::gather;
 use crate::{Dataset, LoadOptions};
-use recap_core::model::{Probe, ProbeKind, Transcript};
+use recap_core::model::{Probe, ProbeKind, Session};
 use recap_core::text::{Normal, excerpt};
 
 /// The result of checking a data set's probes.
@@ -48,10 +48,10 @@ pub struct KindCoverage {
 ///
 /// # Errors
 ///
-/// The problems of the transcripts.
+/// The problems of the sessions.
 pub fn audit_probes(input: &Path, options: &LoadOptions) -> Result<ProbeAudit, DatasetError> {
     let gathered = gather(input, options)?;
-    let mut audit = of_placed(&gathered.dataset.transcripts, &gathered.probes);
+    let mut audit = of_placed(&gathered.dataset.sessions, &gathered.probes);
     audit.warnings = gathered.dataset.warnings;
     audit.violations.extend(gathered.problems);
     audit.sort();
@@ -64,7 +64,7 @@ impl ProbeAudit {
         let file = &dataset.name;
         let place = |probe: &Probe| Placed { probe: probe.clone(), file: file.clone(), line: None };
         let placed: Vec<Placed> = dataset.probes.iter().map(place).collect();
-        of_placed(&dataset.transcripts, &placed)
+        of_placed(&dataset.sessions, &placed)
     }
 
     /// Number of probes that were checked.
@@ -84,8 +84,8 @@ impl ProbeAudit {
     }
 }
 
-fn of_placed(transcripts: &[Transcript], placed: &[Placed]) -> ProbeAudit {
-    let index = index(transcripts);
+fn of_placed(sessions: &[Session], placed: &[Placed]) -> ProbeAudit {
+    let index = index(sessions);
     let mut violations = repeated(placed);
     let mut rows: BTreeMap<ProbeKind, KindCoverage> = BTreeMap::new();
     for one in placed {
@@ -93,11 +93,11 @@ fn of_placed(transcripts: &[Transcript], placed: &[Placed]) -> ProbeAudit {
         let row = rows.entry(probe.kind).or_insert_with(|| KindCoverage::of(probe.kind));
         row.probes += 1;
         violations.extend(given_away(probe).map(|flaw| one.error(flaw)));
-        let known = index.get(probe.transcript.as_str());
-        let (found, said) = known.map_or((Vec::new(), None), |(transcript, positions)| {
+        let known = index.get(probe.session.as_str());
+        let (found, said) = known.map_or((Vec::new(), None), |(session, positions)| {
             let found = evidence(probe, positions);
-            let said = said(probe, transcript, &found);
-            row.count(&found, transcript.messages.len());
+            let said = said(probe, session, &found);
+            row.count(&found, session.messages.len());
             (found, said)
         });
         row.without_evidence += u64::from(found.is_empty());
@@ -113,7 +113,7 @@ fn of_placed(transcripts: &[Transcript], placed: &[Placed]) -> ProbeAudit {
     audit
 }
 
-/// Questions that are asked twice, at the same point of the same transcript.
+/// Questions that are asked twice, at the same point of the same session.
 fn repeated(placed: &[Placed]) -> Vec<DatasetError> {
     let mut asked: FxHashMap<(&str, u32, Normal), &str> = FxHashMap::default();
     let mut found = Vec::new();
@@ -123,7 +123,7 @@ fn repeated(placed: &[Placed]) -> Vec<DatasetError> {
         if question.is_empty() {
             continue;
         }
-        match asked.entry((&probe.transcript, probe.asked_at, question)) {
+        match asked.entry((&probe.session, probe.asked_at, question)) {
             Entry::Occupied(first) => {
                 let first = (*first.get()).to_owned();
                 found.push(one.error(ProbeFlaw::RepeatedQuestion { first }));
@@ -155,12 +155,12 @@ fn evidence(probe: &Probe, positions: &Positions<'_>) -> Vec<u32> {
 
 /// Whether the evidence contains one of the alternatives; `None` where there is
 /// nothing to look for or to look in, and for yes and no, which are not quoted.
-fn said(probe: &Probe, transcript: &Transcript, evidence: &[u32]) -> Option<bool> {
+fn said(probe: &Probe, session: &Session, evidence: &[u32]) -> Option<bool> {
     let values = probe.expect.alternatives();
     if values.is_empty() || evidence.is_empty() || values.iter().any(|v| is_yes_or_no(v)) {
         return None;
     }
-    let texts = evidence.iter().map(|&at| transcript.messages[at as usize].sent());
+    let texts = evidence.iter().map(|&at| session.messages[at as usize].sent());
     let text = texts.collect::<Vec<_>>().join("\n");
     let normal = Normal::new(&text);
     Some(values.iter().any(|value| states(&text, &normal, value)))

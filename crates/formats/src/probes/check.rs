@@ -7,24 +7,24 @@ use thiserror::Error;
 
 use super::Placed;
 use crate::error::DatasetError;
-use recap_core::model::{Expectation, Probe, ProbeKind, Transcript};
+use recap_core::model::{Expectation, Probe, ProbeKind, Session};
 use recap_core::text::{Normal, excerpt};
 
-/// Positions of a transcript's messages by id.
+/// Positions of a session's messages by id.
 pub(super) type Positions<'a> = FxHashMap<&'a str, u32>;
 
-/// Every transcript by id, with the positions of its messages.
-pub(super) fn index(transcripts: &[Transcript]) -> FxHashMap<&str, (&Transcript, Positions<'_>)> {
-    transcripts.iter().map(|t| (t.id.as_str(), (t, positions(t)))).collect()
+/// Every session by id, with the positions of its messages.
+pub(super) fn index(sessions: &[Session]) -> FxHashMap<&str, (&Session, Positions<'_>)> {
+    sessions.iter().map(|t| (t.id.as_str(), (t, positions(t)))).collect()
 }
 
-fn positions(transcript: &Transcript) -> Positions<'_> {
-    transcript.messages.iter().map(|m| m.id.as_str()).zip(0..).collect()
+fn positions(session: &Session) -> Positions<'_> {
+    session.messages.iter().map(|m| m.id.as_str()).zip(0..).collect()
 }
 
 /// The problems that keep a data set from loading, probe by probe.
-pub(crate) fn broken(transcripts: &[Transcript], placed: &[Placed]) -> Vec<DatasetError> {
-    let index = index(transcripts);
+pub(crate) fn broken(sessions: &[Session], placed: &[Placed]) -> Vec<DatasetError> {
+    let index = index(sessions);
     let mut ids = BTreeSet::new();
     let mut problems = Vec::new();
     for one in placed {
@@ -33,13 +33,13 @@ pub(crate) fn broken(transcripts: &[Transcript], placed: &[Placed]) -> Vec<Datas
         if !ids.insert(probe.id.as_str()) {
             flaws.push(ProbeFlaw::RepeatedId);
         }
-        match index.get(probe.transcript.as_str()) {
-            Some((transcript, positions)) => {
-                flaws.extend(references(probe, transcript, positions));
+        match index.get(probe.session.as_str()) {
+            Some((session, positions)) => {
+                flaws.extend(references(probe, session, positions));
             }
             None => {
-                let transcript = probe.transcript.clone();
-                flaws.push(ProbeFlaw::UnknownTranscript { transcript });
+                let session = probe.session.clone();
+                flaws.push(ProbeFlaw::UnknownSession { session });
             }
         }
         problems.extend(flaws.into_iter().map(|flaw| one.error(flaw)));
@@ -78,10 +78,10 @@ pub(crate) fn wording(
     flaws
 }
 
-/// Flaws in the references to its transcript.
-fn references(probe: &Probe, transcript: &Transcript, positions: &Positions<'_>) -> Vec<ProbeFlaw> {
+/// Flaws in the references to its session.
+fn references(probe: &Probe, session: &Session, positions: &Positions<'_>) -> Vec<ProbeFlaw> {
     let mut flaws = Vec::new();
-    let (asked_at, messages) = (probe.asked_at, transcript.messages.len());
+    let (asked_at, messages) = (probe.asked_at, session.messages.len());
     if asked_at as usize >= messages {
         flaws.push(ProbeFlaw::AskedAfterEnd { asked_at, messages });
     }
@@ -108,22 +108,22 @@ fn references(probe: &Probe, transcript: &Transcript, positions: &Positions<'_>)
 /// The kinds of flaws of a probe.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ProbeFlaw {
-    /// The data set has no such transcript.
-    #[error("asks transcript `{}`, which the data set does not have", excerpt(.transcript))]
-    UnknownTranscript {
+    /// The data set has no such session.
+    #[error("asks session `{}`, which the data set does not have", excerpt(.session))]
+    UnknownSession {
         /// The id that it names.
-        transcript: String,
+        session: String,
     },
     /// It is asked later than the last message.
-    #[error("is asked after message {asked_at}, but the transcript has {messages} (from 0)")]
+    #[error("is asked after message {asked_at}, but the session has {messages} (from 0)")]
     AskedAfterEnd {
         /// The position that it names.
         asked_at: u32,
-        /// Number of messages in the transcript.
+        /// Number of messages in the session.
         messages: usize,
     },
-    /// Evidence that is not a message of its transcript.
-    #[error("names evidence `{}`, which is not a message of its transcript", excerpt(.message))]
+    /// Evidence that is not a message of its session.
+    #[error("names evidence `{}`, which is not a message of its session", excerpt(.message))]
     UnknownEvidence {
         /// The id that it names.
         message: String,
@@ -167,7 +167,7 @@ pub enum ProbeFlaw {
         /// The value in question.
         value: String,
     },
-    /// The same question is asked twice at the same point of the same transcript.
+    /// The same question is asked twice at the same point of the same session.
     #[error("asks what probe `{}` asks at the same point", excerpt(.first))]
     RepeatedQuestion {
         /// Id of the other probe.
@@ -191,12 +191,12 @@ impl ProbeFlaw {
     /// What the user can do about it.
     pub fn help(&self) -> &'static str {
         match self {
-            ProbeFlaw::UnknownTranscript { .. } => "write the id of a transcript of this data set",
+            ProbeFlaw::UnknownSession { .. } => "write the id of a session of this data set",
             ProbeFlaw::AskedAfterEnd { .. } => {
                 "count messages from 0; the last one asks at the end"
             }
             ProbeFlaw::UnknownEvidence { .. } | ProbeFlaw::RepeatedEvidence { .. } => {
-                "name the ids of messages of that transcript, each once"
+                "name the ids of messages of that session, each once"
             }
             ProbeFlaw::EvidenceAfter { .. } => "ask later, or leave that message out",
             ProbeFlaw::RepeatedId => "give every probe an id of its own",

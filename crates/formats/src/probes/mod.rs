@@ -38,10 +38,10 @@ pub fn load_probes(path: &Path, datasets: &[Dataset]) -> Result<Vec<Probe>, Vec<
     let mut left = read(&mut source, &mut problems).map_err(|error| vec![error])?;
     let mut known = Vec::new();
     for dataset in datasets {
-        let ids: BTreeSet<&str> = dataset.transcripts.iter().map(|t| t.id.as_str()).collect();
+        let ids: BTreeSet<&str> = dataset.sessions.iter().map(|t| t.id.as_str()).collect();
         let (own, others): (Vec<Placed>, Vec<Placed>) =
-            left.into_iter().partition(|one| ids.contains(one.probe.transcript.as_str()));
-        problems.extend(broken(&dataset.transcripts, &own));
+            left.into_iter().partition(|one| ids.contains(one.probe.session.as_str()));
+        problems.extend(broken(&dataset.sessions, &own));
         known.extend(own);
         left = others;
     }
@@ -79,7 +79,7 @@ impl Placed {
 #[serde(deny_unknown_fields)]
 struct WireProbe {
     id: String,
-    transcript: String,
+    session: String,
     asked_at: MessageIndex,
     kind: ProbeKind,
     question: String,
@@ -120,7 +120,7 @@ impl TryFrom<WireProbe> for Probe {
     fn try_from(wire: WireProbe) -> Result<Probe, Problem> {
         Ok(Probe {
             id: wire.id,
-            transcript: wire.transcript,
+            session: wire.session,
             asked_at: wire.asked_at,
             kind: wire.kind,
             question: wire.question,
@@ -136,7 +136,7 @@ impl From<&Probe> for WireProbe {
         let probe = probe.clone();
         WireProbe {
             id: probe.id,
-            transcript: probe.transcript,
+            session: probe.session,
             asked_at: probe.asked_at,
             kind: probe.kind,
             question: probe.question,

@@ -16,7 +16,7 @@ const FEWEST: usize = 4;
 /// Share of the difference from which on a session is named.
 const LARGE: f64 = 1.0 / 3.0;
 
-/// Data set and id of a transcript.
+/// Data set and id of a session.
 type Key = (String, String);
 
 /// What following this strategy from contexts of this size on costs; `None` where
@@ -44,8 +44,7 @@ pub(super) fn through(inputs: Inputs<'_>, strategy: &str, from: u64) -> Option<T
 }
 
 fn own_bills(followed: &Followed) -> Option<BTreeMap<Key, f64>> {
-    let of =
-        |one: &FollowedSession| Some(((one.dataset.clone(), one.transcript.clone()), one.usd?));
+    let of = |one: &FollowedSession| Some(((one.dataset.clone(), one.session.clone()), one.usd?));
     followed.sessions.iter().map(of).collect()
 }
 
@@ -75,13 +74,13 @@ fn bills(inputs: Inputs<'_>, strategy: &str) -> Option<BTreeMap<Key, f64>> {
     let sessions = RunResults::new(cells, []);
     let id = catalogue::KEPT_AT_CUT.id;
     let figures = session_figures(inputs.manifest, inputs.facts, &sessions, id);
-    figures.into_iter().map(|one| Some(((one.dataset, one.transcript), one.usd?))).collect()
+    figures.into_iter().map(|one| Some(((one.dataset, one.session), one.usd?))).collect()
 }
 
 /// The session that more than a third of the difference comes from.
 fn most(followed: &Followed, today: &BTreeMap<Key, f64>) -> Option<CostlySession> {
     let difference = |one: &FollowedSession| {
-        let key = (one.dataset.clone(), one.transcript.clone());
+        let key = (one.dataset.clone(), one.session.clone());
         Some(one.usd? - today.get(&key)?)
     };
     let all: Option<f64> = followed.sessions.iter().map(difference).sum();
@@ -89,7 +88,7 @@ fn most(followed: &Followed, today: &BTreeMap<Key, f64>) -> Option<CostlySession
     let share = |one: &FollowedSession| difference(one).map_or(0.0, |own| own / all);
     let most = followed.sessions.iter().max_by(|a, b| share(a).total_cmp(&share(b)))?;
     (share(most) > LARGE).then(|| CostlySession {
-        transcript: most.transcript.clone(),
+        session: most.session.clone(),
         difference_usd: share(most) * all,
         compactions: u64::from(most.compactions),
     })

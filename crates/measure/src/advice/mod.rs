@@ -21,8 +21,8 @@ use super::cluster::{clusters, noun, paired, weighed};
 use super::preference::{ENOUGH, is_more};
 use super::ranking::FEWEST_ASKED;
 use recap_core::model::{
-    Advice, Basis, Cut, Estimate, Limits, Manifest, Payback, Reason, RowKind, RunResults, Setting,
-    StrategyAdvice, TranscriptFacts,
+    Advice, Basis, Cut, Estimate, Limits, Manifest, Payback, Reason, RowKind, RunResults,
+    SessionFacts, Setting, StrategyAdvice,
 };
 use sizes::BySize;
 
@@ -92,18 +92,17 @@ impl Candidate {
 pub(super) struct Inputs<'a> {
     /// The settings of the run.
     pub manifest: &'a Manifest,
-    /// The facts of its transcripts, sorted by data set and id.
-    pub facts: &'a [TranscriptFacts],
+    /// The facts of its sessions, sorted by data set and id.
+    pub facts: &'a [SessionFacts],
     /// Its cells and cuts.
     pub results: &'a RunResults,
 }
 
 impl Inputs<'_> {
-    /// Position of a transcript in the facts.
-    fn position(&self, dataset: &str, transcript: &str) -> Option<usize> {
-        let key = |facts: &TranscriptFacts| {
-            (&*facts.dataset, &*facts.transcript).cmp(&(dataset, transcript))
-        };
+    /// Position of a session in the facts.
+    fn position(&self, dataset: &str, session: &str) -> Option<usize> {
+        let key =
+            |facts: &SessionFacts| (&*facts.dataset, &*facts.session).cmp(&(dataset, session));
         self.facts.binary_search_by(key).ok()
     }
 }
@@ -118,7 +117,7 @@ pub fn advises(manifest: &Manifest) -> bool {
 /// `unusable` had too many unusable replies to be recommended.
 pub fn advice(
     manifest: &Manifest,
-    facts: &[TranscriptFacts],
+    facts: &[SessionFacts],
     results: &RunResults,
     unusable: &BTreeSet<String>,
 ) -> Advice {
@@ -223,7 +222,7 @@ fn basis(inputs: Inputs<'_>) -> Basis {
     let (mut cuts, mut largest, mut fit) = (0, 0, 0);
     let mut limits: Option<Limits> = None;
     for (at, of) in facts.iter().enumerate() {
-        let session = results.get(&of.dataset, &of.transcript);
+        let session = results.get(&of.dataset, &of.session);
         let own_cuts = session.as_ref().map_or(&[][..], |session| session.cuts());
         let cells = session.iter().flat_map(|session| session.cells());
         let own = cells.filter_map(|cell| Some(cell.rows()?.window)).max();
@@ -261,7 +260,7 @@ fn basis(inputs: Inputs<'_>) -> Basis {
 
 /// Largest context of a session: as the provider counted it, else as the run does
 /// where the recorded agent never compacted.
-fn largest_context(facts: &TranscriptFacts, cuts: &[Cut]) -> u64 {
+fn largest_context(facts: &SessionFacts, cuts: &[Cut]) -> u64 {
     let whole = facts.recorded_compactions == 0;
     let sent = facts.requests.iter().filter_map(|request| match request.recorded {
         Some(usage) => Some(usage.prompt()),

@@ -101,7 +101,7 @@ pub(super) fn bounds(tokens: u64) -> (u64, u64) {
 pub(super) fn by_size(inputs: Inputs<'_>) -> BTreeMap<String, (RowKind, Vec<BySize>)> {
     let mut strategies: BTreeMap<String, Strategy> = BTreeMap::new();
     for session in inputs.results.iter() {
-        let Some(at) = inputs.position(session.dataset, session.transcript) else { continue };
+        let Some(at) = inputs.position(session.dataset, session.id) else { continue };
         for cut in session.cuts() {
             for row in cut.rows.iter().filter(|row| row.row_kind != RowKind::Control) {
                 let new = || Strategy { row_kind: row.row_kind, sizes: BTreeMap::new() };

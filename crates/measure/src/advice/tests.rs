@@ -31,7 +31,7 @@ fn ranked(kept: usize, usd: f64) -> Row {
 }
 
 /// A cut of a session at a context of this size, with ten facts at stake.
-fn cut(transcript: &str, tokens: u64, rows: Vec<Row>) -> Cut {
+fn cut(session: &str, tokens: u64, rows: Vec<Row>) -> Cut {
     let fact = |n: u32| FactAtStake {
         request: (tokens / 1_000) as u32 + 3,
         text: format!("src/{n}.rs"),
@@ -50,7 +50,7 @@ fn cut(transcript: &str, tokens: u64, rows: Vec<Row>) -> Cut {
     };
     Cut {
         dataset: "d".into(),
-        transcript: transcript.into(),
+        session: session.into(),
         request: (tokens / 1_000) as u32,
         recorded: false,
         requests: 20,
@@ -91,7 +91,7 @@ fn report(sessions: usize, cuts: impl Fn(&str, usize) -> Vec<Cut>) -> Report {
 fn advice(report: &Report) -> Advice {
     let unusable = report.rows.iter().filter(|row| row.row_kind == RowKind::Unusable);
     let unusable = unusable.map(|row| row.strategy.clone()).collect();
-    super::advice(&report.manifest, &report.transcripts, &report.results, &unusable)
+    super::advice(&report.manifest, &report.sessions, &report.results, &unusable)
 }
 
 fn figures<'a>(advice: &'a Advice, strategy: &str, from: u64) -> &'a SizeFigures {
@@ -305,7 +305,7 @@ fn without_a_price_or_a_strategy_or_a_place_the_reason_is_named() {
     assert_eq!(advice(&bare).because, Reason::NoStrategy);
     let mut short = report(3, |_, _| Vec::new());
     let why = NoCut::Short { requests: 3, tokens: 900, least: 4_000 };
-    short.transcripts.iter_mut().for_each(|facts| facts.no_cut = Some(why.clone()));
+    short.sessions.iter_mut().for_each(|facts| facts.no_cut = Some(why.clone()));
     let short = advice(&short);
     assert_eq!((short.pays, short.because), (Payback::No, Reason::NoPlace));
     assert_eq!(short.basis.not_cut, [(why.to_string(), 3)]);
@@ -419,7 +419,7 @@ const TODAY: f64 = 0.12 + 0.012;
 fn followed(more: &[Option<f64>]) -> Report {
     let usd: Vec<Option<f64>> = more.iter().map(|more| Some(TODAY + (*more)?)).collect();
     let mut report = report(usd.len(), |id, _| vec![cut(id, 80_000, vec![ranked(8, 1.0)])]);
-    let ids: Vec<String> = report.transcripts.iter().map(|f| f.transcript.clone()).collect();
+    let ids: Vec<String> = report.sessions.iter().map(|f| f.session.clone()).collect();
     let recorded = |id: &String| {
         let made = cell(id, "recorded").window("native", 200_000).control().sent(&[1_000; 60]);
         made.bill(RECORDED, "dear", &[(500, 0, 0); 60]).build()
@@ -429,7 +429,7 @@ fn followed(more: &[Option<f64>]) -> Report {
     report.results.close();
     let results = |(id, usd): (&String, &Option<f64>)| FollowedSession {
         dataset: "d".into(),
-        transcript: id.clone(),
+        session: id.clone(),
         usd: *usd,
         compactions: 4,
     };
@@ -461,7 +461,7 @@ fn the_session_that_more_than_a_third_of_the_difference_comes_from_is_named() {
     let mut usd = [Some(0.2); 6];
     usd[5] = Some(0.6);
     let most = advice(&followed(&usd)).through.unwrap().most.unwrap();
-    assert_eq!((most.transcript.as_str(), most.compactions), ("s5", 4));
+    assert_eq!((most.session.as_str(), most.compactions), ("s5", 4));
     assert!((most.difference_usd - 0.6).abs() < 1e-9);
     usd[5] = Some(0.4);
     assert_eq!(advice(&followed(&usd)).through.unwrap().most, None, "0.4 of 1.4");
@@ -491,8 +491,8 @@ fn sessions_fit_where_nobody_compacted_them_and_every_context_is_within_the_wind
     // The requests of 90,000 tokens fit 200,000; so does a cut at 80,000.
     let mut report = report(3, |id, _| vec![cut(id, 80_000, vec![ranked(8, 1.0)])]);
     assert_eq!(advice(&report).basis.fit, 3);
-    report.transcripts[1].recorded_compactions = 2;
-    report.transcripts[2].requests[7].tokens_full = 200_001;
+    report.sessions[1].recorded_compactions = 2;
+    report.sessions[2].requests[7].tokens_full = 200_001;
     let basis = advice(&report).basis;
     assert_eq!((basis.fit, basis.recorded_compactions, basis.largest_tokens), (1, 2, 200_001));
 }
@@ -518,7 +518,7 @@ fn an_agent_with_a_setting_for_what_is_advised_is_told_its_line() {
 #[test]
 fn a_share_is_of_the_window_that_all_recorded_models_have() {
     let window = |report: &Report| {
-        let Report { manifest, transcripts: facts, results, .. } = report;
+        let Report { manifest, sessions: facts, results, .. } = report;
         super::apply::native_window(Inputs { manifest, facts, results })
     };
     let cuts = |id: &str, _| vec![cut(id, 80_000, vec![ranked(8, 1.0)])];

@@ -7,7 +7,7 @@ use crate::RECORDED as REPEATED;
 use crate::rows::Entry;
 use recap_billing::pricing::PriceList;
 use recap_core::model::{
-    BillErrors, Limit, OtherBill, Problem, RECORDED, RowKind, TranscriptFacts, Value, catalogue,
+    BillErrors, Limit, OtherBill, Problem, RECORDED, RowKind, SessionFacts, Value, catalogue,
 };
 
 /// Smallest share of a bill at which the place of the first breakpoint is
@@ -73,7 +73,7 @@ pub(super) fn default_model(run: &Evidence<'_>) -> Option<Problem> {
     let mut sessions = 0;
     let mut billed_as: BTreeSet<String> = BTreeSet::new();
     for facts in run.facts.iter().filter(|facts| facts.model.is_none()) {
-        let Some(session) = run.results.get(&facts.dataset, &facts.transcript) else { continue };
+        let Some(session) = run.results.get(&facts.dataset, &facts.session) else { continue };
         let rows = session.cells().iter().filter_map(|cell| cell.rows());
         let bills = rows.flat_map(|rows| &rows.bills).filter(|bill| bill.billed_as == RECORDED);
         let models: BTreeSet<&str> = bills.map(|bill| bill.model.as_str()).collect();
@@ -115,8 +115,8 @@ pub(super) fn modelled_waits(run: &Evidence<'_>) -> Option<Limit> {
 
 /// Sessions whose simulated bill differs much from the recorded one.
 pub(super) fn simulation_off(run: &Evidence<'_>) -> Option<Problem> {
-    let errors = |facts: &TranscriptFacts| Some(facts.validation.as_ref()?.errors());
-    let checked: Vec<(&TranscriptFacts, BillErrors)> =
+    let errors = |facts: &SessionFacts| Some(facts.validation.as_ref()?.errors());
+    let checked: Vec<(&SessionFacts, BillErrors)> =
         run.facts.iter().filter_map(|facts| Some((facts, errors(facts)?))).collect();
     let off = checked.iter().filter(|(_, errors)| errors.are_far_off());
     let (n, worst) = (off.clone().count(), off.max_by(|a, b| a.1.size().total_cmp(&b.1.size())));
@@ -124,7 +124,7 @@ pub(super) fn simulation_off(run: &Evidence<'_>) -> Option<Problem> {
     Some(Problem::BillOff {
         off: n,
         checked: checked.len(),
-        worst: facts.transcript.clone(),
+        worst: facts.session.clone(),
         errors: *errors,
     })
 }
@@ -133,19 +133,19 @@ pub(super) fn simulation_off(run: &Evidence<'_>) -> Option<Problem> {
 mod tests {
     use crate::testkit::{cell, facts, run, warnings};
     use recap_core::model::{
-        Buckets, Cell, CellOutcome, LatencySource, RECORDED, TranscriptFacts, Validation,
+        Buckets, Cell, CellOutcome, LatencySource, RECORDED, SessionFacts, Validation,
     };
 
     fn billed(id: &str, billing_model: &str, model: &str) -> Cell {
         cell(id, "x").sent(&[100]).bill(billing_model, model, &[(100, 0, 0)]).build()
     }
 
-    fn named(id: &str, model: Option<&str>) -> TranscriptFacts {
+    fn named(id: &str, model: Option<&str>) -> SessionFacts {
         facts(id).requests(&[100]).with(|f| f.model = model.map(str::to_owned)).build()
     }
 
     #[track_caller]
-    fn said(facts: Vec<TranscriptFacts>, cells: Vec<Cell>, start: &str) -> Option<String> {
+    fn said(facts: Vec<SessionFacts>, cells: Vec<Cell>, start: &str) -> Option<String> {
         let mut found = warnings(&run(facts, cells)).into_iter().filter(|w| w.contains(start));
         let first = found.next();
         assert_eq!(found.next(), None, "said once");

@@ -6,13 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Evidence;
 use crate::cluster;
 use recap_core::model::{
-    AgainstFull, Counts, Limit, SampleSizeLimit, TokensSource, TranscriptFacts, catalogue,
+    AgainstFull, Counts, Limit, SampleSizeLimit, SessionFacts, TokensSource, catalogue,
 };
 
 impl<'a> Evidence<'a> {
-    /// The transcripts for which a row has a figure of the primary measure; all
-    /// transcripts if no row has one.
-    fn scored(&self) -> Vec<&'a TranscriptFacts> {
+    /// The sessions for which a row has a figure of the primary measure; all
+    /// sessions if no row has one.
+    fn scored(&self) -> Vec<&'a SessionFacts> {
         let units: BTreeSet<usize> =
             self.rows.iter().flat_map(|entry| entry.scores.keys().copied()).collect();
         match units.is_empty() {
@@ -22,7 +22,7 @@ impl<'a> Evidence<'a> {
     }
 }
 
-/// What a small number of transcripts allows to conclude (reference §7).
+/// What a small number of sessions allows to conclude (reference §7).
 pub(super) fn few_clusters(run: &Evidence<'_>) -> Option<Limit> {
     let n = run.rows.iter().filter_map(|e| e.row.number(catalogue::N_CLUSTERS)).fold(0.0, f64::max);
     let any = |verdict| run.rows.iter().any(|e| e.row.verdict == Some(verdict));
@@ -44,10 +44,10 @@ pub(super) fn one_project(run: &Evidence<'_>) -> Option<Limit> {
     let behind = run.scored();
     let projects: BTreeSet<Option<&str>> = behind.iter().map(|f| f.cluster.as_deref()).collect();
     let only = projects.len() == 1 && !projects.contains(&None) && behind.len() > 1;
-    only.then_some(Limit::OneProject { transcripts: behind.len() })
+    only.then_some(Limit::OneProject { sessions: behind.len() })
 }
 
-/// How many transcripts are counted by the provider and how many by the
+/// How many sessions are counted by the provider and how many by the
 /// vocabulary, and why (reference §0); `None` if no recording has usage.
 pub fn counts(run: &Evidence<'_>) -> Option<Limit> {
     let with = |source| run.facts.iter().filter(move |f| f.tokens_source == source);
@@ -56,7 +56,7 @@ pub fn counts(run: &Evidence<'_>) -> Option<Limit> {
     run.facts.iter().any(|f| f.calibration.is_some()).then(|| {
         Limit::Counts(Counts {
             scaled: with(TokensSource::Calibrated).count(),
-            transcripts: run.facts.len(),
+            sessions: run.facts.len(),
             as_asked: exact(true).count(),
             without_usage: exact(false).count(),
             ahead: known().filter_map(|c| c.forward).fold(0.0, f64::max),
@@ -88,7 +88,7 @@ mod tests {
     fn a_single_project_is_reported_and_several_are_not() {
         let of = |id: &str, project: &str| facts(id).cluster(project).requests(&[100]).build();
         let one = vec![of("s", "p"), of("t", "p")];
-        says(&warned(one, Vec::new()), "all 2 transcripts that are scored come from one project");
+        says(&warned(one, Vec::new()), "all 2 sessions that are scored come from one project");
         silent(&warned(vec![of("s", "p"), of("t", "q")], Vec::new()), "one project");
         silent(&warned(vec![of("s", "p")], Vec::new()), "one project");
     }

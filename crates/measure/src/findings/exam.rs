@@ -83,12 +83,12 @@ pub(super) fn size_matters(run: &Evidence<'_>) -> Option<Problem> {
     (!rows.is_empty()).then_some(Problem::SizeMatters { rows })
 }
 
-/// Transcripts that the measures of the exam leave out (reference §4).
+/// Sessions that the measures of the exam leave out (reference §4).
 pub fn thin(run: &Evidence<'_>) -> Option<Problem> {
     let thin = run.facts.iter().filter(|f| !Support::whole(f).suffices()).count();
     (run.manifest.cuts == "none" && thin > 0).then_some(Problem::ThinExams {
         thin,
-        transcripts: run.facts.len(),
+        sessions: run.facts.len(),
         references: EXAM_REFERENCES,
         requests: EXAM_REQUESTS,
     })
@@ -99,7 +99,7 @@ pub(super) fn not_cut(run: &Evidence<'_>) -> Option<Problem> {
     let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for facts in run.facts {
         if let Some(why) = &facts.no_cut {
-            reasons.entry(why.to_string()).or_default().push(&facts.transcript);
+            reasons.entry(why.to_string()).or_default().push(&facts.session);
         }
     }
     let sessions = reasons.values().map(Vec::len).sum();
@@ -132,16 +132,16 @@ pub(super) fn identifiers_only(run: &Evidence<'_>) -> Option<Limit> {
 mod tests {
     use super::*;
     use crate::testkit::{cell, entry_at, facts, manifest, twenty_references};
-    use recap_core::model::{Manifest, NoCut, Place, RunResults, TranscriptFacts};
+    use recap_core::model::{Manifest, NoCut, Place, RunResults, SessionFacts};
 
     const SMALL: (&str, f64) = ("25%", 10_000.0);
     const LARGE: (&str, f64) = ("200k", 200_000.0);
 
-    /// Looks at these rows, transcripts and results of a run.
+    /// Looks at these rows, sessions and results of a run.
     fn look<T>(
         (primary, manifest): (Primary, &Manifest),
         table: &[Entry],
-        (facts, sessions): (&[TranscriptFacts], &RunResults),
+        (facts, sessions): (&[SessionFacts], &RunResults),
         at: impl FnOnce(&Evidence<'_>) -> T,
     ) -> T {
         at(&Evidence::of(manifest, primary, table, (facts, sessions), None, None))
@@ -152,12 +152,8 @@ mod tests {
         look((primary, &manifest(&["25%", "200k"])), table, (&[], &RunResults::default()), at)
     }
 
-    /// Looks at the transcripts of a run with such cuts.
-    fn with_cuts<T>(
-        cuts: &str,
-        facts: &[TranscriptFacts],
-        at: impl FnOnce(&Evidence<'_>) -> T,
-    ) -> T {
+    /// Looks at the sessions of a run with such cuts.
+    fn with_cuts<T>(cuts: &str, facts: &[SessionFacts], at: impl FnOnce(&Evidence<'_>) -> T) -> T {
         let manifest = Manifest { cuts: cuts.into(), ..manifest(&["25%"]) };
         look((Primary::ReferenceRecall, &manifest), &[], (facts, &RunResults::default()), at)
     }
@@ -288,7 +284,7 @@ mod tests {
         let whole = twenty_references("s");
         let thin_one = facts("t").requests(&[100]).reference(0, 5_000, None).build();
         let all = [whole.clone(), thin_one];
-        let told = Problem::ThinExams { thin: 1, transcripts: 2, references: 20, requests: 10 };
+        let told = Problem::ThinExams { thin: 1, sessions: 2, references: 20, requests: 10 };
         assert_eq!(with_cuts("none", &all, thin), Some(told));
         assert_eq!(with_cuts("5", &all, thin), None, "cuts have exams of their own");
         assert_eq!(with_cuts("none", &[whole], thin), None);

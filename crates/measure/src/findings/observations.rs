@@ -31,7 +31,7 @@ const OFTEN: f64 = 0.05;
 /// The relevance of an observation, and the observation.
 type Candidate = (f64, Observation);
 
-/// The rows over all transcripts at one window for one agent model.
+/// The rows over all sessions at one window for one agent model.
 struct Window<'a> {
     label: &'a str,
     /// The agent model, if there are several.

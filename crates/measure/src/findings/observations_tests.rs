@@ -7,7 +7,7 @@ use recap_core::model::{Finding, Place, RunResults};
 
 const PRIMARY: &str = "reference_recall";
 
-/// A row over all transcripts.
+/// A row over all sessions.
 fn row(strategy: &str, rank: Option<u32>, values: &[(&str, f64)]) -> Entry {
     row_at("25%", 10_000.0, strategy, rank, values)
 }
@@ -76,7 +76,7 @@ fn a_strategy_that_is_no_better_than_recency_is_named() {
 }
 
 #[test]
-fn an_order_that_holds_in_some_transcripts_only_is_reported() {
+fn an_order_that_holds_in_some_sessions_only_is_reported() {
     let mut first = row("prune", Some(1), &[(PRIMARY, 0.6)]);
     first.scores = BTreeMap::from([(0, 0.9), (1, 0.3), (2, 0.6), (3, 0.6)]);
     let mut second = row("fifo", Some(2), &[(PRIMARY, 0.5)]);
@@ -239,7 +239,7 @@ fn a_strategy_that_keeps_everything_is_not_reported_as_no_better() {
 }
 
 #[test]
-fn a_strategy_that_leads_in_no_transcript_is_not_reported_as_leading() {
+fn a_strategy_that_leads_in_no_session_is_not_reported_as_leading() {
     let mut table =
         [row("prune", Some(1), &[(PRIMARY, 0.9)]), row("fifo", Some(1), &[(PRIMARY, 0.9)])];
     for entry in &mut table {
@@ -249,7 +249,7 @@ fn a_strategy_that_leads_in_no_transcript_is_not_reported_as_leading() {
 }
 
 #[test]
-fn an_order_is_reported_from_three_transcripts_on() {
+fn an_order_is_reported_from_three_sessions_on() {
     let scored = |strategy: &str, rank, scores: &[f64]| {
         let mut entry = row(strategy, Some(rank), &[(PRIMARY, 0.6)]);
         entry.scores = (0..).zip(scores.iter().copied()).collect();
@@ -261,7 +261,7 @@ fn an_order_is_reported_from_three_transcripts_on() {
             .any(|said| said.contains("keeps more than fifo in 2 of 3 sessions and less in 1"))
     };
     assert!(order(&[0.9, 0.3, 0.6], &[0.2, 0.7, 0.5]), "more in two, less in one");
-    assert!(!order(&[0.9, 0.3], &[0.2, 0.7]), "two transcripts are too few");
+    assert!(!order(&[0.9, 0.3], &[0.2, 0.7]), "two sessions are too few");
 }
 
 #[test]

@@ -78,7 +78,7 @@ fn summed_up(run: &Evidence<'_>) -> Vec<String> {
     Vec::from_iter(names)
 }
 
-/// The place of an answer's question: data set, transcript, probe.
+/// The place of an answer's question: data set, session, probe.
 type Place = (String, String, u32);
 
 /// Answers without a grade, by reason (reference §5). Answers that cannot be
@@ -88,7 +88,7 @@ pub fn ungraded(run: &Evidence<'_>) -> Vec<Problem> {
     let mut reasons: BTreeMap<String, (NoGrade, BTreeMap<Place, usize>)> = BTreeMap::new();
     for session in run.results.iter() {
         for (cell, row) in session.cells().iter().flat_map(rows) {
-            let place = (cell.key.dataset.clone(), cell.key.transcript.clone(), row.probe);
+            let place = (cell.key.dataset.clone(), cell.key.session.clone(), row.probe);
             if let Verdict::Unscored(reason) = &row.judgement.verdict {
                 let (_, places) = reasons
                     .entry(reason.to_string())
@@ -170,12 +170,12 @@ mod tests {
     use crate::measure;
     use crate::testkit::{cell, facts, manifest, vote, warnings};
     use recap_core::model::{
-        Answer, Cell, CellOutcome, Manifest, NoGrade, NoReply, ProbeKind, Report, RunResults, Source,
-        TranscriptFacts, Verdict,
+        Answer, Cell, CellOutcome, Manifest, NoGrade, NoReply, ProbeKind, Report, RunResults,
+        SessionFacts, Source, Verdict,
     };
 
     /// Two facts that are asked at request 1.
-    fn two() -> TranscriptFacts {
+    fn two() -> SessionFacts {
         let builder = facts("s").requests(&[1_000, 2_000]).probe(ProbeKind::Fact, 1, 3_000);
         builder.probe(ProbeKind::Fact, 1, 3_000).build()
     }

@@ -29,7 +29,7 @@ pub fn check(
         value: row.number_of(id),
         baseline: None,
         interval: row.intervals.get(id).and_then(Interval::bounds),
-        transcripts: row.number(catalogue::TRANSCRIPTS).unwrap_or(0.0) as u64,
+        sessions: row.number(catalogue::SESSIONS).unwrap_or(0.0) as u64,
         finding,
         reason: ground.to_string(),
     }
@@ -97,8 +97,7 @@ mod tests {
 
     fn row() -> StrategyRow {
         let mut values: std::collections::BTreeMap<String, Value> = Default::default();
-        for (id, figure) in [("recall", 0.75), ("tokens_sent", f64::INFINITY), ("transcripts", 3.0)]
-        {
+        for (id, figure) in [("recall", 0.75), ("tokens_sent", f64::INFINITY), ("sessions", 3.0)] {
             values.insert(id.to_owned(), Value::Known(figure));
         }
         StrategyRow {
@@ -124,7 +123,7 @@ mod tests {
         let found = checked(&row(), "recall", 0.8);
         assert_eq!((found.finding, found.value), (CheckOutcome::Failed, Some(0.75)));
         assert_eq!((found.interval, found.baseline), (Some((0.5, 0.9)), None));
-        assert_eq!((found.transcripts, &*found.measure, &*found.strategy), (3, "recall", "x"));
+        assert_eq!((found.sessions, &*found.measure, &*found.strategy), (3, "recall", "x"));
         // The limit itself is not below it.
         assert_eq!(checked(&row(), "recall", 0.75).finding, CheckOutcome::Passed);
     }
@@ -147,6 +146,6 @@ mod tests {
             assert_eq!(told(&StrategyRow { row_kind, ..row() }, "recall"), ground.to_string());
         }
         let offline_summary = StrategyRow { row_kind: RowKind::OfflineSummary, ..row() };
-        assert_eq!(checked(&offline_summary, "transcripts", 3.0).finding, CheckOutcome::Passed);
+        assert_eq!(checked(&offline_summary, "sessions", 3.0).finding, CheckOutcome::Passed);
     }
 }

@@ -1,10 +1,10 @@
 //! Checks a figure against the same figure of the baseline, paired by
-//! transcript. The truth table is in the module `gate`.
+//! session. The truth table is in the module `gate`.
 
 use super::baseline::Baseline;
 use super::measures::{self, Known};
 use super::rule::{Limit, Mark, Operator, Rule};
-use crate::{ByTranscript, Difference, FEWEST_FOR_AN_INTERVAL, Side, Spread, Unpaired, paired};
+use crate::{BySession, Difference, FEWEST_FOR_AN_INTERVAL, Side, Spread, Unpaired, paired};
 use recap_core::model::{Check, CheckOutcome, Differs, Ground, RECORDED, StrategyRow, Value};
 
 /// The two runs that a rule compares.
@@ -13,7 +13,7 @@ pub struct Both<'a> {
     /// The earlier run that this one must not fall behind.
     pub baseline: &'a Baseline,
     /// The run under test.
-    pub own: &'a ByTranscript,
+    pub own: &'a BySession,
     /// Seed of the bootstrap.
     pub seed: u64,
 }
@@ -38,7 +38,7 @@ pub fn check(row: &StrategyRow, rule: &Rule, both: &Both<'_>, doubt: Option<Grou
         value: pair.as_ref().map_or_else(|| row.number_of(&rule.measure), |pair| Some(pair.b)),
         baseline: pair.as_ref().map(|pair| pair.a),
         interval: pair.as_ref().and_then(bounds).map(|bounds| (bounds.lo, bounds.hi)),
-        transcripts: pair.as_ref().map_or(0, |pair| pair.transcripts as u64),
+        sessions: pair.as_ref().map_or(0, |pair| pair.sessions as u64),
         finding,
         reason: ground.to_string(),
     }
@@ -55,8 +55,7 @@ fn pair(row: &StrategyRow, rule: &Rule, both: &Both<'_>) -> Result<(Known, Diffe
         Some(Value::Text(_)) => return Err(Ground::NotANumber),
         None => return Err(Ground::NothingAsked),
     }
-    let billing_models =
-        |run: &ByTranscript| run.rows.iter().any(|r| r.billed_as == row.agent_model);
+    let billing_models = |run: &BySession| run.rows.iter().any(|r| r.billed_as == row.agent_model);
     let billing_model = if billing_models(both.own) { row.agent_model.as_str() } else { RECORDED };
     let billing_model = measure.is_billed().then_some(billing_model);
     let side = |run| Side::find(run, &row.dataset, &row.strategy, &row.window, billing_model);
@@ -85,7 +84,7 @@ fn pair(row: &StrategyRow, rule: &Rule, both: &Both<'_>) -> Result<(Known, Diffe
 fn found(measure: Known, rule: &Rule, difference: &Difference) -> (CheckOutcome, Ground) {
     let unit = measure.unit();
     if difference.unchanged {
-        let (figure, sessions) = (difference.b, difference.transcripts as u64);
+        let (figure, sessions) = (difference.b, difference.sessions as u64);
         return (CheckOutcome::Passed, Ground::Unchanged { unit, figure, sessions });
     }
     let allowed = match allowed(measure, rule.limit, difference.a) {
@@ -101,7 +100,7 @@ fn found(measure: Known, rule: &Rule, difference: &Difference) -> (CheckOutcome,
         difference: difference.difference,
         interval: bounds.map(|bounds| (bounds.lo, bounds.hi)),
         these_only: matches!(difference.spread, Some(Spread::TheseSessions(_))),
-        sessions: difference.transcripts as u64,
+        sessions: difference.sessions as u64,
         clusters: difference.clusters as u64,
         fewest: FEWEST_FOR_AN_INTERVAL as u64,
         allowed: if rule.operator.forbids_low() { -allowed } else { allowed },

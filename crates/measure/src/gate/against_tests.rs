@@ -36,7 +36,7 @@ fn difference(difference: f64, interval: (f64, f64)) -> Difference {
         a: 0.82,
         b: 0.82 + difference,
         difference,
-        transcripts: 6,
+        sessions: 6,
         clusters: 6,
         only_a: 0,
         only_b: 0,
@@ -115,7 +115,7 @@ fn run_of(id: &str, figures: [Option<f64>; 2]) -> (StrategyRow, Baseline) {
     (row, baseline)
 }
 
-fn checked(id: &str, row: &StrategyRow, baseline: &Baseline, own: &ByTranscript) -> Check {
+fn checked(id: &str, row: &StrategyRow, baseline: &Baseline, own: &BySession) -> Check {
     let rule = crate::gate::parse(&format!("{id}@x < baseline")).unwrap().rule;
     check(row, &rule, &Both { baseline, own, seed: 1 }, None)
 }
@@ -161,7 +161,7 @@ fn the_reason_of_a_finding_has_the_figures_of_the_difference() {
         assert_eq!(outcome, differs.outcome);
         differs
     };
-    let lower = Difference { transcripts: 8, clusters: 7, ..difference(-0.05, (-0.07, -0.03)) };
+    let lower = Difference { sessions: 8, clusters: 7, ..difference(-0.05, (-0.07, -0.03)) };
     let expected = Differs {
         unit: recap_core::model::Unit::Share,
         figure: lower.b,
@@ -222,7 +222,7 @@ fn a_session_whose_figure_is_new_matters_for_medians_of_waits_only() {
     let (row, baseline) = run_of("tokens_sent", [Some(2.0), None]);
     let (_, own) = run_of("tokens_sent", [Some(2.0), Some(3.0)]);
     let check = checked("tokens_sent", &row, &baseline, &own.run);
-    assert_eq!((check.finding, check.transcripts), (CheckOutcome::Passed, 1), "{}", check.reason);
+    assert_eq!((check.finding, check.sessions), (CheckOutcome::Passed, 1), "{}", check.reason);
 }
 
 #[test]
@@ -235,11 +235,11 @@ fn without_a_pair_the_check_still_has_the_figure_of_its_row() {
         (doubted.finding, doubted.reason),
         (CheckOutcome::Missing, Ground::OfflineSummary.to_string())
     );
-    assert_eq!((doubted.value, doubted.baseline, doubted.transcripts), (Some(5.0), Some(5.0), 2));
+    assert_eq!((doubted.value, doubted.baseline, doubted.sessions), (Some(5.0), Some(5.0), 2));
     let elsewhere = StrategyRow { window: "50%".into(), ..row.clone() };
     let missing = check(&elsewhere, &rule, &both, None);
     assert_eq!(missing.reason, Ground::NoRowInBaseline.to_string());
-    assert_eq!((missing.value, missing.baseline, missing.transcripts), (Some(1.0), None, 0));
+    assert_eq!((missing.value, missing.baseline, missing.sessions), (Some(1.0), None, 0));
     assert_eq!(
         (&*missing.window, &*missing.strategy, &*missing.measure),
         ("50%", "x", "tokens_sent")

@@ -1,7 +1,7 @@
 //! The file `baseline.json`: an earlier run to compare with, small enough to be
 //! committed.
 //!
-//! It holds what each transcript contributes to each row, how the run was
+//! It holds what each session contributes to each row, how the run was
 //! measured, and hashes that show whether two runs used the same data.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,23 +12,22 @@ use serde::{Deserialize, Serialize};
 use super::measures::{self, Known};
 use super::rule::Rule;
 use crate::{
-    ALL, ByTranscript, Side, TranscriptFingerprint, UnitRow, by_transcript, each_unit_row,
-    fingerprint_of,
+    ALL, BySession, SessionFingerprint, Side, UnitRow, by_session, each_unit_row, fingerprint_of,
 };
 use recap_core::model::{INSTRUMENT, Manifest, Report};
 
 /// Version of the file's layout.
 const VERSION: u32 = 2;
 
-/// The figures of an earlier run, transcript by transcript.
+/// The figures of an earlier run, session by session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Baseline {
     /// Name of the file or folder, as messages show it.
     pub name: String,
     /// The versions, models, prices and cuts of the run.
     pub head: Head,
-    /// The figures of each transcript.
-    pub run: ByTranscript,
+    /// The figures of each session.
+    pub run: BySession,
 }
 
 /// The settings of a run that its figures depend on.
@@ -66,15 +65,15 @@ pub enum BaselineError {
          {INSTRUMENT}, layout {VERSION}: their figures cannot be compared"
     )]
     Version(u32, u32),
-    /// The row of this strategy and window does not fit the transcripts.
-    #[error("its row of {0} at {1} has not one figure for each transcript")]
+    /// The row of this strategy and window does not fit the sessions.
+    #[error("its row of {0} at {1} has not one figure for each session")]
     Row(String, String),
 }
 
 #[derive(Deserialize)]
 struct File {
     baseline: Head,
-    transcripts: Vec<TranscriptFingerprint>,
+    sessions: Vec<SessionFingerprint>,
     rows: Vec<UnitRow>,
 }
 
@@ -128,7 +127,7 @@ impl Head {
 impl Baseline {
     /// The baseline that a measured run would leave.
     pub fn of(name: String, report: &Report) -> Self {
-        Baseline { name, head: Head::of(&report.manifest), run: by_transcript(report) }
+        Baseline { name, head: Head::of(&report.manifest), run: by_session(report) }
     }
 
     /// The windows of a run at which this baseline may have rows of a data set:
@@ -153,10 +152,10 @@ impl Baseline {
         if (version, instrument) != (VERSION, INSTRUMENT) {
             return Err(BaselineError::Version(instrument, version));
         }
-        let File { baseline: head, transcripts, rows } = serde_json::from_str(text)?;
+        let File { baseline: head, sessions, rows } = serde_json::from_str(text)?;
         let mut matching: BTreeMap<&str, usize> = BTreeMap::new();
-        for transcript in &transcripts {
-            *matching.entry(&transcript.dataset).or_default() += 1;
+        for session in &sessions {
+            *matching.entry(&session.dataset).or_default() += 1;
         }
         let fits = |row: &UnitRow| {
             let n = matching.get(row.dataset.as_str()).copied().unwrap_or(0);
@@ -166,12 +165,12 @@ impl Baseline {
             Some(UnitRow { strategy, window, .. }) => {
                 Err(BaselineError::Row(strategy.clone(), window.clone()))
             }
-            None => Ok(Baseline { name, head, run: ByTranscript { transcripts, rows } }),
+            None => Ok(Baseline { name, head, run: BySession { sessions, rows } }),
         }
     }
 }
 
-/// Writes the baseline of a run: a line for each transcript and each row, so
+/// Writes the baseline of a run: a line for each session and each row, so
 /// that a diff is readable.
 ///
 /// # Errors
@@ -179,9 +178,9 @@ impl Baseline {
 pub fn write_baseline(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"{\n\"baseline\": ")?;
     serde_json::to_writer(&mut *out, &Head::of(&report.manifest))?;
-    out.write_all(b",\n\"transcripts\": [")?;
+    out.write_all(b",\n\"sessions\": [")?;
     let mut between = "\n";
-    for facts in &report.transcripts {
+    for facts in &report.sessions {
         line(out, &mut between, &fingerprint_of(facts))?;
     }
     out.write_all(b"\n],\n\"rows\": [")?;
@@ -207,11 +206,11 @@ pub struct Asked<'a> {
 }
 
 /// Every difference between a baseline and a run that makes the rules
-/// meaningless. Before a run, `transcripts` contains ids only.
+/// meaningless. Before a run, `sessions` contains ids only.
 pub fn differences(
     baseline: &Baseline,
     manifest: &Manifest,
-    transcripts: &[(&str, &str)],
+    sessions: &[(&str, &str)],
     asked: &[Asked<'_>],
 ) -> Vec<String> {
     let (theirs, own) = (&baseline.head, Head::of(manifest));
@@ -231,7 +230,7 @@ pub fn differences(
             asked.rule.measure
         ));
     }
-    let own: BTreeSet<(&str, &str)> = transcripts.iter().copied().collect();
+    let own: BTreeSet<(&str, &str)> = sessions.iter().copied().collect();
     found.extend(lacking((&ids(&baseline.run), &own), ("the baseline", "this run")));
     let mut lacking = BTreeSet::new();
     for (dataset, strategy, window) in asked.iter().flat_map(|asked| &asked.rows) {
@@ -259,11 +258,11 @@ fn counted(a: &Head, b: &Head) -> Option<String> {
         .then(|| format!("tokens are counted by {} in one, by {} in the other", a.tokens, b.tokens))
 }
 
-/// Data set and id of each transcript.
+/// Data set and id of each session.
 type Ids<'a> = BTreeSet<(&'a str, &'a str)>;
 
-fn ids(run: &ByTranscript) -> Ids<'_> {
-    run.transcripts.iter().map(|matching| (&*matching.dataset, &*matching.transcript)).collect()
+fn ids(run: &BySession) -> Ids<'_> {
+    run.sessions.iter().map(|matching| (&*matching.dataset, &*matching.session)).collect()
 }
 
 /// The sessions that only one of two runs has, as messages.
@@ -287,7 +286,7 @@ fn known(asked: &Asked<'_>) -> Option<Known> {
 pub(super) fn differences_measured(
     baseline: &Baseline,
     manifest: &Manifest,
-    own: &ByTranscript,
+    own: &BySession,
     asked: &[Asked<'_>],
 ) -> Vec<String> {
     let mut found = sessions(&baseline.run, own);
@@ -317,21 +316,21 @@ pub(super) fn differences_measured(
     found
 }
 
-/// The differences between the transcripts of two runs.
-fn sessions(a: &ByTranscript, b: &ByTranscript) -> Vec<String> {
-    let theirs: BTreeMap<(&str, &str), &TranscriptFingerprint> =
-        a.transcripts.iter().map(|s| ((&*s.dataset, &*s.transcript), s)).collect();
-    let pairs: Vec<(&TranscriptFingerprint, &TranscriptFingerprint)> = (b.transcripts.iter())
-        .filter_map(|s| Some((*theirs.get(&(&*s.dataset, &*s.transcript))?, s)))
+/// The differences between the sessions of two runs.
+fn sessions(a: &BySession, b: &BySession) -> Vec<String> {
+    let theirs: BTreeMap<(&str, &str), &SessionFingerprint> =
+        a.sessions.iter().map(|s| ((&*s.dataset, &*s.session), s)).collect();
+    let pairs: Vec<(&SessionFingerprint, &SessionFingerprint)> = (b.sessions.iter())
+        .filter_map(|s| Some((*theirs.get(&(&*s.dataset, &*s.session))?, s)))
         .collect();
-    let words = |matching: &TranscriptFingerprint, other: &TranscriptFingerprint| {
+    let words = |matching: &SessionFingerprint, other: &SessionFingerprint| {
         matching.words.as_ref().zip(other.words.as_ref()).is_some_and(|(a, b)| a != b)
     };
     let mut found = Vec::new();
     let mut report =
-        |what: &str, differ: &dyn Fn(&TranscriptFingerprint, &TranscriptFingerprint) -> bool| {
+        |what: &str, differ: &dyn Fn(&SessionFingerprint, &SessionFingerprint) -> bool| {
             let those = pairs.iter().filter(|(a, b)| differ(a, b));
-            let ids: Vec<&str> = those.map(|(_, matching)| matching.transcript.as_str()).collect();
+            let ids: Vec<&str> = those.map(|(_, matching)| matching.session.as_str()).collect();
             match ids.as_slice() {
                 [] => {}
                 [only] => found.push(format!("{what} of `{only}` differ")),

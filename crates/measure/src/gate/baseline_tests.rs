@@ -53,7 +53,7 @@ fn windows_that_only_other_data_sets_have_are_left_out() {
         series: BTreeMap::new(),
     };
     let rows = vec![at("d", "25%"), at("e", "25%"), at("e", "50%")];
-    let run = ByTranscript { transcripts: Vec::new(), rows };
+    let run = BySession { sessions: Vec::new(), rows };
     let baseline = Baseline { name: "before".into(), head: head("none", 0), run };
     let all = ["25%", "50%", "75%"].map(str::to_owned);
     // Nobody has a row at 75 %: whether one is missing there is told later.
@@ -155,33 +155,33 @@ fn another_answerer_or_judge_is_told_for_measures_of_answers_only() {
 #[test]
 fn sessions_that_differ_between_two_runs_are_told_by_what_differs() {
     let (_, mut before) = run_of(&["s", "t", "u"]);
-    before.run.transcripts.iter_mut().for_each(|matching| matching.words = Some("w".into()));
-    let told = |change: fn(usize, &mut TranscriptFingerprint)| {
+    before.run.sessions.iter_mut().for_each(|matching| matching.words = Some("w".into()));
+    let told = |change: fn(usize, &mut SessionFingerprint)| {
         let mut after = Baseline { name: "after".into(), ..before.clone() };
-        (0..).zip(&mut after.run.transcripts).for_each(|(at, matching)| change(at, matching));
+        (0..).zip(&mut after.run.sessions).for_each(|(at, matching)| change(at, matching));
         unlike(&before, &after)
     };
     assert_eq!(told(|_, _| {}), [""; 0]);
-    let all = |_: usize, matching: &mut TranscriptFingerprint| matching.session.push('x');
+    let all = |_: usize, matching: &mut SessionFingerprint| matching.session.push('x');
     assert_eq!(told(all), ["the messages of `s` and 2 more differ"]);
     assert_eq!(
         told(|at, matching| (0..at).for_each(|_| matching.probes.push('x'))),
         ["the probes of `t` and 1 more differ"]
     );
-    let counts = |at: usize, matching: &mut TranscriptFingerprint| {
+    let counts = |at: usize, matching: &mut SessionFingerprint| {
         if at == 2 {
             matching.tokens.push('x');
         }
     };
     assert_eq!(told(counts), ["the token counts of `u` differ"]);
     assert_eq!(told(|_, matching| matching.words = None), [""; 0], "a run may not keep the words");
-    let worded = |_: usize, matching: &mut TranscriptFingerprint| {
+    let worded = |_: usize, matching: &mut SessionFingerprint| {
         matching.words.iter_mut().for_each(|words| words.push('x'));
     };
     assert_eq!(told(worded), ["the probes of `s` and 2 more differ"]);
-    let renamed = |at: usize, matching: &mut TranscriptFingerprint| {
+    let renamed = |at: usize, matching: &mut SessionFingerprint| {
         if at == 0 {
-            matching.transcript = "v".into();
+            matching.session = "v".into();
         }
     };
     assert_eq!(
@@ -196,7 +196,7 @@ fn a_baseline_is_read_as_written_unless_a_row_or_the_version_does_not_fit() {
     let mut written = Vec::new();
     write_baseline(&report, &mut written).unwrap();
     let text = String::from_utf8(written).unwrap();
-    // The head, two transcripts and two rows; six lines begin and end the lists.
+    // The head, two sessions and two rows; six lines begin and end the lists.
     assert_eq!(text.lines().count(), 1 + 2 + 2 + 6, "{text}");
     assert_eq!(Baseline::parse("before".into(), &text).unwrap(), baseline);
     let read = |change: &dyn Fn(&mut serde_json::Value)| {
@@ -204,7 +204,7 @@ fn a_baseline_is_read_as_written_unless_a_row_or_the_version_does_not_fit() {
         change(&mut json);
         Baseline::parse("before".into(), &json.to_string()).map_err(|error| error.to_string())
     };
-    let no_row = Err("its row of x at 25% has not one figure for each transcript".to_owned());
+    let no_row = Err("its row of x at 25% has not one figure for each session".to_owned());
     for part in ["figures", "series"] {
         let emptied = read(&|json| {
             let mut rows = json["rows"].as_array_mut().unwrap().iter_mut();

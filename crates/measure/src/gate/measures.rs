@@ -29,9 +29,9 @@ pub(super) enum WrongUnit {
 /// A measure that a rule can name.
 #[derive(Clone, Copy)]
 pub enum Known {
-    /// A measure that each transcript has.
+    /// A measure that each session has.
     Measure(&'static Spec),
-    /// A number that only the whole row has, and no single transcript.
+    /// A number that only the whole row has, and no single session.
     OfRow(&'static Measure),
 }
 
@@ -120,7 +120,7 @@ impl Known {
         matches!(self, Known::Measure(spec) if spec.pool == Pool::WaitMedian)
     }
 
-    /// Whether each transcript contributes to the measure, so that two runs can
+    /// Whether each session contributes to the measure, so that two runs can
     /// be compared in pairs.
     pub fn pairs(self) -> bool {
         matches!(self, Known::Measure(_))

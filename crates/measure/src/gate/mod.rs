@@ -45,7 +45,7 @@
 //!
 //! # Against a baseline
 //!
-//! Figures are paired by transcript, replicates averaged, and pooled as the
+//! Figures are paired by session, replicates averaged, and pooled as the
 //! measure is (`measure::paired`). Three properties decide: whether the
 //! difference is *beyond* the allowed change, whether it is *surely* worse (its
 //! interval lies wholly on the worse side of zero), and whether the interval
@@ -90,7 +90,7 @@ pub use parse::{Parsed, RuleError, parse};
 pub use rule::{Amount, Limit, Mark, Operator, Rule};
 pub use scope::{Scope, fits};
 
-use crate::{ALL, by_transcript};
+use crate::{ALL, by_session};
 use recap_core::model::{
     Answer, Cell, Check, CheckOutcome, CutRow, Gate, Ground, Manifest, Missing, OFFLINE, ProbeRow,
     Report, RuleFindings, StrategyRow, UndecidedPolicy,
@@ -120,7 +120,7 @@ pub fn check(
     terms: &GateSettings<'_>,
 ) -> Result<Gate, Vec<String>> {
     let seed = report.manifest.seed;
-    let own = terms.baseline.map(|_| by_transcript(report));
+    let own = terms.baseline.map(|_| by_session(report));
     let both = terms.baseline.zip(own.as_ref());
     let both = both.map(|(baseline, own)| against::Both { baseline, own, seed });
     if let Some(both) = &both {
@@ -175,7 +175,7 @@ fn refuse(
     both: &against::Both<'_>,
 ) -> Result<(), Vec<String>> {
     let ids: Vec<(&str, &str)> =
-        report.transcripts.iter().map(|f| (&*f.dataset, &*f.transcript)).collect();
+        report.sessions.iter().map(|f| (&*f.dataset, &*f.session)).collect();
     let against = rules.iter().filter(|parsed| parsed.rule.limit.needs_baseline());
     let asked = against.map(|parsed| {
         let rows = spoken_of(report, &parsed.rule, terms.named).into_iter();
@@ -194,7 +194,7 @@ fn refuse(
 pub fn comparable(
     baseline: &Baseline,
     manifest: &Manifest,
-    transcripts: &[(&str, &str)],
+    sessions: &[(&str, &str)],
     rules: &[Parsed],
 ) -> Result<(), Vec<String>> {
     let windows = |rule: &Rule| match (&rule.window, &rule.dataset) {
@@ -217,14 +217,14 @@ pub fn comparable(
         baseline::Asked { rule, rows: each.collect() }
     });
     let asked: Vec<baseline::Asked<'_>> = asked.collect();
-    let found = baseline::differences(baseline, manifest, transcripts, &asked);
+    let found = baseline::differences(baseline, manifest, sessions, &asked);
     if found.is_empty() { Ok(()) } else { Err(found) }
 }
 
 /// The rows that a rule applies to, in printing order.
 fn spoken_of<'a>(report: &'a Report, rule: &Rule, named: &[String]) -> Vec<&'a StrategyRow> {
     let mut datasets: Vec<&str> =
-        report.transcripts.iter().map(|facts| facts.dataset.as_str()).collect();
+        report.sessions.iter().map(|facts| facts.dataset.as_str()).collect();
     datasets.dedup();
     let dataset = match (rule.dataset.as_deref(), datasets.as_slice()) {
         (Some(dataset), _) => dataset,
@@ -261,7 +261,7 @@ fn nothing(rule: &Rule) -> Check {
         value: None,
         baseline: None,
         interval: None,
-        transcripts: 0,
+        sessions: 0,
         finding: CheckOutcome::Missing,
         reason: Ground::NoRow.to_string(),
     }

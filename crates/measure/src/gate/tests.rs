@@ -346,7 +346,7 @@ fn at_cuts_the_probes_of_the_exams_of_the_same_strategy_count() {
     };
     let cut = Cut {
         dataset: "d".into(),
-        transcript: "s".into(),
+        session: "s".into(),
         request: 1,
         recorded: false,
         requests: 1,
@@ -468,7 +468,7 @@ fn losses_and_figures_of_answers_are_quality_and_counts_and_sizes_are_none() {
         ("refetch_tokens", true, false),
         ("cost_usd", false, false),
         ("tokens_sent", false, false),
-        ("transcripts", false, false),
+        ("sessions", false, false),
     ] {
         assert_eq!(known(id).is_quality(), quality, "{id}");
         assert_eq!(known(id).rests_on_probes(), of_answers, "{id}");

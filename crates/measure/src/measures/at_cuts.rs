@@ -10,7 +10,7 @@ use crate::exams::AtCut;
 use crate::spec::{Basis, Compute, Parts, Pool, Sample, Spec};
 use recap_core::model::{
     Absent, Agreement, CutBill, CutExam, FactAtStake, Measure, MessageIndex, ProbeKind, ProbeRow,
-    RIGHT, ReferenceState, TranscriptFacts, catalogue, counts_refusals,
+    RIGHT, ReferenceState, SessionFacts, catalogue, counts_refusals,
 };
 
 /// A measure at cuts.
@@ -331,7 +331,7 @@ fn continuity(sample: &Sample<'_>) -> Parts {
 /// were not asked or not graded both times are left out. Where the strategy
 /// `answers` for its overflows, a refused request answers nothing.
 pub(crate) fn agreements<'a>(
-    facts: &'a TranscriptFacts,
+    facts: &'a SessionFacts,
     full: &'a CutExam,
     own: &'a CutExam,
     answers: bool,

@@ -88,14 +88,14 @@ fn taken(sample: &Sample<'_>, figure: fn(&Recovered) -> f64) -> Parts {
 
 /// How many of the questions that were answered right without compression are
 /// still answered right: 100 × the mean over kinds of kept / (kept + lost), on
-/// exposed probes, per transcript, then averaged. Kinds with fewer than 10 probes
-/// or 3 transcripts in the data set are pooled. `full` is compared with itself
+/// exposed probes, per session, then averaged. Kinds with fewer than 10 probes
+/// or 3 sessions in the data set are pooled. `full` is compared with itself
 /// (A/A).
 pub(super) const CONTINUITY: Spec = Spec::of_probes(catalogue::CONTINUITY, continuity);
 
 /// 100 for each probe that is still right and 0 for each that no longer is.
 /// Their mean is `continuity` if no kind has a figure of its own, as with one
-/// or two transcripts.
+/// or two sessions.
 pub(super) fn continuity_series(sample: &Sample<'_>) -> Vec<Option<f64>> {
     let points = sample.answered().map(|result| match result.agreement() {
         Some(Agreement::Kept) if result.exposed => Some(100.0),

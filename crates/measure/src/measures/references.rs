@@ -1,6 +1,6 @@
 //! What is left of the references of the exam (reference §4): identifiers that
 //! the recorded agent used and had from before. Shares are means over requests,
-//! then over transcripts.
+//! then over sessions.
 //!
 //! `recency_gain` is how much better a strategy is than plain recency of the same
 //! size, which sends the preamble and the newest B tokens of messages. B is
@@ -11,10 +11,10 @@ use std::collections::BTreeSet;
 
 use crate::spec::{Asked, Basis, Parts, Pool, Sample, Spec, mean};
 use recap_core::model::{
-    Absent, Measure, Reference, ReferenceState, Support, TranscriptFacts, catalogue,
+    Absent, Measure, Reference, ReferenceState, SessionFacts, Support, catalogue,
 };
 
-/// A mean over transcripts.
+/// A mean over sessions.
 const fn spec(measure: &'static Measure, compute: fn(&Sample<'_>) -> Parts) -> Spec {
     Spec::of_cell(measure, Pool::Mean, Basis::References(Support::whole), compute)
 }
@@ -82,7 +82,7 @@ impl<const FROM: u64, const TO: u64> Band<FROM, TO> {
         (FROM..TO).contains(&reference.distance_tokens)
     }
 
-    fn support(facts: &TranscriptFacts) -> Support {
+    fn support(facts: &SessionFacts) -> Support {
         Support::of(facts.exam.references.iter().filter(|r| Self::holds(r)))
     }
 
@@ -168,7 +168,7 @@ fn newest_tokens(sample: &Sample<'_>) -> Reach {
 
 /// Lost references that were never in a tool result, as a share of all lost
 /// ones: the user mentioned them or the agent derived them, so no tool can fetch
-/// them again. Transcripts without losses are left out.
+/// them again. Sessions without losses are left out.
 pub(super) const IRRECOVERABLE: Spec =
     spec(catalogue::IRRECOVERABLE, |sample| match sample.lost().count() {
         0 => Parts::Absent(Absent::NoneLost),
@@ -212,7 +212,7 @@ pub(super) const DID_WITHOUT: Spec = Spec::of_cell(
     did_without,
 );
 
-fn support_without(facts: &TranscriptFacts) -> Support {
+fn support_without(facts: &SessionFacts) -> Support {
     if facts.recorded_compactions == 0 {
         return Support::default();
     }

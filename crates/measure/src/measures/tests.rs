@@ -3,16 +3,16 @@
 use super::*;
 use crate::spec::{Compute, Parts};
 use crate::testkit::{cell, facts, sample};
-use recap_core::model::{Absent, Cell, ProbeKind, TranscriptFacts};
+use recap_core::model::{Absent, Cell, ProbeKind, SessionFacts};
 
 /// What a measure reads from a cell beside `full`, whatever the size of the exam.
-fn beside(id: &str, facts: &TranscriptFacts, cell: &Cell, full: Option<&Cell>) -> Parts {
+fn beside(id: &str, facts: &SessionFacts, cell: &Cell, full: Option<&Cell>) -> Parts {
     let spec = MEASURES.iter().find(|spec| spec.id() == id).unwrap();
     let Compute::Cell(compute) = spec.compute else { panic!("{id}") };
     compute(&Sample { full, ..sample(facts, cell) })
 }
 
-fn read(id: &str, facts: &TranscriptFacts, cell: &Cell) -> Parts {
+fn read(id: &str, facts: &SessionFacts, cell: &Cell) -> Parts {
     beside(id, facts, cell, None)
 }
 

@@ -32,7 +32,7 @@ fn sent_in_full(sample: &Sample<'_>) -> f64 {
 pub(super) const REQUESTS: Spec =
     sum(catalogue::REQUESTS, |sample| Parts::One(sample.facts.requests.len() as f64));
 
-/// What `full` would send on the same transcripts.
+/// What `full` would send on the same sessions.
 pub(super) const TOKENS_FULL: Spec =
     sum(catalogue::TOKENS_FULL, |sample| Parts::One(sent_in_full(sample)));
 

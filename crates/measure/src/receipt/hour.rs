@@ -4,14 +4,14 @@
 use super::rebuilt::{HOUR, Rebuild};
 use super::{named, rate, rates, reported};
 use recap_billing::pricing::{PriceList, Rates};
-use recap_core::model::{Absent, Cause, Hour, TokenKind, TranscriptFacts, Usage};
+use recap_core::model::{Absent, Cause, Hour, SessionFacts, TokenKind, Usage};
 
 /// The change for the conversation of a session.
 ///
 /// # Errors
 /// Nothing was written for five minutes, or a price is unknown.
 pub(super) fn hour(
-    facts: &TranscriptFacts,
+    facts: &SessionFacts,
     rebuilds: &[Rebuild<'_>],
     prices: &PriceList,
 ) -> Result<Hour, Absent> {

@@ -11,12 +11,12 @@ use jiff::Timestamp;
 
 use recap_billing::pricing::{Moment, PriceList, Rates};
 use recap_core::model::{
-    Absent, Amount, Content, Receipt, Sender, Spent, TokenKind, TranscriptFacts, Usage,
+    Absent, Amount, Content, Receipt, Sender, SessionFacts, Spent, TokenKind, Usage,
 };
 
 /// The receipt of these sessions.
 pub fn receipt<'a>(
-    sessions: impl IntoIterator<Item = &'a TranscriptFacts>,
+    sessions: impl IntoIterator<Item = &'a SessionFacts>,
     prices: &PriceList,
 ) -> Receipt {
     let mut receipt = Receipt::default();
@@ -43,7 +43,7 @@ fn reported(usage: Option<&Usage>) -> Option<&Usage> {
 }
 
 /// The recorded name of the model that answered a request.
-fn named(facts: &TranscriptFacts, model: u32) -> Option<&str> {
+fn named(facts: &SessionFacts, model: u32) -> Option<&str> {
     match model.checked_sub(1) {
         None => facts.model.as_deref(),
         Some(other) => facts.other_models.get(other as usize).map(String::as_str),
@@ -60,7 +60,7 @@ struct Asked<'a> {
     at: Timestamp,
 }
 
-fn add_requests(receipt: &mut Receipt, facts: &TranscriptFacts, prices: &PriceList) {
+fn add_requests(receipt: &mut Receipt, facts: &SessionFacts, prices: &PriceList) {
     let sender = if facts.is_sidechain() { Sender::Subagent } else { Sender::Main };
     let own = facts.requests.iter().map(|request| Asked {
         sender,
@@ -79,7 +79,7 @@ fn add_requests(receipt: &mut Receipt, facts: &TranscriptFacts, prices: &PriceLi
     own.chain(aside).for_each(|asked| add(receipt, &asked, prices));
 }
 
-fn add_compactions(receipt: &mut Receipt, facts: &TranscriptFacts, prices: &PriceList) {
+fn add_compactions(receipt: &mut Receipt, facts: &SessionFacts, prices: &PriceList) {
     let known = facts.receipt.as_ref().map_or(&[][..], |own| &own.compactions);
     let calls = known.iter().filter_map(|made| Some((made.after, made.call.as_ref()?)));
     let told = calls.clone().count() as u64;

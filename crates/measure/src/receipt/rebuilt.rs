@@ -28,7 +28,7 @@ use jiff::SignedDuration;
 
 use super::{named, rate, rates, reported, unpriced};
 use recap_billing::pricing::{PriceList, Rates};
-use recap_core::model::{Absent, Amount, Cause, RequestFacts, TokenKind, TranscriptFacts, Usage};
+use recap_core::model::{Absent, Amount, Cause, RequestFacts, SessionFacts, TokenKind, Usage};
 
 /// Tokens that are no loss.
 const LEAST: u64 = 1_024;
@@ -66,7 +66,7 @@ impl Rebuild<'_> {
 }
 
 /// The rebuilt caches of a conversation.
-pub(super) fn rebuilds<'a>(facts: &'a TranscriptFacts, prices: &PriceList) -> Vec<Rebuild<'a>> {
+pub(super) fn rebuilds<'a>(facts: &'a SessionFacts, prices: &PriceList) -> Vec<Rebuild<'a>> {
     let told = facts.requests.iter().enumerate().filter_map(|(at, request)| {
         let usage = reported(request.recorded.as_ref())?;
         (!usage.cache_unknown && usage.prompt() > 0).then_some((at, request, usage))
@@ -99,7 +99,7 @@ fn split(lost: u64, usage: &Usage) -> [(TokenKind, u64); 3] {
     ]
 }
 
-fn cause(facts: &TranscriptFacts, before: &RequestFacts, request: &RequestFacts) -> Cause {
+fn cause(facts: &SessionFacts, before: &RequestFacts, request: &RequestFacts) -> Cause {
     let Some(own) = &facts.receipt else { return Cause::Unknown };
     let between = before.message + 1..=request.message;
     if own.compactions.iter().any(|made| between.contains(&made.after)) {
@@ -117,7 +117,7 @@ fn cause(facts: &TranscriptFacts, before: &RequestFacts, request: &RequestFacts)
 
 /// The time between two requests, where the recording has both times.
 fn idle(
-    facts: &TranscriptFacts,
+    facts: &SessionFacts,
     before: &RequestFacts,
     request: &RequestFacts,
 ) -> Option<SignedDuration> {
@@ -130,7 +130,7 @@ fn idle(
 }
 
 /// How long what a request left in the cache lives.
-fn life(facts: &TranscriptFacts, before: &RequestFacts) -> Option<SignedDuration> {
+fn life(facts: &SessionFacts, before: &RequestFacts) -> Option<SignedDuration> {
     let until = facts.requests.iter().take_while(|request| request.message <= before.message);
     let written = |request: &RequestFacts| request.recorded.filter(|usage| usage.written() > 0);
     match until.filter_map(written).last() {

@@ -16,7 +16,7 @@ fn usage([input, cache_read, cache_write_5m, cache_write_1h]: Tokens) -> Usage {
 
 /// A session of `cheap` (USD per million: input 1, read 0.1, write 1.25, output 5) whose
 /// requests are sent at these minutes.
-fn session(requests: &[(i64, Tokens)]) -> TranscriptFacts {
+fn session(requests: &[(i64, Tokens)]) -> SessionFacts {
     let sizes = vec![100; requests.len()];
     facts("s")
         .requests(&sizes)
@@ -34,7 +34,7 @@ fn session(requests: &[(i64, Tokens)]) -> TranscriptFacts {
 }
 
 /// The receipt of a session at the prices of the testkit, with a price for an hour.
-fn priced(facts: &TranscriptFacts) -> Receipt {
+fn priced(facts: &SessionFacts) -> Receipt {
     let mut prices = manifest(&[]).prices;
     for entry in prices.models.values_mut() {
         let input = entry["input_cost_per_token"].as_f64().unwrap();
@@ -44,7 +44,7 @@ fn priced(facts: &TranscriptFacts) -> Receipt {
 }
 
 /// Cause, lost tokens and millionths of a dollar of each cause.
-fn rebuilt(facts: &TranscriptFacts) -> Vec<(Cause, u64, i64)> {
+fn rebuilt(facts: &SessionFacts) -> Vec<(Cause, u64, i64)> {
     let each = priced(facts).rebuilt.into_iter();
     each.map(|(cause, Rebuilt { lost, .. })| (cause, lost.tokens, millionths(&lost))).collect()
 }
@@ -151,7 +151,7 @@ fn each_sender_pays_at_its_own_model() {
     assert_eq!((unnamed.tokens, unnamed.unpriced), (600, Some(Absent::NoModelNamed)));
     assert_eq!(millionths(&spent(Sender::Compaction, Some("cheap"))), 2_000 + 500);
     assert_eq!(receipt.silent_compactions, 1);
-    facts.transcript = format!("s{SIDECHAIN}1");
+    facts.session = format!("s{SIDECHAIN}1");
     assert_eq!(priced(&facts).of(Sender::Main), Spent::default());
 }
 

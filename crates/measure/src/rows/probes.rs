@@ -29,9 +29,9 @@ impl Builder<'_> {
 
     /// (recall − floor) / (ceiling − floor), never clamped (reference §5).
     ///
-    /// It is a ratio of means over transcripts; its interval is that of its
+    /// It is a ratio of means over sessions; its interval is that of its
     /// linearised values (Cochran, "Sampling Techniques", 6.3), in which own
-    /// score, floor and ceiling of a transcript vary together.
+    /// score, floor and ceiling of a session vary together.
     fn retention(&self, values: &mut BTreeMap<String, Value>) {
         let recall = |code: Option<usize>| code.map(|code| self.each(code, catalogue::RECALL.id));
         let controls = recall(self.floor).zip(recall(self.baseline));

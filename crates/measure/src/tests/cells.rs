@@ -2,13 +2,13 @@
 
 use super::*;
 
-/// A cell of this transcript at window `25%`, by default of a ranked strategy
+/// A cell of this session at window `25%`, by default of a ranked strategy
 /// without any effect.
 pub fn cell(id: &str, strategy: &str) -> CellBuilder {
     CellBuilder {
         key: CellKey {
             dataset: "d".into(),
-            transcript: id.into(),
+            session: id.into(),
             strategy: strategy.into(),
             window: "25%".into(),
             replicate: 0,

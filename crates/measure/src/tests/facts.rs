@@ -1,12 +1,12 @@
-//! Builds the facts of a transcript for tests.
+//! Builds the facts of a session for tests.
 
 use super::*;
 
-/// A transcript of data set `d` with alternating user and assistant messages.
+/// A session of data set `d` with alternating user and assistant messages.
 pub fn facts(id: &str) -> FactsBuilder {
-    FactsBuilder(TranscriptFacts {
+    FactsBuilder(SessionFacts {
         dataset: "d".into(),
-        transcript: id.into(),
+        session: id.into(),
         cluster: None,
         preamble_tokens: 0,
         hidden_tokens: 0,
@@ -30,7 +30,7 @@ pub fn facts(id: &str) -> FactsBuilder {
     })
 }
 
-pub struct FactsBuilder(TranscriptFacts);
+pub struct FactsBuilder(SessionFacts);
 
 impl FactsBuilder {
     pub fn dataset(mut self, name: &str) -> Self {
@@ -102,7 +102,7 @@ impl FactsBuilder {
         };
         let probe = Probe {
             id,
-            transcript: self.0.transcript.clone(),
+            session: self.0.session.clone(),
             asked_at: 0,
             kind,
             question: "Which?".into(),
@@ -128,7 +128,7 @@ impl FactsBuilder {
     }
 
     /// Changes the facts in any way.
-    pub fn with(mut self, change: impl FnOnce(&mut TranscriptFacts)) -> Self {
+    pub fn with(mut self, change: impl FnOnce(&mut SessionFacts)) -> Self {
         change(&mut self.0);
         self
     }
@@ -161,7 +161,7 @@ impl FactsBuilder {
         self
     }
 
-    pub fn build(self) -> TranscriptFacts {
+    pub fn build(self) -> SessionFacts {
         self.0
     }
 }

@@ -93,7 +93,7 @@ fn recall_is_absent_under_twenty_references_or_ten_requests() {
 }
 
 #[test]
-fn thin_transcripts_stay_out_of_the_mean_and_of_the_interval() {
+fn thin_sessions_stay_out_of_the_mean_and_of_the_interval() {
     // Ten references at five requests, all lost: too few for an exam.
     let mut builder = facts("thin").requests(&[1_000; 5]);
     for request in 0..5 {
@@ -190,13 +190,13 @@ fn did_without_is_measured_only_in_sessions_with_boundaries() {
 }
 
 #[test]
-fn a_transcript_without_references_never_changes_the_mean() {
+fn a_session_without_references_never_changes_the_mean() {
     let quiet = facts("quiet").requests(&[1_000; 10]).build();
     let cells = vec![strategy("s", "x", HALF).build(), cell("quiet", "x").sent(&[900; 10]).build()];
     let report = run(vec![ten_requests("s"), quiet], cells);
     let x = row(&report, "d", "x");
     close(x, "reference_recall", 0.5);
-    close(x, "transcripts", 2.0);
+    close(x, "sessions", 2.0);
     close(x, "tokens_sent", 20_000.0);
     close(x, "n_clusters", 1.0);
 }

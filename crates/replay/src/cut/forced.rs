@@ -79,7 +79,7 @@ impl ReplaySession<'_> {
     ) -> Result<(), ReplayError> {
         self.open_stages().await?;
         let recording = &self.subject.recording;
-        let all = &recording.transcript.messages[..messages as usize];
+        let all = &recording.session.messages[..messages as usize];
         let last = all.iter().rposition(|message| message.is_request());
         for (at, message) in all.iter().enumerate() {
             let number = at as MessageIndex;
@@ -128,7 +128,7 @@ impl ReplaySession<'_> {
         let timeline = &self.subject.timeline;
         self.now = timeline.at(seen.saturating_sub(1));
         self.context.enter(seen);
-        let compactions = &self.subject.recording.transcript.compactions;
+        let compactions = &self.subject.recording.session.compactions;
         self.recorded = compactions.iter().find(|compaction| compaction.after == seen);
         self.prepare()?;
         let mut acted = false;

@@ -2,7 +2,7 @@
 //! recording, and the requests after it are searched for the identifiers that
 //! the recorded agent used next (how-it-works §44 and §45).
 //!
-//! The parts have a file each: the segment of the transcript ([`part`]), depth
+//! The parts have a file each: the segment of the session ([`part`]), depth
 //! 1 ([`forced`]), the cost ([`money`]), and the search for lost facts
 //! ([`recovered`]).
 
@@ -39,14 +39,14 @@ pub struct ExaminedCut {
     pub exam: CutExam,
     /// Texts that the strategy wrote, by hash.
     pub texts: BTreeMap<String, String>,
-    /// Probes that still have to be asked, with positions in the whole transcript.
+    /// Probes that still have to be asked, with positions in the whole session.
     pub probed: Vec<Probed>,
     /// The cost of the requests after the cut, for each billing model.
     pub baseline: Baseline,
 }
 
 /// A callback that receives the context of each request after a cut, with the
-/// request's ordinal in the transcript.
+/// request's ordinal in the session.
 pub type RequestInspector<'a> = &'a (dyn Fn(u32, &Context) + Sync);
 
 /// Examines a strategy at a cut and a depth. `without` is the cost of the

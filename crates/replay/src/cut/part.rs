@@ -1,4 +1,4 @@
-//! The segment of a transcript that a cut examines: the messages that may be
+//! The segment of a session that a cut examines: the messages that may be
 //! compacted (the material) and the requests after them. Every strategy and depth
 //! uses the same segment.
 
@@ -9,36 +9,36 @@ use crate::PreparedSession;
 use crate::subject::text_hash;
 use recap_core::model::{
     Cut, Exam, FactAtStake, MessageIndex, ProbeFacts, RecordedCompaction, Reference, RequestFacts,
-    Snapshot, SnapshotPart, TranscriptFacts,
+    SessionFacts, Snapshot, SnapshotPart,
 };
 use recap_exam::probes::{Place, Survival};
 
 /// The text that replaces a cleared tool result: the one that Claude Code uses.
 const CLEARED: &str = "[Old tool result content cleared]";
 
-/// The segment of a transcript that a cut examines.
+/// The segment of a session that a cut examines.
 #[derive(Debug)]
 pub struct CutSegment {
-    /// The messages of the segment as a transcript, with the facts at stake as
+    /// The messages of the segment as a session, with the facts at stake as
     /// its references.
     pub(super) subject: PreparedSession,
     /// Number of messages of the material, which are the first of the segment.
     pub(super) material: MessageIndex,
     /// Ordinal, within the segment, of the first request after the cut.
     pub(super) first: u32,
-    /// Position of each message in the whole transcript.
+    /// Position of each message in the whole session.
     messages: Vec<MessageIndex>,
     /// Whether each message was cleared, by position within the segment.
     cleared: Vec<bool>,
-    /// Position of each probe in the whole transcript.
+    /// Position of each probe in the whole session.
     probes: Vec<u32>,
-    /// Ordinal, within the whole transcript, of the first request after the cut.
+    /// Ordinal, within the whole session, of the first request after the cut.
     request: u32,
 }
 
 impl CutSegment {
-    /// Takes the segment out of a transcript. `facts` are the facts at stake,
-    /// with positions in the whole transcript; `probes` are the positions of
+    /// Takes the segment out of a session. `facts` are the facts at stake,
+    /// with positions in the whole session; `probes` are the positions of
     /// the probes that are asked at this cut.
     pub fn new(
         whole: &PreparedSession,
@@ -55,7 +55,7 @@ impl CutSegment {
         let material = place.material.len() as MessageIndex;
         let texts: Vec<(MessageIndex, Option<&str>)> =
             taken.iter().map(|&(at, cleared)| (at, cleared.then_some(CLEARED))).collect();
-        let all = &whole.recording.transcript.compactions;
+        let all = &whole.recording.session.compactions;
         let compactions = place.recorded.map(|at| (at, numbers.compaction(&all[at], material)));
         let recording = whole.recording.part(&texts, compactions.into_iter().collect());
         let requests = numbers.requests(&whole.facts.requests);
@@ -65,20 +65,20 @@ impl CutSegment {
             did_without: 0,
             common: whole.facts.exam.common.clone(),
         };
-        let survival = Survival::new(&recording.transcript, &exam);
+        let survival = Survival::new(&recording.session, &exam);
         let asked = probes.iter().filter_map(|&at| whole.facts.question(at));
-        let facts = TranscriptFacts {
+        let facts = SessionFacts {
             messages: messages.iter().map(|&m| whole.facts.messages[m as usize].clone()).collect(),
             requests,
             exam,
             probes: asked.map(|probe| numbers.probe(probe, first)).collect(),
             cut_questions: Vec::new(),
             dataset: whole.facts.dataset.clone(),
-            transcript: whole.facts.transcript.clone(),
+            session: whole.facts.session.clone(),
             cluster: whole.facts.cluster.clone(),
             preamble_tokens: recording.sizes.preamble_tokens(),
             hidden_tokens: recording.sizes.hidden_tokens,
-            recorded_compactions: recording.transcript.compactions.len() as u32,
+            recorded_compactions: recording.session.compactions.len() as u32,
             model: whole.facts.model.clone(),
             other_models: whole.facts.other_models.clone(),
             tokens_source: whole.facts.tokens_source,
@@ -113,7 +113,7 @@ impl CutSegment {
             |weights: &[recap_core::tokens::Weight]| weights.iter().map(|w| w.tokens).sum::<u64>();
         Cut {
             dataset: self.subject.facts.dataset.clone(),
-            transcript: self.subject.facts.transcript.clone(),
+            session: self.subject.facts.session.clone(),
             request: place.request,
             recorded: place.recorded.is_some(),
             requests: place.requests,
@@ -139,13 +139,13 @@ impl CutSegment {
         }
     }
 
-    /// The messages of the segment as a transcript, with the facts at stake as
+    /// The messages of the segment as a session, with the facts at stake as
     /// its references.
     pub fn subject(&self) -> &PreparedSession {
         &self.subject
     }
 
-    /// The ordinal, within the whole transcript, of a request of the segment.
+    /// The ordinal, within the whole session, of a request of the segment.
     pub(super) fn request_of(&self, request: u32) -> u32 {
         self.request + request - self.first
     }
@@ -160,12 +160,12 @@ impl CutSegment {
         self.messages.len() as MessageIndex
     }
 
-    /// The position of a probe in the whole transcript.
+    /// The position of a probe in the whole session.
     pub(super) fn probe(&self, number: u32) -> u32 {
         self.probes[number as usize]
     }
 
-    /// Converts a snapshot to positions in the whole transcript. Cleared
+    /// Converts a snapshot to positions in the whole session. Cleared
     /// results become edited messages; their text is added to `texts`.
     pub(super) fn whole(
         &self,
@@ -198,7 +198,7 @@ impl CutSegment {
     ) {
         let message = self.messages[at as usize];
         if self.cleared[at as usize] {
-            let text = self.subject.recording.transcript.messages[at as usize].sent();
+            let text = self.subject.recording.session.messages[at as usize].sent();
             let hash = text_hash(&text);
             texts.insert(hash.clone(), text);
             return parts.push(SnapshotPart::Edited { message, text: hash });
@@ -210,11 +210,11 @@ impl CutSegment {
     }
 }
 
-/// Converts positions in the transcript to positions in the segment.
+/// Converts positions in the session to positions in the segment.
 struct Numbers<'a>(&'a [MessageIndex]);
 
 impl Numbers<'_> {
-    /// Number of messages of the segment before a message of the transcript.
+    /// Number of messages of the segment before a message of the session.
     fn before(&self, message: MessageIndex) -> MessageIndex {
         self.0.partition_point(|&other| other < message) as MessageIndex
     }

@@ -67,8 +67,8 @@ fn finds(part: &CutSegment, channel: &Channel<'_>, fact: u32) -> bool {
 /// spelling: searches distinguish upper and lower case.
 fn spelt(part: &CutSegment, fact: u32) -> Vec<String> {
     let reference = &part.subject.facts.exam.references[fact as usize];
-    let transcript = &part.subject.recording.transcript;
-    let source = transcript.messages[reference.last_seen as usize].sent();
+    let session = &part.subject.recording.session;
+    let source = session.messages[reference.last_seen as usize].sent();
     let words = || source.split(|c: char| !(c.is_alphanumeric() || c == '_'));
     let as_spelt = |lower: &String| {
         let is_it = |word: &&str| word.chars().flat_map(char::to_lowercase).eq(lower.chars());
@@ -81,7 +81,7 @@ fn spelt(part: &CutSegment, fact: u32) -> Vec<String> {
 /// The segment's messages as a search returns them.
 fn archive(part: &CutSegment) -> Vec<Archived> {
     let recording = &part.subject.recording;
-    let known = recording.transcript.messages.iter().zip(&part.subject.facts.messages);
+    let known = recording.session.messages.iter().zip(&part.subject.facts.messages);
     let archived = (0..).zip(known).map(|(message, (recorded, facts))| Archived {
         message,
         role: facts.role,

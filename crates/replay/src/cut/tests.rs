@@ -6,7 +6,7 @@ use serde_json::json;
 use super::*;
 use crate::PreparedSession;
 use recap_billing::pricing::{Agents, PriceList};
-use recap_core::model::{Block, CellKey, CutBill, Message, RecordedCompaction, Role, Transcript};
+use recap_core::model::{Block, CellKey, CutBill, Message, RecordedCompaction, Role, Session};
 use recap_core::tokens::Counter;
 use recap_exam::probes::Cuts;
 use recap_exam::roles::compactor::EmptySummary;
@@ -52,13 +52,13 @@ impl Compactor for Says {
 /// A task, and then `requests` calls of a tool with results of some 1,000
 /// tokens: result k names `src/module_k/part_k.rs`, and from request 12 on each
 /// call reads the file that the result 10 requests before it named.
-fn session(requests: usize) -> Transcript {
+fn session(requests: usize) -> Session {
     reading_back(requests, 10)
 }
 
 /// A session like [`session`], in which a call reads the file that the result
 /// `back` requests before it named.
-fn reading_back(requests: usize, back: usize) -> Transcript {
+fn reading_back(requests: usize, back: usize) -> Session {
     let mut messages = vec![message(0, Role::User, text("Please mend the build.".to_owned()))];
     let file = |k: usize| format!("src/module_{k}/part_{k}.rs");
     for k in 0..requests {
@@ -78,11 +78,11 @@ fn reading_back(requests: usize, back: usize) -> Transcript {
         };
         messages.push(message(messages.len(), Role::Tool, vec![result]));
     }
-    Transcript { id: "s".to_owned(), messages, ..Transcript::default() }
+    Session { id: "s".to_owned(), messages, ..Session::default() }
 }
 
-fn subject(transcript: Transcript, cuts: Cuts) -> PreparedSession {
-    PreparedSession::with_cuts("d", transcript, Arc::new(Counter::default()), (cuts, 1))
+fn subject(session: Session, cuts: Cuts) -> PreparedSession {
+    PreparedSession::with_cuts("d", session, Arc::new(Counter::default()), (cuts, 1))
 }
 
 fn plan(name: &str) -> Plan {
@@ -90,7 +90,7 @@ fn plan(name: &str) -> Plan {
     Plan {
         key: CellKey {
             dataset: "d".into(),
-            transcript: "s".into(),
+            session: "s".into(),
             strategy: name.into(),
             window: "native".into(),
             replicate: 0,
@@ -243,16 +243,16 @@ async fn a_cut_costs_what_its_requests_cost_with_and_without() {
 
 #[tokio::test]
 async fn a_recorded_compaction_is_looked_at_with_what_stood_before_it() {
-    let mut transcript = session(40);
+    let mut session = session(40);
     // After request 20 the vendor folded everything into a summary that names
     // one of the files.
-    transcript.compactions = vec![RecordedCompaction {
+    session.compactions = vec![RecordedCompaction {
         after: 41,
         kept_from: 41,
         summary: Some(named(12)),
         ..RecordedCompaction::default()
     }];
-    let subject = subject(transcript, Cuts::Recorded);
+    let subject = subject(session, Cuts::Recorded);
     assert_eq!(subject.cuts.len(), 1);
     let place = &subject.cuts[0].0;
     assert_eq!((place.request, place.from, place.material.len()), (20, 41, 41));
@@ -263,19 +263,19 @@ async fn a_recorded_compaction_is_looked_at_with_what_stood_before_it() {
 }
 
 /// A session of 40 requests whose agent compacted behind message 21 and kept those from 15 on.
-fn compacted_at_21() -> Transcript {
-    let mut transcript = session(40);
-    transcript.compactions = vec![RecordedCompaction {
+fn compacted_at_21() -> Session {
+    let mut session = session(40);
+    session.compactions = vec![RecordedCompaction {
         after: 21,
         kept_from: 15,
         summary: Some("so far".to_owned()),
         ..RecordedCompaction::default()
     }];
-    transcript
+    session
 }
 
 #[tokio::test]
-async fn a_snapshot_is_told_in_the_transcripts_own_numbers() {
+async fn a_snapshot_is_told_in_the_sessions_own_numbers() {
     let subject = subject(compacted_at_21(), Cuts::Spread(1));
     let part = part(&subject, 0);
     let (place, _) = &subject.cuts[0];
@@ -297,7 +297,7 @@ fn a_fact_is_as_far_back_as_the_messages_from_its_last_source_on() {
     let sizes = &subject.recording.sizes.messages;
     assert!(!cut.facts.is_empty());
     for fact in &cut.facts {
-        // The material is the transcript up to the cut, whole.
+        // The material is the session up to the cut, whole.
         let behind = sizes[fact.last_seen as usize..place.from as usize].iter();
         assert_eq!(fact.newest_tokens, behind.map(|weight| weight.tokens).sum::<u64>());
     }
@@ -490,13 +490,13 @@ async fn the_last_request_of_the_material_is_what_the_provider_reported() {
 
 #[tokio::test]
 async fn words_are_searched_for_in_their_original_spelling() {
-    let mut transcript = reading_back(40, 15);
-    for block in transcript.messages.iter_mut().flat_map(|message| &mut message.blocks) {
+    let mut session = reading_back(40, 15);
+    for block in session.messages.iter_mut().flat_map(|message| &mut message.blocks) {
         if let Block::ToolResult { text, .. } = block {
             *text = text.replace("for zeb", "for Zeb").replace("quag", "QuAg");
         }
     }
-    let subject = subject(transcript, Cuts::Spread(1));
+    let subject = subject(session, Cuts::Spread(1));
     let searching = exam(&subject, 0, "sliding-window-search", 1).await;
     assert_eq!(count(&searching, ReferenceState::Recovered), 15, "{:?}", searching.states);
 }

@@ -4,14 +4,14 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use recap_core::model::{CallId, Role, Transcript};
+use recap_core::model::{CallId, Role, Session};
 use recap_core::tokens::Counter;
 use recap_strategy::testkit::Talk;
 use recap_strategy::{Op, Pairs, Place, Recording, pairs_are_whole};
 
 /// Twelve rounds with a question, one to three calls and their results; every
 /// fourth round ends before its last result.
-fn talk() -> Transcript {
+fn talk() -> Session {
     let mut talk = Talk::new("S");
     for round in 0..12 {
         talk = talk.user("look");
@@ -71,7 +71,7 @@ impl Followed {
         let op = match act {
             Act::Append => {
                 let next = context.seen_count();
-                if (next as usize) < recording.transcript.messages.len() {
+                if (next as usize) < recording.session.messages.len() {
                     context.append();
                     self.pairs.look_again(context, [next]);
                 }

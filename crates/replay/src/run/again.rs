@@ -7,35 +7,35 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_util::{StreamExt, stream};
 
 use recap_core::model::{
-    Answer, Cell, CellOutcome, Cut, CutOutcome, Judgement, ProbeFacts, ProbeRow, TranscriptFacts,
+    Answer, Cell, CellOutcome, Cut, CutOutcome, Judgement, ProbeFacts, ProbeRow, SessionFacts,
 };
 use recap_exam::roles::judge::{Grading, Judge};
 
-/// An answer to a probe: position of the transcript, position of the probe,
+/// An answer to a probe: position of the session, position of the probe,
 /// text of the answer.
 type Place = (usize, u32, String);
 
 /// Grades every answer again; the same answer to a probe is graded once. At
 /// most `at_once` answers are graded at a time. A row without an answer, or of
-/// a transcript that is not listed, stays as it is.
+/// a session that is not listed, stays as it is.
 pub async fn judge_again(
-    transcripts: &[TranscriptFacts],
+    sessions: &[SessionFacts],
     (cells, cuts): (&mut [Cell], &mut [Cut]),
     judge: &dyn Judge,
     at_once: usize,
 ) {
-    let known: BTreeMap<(&str, &str), usize> = (transcripts.iter().enumerate())
-        .map(|(at, facts)| ((facts.dataset.as_str(), facts.transcript.as_str()), at))
+    let known: BTreeMap<(&str, &str), usize> = (sessions.iter().enumerate())
+        .map(|(at, facts)| ((facts.dataset.as_str(), facts.session.as_str()), at))
         .collect();
     let mut rows: Vec<(usize, &mut ProbeRow)> = Vec::new();
     for cell in cells {
-        let at = known.get(&(cell.key.dataset.as_str(), cell.key.transcript.as_str()));
+        let at = known.get(&(cell.key.dataset.as_str(), cell.key.session.as_str()));
         if let (Some(at), CellOutcome::Done(done)) = (at, &mut cell.outcome) {
             rows.extend(done.probes.iter_mut().map(|row| (*at, row)));
         }
     }
     for cut in cuts {
-        let at = known.get(&(cut.dataset.as_str(), cut.transcript.as_str()));
+        let at = known.get(&(cut.dataset.as_str(), cut.session.as_str()));
         let done = cut.rows.iter_mut().filter_map(|row| match &mut row.outcome {
             CutOutcome::Done(exam) => Some(exam),
             CutOutcome::Failed { .. } => None,
@@ -46,7 +46,7 @@ pub async fn judge_again(
     }
     let distinct: BTreeSet<Place> = rows.iter().flat_map(|(at, row)| places(*at, row)).collect();
     let asked = distinct.into_iter().filter_map(|place| {
-        let facts = transcripts[place.0].question(place.1)?;
+        let facts = sessions[place.0].question(place.1)?;
         Some(one(judge, facts, place))
     });
     let graded: BTreeMap<Place, Judgement> =
@@ -65,14 +65,14 @@ pub async fn judge_again(
 }
 
 /// The answers to a probe, with and without a recovery channel.
-fn places(transcript: usize, row: &ProbeRow) -> impl Iterator<Item = Place> {
+fn places(session: usize, row: &ProbeRow) -> impl Iterator<Item = Place> {
     let answers = row.recovered.iter().map(|recovered| &recovered.answer).chain([&row.answer]);
-    answers.filter_map(move |answer| place(transcript, row.probe, answer))
+    answers.filter_map(move |answer| place(session, row.probe, answer))
 }
 
-fn place(transcript: usize, probe: u32, answer: &Answer) -> Option<Place> {
+fn place(session: usize, probe: u32, answer: &Answer) -> Option<Place> {
     match answer {
-        Answer::Said(text) => Some((transcript, probe, text.clone())),
+        Answer::Said(text) => Some((session, probe, text.clone())),
         Answer::Nothing(_) => None,
     }
 }

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use recap_core::model::{Expectation, MessageIndex, ProbeFacts, Snapshot, SnapshotPart};
 use recap_exam::roles::judge::{Haystack, Sought};
 
-/// Finds the values of a transcript's probes in texts. Each message is parsed
+/// Finds the values of a session's probes in texts. Each message is parsed
 /// once and searched once for each value, however many contexts there are.
 pub(super) struct Stated {
     messages: Vec<Arc<str>>,
@@ -113,7 +113,7 @@ mod tests {
     fn stated(messages: &[&str], expect: Expectation) -> Stated {
         let probe = Probe {
             id: "p".into(),
-            transcript: "t".into(),
+            session: "t".into(),
             asked_at: 0,
             kind: ProbeKind::Fact,
             question: "Which?".into(),

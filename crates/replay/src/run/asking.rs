@@ -33,7 +33,7 @@ struct Answered {
     answerable: Option<bool>,
 }
 
-/// Asks and grades the probes of one transcript.
+/// Asks and grades the probes of one session.
 pub(super) struct Asking {
     subject: Arc<PreparedSession>,
     roles: ModelRoles,
@@ -48,7 +48,7 @@ pub(super) struct Asking {
 }
 
 impl Asking {
-    /// An object for one transcript that has asked no question yet.
+    /// An object for one session that has asked no question yet.
     pub fn new(subject: Arc<PreparedSession>, roles: ModelRoles) -> Self {
         let asked = subject.facts.questions().next().is_some();
         let messages = subject.facts.messages.iter().filter(|_| asked);
@@ -213,7 +213,7 @@ impl Asking {
     fn archive(&self) -> &[Archived] {
         self.archive.get_or_init(|| {
             let recording = &self.subject.recording;
-            let numbered = (0..).zip(&recording.transcript.messages);
+            let numbered = (0..).zip(&recording.session.messages);
             let known = numbered.zip(&self.subject.facts.messages).zip(&self.messages);
             let archived = known.map(|(((number, message), facts), content)| {
                 let reasoning = reasoning(message);

@@ -23,7 +23,7 @@ use serde_json::Value as Json;
 use super::Loaded;
 use recap_core::model::{
     Answer, Cell, CellOutcome, Cut, CutOutcome, Expectation, Gate, Judgement, Manifest, NoGrade,
-    RunResults, Transcript, TranscriptFacts, Verdict,
+    RunResults, Session, SessionFacts, Verdict,
 };
 use recap_core::text::redact;
 use recap_formats::Dataset;
@@ -38,7 +38,7 @@ const SHORTEST: usize = 8;
 /// JSON fields in which names of users are replaced too.
 const NAMED: &[&str] = &[
     "dataset",
-    "transcript",
+    "session",
     "cluster",
     "title",
     "warnings",
@@ -68,10 +68,10 @@ pub struct Conceal {
 }
 
 impl Conceal {
-    /// Collects what to replace from the transcripts of these data sets.
+    /// Collects what to replace from the sessions of these data sets.
     pub fn datasets(datasets: &[Dataset]) -> Self {
-        let transcripts = datasets.iter().flat_map(|dataset| &dataset.transcripts);
-        Self::texts(&transcripts.flat_map(texts).collect::<Vec<String>>())
+        let sessions = datasets.iter().flat_map(|dataset| &dataset.sessions);
+        Self::texts(&sessions.flat_map(texts).collect::<Vec<String>>())
     }
 
     /// Collects what to replace from these texts of the sessions.
@@ -101,11 +101,10 @@ impl Conceal {
         dataset
             .probes
             .iter_mut()
-            .for_each(|probe| probe.transcript = self.concealed_name(&probe.transcript));
-        for transcript in &mut dataset.transcripts {
-            transcript.id = self.concealed_name(&transcript.id);
-            transcript.project =
-                transcript.project.as_deref().map(|name| self.concealed_name(name));
+            .for_each(|probe| probe.session = self.concealed_name(&probe.session));
+        for session in &mut dataset.sessions {
+            session.id = self.concealed_name(&session.id);
+            session.project = session.project.as_deref().map(|name| self.concealed_name(name));
         }
     }
 
@@ -126,12 +125,12 @@ impl Conceal {
         self.with_texts_concealed(gate)
     }
 
-    /// Conceals the facts of a transcript and removes questions and
+    /// Conceals the facts of a session and removes questions and
     /// expectations.
     #[must_use]
-    pub fn facts(&self, facts: TranscriptFacts) -> TranscriptFacts {
+    pub fn facts(&self, facts: SessionFacts) -> SessionFacts {
         let fingerprint = facts.fingerprint();
-        let mut facts: TranscriptFacts = self.with_texts_concealed(&without_questions(facts));
+        let mut facts: SessionFacts = self.with_texts_concealed(&without_questions(facts));
         for reference in &mut facts.exam.references {
             reference.text = self.alias(reference.class.as_str(), &reference.text);
         }
@@ -251,7 +250,7 @@ impl Loaded {
         results.close();
         Self {
             manifest: conceal.manifest(&self.manifest),
-            transcripts: self.transcripts.into_iter().map(|one| conceal.facts(one)).collect(),
+            sessions: self.sessions.into_iter().map(|one| conceal.facts(one)).collect(),
             results,
             calls: self.calls,
             gate: self.gate.map(|gate| conceal.gate(&gate)),
@@ -280,22 +279,22 @@ fn matcher_of<'a>(words: impl IntoIterator<Item = &'a String>) -> Option<AhoCora
     AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(some).ok()
 }
 
-/// Every text of a transcript.
-fn texts(transcript: &Transcript) -> Vec<String> {
-    let mut texts = vec![transcript.preamble.sent()];
-    for message in &transcript.messages {
+/// Every text of a session.
+fn texts(session: &Session) -> Vec<String> {
+    let mut texts = vec![session.preamble.sent()];
+    for message in &session.messages {
         texts.extend([message.sent(), message.reasoning()]);
     }
-    texts.extend(transcript.preamble_changes.iter().flat_map(|change| change.system.clone()));
-    texts.extend(transcript.compactions.iter().filter_map(|made| made.summary.clone()));
-    texts.extend(transcript.metadata.iter().cloned());
-    texts.extend(transcript.project.clone());
+    texts.extend(session.preamble_changes.iter().flat_map(|change| change.system.clone()));
+    texts.extend(session.compactions.iter().filter_map(|made| made.summary.clone()));
+    texts.extend(session.metadata.iter().cloned());
+    texts.extend(session.project.clone());
     texts
 }
 
 /// Removes questions, expected and stale values from facts. The kind of the
 /// expected answer stays.
-fn without_questions(mut facts: TranscriptFacts) -> TranscriptFacts {
+fn without_questions(mut facts: SessionFacts) -> SessionFacts {
     for asked in facts.probes.iter_mut().chain(&mut facts.cut_questions) {
         let probe = &mut asked.probe;
         probe.question.clear();
@@ -397,10 +396,10 @@ mod tests {
             assert!(named.contains(kind) && !named.contains(secret), "{text}: {named}");
             assert_eq!(conceal.concealed_name(&named), named);
         }
-        let file = conceal
-            .concealed_sentence("acme/deep/log.jsonl: no transcript of openai/gpt-5.4 at 1/2");
+        let file =
+            conceal.concealed_sentence("acme/deep/log.jsonl: no session of openai/gpt-5.4 at 1/2");
         assert!(
-            file.starts_with("path-") && file.ends_with(": no transcript of openai/gpt-5.4 at 1/2")
+            file.starts_with("path-") && file.ends_with(": no session of openai/gpt-5.4 at 1/2")
         );
         for text in
             ["sliding-window", "25%", "user", "https://x.org/a/b", "a/b", "2026-01-01T00:00:00Z"]

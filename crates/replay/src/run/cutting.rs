@@ -1,5 +1,5 @@
 //! Examines every strategy at every cut. The strategies of a cut run side by side:
-//! they share its part of the transcript, which is dropped afterwards.
+//! they share its part of the session, which is dropped afterwards.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -51,8 +51,8 @@ impl Cutting {
         let facts = &subject.facts;
         let is_done = |at: &usize| {
             let place = &subject.cuts[*at].0;
-            let (dataset, transcript) = (facts.dataset.clone(), facts.transcript.clone());
-            done.contains_key(&(dataset, transcript, place.request, place.recorded.is_some()))
+            let (dataset, session) = (facts.dataset.clone(), facts.session.clone());
+            done.contains_key(&(dataset, session, place.request, place.recorded.is_some()))
         };
         let first = plans.first().map(|plan| plan.key.window.clone());
         let of_one = plans.iter().filter(|plan| Some(&plan.key.window) == first.as_ref());

@@ -13,8 +13,8 @@ use recap_core::model::{
 /// What is taken over. What failed is not: it is tried again.
 #[derive(Debug, Default)]
 pub(super) struct Earlier {
-    /// Data set and id of each transcript whose facts are in the journal.
-    pub transcripts: BTreeSet<(String, String)>,
+    /// Data set and id of each session whose facts are in the journal.
+    pub sessions: BTreeSet<(String, String)>,
     pub cells: BTreeMap<CellKey, Cell>,
     pub cuts: BTreeMap<CutKey, Cut>,
     pub calls: Vec<CallRow>,
@@ -24,7 +24,7 @@ pub(super) struct Earlier {
 impl Earlier {
     /// The reusable results of an interrupted run, and its manifest.
     pub fn of(there: Loaded) -> (Self, Manifest) {
-        let Loaded { manifest, transcripts, results, calls, texts, .. } = there;
+        let Loaded { manifest, sessions, results, calls, texts, .. } = there;
         let (cells, cuts) = results.into_lists();
         let offline = manifest.is_offline();
         let done = |cell: &Cell| match &cell.outcome {
@@ -37,7 +37,7 @@ impl Earlier {
         };
         let examined = |cut: &Cut| cut.rows.iter().all(exam_done);
         let earlier = Self {
-            transcripts: transcripts.into_iter().map(|f| (f.dataset, f.transcript)).collect(),
+            sessions: sessions.into_iter().map(|f| (f.dataset, f.session)).collect(),
             cells: cells.into_iter().filter(done).map(|cell| (cell.key.clone(), cell)).collect(),
             cuts: cuts.into_iter().filter(examined).map(|cut| (cut_key(&cut), cut)).collect(),
             calls,

@@ -13,7 +13,7 @@ use super::earlier::{Earlier, unlike};
 use super::files::{FolderError, GATE, MANIFEST, TEXTS, TIMES, io};
 use super::journal::{JOURNAL, Kind, Shared, Text, write_line};
 use super::loaded::Loaded;
-use recap_core::model::{CallRow, Cell, CellKey, Cut, Gate, Manifest, RunResults, TranscriptFacts};
+use recap_core::model::{CallRow, Cell, CellKey, Cut, Gate, Manifest, RunResults, SessionFacts};
 
 /// What models answered, while a run without a cassette goes on.
 pub const REPLIES: &str = "replies.jsonl";
@@ -172,11 +172,11 @@ impl Folder {
         &self.path
     }
 
-    /// Adds the facts of a transcript to the journal.
-    pub(super) fn append_transcript(&mut self, facts: &TranscriptFacts) -> Result<(), FolderError> {
+    /// Adds the facts of a session to the journal.
+    pub(super) fn append_session(&mut self, facts: &SessionFacts) -> Result<(), FolderError> {
         match &self.conceal {
-            Some(conceal) => self.append(Kind::Transcript, &conceal.facts(facts.clone())),
-            None => self.append(Kind::Transcript, facts),
+            Some(conceal) => self.append(Kind::Session, &conceal.facts(facts.clone())),
+            None => self.append(Kind::Session, facts),
         }
     }
 
@@ -233,8 +233,8 @@ impl Folder {
         texts.iter().try_for_each(|(hash, text)| self.append(Kind::Text, &Text { hash, text }))
     }
 
-    /// The facts of a transcript as this folder stores them.
-    pub(super) fn facts(&self, facts: TranscriptFacts) -> TranscriptFacts {
+    /// The facts of a session as this folder stores them.
+    pub(super) fn facts(&self, facts: SessionFacts) -> SessionFacts {
         match &self.conceal {
             Some(conceal) => conceal.facts(facts),
             None => facts,
@@ -250,7 +250,7 @@ impl Folder {
     /// files. The results are written as they are: they are concealed already.
     pub fn sort_journal(
         &mut self,
-        transcripts: &[TranscriptFacts],
+        sessions: &[SessionFacts],
         results: &RunResults,
         calls: &[CallRow],
     ) -> Result<(), FolderError> {
@@ -266,7 +266,7 @@ impl Folder {
         // What the cells share is found anew, and not needed afterwards.
         self.shared = Shared::default();
         let mut shared = Shared::default();
-        (transcripts.iter().try_for_each(|facts| write_line(&mut out, Kind::Transcript, facts)))
+        (sessions.iter().try_for_each(|facts| write_line(&mut out, Kind::Session, facts)))
             .and_then(|()| {
                 results.iter().try_for_each(|session| {
                     let mut cells = session.cells().to_vec();

@@ -7,7 +7,7 @@ use super::pool::side_by_side;
 use super::prepare::{Prepared, plan};
 use super::spec::{ModelRoles, RunError, RunSpec, compactor};
 use crate::{LEAST_FOR_MESSAGES, PreparedSession, replay};
-use recap_core::model::{Cell, TranscriptFacts};
+use recap_core::model::{Cell, SessionFacts};
 use recap_strategy::Strategy;
 
 /// The sessions of a run, as a bill needs them.
@@ -24,10 +24,10 @@ impl Billable {
     }
 
     /// The facts that the cells fit, sorted by data set and id.
-    pub fn facts(&self) -> Vec<TranscriptFacts> {
-        let mut facts: Vec<TranscriptFacts> =
+    pub fn facts(&self) -> Vec<SessionFacts> {
+        let mut facts: Vec<SessionFacts> =
             self.0.iter().map(|subject| (*subject.facts).clone()).collect();
-        facts.sort_by(|a, b| (&a.dataset, &a.transcript).cmp(&(&b.dataset, &b.transcript)));
+        facts.sort_by(|a, b| (&a.dataset, &a.session).cmp(&(&b.dataset, &b.session)));
         facts
     }
 

@@ -1,7 +1,7 @@
 //! The file `cells.jsonl`: the results of a run, one a line.
 //!
 //! The requests and the bills of a cell are lines of their own under the hash
-//! of their content, written once for all cells of a transcript with the same
+//! of their content, written once for all cells of a session with the same
 //! content: most strategies send the same requests until their first compaction.
 //!
 //! Each line ends with a checksum of its text, so that a line that was edited,
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::files::{FolderError, io as at};
-use recap_core::model::{Bill, CallRow, Cell, CellOutcome, Cut, RequestRow, TranscriptFacts};
+use recap_core::model::{Bill, CallRow, Cell, CellOutcome, Cut, RequestRow, SessionFacts};
 
 /// Name of the file in the run folder.
 pub(super) const JOURNAL: &str = "cells.jsonl";
@@ -25,7 +25,7 @@ pub(super) const JOURNAL: &str = "cells.jsonl";
 /// A result as read from the journal.
 #[derive(Clone, Debug)]
 pub(super) enum Record {
-    Transcript(Box<TranscriptFacts>),
+    Session(Box<SessionFacts>),
     Cell(Cell),
     Cut(Cut),
     Call(CallRow),
@@ -41,7 +41,7 @@ pub(super) enum Record {
 #[strum_discriminants(strum(serialize_all = "lowercase"))]
 #[serde(rename_all = "lowercase")]
 enum Line {
-    Transcript(Box<TranscriptFacts>),
+    Session(Box<SessionFacts>),
     Requests(Content<Arc<Vec<RequestRow>>>),
     Bill(Content<Arc<Bill>>),
     Cell(CellLine<Cell>),
@@ -89,19 +89,19 @@ const SUM: &str = ",\"sum\":\"";
 /// The text behind the checksum.
 const END: &str = "\"}";
 
-/// The contents that successive cells of one transcript share, by hash. They are
-/// written again for the next transcript, so that nobody has to hold those of
+/// The contents that successive cells of one session share, by hash. They are
+/// written again for the next session, so that nobody has to hold those of
 /// a whole run.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
-    /// Data set and id of the transcript of the last cell.
-    transcript: Option<(String, String)>,
+    /// Data set and id of the session of the last cell.
+    session: Option<(String, String)>,
     requests: HashMap<String, Arc<Vec<RequestRow>>>,
     bills: HashMap<String, Arc<Bill>>,
 }
 
 /// Number of contents that a reader holds before it forgets those of earlier
-/// transcripts. Earlier versions wrote each content once in a journal.
+/// sessions. Earlier versions wrote each content once in a journal.
 const HELD: usize = 20_000;
 
 impl Shared {
@@ -138,16 +138,16 @@ impl Shared {
         Ok(())
     }
 
-    /// Whether the cell is of another transcript than the one before.
+    /// Whether the cell is of another session than the one before.
     fn begins(&mut self, cell: &Cell) -> bool {
         let of = &cell.key;
-        let same = |(dataset, transcript): &(String, String)| {
-            (dataset, transcript) == (&of.dataset, &of.transcript)
+        let same = |(dataset, session): &(String, String)| {
+            (dataset, session) == (&of.dataset, &of.session)
         };
-        if self.transcript.as_ref().is_some_and(same) {
+        if self.session.as_ref().is_some_and(same) {
             return false;
         }
-        self.transcript = Some((of.dataset.clone(), of.transcript.clone()));
+        self.session = Some((of.dataset.clone(), of.session.clone()));
         true
     }
 
@@ -170,7 +170,7 @@ impl Shared {
                 self.bills.insert(hash, content);
                 return Ok(None);
             }
-            Line::Transcript(facts) => Record::Transcript(facts),
+            Line::Session(facts) => Record::Session(facts),
             Line::Cell(cell) => {
                 self.forget(&cell);
                 Record::Cell(self.resolved(cell)?)
@@ -393,7 +393,7 @@ mod tests {
         };
         let key = CellKey {
             dataset: "d".to_owned(),
-            transcript: "t".to_owned(),
+            session: "t".to_owned(),
             strategy: strategy.to_owned(),
             window: "50%".to_owned(),
             replicate: 0,

@@ -9,15 +9,15 @@ use serde::Deserialize;
 
 use super::files::{FolderError, GATE, MANIFEST, TEXTS, io};
 use super::journal::{self, JOURNAL, Journal, Record, Text};
-use recap_core::model::{CallRow, Cut, Gate, INSTRUMENT, Manifest, RunResults, TranscriptFacts};
+use recap_core::model::{CallRow, Cut, Gate, INSTRUMENT, Manifest, RunResults, SessionFacts};
 
 /// [`Cut::key`] that owns its words.
 pub(super) type CutKey = (String, String, u32, bool);
 
 /// The key of a cut.
 pub(super) fn cut_key(cut: &Cut) -> CutKey {
-    let (dataset, transcript, request, recorded) = cut.key();
-    (dataset.to_owned(), transcript.to_owned(), request, recorded)
+    let (dataset, session, request, recorded) = cut.key();
+    (dataset.to_owned(), session.to_owned(), request, recorded)
 }
 
 /// Everything that a finished or interrupted run left.
@@ -25,8 +25,8 @@ pub(super) fn cut_key(cut: &Cut) -> CutKey {
 pub struct Loaded {
     /// The inputs and settings of the run.
     pub manifest: Manifest,
-    /// Facts of the run's transcripts.
-    pub transcripts: Vec<TranscriptFacts>,
+    /// Facts of the run's sessions.
+    pub sessions: Vec<SessionFacts>,
     /// Cells that finished or failed, and cuts that were examined.
     pub results: RunResults,
     /// Calls of real models.
@@ -62,10 +62,10 @@ impl Loaded {
     /// As for [`Loaded::read`].
     pub fn without_texts(path: &Path) -> Result<Self, FolderError> {
         let manifest = Self::manifest(path)?;
-        let (mut transcripts, mut calls, mut texts) = (Vec::new(), Vec::new(), BTreeMap::new());
+        let (mut sessions, mut calls, mut texts) = (Vec::new(), Vec::new(), BTreeMap::new());
         let mut results = RunResults::default();
         let journal = journal::read(&path.join(JOURNAL), |record| match record {
-            Record::Transcript(facts) => transcripts.push(*facts),
+            Record::Session(facts) => sessions.push(*facts),
             Record::Cell(cell) => results.add_cell(cell),
             Record::Cut(cut) => results.add_cut(cut),
             Record::Call(call) => calls.push(call),
@@ -78,7 +78,7 @@ impl Loaded {
             false => None,
         };
         let gate = gate.map(|gate| parsed(file, &gate)).transpose()?;
-        Ok(Self { manifest, transcripts, results, calls, gate, texts, journal })
+        Ok(Self { manifest, sessions, results, calls, gate, texts, journal })
     }
 
     /// Reads the manifest of a run alone.

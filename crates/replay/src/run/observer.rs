@@ -7,17 +7,17 @@ use recap_core::model::{CallRow, CellKey, Cut};
 pub enum Event<'a> {
     /// The amount of work is known.
     Planned {
-        /// Number of transcripts to count and mine.
-        transcripts: usize,
+        /// Number of sessions to count and mine.
+        sessions: usize,
         /// Number of cells to replay.
         cells: usize,
         /// Number of cuts to examine.
         cuts: usize,
     },
-    /// A transcript was counted and mined.
+    /// A session was counted and mined.
     Prepared {
-        /// Id of the transcript.
-        transcript: &'a str,
+        /// Id of the session.
+        session: &'a str,
         /// Number of references in its exam.
         references: usize,
     },

@@ -18,14 +18,14 @@ use super::prepare::{Prepared, plan};
 use super::spec::{ModelRoles, RunError, RunSpec, compactor};
 use crate::{PreparedSession, Replayed, replay};
 use recap_core::model::{
-    CallRow, Cell, CellKey, CellOutcome, Cut, RowKind, RunResults, TranscriptFacts,
+    CallRow, Cell, CellKey, CellOutcome, Cut, RowKind, RunResults, SessionFacts,
 };
 
 /// The results of a run, sorted by key.
 #[derive(Clone, Debug)]
 pub struct Finished {
-    /// Facts of the transcripts.
-    pub transcripts: Vec<TranscriptFacts>,
+    /// Facts of the sessions.
+    pub sessions: Vec<SessionFacts>,
     /// All cells, also those that failed, and all cuts that were examined.
     pub results: RunResults,
     /// Calls of real models, each once.
@@ -34,7 +34,7 @@ pub struct Finished {
     pub texts: BTreeMap<String, String>,
 }
 
-/// Replays. Cells are appended to the folder as they end. A transcript is
+/// Replays. Cells are appended to the folder as they end. A session is
 /// forgotten, but for what measuring needs of it, once its cells and its cuts
 /// have ended.
 ///
@@ -71,13 +71,13 @@ pub async fn run(
     earlier.cells.into_values().for_each(|cell| results.add_cell(cell));
     earlier.cuts.into_values().for_each(|cut| results.add_cut(cut));
     results.close();
-    facts.sort_by(|a, b| (&a.dataset, &a.transcript).cmp(&(&b.dataset, &b.transcript)));
+    facts.sort_by(|a, b| (&a.dataset, &a.session).cmp(&(&b.dataset, &b.session)));
     calls.sort_by(|a, b| (a.role, &a.model, &a.key).cmp(&(b.role, &b.model, &b.key)));
     // The texts are written first, because they are in the journal until it is
     // sorted.
     folder.write_texts(&texts)?;
     folder.sort_journal(&facts, &results, &calls)?;
-    Ok(Finished { transcripts: facts, results, calls, texts })
+    Ok(Finished { sessions: facts, results, calls, texts })
 }
 
 /// Runs tasks, each with its key, and calls `each` with the key and the result
@@ -108,7 +108,7 @@ where
     Ok(())
 }
 
-/// Reports the amount of work, and writes the facts of the transcripts.
+/// Reports the amount of work, and writes the facts of the sessions.
 fn begin(
     spec: &RunSpec,
     roles: &ModelRoles,
@@ -123,17 +123,17 @@ fn begin(
     };
     let cuts = subjects.iter().map(|subject| subject.cuts.len()).sum::<usize>();
     observer.event(&Event::Planned {
-        transcripts: subjects.len(),
+        sessions: subjects.len(),
         cells: subjects.iter().map(to_do).sum(),
         cuts: cuts - earlier.cuts.len().min(cuts),
     });
     for subject in subjects {
-        let key = (subject.facts.dataset.clone(), subject.facts.transcript.clone());
-        if !earlier.transcripts.contains(&key) {
-            folder.append_transcript(&subject.facts)?;
+        let key = (subject.facts.dataset.clone(), subject.facts.session.clone());
+        if !earlier.sessions.contains(&key) {
+            folder.append_session(&subject.facts)?;
         }
         let references = subject.facts.exam.references.len();
-        observer.event(&Event::Prepared { transcript: &subject.facts.transcript, references });
+        observer.event(&Event::Prepared { session: &subject.facts.session, references });
     }
     Ok(())
 }
@@ -152,7 +152,7 @@ type Task = Pin<Box<dyn Future<Output = Done> + Send>>;
 /// The cell that a task replays; `None` for a cut.
 type CellOfTask = Option<(CellKey, RowKind)>;
 
-/// The remaining tasks of a transcript: its cells, then its cuts.
+/// The remaining tasks of a session: its cells, then its cuts.
 fn tasks(
     spec: &RunSpec,
     roles: &ModelRoles,

@@ -1,4 +1,4 @@
-//! Counts and mines the transcripts of a run, and plans its cells.
+//! Counts and mines the sessions of a run, and plans its cells.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use super::pool::side_by_side;
 use super::spec::{CutQuestions, ModelRoles, RunError, RunSpec, Sample};
 use crate::{NativeWindow, Plan, PreparedSession, receipt_facts, validate};
 use recap_billing::pricing::Agent;
-use recap_core::model::{CellKey, Planned, PlannedStrategy, PlannedTranscript, Probe};
+use recap_core::model::{CellKey, Planned, PlannedSession, PlannedStrategy, Probe};
 use recap_core::tokens::Counter;
 use recap_exam::probes::Place;
 use recap_exam::questions;
@@ -23,12 +23,12 @@ pub fn plan(
     let (mut plans, mut set_aside) = (Vec::new(), Vec::new());
     let facts = &subject.facts;
     let agents: Arc<[Agent]> = spec.agents.of(facts.model.as_deref(), &facts.other_models).into();
-    let native = NativeWindow::of(&subject.recording.transcript, &spec.agents).tokens;
+    let native = NativeWindow::of(&subject.recording.session, &spec.agents).tokens;
     for window in spec.windows.of(&subject.facts.dataset) {
         let tokens = match window.tokens(&subject.recording.sizes, native) {
             Ok(tokens) => tokens,
             Err(why) => {
-                set_aside.push(format!("{}: {why}", subject.facts.transcript));
+                set_aside.push(format!("{}: {why}", subject.facts.session));
                 continue;
             }
         };
@@ -39,7 +39,7 @@ pub fn plan(
                 plans.push(Plan {
                     key: CellKey {
                         dataset: subject.facts.dataset.clone(),
-                        transcript: subject.facts.transcript.clone(),
+                        session: subject.facts.session.clone(),
                         strategy: strategy.name.clone(),
                         window: window.label().to_owned(),
                         replicate,
@@ -59,23 +59,23 @@ pub fn plan(
     (plans, set_aside)
 }
 
-/// Transcripts that were counted and mined, and the cells to run on them.
+/// Sessions that were counted and mined, and the cells to run on them.
 #[derive(Clone, Debug)]
 pub struct Prepared {
     pub(super) subjects: Vec<Arc<PreparedSession>>,
     planned: Planned,
     set_aside: Vec<String>,
-    transcripts: usize,
+    sessions: usize,
 }
 
 impl Prepared {
-    /// Transcripts that do not fit a window and are not replayed at it, each
+    /// Sessions that do not fit a window and are not replayed at it, each
     /// with the reason.
     pub fn set_aside(&self) -> impl Iterator<Item = String> {
         self.set_aside.iter().map(|why| format!("set aside: {why}"))
     }
 
-    /// Refuses a run in which no transcript fits any window.
+    /// Refuses a run in which no session fits any window.
     ///
     /// # Errors
     /// That is so.
@@ -84,7 +84,7 @@ impl Prepared {
             return Ok(());
         }
         let reasons = self.set_aside.join("\n");
-        Err(RunError::Windows { transcripts: self.transcripts, reasons })
+        Err(RunError::Windows { sessions: self.sessions, reasons })
     }
 
     /// Every cell and every cut that the run will produce.
@@ -93,12 +93,12 @@ impl Prepared {
     }
 }
 
-/// The totals over the plans of all transcripts.
+/// The totals over the plans of all sessions.
 #[derive(Default)]
 struct Summed {
     strategies: BTreeMap<String, PlannedStrategy>,
     at_cuts: BTreeSet<String>,
-    transcripts: Vec<PlannedTranscript>,
+    sessions: Vec<PlannedSession>,
 }
 
 impl Summed {
@@ -121,21 +121,21 @@ impl Summed {
             }
         }
         let cut = |(place, _): &(Place, _)| (place.request, place.recorded.is_some());
-        self.transcripts.push(PlannedTranscript {
+        self.sessions.push(PlannedSession {
             windows,
             dataset: subject.facts.dataset.clone(),
-            transcript: subject.facts.transcript.clone(),
+            session: subject.facts.session.clone(),
             cuts: subject.cuts.iter().map(cut).collect(),
         });
     }
 
     fn planned(mut self) -> Planned {
-        let key = |one: &PlannedTranscript| (one.dataset.clone(), one.transcript.clone());
-        self.transcripts.sort_by_cached_key(key);
+        let key = |one: &PlannedSession| (one.dataset.clone(), one.session.clone());
+        self.sessions.sort_by_cached_key(key);
         Planned {
             strategies: self.strategies.into_values().collect(),
             at_cuts: self.at_cuts.into_iter().collect(),
-            transcripts: self.transcripts,
+            sessions: self.sessions,
         }
     }
 }
@@ -146,13 +146,13 @@ impl Summed {
 /// A worker could not be started.
 pub async fn prepare(
     spec: &RunSpec,
-    transcripts: Vec<Sample>,
+    sessions: Vec<Sample>,
     roles: &ModelRoles,
     counter: Arc<Counter>,
 ) -> Result<Prepared, RunError> {
-    let mut subjects = subjects(spec, transcripts, roles, counter).await?;
+    let mut subjects = subjects(spec, sessions, roles, counter).await?;
     let (mut summed, mut set_aside) = (Summed::default(), Vec::new());
-    let transcripts = subjects.len();
+    let sessions = subjects.len();
     subjects.retain(|subject| {
         let (plans, aside) = plan(spec, roles, subject);
         set_aside.extend(aside);
@@ -163,22 +163,22 @@ pub async fn prepare(
     });
     // Sorted, so that the parts of a run can be put together in the same order.
     set_aside.sort_unstable();
-    Ok(Prepared { subjects, planned: summed.planned(), set_aside, transcripts })
+    Ok(Prepared { subjects, planned: summed.planned(), set_aside, sessions })
 }
 
 async fn subjects(
     spec: &RunSpec,
-    transcripts: Vec<Sample>,
+    sessions: Vec<Sample>,
     roles: &ModelRoles,
     counter: Arc<Counter>,
 ) -> Result<Vec<Arc<PreparedSession>>, RunError> {
-    let task = |Sample { dataset, transcript, probes }| {
+    let task = |Sample { dataset, session, probes }| {
         let counter = Arc::clone(&counter);
         let (agents, compactor) = (Arc::clone(&spec.agents), Arc::clone(&roles.compactor));
         let at = (spec.cuts, spec.depth);
         let made = spec.questions.clone();
         async move {
-            let subject = PreparedSession::with_cuts(&dataset, transcript, counter, at);
+            let subject = PreparedSession::with_cuts(&dataset, session, counter, at);
             let validation = validate(&subject, &agents, compactor.as_ref()).await;
             let questions = cut_questions(&made, &subject, probes.is_empty());
             let receipt = receipt_facts(&subject, &agents);
@@ -187,7 +187,7 @@ async fn subjects(
         }
     };
     let mut subjects = Vec::new();
-    let tasks = transcripts.into_iter().map(task).enumerate();
+    let tasks = sessions.into_iter().map(task).enumerate();
     side_by_side(spec.jobs, tasks, |at, subject| {
         let subject = subject.map_err(|panicked| RunError::Worker(panicked.to_string()))?;
         subjects.push((at, Arc::new(subject)));
@@ -205,11 +205,11 @@ fn cut_questions(made: &CutQuestions, subject: &PreparedSession, no_probes: bool
         CutQuestions::None => Vec::new(),
         CutQuestions::Auto if no_probes => {
             let places: Vec<Place> = subject.cuts.iter().map(|(place, _)| place.clone()).collect();
-            questions::generate(&subject.recording.transcript, &places)
+            questions::generate(&subject.recording.session, &places)
         }
         CutQuestions::Auto => Vec::new(),
         CutQuestions::Given(given) => {
-            let key = (facts.dataset.clone(), facts.transcript.clone());
+            let key = (facts.dataset.clone(), facts.session.clone());
             given.get(&key).cloned().unwrap_or_default()
         }
     }

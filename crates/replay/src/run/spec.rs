@@ -7,7 +7,7 @@ use super::files::FolderError;
 use super::windows::Windows;
 use crate::PreparedSession;
 use recap_billing::pricing::{Agent, Agents};
-use recap_core::model::{Probe, Transcript};
+use recap_core::model::{Probe, Session};
 use recap_core::tokens::Counter;
 use recap_exam::probes::Cuts;
 use recap_exam::roles::answerer::{self, Answerer};
@@ -56,17 +56,17 @@ pub enum CutQuestions {
     None,
     /// Made from every session without probes of its own.
     Auto,
-    /// Given, by data set and transcript.
+    /// Given, by data set and session.
     Given(Arc<BTreeMap<(String, String), Vec<Probe>>>),
 }
 
-/// A transcript and the data set that it belongs to.
+/// A session and the data set that it belongs to.
 #[derive(Clone, Debug)]
 pub struct Sample {
     /// Name of the data set.
     pub dataset: String,
     /// The session.
-    pub transcript: Transcript,
+    pub session: Session,
     /// Its probes.
     pub probes: Vec<Probe>,
 }
@@ -105,11 +105,11 @@ impl ModelRoles {
 /// Why a run could not go on.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// No window fits any transcript.
-    #[error("no transcript fits its window:\n{reasons}")]
+    /// No window fits any session.
+    #[error("no session fits its window:\n{reasons}")]
     Windows {
-        /// Transcripts that were to be replayed.
-        transcripts: usize,
+        /// Sessions that were to be replayed.
+        sessions: usize,
         /// What each does not fit, a line each.
         reasons: String,
     },
@@ -121,7 +121,7 @@ pub enum RunError {
     Worker(String),
 }
 
-/// Who compacts in a cell: the offline summary counts as its transcript does,
+/// Who compacts in a cell: the offline summary counts as its session does,
 /// a model is asked anew at each repetition.
 pub(super) fn compactor(
     roles: &ModelRoles,

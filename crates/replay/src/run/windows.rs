@@ -6,7 +6,7 @@ use crate::WindowSpec;
 use recap_formats::Dataset;
 
 /// Window of data sets that are not recordings of agents, as a percentage of
-/// each transcript's messages: short chats are compressed, and strategies that need
+/// each session's messages: short chats are compressed, and strategies that need
 /// no model still differ in what they keep.
 const SHARE: u8 = 50;
 
@@ -28,7 +28,7 @@ impl Windows {
     /// The default windows: recordings of agents are replayed at the native
     /// window of their model. All other data sets (the bundled and generated
     /// ones, and chats with questions) have no model whose window could be
-    /// known; they are replayed at 50 % of each transcript's messages.
+    /// known; they are replayed at 50 % of each session's messages.
     ///
     /// A data set is a recording of agents if at least one of its requests
     /// reports the tokens that its provider counted
@@ -67,9 +67,9 @@ impl Windows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recap_core::model::{Message, Role, Transcript, Usage};
+    use recap_core::model::{Message, Role, Session, Usage};
 
-    /// A data set of two transcripts, of which one has a response with this
+    /// A data set of two sessions, of which one has a response with this
     /// usage.
     fn dataset(name: &str, usage: Option<Usage>) -> Dataset {
         let message = Message {
@@ -81,10 +81,10 @@ mod tests {
             synthetic: false,
             broadcast: false,
         };
-        let transcript = Transcript { messages: vec![message], ..Transcript::default() };
-        // The other transcript reports no usage.
-        let transcripts = vec![Transcript::default(), transcript];
-        Dataset { name: name.to_owned(), transcripts, ..Dataset::default() }
+        let session = Session { messages: vec![message], ..Session::default() };
+        // The other session reports no usage.
+        let sessions = vec![Session::default(), session];
+        Dataset { name: name.to_owned(), sessions, ..Dataset::default() }
     }
 
     fn reported(input: u64) -> Option<Usage> {

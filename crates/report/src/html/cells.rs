@@ -3,7 +3,9 @@
 
 use super::table::class;
 use crate::{block, plain};
-use recap_core::model::{Cell, RECORDED, Report, RowKind, SessionResults, RunResults, TranscriptFacts};
+use recap_core::model::{
+    Cell, RECORDED, Report, RowKind, RunResults, SessionFacts, SessionResults,
+};
 
 /// Strategies and windows in the order of the table, and every cell.
 pub(super) struct Cells<'a> {
@@ -12,7 +14,7 @@ pub(super) struct Cells<'a> {
     /// Who pays for what is told of compactions: the first one asked for.
     pub(super) billing_model: &'a str,
     results: &'a RunResults,
-    transcripts: &'a [TranscriptFacts],
+    sessions: &'a [SessionFacts],
 }
 
 impl<'a> Cells<'a> {
@@ -25,13 +27,13 @@ impl<'a> Cells<'a> {
             }
         }
         let billing_model = report.manifest.agent_models.first().map_or(RECORDED, String::as_str);
-        let (transcripts, results) = (&report.transcripts[..], &report.results);
-        Cells { strategies, windows, billing_model, results, transcripts }
+        let (sessions, results) = (&report.sessions[..], &report.results);
+        Cells { strategies, windows, billing_model, results, sessions }
     }
 
     /// The results of a session, if there are any.
-    pub(super) fn session(&self, facts: &TranscriptFacts) -> Option<SessionResults<'a>> {
-        self.results.get(&facts.dataset, &facts.transcript)
+    pub(super) fn session(&self, facts: &SessionFacts) -> Option<SessionResults<'a>> {
+        self.results.get(&facts.dataset, &facts.session)
     }
 
     /// The cells of one session, strategies outermost.
@@ -61,17 +63,21 @@ impl<'a> Cells<'a> {
 
     /// Sessions, with their data set where there are several.
     pub(super) fn session_names(&self) -> Vec<String> {
-        let several = self.transcripts.iter().any(|t| t.dataset != self.transcripts[0].dataset);
-        let name = |t: &TranscriptFacts| match several {
-            true => plain::line(&format!("{}: {}", t.dataset, t.transcript)),
-            false => plain::line(&t.transcript),
+        let several = self.sessions.iter().any(|t| t.dataset != self.sessions[0].dataset);
+        let name = |t: &SessionFacts| match several {
+            true => plain::line(&format!("{}: {}", t.dataset, t.session)),
+            false => plain::line(&t.session),
         };
-        self.transcripts.iter().map(name).collect()
+        self.sessions.iter().map(name).collect()
     }
 }
 
 /// The first repetition of a strategy at a window.
-pub(super) fn cell<'s>(session: &'s SessionResults<'_>, strategy: &str, window: &str) -> Option<&'s Cell> {
+pub(super) fn cell<'s>(
+    session: &'s SessionResults<'_>,
+    strategy: &str,
+    window: &str,
+) -> Option<&'s Cell> {
     let own = |cell: &&Cell| {
         let key = &cell.key;
         (&*key.strategy, &*key.window, key.replicate) == (strategy, window, 0)

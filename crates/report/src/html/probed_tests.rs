@@ -159,8 +159,8 @@ fn only_a_kind_with_ten_questions_can_be_the_worst() {
         row.rsplit("<td>").next().unwrap().split("</td>").next().unwrap().to_owned()
     };
     assert_eq!(worst(&report), "–", "three questions say nothing");
-    let asked = report.transcripts[0].probes[0].clone();
-    report.transcripts[0].probes.extend(vec![asked; 7]);
+    let asked = report.sessions[0].probes[0].clone();
+    report.sessions[0].probes.extend(vec![asked; 7]);
     assert_eq!(worst(&report), "fact: 61");
 }
 
@@ -280,7 +280,7 @@ fn a_page_without_texts_holds_no_question_and_no_answer() {
 fn hostile() -> Report {
     let mut report = probed();
     let bad = |name: &str| format!("{name}</script>{HOSTILE}");
-    for asked in report.transcripts.iter_mut().flat_map(|t| &mut t.probes) {
+    for asked in report.sessions.iter_mut().flat_map(|t| &mut t.probes) {
         let probe = &mut asked.probe;
         (probe.id, probe.question) = (bad("=id"), bad("question"));
         probe.expect = Expectation::AnyOf(vec![bad("expected")]);
@@ -344,7 +344,7 @@ fn a_run_without_questions_says_nothing_of_them() {
     let mut report = probed();
     report.primary = Primary::ReferenceRecall;
     report.forgetting.clear();
-    report.transcripts.iter_mut().for_each(|t| t.probes.clear());
+    report.sessions.iter_mut().for_each(|t| t.probes.clear());
     report.results.cells_mut().filter_map(rows).for_each(|rows| rows.probes.clear());
     let page = page(&report, None);
     for words in ["id=\"probe-data\"", "Questions: what", "forgetting-data\">", "guessed"] {
@@ -445,11 +445,11 @@ fn large() -> Report {
     kit.strategies.extend(names.map(|name| (name, RowKind::OfflineSummary)));
     let mut report = kit.report();
     let mut babble = Babble(7);
-    for facts in &mut report.transcripts {
+    for facts in &mut report.sessions {
         let asked = facts.probes[0].clone();
         let probe = |n: usize| {
             let mut asked: ProbeFacts = asked.clone();
-            asked.probe.id = format!("{}/qa{n}", facts.transcript);
+            asked.probe.id = format!("{}/qa{n}", facts.session);
             asked.probe.kind = ProbeKind::ALL[n % 17];
             asked.probe.question = babble.text(14);
             asked.probe.expect = Expectation::AnyOf(vec![babble.text(5)]);
@@ -502,7 +502,7 @@ fn long_curve(strategy: &str, window: &str, age: AgeUnit) -> Forgetting {
 #[test]
 fn a_thousand_questions_of_thirteen_strategies_at_three_windows_stay_under_three_megabytes() {
     let report = large();
-    let asked: usize = report.transcripts.iter().map(|t| t.probes.len()).sum();
+    let asked: usize = report.sessions.iter().map(|t| t.probes.len()).sum();
     assert_eq!((asked, report.rows.len()), (1_157, 39));
     let texts = Kit::default().texts(&report);
     let page = page(&report, Some(&texts as &dyn Texts));

@@ -35,7 +35,7 @@ fn hostile() -> (Report, crate::testkit::Echo) {
     report.manifest.tokens = bad("tokens");
     report.manifest.compactor = bad("compactor");
     report.manifest.windows = vec![bad("window")];
-    for p in report.manifest.strategies.iter_mut().chain(&mut report.manifest.transcripts) {
+    for p in report.manifest.strategies.iter_mut().chain(&mut report.manifest.sessions) {
         (p.name, p.hash) = (bad(&p.name), bad("hash"));
     }
     report.manifest.agent_models = vec![bad("billing_model")];
@@ -51,16 +51,16 @@ fn hostile() -> (Report, crate::testkit::Echo) {
         row.values.insert(bad("measure"), Value::Text(bad("word")));
         row.values.insert(bad("absent"), Value::Absent(Absent::Price(bad("reason"))));
     }
-    for t in &mut report.transcripts {
+    for t in &mut report.sessions {
         t.validation = Some(validation(0.1));
-        (t.dataset, t.transcript) = (bad(&t.dataset), bad(&t.transcript));
+        (t.dataset, t.session) = (bad(&t.dataset), bad(&t.session));
         for m in &mut t.messages {
             (m.id, m.tool) = (bad(&m.id), Some(bad("tool")));
         }
     }
     for cell in report.results.cells_mut() {
         let key = &mut cell.key;
-        for part in [&mut key.dataset, &mut key.transcript, &mut key.strategy, &mut key.window] {
+        for part in [&mut key.dataset, &mut key.session, &mut key.strategy, &mut key.window] {
             *part = bad(part);
         }
         if let CellOutcome::Done(rows) = &mut cell.outcome {
@@ -319,8 +319,8 @@ fn a_report_of_nothing_is_still_a_page() {
 #[test]
 fn a_session_of_no_request_is_drawn_without_panic() {
     let mut report = Kit { sessions: 1, ..Kit::default() }.report();
-    report.transcripts[0].requests.clear();
-    report.transcripts[0].messages.clear();
+    report.sessions[0].requests.clear();
+    report.sessions[0].messages.clear();
     for cell in report.results.cells_mut() {
         if let CellOutcome::Done(rows) = &mut cell.outcome {
             Arc::make_mut(&mut rows.requests).clear();
@@ -462,7 +462,7 @@ fn a_beaten_strategy_says_by_whom() {
 #[test]
 fn the_bill_is_on_the_page_and_can_be_told_without_a_script() {
     let mut report = Kit::default().report();
-    report.transcripts[0].validation = Some(validation(0.06));
+    report.sessions[0].validation = Some(validation(0.06));
     let page = page(&report, None);
     for words in [
         "<h2>What it costs, and what for</h2>",

@@ -20,7 +20,7 @@ fn check(strategy: &str, measure: &str, finding: CheckOutcome, reason: &str) -> 
         value: None,
         baseline: None,
         interval: None,
-        transcripts: 3,
+        sessions: 3,
         finding,
         reason: reason.to_owned(),
     }
@@ -204,7 +204,7 @@ fn any_text_at_all_makes_well_formed_xml() {
         row.values
             .insert("recall_fact".to_owned(), Value::Absent(Absent::Price(HOSTILE.to_owned())));
     }
-    report.transcripts.iter_mut().for_each(|t| t.dataset = HOSTILE.to_owned());
+    report.sessions.iter_mut().for_each(|t| t.dataset = HOSTILE.to_owned());
     for rule in &mut report.gate.as_mut().unwrap().rules {
         rule.rule = format!("{HOSTILE}{}", rule.rule);
         rule.checks.iter_mut().for_each(|check| check.reason = HOSTILE.to_owned());
@@ -221,7 +221,7 @@ fn any_text_at_all_makes_well_formed_xml() {
 #[test]
 fn a_run_without_gate_and_probes_has_no_case_and_is_still_valid() {
     let mut report = Kit::default().report();
-    report.transcripts.iter_mut().for_each(|t| t.probes.clear());
+    report.sessions.iter_mut().for_each(|t| t.probes.clear());
     report.rows.iter_mut().for_each(|row| row.failed.clear());
     let xml = xml(&report);
     assert_is_junit(&xml);

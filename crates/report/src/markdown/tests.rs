@@ -72,7 +72,7 @@ fn check(strategy: &str, finding: CheckOutcome, reason: &str) -> Check {
         value: None,
         baseline: None,
         interval: None,
-        transcripts: 3,
+        sessions: 3,
         finding,
         reason: reason.to_owned(),
     }
@@ -262,7 +262,7 @@ fn infested(text: &str) -> Report {
             row.strategy = text.to_owned();
         }
     }
-    report.transcripts.iter_mut().for_each(|t| t.dataset = text.to_owned());
+    report.sessions.iter_mut().for_each(|t| t.dataset = text.to_owned());
     report
 }
 

@@ -21,7 +21,7 @@ pub(super) fn probe(n: usize, request: u32) -> ProbeFacts {
     ProbeFacts {
         probe: Probe {
             id: format!("p{n}"),
-            transcript: format!("session-{n}"),
+            session: format!("session-{n}"),
             asked_at: request * 2,
             kind: ProbeKind::Fact,
             question: "Where does the cache live?".to_owned(),
@@ -35,7 +35,7 @@ pub(super) fn probe(n: usize, request: u32) -> ProbeFacts {
     }
 }
 
-pub(super) fn snapshot(facts: &TranscriptFacts, compacted: bool) -> Snapshot {
+pub(super) fn snapshot(facts: &SessionFacts, compacted: bool) -> Snapshot {
     let request = facts.requests.len() as u32 - 1;
     let from = if compacted { 3 } else { 0 };
     Snapshot {
@@ -73,15 +73,15 @@ pub(super) fn probe_row(state: Option<LedgerState>, compacted: bool) -> ProbeRow
     }
 }
 
-pub(super) fn cell(facts: &TranscriptFacts, name: &str, window: &str, row_kind: RowKind) -> Cell {
+pub(super) fn cell(facts: &SessionFacts, name: &str, window: &str, row_kind: RowKind) -> Cell {
     let key = CellKey {
         dataset: facts.dataset.clone(),
-        transcript: facts.transcript.clone(),
+        session: facts.session.clone(),
         strategy: name.to_owned(),
         window: window.to_owned(),
         replicate: 0,
     };
-    let failed = name == "fifo" && facts.transcript == "session-0" && window == "200k";
+    let failed = name == "fifo" && facts.session == "session-0" && window == "200k";
     let outcome = if failed {
         CellOutcome::Failed { error: "result `call-9` has no call".to_owned() }
     } else {
@@ -92,7 +92,7 @@ pub(super) fn cell(facts: &TranscriptFacts, name: &str, window: &str, row_kind: 
 
 /// From the fourth request on, every second request drops, edits or folds the
 /// oldest three messages that are still whole.
-pub(super) fn rows(facts: &TranscriptFacts, name: &str, window: &str) -> CellRows {
+pub(super) fn rows(facts: &SessionFacts, name: &str, window: &str) -> CellRows {
     let state = match name {
         "prune" => Some(LedgerState::Edited),
         "continuation" => Some(LedgerState::Folded),
@@ -248,7 +248,7 @@ pub(super) fn strategy_row(
     };
     let known = Value::Known;
     let mut values = BTreeMap::from([
-        ("transcripts".to_owned(), known(3.0)),
+        ("sessions".to_owned(), known(3.0)),
         ("requests".to_owned(), known(39.0)),
         ("references".to_owned(), known(3.0)),
         ("reference_recall".to_owned(), known(recall)),

@@ -36,7 +36,7 @@ pub(crate) fn cut(mut report: Report) -> Report {
     let mut third = place("session-1", 8, 40_000);
     third.rows = vec![exam("prune", RowKind::Ranked, &[])];
     report.results = std::mem::take(&mut report.results).with_cuts([first, second, third]);
-    report.transcripts[2].no_cut = Some(NoCut::NeverCompacted);
+    report.sessions[2].no_cut = Some(NoCut::NeverCompacted);
     for row in &mut report.rows {
         let kept = row.number(catalogue::REFERENCE_RECALL).unwrap_or(0.0);
         for (id, x) in [
@@ -71,7 +71,7 @@ pub(crate) fn cut(mut report: Report) -> Report {
 pub(super) fn place(results: &str, request: u32, tokens_before: u64) -> Cut {
     Cut {
         dataset: "my-sessions".to_owned(),
-        transcript: results.to_owned(),
+        session: results.to_owned(),
         request,
         recorded: false,
         requests: 40,

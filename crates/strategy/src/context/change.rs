@@ -92,7 +92,7 @@ impl Context {
             result: None,
         });
         change(&mut edit);
-        let source = &self.recording.transcript.messages[message as usize];
+        let source = &self.recording.session.messages[message as usize];
         let blocks = edited_blocks(source, &edit);
         edit.text = sent(&blocks);
         edit.weight = Weight::of_text(source.role.as_str(), &edit.text, &self.recording.counter);

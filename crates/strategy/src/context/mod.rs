@@ -8,7 +8,7 @@
 //! context; only folds rebuild it.
 //!
 //! One file each: operations and entries ([`op`], [`entry`]), what every
-//! context of a transcript shares ([`recording`]), changes ([`change`],
+//! context of a session shares ([`recording`]), changes ([`change`],
 //! [`fold`], [`recall`], [`fork`]), queries ([`view`], [`weigh`], [`ledger`]),
 //! saving ([`saved`]), and sending ([`sent`], [`piece`]).
 
@@ -133,8 +133,8 @@ impl Context {
     /// Appends the next recorded message.
     pub fn append(&mut self) {
         let index = self.seen;
-        let transcript = Arc::clone(&self.recording.transcript);
-        let message = &transcript.messages[index as usize];
+        let session = Arc::clone(&self.recording.session);
+        let message = &session.messages[index as usize];
         self.seen += 1;
         self.fates.push(Fate::Live);
         self.push_entry(EntryId(index), self.weight_of(EntryId(index)));
@@ -146,7 +146,7 @@ impl Context {
     /// Switches to the system prompt and the message sizes that apply before a
     /// message.
     pub fn enter(&mut self, message: MessageIndex) {
-        let changes = &self.recording.transcript.preamble_changes;
+        let changes = &self.recording.session.preamble_changes;
         while changes.get(self.next_preamble).is_some_and(|c| c.before <= message) {
             self.preamble = self.recording.sizes.preamble_changes[self.next_preamble];
             self.next_preamble += 1;

@@ -43,7 +43,7 @@ impl Context {
             let entry = &self.synthetic[ordinal];
             return (hash(&(4u8, entry.role.as_str(), &entry.text)), 1, unit(entry.role));
         }
-        let message = &self.recording.transcript.messages[id.0 as usize];
+        let message = &self.recording.session.messages[id.0 as usize];
         let sendable = message.blocks.iter().filter(|b| !matches!(b, Block::Reasoning { .. }));
         let parts = sendable.count();
         match self.edits.get(&id.0) {

@@ -1,11 +1,11 @@
-//! What all contexts of a transcript share.
+//! What all contexts of a session share.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 use recap_core::model::{
-    Calibration, Call, CallId, MessageIndex, PreambleChange, RecordedCompaction, TokensSource,
-    Transcript,
+    Calibration, Call, CallId, MessageIndex, PreambleChange, RecordedCompaction, Session,
+    TokensSource,
 };
 use recap_core::text::{IdentifierOptions, identifiers};
 use recap_core::tokens::{Counter, Sizes, calibrate};
@@ -13,11 +13,11 @@ use recap_core::tokens::{Counter, Sizes, calibrate};
 /// The identifiers of a message, found when first needed.
 type Names = Arc<OnceLock<Vec<String>>>;
 
-/// What all contexts of a transcript share.
+/// What all contexts of a session share.
 #[derive(Clone, Debug)]
 pub struct Recording {
     /// The recorded session that is replayed.
-    pub transcript: Arc<Transcript>,
+    pub session: Arc<Session>,
     /// Its sizes as the run counts them.
     pub sizes: Arc<Sizes>,
     /// Its sizes by the vocabulary alone, which the exam uses.
@@ -36,17 +36,17 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Counts and indexes a transcript. The counter is not scaled yet; where
+    /// Counts and indexes a session. The counter is not scaled yet; where
     /// it calibrates, the one that is kept for texts is.
-    pub fn new(transcript: Arc<Transcript>, counter: Arc<Counter>) -> Self {
-        let exact = Arc::new(Sizes::of(&transcript, &counter));
-        let calibration = calibrate(&transcript, &exact, &counter).map(Arc::new);
+    pub fn new(session: Arc<Session>, counter: Arc<Counter>) -> Self {
+        let exact = Arc::new(Sizes::of(&session, &counter));
+        let calibration = calibrate(&session, &exact, &counter).map(Arc::new);
         let calibrates = counter.calibrates();
-        let calls = Arc::new(transcript.calls());
+        let calls = Arc::new(session.calls());
         let call_of_result = Arc::new(by_result(&calls));
-        let names = transcript.messages.iter().map(|_| Names::default()).collect();
+        let names = session.messages.iter().map(|_| Names::default()).collect();
         let plain = Self {
-            transcript,
+            session,
             sizes: Arc::clone(&exact),
             exact,
             tokens_source: TokensSource::Exact,
@@ -65,7 +65,7 @@ impl Recording {
     pub fn calibrated(mut self) -> Self {
         let Some(known) = &self.calibration else { return self };
         let Some(fit) = known.fits.first() else { return self };
-        let measured = self.exact.measured(&self.transcript, fit.factor, &self.counter);
+        let measured = self.exact.measured(&self.session, fit.factor, &self.counter);
         self.sizes = Arc::new(measured);
         self.counter = Arc::new(self.counter.scaled(fit.factor));
         self.tokens_source = TokensSource::Calibrated;
@@ -75,7 +75,7 @@ impl Recording {
     /// A recording of some of the messages, in order, each with the text of its
     /// result where that differs from the recorded one. Only those texts are
     /// tokenised. `compactions` have positions within the segment, each with
-    /// its own number in the transcript.
+    /// its own number in the session.
     #[must_use]
     pub fn part(
         &self,
@@ -83,7 +83,7 @@ impl Recording {
         compactions: Vec<(usize, RecordedCompaction)>,
     ) -> Self {
         let (boundaries, compactions): (Vec<_>, Vec<_>) = compactions.into_iter().unzip();
-        let whole = &*self.transcript;
+        let whole = &*self.session;
         let first = messages.first().map_or(0, |(message, _)| *message);
         let (changed, later) = whole
             .preamble_changes
@@ -102,7 +102,7 @@ impl Recording {
             result.into_iter().for_each(|text| message.replace_result(text));
             message
         });
-        let transcript = Arc::new(Transcript {
+        let session = Arc::new(Session {
             id: whole.id.clone(),
             preamble,
             messages: said.collect(),
@@ -112,29 +112,29 @@ impl Recording {
             other_models: other_models.collect(),
             project: whole.project.clone(),
             metadata: whole.metadata.clone(),
-            ..Transcript::default()
+            ..Session::default()
         });
         let part = |sizes: &Sizes| {
             let known = (changed.len(), &boundaries[..]);
-            Arc::new(sizes.part(messages, &transcript, known, &self.counter))
+            Arc::new(sizes.part(messages, &session, known, &self.counter))
         };
         let sizes = part(&self.sizes);
         let same = Arc::ptr_eq(&self.sizes, &self.exact);
         let exact = if same { Arc::clone(&sizes) } else { part(&self.exact) };
-        let calls = Arc::new(transcript.calls());
+        let calls = Arc::new(session.calls());
         let call_of_result = Arc::new(by_result(&calls));
         let same = |&(at, result): &(MessageIndex, Option<&str>)| match result {
             Some(_) => Names::default(),
             None => Arc::clone(&self.names[at as usize]),
         };
         let names = messages.iter().map(same).collect();
-        Self { transcript, sizes, exact, calls, call_of_result, names, ..self.clone() }
+        Self { session, sizes, exact, calls, call_of_result, names, ..self.clone() }
     }
 
     /// The different identifiers of a message as it is sent, in their order.
     pub fn identifiers(&self, message: MessageIndex) -> &[String] {
         self.names[message as usize].get_or_init(|| {
-            let text = self.transcript.messages[message as usize].sent();
+            let text = self.session.messages[message as usize].sent();
             let found = identifiers(&text, IdentifierOptions::default());
             let mut known = BTreeSet::new();
             let texts = found.into_iter().map(|identifier| identifier.text.to_owned());

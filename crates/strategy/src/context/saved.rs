@@ -11,7 +11,7 @@ use super::{Context, Recording};
 use recap_core::model::MessageIndex;
 use recap_core::tokens::Weight;
 
-/// The state of a context, without what the transcript determines.
+/// The state of a context, without what the session determines.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Saved {

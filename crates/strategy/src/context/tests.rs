@@ -123,11 +123,11 @@ fn a_part_of_a_recording_keeps_models_and_system_prompts_at_their_messages() {
     talk.other_models.insert(3, "other".to_owned());
     let whole = Recording::new(Arc::new(talk), Arc::new(Counter::default()));
     let part = whole.part(&[(0, None), (2, Some("x")), (3, None)], Vec::new());
-    let models: Vec<_> = part.transcript.other_models.iter().collect();
+    let models: Vec<_> = part.session.other_models.iter().collect();
     assert_eq!(models, [(&2, &"other".to_owned())]);
-    assert_eq!(part.transcript.preamble.system, ["S"]);
-    assert_eq!(part.transcript.preamble_changes[0].before, 1);
-    let later = whole.part(&[(2, None), (3, None)], Vec::new()).transcript;
+    assert_eq!(part.session.preamble.system, ["S"]);
+    assert_eq!(part.session.preamble_changes[0].before, 1);
+    let later = whole.part(&[(2, None), (3, None)], Vec::new()).session;
     assert_eq!(
         (later.preamble.system.clone(), later.preamble_changes.len()),
         (vec!["S2".to_owned()], 0)
@@ -246,7 +246,7 @@ fn a_part_of_a_recording_has_its_facts_and_both_sizes_of_its_own_messages() {
     };
     let part = whole.part(&[(1, None), (2, None)], Vec::new());
     assert_eq!(tokens(&part), (vec![5, 7], vec![5, 7]));
-    let said = &part.transcript;
+    let said = &part.session;
     assert_eq!((said.id.as_str(), said.model.as_deref()), ("talk", Some("model")));
     assert_eq!((said.project.as_deref(), said.metadata.len()), (Some("project"), 1));
     Arc::make_mut(&mut whole.sizes).messages[2].tokens = 77;

@@ -29,14 +29,12 @@ impl Context {
 
     /// The recorded message of an entry, if it has been appended.
     pub fn original(&self, id: EntryId) -> Option<&Message> {
-        id.index()
-            .filter(|&i| i < self.seen)
-            .map(|i| &self.recording.transcript.messages[i as usize])
+        id.index().filter(|&i| i < self.seen).map(|i| &self.recording.session.messages[i as usize])
     }
 
     /// The blocks of a live recorded message as they are sent, edits applied.
     pub fn blocks(&self, message: MessageIndex) -> Vec<Block> {
-        let source = &self.recording.transcript.messages[message as usize];
+        let source = &self.recording.session.messages[message as usize];
         match self.edits.get(&message) {
             Some(edit) => edited_blocks(source, edit),
             None => source.blocks.clone(),
@@ -167,13 +165,13 @@ impl Context {
     /// The text that is sent before the entries: the current recorded preamble,
     /// then the notes.
     pub fn head(&self) -> String {
-        let transcript = &self.recording.transcript;
-        let changed = self.next_preamble.checked_sub(1).map(|at| &transcript.preamble_changes[at]);
+        let session = &self.recording.session;
+        let changed = self.next_preamble.checked_sub(1).map(|at| &session.preamble_changes[at]);
         let preamble = match changed {
-            None => transcript.preamble.sent(),
+            None => session.preamble.sent(),
             Some(change) => {
                 let system = change.system.clone();
-                Preamble { system, ..transcript.preamble.clone() }.sent()
+                Preamble { system, ..session.preamble.clone() }.sent()
             }
         };
         let notes = self.notes().map(|(_, text)| text.to_owned());

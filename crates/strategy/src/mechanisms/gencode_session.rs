@@ -140,7 +140,7 @@ impl GencodeSession {
         let active = context.stored().filter_map(|id| message(context, shared, id));
         let messages: Vec<SessionMessage> = [system].into_iter().chain(active).collect();
         let metadata = Metadata {
-            id: context.recording().transcript.id.clone(),
+            id: context.recording().session.id.clone(),
             title: title(context),
             message_count: messages.len() as u64,
             full_message_count: u64::from(context.seen_count()) + 1,

@@ -50,7 +50,7 @@ struct Guidance {
 impl Mechanism for Guidance {
     fn prepare(&mut self, work: Work<'_>) -> Result<(), MechanismError> {
         let Work { context, .. } = work;
-        let aside = context.recording().transcript.is_sidechain();
+        let aside = context.recording().session.is_sidechain();
         let withheld = self.sessions == Sessions::Main && aside;
         let text = Some(self.text.clone()).filter(|text| !withheld && !text.is_empty());
         Ok(set_note(context, &self.key, text)?)

@@ -60,7 +60,7 @@ impl Makeup {
 
 /// Tool definitions as they are sent.
 fn definitions(context: &Context, counter: &Counter) -> u64 {
-    let tools = &context.recording().transcript.preamble.tools;
+    let tools = &context.recording().session.preamble.tools;
     let alone = recap_core::model::Preamble { tools: tools.clone(), ..Default::default() };
     counter.count(&alone.sent())
 }

@@ -60,7 +60,7 @@ impl Mechanism for Recorded {
             return Ok(Outcome::default());
         }
         let written = fold(context, compaction, range)?;
-        let compactions = &context.recording().transcript.compactions;
+        let compactions = &context.recording().session.compactions;
         let number = compactions.iter().position(|other| other == compaction);
         let sizes = &context.recording().sizes.put_back;
         if let Some(tokens) = number.and_then(|number| sizes[number]) {

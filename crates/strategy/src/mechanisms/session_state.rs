@@ -261,7 +261,7 @@ impl Mechanism for Folder {
             "compressed_at_message_id": compressed_at_message_id,
         });
         let content = serde_json::to_vec_pretty(&columns).expect("plain data serialises");
-        let id = &context.recording().transcript.id;
+        let id = &context.recording().session.id;
         vec![StoredFile { path: format!("conversations/{id}.json"), content }]
     }
 

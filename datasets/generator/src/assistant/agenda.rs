@@ -3,7 +3,7 @@
 use recap_core::model::ProbeKind;
 
 use super::bank::{Bank, Told};
-use super::session::Session;
+use super::session::OpenSession;
 use crate::{Place, Question, Stream};
 
 /// An episode. The number says which of its sort.
@@ -223,7 +223,7 @@ impl Remark {
     }
 }
 
-impl Session<'_> {
+impl OpenSession<'_> {
     /// The next remark that is due.
     pub fn remark(&mut self) -> Option<Remark> {
         let progress = self.script.progress();

@@ -5,10 +5,10 @@ use serde_json::{Value as Json, json};
 
 use super::bank::{Letter, Shape, Told, day, weekday};
 use super::people::{Person, site};
-use super::session::{Session, capital};
+use super::session::{OpenSession, capital};
 use crate::{Act, Place};
 
-impl Session<'_> {
+impl OpenSession<'_> {
     /// A mail is found, read, and perhaps answered.
     pub fn mail(&mut self, n: usize) {
         let letter = self.bank.mails[n].clone();

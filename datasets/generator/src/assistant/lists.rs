@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 
 use super::bank::{cents, money};
 use super::purse::Envelope;
-use super::session::Session;
+use super::session::OpenSession;
 use crate::{Act, Place};
 
 /// A list that was made.
@@ -25,7 +25,7 @@ impl List {
     }
 }
 
-impl Session<'_> {
+impl OpenSession<'_> {
     /// A list is made.
     pub fn list(&mut self, n: usize) {
         let text = self.bank.errands.list[n].clone();

@@ -35,7 +35,7 @@ use self::bank::Bank;
 use self::diary::Diary;
 use self::people::People;
 use self::purse::Purse;
-use self::session::Session;
+use self::session::OpenSession;
 use self::voice::Voice;
 use super::{Kind, Phrases, Script};
 
@@ -58,7 +58,7 @@ fn write(script: &mut Script) {
         payments.extend(spend.things.iter().map(|thing| (at, thing.clone())));
     }
     random.shuffle(&mut payments);
-    let mut session = Session {
+    let mut session = OpenSession {
         talk: Phrases::new(include_str!("talk.txt")),
         voice: Voice::new(&mut random),
         people: People::default(),
@@ -83,7 +83,7 @@ fn write(script: &mut Script) {
     session.run();
 }
 
-impl Session<'_> {
+impl OpenSession<'_> {
     /// Plays an episode.
     fn play(&mut self, stage: Stage) {
         match stage {

@@ -5,7 +5,7 @@ use recap_core::model::ProbeKind;
 use serde_json::{Value as Json, json};
 
 use super::bank::{Shape, ahead, cents, day, money};
-use super::session::Session;
+use super::session::OpenSession;
 use crate::Act;
 
 /// An order that was placed.
@@ -16,7 +16,7 @@ pub struct Order {
     due: Date,
 }
 
-impl Session<'_> {
+impl OpenSession<'_> {
     /// Something is chosen and ordered.
     pub fn buy(&mut self, n: usize) {
         let text = self.bank.errands.buy[n].clone();

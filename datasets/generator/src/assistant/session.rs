@@ -22,7 +22,7 @@ use crate::{Act, Phrases, Place, Question, Script, Stream, fill};
 const END: u64 = 260;
 
 /// Everything that a scene works on.
-pub struct Session<'s> {
+pub struct OpenSession<'s> {
     /// What is written.
     pub script: &'s mut Script,
     /// Choices of the world.
@@ -65,7 +65,7 @@ pub struct Session<'s> {
     pub milestones: Vec<(String, Place)>,
 }
 
-impl Session<'_> {
+impl OpenSession<'_> {
     /// Writes all of it.
     pub fn run(&mut self) {
         while self.script.left() > self.agenda.reserve() + END {
@@ -142,7 +142,7 @@ impl Session<'_> {
         self.say_text(text, more)
     }
 
-    /// As [`Session::say_more`], for a text that is ready.
+    /// As [`OpenSession::say_more`], for a text that is ready.
     pub fn say_text(&mut self, mut text: String, more: &str) -> Place {
         if !more.is_empty() && (!self.terse || self.random.chance(30)) {
             let gap = if text.contains('\n') { "\n\n" } else { " " };

@@ -2,26 +2,26 @@
 
 use std::collections::BTreeMap;
 
-use recap_core::model::{Block, Call, Role, Transcript};
+use recap_core::model::{Block, Call, Role, Session};
 use serde_json::Value as Json;
 
 use super::KIND;
 use super::bank::{Bank, Letter, Told};
 use crate::{FEWEST_WORDINGS, generate};
 
-fn written(seed: u64, tokens: u64) -> Transcript {
+fn written(seed: u64, tokens: u64) -> Session {
     generate(&KIND, seed, tokens, "s").unwrap_or_else(|e| panic!("{seed}, {tokens}: {e}")).0
 }
 
 /// Calls in order: tool, arguments, result.
-fn calls(transcript: &Transcript) -> Vec<(String, Json, String)> {
-    let text = |at: u32| transcript.messages[at as usize].sent();
+fn calls(session: &Session) -> Vec<(String, Json, String)> {
+    let text = |at: u32| session.messages[at as usize].sent();
     let call = |call: &Call| {
-        let block = &transcript.messages[call.message as usize].blocks[call.block as usize];
+        let block = &session.messages[call.message as usize].blocks[call.block as usize];
         let Block::ToolCall { arguments, .. } = block else { panic!("{block:?} is no call") };
         (call.tool.clone(), arguments.clone(), text(call.result.unwrap()))
     };
-    transcript.calls().iter().map(call).collect()
+    session.calls().iter().map(call).collect()
 }
 
 fn text<'j>(value: &'j Json, key: &str) -> &'j str {
@@ -133,13 +133,12 @@ fn a_list_reads_back_as_it_was_changed() {
 fn after_the_user_asked_for_it_no_answer_has_an_exclamation_mark() {
     let mut asked = 0;
     for seed in 0..10 {
-        let transcript = written(seed, 20_000);
+        let session = written(seed, 20_000);
         let is_wish = |text: &str| text.to_lowercase().contains("exclamation marks");
-        let said =
-            transcript.messages.iter().position(|m| m.role == Role::User && is_wish(&m.sent()));
+        let said = session.messages.iter().position(|m| m.role == Role::User && is_wish(&m.sent()));
         let Some(said) = said else { continue };
         asked += 1;
-        for message in transcript.messages[said..].iter().filter(|m| m.role == Role::Assistant) {
+        for message in session.messages[said..].iter().filter(|m| m.role == Role::Assistant) {
             for block in &message.blocks {
                 if let Block::Text { text } = block {
                     assert!(!text.contains('!'), "seed {seed}: {text}");

@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 
 use super::bank::{Shape, ahead, cents, day, money, weekday};
 use super::diary::clock;
-use super::session::Session;
+use super::session::OpenSession;
 use crate::{Act, Place, Question, Stream};
 
 /// Houses that are found in a city.
@@ -74,7 +74,7 @@ pub fn trains(random: &mut Stream, first: u64, count: usize) -> Vec<Train> {
         .collect()
 }
 
-impl Session<'_> {
+impl OpenSession<'_> {
     /// A journey is booked.
     pub fn trip(&mut self, n: usize) {
         let text = self.bank.errands.trip[n].clone();

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::bank::{Shape, ahead, day, weekday};
 use super::diary::is_work_day;
-use super::session::Session;
+use super::session::OpenSession;
 use crate::{Act, Place};
 
 /// An appointment that was made.
@@ -19,7 +19,7 @@ pub struct Visit {
     pub event: usize,
 }
 
-impl Session<'_> {
+impl OpenSession<'_> {
     /// A free time on a work day `least` to `most` days ahead. Times are never
     /// given twice, so that no two appointments share theirs.
     pub fn free_time(

@@ -2,26 +2,26 @@
 
 use std::collections::BTreeMap;
 
-use recap_core::model::{Block, Probe, ProbeKind, Role, Transcript};
+use recap_core::model::{Block, Probe, ProbeKind, Role, Session};
 use serde_json::Value as Json;
 
 use super::*;
 use crate::generate;
 
-fn written(seed: u64, tokens: u64) -> (Transcript, Vec<Probe>) {
+fn written(seed: u64, tokens: u64) -> (Session, Vec<Probe>) {
     generate(&KIND, seed, tokens, "g").unwrap_or_else(|e| panic!("{seed}, {tokens}: {e}"))
 }
 
 /// Tool, arguments and result of every call, in order.
-fn calls(transcript: &Transcript) -> Vec<(String, Json, Json)> {
+fn calls(session: &Session) -> Vec<(String, Json, Json)> {
     let mut results: BTreeMap<String, Json> = BTreeMap::new();
-    for block in transcript.messages.iter().flat_map(|m| &m.blocks) {
+    for block in session.messages.iter().flat_map(|m| &m.blocks) {
         if let Block::ToolResult { call, text, .. } = block {
             let parsed: Json = serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}: {text}"));
             results.insert(call.clone(), parsed);
         }
     }
-    let blocks = transcript.messages.iter().flat_map(|m| &m.blocks);
+    let blocks = session.messages.iter().flat_map(|m| &m.blocks);
     let calls = blocks.filter_map(|block| match block {
         Block::ToolCall { id, name, arguments } => {
             Some((name.clone(), arguments.clone(), results[id].clone()))
@@ -38,9 +38,9 @@ fn number(json: &Json, key: &str) -> Option<i64> {
 #[test]
 fn credits_add_up_from_one_result_to_the_next() {
     for seed in 0..6 {
-        let (transcript, _) = written(seed, 40_000);
+        let (session, _) = written(seed, 40_000);
         let mut before: Option<i64> = None;
-        for (tool, _, result) in calls(&transcript) {
+        for (tool, _, result) in calls(&session) {
             let Some(credits) = number(&result, "credits") else { continue };
             let change = match tool.as_str() {
                 "buy" => -number(&result, "sum").unwrap(),
@@ -63,9 +63,9 @@ fn credits_add_up_from_one_result_to_the_next() {
 fn a_quoted_price_is_the_price_that_is_paid() {
     let mut deals = 0;
     for seed in 0..6 {
-        let (transcript, _) = written(seed, 40_000);
+        let (session, _) = written(seed, 40_000);
         let mut board: BTreeMap<String, (i64, i64)> = BTreeMap::new();
-        for (tool, call, result) in calls(&transcript) {
+        for (tool, call, result) in calls(&session) {
             if tool == "get_market" && result.get("board").is_some() {
                 let rows = result["board"].as_array().unwrap();
                 let row = |row: &Json| {
@@ -92,10 +92,10 @@ fn a_quoted_price_is_the_price_that_is_paid() {
 #[test]
 fn the_hold_never_overflows_and_the_tank_never_runs_dry() {
     for seed in 0..6 {
-        let (transcript, _) = written(seed, 60_000);
+        let (session, _) = written(seed, 60_000);
         let mut capacity = i64::MAX;
         let mut hold: BTreeMap<String, i64> = BTreeMap::new();
-        for (tool, _, result) in calls(&transcript) {
+        for (tool, _, result) in calls(&session) {
             capacity = number(&result, "hold_capacity").unwrap_or(capacity);
             if let Some(used) = number(&result, "hold_used") {
                 assert!((0..=capacity).contains(&used), "seed {seed}: {tool} {result}");
@@ -119,8 +119,8 @@ fn the_hold_never_overflows_and_the_tank_never_runs_dry() {
 fn the_snapshot_tools_of_zoea_nova_are_called_more_than_once() {
     let tools =
         ["get_ship", "get_system", "get_poi", "get_nearby", "get_cargo", "zoea_swarm_status"];
-    let (transcript, _) = written(3, 60_000);
-    let calls = calls(&transcript);
+    let (session, _) = written(3, 60_000);
+    let calls = calls(&session);
     for tool in tools {
         let times = calls.iter().filter(|(name, ..)| name == tool).count();
         assert!(times >= 2, "{tool}: {times}");
@@ -130,18 +130,18 @@ fn the_snapshot_tools_of_zoea_nova_are_called_more_than_once() {
 #[test]
 fn the_reserve_is_never_touched_and_red_sectors_only_once_that_is_allowed() {
     for seed in 0..8 {
-        let (transcript, _) = written(seed, 40_000);
-        for (tool, call, _) in calls(&transcript) {
+        let (session, _) = written(seed, 40_000);
+        for (tool, call, _) in calls(&session) {
             if tool == "sell" || tool == "buy" {
                 assert_ne!(call["item"], world::RESERVE);
             }
         }
         let said: Vec<(bool, String)> =
-            transcript.messages.iter().map(|m| (m.role == Role::User, m.sent())).collect();
+            session.messages.iter().map(|m| (m.role == Role::User, m.sent())).collect();
         let lifted = said.iter().position(|(user, text)| {
             *user && ["order is lifted", "I take back", "is over."].iter().any(|w| text.contains(w))
         });
-        let red: Vec<String> = calls(&transcript)
+        let red: Vec<String> = calls(&session)
             .iter()
             .filter(|(tool, ..)| tool == "get_system")
             .flat_map(|(_, _, result)| result["lanes"].as_array().unwrap().clone())

@@ -96,7 +96,7 @@ fn generated_sessions_are_checked_and_can_be_benched_and_one_seed_gives_one_data
     let out = ran.out;
     assert!(out.contains("coding-agent-7: ") && out.ends_with("1 session in one\n"), "{out}");
     assert_eq!(desk.run(&[&options[..], &["two"]].concat()).code, 0);
-    for name in ["transcripts.jsonl", "probes.jsonl"] {
+    for name in ["sessions.jsonl", "probes.jsonl"] {
         assert_eq!(desk.read(&format!("one/{name}")), desk.read(&format!("two/{name}")));
     }
     let (one, run) = (desk.path("one"), desk.path("run"));

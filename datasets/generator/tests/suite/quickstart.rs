@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use recap_core::model::{Block, Expectation, Transcript, TranscriptFacts};
+use recap_core::model::{Block, Expectation, Session, SessionFacts};
 use recap_core::tokens::Counter;
 use recap_formats::{Dataset, LoadOptions, ProbeAudit, load, write_native};
 use recap_generator::Recipe;
@@ -29,15 +29,15 @@ fn recipe() -> Recipe {
     Recipe::read(&text).unwrap()
 }
 
-fn facts(transcript: Transcript) -> Arc<TranscriptFacts> {
-    PreparedSession::new("quickstart", transcript, Arc::new(Counter::default())).facts
+fn facts(session: Session) -> Arc<SessionFacts> {
+    PreparedSession::new("quickstart", session, Arc::new(Counter::default())).facts
 }
 
 #[test]
 fn the_bundled_files_are_what_the_recipe_gives_today() {
     let folder = tempfile::tempdir().unwrap();
     write_native(&recipe().dataset().unwrap(), folder.path()).unwrap();
-    for name in ["dataset.toml", "transcripts.jsonl", "probes.jsonl"] {
+    for name in ["dataset.toml", "sessions.jsonl", "probes.jsonl"] {
         let made = std::fs::read(folder.path().join(name)).unwrap();
         let bundled = std::fs::read(datasets().join("quickstart").join(name)).unwrap();
         assert!(made == bundled, "{name} differs: run the generator on recipe.toml and copy it");
@@ -50,7 +50,7 @@ fn the_bundled_data_set_loads_without_a_warning_and_stays_small() {
     assert_eq!(dataset.name, "quickstart");
     assert_eq!(dataset.licence.as_deref(), Some("MIT OR Apache-2.0"));
     assert_eq!(dataset.warnings, Vec::<String>::new());
-    assert_eq!(dataset.transcripts.len(), recipe().sessions.len());
+    assert_eq!(dataset.sessions.len(), recipe().sessions.len());
     let files = std::fs::read_dir(datasets().join("quickstart")).unwrap();
     let bytes: u64 = files.map(|file| file.unwrap().metadata().unwrap().len()).sum();
     assert!(bytes < 1_500_000, "{bytes} bytes");
@@ -66,7 +66,7 @@ fn the_bundled_files_validate_against_the_published_schemas() {
         assert_eq!(errors, Vec::<String>::new());
     };
     for (file, schema) in [
-        ("quickstart/transcripts.jsonl", "transcript.schema.json"),
+        ("quickstart/sessions.jsonl", "session.schema.json"),
         ("quickstart/probes.jsonl", "probe.schema.json"),
     ] {
         for line in read(file).lines() {
@@ -81,11 +81,11 @@ fn every_session_has_the_questions_that_the_datasheet_promises() {
     let dataset = quickstart();
     let audit = ProbeAudit::of(&dataset);
     assert!(audit.violations.is_empty(), "{:?}", audit.violations);
-    for transcript in &dataset.transcripts {
-        let own = || dataset.probes.iter().filter(|probe| probe.transcript == transcript.id);
-        assert!(own().count() >= 30, "{}: {}", transcript.id, own().count());
+    for session in &dataset.sessions {
+        let own = || dataset.probes.iter().filter(|probe| probe.session == session.id);
+        assert!(own().count() >= 30, "{}: {}", session.id, own().count());
         let rubrics = own().filter(|p| matches!(p.expect, Expectation::Rubric(_))).count();
-        assert!(rubrics * 100 <= own().count() * 15, "{}: {rubrics} rubrics", transcript.id);
+        assert!(rubrics * 100 <= own().count() * 15, "{}: {rubrics} rubrics", session.id);
         assert!(own().any(|probe| !probe.stale.is_empty()));
         assert!(own().any(|probe| probe.expect == Expectation::Unanswerable));
     }
@@ -94,12 +94,12 @@ fn every_session_has_the_questions_that_the_datasheet_promises() {
 /// reference §4: absent under 20 references or 10 requests.
 #[test]
 fn every_coding_session_has_references_enough() {
-    for transcript in of_kind("coding-agent") {
-        let facts = facts(transcript);
+    for session in of_kind("coding-agent") {
+        let facts = facts(session);
         let exam = &facts.exam;
         let requests: BTreeSet<u32> = exam.references.iter().map(|r| r.request).collect();
         let (count, requests) = (exam.references.len(), requests.len());
-        println!("{}: {count} references at {requests} requests", facts.transcript);
+        println!("{}: {count} references at {requests} requests", facts.session);
         assert!(count >= 20 && requests >= 10, "{count} references at {requests} requests");
     }
 }
@@ -107,41 +107,41 @@ fn every_coding_session_has_references_enough() {
 /// Snapshot deduplication looks for three calls with equal arguments.
 #[test]
 fn some_call_is_made_at_least_three_times_in_every_coding_session() {
-    for transcript in of_kind("coding-agent") {
+    for session in of_kind("coding-agent") {
         let mut calls: BTreeMap<String, u32> = BTreeMap::new();
-        for block in transcript.messages.iter().flat_map(|m| &m.blocks) {
+        for block in session.messages.iter().flat_map(|m| &m.blocks) {
             if let Block::ToolCall { name, arguments, .. } = block {
                 *calls.entry(format!("{name} {arguments}")).or_default() += 1;
             }
         }
-        assert!(calls.values().any(|n| *n >= 3), "{}", transcript.id);
+        assert!(calls.values().any(|n| *n >= 3), "{}", session.id);
     }
 }
 
 /// Sessions of the bundled data set that are of a kind.
-fn of_kind(kind: &str) -> Vec<Transcript> {
+fn of_kind(kind: &str) -> Vec<Session> {
     let ids: Vec<String> = recipe()
         .sessions
         .into_iter()
         .filter(|order| order.kind == kind)
         .map(|order| order.id)
         .collect();
-    let transcripts = quickstart().transcripts;
-    transcripts.into_iter().filter(|t| ids.contains(&t.id)).collect()
+    let sessions = quickstart().sessions;
+    sessions.into_iter().filter(|t| ids.contains(&t.id)).collect()
 }
 
-fn holds(transcript: &Transcript, bounds: &Bounds) {
-    assert_eq!(Texture::of(transcript).misses(bounds), [], "{}", transcript.id);
+fn holds(session: &Session, bounds: &Bounds) {
+    assert_eq!(Texture::of(session).misses(bounds), [], "{}", session.id);
 }
 
 #[test]
 fn the_coding_sessions_lie_within_the_quartiles_of_real_ones() {
     let sessions = of_kind("coding-agent");
     assert!(!sessions.is_empty());
-    for transcript in &sessions {
-        println!("{}: {:.3?}", transcript.id, Texture::of(transcript).values());
+    for session in &sessions {
+        println!("{}: {:.3?}", session.id, Texture::of(session).values());
     }
-    sessions.iter().for_each(|transcript| holds(transcript, &CODING));
+    sessions.iter().for_each(|session| holds(session, &CODING));
 }
 
 /// No recordings of their kind are at hand, and the chats of tau-bench are
@@ -150,10 +150,10 @@ fn the_coding_sessions_lie_within_the_quartiles_of_real_ones() {
 fn the_other_sessions_lie_within_the_span_of_both_kinds_of_real_ones() {
     let sessions = [of_kind("assistant"), of_kind("game-agent")].concat();
     assert_eq!(sessions.len(), 4);
-    for transcript in &sessions {
-        println!("{}: {:.3?}", transcript.id, Texture::of(transcript).values());
+    for session in &sessions {
+        println!("{}: {:.3?}", session.id, Texture::of(session).values());
     }
-    sessions.iter().for_each(|transcript| holds(transcript, &bounds("assistant")));
+    sessions.iter().for_each(|session| holds(session, &bounds("assistant")));
 }
 
 /// The recordings are not part of the repository.
@@ -162,9 +162,9 @@ fn the_quartiles_are_those_of_the_recordings() {
     let Some(root) = shared("data") else { return };
     let quartiles = |sources: &[&str], fewest: usize| -> Bounds {
         let loaded = sources.iter().map(|s| load(&root.join(s), &LoadOptions::default()).unwrap());
-        let transcripts: Vec<Transcript> = loaded.flat_map(|d| d.transcripts).collect();
-        let results = |t: &Transcript| t.calls().iter().filter(|c| c.result.is_some()).count();
-        let long = transcripts.iter().filter(|t| results(t) >= fewest);
+        let sessions: Vec<Session> = loaded.flat_map(|d| d.sessions).collect();
+        let results = |t: &Session| t.calls().iter().filter(|c| c.result.is_some()).count();
+        let long = sessions.iter().filter(|t| results(t) >= fewest);
         let textures: Vec<[f64; 6]> = long.map(|t| Texture::of(t).values()).collect();
         std::array::from_fn(|row| {
             let mut values: Vec<f64> = textures.iter().map(|values| values[row]).collect();

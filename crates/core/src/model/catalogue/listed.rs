@@ -7,7 +7,7 @@ use crate::model::measure::{Column, Direction, Measure, Nature, Unit};
 // The columns of `summary.csv` before those of the kinds of probes.
 measures! {
 BEFORE_KINDS:
-    TRANSCRIPTS "transcripts" Count Neutral Csv "reference §7":
+    SESSIONS "sessions" Count Neutral Csv "reference §7":
         "sessions in the row";
     REQUESTS "requests" Count Neutral Csv "reference §1":
         "requests that the recorded agent made";

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{FILLER, agent, call, cut, exam, message, result, sizes, talk, user};
 use crate::probes::{MiningRules, mine};
-use recap_core::model::{Block, RecordedCompaction, Role, Transcript};
+use recap_core::model::{Block, RecordedCompaction, Role, Session};
 
 /// Reference §4: at least 4,000 tokens lie between.
 #[test]
@@ -49,8 +49,8 @@ fn reads_and_names(id: &str) -> recap_core::model::Message {
     message(Role::Assistant, blocks)
 }
 
-fn rereads(transcript: &Transcript) -> Vec<(u32, bool)> {
-    let references = exam(transcript).references;
+fn rereads(session: &Session) -> Vec<(u32, bool)> {
+    let references = exam(session).references;
     references.into_iter().map(|reference| (reference.request, reference.reread)).collect()
 }
 

@@ -22,9 +22,7 @@ use crate::roles::answerer::{Answerer, Llm as AnsweringModel};
 use crate::roles::ask::{self, Line};
 use crate::roles::fence::Fence;
 use crate::roles::judge::{Grading, Judge, Llm as JudgingModel};
-use recap_core::model::{
-    Message, MessageIndex, ModelRole, Probe, ProbeKind, RIGHT, Role, Transcript,
-};
+use recap_core::model::{Message, MessageIndex, ModelRole, Probe, ProbeKind, RIGHT, Role, Session};
 use recap_core::text::Normal;
 use recap_llm::{Llm, Question, Schema};
 
@@ -75,10 +73,10 @@ impl Author {
     }
 
     /// The questions at these places, by place.
-    pub async fn write(&self, transcript: &Transcript, places: &[Place]) -> Written {
+    pub async fn write(&self, session: &Session, places: &[Place]) -> Written {
         let mut written = Written::default();
-        for (place, parts) in stretches(transcript, places) {
-            self.write_at(transcript, place, &parts, &mut written).await;
+        for (place, parts) in stretches(session, places) {
+            self.write_at(session, place, &parts, &mut written).await;
         }
         written
     }
@@ -88,32 +86,32 @@ impl Author {
     /// wrote.
     async fn write_at(
         &self,
-        transcript: &Transcript,
+        session: &Session,
         place: &Place,
         parts: &[Vec<MessageIndex>],
         written: &mut Written,
     ) {
-        let view = View::new(transcript, &[], place);
+        let view = View::new(session, &[], place);
         let mut drafts: Vec<Draft> = Vec::new();
         for part in parts {
-            match self.propose(transcript, part).await {
+            match self.propose(session, part).await {
                 Ok(proposals) => {
                     proposals.into_iter().for_each(|p| written.take(p, &view, &mut drafts));
                 }
                 Err(why) => written.leave_out(&format!("no usable reply: {why}")),
             }
         }
-        let sound = self.tested(transcript, place, drafts, written).await;
-        written.probes.extend(choose(&view, place, by_role(transcript, sound), &[]));
+        let sound = self.tested(session, place, drafts, written).await;
+        written.probes.extend(choose(&view, place, by_role(session, sound), &[]));
     }
 
     /// Makes the calls that [`Author::write`] would make if every question were
     /// good, to count them.
-    pub async fn rehearse(&self, transcript: &Transcript, places: &[Place]) {
-        for (place, parts) in stretches(transcript, places) {
+    pub async fn rehearse(&self, session: &Session, places: &[Place]) {
+        for (place, parts) in stretches(session, places) {
             for part in &parts {
                 // A rehearsal has no reply; the call is counted.
-                _ = self.propose(transcript, part).await;
+                _ = self.propose(session, part).await;
             }
             let question = |n: usize| {
                 let question =
@@ -121,32 +119,32 @@ impl Author {
                 Draft::new(ProbeKind::Fact, question, ["a value of it".to_owned()], [place.from])
             };
             let drafts = (0..MOST * parts.len()).map(question).collect();
-            self.tested(transcript, place, drafts, &mut Written::default()).await;
+            self.tested(session, place, drafts, &mut Written::default()).await;
         }
     }
 
     async fn propose(
         &self,
-        transcript: &Transcript,
+        session: &Session,
         part: &[MessageIndex],
     ) -> Result<Vec<Proposal>, String> {
         let line = Line { llm: &*self.llm, role: ModelRole::Author, replicate: 0 };
         let read = |said: ask::Said<'_>| reply::read(said.text);
-        line.ask(asked(transcript, part), read, |_, _| {}).await.map_err(|why| why.to_string())
+        line.ask(asked(session, part), read, |_, _| {}).await.map_err(|why| why.to_string())
     }
 
     /// The questions that are not answered without the conversation, and twice
     /// with all of it.
     async fn tested(
         &self,
-        transcript: &Transcript,
+        session: &Session,
         place: &Place,
         drafts: Vec<Draft>,
         written: &mut Written,
     ) -> Vec<Draft> {
         let questions: Vec<&str> = drafts.iter().map(|draft| draft.question.as_str()).collect();
-        let alone = preamble(transcript, place.from);
-        let whole = passages(transcript, place);
+        let alone = preamble(session, place.from);
+        let whole = passages(session, place);
         let [first, second] = &self.answerers;
         let asked = [
             first.answer(&alone, &questions).await,
@@ -195,7 +193,7 @@ impl Written {
         let Some(evidence) = evidence.filter(|all| !all.is_empty() && all.iter().all(held)) else {
             return self.leave_out("its evidence is not in the part");
         };
-        let said = evidence.iter().map(|&at| view.transcript.messages[at as usize].sent());
+        let said = evidence.iter().map(|&at| view.session.messages[at as usize].sent());
         let said = Normal::new(&said.collect::<Vec<_>>().join("\n"));
         if !said.contains(&Normal::new(&proposal.answer)) {
             return self.leave_out("its evidence does not say the answer");
@@ -227,10 +225,10 @@ fn alike(a: &str, b: &str) -> bool {
 
 /// The questions by the role of the message that answers them, so that what the
 /// user said has its turn.
-fn by_role(transcript: &Transcript, drafts: Vec<Draft>) -> Vec<Vec<Draft>> {
+fn by_role(session: &Session, drafts: Vec<Draft>) -> Vec<Vec<Draft>> {
     let mut roles: BTreeMap<Role, Vec<Draft>> = BTreeMap::new();
     for draft in drafts {
-        let role = transcript.messages[draft.evidence[0] as usize].role;
+        let role = session.messages[draft.evidence[0] as usize].role;
         roles.entry(role).or_default().push(draft);
     }
     roles.into_values().collect()
@@ -239,7 +237,7 @@ fn by_role(transcript: &Transcript, drafts: Vec<Draft>) -> Vec<Vec<Draft>> {
 /// The messages that are read for each place: those since the place before, in
 /// parts of one call each.
 fn stretches<'p>(
-    transcript: &Transcript,
+    session: &Session,
     places: &'p [Place],
 ) -> Vec<(&'p Place, Vec<Vec<MessageIndex>>)> {
     let mut from = 0;
@@ -249,7 +247,7 @@ fn stretches<'p>(
         let mut parts: Vec<Vec<MessageIndex>> = vec![Vec::new()];
         let mut length = 0;
         for at in own.map(|kept| kept.message) {
-            let size = transcript.messages[at as usize].sent().len().min(READ[0] + READ[1]);
+            let size = session.messages[at as usize].sent().len().min(READ[0] + READ[1]);
             if length + size > A_CALL {
                 parts.push(Vec::new());
                 length = 0;
@@ -275,14 +273,14 @@ fn stretches<'p>(
 }
 
 /// The request for questions about a part.
-fn asked(transcript: &Transcript, part: &[MessageIndex]) -> Question {
-    let text = |at: &MessageIndex| clipped(&transcript.messages[*at as usize]);
+fn asked(session: &Session, part: &[MessageIndex]) -> Question {
+    let text = |at: &MessageIndex| clipped(&session.messages[*at as usize]);
     let texts: Vec<String> = part.iter().map(text).collect();
     let fence = Fence::around(texts.iter().map(String::as_str));
     let mark = fence.mark();
     let mut document = String::new();
     for (at, text) in part.iter().zip(&texts) {
-        let role = transcript.messages[*at as usize].role.as_str();
+        let role = session.messages[*at as usize].role.as_str();
         document.push_str(&format!("[{mark}] m{at} {role}\n{}\n", text.trim_end()));
     }
     let kinds: Vec<&str> = reply::KINDS.iter().map(|kind| kind.as_str()).collect();

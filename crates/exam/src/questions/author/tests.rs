@@ -49,7 +49,7 @@ impl Llm for Pupil {
     }
 }
 
-fn transcript() -> Transcript {
+fn session() -> Session {
     let texts = [
         (Role::User, "The answer to port is 8443."),
         (Role::Assistant, "Noted. The answer to shaky is maybe."),
@@ -66,9 +66,9 @@ fn transcript() -> Transcript {
         broadcast: false,
     };
     let messages = texts.into_iter().enumerate().map(message).collect();
-    let mut transcript = Transcript { id: "t".to_owned(), messages, ..Transcript::default() };
-    transcript.preamble.system = vec!["The answer to known is forty two.".to_lowercase()];
-    transcript
+    let mut session = Session { id: "t".to_owned(), messages, ..Session::default() };
+    session.preamble.system = vec!["The answer to known is forty two.".to_lowercase()];
+    session
 }
 
 fn place(from: MessageIndex) -> Place {
@@ -98,8 +98,8 @@ async fn only_questions_that_hold_up_stay() {
         Model { provider: "test".into(), name: "pupil".into(), settings: Settings::default() };
     let pupil = Arc::new(Pupil { model, proposals, roles: Mutex::default() });
     let llm: Arc<dyn Llm> = Arc::clone(&pupil) as Arc<dyn Llm>;
-    let (transcript, places) = (transcript(), [place(3)]);
-    let written = Author::new(&llm).write(&transcript, &places).await;
+    let (session, places) = (session(), [place(3)]);
+    let written = Author::new(&llm).write(&session, &places).await;
     let mut asked: Vec<(&str, &[String], &[String])> = written
         .probes
         .iter()
@@ -127,7 +127,7 @@ async fn only_questions_that_hold_up_stay() {
         ]
     );
     // The same calls give the same questions, with the same ids.
-    let again = Author::new(&llm).write(&transcript, &places).await;
+    let again = Author::new(&llm).write(&session, &places).await;
     assert_eq!(again.probes, written.probes);
     let roles = pupil.roles.lock().unwrap();
     assert_eq!(roles.iter().filter(|role| **role == (ModelRole::Answerer, 1)).count(), 6);
@@ -135,24 +135,24 @@ async fn only_questions_that_hold_up_stay() {
 
 #[tokio::test]
 async fn what_the_system_prompt_tells_is_no_question_about_the_conversation() {
-    let mut transcript = transcript();
-    transcript.messages[0].blocks =
+    let mut session = session();
+    session.messages[0].blocks =
         vec![Block::Text { text: "the answer to known is forty two.".to_owned() }];
     let proposals = json!([proposal("known", "forty two", &["m0"])]);
     let model =
         Model { provider: "test".into(), name: "pupil".into(), settings: Settings::default() };
     let llm: Arc<dyn Llm> = Arc::new(Pupil { model, proposals, roles: Mutex::default() });
-    let written = Author::new(&llm).write(&transcript, &[place(3)]).await;
+    let written = Author::new(&llm).write(&session, &[place(3)]).await;
     assert_eq!(written.probes, []);
     assert_eq!(written.left_out["answered without the conversation"], 1);
 }
 
 #[test]
 fn a_long_stretch_is_read_at_its_beginning_middle_and_end() {
-    let mut transcript = transcript();
+    let mut session = session();
     let long = "word ".repeat(1_000);
-    let one = transcript.messages[0].clone();
-    transcript.messages = (0..200)
+    let one = session.messages[0].clone();
+    session.messages = (0..200)
         .map(|n| Message {
             id: n.to_string(),
             blocks: vec![Block::Text { text: long.clone() }],
@@ -160,10 +160,10 @@ fn a_long_stretch_is_read_at_its_beginning_middle_and_end() {
         })
         .collect();
     let places = [place(100), place(200)];
-    let stretches = stretches(&transcript, &places);
+    let stretches = stretches(&session, &places);
     let firsts: Vec<Vec<u32>> =
         stretches.iter().map(|(_, parts)| parts.iter().map(|part| part[0]).collect()).collect();
     // 15 messages of 4,000 characters a call: 7 calls, of which 3 are made.
     assert_eq!(firsts, [[0, 45, 90], [100, 145, 190]]);
-    assert_eq!(clipped(&transcript.messages[0]).len(), 4_000 + "\n[…]\n".len());
+    assert_eq!(clipped(&session.messages[0]).len(), 4_000 + "\n[…]\n".len());
 }

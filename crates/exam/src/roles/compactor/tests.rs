@@ -8,7 +8,7 @@ use proptest::prelude::{
 use serde_json::json;
 
 use super::Offline;
-use recap_core::model::{Role, Transcript};
+use recap_core::model::{Role, Session};
 use recap_core::tokens::{Counter, Sizes};
 use recap_formats::{LoadOptions, load};
 use recap_strategy::testkit::{Rig, Talk, words};
@@ -359,9 +359,9 @@ fn real_sessions_run_through_every_folding_strategy_with_calls_whole() {
     let Some(path) = recordings::shared("data/claude-code-sessions") else { return };
     let dataset = load(&path, &LoadOptions::default()).unwrap();
     // The longer sessions take minutes without optimisation.
-    let short = |transcript: &Transcript| transcript.messages.len() < 130;
-    for transcript in dataset.transcripts.into_iter().filter(short) {
-        let talk = Talk::from(transcript);
+    let short = |session: &Session| session.messages.len() < 130;
+    for session in dataset.sessions.into_iter().filter(short) {
+        let talk = Talk::from(session);
         let sizes = Sizes::of(&talk.clone().end(), &counter());
         let room = 2_000.max(sizes.all_messages() / 4);
         let window = sizes.preamble_tokens() + sizes.largest_output() + room;

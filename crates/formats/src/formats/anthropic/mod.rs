@@ -123,7 +123,7 @@ struct Reader {
 impl Reader {
     fn chain(mut self, chain: Chain<(Body, Option<Response>)>) -> Result<Draft, Problem> {
         let Chain { body: (body, response), requests, .. } = chain;
-        let preamble = &mut self.recorder.transcript().preamble;
+        let preamble = &mut self.recorder.session().preamble;
         preamble.system = match body.system {
             Content::Text(text) => vec![text],
             Content::Parts(parts) => parts.into_iter().filter_map(|part| part.text).collect(),
@@ -140,7 +140,7 @@ impl Reader {
         }
         self.condensed.finish(&mut self.recorder.draft)?;
         let mut draft = self.recorder.finish();
-        let model = &mut draft.transcript.model;
+        let model = &mut draft.session.model;
         *model = model.take().or(body.model);
         Ok(draft)
     }
@@ -358,7 +358,7 @@ impl Condensed {
 }
 
 /// The text of a summary. Calls that stand in it again, since their results
-/// were kept, are in the transcript already.
+/// were kept, are in the session already.
 fn plain(content: Content<Part>, draft: &mut Draft) -> String {
     let parts = match content {
         Content::Text(text) => return text,

@@ -1,4 +1,4 @@
-//! Turns the main chain of a log into a transcript.
+//! Turns the main chain of a log into a session.
 
 use std::collections::BTreeSet;
 
@@ -7,9 +7,9 @@ use super::tree::Tree;
 use super::wire::{Body, CompactMetadata, Part, Record, Response};
 use crate::formats::content::ImageSource;
 use crate::formats::prelude::*;
-use recap_core::model::{SidechainRequest, ToolDefinition, Transcript};
+use recap_core::model::{Session, SidechainRequest, ToolDefinition};
 
-/// Why a record of the conversation is not in the transcript.
+/// Why a record of the conversation is not in the session.
 pub(super) const ABANDONED: &str = "record on an abandoned branch";
 
 /// A problem with its line.
@@ -22,7 +22,7 @@ struct Placed {
     id: String,
 }
 
-/// Builds one transcript out of the records at `members`; those of a sidechain
+/// Builds one session out of the records at `members`; those of a sidechain
 /// have a `root`.
 pub(super) fn build(
     records: &mut [Record],
@@ -37,14 +37,14 @@ pub(super) fn build(
     let own: FxHashSet<usize> = members.iter().copied().collect();
     let chain: Vec<usize> = chain.into_iter().filter(|at| own.contains(at)).collect();
     let mut builder = Builder::new(records, tree, members, &chain);
-    facts(builder.records, &chain, &mut builder.draft.transcript);
+    facts(builder.records, &chain, &mut builder.draft.session);
     for &at in &chain {
         builder.emit(at)?;
     }
     builder.unanswered()?;
     builder.count_left_out(members);
     // The models of responses are those of messages: these must be there.
-    builder.models.name_models(&mut builder.draft.transcript);
+    builder.models.name_models(&mut builder.draft.session);
     Ok(builder.draft)
 }
 
@@ -59,7 +59,7 @@ struct Builder<'a> {
     results: FxHashMap<String, Vec<Placed>>,
     /// User records off the chain that belong to a call (a skill's text).
     attached: FxHashMap<String, Vec<usize>>,
-    /// Records that are in the transcript, with the index of their message (the
+    /// Records that are in the session, with the index of their message (the
     /// first, where there are several).
     used: FxHashMap<usize, u32>,
     /// Position of each record.
@@ -210,10 +210,10 @@ impl<'a> Builder<'a> {
                 }
             }
             Added::Told { text, standing } => {
-                let first = !self.has_asked && self.draft.transcript.compactions.is_empty();
+                let first = !self.has_asked && self.draft.session.compactions.is_empty();
                 // In front of the first message nothing belongs to one.
                 if first && (standing || index == 0) {
-                    self.draft.transcript.preamble.system.push(text);
+                    self.draft.session.preamble.system.push(text);
                 } else if self.is_behind_summary() {
                     self.put_back(text).map_err(fault)?;
                 } else {
@@ -228,7 +228,7 @@ impl<'a> Builder<'a> {
 
     /// Whether the newest compaction has its summary, and no message came since.
     fn is_behind_summary(&self) -> bool {
-        let newest = self.draft.transcript.compactions.last();
+        let newest = self.draft.session.compactions.last();
         newest.is_some_and(|c| c.summary.is_some() && c.after == self.draft.next_index())
     }
 
@@ -236,7 +236,7 @@ impl<'a> Builder<'a> {
     /// strategy `recorded` sends it.
     fn put_back(&mut self, text: String) -> Result<(), Problem> {
         self.draft.keep(1, text.len())?;
-        if let Some(last) = self.draft.transcript.compactions.last_mut() {
+        if let Some(last) = self.draft.session.compactions.last_mut() {
             if let (true, Some(summary)) = (last.pieces.is_empty(), &last.summary) {
                 last.pieces.push(Piece::Text { role: Role::User, text: summary.clone() });
             }
@@ -247,7 +247,7 @@ impl<'a> Builder<'a> {
 
     /// The recorded system prompt, where it is there from the beginning.
     fn prompt(&mut self, system: Vec<String>, tools: Vec<ToolDefinition>) {
-        let preamble = &mut self.draft.transcript.preamble;
+        let preamble = &mut self.draft.session.preamble;
         if self.has_asked || !preamble.tools.is_empty() {
             let same = system.iter().all(|text| preamble.system.contains(text));
             self.draft.leave_out("system prompt of a later request", u64::from(!same));
@@ -381,7 +381,7 @@ impl<'a> Builder<'a> {
             }
             Body::MicroCompaction(metadata) => {
                 // Clearing results removes no messages: what was sent before still is.
-                let before = self.draft.transcript.compactions.last();
+                let before = self.draft.session.compactions.last();
                 compaction.kept_from = before.map_or(0, |c| c.kept_from);
                 compaction.trigger = trigger(metadata.trigger.as_deref());
                 compaction.tokens_before = metadata.pre_tokens;
@@ -390,7 +390,7 @@ impl<'a> Builder<'a> {
             _ => return Ok(()),
         }
         self.used.insert(at, after);
-        self.draft.transcript.compactions.push(compaction);
+        self.draft.session.compactions.push(compaction);
         Ok(())
     }
 
@@ -403,7 +403,7 @@ impl<'a> Builder<'a> {
     fn emit_summary(&mut self, at: usize, summary: String) {
         let after = self.draft.next_index();
         self.used.insert(at, after);
-        let compactions = &mut self.draft.transcript.compactions;
+        let compactions = &mut self.draft.session.compactions;
         match compactions.last_mut() {
             Some(last) if last.summary.is_none() && last.cleared.is_empty() => {
                 let kept = self.kept.take().unwrap_or_default();
@@ -420,7 +420,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Handles the results without a call in the transcript: those on branches
+    /// Handles the results without a call in the session: those on branches
     /// are left out, and so is a result whose record says that the part before
     /// it is not in the file.
     fn unanswered(&mut self) -> Result<(), Fault> {
@@ -531,7 +531,7 @@ fn record_id(record: &Record) -> String {
 }
 
 /// Project and the values that the records carry about themselves.
-fn facts(records: &[Record], chain: &[usize], transcript: &mut Transcript) {
+fn facts(records: &[Record], chain: &[usize], session: &mut Session) {
     let mut values = BTreeSet::new();
     for &at in chain {
         let header = &records[at].header;
@@ -540,7 +540,7 @@ fn facts(records: &[Record], chain: &[usize], transcript: &mut Transcript) {
         values.extend(own.into_iter().flatten().filter(|v| !v.is_empty()).cloned());
         if let Some(cwd) = &header.cwd {
             values.extend(home_of(cwd));
-            let project = &mut transcript.project;
+            let project = &mut session.project;
             *project = project.take().or_else(|| project_of(cwd));
         }
         if let Body::Assistant(response) = &records[at].body
@@ -549,7 +549,7 @@ fn facts(records: &[Record], chain: &[usize], transcript: &mut Transcript) {
             values.extend(response.model.clone());
         }
     }
-    transcript.metadata = values.into_iter().collect();
+    session.metadata = values.into_iter().collect();
 }
 
 /// What tells a response: its id, and the size of its prompt.

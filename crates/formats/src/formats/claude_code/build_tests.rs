@@ -21,7 +21,7 @@ fn read(parts: serde_json::Value) -> Vec<(String, &'static str, String)> {
     let text: String = records.iter().map(|record| format!("{record}\n")).collect();
     let options = LoadOptions::default();
     let mut dataset = load_reader("s.jsonl", text.as_bytes(), &options).unwrap();
-    let messages = dataset.transcripts.remove(0).messages.into_iter().skip(2);
+    let messages = dataset.sessions.remove(0).messages.into_iter().skip(2);
     let shown = messages.map(|message| {
         let text = message.tool_result().map_or(message.first_text(), |(_, text)| text).to_owned();
         (message.id.clone(), message.role.as_str(), text)

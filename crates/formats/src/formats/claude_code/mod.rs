@@ -77,8 +77,8 @@ fn read(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, Da
     let mut one = |id: String, members: &[usize], root: Option<usize>| {
         let built = build::build(&mut records, &mut tree, members, root);
         let mut draft = built.map_err(|(line, problem)| source.error(Some(line), problem))?;
-        draft.transcript.id = id;
-        if !draft.transcript.messages.is_empty() {
+        draft.session.id = id;
+        if !draft.session.messages.is_empty() {
             drafts.push(draft);
         }
         Ok::<(), DatasetError>(())
@@ -101,7 +101,7 @@ fn read(source: &mut Source<'_>, options: &LoadOptions) -> Result<Vec<Draft>, Da
         first.leave_out("record written twice", repeated);
         first.leave_out("torn last line", source.torn());
         first.leave_out("sidechain record", skipped + apart);
-        first.transcript.sidechains = asides.take();
+        first.session.sidechains = asides.take();
     } else if skipped > 0 {
         source.warn(format!("nothing but sidechain records ({skipped})"));
     }
@@ -133,14 +133,14 @@ fn subagents(
             let all: Vec<usize> = (0..read.records.len()).collect();
             let built = build::build(&mut read.records, &mut tree, &all, None);
             let mut draft = built.map_err(|(line, problem)| own.error(Some(line), problem))?;
-            draft.transcript.id = format!("{session}{SIDECHAIN}{}", sidechains + n + 1);
+            draft.session.id = format!("{session}{SIDECHAIN}{}", sidechains + n + 1);
             Ok((0, Some(draft)))
         });
         let shown = log.file_name().unwrap_or_default().to_string_lossy().into_owned();
         match read {
             Ok((records, draft)) => {
                 left_out += records;
-                drafts.extend(draft.filter(|draft| !draft.transcript.messages.is_empty()));
+                drafts.extend(draft.filter(|draft| !draft.session.messages.is_empty()));
             }
             Err(error) => source.warn(format!("set aside: {shown}: {}", error.reason())),
         }

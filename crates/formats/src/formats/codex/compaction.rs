@@ -10,7 +10,7 @@ use std::borrow::Cow;
 
 use super::wire::{Compacted, Kept, texts};
 use crate::formats::prelude::*;
-use recap_core::model::Transcript;
+use recap_core::model::Session;
 
 /// The beginning of a summary that Codex sends as a message of its own
 /// (`templates/compact/summary_prefix.md`, since 2025-10).
@@ -104,8 +104,8 @@ pub(super) struct ReadCompaction {
 
 impl MessageLookup {
     /// Adds new messages to the index.
-    fn add_new(&mut self, transcript: &Transcript) {
-        for (index, message) in (0u32..).zip(&transcript.messages).skip(self.seen.0) {
+    fn add_new(&mut self, session: &Session) {
+        for (index, message) in (0u32..).zip(&session.messages).skip(self.seen.0) {
             if message.role == Role::User {
                 self.users.push((index, self.by_users.len()));
                 if !self.by_users.is_empty() {
@@ -117,10 +117,10 @@ impl MessageLookup {
                 self.alone.entry((message.role, message.sent())).or_default().push(index);
             }
         }
-        let preamble = &transcript.preamble;
+        let preamble = &session.preamble;
         let texts = preamble.system.iter().chain(&preamble.pinned);
         self.preamble.extend(texts.skip(self.seen.1).cloned());
-        self.seen = (transcript.messages.len(), preamble.system.len() + preamble.pinned.len());
+        self.seen = (session.messages.len(), preamble.system.len() + preamble.pinned.len());
     }
 
     /// Removes the messages from `from` on.
@@ -140,20 +140,16 @@ impl MessageLookup {
         self.seen.0 = self.seen.0.min(from);
     }
 
-    /// Reads a compaction behind the messages of a transcript.
-    pub(super) fn compaction(
-        &mut self,
-        transcript: &Transcript,
-        compacted: Compacted,
-    ) -> ReadCompaction {
-        self.add_new(transcript);
-        let after = transcript.messages.len() as MessageIndex;
+    /// Reads a compaction behind the messages of a session.
+    pub(super) fn compaction(&mut self, session: &Session, compacted: Compacted) -> ReadCompaction {
+        self.add_new(session);
+        let after = session.messages.len() as MessageIndex;
         let Compacted { message, replacement_history: history } = compacted;
         let is_encrypted = history.iter().flatten().any(|item| item.kind == "compaction");
         let (mut pieces, others) = match history {
             Some(history) => self.listed(history),
             None if message.is_empty() => (Vec::new(), 0),
-            None => (by_rule(self, &transcript.messages, &message), 0),
+            None => (by_rule(self, &session.messages, &message), 0),
         };
         // In a redacted file an empty message may have text.
         let summary = Some(message).filter(|message| !message.is_empty() && !is_encrypted);

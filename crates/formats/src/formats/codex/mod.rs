@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use self::compaction::{MessageLookup, ReadCompaction, Says, says};
 
-use self::wire::{Body, Compacted, Counts, Item, Record, Session, Turn};
+use self::wire::{Body, Compacted, Counts, Item, Record, Turn, WireSession};
 pub(super) use self::wire::{
     Output, WireAction, WireCall, WireMessage, WirePart, WireReasoning, WireResult, WireSearch,
     texts,
@@ -131,11 +131,11 @@ impl Reader {
 
     /// The record of a session. A session that continues another begins with
     /// its own record and repeats that of the other.
-    fn session(&mut self, session: Session) {
+    fn session(&mut self, session: WireSession) {
         let parent = session.parent();
         let git = session.git.map_or([None, None], |git| [git.branch, git.commit_hash]);
         if !self.session_seen {
-            self.draft.session.clone_from(&session.id);
+            self.draft.recorded_id.clone_from(&session.id);
             self.draft.parent = parent;
         }
         let own = [session.id, session.cli_version, session.originator];
@@ -148,11 +148,11 @@ impl Reader {
             return self.draft.leave_out("session_meta record", 1);
         }
         let system = session.base_instructions.map(|instructions| instructions.text);
-        self.draft.transcript.preamble.system.extend(system.filter(|text| !text.is_empty()));
+        self.draft.session.preamble.system.extend(system.filter(|text| !text.is_empty()));
     }
 
     fn working_directory(&mut self, cwd: String) {
-        let project = &mut self.draft.transcript.project;
+        let project = &mut self.draft.session.project;
         *project = project.take().or_else(|| project_of(&cwd));
         self.metadata.extend(home_of(&cwd));
         self.metadata.insert(cwd);
@@ -214,18 +214,18 @@ impl Reader {
         let index = match &self.open {
             Some(open) => open.index,
             None => {
-                let index = self.draft.transcript.messages.len();
+                let index = self.draft.session.messages.len();
                 let usage = self.pending.take();
                 self.open = Some(Open { index, counted_first: usage.is_some(), answered: false });
                 self.push(line, at, Role::Assistant, Vec::new());
                 if let Some(model) = &self.model {
-                    self.models.add(model, &self.draft.transcript.messages[index].id);
+                    self.models.add(model, &self.draft.session.messages[index].id);
                 }
-                self.draft.transcript.messages[index].usage = usage;
+                self.draft.session.messages[index].usage = usage;
                 index
             }
         };
-        self.draft.transcript.messages[index].blocks.push(block);
+        self.draft.session.messages[index].blocks.push(block);
     }
 
     /// Assigns counted tokens to their response: to the open one, if it lacks
@@ -233,7 +233,7 @@ impl Reader {
     fn tokens(&mut self, usage: Usage) {
         self.prompt = Some(usage.prompt());
         let open = self.open.take();
-        match open.map(|open| &mut self.draft.transcript.messages[open.index].usage) {
+        match open.map(|open| &mut self.draft.session.messages[open.index].usage) {
             Some(lacking @ None) => *lacking = Some(usage),
             _ => {
                 self.drop_pending();
@@ -273,10 +273,10 @@ impl Reader {
             self.draft.leave_out("empty message", 1);
             return Ok(());
         }
-        let starts = role == Role::System && self.draft.transcript.messages.is_empty();
+        let starts = role == Role::System && self.draft.session.messages.is_empty();
         let (mut notes, mut own) = (Vec::new(), Vec::new());
         for block in blocks {
-            let preamble = &mut self.draft.transcript.preamble;
+            let preamble = &mut self.draft.session.preamble;
             match (block, role) {
                 (Block::Text { text }, Role::System) if starts => preamble.system.push(text),
                 (_, Role::System) if starts => {}
@@ -298,7 +298,7 @@ impl Reader {
             self.draft.push(Message::new(id, Role::System, at, notes), line);
         }
         if !own.is_empty() {
-            self.asked.extend((role == Role::User).then_some(self.draft.transcript.messages.len()));
+            self.asked.extend((role == Role::User).then_some(self.draft.session.messages.len()));
             self.draft.push(Message::new(id, role, at, own), line);
         }
         Ok(())
@@ -317,18 +317,18 @@ impl Reader {
         let left = self.asked.len().saturating_sub(turns as usize);
         let Some(&from) = self.asked.get(left) else { return };
         self.asked.truncate(left);
-        let transcript = &mut self.draft.transcript;
-        let before = transcript.messages[..from].iter().rev();
+        let session = &mut self.draft.session;
+        let before = session.messages[..from].iter().rev();
         let from = from - before.take_while(|m| m.role == Role::System).count();
-        let taken = transcript.messages.split_off(from);
+        let taken = session.messages.split_off(from);
         self.said.forget(&taken, from);
         self.draft.lines.truncate(from);
-        transcript.compactions.retain(|compaction| compaction.after as usize <= from);
+        session.compactions.retain(|compaction| compaction.after as usize <= from);
         let requests = taken.iter().filter_map(|message| {
             let model = self.models.of(&message.id).map(str::to_owned);
             Some(SidechainRequest { at: message.at, model, usage: message.usage? })
         });
-        transcript.sidechains.extend(requests);
+        session.sidechains.extend(requests);
         self.draft.leave_out("message of a turn that was rolled back", taken.len() as u64);
     }
 
@@ -379,10 +379,10 @@ impl Reader {
     fn finish(mut self) -> Draft {
         self.close();
         self.order_results();
-        self.models.name_models(&mut self.draft.transcript);
+        self.models.name_models(&mut self.draft.session);
         let windows = self.windows.iter().max_by_key(|(_, n)| **n);
-        self.draft.transcript.window = windows.map(|(tokens, _)| *tokens);
-        self.draft.transcript.metadata = self.metadata.into_iter().collect();
+        self.draft.session.window = windows.map(|(tokens, _)| *tokens);
+        self.draft.session.metadata = self.metadata.into_iter().collect();
         self.draft
     }
 
@@ -392,7 +392,7 @@ impl Reader {
     /// Compactions that together keep more than can be held.
     fn compaction(&mut self, at: Option<Timestamp>, compacted: Compacted) -> Result<(), Problem> {
         let ReadCompaction { compaction, unreadable, others } =
-            self.said.compaction(&self.draft.transcript, compacted);
+            self.said.compaction(&self.draft.session, compacted);
         self.draft.leave_out("item that a compaction kept apart", others);
         if let Some((why, what)) = unreadable {
             *self.unreadable.entry(why).or_default() += 1;
@@ -406,13 +406,13 @@ impl Reader {
     fn order_results(&mut self) {
         let calls = &self.calls;
         let lines = std::mem::take(&mut self.draft.lines);
-        let messages = std::mem::take(&mut self.draft.transcript.messages);
+        let messages = std::mem::take(&mut self.draft.session.messages);
         let mut placed: Vec<_> = messages.into_iter().zip(lines).collect();
         for run in placed.chunk_by_mut(|(a, _), (b, _)| a.role == Role::Tool && b.role == a.role) {
             run.sort_by_key(|(message, _)| {
                 message.tool_result().and_then(|(call, _)| calls.get(call).copied())
             });
         }
-        (self.draft.transcript.messages, self.draft.lines) = placed.into_iter().unzip();
+        (self.draft.session.messages, self.draft.lines) = placed.into_iter().unzip();
     }
 }

@@ -30,7 +30,7 @@ pub(super) struct Record {
 
 /// The content of a line.
 pub(super) enum Body {
-    Session(Box<Session>),
+    Session(Box<WireSession>),
     Turn(Turn),
     Item(Item),
     Tokens(Option<TokenInfo>),
@@ -46,7 +46,7 @@ pub(super) enum Body {
 
 /// The session's own record.
 #[derive(Deserialize)]
-pub(super) struct Session {
+pub(super) struct WireSession {
     pub(super) id: Option<String>,
     pub(super) cwd: Option<String>,
     pub(super) cli_version: Option<String>,
@@ -61,7 +61,7 @@ pub(super) struct Session {
     forked_from_id: Option<String>,
 }
 
-impl Session {
+impl WireSession {
     /// The session whose agent started it, where it is a subagent's.
     pub(super) fn parent(&self) -> Option<String> {
         let subagent = self.source.get("subagent")?;

@@ -10,7 +10,7 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use super::wire::{Patch, Record, Session, WireMessage};
+use super::wire::{Patch, Record, WireMessage, WireSession};
 use super::{Arrived, Call, Outcome, Response, Turn};
 use crate::formats::prelude::*;
 
@@ -40,7 +40,7 @@ pub(super) struct Boundary {
 /// The log of a session so far.
 #[derive(Default)]
 pub(super) struct Log {
-    pub(super) session: Session,
+    pub(super) session: WireSession,
     pub(super) turns: Vec<Turn>,
     pub(super) boundaries: Vec<Boundary>,
     /// What was left out, by reason.
@@ -75,8 +75,8 @@ impl Log {
         *self.left_out.entry(reason.into()).or_default() += count;
     }
 
-    fn session(&mut self, session: Session) {
-        let Session { session_id, project_hash, last_updated, directories, messages } = session;
+    fn session(&mut self, session: WireSession) {
+        let WireSession { session_id, project_hash, last_updated, directories, messages } = session;
         let own = &mut self.session;
         own.session_id = session_id.or(own.session_id.take());
         own.project_hash = project_hash.or(own.project_hash.take());

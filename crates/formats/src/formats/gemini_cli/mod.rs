@@ -7,7 +7,7 @@ mod wire;
 use std::collections::BTreeSet;
 
 use self::log::{ABANDONED, Boundary, Log, Slot};
-use self::wire::{Part, Record, Session, WireMessage};
+use self::wire::{Part, Record, WireMessage, WireSession};
 use self::wire::{WireCall, read_record};
 use super::content::warn_of_branches;
 use super::prelude::*;
@@ -37,7 +37,7 @@ fn sniff(head: &Head) -> bool {
 fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetError> {
     let mut log = Log::default();
     if Head::new(source.head(HEAD)?).spread {
-        log.record(Record::Session(source.document::<Session>()?));
+        log.record(Record::Session(source.document::<WireSession>()?));
     } else {
         while let Some((_, record)) = source.next_record(read_record)? {
             log.record(record);
@@ -79,15 +79,15 @@ impl Reader {
         for boundary in boundaries {
             self.boundary(boundary)?;
         }
-        self.models.name_models(&mut self.draft.transcript);
-        self.draft.transcript.metadata = self.metadata.into_iter().collect();
+        self.models.name_models(&mut self.draft.session);
+        self.draft.session.metadata = self.metadata.into_iter().collect();
         Ok(self.draft)
     }
 
-    fn session(&mut self, session: Session) {
+    fn session(&mut self, session: WireSession) {
         // Sessions of one folder share the hash of its path.
         let project = session.project_hash.as_deref().map(|hash| hash.chars().take(12).collect());
-        self.draft.transcript.project = project.filter(|hash: &String| !hash.is_empty());
+        self.draft.session.project = project.filter(|hash: &String| !hash.is_empty());
         self.metadata.extend(session.session_id);
         self.metadata.extend(session.project_hash);
         for folder in session.directories.into_iter().flatten() {

@@ -8,7 +8,7 @@ use crate::formats::prelude::*;
 /// A line of the event-sourced form.
 pub(super) enum Record {
     /// The session's own data, at the head of a file or changed by `$set`.
-    Session(Session),
+    Session(WireSession),
     /// A message, or a newer version of the one with the same id.
     Message(WireMessage),
     /// Fields that replace those of a message.
@@ -25,7 +25,7 @@ struct Line {
     #[serde(rename = "$rewindTo")]
     rewind_to: Option<String>,
     #[serde(rename = "$set")]
-    set: Option<Session>,
+    set: Option<WireSession>,
     #[serde(rename = "$patch")]
     patch: Option<Patch>,
     id: Option<String>,
@@ -47,7 +47,7 @@ pub(super) fn read_record(text: &str) -> Result<Record, Problem> {
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Session {
+pub(super) struct WireSession {
     pub(super) session_id: Option<String>,
     pub(super) project_hash: Option<String>,
     pub(super) last_updated: Option<Timestamp>,

@@ -102,9 +102,9 @@ impl Reader {
             (false, None) => own.clone(),
         });
         // Epochs of one sample are not independent sessions.
-        draft.transcript.project = eval.task.as_ref().map(|task| format!("{task}-{own}"));
+        draft.session.project = eval.task.as_ref().map(|task| format!("{task}-{own}"));
         let mut calls = Calls::of(sample.events)?;
-        draft.transcript.preamble.tools = std::mem::take(&mut calls.tools);
+        draft.session.preamble.tools = std::mem::take(&mut calls.tools);
         let mut ids = Ids::default();
         let mut asked = Vec::new();
         let mut places = FxHashMap::default();
@@ -121,19 +121,19 @@ impl Reader {
                 let usage = made.output.usage.map(|usage| usage.usage());
                 let at = made.at.or(message.at);
                 draft.push(Message { usage, at, ..message }, None);
-                asked.push((draft.transcript.messages.len(), made.input));
+                asked.push((draft.session.messages.len(), made.input));
             } else {
                 draft.push(message, None);
             }
         }
         draft.leave_out("model call outside the conversation", calls.by_message.len() as u64);
-        let before = draft.transcript.messages.len();
+        let before = draft.session.messages.len();
         draft.leading_system_to_preamble();
-        let lead = before - draft.transcript.messages.len();
+        let lead = before - draft.session.messages.len();
         requests(asked, lead, &places, &mut draft)?;
-        models.name_models(&mut draft.transcript);
-        if draft.transcript.model.is_none() {
-            draft.transcript.model.clone_from(&eval.model);
+        models.name_models(&mut draft.session);
+        if draft.session.model.is_none() {
+            draft.session.model.clone_from(&eval.model);
         }
         self.drafts.push(draft);
         Ok(())
@@ -158,7 +158,7 @@ fn requests(
         if !input.is_empty() && input.iter().all(|message| message.id.is_some()) {
             requests.take(input, at, &places, draft)?;
         }
-        let usage = draft.transcript.messages[at as usize].usage;
+        let usage = draft.session.messages[at as usize].usage;
         requests.prompt = usage.map(|usage| usage.prompt()).or(requests.prompt);
     }
     Ok(())
@@ -393,7 +393,7 @@ impl Requests {
         index: MessageIndex,
         draft: &mut Draft,
     ) -> Option<String> {
-        let (call, text) = draft.transcript.messages[index as usize].tool_result()?;
+        let (call, text) = draft.session.messages[index as usize].tool_result()?;
         let call = call.to_owned();
         (plain_text(&message) != text && self.cleared.insert(call.clone())).then_some(call)
     }

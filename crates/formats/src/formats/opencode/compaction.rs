@@ -107,7 +107,7 @@ impl Reader {
                 _ => by_place.push((after, at, calls)),
             }
         }
-        let messages = &self.draft.transcript.messages;
+        let messages = &self.draft.session.messages;
         let results: FxHashMap<&str, u32> = (0..)
             .zip(messages)
             .filter_map(|(index, message)| Some((message.tool_result()?.0, index)))
@@ -118,7 +118,7 @@ impl Reader {
             Some(*last)
         });
         let reported: Vec<Option<u64>> = std::iter::once(None).chain(reported).collect();
-        let mut compactions = std::mem::take(&mut self.draft.transcript.compactions);
+        let mut compactions = std::mem::take(&mut self.draft.session.compactions);
         for (after, at, mut cleared) in by_place {
             cleared.sort_by_key(|call| results.get(call.as_str()).copied());
             // A result can only be cleared after it was received.
@@ -143,7 +143,7 @@ impl Reader {
                 compaction.kept_from = kept_from;
             }
         }
-        self.draft.transcript.compactions = compactions;
+        self.draft.session.compactions = compactions;
     }
 }
 

@@ -9,7 +9,7 @@ mod wire;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use self::wire::{Export, Info, Part, Session, State, Tokens, WireMessage};
+use self::wire::{Export, Info, Part, State, Tokens, WireMessage, WireSession};
 use super::prelude::*;
 use super::store::{Listed, UNTRIED, read_sessions};
 use crate::database::{Row, Rows, Wanted};
@@ -61,7 +61,7 @@ fn read(
         read.map_err(|problem| source.error(None, problem.within(format_args!("{id}."))))?;
     }
     let draft = reader.finish();
-    if draft.transcript.messages.is_empty() { Ok(()) } else { take(source, draft) }
+    if draft.session.messages.is_empty() { Ok(()) } else { take(source, draft) }
 }
 
 fn lacks(kind: &str, field: &str) -> Problem {
@@ -96,11 +96,11 @@ impl Reader {
         Reader { draft: Draft::named(stem), ..Reader::default() }
     }
 
-    fn session(&mut self, session: Session) {
-        let Session { id, slug, project_id, parent_id, directory, version } = session;
+    fn session(&mut self, session: WireSession) {
+        let WireSession { id, slug, project_id, parent_id, directory, version } = session;
         let own = [Some(id), slug, project_id, parent_id, version];
         self.metadata.extend(own.into_iter().flatten().filter(|value| !value.is_empty()));
-        self.draft.transcript.project = directory.as_deref().and_then(project_of);
+        self.draft.session.project = directory.as_deref().and_then(project_of);
         self.folder(directory);
     }
 
@@ -212,12 +212,12 @@ impl Reader {
     /// Sets the system prompt, where a message contains it.
     fn system(&mut self, system: Vec<String>) {
         let before = self.draft.next_index();
-        let transcript = &mut self.draft.transcript;
-        let changes = &mut transcript.preamble_changes;
-        let known = changes.last().map_or(&transcript.preamble.system, |change| &change.system);
+        let session = &mut self.draft.session;
+        let changes = &mut session.preamble_changes;
+        let known = changes.last().map_or(&session.preamble.system, |change| &change.system);
         if system.is_empty() || *known == system {
         } else if known.is_empty() {
-            transcript.preamble.system = system;
+            session.preamble.system = system;
         } else {
             changes.push(PreambleChange { before, system });
         }
@@ -340,8 +340,8 @@ impl Reader {
 
     fn finish(mut self) -> Draft {
         self.prune();
-        self.models.name_models(&mut self.draft.transcript);
-        self.draft.transcript.metadata = self.metadata.into_iter().collect();
+        self.models.name_models(&mut self.draft.session);
+        self.draft.session.metadata = self.metadata.into_iter().collect();
         self.draft
     }
 }
@@ -406,7 +406,7 @@ fn read_store(
         rows.each(None, |row| {
             let id = row.needed("id")?;
             let parent = row.text("parent_id")?;
-            let facts = Session {
+            let facts = WireSession {
                 id: id.clone(),
                 slug: row.text("slug")?,
                 project_id: row.text("project_id")?,
@@ -428,7 +428,7 @@ fn read_store(
 }
 
 fn one(
-    session: &Listed<Session>,
+    session: &Listed<WireSession>,
     messages: &mut Rows<'_>,
     parts: &mut Rows<'_>,
 ) -> Result<Draft, Problem> {

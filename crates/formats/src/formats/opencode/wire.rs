@@ -13,14 +13,14 @@ const EXACT: f64 = 9_007_199_254_740_992.0;
 
 #[derive(Deserialize)]
 pub(super) struct Export {
-    pub(super) info: Session,
+    pub(super) info: WireSession,
     pub(super) messages: Vec<WireMessage>,
 }
 
 /// The session's own data.
 #[derive(Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Session {
+pub(super) struct WireSession {
     pub(super) id: String,
     pub(super) slug: Option<String>,
     #[serde(rename = "projectID")]

@@ -72,7 +72,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions) -> Result<Vec<Draft>, DatasetE
             (Err(problem), None) => return Err(source.error(None, problem)),
         }
     }
-    read.retain(|draft| !draft.transcript.messages.is_empty());
+    read.retain(|draft| !draft.session.messages.is_empty());
     if let Some(last) = read.last_mut() {
         last.leave_out("torn last line", source.torn());
     }
@@ -133,8 +133,8 @@ impl Reader {
                 (None, false) => self.draft.leave_out("unknown event", 1),
             }
         }
-        self.models.name_models(&mut self.draft.transcript);
-        self.draft.transcript.metadata = self.metadata.into_iter().collect();
+        self.models.name_models(&mut self.draft.session);
+        self.draft.session.metadata = self.metadata.into_iter().collect();
         Ok(self.draft)
     }
 
@@ -169,7 +169,7 @@ impl Reader {
     }
 
     fn system(&mut self, event: Event) {
-        let preamble = &mut self.draft.transcript.preamble;
+        let preamble = &mut self.draft.session.preamble;
         if preamble.system.is_empty() {
             preamble.system.extend(event.args.content);
             preamble.tools = tools(event.args.tools);

@@ -221,7 +221,7 @@ impl Reader {
         let sum = sum.and_then(|own| own.get("accumulated_token_usage")).and_then(read);
         let Some(now) = sum.map(|own| own.usage()) else { return };
         let before = std::mem::replace(&mut self.accumulated, now);
-        let last = self.recorder.transcript().messages.iter_mut().rev();
+        let last = self.recorder.session().messages.iter_mut().rev();
         let last = last.take_while(|message| message.role != Role::User);
         let answer = last.into_iter().find(|message| message.role == Role::Assistant);
         if let (Some(answer), Some(used)) = (answer, since(now, before)) {
@@ -233,7 +233,7 @@ impl Reader {
     fn assign(&mut self) {
         for (id, at) in std::mem::take(&mut self.responses) {
             let Some((usage, model)) = self.used.remove(&id) else { continue };
-            if let Some(message) = self.recorder.transcript().messages.get_mut(at as usize) {
+            if let Some(message) = self.recorder.session().messages.get_mut(at as usize) {
                 message.usage = Some(usage);
             }
             if let Some(model) = model {
@@ -243,7 +243,7 @@ impl Reader {
     }
 
     fn system(&mut self, event: Event) {
-        let preamble = &mut self.recorder.transcript().preamble;
+        let preamble = &mut self.recorder.session().preamble;
         if !preamble.system.is_empty() {
             return self.recorder.draft.leave_out("later system prompt", 1);
         }

@@ -6,7 +6,7 @@ mod wire;
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::wire::{
-    Body, Compaction, Entry, Header, Part, Session, WireMessage, bash_text, lacks, read_entry,
+    Body, Compaction, Entry, Header, Part, WireMessage, WireSession, bash_text, lacks, read_entry,
 };
 use super::content::warn_of_branches;
 use super::prelude::*;
@@ -54,7 +54,7 @@ fn read(source: &mut Source<'_>, _: &LoadOptions, take: &mut Take<'_>) -> Result
     }
     warn_of_branches(source, &draft, ABANDONED);
     draft.leave_out("torn last line", source.torn());
-    if draft.transcript.messages.is_empty() { Ok(()) } else { take(source, draft) }
+    if draft.session.messages.is_empty() { Ok(()) } else { take(source, draft) }
 }
 
 /// A session with the entries that cannot be read, by line.
@@ -80,7 +80,7 @@ fn session(entries: Vec<Entry>, id: &str) -> Result<ReadSession, Problem> {
     Ok((draft, aside))
 }
 
-/// Why an entry is not in the transcript.
+/// Why an entry is not in the session.
 const ABANDONED: &str = "entry on an abandoned branch";
 
 /// Positions of the conversation's entries: all of a list, or the path to the
@@ -179,11 +179,11 @@ impl Reader {
         Ok(())
     }
 
-    fn session(&mut self, header: &Header, session: Session) {
+    fn session(&mut self, header: &Header, session: WireSession) {
         self.metadata.extend(header.id.clone());
         self.metadata.extend(session.branched_from);
         if let Some(cwd) = session.cwd {
-            self.draft.transcript.project = project_of(&cwd);
+            self.draft.session.project = project_of(&cwd);
             self.metadata.extend(home_of(&cwd));
             self.metadata.insert(cwd);
         }
@@ -273,7 +273,7 @@ impl Reader {
         };
         let (open, close) = COMPACTION_SUMMARY;
         let text = format!("{open}{}{close}", compaction.summary);
-        self.draft.transcript.compactions.push(RecordedCompaction {
+        self.draft.session.compactions.push(RecordedCompaction {
             after,
             kept_from,
             summary: Some(compaction.summary),
@@ -325,8 +325,8 @@ impl Reader {
     }
 
     fn finish(mut self) -> Draft {
-        self.models.name_models(&mut self.draft.transcript);
-        self.draft.transcript.metadata = self.metadata.into_iter().collect();
+        self.models.name_models(&mut self.draft.session);
+        self.draft.session.metadata = self.metadata.into_iter().collect();
         self.draft
     }
 }

@@ -19,7 +19,7 @@ pub(super) struct Header {
 }
 
 pub(super) enum Body {
-    Session(Session),
+    Session(WireSession),
     Message(WireMessage),
     Compaction(Compaction),
     BranchSummary(String),
@@ -29,7 +29,7 @@ pub(super) enum Body {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Session {
+pub(super) struct WireSession {
     pub(super) cwd: Option<String>,
     pub(super) branched_from: Option<String>,
 }

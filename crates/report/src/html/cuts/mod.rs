@@ -257,7 +257,7 @@ fn of(source: &Source<'_>, cells: &Cells<'_>, cut: &Cut) -> PackedCut {
         exam.states.iter().map(place).collect::<Option<String>>()
     };
     PackedCut {
-        session: plain::line(&cut.transcript),
+        session: plain::line(&cut.session),
         request: cut.request,
         facts: (cut.facts.iter())
             .map(|fact| (text(&fact.text), fact.class.as_str(), fact.request))
@@ -281,7 +281,7 @@ fn basis(report: &Report, rows: &[&StrategyRow]) -> String {
         block::counted(most(rows, catalogue::FACTS_AT_STAKE), "fact"),
         block::counted(most(rows, catalogue::CUTS), "cut"),
         number::grouped(most(rows, catalogue::SESSIONS_AT_STAKE) as u64),
-        block::counted(report.transcripts.len(), "session"),
+        block::counted(report.sessions.len(), "session"),
     )
 }
 
@@ -424,10 +424,10 @@ fn listed(source: &Source<'_>, cells: &Cells<'_>) -> Option<Listed> {
 /// Sessions that the run cut nowhere, by reason; the most frequent first.
 fn uncut(report: &Report) -> Vec<(String, Vec<String>)> {
     let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
-    for facts in &report.transcripts {
+    for facts in &report.sessions {
         let Some(why) = &facts.no_cut else { continue };
         let reason = plain::line(&why.to_string());
-        let name = plain::line(&facts.transcript);
+        let name = plain::line(&facts.session);
         match reasons.iter_mut().find(|(known, _)| *known == reason) {
             Some((_, names)) => names.push(name),
             None => reasons.push((reason, vec![name])),

@@ -179,7 +179,7 @@ fn identifiers_from_recordings_never_become_markup() {
         for fact in &mut cut.facts {
             fact.text = format!("fact{bad}");
         }
-        cut.transcript = format!("{}{bad}", cut.transcript);
+        cut.session = format!("{}{bad}", cut.session);
         cut.dataset = format!("{}{bad}", cut.dataset);
         for row in &mut cut.rows {
             row.strategy = format!("{}{bad}", row.strategy);
@@ -188,7 +188,7 @@ fn identifiers_from_recordings_never_become_markup() {
     for row in &mut report.rows {
         row.strategy = format!("{}{bad}", row.strategy);
     }
-    report.transcripts[2].no_cut = Some(NoCut::Other(format!("reason{bad}")));
+    report.sessions[2].no_cut = Some(NoCut::Other(format!("reason{bad}")));
     let texts = Kit::default().texts(&report);
     let page = page(&report, Some(&texts));
     for tag in tags(&page) {

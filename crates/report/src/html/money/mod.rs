@@ -96,7 +96,7 @@ fn sums(report: &Report) -> Sums {
     let replicates = f64::from(report.manifest.replicates.max(1));
     let mut sums = Sums::new();
     for session in report.results.iter() {
-        let Some(facts) = report.facts_of(session.dataset, session.transcript) else { continue };
+        let Some(facts) = report.facts_of(session.dataset, session.id) else { continue };
         let done = session.cells().iter().filter_map(|cell| Some((&cell.key, cell.rows()?)));
         for (cell, rows) in done {
             for bill in &rows.bills {

@@ -4,7 +4,7 @@
 //! bill add up to it.
 
 use recap_billing::pricing::{PriceList, Tariff};
-use recap_core::model::{Bill, Buckets, CellRows, RequestFacts, TranscriptFacts};
+use recap_core::model::{Bill, Buckets, CellRows, RequestFacts, SessionFacts};
 
 /// A bill in USD by what is paid for.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -71,7 +71,7 @@ impl Parts {
 pub(super) fn parts(
     rows: &CellRows,
     bill: &Bill,
-    facts: &TranscriptFacts,
+    facts: &SessionFacts,
     prices: &PriceList,
 ) -> Option<Parts> {
     let tariff = |model| Some(prices.find(model).ok()?.standard());
@@ -104,7 +104,7 @@ mod tests {
     use crate::testkit::Kit;
     use recap_core::model::{Cell, CellOutcome, PromptBill, RequestBill};
 
-    fn of(cell: &Cell, facts: &TranscriptFacts, prices: &PriceList) -> Option<Parts> {
+    fn of(cell: &Cell, facts: &SessionFacts, prices: &PriceList) -> Option<Parts> {
         let rows = cell.rows().unwrap();
         parts(rows, &rows.bills[0], facts, prices)
     }
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn each_bucket_of_a_prompt_is_paid_at_its_rate() {
         let mut report = Kit { sessions: 1, ..Kit::default() }.report();
-        let facts = report.transcripts[0].clone();
+        let facts = report.sessions[0].clone();
         let prices = PriceList::from(&report.manifest.prices);
         let cell = report.results.cells_mut().find(|c| c.key.strategy == "full").unwrap();
         let CellOutcome::Done(rows) = &mut cell.outcome else { panic!("it ran") };
@@ -135,9 +135,6 @@ mod tests {
         let mut report = Kit::default().report();
         report.manifest.prices.models.clear();
         let prices = PriceList::from(&report.manifest.prices);
-        assert_eq!(
-            of(&report.results.cells().next().unwrap(), &report.transcripts[0], &prices),
-            None
-        );
+        assert_eq!(of(&report.results.cells().next().unwrap(), &report.sessions[0], &prices), None);
     }
 }

@@ -113,7 +113,7 @@ pub(in crate::html) fn answers(report: &Report, block: &block::Block<'_>) -> Opt
 /// Kinds that occur, with how many probes there are.
 pub(in crate::html) fn kinds(report: &Report, dataset: &str) -> Vec<(ProbeKind, usize)> {
     let mine = |name: &str| dataset == block::ALL || name == dataset;
-    let facts = report.transcripts.iter().filter(|t| mine(&t.dataset));
+    let facts = report.sessions.iter().filter(|t| mine(&t.dataset));
     let probes: Vec<ProbeKind> =
         facts.flat_map(|t| t.probes.iter().map(|p| p.probe.kind)).collect();
     let count = |kind: ProbeKind| probes.iter().filter(|k| **k == kind).count();

@@ -123,7 +123,7 @@ pub(super) fn questions(
     open: usize,
 ) -> Option<Questions> {
     let report = source.report;
-    let all: usize = report.transcripts.iter().map(|t| t.probes.len()).sum();
+    let all: usize = report.sessions.iter().map(|t| t.probes.len()).sum();
     if all == 0 {
         return None;
     }
@@ -205,9 +205,9 @@ impl<'a> Board<'a> {
     }
 
     fn packed(&self, limit: usize, shown: usize) -> Packed {
-        let transcripts = &self.source.report.transcripts;
+        let sessions = &self.source.report.sessions;
         let mut probes: Vec<PackedProbe> = Vec::new();
-        for (at, facts) in transcripts.iter().enumerate() {
+        for (at, facts) in sessions.iter().enumerate() {
             let room = shown - probes.len();
             if room == 0 {
                 break;
@@ -293,7 +293,7 @@ impl<'a> Board<'a> {
     }
 }
 
-/// The cells of one transcript, strategies outermost, with what `full` answered.
+/// The cells of one session, strategies outermost, with what `full` answered.
 struct Rows<'a> {
     cells: Vec<Option<&'a Cell>>,
     full: Vec<Option<&'a Cell>>,

@@ -18,7 +18,7 @@ use serde::Serialize;
 use super::cells::Cells;
 use crate::packed::packed;
 use crate::{Source, block, number};
-use recap_core::model::{SessionResults, TranscriptFacts};
+use recap_core::model::{SessionFacts, SessionResults};
 
 use shape::{Level, shape, words};
 
@@ -85,7 +85,7 @@ struct Index {
 
 /// Nothing where there is no session.
 pub(super) fn sessions(source: &Source<'_>, cells: &Cells<'_>) -> Option<Sessions> {
-    let order = order(&source.report.transcripts);
+    let order = order(&source.report.sessions);
     let open = *order.first()?;
     let (level, shapes) = shapes(source, cells, &order);
     let (limits, words) = all_words(source, cells, &shapes, level);
@@ -108,9 +108,9 @@ pub(super) fn sessions(source: &Source<'_>, cells: &Cells<'_>) -> Option<Session
 }
 
 /// Positions of the sessions, those with the most tokens first.
-fn order(transcripts: &[TranscriptFacts]) -> Vec<usize> {
-    let size = |at: &usize| transcripts[*at].requests.last().map_or(0, |r| r.tokens_full);
-    let mut order: Vec<usize> = (0..transcripts.len()).collect();
+fn order(sessions: &[SessionFacts]) -> Vec<usize> {
+    let size = |at: &usize| sessions[*at].requests.last().map_or(0, |r| r.tokens_full);
+    let mut order: Vec<usize> = (0..sessions.len()).collect();
     order.sort_by_key(|at| std::cmp::Reverse(size(at)));
     order
 }
@@ -142,7 +142,7 @@ fn shapes(
     let mut found = (LEVELS[0], Vec::new());
     for level in LEVELS {
         let shapes = fitting(order.iter().copied(), SHAPES, |at| {
-            packed(&shape(cells, &source.report.transcripts[at], level).0)
+            packed(&shape(cells, &source.report.sessions[at], level).0)
         });
         let enough = level.compactions <= 40 && !shapes.is_empty();
         found = (level, shapes);
@@ -165,7 +165,7 @@ fn all_words(
         found = (
             limits,
             fitting(shapes.iter().map(|(at, _)| *at), WORDS, |at| {
-                let facts = &source.report.transcripts[at];
+                let facts = &source.report.sessions[at];
                 let summaries = shape(cells, facts, level).1;
                 let limit = if at == *longest { limits[1] } else { limits[2] };
                 packed(&words(texts, facts, &summaries, limits[0], limit))

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::html::cells::Cells;
 use crate::{Texts, plain};
-use recap_core::model::{CellRows, LossRow, RequestRow, TranscriptFacts};
+use recap_core::model::{CellRows, LossRow, RequestRow, SessionFacts};
 
 /// Points of a line of context size, at most.
 const POINTS: usize = 120;
@@ -82,11 +82,7 @@ struct PackedCompactions {
 }
 
 /// The session, and the hashes of its summaries in their order.
-pub(super) fn shape(
-    cells: &Cells<'_>,
-    facts: &TranscriptFacts,
-    level: Level,
-) -> (Shape, Vec<String>) {
+pub(super) fn shape(cells: &Cells<'_>, facts: &SessionFacts, level: Level) -> (Shape, Vec<String>) {
     let mut how = Numbered::default();
     let mut summaries = Numbered::default();
     let shown = cells.windows.len() * level.strategies.min(cells.strategies.len());
@@ -126,7 +122,7 @@ pub(super) struct Words {
 /// The beginnings of messages and summaries.
 pub(super) fn words(
     texts: &dyn Texts,
-    facts: &TranscriptFacts,
+    facts: &SessionFacts,
     summaries: &[String],
     message: usize,
     summary: usize,
@@ -284,7 +280,7 @@ mod tests {
     #[test]
     fn cuts_and_requests_that_break_the_cache_are_there() {
         let mut report = crate::testkit::cut(Kit::default().report());
-        let facts = report.transcripts[0].clone();
+        let facts = report.sessions[0].clone();
         let cell = report.results.cells_mut().find(|cell| cell.key.strategy == "prune").unwrap();
         let recap_core::model::CellOutcome::Done(rows) = &mut cell.outcome else {
             panic!("it ran")
@@ -321,10 +317,10 @@ mod tests {
         let report = Kit { sessions: 1, ..Kit::default() }.report();
         let cells = Cells::new(&report);
         let level = Level { compactions: 2, strategies: usize::MAX };
-        let (shape, summaries) = shape(&cells, &report.transcripts[0], level);
+        let (shape, summaries) = shape(&cells, &report.sessions[0], level);
         let at = cells.strategies.iter().position(|p| p.0 == "continuation").unwrap();
         let packed = shape.cells[at * 2].as_ref().unwrap().compactions.as_ref().unwrap();
-        let session = cells.session(&report.transcripts[0]).unwrap();
+        let session = cells.session(&report.sessions[0]).unwrap();
         let cell = crate::html::cells::cell(&session, "continuation", cells.windows[0]);
         let cell = cell.unwrap();
         let rows = &cell.rows().unwrap().compactions;

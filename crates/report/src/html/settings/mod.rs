@@ -12,7 +12,7 @@ use recap_core::model::{Prices, Provenance, RECORDED, Report};
 #[template(path = "settings/settings.html")]
 pub(super) struct Settings {
     settings: Vec<(&'static str, String)>,
-    transcripts: Vec<(String, String)>,
+    sessions: Vec<(String, String)>,
     strategies: Vec<(String, String)>,
     /// Headings of the tables of every measure.
     tables: Vec<String>,
@@ -26,7 +26,7 @@ pub(super) struct Settings {
 pub(super) fn settings(report: &Report, blocks: &[block::Block<'_>]) -> Settings {
     Settings {
         settings: all(report),
-        transcripts: provenance(&report.manifest.transcripts),
+        sessions: provenance(&report.manifest.sessions),
         strategies: provenance(&report.manifest.strategies),
         tables: blocks.iter().map(|block| super::heading(report, block)).collect(),
         measures: measures::data(blocks),

@@ -240,7 +240,7 @@ impl Lead {
                 // at cuts those with few facts count together.
                 let at_cuts = self.primary == Primary::KeptAtCut;
                 let sessions =
-                    if at_cuts { catalogue::SESSIONS_AT_STAKE } else { catalogue::TRANSCRIPTS };
+                    if at_cuts { catalogue::SESSIONS_AT_STAKE } else { catalogue::SESSIONS };
                 let alone = row.number(sessions) == Some(values.len() as f64);
                 let unit = match (alone, at_cuts) {
                     (true, _) => "sessions",
@@ -261,7 +261,7 @@ impl Lead {
 
 /// What an answer's figure rests on.
 fn on_probes(row: &StrategyRow) -> Option<String> {
-    let (probes, sessions) = (row.number(catalogue::PROBES)?, row.number(catalogue::TRANSCRIPTS)?);
+    let (probes, sessions) = (row.number(catalogue::PROBES)?, row.number(catalogue::SESSIONS)?);
     let asked = block::counted(probes as usize, "probe");
     let sessions = block::counted(sessions as usize, "session");
     let exposed = row.number(catalogue::EXPOSED);

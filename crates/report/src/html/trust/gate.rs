@@ -89,7 +89,7 @@ fn line(rule: &RuleFindings, check: &Check) -> Line {
     figures.extend(check.baseline.map(|x| format!("baseline {}", number::any(x))));
     let bounds = |(lo, hi)| format!("between {} and {}", number::any(lo), number::any(hi));
     figures.extend(check.interval.map(bounds));
-    figures.push(block::counted(check.transcripts as usize, "session"));
+    figures.push(block::counted(check.sessions as usize, "session"));
     Line {
         class,
         icon,
@@ -122,7 +122,7 @@ mod tests {
             value: Some(0.5),
             baseline: Some(0.625),
             interval: Some((-0.25, -0.125)),
-            transcripts: 6,
+            sessions: 6,
             finding,
             reason: "it fell by 0.125".into(),
         }

@@ -300,7 +300,7 @@ pub struct BadAnswer(String);
 #[doc(hidden)]
 pub fn take_answer(recording: Recording, line: &str) -> Result<(), BadAnswer> {
     let mut context = Context::new(recording);
-    for _ in 0..context.recording().transcript.messages.len() {
+    for _ in 0..context.recording().session.messages.len() {
         context.append();
     }
     let base: Vec<EntryId> = context.visible().collect();

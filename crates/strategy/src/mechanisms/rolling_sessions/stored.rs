@@ -6,7 +6,7 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::chain::SessionFacts;
+use crate::chain::ChainLink;
 use crate::context::{Context, EntryId};
 use crate::host::StoredFile;
 use crate::state::StrategyState;
@@ -15,7 +15,7 @@ use crate::state::StrategyState;
 pub(super) fn files(context: &Context, shared: &StrategyState) -> Vec<StoredFile> {
     let current = shared.chain.open.map(|open| open.number);
     let chat = file("chat.json".to_owned(), &json!({"current_session_id": current}));
-    let session = |(&number, facts): (&u32, &SessionFacts)| {
+    let session = |(&number, facts): (&u32, &ChainLink)| {
         file(format!("sessions/{number}.json"), &session(context, shared, number, facts))
     };
     std::iter::once(chat).chain(shared.chain.known.iter().map(session)).collect()
@@ -27,7 +27,7 @@ fn file(path: String, body: &Json) -> StoredFile {
     StoredFile { path, content }
 }
 
-fn session(context: &Context, shared: &StrategyState, number: u32, facts: &SessionFacts) -> Json {
+fn session(context: &Context, shared: &StrategyState, number: u32, facts: &ChainLink) -> Json {
     let past = shared.past_session(number);
     let summary = shared.session_summary(number);
     let messages = shared.session_messages(number, context.seen_count());

@@ -12,14 +12,14 @@ use recap_core::model::{Role, ToolDefinition};
 fn the_parts_of_a_context_are_counted_one_by_one_and_add_up() {
     let talk = Talk::new(&words(20)).user(&words(30)).assistant(&words(40)).user(&words(50));
     let talk = talk.calls(&[("c", "Read", json!({"path": "a"}))]).result("c", &words(60));
-    let mut transcript = talk.assistant(&words(70)).end();
+    let mut session = talk.assistant(&words(70)).end();
     let tool = ToolDefinition {
         name: "Read".to_owned(),
         description: "Reads a file.".to_owned(),
         parameters: json!({"type": "object"}),
     };
-    transcript.preamble.tools = vec![tool];
-    let mut context = Context::new(Recording::new(Arc::new(transcript), Arc::default()));
+    session.preamble.tools = vec![tool];
+    let mut context = Context::new(Recording::new(Arc::new(session), Arc::default()));
     (0..6).for_each(|_| context.append());
     let range = vec![EntryId::message(0), EntryId::message(1)];
     let into = vec![(Role::User, words(25))];

@@ -25,7 +25,7 @@ fn rig(parameters: &str, talk: Talk, compactor: &Arc<Scripted>) -> Rig {
 fn at_once(parameters: &str, talk: Talk) -> Rig {
     // All messages there are come before the first request: no response asks for one.
     let mut rig = rig(parameters, talk, &Scripted::failing_at([]));
-    let count = rig.context.recording().transcript.messages.len() as u32;
+    let count = rig.context.recording().session.messages.len() as u32;
     rig.append(count);
     rig.request();
     rig

@@ -50,11 +50,11 @@ fn state_schema() -> Schema {
 /// The prompt with the messages at their placeholder, or in front of it.
 fn filled(prompt: &str, messages: &[TaskMessage]) -> String {
     let label = |message: &TaskMessage| format!("[{}]\n{}", message.role.as_str(), shown(message));
-    let transcript = messages.iter().map(label).collect::<Vec<_>>().join("\n\n");
+    let session = messages.iter().map(label).collect::<Vec<_>>().join("\n\n");
     if prompt.contains(MESSAGES) {
-        prompt.replace(MESSAGES, &transcript)
+        prompt.replace(MESSAGES, &session)
     } else {
-        format!("{transcript}\n\n{prompt}")
+        format!("{session}\n\n{prompt}")
     }
 }
 

@@ -19,7 +19,7 @@ const PLAIN: usize = 4_000;
 /// some ten times smaller.
 const LEVEL: i32 = 1;
 
-/// Data set and id of a transcript.
+/// Data set and id of a session.
 type Key = (String, String);
 
 /// The results of a run by session, in the order of their data sets and ids.
@@ -53,13 +53,13 @@ struct Packed {
     cuts: Box<[u8]>,
 }
 
-/// The cells and cuts of one transcript.
+/// The cells and cuts of one session.
 #[derive(Clone, Debug)]
 pub struct SessionResults<'a> {
     /// Name of the data set.
     pub dataset: &'a str,
-    /// Id of the transcript.
-    pub transcript: &'a str,
+    /// Id of the session.
+    pub id: &'a str,
     held: &'a Held,
     /// What was made plain.
     cells: OnceCell<Vec<Cell>>,
@@ -99,29 +99,29 @@ impl RunResults {
     /// Groups results, which may come in any order. Of two results with the same
     /// key the later one counts.
     pub fn new(cells: impl IntoIterator<Item = Cell>, cuts: impl IntoIterator<Item = Cut>) -> Self {
-        let mut sessions = Self::default();
-        cells.into_iter().for_each(|cell| sessions.add_cell(cell));
-        cuts.into_iter().for_each(|cut| sessions.add_cut(cut));
-        sessions.close();
-        sessions
+        let mut results = Self::default();
+        cells.into_iter().for_each(|cell| results.add_cell(cell));
+        cuts.into_iter().for_each(|cut| results.add_cut(cut));
+        results.close();
+        results
     }
 
     /// Adds a cell. Quick if the one before was of the same session.
     pub fn add_cell(&mut self, cell: Cell) {
-        self.opened(&cell.key.dataset, &cell.key.transcript).cells.push(cell);
+        self.opened(&cell.key.dataset, &cell.key.session).cells.push(cell);
     }
 
     /// Adds a cut, like [`RunResults::add_cell`].
     pub fn add_cut(&mut self, cut: Cut) {
-        self.opened(&cut.dataset, &cut.transcript).cuts.push(cut);
+        self.opened(&cut.dataset, &cut.session).cuts.push(cut);
     }
 
     /// The results of a session, to add to.
-    fn opened(&mut self, dataset: &str, transcript: &str) -> &mut Results {
-        let is_open = |key: &Key| (key.0.as_str(), key.1.as_str()) == (dataset, transcript);
+    fn opened(&mut self, dataset: &str, session: &str) -> &mut Results {
+        let is_open = |key: &Key| (key.0.as_str(), key.1.as_str()) == (dataset, session);
         if !self.open.as_ref().is_some_and(|(key, _)| is_open(key)) {
             self.close();
-            let key = (dataset.to_owned(), transcript.to_owned());
+            let key = (dataset.to_owned(), session.to_owned());
             let there = self.held.remove(&key);
             if let Some(Held::Plain(results)) = &there {
                 self.plain -= results.cells.len();
@@ -167,13 +167,13 @@ impl RunResults {
     /// Every session with a result.
     pub fn iter(&self) -> impl Iterator<Item = SessionResults<'_>> {
         debug_assert!(self.open.is_none(), "results are still being added");
-        self.held.iter().map(|(key, held)| session(key, held))
+        self.held.iter().map(|(key, held)| results_of(key, held))
     }
 
-    /// The results of one transcript, if there are any.
-    pub fn get(&self, dataset: &str, transcript: &str) -> Option<SessionResults<'_>> {
-        let key = (dataset.to_owned(), transcript.to_owned());
-        self.held.get_key_value(&key).map(|(key, held)| session(key, held))
+    /// The results of one session, if there are any.
+    pub fn get(&self, dataset: &str, session: &str) -> Option<SessionResults<'_>> {
+        let key = (dataset.to_owned(), session.to_owned());
+        self.held.get_key_value(&key).map(|(key, held)| results_of(key, held))
     }
 
     /// Whether there is no result.
@@ -245,15 +245,14 @@ impl RunResults {
 impl PartialEq for RunResults {
     fn eq(&self, other: &Self) -> bool {
         let same = |(a, b): (SessionResults<'_>, SessionResults<'_>)| {
-            (a.dataset, a.transcript, a.cells(), a.cuts())
-                == (b.dataset, b.transcript, b.cells(), b.cuts())
+            (a.dataset, a.id, a.cells(), a.cuts()) == (b.dataset, b.id, b.cells(), b.cuts())
         };
         self.held.len() == other.held.len() && self.iter().zip(other.iter()).all(same)
     }
 }
 
-fn session<'a>((dataset, transcript): &'a Key, held: &'a Held) -> SessionResults<'a> {
-    SessionResults { dataset, transcript, held, cells: OnceCell::new(), cuts: OnceCell::new() }
+fn results_of<'a>((dataset, id): &'a Key, held: &'a Held) -> SessionResults<'a> {
+    SessionResults { dataset, id, held, cells: OnceCell::new(), cuts: OnceCell::new() }
 }
 
 /// Results as JSON, like the lines of a run folder, and compressed.
@@ -272,10 +271,10 @@ mod tests {
     use super::*;
     use crate::model::{CellKey, CellOutcome, CellRows, RowKind};
 
-    fn cell(transcript: usize, strategy: &str, window: u64) -> Cell {
+    fn cell(session: usize, strategy: &str, window: u64) -> Cell {
         let key = CellKey {
             dataset: "d".to_owned(),
-            transcript: format!("s-{transcript:05}"),
+            session: format!("s-{session:05}"),
             strategy: strategy.to_owned(),
             window: "25%".to_owned(),
             replicate: 0,
@@ -284,10 +283,10 @@ mod tests {
         Cell { key, row_kind: RowKind::Ranked, outcome }
     }
 
-    fn cut(transcript: usize, request: u32) -> Cut {
+    fn cut(session: usize, request: u32) -> Cut {
         Cut {
             dataset: "d".to_owned(),
-            transcript: format!("s-{transcript:05}"),
+            session: format!("s-{session:05}"),
             request,
             recorded: false,
             requests: 1,
@@ -303,33 +302,33 @@ mod tests {
     #[test]
     fn results_in_any_order_are_sorted_and_the_last_of_two_with_a_key_counts() {
         let cells = [cell(2, "b", 1), cell(1, "z", 1), cell(2, "a", 1), cell(2, "b", 7)];
-        let sessions = RunResults::new(cells, [cut(2, 9), cut(1, 3), cut(2, 4), cut(2, 9)]);
-        let (cells, cuts) = sessions.clone().into_lists();
+        let results = RunResults::new(cells, [cut(2, 9), cut(1, 3), cut(2, 4), cut(2, 9)]);
+        let (cells, cuts) = results.clone().into_lists();
         assert_eq!(cells, [cell(1, "z", 1), cell(2, "a", 1), cell(2, "b", 7)]);
         assert_eq!(cuts, [cut(1, 3), cut(2, 4), cut(2, 9)]);
-        let second = sessions.get("d", "s-00002").unwrap();
+        let second = results.get("d", "s-00002").unwrap();
         assert_eq!((second.cells().len(), second.cuts().len()), (2, 2));
-        assert!(sessions.get("e", "s-00002").is_none());
+        assert!(results.get("e", "s-00002").is_none());
     }
 
     #[test]
     fn sessions_behind_the_first_are_compressed_and_come_back_as_they_were() {
         let all = PLAIN + 500;
-        let mut sessions = RunResults::default();
+        let mut results = RunResults::default();
         // Cells, then cuts, as a journal has them.
-        (0..all).for_each(|at| sessions.add_cell(cell(at, "prune", at as u64)));
-        (0..all).step_by(100).for_each(|at| sessions.add_cut(cut(at, 3)));
-        sessions.close();
-        let packed = sessions.held.values().filter(|held| matches!(held, Held::Packed(_))).count();
+        (0..all).for_each(|at| results.add_cell(cell(at, "prune", at as u64)));
+        (0..all).step_by(100).for_each(|at| results.add_cut(cut(at, 3)));
+        results.close();
+        let packed = results.held.values().filter(|held| matches!(held, Held::Packed(_))).count();
         assert_eq!(packed, 500);
-        assert!(sessions.cells().eq((0..all).map(|at| cell(at, "prune", at as u64))));
-        assert!(sessions.cuts().eq((0..all).step_by(100).map(|at| cut(at, 3))));
+        assert!(results.cells().eq((0..all).map(|at| cell(at, "prune", at as u64))));
+        assert!(results.cuts().eq((0..all).step_by(100).map(|at| cut(at, 3))));
         // A late result opens a compressed session again.
         let late = all - 1;
-        sessions.add_cell(cell(late, "fifo", 1));
-        sessions.close();
-        let (dataset, transcript) = ("d", format!("s-{late:05}"));
-        let cells = sessions.get(dataset, &transcript).unwrap().cells().to_vec();
+        results.add_cell(cell(late, "fifo", 1));
+        results.close();
+        let (dataset, session) = ("d", format!("s-{late:05}"));
+        let cells = results.get(dataset, &session).unwrap().cells().to_vec();
         assert_eq!(cells, [cell(late, "fifo", 1), cell(late, "prune", late as u64)]);
     }
 }

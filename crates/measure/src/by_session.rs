@@ -1,7 +1,7 @@
-//! The figures of a run by transcript, which pairs of runs are compared by.
+//! The figures of a run by session, which pairs of runs are compared by.
 //!
 //! Replicates are averaged, as they are before pooling; for measures that are
-//! pooled by a maximum, a median or a percentile each transcript has its own.
+//! pooled by a maximum, a median or a percentile each session has its own.
 //! If a data set has too few clusters for an interval, some measures also keep
 //! a figure for each request or probe: chance can then be estimated within
 //! these sessions.
@@ -18,25 +18,25 @@ use super::cluster::owner;
 use super::gather::{CellIndex, Gathered, Series};
 use super::measures::{MEASURES, RESAMPLED, is_at_cuts};
 use super::pooling::{PooledUnit, pooled};
+use super::session_fingerprint::{SessionFingerprint, fingerprint_of};
 use super::spec::{Figures, Parts, Pool, Spec, mean};
 use super::statistics::{FEWEST_FOR_AN_INTERVAL, quantile};
-use super::transcript_fingerprint::{TranscriptFingerprint, fingerprint_of};
 use super::waiting::km_median;
 use recap_core::model::{
-    Manifest, Report, RowKind, SESSION_MEASURES, SessionRow, RunResults, TranscriptFacts, catalogue,
+    Manifest, Report, RowKind, RunResults, SESSION_MEASURES, SessionFacts, SessionRow, catalogue,
 };
 
-/// Every transcript of a run, and its figures in each row.
+/// Every session of a run, and its figures in each row.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ByTranscript {
-    /// The transcripts, sorted by data set and id.
-    pub transcripts: Vec<TranscriptFingerprint>,
+pub struct BySession {
+    /// The sessions, sorted by data set and id.
+    pub sessions: Vec<SessionFingerprint>,
     /// The rows of each single data set; there is no row for all of them
     /// together.
     pub rows: Vec<UnitRow>,
 }
 
-/// A row of one data set, transcript by transcript.
+/// A row of one data set, session by session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UnitRow {
@@ -53,10 +53,10 @@ pub struct UnitRow {
     /// Number of cells that failed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub failed: u64,
-    /// For each measure, one figure for each transcript of the data set, in
+    /// For each measure, one figure for each session of the data set, in
     /// their order.
     pub figures: BTreeMap<String, Vec<Option<Figure>>>,
-    /// For each measure and transcript, a figure for each request or probe.
+    /// For each measure and session, a figure for each request or probe.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub series: BTreeMap<String, Vec<Figures>>,
 }
@@ -65,7 +65,7 @@ fn is_zero(n: &u64) -> bool {
     *n == 0
 }
 
-/// The contribution of a transcript to a measure.
+/// The contribution of a session to a measure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Figure {
@@ -91,15 +91,15 @@ const DIGITS: usize = 9;
 /// Significant digits of a figure for one request or probe.
 const SERIES_DIGITS: usize = 6;
 
-/// The figures of a measured run by transcript.
-pub fn by_transcript(report: &Report) -> ByTranscript {
+/// The figures of a measured run by session.
+pub fn by_session(report: &Report) -> BySession {
     let mut rows = Vec::new();
     let taken: Result<(), Infallible> = each_unit_row(report, |row| {
         rows.push(row);
         Ok(())
     });
     let Ok(()) = taken;
-    ByTranscript { rows, transcripts: report.transcripts.iter().map(fingerprint_of).collect() }
+    BySession { rows, sessions: report.sessions.iter().map(fingerprint_of).collect() }
 }
 
 /// Calls `take` with the rows of a run one by one: all of them at once need
@@ -111,7 +111,7 @@ pub fn each_unit_row<E>(
     report: &Report,
     mut take: impl FnMut(UnitRow) -> Result<(), E>,
 ) -> Result<(), E> {
-    let facts = &report.transcripts;
+    let facts = &report.sessions;
     let billing_models = BillingModels::of(&report.manifest, &report.results);
     let scene = CellIndex::new(facts, &report.results, &billing_models, &report.manifest);
     let gathered = scene.gather_with(&BY_REQUEST.map(|(_, of)| of));
@@ -130,7 +130,7 @@ pub fn each_unit_row<E>(
 /// the table are.
 pub(super) fn session_rows(
     manifest: &Manifest,
-    facts: &[TranscriptFacts],
+    facts: &[SessionFacts],
     results: &RunResults,
 ) -> Vec<SessionRow> {
     let billing_models = BillingModels::of(manifest, results);
@@ -156,11 +156,11 @@ pub(super) fn session_rows(
     rows
 }
 
-/// For each measure, one figure for each transcript of a row's data set.
+/// For each measure, one figure for each session of a row's data set.
 type Figured = BTreeMap<String, Vec<Option<Figure>>>;
 
 /// The figures of a row, for the measures that have one in a table.
-fn figures(facts: &[TranscriptFacts], row: &Gathered, known: &BTreeSet<&str>) -> Figured {
+fn figures(facts: &[SessionFacts], row: &Gathered, known: &BTreeSet<&str>) -> Figured {
     let specs = MEASURES.iter().filter(|spec| known.contains(spec.id()));
     let figures = specs.filter_map(|spec| {
         let found = row.parts(spec);
@@ -177,11 +177,8 @@ fn place(row: &Gathered) -> Place<'_> {
     (&row.key.dataset, &row.key.strategy, &row.key.window)
 }
 
-/// The transcripts of a row's data set, by their position.
-fn units_of<'f>(
-    facts: &'f [TranscriptFacts],
-    row: &'f Gathered,
-) -> impl Iterator<Item = usize> + 'f {
+/// The sessions of a row's data set, by their position.
+fn units_of<'f>(facts: &'f [SessionFacts], row: &'f Gathered) -> impl Iterator<Item = usize> + 'f {
     (0..facts.len()).filter(|unit| facts[*unit].dataset == row.key.dataset)
 }
 
@@ -191,7 +188,7 @@ type Place<'a> = (&'a str, &'a str, &'a str);
 /// that of all data sets.
 fn known(report: &Report) -> BTreeMap<Place<'_>, BTreeSet<&str>> {
     let mut known: BTreeMap<Place<'_>, BTreeSet<&str>> = BTreeMap::new();
-    let datasets: BTreeSet<&str> = report.transcripts.iter().map(|f| f.dataset.as_str()).collect();
+    let datasets: BTreeSet<&str> = report.sessions.iter().map(|f| f.dataset.as_str()).collect();
     for row in &report.rows {
         let of = |dataset: &str| row.dataset == ALL || row.dataset == dataset;
         for dataset in datasets.iter().filter(|dataset| of(dataset)) {
@@ -203,7 +200,7 @@ fn known(report: &Report) -> BTreeMap<Place<'_>, BTreeSet<&str>> {
     known
 }
 
-fn unit_row(facts: &[TranscriptFacts], row: &Gathered, figures: Figured) -> UnitRow {
+fn unit_row(facts: &[SessionFacts], row: &Gathered, figures: Figured) -> UnitRow {
     let units: Vec<usize> = units_of(facts, row).collect();
     let few = clusters(units.iter().map(|unit| &facts[*unit])) < FEWEST_FOR_AN_INTERVAL;
     let kept = |id: &str| {
@@ -228,7 +225,7 @@ fn unit_row(facts: &[TranscriptFacts], row: &Gathered, figures: Figured) -> Unit
 /// Whether the facts at stake at cuts form too few clusters for an interval:
 /// clusters with few facts are joined.
 fn few_at_cuts(
-    facts: &[TranscriptFacts],
+    facts: &[SessionFacts],
     units: &[usize],
     figures: Option<&Vec<Option<Figure>>>,
     id: &str,
@@ -246,9 +243,9 @@ fn few_at_cuts(
     pooled(&known.collect::<Vec<_>>()).n() < FEWEST_FOR_AN_INTERVAL
 }
 
-/// Number of clusters among transcripts; each transcript is one if one project
+/// Number of clusters among sessions; each session is one if one project
 /// or none is known.
-fn clusters<'a>(facts: impl Iterator<Item = &'a TranscriptFacts>) -> usize {
+fn clusters<'a>(facts: impl Iterator<Item = &'a SessionFacts>) -> usize {
     let (mut names, mut unnamed) = (BTreeMap::<&str, usize>::new(), 0);
     for facts in facts {
         match facts.cluster.as_deref() {
@@ -263,7 +260,7 @@ fn clusters<'a>(facts: impl Iterator<Item = &'a TranscriptFacts>) -> usize {
     }
 }
 
-/// The figure of one transcript from those of its replicates.
+/// The figure of one session from those of its replicates.
 fn figure(pool: Pool, parts: &[Parts]) -> Option<Figure> {
     let (mut ones, mut tos, mut many) = (Vec::new(), Vec::new(), Vec::new());
     let mut waits = Vec::new();
@@ -300,7 +297,7 @@ fn rounded(x: f64, digits: usize) -> f64 {
     text.parse().expect("a number that was printed is one")
 }
 
-/// A figure for each request or probe of each transcript, averaged over
+/// A figure for each request or probe of each session, averaged over
 /// replicates at each position, of the measures that are `kept`.
 fn series(
     row: &Gathered,
@@ -339,5 +336,5 @@ const BY_REQUEST: [(&str, Series); 2] = [
 ];
 
 #[cfg(test)]
-#[path = "by_transcript_tests.rs"]
+#[path = "by_session_tests.rs"]
 mod tests;

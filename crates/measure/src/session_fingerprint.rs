@@ -1,22 +1,22 @@
-//! Hashes of a transcript, by which two runs recognise the same transcript.
+//! Hashes of a session, by which two runs recognise the same session.
 
 use serde::{Deserialize, Serialize};
 
-use recap_core::model::{Expectation, Fingerprint, TranscriptFacts};
+use recap_core::model::{Expectation, Fingerprint, SessionFacts};
 
-/// A transcript with hashes of everything that results depend on.
+/// A session with hashes of everything that results depend on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct TranscriptFingerprint {
+pub struct SessionFingerprint {
     /// Name of the data set.
     pub dataset: String,
-    /// Id of the transcript.
-    pub transcript: String,
-    /// Project or developer of the transcript, if known.
+    /// Id of the session.
+    pub session: String,
+    /// Project or developer of the session, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<String>,
     /// Hash of its messages, requests and references.
-    pub session: String,
+    pub content: String,
     /// Hash of its probes without their text.
     pub probes: String,
     /// Hash of the text of its probes; `None` if the run did not keep it.
@@ -26,20 +26,20 @@ pub struct TranscriptFingerprint {
     pub tokens: String,
 }
 
-/// The fingerprint of a transcript in a run.
-pub fn fingerprint_of(facts: &TranscriptFacts) -> TranscriptFingerprint {
-    TranscriptFingerprint {
+/// The fingerprint of a session in a run.
+pub fn fingerprint_of(facts: &SessionFacts) -> SessionFingerprint {
+    SessionFingerprint {
         dataset: facts.dataset.clone(),
-        transcript: facts.transcript.clone(),
+        session: facts.session.clone(),
         cluster: facts.cluster.clone(),
-        session: facts.fingerprint(),
+        content: facts.fingerprint(),
         probes: probes(facts),
         words: words(facts),
         tokens: format!("{} {:.6}", facts.tokens_source.as_str(), facts.factor()),
     }
 }
 
-fn probes(facts: &TranscriptFacts) -> String {
+fn probes(facts: &SessionFacts) -> String {
     let mut hash = Fingerprint::default();
     for asked in facts.questions() {
         let probe = &asked.probe;
@@ -52,7 +52,7 @@ fn probes(facts: &TranscriptFacts) -> String {
     hash.short()
 }
 
-fn words(facts: &TranscriptFacts) -> Option<String> {
+fn words(facts: &SessionFacts) -> Option<String> {
     let mut hash = Fingerprint::default();
     let mut has_words = false;
     for probe in facts.questions().map(|asked| &asked.probe) {

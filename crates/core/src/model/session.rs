@@ -18,7 +18,7 @@ pub enum Block {
         /// The text as the model saw it.
         text: String,
     },
-    /// The model's visible thinking: kept in the transcript, never sent and
+    /// The model's visible thinking: kept in the session, never sent and
     /// never counted in a context (how-it-works §7).
     Reasoning {
         /// The thinking as recorded; may be empty where only a signature was.
@@ -26,7 +26,7 @@ pub enum Block {
     },
     /// A tool call that the recorded agent made.
     ToolCall {
-        /// The provider's id, unique within the transcript.
+        /// The provider's id, unique within the session.
         id: String,
         /// The name of the called tool.
         name: String,
@@ -67,7 +67,7 @@ fn is_false(b: &bool) -> bool {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Message {
-    /// Unique within the transcript.
+    /// Unique within the session.
     pub id: String,
     /// Who it is attributed to. Tool results have [`Role::Tool`].
     pub role: Role,
@@ -248,7 +248,7 @@ pub struct PreambleChange {
     pub system: Vec<String>,
 }
 
-/// Index of a call in [`Transcript::calls`].
+/// Index of a call in [`Session::calls`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct CallId(pub u32);
 
@@ -269,7 +269,7 @@ pub struct Call {
 
 /// A recorded session with everything that a replay needs of it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Transcript {
+pub struct Session {
     /// Unique within a data set.
     pub id: String,
     /// Everything before the first message.
@@ -293,7 +293,7 @@ pub struct Transcript {
     /// branch, session id, version): never references, since no context has to
     /// keep them.
     pub metadata: Vec<String>,
-    /// Requests of subagents that are no transcripts of their own, in order.
+    /// Requests of subagents that are no sessions of their own, in order.
     pub sidechains: Vec<SidechainRequest>,
     /// Records that were left out on import, by reason.
     pub left_out: BTreeMap<String, u64>,
@@ -302,7 +302,7 @@ pub struct Transcript {
 /// Separator between the id of a session and the number of a conversation of its subagent.
 pub const SIDECHAIN: &str = "#sidechain-";
 
-impl Transcript {
+impl Session {
     /// Whether it is a subagent's conversation beside a session of its own.
     pub fn is_sidechain(&self) -> bool {
         self.id.contains(SIDECHAIN)
@@ -348,7 +348,7 @@ impl Transcript {
     }
 }
 
-/// Position of a message in [`Transcript::messages`](super::Transcript::messages), from 0.
+/// Position of a message in [`Session::messages`](super::Session::messages), from 0.
 pub type MessageIndex = u32;
 
 /// Who a message is attributed to when it is sent to a model.

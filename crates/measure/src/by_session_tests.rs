@@ -1,13 +1,13 @@
 use super::*;
 use crate::testkit::{cell, facts, run};
-use recap_core::model::{Absent, ProbeKind, TranscriptFacts};
+use recap_core::model::{Absent, ProbeKind, SessionFacts};
 
-fn row<'a>(run: &'a ByTranscript, strategy: &str) -> &'a UnitRow {
+fn row<'a>(run: &'a BySession, strategy: &str) -> &'a UnitRow {
     run.rows.iter().find(|row| row.strategy == strategy).unwrap()
 }
 
 #[test]
-fn each_transcript_has_its_own_figure_averaged_over_replicates() {
+fn each_session_has_its_own_figure_averaged_over_replicates() {
     // s0 was replayed twice: (300 + 500) / 2 tokens; s1 once: 200.
     let both = ["s0", "s1"].map(|id| facts(id).requests(&[200, 400]).build()).to_vec();
     let cells = vec![
@@ -15,7 +15,7 @@ fn each_transcript_has_its_own_figure_averaged_over_replicates() {
         cell("s0", "fifo").replicate(1).sent(&[200, 300]).build(),
         cell("s1", "fifo").sent(&[100, 100]).build(),
     ];
-    let apart = by_transcript(&run(both, cells));
+    let apart = by_session(&run(both, cells));
     let fifo = row(&apart, "fifo");
     let one = |x| Some(Figure::One(x));
     assert_eq!(fifo.figures["tokens_sent"], [one(400.0), one(200.0)]);
@@ -30,12 +30,12 @@ fn six_clusters_need_no_figure_for_each_request() {
     let ids = ["a", "b", "c", "d", "e", "f"];
     let all = ids.map(|id| facts(id).requests(&[100]).build()).to_vec();
     let cells = ids.map(|id| cell(id, "fifo").sent(&[50]).build()).to_vec();
-    assert!(row(&by_transcript(&run(all, cells)), "fifo").series.is_empty());
+    assert!(row(&by_session(&run(all, cells)), "fifo").series.is_empty());
     // In one of two projects there are only two clusters.
     let named = |id: &str| if id < "d" { "p" } else { "q" };
     let all = ids.map(|id| facts(id).cluster(named(id)).requests(&[100]).build()).to_vec();
     let cells = ids.map(|id| cell(id, "fifo").sent(&[50]).build()).to_vec();
-    assert!(!row(&by_transcript(&run(all, cells)), "fifo").series.is_empty());
+    assert!(!row(&by_session(&run(all, cells)), "fifo").series.is_empty());
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn the_bill_by_request_adds_up_to_the_bill() {
     let session = facts("s").requests(&[1_000, 2_000]).build();
     let bill = [(1_000, 0, 0), (2_000, 0, 0)];
     let billed = cell("s", "fifo").sent(&[1_000, 2_000]).bill("recorded", "cheap", &bill).build();
-    let apart = by_transcript(&run(vec![session], vec![billed]));
+    let apart = by_session(&run(vec![session], vec![billed]));
     let fifo = row(&apart, "fifo");
     assert_eq!(fifo.series["cost_usd"][0], [Some(0.00105), Some(0.00205)]);
     assert_eq!(fifo.figures["cost_usd"], [Some(Figure::One(0.0031))]);
@@ -80,11 +80,11 @@ fn the_figures_are_parsed_as_they_were_written() {
         cell("s", "full").control().sent(&[100, 300]).build(),
         cell("s", "fifo").sent(&[33, 77]).build(),
     ];
-    let apart = by_transcript(&run(vec![session], cells));
+    let apart = by_session(&run(vec![session], cells));
     assert!(row(&apart, "full").series.is_empty(), "a scale needs no series");
     let text = serde_json::to_string(&apart).unwrap();
     assert!(text.contains("\"token_savings\":[[290.0,400.0]]"), "{text}");
-    assert_eq!(serde_json::from_str::<ByTranscript>(&text).unwrap(), apart);
+    assert_eq!(serde_json::from_str::<BySession>(&text).unwrap(), apart);
     assert_eq!(rounded(1.0 / 3.0, 6), 0.333333);
 }
 
@@ -95,7 +95,7 @@ fn projects_are_clusters_if_there_are_several_and_sessions_without_one_count_sin
             Some(name) => facts(&format!("s{at}")).cluster(name).build(),
             None => facts(&format!("s{at}")).build(),
         };
-        let all: Vec<TranscriptFacts> = names.iter().enumerate().map(one).collect();
+        let all: Vec<SessionFacts> = names.iter().enumerate().map(one).collect();
         clusters(all.iter())
     };
     let (p, q) = (Some("p"), Some("q"));
@@ -120,7 +120,7 @@ fn only_figures_of_the_table_are_kept_and_failed_cells_are_counted_if_there_are_
         cell("s2", "fifo").failed("it broke"),
         cell("s0", "prune").sent(&[70]).build(),
     ];
-    let apart = by_transcript(&run(sessions, cells));
+    let apart = by_session(&run(sessions, cells));
     let (fifo, prune) = (row(&apart, "fifo"), row(&apart, "prune"));
     assert_eq!((fifo.failed, prune.failed), (2, 0));
     assert_eq!(fifo.figures["tokens_sent"], [Some(Figure::One(50.0)), None, None]);
@@ -139,7 +139,7 @@ fn a_data_set_has_the_figures_of_its_own_table() {
         made.bill("recorded", model, &[(1_000, 0, 0)]).build()
     };
     let cells = vec![billed("s", "d", "cheap"), billed("t", "e", "nobody")];
-    let apart = by_transcript(&run(vec![d.build(), e.build()], cells));
+    let apart = by_session(&run(vec![d.build(), e.build()], cells));
     let [d, e] = &apart.rows[..] else { panic!("{apart:?}") };
     assert_eq!((&*d.dataset, &*e.dataset), ("d", "e"));
     assert_eq!(d.figures["cost_usd"], [Some(Figure::One(0.00105))]);
@@ -148,7 +148,7 @@ fn a_data_set_has_the_figures_of_its_own_table() {
 }
 
 #[test]
-fn a_transcript_has_the_figure_of_its_replicates_as_the_measure_is_pooled() {
+fn a_session_has_the_figure_of_its_replicates_as_the_measure_is_pooled() {
     let of = |of, to| Parts::Fraction { of, to };
     let many = || vec![Parts::Many(vec![9.0, 1.0]), Parts::Many(vec![2.0, 7.0, 3.0])];
     let ones = || vec![Parts::One(2.0), Parts::One(7.0), Parts::Absent(Absent::NoProbes)];
