@@ -58,9 +58,9 @@ fn another_text_or_another_question_is_another_session() {
     assert_eq!(fingerprint_of(&plain().build()), same);
     let text =
         fingerprint_of(&plain().with(|facts| facts.messages[0].text = "other".into()).build());
-    assert!(text.session != same.session && text.probes == same.probes);
+    assert!(text.content != same.content && text.probes == same.probes);
     let probe = fingerprint_of(&plain().with(|facts| facts.probes[0].probe.asked_at = 1).build());
-    assert!(probe.session == same.session && probe.probes != same.probes);
+    assert!(probe.content == same.content && probe.probes != same.probes);
     let words = plain().with(|facts| facts.probes[0].probe.question = "What?".into()).build();
     assert!(
         fingerprint_of(&words).probes == same.probes && fingerprint_of(&words).words != same.words

@@ -339,7 +339,7 @@ fn sessions(a: &BySession, b: &BySession) -> Vec<String> {
                 }
             }
         };
-    report("the messages", &|a, b| a.session != b.session);
+    report("the messages", &|a, b| a.content != b.content);
     report("the probes", &|a, b| a.probes != b.probes || words(a, b));
     report("the token counts", &|a, b| a.tokens != b.tokens);
     found

@@ -162,7 +162,7 @@ fn sessions_that_differ_between_two_runs_are_told_by_what_differs() {
         unlike(&before, &after)
     };
     assert_eq!(told(|_, _| {}), [""; 0]);
-    let all = |_: usize, matching: &mut SessionFingerprint| matching.session.push('x');
+    let all = |_: usize, matching: &mut SessionFingerprint| matching.content.push('x');
     assert_eq!(told(all), ["the messages of `s` and 2 more differ"]);
     assert_eq!(
         told(|at, matching| (0..at).for_each(|_| matching.probes.push('x'))),
